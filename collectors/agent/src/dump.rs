@@ -1,0 +1,93 @@
+//! `dump`: any room's output as JSON lines.
+
+use crate::Room;
+use crate::file::{Files, find};
+use quiclens_core::catalogue::Catalogue;
+use quiclens_core::tables::Tables;
+use serde_json::json;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+/// Prints what `room` makes of the files.
+pub fn run(paths: &[PathBuf], room: Room) -> Result<(), String> {
+    let catalogue = Catalogue::load()?;
+    let (found, unreadable) = find(paths);
+    if let Some(path) = unreadable.first() {
+        return Err(format!("cannot read {}", path.display()));
+    }
+    for path in found {
+        let mut lines = Vec::new();
+        let mut stored = Vec::new();
+        let mut flush = |tables: &mut Tables, all: bool| match room {
+            Room::Records => {
+                for batch in tables.batches(&catalogue, all).map_err(|error| error.to_string())? {
+                    let bytes = batch.encode().map_err(|error| error.to_string())?.len();
+                    lines
+                        .push(json!({"table": batch.table, "rows": batch.rows.num_rows(), "bytes": bytes}).to_string());
+                }
+                Ok(())
+            }
+            Room::Events => {
+                if let Some(batch) = tables.events.flush().map_err(|error| error.to_string())? {
+                    stored.push(batch.encode().map_err(|error| error.to_string())?);
+                }
+                Ok(())
+            }
+            Room::Summaries | Room::Check => Ok(()),
+        };
+        let mut files = Files {
+            catalogue: &catalogue,
+            tables: Tables { wants_events: matches!(room, Room::Records | Room::Events), ..Tables::default() },
+            flush: &mut flush,
+            bytes: 0,
+            files: 0,
+        };
+        files.read(&path)?;
+        let Files { mut tables, flush, .. } = files;
+        flush(&mut tables, true)?;
+        for bytes in &stored {
+            lines.extend(crate::export::plain(bytes, &tables.connections)?);
+        }
+        let mut out = io::stdout().lock();
+        let write =
+            |out: &mut io::StdoutLock<'_>, line: &str| writeln!(out, "{line}").map_err(|error| error.to_string());
+        for line in &lines {
+            write(&mut out, line)?;
+        }
+        match room {
+            Room::Summaries => {
+                for (table, rows) in [
+                    ("connections", &tables.connections),
+                    ("streams", &tables.streams),
+                    ("episodes", &tables.episodes),
+                    ("connection_aliases", &tables.aliases),
+                    ("rejects", &tables.rejects),
+                ] {
+                    for row in rows {
+                        write(&mut out, &json!({"table": table, "row": row}).to_string())?;
+                    }
+                }
+            }
+            Room::Check => {
+                for ((key, abilities, events), row) in tables.abilities.iter().zip(&tables.connections) {
+                    let text = |name| row.text(name).unwrap_or("");
+                    let requests = row.whole("requests");
+                    let line = json!({
+                        "file": path, "connection_id": key.connection_id, "trace_id": key.trace_id, "vantage": key.vantage,
+                        "stack": text("stack"), "dialect": text("dialect"), "serialization": text("serialization"),
+                        "events": events, "requests": requests, "causes": abilities,
+                    });
+                    write(&mut out, &line.to_string())?;
+                }
+                for row in &tables.rejects {
+                    write(
+                        &mut out,
+                        &json!({"file": path, "rejected": row.get("reason"), "offset": row.get("offset")}).to_string(),
+                    )?;
+                }
+            }
+            Room::Events | Room::Records => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,197 @@
+//! `export`: rows of `events` back to a qlog. Standard input has one line of JSON that says which, then Arrow IPC streams.
+
+use arrow_ipc::reader::StreamReader;
+use quiclens_core::dialect::Units;
+use quiclens_core::event::Event;
+use quiclens_core::qvis;
+use quiclens_core::reader::shape::restore;
+use quiclens_core::record::read::Rows;
+use quiclens_core::record::rows::Row;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
+
+#[derive(Deserialize)]
+struct Request {
+    header: String,
+    unit_rule: String,
+    time_base_ns: i64,
+    serialization: String,
+    started_at_ms: Option<f64>,
+    connection_id: String,
+    vantage: String,
+    stack: String,
+    format: String,
+    mode: String,
+    #[serde(default)]
+    from_us: Option<i64>,
+    #[serde(default)]
+    to_us: Option<i64>,
+}
+
+/// Record separator of RFC 7464.
+const RS: u8 = 0x1E;
+
+/// Reads the request and the rows, writes the qlog.
+pub fn run() -> Result<(), String> {
+    let mut input = BufReader::with_capacity(1 << 20, io::stdin().lock());
+    let mut line = String::new();
+    input.read_line(&mut line).map_err(|error| format!("cannot read the request: {error}"))?;
+    let request: Request = serde_json::from_str(&line).map_err(|error| format!("the request is wrong: {error}"))?;
+    let mut out = BufWriter::with_capacity(1 << 20, io::stdout().lock());
+    let failed = |error: io::Error| format!("cannot write: {error}");
+    if request.mode == "for-qvis" {
+        let mut records = Vec::new();
+        each(&mut input, &request, |event| {
+            let mut text = Vec::with_capacity(256);
+            if serde_json::to_writer(&mut text, &qvis::record(event)).is_ok() {
+                records.push((event.time_us, event.time_ns, text));
+            }
+            Ok(())
+        })?;
+        // qvis shows a blocking alert for records out of order; equal times keep the log's order.
+        records.sort_by_key(|(us, ns, _)| (*us, *ns));
+        record(&mut out, qvis_header(&request).to_string().as_bytes()).map_err(failed)?;
+        for (_, _, text) in records {
+            record(&mut out, &text).map_err(failed)?;
+        }
+    } else if request.format == "qlog" && request.serialization == "contained" {
+        contained(&mut input, &mut out, &request)?;
+    } else {
+        let separated = request.serialization != "ndjson" || request.format == "sqlog";
+        let header = sequential_header(&request).to_string();
+        let mut text = Vec::new();
+        write(&mut out, separated, header.as_bytes()).map_err(failed)?;
+        let units = Units::from_rule(&request.unit_rule);
+        each(&mut input, &request, |event| {
+            text.clear();
+            restore(event, &units, request.time_base_ns, &mut text);
+            write(&mut out, separated, &text).map_err(failed)
+        })?;
+    }
+    out.flush().map_err(failed)
+}
+
+/// Events of a batch, each as the record it was read from, by the clocks of their `connections` rows.
+pub fn plain(bytes: &[u8], connections: &[Row]) -> Result<Vec<String>, String> {
+    let mut lines = Vec::new();
+    let mut text = Vec::new();
+    let mut event = Event::default();
+    let reader = StreamReader::try_new(bytes, None).map_err(|error| error.to_string())?;
+    for batch in reader {
+        let batch = batch.map_err(|error| error.to_string())?;
+        let rows = Rows::new(&batch).map_err(|error| error.to_string())?;
+        for at in 0..rows.len() {
+            let trace_id = rows.read(at, &mut event);
+            let connection = connections.iter().find(|row| row.text("trace_id") == Some(&trace_id));
+            let units = Units::from_rule(connection.and_then(|row| row.text("unit_rule")).unwrap_or(""));
+            let base_ns = connection.and_then(|row| row.int("time_base_ns")).unwrap_or(0);
+            text.clear();
+            restore(&event, &units, base_ns, &mut text);
+            lines.push(String::from_utf8_lossy(&text).into_owned());
+        }
+    }
+    Ok(lines)
+}
+
+/// Shows every event of the Arrow streams that follow, within the asked time.
+fn each(
+    input: &mut impl BufRead,
+    request: &Request,
+    mut show: impl FnMut(&Event) -> Result<(), String>,
+) -> Result<(), String> {
+    let wrong = |error: &dyn std::fmt::Display| format!("the rows are wrong: {error}");
+    let mut event = Event::default();
+    while !input.fill_buf().map_err(|error| wrong(&error))?.is_empty() {
+        let mut reader = StreamReader::try_new(&mut *input, None).map_err(|error| wrong(&error))?;
+        for batch in reader.by_ref() {
+            let rows = Rows::new(&batch.map_err(|error| wrong(&error))?).map_err(|error| wrong(&error))?;
+            for at in 0..rows.len() {
+                rows.read(at, &mut event);
+                let inside = request.from_us.is_none_or(|from| event.time_us >= from)
+                    && request.to_us.is_none_or(|to| event.time_us <= to);
+                // A slice keeps the parameters: without them no limit can be drawn.
+                if inside || (request.mode == "for-qvis" && event.str(event.name) == "quic:parameters_set") {
+                    show(&event)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn record(out: &mut impl Write, text: &[u8]) -> io::Result<()> {
+    out.write_all(&[RS])?;
+    out.write_all(text)?;
+    out.write_all(b"\n")
+}
+
+fn write(out: &mut impl Write, separated: bool, text: &[u8]) -> io::Result<()> {
+    if separated {
+        return record(out, text);
+    }
+    out.write_all(text)?;
+    out.write_all(b"\n")
+}
+
+fn header(request: &Request) -> (Map<String, Value>, Value) {
+    let mut header: Value = serde_json::from_str(&request.header).unwrap_or_else(|_| json!({}));
+    let file = header.get_mut("file").map(Value::take).and_then(|file| file.as_object().cloned()).unwrap_or_default();
+    let trace = header.get_mut("trace").map_or(Value::Null, Value::take);
+    (file, trace)
+}
+
+fn sequential_header(request: &Request) -> Value {
+    let (mut file, trace) = header(request);
+    if file.is_empty() {
+        // Rows of QUIC_TRACE have no header: say what a reader must know.
+        return json!({
+            "qlog_version": "0.3", "qlog_format": "JSON-SEQ", "title": "QUIC_TRACE",
+            "trace": {"vantage_point": {"type": request.vantage}, "configuration": {"time_units": "us"},
+                "common_fields": {"ODCID": request.connection_id}},
+        });
+    }
+    if !trace.is_null() {
+        file.insert("trace".into(), trace);
+    }
+    Value::Object(file)
+}
+
+fn contained(input: &mut impl BufRead, out: &mut impl Write, request: &Request) -> Result<(), String> {
+    let failed = |error: io::Error| format!("cannot write: {error}");
+    let (file, trace) = header(request);
+    let mut text = Value::Object(file).to_string();
+    text.pop();
+    let comma = if text.len() > 1 { "," } else { "" };
+    let mut trace = trace.as_object().map_or_else(|| "{".to_owned(), |trace| Value::Object(trace.clone()).to_string());
+    if trace.ends_with('}') {
+        trace.pop();
+    }
+    let inner = if trace.len() > 1 { "," } else { "" };
+    write!(out, "{text}{comma}\"traces\":[{trace}{inner}\"events\":[").map_err(failed)?;
+    let units = Units::from_rule(&request.unit_rule);
+    let (mut text, mut first) = (Vec::new(), true);
+    each(input, request, |event| {
+        text.clear();
+        text.extend_from_slice(if first { b"\n" } else { b",\n" });
+        first = false;
+        restore(event, &units, request.time_base_ns, &mut text);
+        out.write_all(&text).map_err(failed)
+    })?;
+    out.write_all(b"\n]}]}\n").map_err(failed)
+}
+
+fn qvis_header(request: &Request) -> Value {
+    let name = if request.stack.is_empty() { "quiclens" } else { &request.stack };
+    json!({
+        "qlog_version": "0.3", "qlog_format": "JSON-SEQ", "title": format!("quiclens {}", request.connection_id),
+        "trace": {
+            "vantage_point": {"name": name, "type": request.vantage},
+            "title": request.connection_id,
+            "common_fields": {
+                "ODCID": request.connection_id, "time_format": "relative",
+                "reference_time": request.started_at_ms.unwrap_or(0.0),
+            },
+        },
+    })
+}

@@ -1,0 +1,458 @@
+//! One file through parse, fold and record.
+
+use quiclens_core::catalogue::Catalogue;
+use quiclens_core::header::Header;
+use quiclens_core::reader::records::{Document, RECORD_LIMIT, Step, Window, next_record};
+use quiclens_core::reader::scan::Scan;
+use quiclens_core::reader::skip::{Skip, Stop};
+use quiclens_core::reader::sniff::{Framing, sniff};
+use quiclens_core::tables::Tables;
+use quiclens_core::trace::{REJECT_BYTES, Reject, TraceReader};
+use quiclens_tail::{Fault, Source};
+use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Bytes read at a time.
+const CHUNK: usize = 256 << 10;
+/// Bytes that tell a file's format.
+const HEAD: usize = 64 << 10;
+
+/// What is done with the tables as they grow; an error ends the run.
+pub type Flush<'f> = dyn FnMut(&mut Tables, bool) -> Result<(), String> + 'f;
+
+/// A file being read, with the window on it.
+struct Reading {
+    source: Source,
+    window: Window,
+    fault: Option<Skip>,
+}
+
+impl Reading {
+    fn open(path: &Path) -> Result<Self, Fault> {
+        Ok(Self { source: Source::open(path)?, window: Window::default(), fault: None })
+    }
+
+    /// Reads more; at the end, or at a fault, the window says so.
+    fn fill(&mut self) {
+        match self.source.read(self.window.space(), CHUNK) {
+            Ok(0) => self.window.end = true,
+            Ok(_) => {}
+            Err(fault) => {
+                self.window.end = true;
+                self.fault = Some(skip_of(&fault));
+            }
+        }
+    }
+
+    fn fill_to(&mut self, bytes: usize) {
+        while !self.window.end && self.window.rest().len() < bytes {
+            self.fill();
+        }
+    }
+}
+
+fn skip_of(fault: &Fault) -> Skip {
+    match fault {
+        Fault::Unreadable(_) => Skip::Unreadable,
+        Fault::BadCompression(_) => Skip::BadCompression,
+        Fault::Cut => Skip::Truncated,
+        Fault::TooLarge => Skip::TooLargeDecompressed,
+    }
+}
+
+/// Reads files one after the other into tables.
+pub struct Files<'c, 'f> {
+    /// Names and dialects.
+    pub catalogue: &'c Catalogue,
+    /// Where rows gather.
+    pub tables: Tables,
+    /// What takes them.
+    pub flush: &'f mut Flush<'f>,
+    /// Decompressed bytes so far.
+    pub bytes: u64,
+    /// Files opened.
+    pub files: u64,
+}
+
+impl Files<'_, '_> {
+    /// Reads one file. What is wrong with it is counted in the tables; an error is ours.
+    pub fn read(&mut self, path: &Path) -> Result<(), String> {
+        let name = path.to_string_lossy().into_owned();
+        let mut reading = match Reading::open(path) {
+            Ok(reading) => reading,
+            Err(fault) => {
+                self.whole_file(&name, skip_of(&fault), &[]);
+                return Ok(());
+            }
+        };
+        self.files += 1;
+        reading.fill_to(HEAD);
+        let head = &reading.window.rest()[..reading.window.rest().len().min(HEAD)];
+        if head.is_empty() {
+            self.whole_file(&name, reading.fault.unwrap_or(Skip::EmptyFile), &[]);
+            return Ok(());
+        }
+        let whole = reading.window.end && head.len() == reading.window.rest().len();
+        match sniff(head, whole) {
+            None => {
+                let kept = head.to_vec();
+                self.whole_file(&name, reading.fault.unwrap_or(Skip::NotALog), &kept);
+            }
+            Some(Framing::Contained) => self.contained(path, &name, reading)?,
+            Some(framing @ (Framing::Sequential | Framing::NdJson)) => self.sequence(&name, reading, framing)?,
+            Some(framing @ (Framing::QuicTrace | Framing::LineV1)) => self.rows(&name, reading, framing)?,
+        }
+        (self.flush)(&mut self.tables, false)
+    }
+
+    /// Counts a file of which nothing can be read.
+    pub fn whole_file(&mut self, name: &str, reason: Skip, bytes: &[u8]) {
+        let source = format!("{:016x}", xxh3_64(&bytes[..bytes.len().min(4096)]));
+        let reject = Reject { reason: Some(reason), offset: 0, length: bytes.len() as u64, bytes: kept(bytes) };
+        self.tables.reject(&source, &reject, name, "", None);
+    }
+
+    /// Lets tables that have grown large go.
+    pub fn grown(&mut self) -> Result<(), String> {
+        if self.tables.is_small() { Ok(()) } else { (self.flush)(&mut self.tables, false) }
+    }
+
+    /// A document: the headers first, then, in a second pass, the events.
+    fn contained(&mut self, path: &Path, name: &str, reading: Reading) -> Result<(), String> {
+        let headers = headers(reading);
+        let mut reading = Reading::open(path).map_err(|fault| format!("{name}: {fault:?} on the second pass"))?;
+        let mut document = Document::default();
+        let mut index = 0;
+        let mut trace: Option<TraceReader<'_>> = None;
+        let mut complete = true;
+        loop {
+            match document.step(&mut reading.window) {
+                Step::NeedMore => reading.fill(),
+                Step::Events => {
+                    if trace.is_none() {
+                        let header = headers
+                            .get(index)
+                            .cloned()
+                            .unwrap_or_else(|| Header::contained(&document.file, &document.trace, (0, 0)));
+                        trace = Some(TraceReader::new(self.catalogue, header, name));
+                    }
+                }
+                Step::Element => {
+                    let Some(trace) = &mut trace else { break };
+                    complete &= self.element(trace, &mut reading)?;
+                }
+                Step::TraceEnd => {
+                    let cut = reading.window.end && reading.window.rest().is_empty() && document.is_cut();
+                    match trace.take() {
+                        Some(trace) => trace.finish(complete && !cut && reading.fault.is_none(), &mut self.tables),
+                        None if !cut => self.whole_file(name, Skip::NoHeader, b""),
+                        None => {}
+                    }
+                    index += 1;
+                    complete = true;
+                    self.grown()?;
+                }
+                Step::Skip { reason, taken } => {
+                    let reject = Reject {
+                        reason: Some(reason),
+                        offset: reading.window.offset(),
+                        length: taken as u64,
+                        bytes: kept(&reading.window.rest()[..taken]),
+                    };
+                    complete = false;
+                    match &mut trace {
+                        Some(trace) => trace.reject(reject, &mut self.tables),
+                        None => self.tables.reject(
+                            &format!("{:016x}", xxh3_64(&reject.bytes[..reject.bytes.len().min(4096)])),
+                            &reject,
+                            name,
+                            "",
+                            None,
+                        ),
+                    }
+                }
+                Step::Record { .. } | Step::Done => break,
+            }
+        }
+        if let Some(trace) = trace {
+            trace.finish(false, &mut self.tables);
+        }
+        self.end_of(name, &reading);
+        Ok(())
+    }
+
+    /// The window stands on an element of the events array. False when the trace is cut in it.
+    fn element(&mut self, trace: &mut TraceReader<'_>, reading: &mut Reading) -> Result<bool, String> {
+        match trace.push(reading.window.rest(), &mut self.tables) {
+            Ok(length) => {
+                reading.window.consume(length);
+                if self.tables.is_small() { Ok(true) } else { (self.flush)(&mut self.tables, false).map(|()| true) }
+            }
+            Err(Stop::End) if !reading.window.end && reading.window.rest().len() <= RECORD_LIMIT => {
+                reading.fill();
+                Ok(true)
+            }
+            Err(stop) => {
+                let reason = match stop {
+                    Stop::Skip(reason) => reason,
+                    Stop::End if reading.window.end => Skip::Truncated,
+                    Stop::End => Skip::TooLong,
+                };
+                self.pass_by(trace, reading, reason);
+                Ok(reason != Skip::Truncated)
+            }
+        }
+    }
+
+    /// Past an element that is no event.
+    fn pass_by(&mut self, trace: &mut TraceReader<'_>, reading: &mut Reading, reason: Skip) {
+        let mut scan = Scan::default();
+        let mut reject = Reject { reason: Some(reason), offset: reading.window.offset(), ..Reject::default() };
+        loop {
+            let rest = reading.window.rest();
+            let end = scan.advance(rest);
+            let taken = end.unwrap_or(rest.len());
+            let room = REJECT_BYTES.saturating_sub(reject.bytes.len());
+            reject.bytes.extend_from_slice(&rest[..taken.min(room)]);
+            reject.length += taken as u64;
+            reading.window.consume(taken);
+            if end.is_some() || reading.window.end {
+                if end.is_none() && reason == Skip::NotJson {
+                    reject.reason = Some(Skip::Truncated);
+                }
+                break;
+            }
+            reading.fill();
+        }
+        if reject.length == 0 {
+            // Nothing here can begin an element: a stray bracket or quote is passed by alone.
+            reading.window.consume(1);
+            reject.length = 1;
+        }
+        trace.reject(reject, &mut self.tables);
+    }
+
+    /// A header record and events, one each.
+    fn sequence(&mut self, name: &str, mut reading: Reading, framing: Framing) -> Result<(), String> {
+        let mut trace: Option<TraceReader<'_>> = None;
+        let mut complete = true;
+        loop {
+            match next_record(framing, &mut reading.window) {
+                Step::NeedMore => reading.fill(),
+                Step::Record { len, taken } => {
+                    let record = &reading.window.rest()[..len];
+                    let at_end = reading.window.end && taken == reading.window.rest().len();
+                    let offset = reading.window.offset();
+                    match &mut trace {
+                        None => match Header::sequential(record, framing) {
+                            Some(header) => trace = Some(TraceReader::new(self.catalogue, header, name)),
+                            None => {
+                                let kept = record.to_vec();
+                                self.whole_file(name, Skip::NoHeader, &kept);
+                                trace = Some(TraceReader::new(self.catalogue, Header::rows(framing), name));
+                            }
+                        },
+                        Some(trace) => {
+                            let fault = match trace.push(record, &mut self.tables) {
+                                Ok(length) if record[length..].iter().all(u8::is_ascii_whitespace) => None,
+                                Ok(_) => Some(Skip::NotJson),
+                                Err(Stop::End) => Some(if at_end { Skip::Truncated } else { Skip::NotJson }),
+                                Err(Stop::Skip(reason)) => Some(reason),
+                            };
+                            if let Some(reason) = fault {
+                                complete &= reason != Skip::Truncated;
+                                let bytes = kept(record);
+                                trace.reject(
+                                    Reject { reason: Some(reason), offset, length: len as u64, bytes },
+                                    &mut self.tables,
+                                );
+                            }
+                        }
+                    }
+                    reading.window.consume(taken);
+                    self.grown()?;
+                }
+                Step::Skip { reason, .. } => {
+                    let reject = self.long_record(&mut reading, framing, reason);
+                    match &mut trace {
+                        Some(trace) => trace.reject(reject, &mut self.tables),
+                        None => self.tables.reject("", &reject, name, "", None),
+                    }
+                }
+                Step::Events | Step::Element | Step::TraceEnd | Step::Done => break,
+            }
+        }
+        if let Some(trace) = trace {
+            trace.finish(complete && reading.fault.is_none(), &mut self.tables);
+        }
+        self.end_of(name, &reading);
+        Ok(())
+    }
+
+    /// Past a record that is longer than the limit, up to its separator.
+    fn long_record(&mut self, reading: &mut Reading, framing: Framing, reason: Skip) -> Reject {
+        let separator = if framing == Framing::Sequential { 0x1E } else { b'\n' };
+        let mut reject = Reject { reason: Some(reason), offset: reading.window.offset(), ..Reject::default() };
+        loop {
+            let rest = reading.window.rest();
+            let end = rest.iter().position(|byte| *byte == separator);
+            let taken = end.unwrap_or(rest.len());
+            let room = REJECT_BYTES.saturating_sub(reject.bytes.len());
+            reject.bytes.extend_from_slice(&rest[..taken.min(room)]);
+            reject.length += taken as u64;
+            reading.window.consume(taken);
+            if end.is_some() || reading.window.end {
+                return reject;
+            }
+            reading.fill();
+        }
+    }
+
+    /// QUIC_TRACE and `quiclens line v1`.
+    fn rows(&mut self, name: &str, mut reading: Reading, framing: Framing) -> Result<(), String> {
+        let mut trace = TraceReader::new(self.catalogue, Header::rows(framing), name);
+        let mut first = true;
+        loop {
+            match next_record(framing, &mut reading.window) {
+                Step::NeedMore => reading.fill(),
+                Step::Record { len, taken } => {
+                    let record = &reading.window.rest()[..len];
+                    let offset = reading.window.offset();
+                    let heading =
+                        first && core::str::from_utf8(record).is_ok_and(quiclens_core::reader::quic_trace::is_heading);
+                    first = false;
+                    if !heading && let Err(Stop::Skip(reason)) = trace.push(record, &mut self.tables) {
+                        let reject = Reject { reason: Some(reason), offset, length: len as u64, bytes: kept(record) };
+                        trace.reject(reject, &mut self.tables);
+                    }
+                    reading.window.consume(taken);
+                    self.grown()?;
+                }
+                Step::Skip { reason, .. } => {
+                    let reject = self.long_record(&mut reading, framing, reason);
+                    trace.reject(reject, &mut self.tables);
+                }
+                Step::Events | Step::Element | Step::TraceEnd | Step::Done => break,
+            }
+        }
+        trace.finish(reading.fault.is_none(), &mut self.tables);
+        self.end_of(name, &reading);
+        Ok(())
+    }
+
+    fn end_of(&mut self, name: &str, reading: &Reading) {
+        self.bytes += reading.window.offset() + reading.window.rest().len() as u64;
+        if let Some(reason) = reading.fault {
+            self.tables.reject(
+                &format!("{:016x}", xxh3_64(name.as_bytes())),
+                &Reject { reason: Some(reason), offset: reading.window.offset(), ..Reject::default() },
+                name,
+                "",
+                None,
+            );
+        }
+    }
+}
+
+/// What of a reject is kept.
+pub fn kept(bytes: &[u8]) -> Vec<u8> {
+    bytes[..bytes.len().min(REJECT_BYTES)].to_vec()
+}
+
+/// Shows each line of a file, with its place; line feeds left out.
+pub fn read_lines<'c, 'f>(
+    files: &mut Files<'c, 'f>,
+    path: &Path,
+    mut line: impl FnMut(&mut Files<'c, 'f>, u64, &[u8]) -> Result<(), String>,
+) -> Result<(), String> {
+    let name = path.to_string_lossy().into_owned();
+    let mut reading = match Reading::open(path) {
+        Ok(reading) => reading,
+        Err(fault) => {
+            files.whole_file(&name, skip_of(&fault), &[]);
+            return Ok(());
+        }
+    };
+    files.files += 1;
+    loop {
+        match next_record(Framing::NdJson, &mut reading.window) {
+            Step::NeedMore => reading.fill(),
+            Step::Record { len, taken } => {
+                line(files, reading.window.offset(), &reading.window.rest()[..len])?;
+                reading.window.consume(taken);
+            }
+            Step::Skip { reason, .. } => {
+                let reject = files.long_record(&mut reading, Framing::NdJson, reason);
+                files.tables.reject("", &reject, &name, "", None);
+            }
+            Step::Events | Step::Element | Step::TraceEnd | Step::Done => break,
+        }
+    }
+    files.end_of(&name, &reading);
+    Ok(())
+}
+
+/// First pass over a document: each trace's header, whole, wherever its keys stand.
+fn headers(mut reading: Reading) -> Vec<Header> {
+    let mut document = Document::default();
+    let mut before = (0, 0);
+    let mut headers = Vec::new();
+    let mut traces: Vec<(Vec<u8>, (usize, usize))> = Vec::new();
+    let mut scan = None;
+    let mut seen = false;
+    loop {
+        match document.step(&mut reading.window) {
+            Step::NeedMore => reading.fill(),
+            Step::Events => {
+                if !seen {
+                    before = (document.file.len(), document.trace.len());
+                    seen = true;
+                }
+            }
+            Step::Element => {
+                let scan = scan.get_or_insert_with(Scan::inside);
+                while !Document::pass_by_all(&mut reading.window, scan) && !reading.window.end {
+                    reading.fill();
+                }
+            }
+            Step::TraceEnd => {
+                scan = None;
+                if seen {
+                    traces.push((document.trace.clone(), before));
+                }
+                seen = false;
+            }
+            Step::Skip { .. } | Step::Done | Step::Record { .. } => break,
+        }
+    }
+    if seen {
+        traces.push((document.trace.clone(), before));
+    }
+    for (trace, before) in traces {
+        headers.push(Header::contained(&document.file, &trace, before));
+    }
+    headers
+}
+
+/// Files under the given paths, folders searched in order of name. The second list could not be read.
+pub fn find(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let (mut found, mut unreadable) = (Vec::new(), Vec::new());
+    let mut queue: Vec<PathBuf> = paths.iter().rev().cloned().collect();
+    while let Some(path) = queue.pop() {
+        if path.is_dir() {
+            match std::fs::read_dir(&path) {
+                Ok(entries) => {
+                    let mut inside: Vec<PathBuf> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
+                    inside.sort();
+                    // Hidden files and notes lie in folders of logs; name them to have them read.
+                    inside.retain(|path| !path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.')));
+                    queue.extend(inside.into_iter().rev());
+                }
+                Err(_) => unreadable.push(path),
+            }
+        } else {
+            found.push(path);
+        }
+    }
+    (found, unreadable)
+}

@@ -1,0 +1,115 @@
+//! `load`: files to framed Arrow batches, once.
+//!
+//! A frame is one line of JSON; after one with `table` come `bytes` bytes of an Arrow IPC stream.
+
+use crate::file::{Files, find};
+use quiclens_core::catalogue::Catalogue;
+use quiclens_core::tables::Tables;
+use serde_json::json;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// How often progress is told.
+const PROGRESS: Duration = Duration::from_millis(200);
+
+/// Reads everything under `paths` and the access logs, and writes batches to `sink`.
+pub fn run(paths: &[PathBuf], requests: &[PathBuf], sink: &str) -> Result<(), String> {
+    if sink != "-" {
+        return Err(format!("unknown sink {sink}: only - (standard output) is known to load"));
+    }
+    let started = Instant::now();
+    let catalogue = Catalogue::load()?;
+    let (found, unreadable) = find(paths);
+    let total: u64 = found.iter().chain(requests).filter_map(|path| path.metadata().ok()).map(|data| data.len()).sum();
+    let mut out = io::BufWriter::with_capacity(1 << 20, io::stdout().lock());
+    let mut told = Instant::now();
+    let (mut batches, mut encoded) = (0u64, 0u64);
+    let written = std::cell::RefCell::new(&mut out);
+    let mut flush = |tables: &mut Tables, all: bool| -> Result<(), String> {
+        for batch in tables.batches(&catalogue, all).map_err(|error| format!("cannot build a batch: {error}"))? {
+            let bytes = batch.encode().map_err(|error| format!("cannot encode {}: {error}", batch.table))?;
+            let frame = json!({"table": batch.table, "rows": batch.rows.num_rows(), "bytes": bytes.len()});
+            let mut out = written.borrow_mut();
+            writeln!(out, "{frame}")
+                .and_then(|()| out.write_all(&bytes))
+                .map_err(|error| format!("cannot write: {error}"))?;
+            batches += 1;
+            encoded += bytes.len() as u64;
+        }
+        Ok(())
+    };
+    let mut files = Files {
+        catalogue: &catalogue,
+        tables: Tables { wants_events: true, ..Tables::default() },
+        flush: &mut flush,
+        bytes: 0,
+        files: 0,
+    };
+    for path in &unreadable {
+        files.whole_file(&path.to_string_lossy(), quiclens_core::reader::skip::Skip::Unreadable, b"");
+    }
+    let mut done = 0u64;
+    let mut lines = 0u64;
+    let all = found.len() + requests.len();
+    for (index, path) in found.iter().chain(requests).enumerate() {
+        if index < found.len() {
+            files.read(path)?;
+        } else {
+            lines += files.read_requests(path)?;
+        }
+        done += path.metadata().map_or(0, |data| data.len());
+        if told.elapsed() >= PROGRESS {
+            told = Instant::now();
+            let progress = json!({"progress": {
+                "files": index + 1, "files_total": all, "bytes": done, "bytes_total": total,
+                "events": files.tables.counted, "rejected": files.tables.rejected.values().sum::<u64>(),
+            }});
+            let mut out = written.borrow_mut();
+            writeln!(out, "{progress}").and_then(|()| out.flush()).map_err(|error| format!("cannot write: {error}"))?;
+        }
+    }
+    let Files { mut tables, bytes, files: opened, flush, .. } = files;
+    flush(&mut tables, true)?;
+    let summary = json!({"summary": {
+        "files": opened, "connections": tables.traces.len(), "events": tables.counted, "requests": lines,
+        "rejected": tables.rejected, "bytes": bytes, "seconds": started.elapsed().as_secs_f64(),
+    }});
+    let mut out = written.borrow_mut();
+    writeln!(out, "{summary}").and_then(|()| out.flush()).map_err(|error| format!("cannot write: {error}"))
+}
+
+/// Parses, folds and encodes, and says how fast; batches are dropped.
+pub fn bench(paths: &[PathBuf]) -> Result<(), String> {
+    let catalogue = Catalogue::load()?;
+    let (found, _) = find(paths);
+    let mut encoded = 0u64;
+    let started = Instant::now();
+    let mut flush = |tables: &mut Tables, all: bool| -> Result<(), String> {
+        for batch in tables.batches(&catalogue, all).map_err(|error| error.to_string())? {
+            encoded += batch.encode().map_err(|error| error.to_string())?.len() as u64;
+        }
+        Ok(())
+    };
+    let mut files = Files {
+        catalogue: &catalogue,
+        tables: Tables { wants_events: true, ..Tables::default() },
+        flush: &mut flush,
+        bytes: 0,
+        files: 0,
+    };
+    for path in &found {
+        files.read(path)?;
+    }
+    let Files { mut tables, bytes, flush, .. } = files;
+    flush(&mut tables, true)?;
+    let seconds = started.elapsed().as_secs_f64();
+    #[expect(clippy::cast_precision_loss, reason = "a rate")]
+    let rates = (tables.counted as f64 / seconds, bytes as f64 / 1e6 / seconds);
+    println!(
+        "{}",
+        json!({"events": tables.counted, "bytes": bytes, "arrow_bytes": encoded, "seconds": seconds,
+            "events_per_second": rates.0, "megabytes_per_second": rates.1})
+    );
+    Ok(())
+}

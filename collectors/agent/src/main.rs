@@ -1,0 +1,86 @@
+//! `quiclens-collector`: reads servers' QUIC event logs and ships what they say.
+
+mod dump;
+mod export;
+mod file;
+mod load;
+mod requests;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Batches are built and dropped all the time; glibc gives their pages back to the kernel and faults them in again.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Reads QUIC event logs (qlog in every dialect, QUIC_TRACE, quiclens line v1) and gives what they say.
+#[derive(Parser)]
+#[command(
+    version,
+    after_help = "Examples:\n  quiclens-collector dump server.qlog --room summaries\n  quiclens-collector load logs/ --sink -   (Arrow batches, read by `quiclens load`)"
+)]
+struct Options {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Read files and folders once and give their rows as Arrow batches
+    Load {
+        /// Files or folders of traces
+        paths: Vec<PathBuf>,
+        /// Access logs, JSON lines
+        #[arg(long, num_args = 1..)]
+        requests: Vec<PathBuf>,
+        /// Where batches go: `-` is standard output, framed as in collectors/README.md
+        #[arg(long, default_value = "-")]
+        sink: String,
+    },
+    /// Print what one room makes of files, as JSON lines
+    Dump {
+        /// Files or folders of traces
+        #[arg(required = true)]
+        paths: Vec<PathBuf>,
+        /// Which room
+        #[arg(long, value_enum, default_value_t = Room::Summaries)]
+        room: Room,
+    },
+    /// Read a request line and Arrow rows of `events` from standard input, write the qlog to standard output
+    Export,
+    /// Read files and encode their rows for nobody: for measurements
+    Bench {
+        /// Files or folders of traces
+        #[arg(required = true)]
+        paths: Vec<PathBuf>,
+    },
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Room {
+    /// Records given back from what parse made of them
+    Events,
+    /// Rows of streams, episodes, connections, aliases and rejects
+    Summaries,
+    /// Number of rows and bytes of each Arrow batch
+    Records,
+    /// What each trace's log can show
+    Check,
+}
+
+fn main() -> ExitCode {
+    let result = match Options::parse().command {
+        Command::Load { paths, requests, sink } => load::run(&paths, &requests, &sink),
+        Command::Dump { paths, room } => dump::run(&paths, room),
+        Command::Export => export::run(),
+        Command::Bench { paths } => load::bench(&paths),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("quiclens-collector: {message}");
+            ExitCode::from(3)
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! The catalogue as the parser uses it: names to events, paths to columns. Read once from `schema/catalogue`.
+
+use crate::dialect::Dialect;
+use crate::event::{FRAME_NUMBERS, Kind, NUMBERS, WORDS};
+use rustc_hash::FxHashMap;
+use serde::Deserialize;
+
+const EVENTS: &str = include_str!("../../../schema/catalogue/events.toml");
+const SUMMARIES: &str = include_str!("../../../schema/catalogue/summaries.toml");
+const REQUESTS: &str = include_str!("../../../schema/catalogue/requests.toml");
+const REJECTS: &str = include_str!("../../../schema/catalogue/rejects.toml");
+const GRAMMAR: &str = include_str!("../../../schema/catalogue/quic_trace_events.json");
+include!(concat!(env!("OUT_DIR"), "/dialects.rs"));
+
+/// What the value under a key becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// A whole number, of [`crate::event::Number`] or [`crate::event::FrameNumber`] by the table.
+    Number(u8),
+    /// A duration column, in the unit that the dialect gives `RttUnit`, `DelayUnit` or the trace's time unit.
+    Duration(u8, Unit),
+    /// `pacing_rate`, in the dialect's unit.
+    Pacing(u8),
+    /// Few values: stays in the shape.
+    Word(u8),
+    /// A string of few values with a column of its own.
+    Id(u8),
+    /// A boolean of a frame.
+    Flag,
+    /// ACK ranges.
+    Ranges,
+    /// An object whose fields are looked up in this table.
+    Enter(u8),
+    /// The array of frames.
+    Frames,
+}
+
+/// Whose unit a duration has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "named after the dialect's keys")]
+pub enum Unit {
+    Rtt,
+    Delay,
+    Time,
+}
+
+/// Keys of one object.
+pub type Table = FxHashMap<Box<[u8]>, Action>;
+
+/// A known event: canonical name and what the fold makes of it.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// Canonical name.
+    pub name: Box<str>,
+    /// The fold's view.
+    pub kind: Kind,
+}
+
+/// One column of a table.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Column {
+    /// Arrow field, ClickHouse column, JSON key.
+    pub name: String,
+    /// ClickHouse type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Filled by the store itself, so not sent.
+    pub default: Option<String>,
+}
+
+/// Columns of one table.
+#[derive(Clone, Debug, Deserialize)]
+pub struct TableSpec {
+    /// Table name.
+    pub name: String,
+    /// Columns in order.
+    pub columns: Vec<Column>,
+}
+
+/// Everything that the pure rooms read from `schema/`.
+#[derive(Clone, Debug)]
+pub struct Catalogue {
+    /// Lower-case `category:type` (or bare type) to event.
+    pub events: FxHashMap<Box<[u8]>, Known>,
+    /// Key tables: 0 is an event's `data`, 1 a frame, 2 the event's root, others are nested objects.
+    pub tables: Vec<Table>,
+    /// Dialects, in the order in which they are tried.
+    pub dialects: Vec<Dialect>,
+    /// Grammar of QUIC_TRACE rows.
+    pub grammar: crate::reader::quic_trace::Grammar,
+    /// Tables of the store by name.
+    pub specs: Vec<TableSpec>,
+}
+
+/// Table of an event's `data`.
+pub const DATA: u8 = 0;
+/// Table of a frame.
+pub const FRAME: u8 = 1;
+/// Table of an event's root, for keys other than time, name and data.
+pub const ROOT: u8 = 2;
+
+#[derive(Deserialize)]
+struct File {
+    #[serde(default)]
+    event: Vec<EventSpec>,
+    #[serde(default)]
+    field: Vec<FieldSpec>,
+    #[serde(default)]
+    frame_field: Vec<FieldSpec>,
+    #[serde(default)]
+    table: Vec<TableSpec>,
+}
+
+#[derive(Deserialize)]
+struct EventSpec {
+    name: String,
+    seen: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct FieldSpec {
+    name: String,
+    kind: String,
+    at: Vec<String>,
+}
+
+impl Catalogue {
+    /// Reads the catalogue that was built in. An error names the file's fault: it is a bug of ours, found by tests.
+    pub fn load() -> Result<Self, String> {
+        let file: File = toml::from_str(EVENTS).map_err(|e| format!("events.toml: {e}"))?;
+        let mut specs = file.table;
+        for (name, text) in [("summaries", SUMMARIES), ("requests", REQUESTS), ("rejects", REJECTS)] {
+            let more: File = toml::from_str(text).map_err(|e| format!("{name}.toml: {e}"))?;
+            specs.extend(more.table);
+        }
+        let mut events = FxHashMap::default();
+        for spec in file.event {
+            let known = Known { kind: kind_of(&spec.name), name: spec.name.clone().into() };
+            for name in spec.seen.iter().chain([&spec.name]) {
+                events.insert(name.as_bytes().into(), known.clone());
+            }
+        }
+        for name in crate::reader::quic_trace::OWN_EVENTS {
+            events.insert(name.0.as_bytes().into(), Known { name: name.0.into(), kind: name.1 });
+        }
+        let mut tables = vec![Table::default(), Table::default(), Table::default()];
+        for spec in &file.field {
+            let index = |names: &[&str]| position(names, &spec.name);
+            for at in &spec.at {
+                let (table, path) = at.strip_prefix('.').map_or((DATA, at.as_str()), |path| (ROOT, path));
+                add(&mut tables, table, path, action(&spec.kind, index(&NUMBERS), index(&WORDS))?)?;
+            }
+        }
+        for spec in &file.frame_field {
+            for at in &spec.at {
+                add(&mut tables, FRAME, at, action(&spec.kind, position(&FRAME_NUMBERS, &spec.name), Some(0))?)?;
+            }
+        }
+        tables[DATA as usize].insert((*b"frames").into(), Action::Frames);
+        let mut dialects = DIALECTS.iter().map(|text| Dialect::read(text)).collect::<Result<Vec<_>, _>>()?;
+        dialects.sort_by(|a, b| (a.order, &a.name).cmp(&(b.order, &b.name)));
+        let grammar = crate::reader::quic_trace::Grammar::read(GRAMMAR)?;
+        Ok(Self { events, tables, dialects, grammar, specs })
+    }
+
+    /// The columns of a table; empty for a name that is none.
+    pub fn columns(&self, table: &str) -> &[Column] {
+        self.specs.iter().find(|spec| spec.name == table).map_or(&[], |spec| &spec.columns)
+    }
+}
+
+fn position(names: &[&str], name: &str) -> Option<u8> {
+    names.iter().position(|known| *known == name).and_then(|at| u8::try_from(at).ok())
+}
+
+fn action(kind: &str, number: Option<u8>, word: Option<u8>) -> Result<Action, String> {
+    let fault = || format!("field of kind {kind} has no column in event.rs");
+    Ok(match kind {
+        "number" => Action::Number(number.ok_or_else(fault)?),
+        "rtt" => Action::Duration(number.ok_or_else(fault)?, Unit::Rtt),
+        "delay" => Action::Duration(number.ok_or_else(fault)?, Unit::Delay),
+        "time" => Action::Duration(number.ok_or_else(fault)?, Unit::Time),
+        "pacing" => Action::Pacing(number.ok_or_else(fault)?),
+        "word" => Action::Word(word.ok_or_else(fault)?),
+        "id" => Action::Id(word.ok_or_else(fault)?),
+        "flag" => Action::Flag,
+        "ranges" => Action::Ranges,
+        _ => return Err(format!("unknown field kind {kind}")),
+    })
+}
+
+fn add(tables: &mut Vec<Table>, table: u8, path: &str, action: Action) -> Result<(), String> {
+    let Some((key, rest)) = path.split_once('.') else {
+        tables[table as usize].insert(path.as_bytes().into(), action);
+        return Ok(());
+    };
+    let next = match tables[table as usize].get(key.as_bytes()) {
+        Some(Action::Enter(next)) => *next,
+        Some(_) => return Err(format!("{path}: {key} is a column and an object")),
+        None => {
+            let next = u8::try_from(tables.len()).map_err(|e| e.to_string())?;
+            tables.push(Table::default());
+            tables[table as usize].insert(key.as_bytes().into(), Action::Enter(next));
+            next
+        }
+    };
+    add(tables, next, rest, action)
+}
+
+fn kind_of(name: &str) -> Kind {
+    match name {
+        "quic:packet_sent" => Kind::PacketSent,
+        "quic:packet_received" => Kind::PacketReceived,
+        "quic:packet_dropped" => Kind::PacketDropped,
+        "quic:packets_acked" => Kind::PacketsAcked,
+        "quic:packet_lost" => Kind::PacketLost,
+        "quic:spurious_loss" => Kind::SpuriousLoss,
+        "quic:recovery_metrics_updated" => Kind::MetricsUpdated,
+        "quic:congestion_state_updated" => Kind::CongestionStateUpdated,
+        "quic:timer_updated" => Kind::TimerUpdated,
+        "quic:parameters_set" => Kind::ParametersSet,
+        "quic:recovery_parameters_set" => Kind::RecoveryParametersSet,
+        "quic:connection_started" => Kind::ConnectionStarted,
+        "quic:connection_closed" => Kind::ConnectionClosed,
+        "quic:connection_id_updated" => Kind::ConnectionIdUpdated,
+        "quic:migration_state_updated" => Kind::MigrationStateUpdated,
+        "quic:stream_data_moved" => Kind::StreamDataMoved,
+        "quic:stream_state_updated" => Kind::StreamStateUpdated,
+        "http3:frame_created" => Kind::HttpFrameCreated,
+        "http3:frame_parsed" => Kind::HttpFrameParsed,
+        _ => Kind::Other,
+    }
+}

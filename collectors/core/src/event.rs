@@ -1,0 +1,349 @@
+//! One trace event: typed columns, frames as arrays, whatever is left as raw JSON, and the shape that puts it together again.
+
+/// A whole-number column of `events`, in the catalogue's order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+#[expect(missing_docs, reason = "the catalogue says what each is")]
+pub enum Number {
+    PathId,
+    PacketNumber,
+    PacketBytes,
+    PayloadBytes,
+    StreamId,
+    Offset,
+    Length,
+    CongestionWindow,
+    BytesInFlight,
+    PacketsInFlight,
+    Ssthresh,
+    PacingRate,
+    PtoCount,
+    MinRttUs,
+    SmoothedRttUs,
+    LatestRttUs,
+    RttVarianceUs,
+    AckDelayUs,
+    DeltaUs,
+    LostPackets,
+    LostBytes,
+    Count,
+    AppLimited,
+}
+
+/// Catalogue names of [`Number`], by its value.
+pub const NUMBERS: [&str; 23] = [
+    "path_id",
+    "packet_number",
+    "packet_bytes",
+    "payload_bytes",
+    "stream_id",
+    "offset",
+    "length",
+    "congestion_window",
+    "bytes_in_flight",
+    "packets_in_flight",
+    "ssthresh",
+    "pacing_rate",
+    "pto_count",
+    "min_rtt_us",
+    "smoothed_rtt_us",
+    "latest_rtt_us",
+    "rtt_variance_us",
+    "ack_delay_us",
+    "delta_us",
+    "lost_packets",
+    "lost_bytes",
+    "count",
+    "app_limited",
+];
+
+impl Number {
+    /// All, in order.
+    pub const ALL: [Self; NUMBERS.len()] = [
+        Self::PathId,
+        Self::PacketNumber,
+        Self::PacketBytes,
+        Self::PayloadBytes,
+        Self::StreamId,
+        Self::Offset,
+        Self::Length,
+        Self::CongestionWindow,
+        Self::BytesInFlight,
+        Self::PacketsInFlight,
+        Self::Ssthresh,
+        Self::PacingRate,
+        Self::PtoCount,
+        Self::MinRttUs,
+        Self::SmoothedRttUs,
+        Self::LatestRttUs,
+        Self::RttVarianceUs,
+        Self::AckDelayUs,
+        Self::DeltaUs,
+        Self::LostPackets,
+        Self::LostBytes,
+        Self::Count,
+        Self::AppLimited,
+    ];
+}
+
+/// A column of few, short strings, in the catalogue's order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+#[expect(missing_docs, reason = "the catalogue says what each is")]
+pub enum Word {
+    PacketType,
+    Trigger,
+    NewState,
+    OldState,
+    TimerType,
+    EventType,
+    Owner,
+    HttpFrameType,
+    Dcid,
+    Scid,
+}
+
+/// Catalogue names of [`Word`], by its value.
+pub const WORDS: [&str; 10] = [
+    "packet_type",
+    "trigger",
+    "new_state",
+    "old_state",
+    "timer_type",
+    "event_type",
+    "owner",
+    "http_frame_type",
+    "dcid",
+    "scid",
+];
+
+impl Word {
+    /// All, in order.
+    pub const ALL: [Self; WORDS.len()] = [
+        Self::PacketType,
+        Self::Trigger,
+        Self::NewState,
+        Self::OldState,
+        Self::TimerType,
+        Self::EventType,
+        Self::Owner,
+        Self::HttpFrameType,
+        Self::Dcid,
+        Self::Scid,
+    ];
+}
+
+/// A whole-number column of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+#[expect(missing_docs, reason = "the catalogue says what each is")]
+pub enum FrameNumber {
+    StreamId,
+    Offset,
+    Length,
+    Maximum,
+    AckDelayUs,
+}
+
+/// Catalogue names of [`FrameNumber`], by its value.
+pub const FRAME_NUMBERS: [&str; 5] = ["stream_id", "offset", "length", "maximum", "ack_delay_us"];
+
+/// A piece of [`Event::text`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    /// First byte.
+    pub start: u32,
+    /// Number of bytes.
+    pub len: u32,
+}
+
+/// One QUIC frame of a packet.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Frame {
+    /// Lower-case `frame_type` as written.
+    pub frame_type: Span,
+    /// The frame without its values.
+    pub shape: Span,
+    /// Values by [`FrameNumber`]; 0 where `present` has no bit.
+    pub numbers: [u64; 5],
+    /// One bit a [`FrameNumber`].
+    pub present: u8,
+    /// `fin` of a STREAM frame.
+    pub fin: bool,
+    /// How many of [`Event::acked`] are this frame's.
+    pub ack_ranges: u16,
+}
+
+impl Frame {
+    /// The value, where the frame has it.
+    #[inline]
+    pub fn get(&self, number: FrameNumber) -> Option<u64> {
+        (self.present >> number as u8 & 1 == 1).then_some(self.numbers[number as usize])
+    }
+}
+
+/// One event. Its buffers are reused from record to record: [`Event::clear`] empties it.
+#[derive(Clone, Debug, Default)]
+pub struct Event {
+    /// Index among its own connection's records.
+    pub seq: u64,
+    /// The source's time, in ns of whatever base it uses.
+    pub source_ns: i64,
+    /// Whole microseconds since the trace's first record, rounded down.
+    pub time_us: i64,
+    /// Nanoseconds that rounding down left.
+    pub time_ns: u16,
+    /// Canonical name.
+    pub name: Span,
+    /// What the fold makes of it.
+    pub kind: Kind,
+    /// The record without its values; see `schema/README.md`.
+    pub shape: Vec<u8>,
+    /// Everything that a [`Span`] points to.
+    pub text: Vec<u8>,
+    numbers: [u64; NUMBERS.len()],
+    present: u32,
+    words: [Span; WORDS.len()],
+    /// Frames of a packet event.
+    pub frames: Vec<Frame>,
+    /// Acknowledged ranges of all ACK frames, both ends included, as written.
+    pub acked: Vec<(u64, u64)>,
+    /// Units in the last place, for `~` slots.
+    pub exact: Vec<i64>,
+    /// Fields without a column: path and raw JSON.
+    pub more: Vec<(Span, Span)>,
+    /// Declared connection of this one event (ODCID, else group_id).
+    pub group: Span,
+}
+
+/// The events that the fold knows. Everything else is `Other`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "named after the canonical event")]
+pub enum Kind {
+    #[default]
+    Other,
+    PacketSent,
+    PacketReceived,
+    PacketDropped,
+    PacketsAcked,
+    PacketLost,
+    SpuriousLoss,
+    MetricsUpdated,
+    CongestionStateUpdated,
+    TimerUpdated,
+    ParametersSet,
+    RecoveryParametersSet,
+    ConnectionStarted,
+    ConnectionClosed,
+    ConnectionIdUpdated,
+    MigrationStateUpdated,
+    StreamDataMoved,
+    StreamStateUpdated,
+    HttpFrameCreated,
+    HttpFrameParsed,
+    StreamEvent,
+    FlowControlEvent,
+    PtoAlarm,
+    HandshakeAlarm,
+    UpdateRtt,
+    CcAck,
+    CcLoss,
+    CcPersistentCongestion,
+    CcRemoveInflight,
+    CwndMayBlock,
+    ClockAnchor,
+}
+
+impl Event {
+    /// Empties the event and keeps its buffers.
+    pub fn clear(&mut self) {
+        self.seq = 0;
+        self.source_ns = 0;
+        self.time_us = 0;
+        self.time_ns = 0;
+        self.name = Span::default();
+        self.kind = Kind::Other;
+        self.shape.clear();
+        self.text.clear();
+        self.present = 0;
+        self.words = [Span::default(); WORDS.len()];
+        self.frames.clear();
+        self.acked.clear();
+        self.exact.clear();
+        self.more.clear();
+        self.group = Span::default();
+    }
+
+    /// Keeps `bytes` and gives where.
+    #[inline]
+    pub fn keep(&mut self, bytes: &[u8]) -> Span {
+        let start = u32::try_from(self.text.len()).unwrap_or(u32::MAX);
+        self.text.extend_from_slice(bytes);
+        Span { start, len: u32::try_from(bytes.len()).unwrap_or(u32::MAX) }
+    }
+
+    /// The bytes of a span; empty for one that is not this event's.
+    #[inline]
+    pub fn bytes(&self, span: Span) -> &[u8] {
+        let start = span.start as usize;
+        self.text.get(start..start + span.len as usize).unwrap_or(&[])
+    }
+
+    /// The text of a span; what was read is UTF-8, so nothing is lost.
+    #[inline]
+    pub fn str(&self, span: Span) -> &str {
+        core::str::from_utf8(self.bytes(span)).unwrap_or("")
+    }
+
+    /// The value of a column, where the event has it.
+    #[inline]
+    pub fn get(&self, number: Number) -> Option<u64> {
+        (self.present >> number as u8 & 1 == 1).then_some(self.numbers[number as usize])
+    }
+
+    /// Sets a column. False, and nothing set, when it has another value already.
+    #[inline]
+    pub fn set(&mut self, number: Number, value: u64) -> bool {
+        let bit = 1u32 << number as u8;
+        if self.present & bit != 0 && self.numbers[number as usize] != value {
+            return false;
+        }
+        self.present |= bit;
+        self.numbers[number as usize] = value;
+        true
+    }
+
+    /// One bit a [`Number`] that is set.
+    pub fn present(&self) -> u32 {
+        self.present
+    }
+
+    /// The value of number column `index`, whatever `present` says.
+    pub fn number_at(&self, index: usize) -> u64 {
+        self.numbers[index]
+    }
+
+    /// The word, empty where the event has none.
+    #[inline]
+    pub fn word(&self, word: Word) -> &str {
+        self.str(self.words[word as usize])
+    }
+
+    /// The span of word column `index`.
+    pub fn word_at(&self, index: usize) -> Span {
+        self.words[index]
+    }
+
+    /// Sets a word; the first one stays.
+    #[inline]
+    pub fn set_word(&mut self, word: Word, text: &[u8]) {
+        if self.words[word as usize].len == 0 {
+            self.words[word as usize] = self.keep(text);
+        }
+    }
+
+    /// The raw JSON of a field without a column, by its path.
+    pub fn leftover(&self, path: &str) -> Option<&str> {
+        self.more.iter().find(|(key, _)| self.bytes(*key) == path.as_bytes()).map(|(_, value)| self.str(*value))
+    }
+}

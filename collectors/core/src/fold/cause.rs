@@ -1,0 +1,114 @@
+//! The vocabulary of causes, in its order, which is also the order of precedence.
+
+use serde::{Deserialize, Serialize};
+
+/// Why a request waited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[repr(u8)]
+#[expect(missing_docs, reason = "schema/README.md says what each is")]
+pub enum Cause {
+    Handshake,
+    Amplification,
+    Upload,
+    ServerThink,
+    Pto,
+    LossRecovery,
+    ConnectionFlowControl,
+    StreamFlowControl,
+    Scheduling,
+    Bandwidth,
+    CwndBlocked,
+    Pacing,
+    AppLimited,
+    Queueing,
+    Network,
+    RemoteWait,
+    Receiving,
+    ReceiverHol,
+    Unattributed,
+}
+
+/// Number of causes.
+pub const CAUSES: usize = 19;
+
+impl Cause {
+    /// All, in order.
+    pub const ALL: [Self; CAUSES] = [
+        Self::Handshake,
+        Self::Amplification,
+        Self::Upload,
+        Self::ServerThink,
+        Self::Pto,
+        Self::LossRecovery,
+        Self::ConnectionFlowControl,
+        Self::StreamFlowControl,
+        Self::Scheduling,
+        Self::Bandwidth,
+        Self::CwndBlocked,
+        Self::Pacing,
+        Self::AppLimited,
+        Self::Queueing,
+        Self::Network,
+        Self::RemoteWait,
+        Self::Receiving,
+        Self::ReceiverHol,
+        Self::Unattributed,
+    ];
+
+    /// The causes that this version of the rules splits off, server's side then client's.
+    pub const SPLIT: [Self; 11] = [
+        Self::Upload,
+        Self::ServerThink,
+        Self::Pto,
+        Self::LossRecovery,
+        Self::ConnectionFlowControl,
+        Self::StreamFlowControl,
+        Self::CwndBlocked,
+        Self::Queueing,
+        Self::Network,
+        Self::RemoteWait,
+        Self::Receiving,
+    ];
+
+    /// Name in columns and JSON.
+    pub fn name(self) -> &'static str {
+        let column = self.column();
+        column.strip_suffix("_us").unwrap_or(column)
+    }
+
+    /// Column of its part.
+    pub fn column(self) -> &'static str {
+        match self {
+            Self::Handshake => "handshake_us",
+            Self::Amplification => "amplification_us",
+            Self::Upload => "upload_us",
+            Self::ServerThink => "server_think_us",
+            Self::Pto => "pto_us",
+            Self::LossRecovery => "loss_recovery_us",
+            Self::ConnectionFlowControl => "connection_flow_control_us",
+            Self::StreamFlowControl => "stream_flow_control_us",
+            Self::Scheduling => "scheduling_us",
+            Self::Bandwidth => "bandwidth_us",
+            Self::CwndBlocked => "cwnd_blocked_us",
+            Self::Pacing => "pacing_us",
+            Self::AppLimited => "app_limited_us",
+            Self::Queueing => "queueing_us",
+            Self::Network => "network_us",
+            Self::RemoteWait => "remote_wait_us",
+            Self::Receiving => "receiving_us",
+            Self::ReceiverHol => "receiver_hol_us",
+            Self::Unattributed => "unattributed_us",
+        }
+    }
+}
+
+/// A stretch of time in which a condition held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Interval {
+    /// The condition.
+    pub cause: Cause,
+    /// First microsecond.
+    pub start_us: i64,
+    /// First microsecond after it.
+    pub end_us: i64,
+}

@@ -1,0 +1,35 @@
+//! Requests' and responses' fields out of HTTP/3 frame events.
+
+use crate::event::Event;
+use crate::fold::stream::Http;
+use serde::Deserialize;
+use std::borrow::Cow;
+
+#[derive(Deserialize)]
+struct Field<'a> {
+    #[serde(borrow, default)]
+    name: Cow<'a, str>,
+    #[serde(borrow, default)]
+    value: Cow<'a, str>,
+}
+
+/// Longest value that is kept.
+const LONGEST: usize = 2048;
+
+/// Takes what a HEADERS frame says; anything unexpected leaves `http` as it is.
+pub fn headers(event: &Event, http: &mut Http) {
+    let Some(json) = event.leftover("frame.headers").or_else(|| event.leftover("headers")) else { return };
+    let Ok(fields) = serde_json::from_str::<Vec<Field<'_>>>(json) else { return };
+    for field in fields {
+        let value = || field.value.chars().take(LONGEST).collect::<String>();
+        match &*field.name.to_ascii_lowercase() {
+            ":method" => http.method = Some(value()),
+            ":authority" => http.authority = Some(value()),
+            ":path" => http.path = Some(value()),
+            ":status" => http.status = field.value.parse().ok(),
+            "x-request-id" => http.external_id = Some(value()),
+            "traceparent" if http.external_id.is_none() => http.external_id = Some(value()),
+            _ => {}
+        }
+    }
+}

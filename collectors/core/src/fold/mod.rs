@@ -1,0 +1,319 @@
+//! Room 3, fold: the events of one connection to its summaries. One pass; the state is bounded and serializable.
+//!
+//! Rules stand in the modules: [`sender`] for what happens to our packets, [`receiver`] for the peer's, [`rows`] for
+//! QUIC_TRACE, [`parts`] for the split, [`finish`] for the rows that come out.
+
+pub mod blocked;
+pub mod capability;
+pub mod cause;
+pub mod finish;
+pub mod http;
+pub mod packets;
+pub mod parts;
+pub mod ranges;
+pub mod receiver;
+pub mod rows;
+pub mod sender;
+pub mod stats;
+pub mod stream;
+
+use crate::dialect::Losses;
+use crate::event::{Event, Kind, Number, Word};
+use crate::header::Vantage;
+use crate::record::rows::Row;
+use cause::Interval;
+use packets::Space;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, VecDeque};
+use stream::Stream;
+
+/// Rules that made a row; a higher one replaces all rows of a lower one.
+pub const ANALYSIS_VERSION: u64 = 1;
+
+/// Two records at most this far apart belong to one turn: an ACK and what it releases (quic_trace.md 1.5: the slowest
+/// turn of the published rows takes 405 us).
+pub const TURN_US: i64 = 1000;
+
+/// What the fold must know of a trace before its first event.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Trace {
+    /// Its connection.
+    pub connection_id: String,
+    /// Its own id.
+    pub trace_id: String,
+    /// Who logged, as the trace says.
+    pub vantage: Vantage,
+    /// Day of its start, since 1970.
+    pub trace_day: i32,
+    /// Wall clock of the first record, us since 1970.
+    pub started_us: Option<i64>,
+    /// How losses are reported.
+    #[serde(skip)]
+    pub losses: Losses,
+    /// Rows without frames (QUIC_TRACE).
+    pub frameless: bool,
+    /// Columns of `connections` that the header decides.
+    #[serde(skip)]
+    pub facts: Row,
+    /// Server, for the aliases.
+    pub server: Option<String>,
+}
+
+/// Rows that no later event can change, until someone takes them.
+#[derive(Debug, Default)]
+pub struct Output {
+    /// Rows of `streams`.
+    pub streams: Vec<Row>,
+    /// Rows of `episodes`.
+    pub episodes: Vec<Row>,
+}
+
+/// RTT samples of a connection.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Rtt {
+    /// Least sample so far (RFC 9002, 5.2).
+    pub min_us: Option<i64>,
+    /// Newest sample.
+    pub latest_us: Option<i64>,
+    /// As logged, else computed by RFC 9002, 5.3.
+    pub smoothed_us: Option<i64>,
+    /// Likewise.
+    pub variance_us: Option<i64>,
+    /// First sample.
+    pub first_us: Option<i64>,
+    /// All samples.
+    pub stats: stats::Stats,
+    /// Samples by bucket.
+    pub histogram: BTreeMap<u16, u32>,
+    /// The log states RTTs; ours are used only when it does not.
+    pub logged: bool,
+}
+
+/// What of the log's abilities was seen so far.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[expect(missing_docs, clippy::struct_excessive_bools, reason = "one flag a field that a log may lack")]
+pub struct Seen {
+    pub packets_sent: bool,
+    pub packets_received: bool,
+    pub frames: bool,
+    pub acks: bool,
+    pub window: bool,
+    pub rtt: bool,
+    pub losses: bool,
+    pub timers: bool,
+    pub http: bool,
+    pub connection_credit: bool,
+    pub stream_credit: bool,
+    pub stream_events: bool,
+    pub flow_events: bool,
+    pub fins: bool,
+}
+
+/// Counters that go to `connections` as they are.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "named after the columns")]
+pub struct Counters {
+    pub packets_sent: u64,
+    pub packets_received: u64,
+    pub bytes_sent: u64,
+    pub bytes_received: u64,
+    pub pure_acks_sent: u64,
+    pub data_packets_sent: u64,
+    pub stream_bytes_sent: u64,
+    pub retransmitted_packets: u64,
+    pub retransmitted_bytes: u64,
+    pub packets_out_of_order: u64,
+    pub packets_dropped: u64,
+    pub packets_lost: u64,
+    pub bytes_lost: u64,
+    pub packets_spurious: u64,
+    pub packets_lost_handshake: u64,
+    pub packets_lost_data: u64,
+    pub ptos: u64,
+    pub idle_max_us: u64,
+    pub bytes_in_flight_max: u64,
+    pub in_flight_disagreements: u64,
+    pub retries: u64,
+    pub migrations: u64,
+    pub requests: u64,
+    pub requests_complete: u64,
+    pub retransmissions_max: u64,
+}
+
+/// State of one connection's fold.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Fold {
+    /// The trace.
+    pub trace: Trace,
+    role: Vantage,
+    now_us: i64,
+    seq: u64,
+    events: u64,
+    spaces: BTreeMap<(u8, u64), Space>,
+    in_flight: u64,
+    flight_us: u64,
+    flight_area: f64,
+    window: Option<u64>,
+    initial_window: Option<u64>,
+    largest_packet: u64,
+    rtt: Rtt,
+    streams: BTreeMap<u64, Stream>,
+    ended: Vec<u64>,
+    closed: ranges::Ranges,
+    conditions: VecDeque<Interval>,
+    conditions_gone: u64,
+    blocked: blocked::Blocked,
+    credit: blocked::Credit,
+    probe: sender::Probe,
+    epoch: sender::Epoch,
+    repairs: stats::Stats,
+    seen: Seen,
+    count: Counters,
+    aliases: Vec<receiver::Alias>,
+    handshake: finish::Handshake,
+    close: finish::Close,
+    path: Option<u64>,
+    counter_losses: bool,
+    #[serde(skip)]
+    /// Rows to take.
+    pub output: Output,
+}
+
+impl Fold {
+    /// A fold that has seen nothing.
+    pub fn new(trace: Trace) -> Self {
+        Self { role: trace.vantage, trace, ..Self::default() }
+    }
+
+    /// The server's side is ours.
+    fn is_server(&self) -> bool {
+        self.role == Vantage::Server
+    }
+
+    /// Events folded.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// The next event, in order of `seq`.
+    pub fn event(&mut self, event: &Event) {
+        if self.events > 0 {
+            self.pass_time(event.time_us);
+        }
+        self.now_us = event.time_us;
+        self.seq = event.seq;
+        self.events += 1;
+        match event.kind {
+            Kind::PacketSent => self.packet_sent(event),
+            Kind::PacketReceived => self.packet_received(event),
+            Kind::PacketDropped => self.count.packets_dropped += 1,
+            Kind::PacketsAcked => self.packets_acked(event),
+            Kind::PacketLost => self.packet_lost(event),
+            Kind::SpuriousLoss => self.count.packets_spurious += u64::from(!self.seen.acks),
+            Kind::MetricsUpdated | Kind::UpdateRtt => self.metrics(event),
+            Kind::CcAck => self.congestion_ack(event),
+            Kind::CcLoss | Kind::CcPersistentCongestion => self.congestion_loss(event),
+            Kind::CcRemoveInflight => self.remove_in_flight(event),
+            Kind::TimerUpdated => self.timer(event),
+            Kind::PtoAlarm => self.probe_fired(true),
+            Kind::HandshakeAlarm => self.seen.timers = true,
+            Kind::ParametersSet => self.parameters(event),
+            Kind::ConnectionClosed => self.connection_closed(event),
+            Kind::ConnectionIdUpdated | Kind::ConnectionStarted => self.connection_ids(event),
+            Kind::MigrationStateUpdated => self.count.migrations += 1,
+            Kind::HttpFrameCreated | Kind::HttpFrameParsed => self.http_frame(event),
+            Kind::StreamEvent => self.stream_event(event),
+            Kind::FlowControlEvent => self.flow_control_event(event),
+            Kind::CwndMayBlock => {
+                if let Some(window) = event.get(Number::CongestionWindow) {
+                    self.set_window(window);
+                }
+            }
+            Kind::CongestionStateUpdated
+            | Kind::RecoveryParametersSet
+            | Kind::StreamDataMoved
+            | Kind::StreamStateUpdated
+            | Kind::ClockAnchor
+            | Kind::Other => self.named(event),
+        }
+        if let Some(stream) = event.get(Number::StreamId).and_then(|id| self.streams.get_mut(&id)) {
+            stream.last_seq = event.seq;
+        }
+        self.watch_window();
+        if event.is_packet() {
+            self.let_go();
+        }
+    }
+
+    /// A log without packets may name its streams all the same: all that is known is when.
+    fn named(&mut self, event: &Event) {
+        if self.seen.packets_sent || self.seen.packets_received || self.trace.frameless {
+            return;
+        }
+        let now = self.now_us;
+        if let Some(stream) = event.get(Number::StreamId).and_then(|id| self.request_stream(id)) {
+            stream.named_us = Some(now);
+        }
+    }
+
+    /// Time goes on: figures that are weighted by time, and decisions that waited for the end of a turn.
+    fn pass_time(&mut self, to_us: i64) {
+        let passed = to_us.saturating_sub(self.now_us).max(0).unsigned_abs();
+        self.count.idle_max_us = self.count.idle_max_us.max(passed);
+        if self.in_flight > 0 && passed > 0 {
+            self.flight_us += passed;
+            #[expect(clippy::cast_precision_loss, reason = "a mean")]
+            let area = self.in_flight as f64 * passed as f64;
+            self.flight_area += area;
+            self.epoch.pass(passed);
+        }
+        self.settle(to_us);
+    }
+
+    /// The request stream `id`, opened by the current event if it is new; `None` for other kinds of streams and for
+    /// those that ended long ago. Client-initiated bidirectional: RFC 9000, 2.1.
+    fn request_stream(&mut self, id: u64) -> Option<&mut Stream> {
+        if !id.is_multiple_of(4) || self.closed.covers(id / 4, id / 4 + 1) {
+            return None;
+        }
+        let (now, seq, conditions) = (self.now_us, self.seq, self.conditions_gone + self.conditions.len() as u64);
+        let credit = self.credit.initial_stream;
+        let requests = &mut self.count.requests;
+        let stream = self.streams.entry(id).or_insert_with(|| {
+            *requests += 1;
+            Stream {
+                id,
+                marks: parts::Marks { start_us: now, end_us: now, ..parts::Marks::default() },
+                conditions_from: conditions,
+                first_seq: seq,
+                credit,
+                ..Stream::default()
+            }
+        });
+        stream.last_seq = seq;
+        Some(stream)
+    }
+
+    /// The packet number space that an event's packet is in, by RFC 9000, 12.3, and its path.
+    fn space(&mut self, event: &Event) -> &mut Space {
+        let kind = match event.word(Word::PacketType) {
+            "initial" => 0,
+            "handshake" => 1,
+            _ => 2,
+        };
+        // A path has its own numbers only with multipath, whose packets carry an id other than 0.
+        self.spaces.entry((kind, event.get(Number::PathId).unwrap_or(0))).or_default()
+    }
+
+    /// A condition of the connection held; requests that are open may have waited for it.
+    fn held(&mut self, interval: Interval) {
+        if interval.start_us < interval.end_us {
+            self.conditions.push_back(interval);
+        }
+        // A condition that was noted before a stream opened had ended by then.
+        let oldest = self.streams.values().map(|stream| stream.conditions_from).min().unwrap_or(u64::MAX);
+        while self.conditions_gone < oldest && self.conditions.pop_front().is_some() {
+            self.conditions_gone += 1;
+        }
+    }
+}

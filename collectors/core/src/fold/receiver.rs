@@ -1,0 +1,245 @@
+//! What arrives: the peer's packets, and everything else that the log tells of the connection.
+
+use crate::event::{Event, Frame, FrameNumber, Kind, Number, Word};
+use crate::fold::packets::Chunk;
+use crate::fold::{Fold, http};
+use crate::header::Vantage;
+use serde::{Deserialize, Serialize};
+
+impl Fold {
+    pub(super) fn packet_received(&mut self, event: &Event) {
+        self.seen.packets_received = true;
+        if self.role == Vantage::Unknown && self.count.packets_sent == 0 && self.count.packets_received == 0 {
+            // The client always speaks first (RFC 9000, 7): who receives first is the server.
+            self.role = Vantage::Server;
+        }
+        self.handshake.received(event, self.now_us);
+        self.count.packets_received += 1;
+        self.count.bytes_received += event.get(Number::PacketBytes).unwrap_or(0);
+        self.probe.last_received_us = Some(self.now_us);
+        self.see_ids(event, false);
+        if let Some(number) = event.get(Number::PacketNumber) {
+            let space = self.space(event);
+            let late = space.largest_received.is_some_and(|largest| number < largest);
+            space.largest_received = space.largest_received.max(Some(number));
+            self.count.packets_out_of_order += u64::from(late);
+        }
+        self.count.retries += u64::from(event.word(Word::PacketType) == "retry");
+        self.seen.frames |= !event.frames.is_empty();
+        let mut acked = 0;
+        for frame in &event.frames {
+            let ranges = &event.acked[acked..(acked + usize::from(frame.ack_ranges)).min(event.acked.len())];
+            acked += ranges.len();
+            self.frame_received(event, frame, ranges);
+        }
+    }
+
+    fn frame_received(&mut self, event: &Event, frame: &Frame, ranges: &[(u64, u64)]) {
+        let id = frame.get(FrameNumber::StreamId);
+        match event.bytes(frame.frame_type) {
+            b"ack" | b"ack_ecn" | b"ack_mp" | b"path_ack" => self.acknowledged(event, ranges),
+            b"stream" => {
+                let from = frame.get(FrameNumber::Offset).unwrap_or(0);
+                let to = from.saturating_add(frame.get(FrameNumber::Length).unwrap_or(0));
+                self.stream_received(Chunk { stream_id: id.unwrap_or(0), from, to, fin: frame.fin });
+            }
+            b"max_data" => self.connection_credit(frame.get(FrameNumber::Maximum).unwrap_or(0)),
+            b"max_stream_data" => {
+                if let Some(id) = id {
+                    self.stream_credit(id, frame.get(FrameNumber::Maximum).unwrap_or(0));
+                }
+            }
+            b"reset_stream" | b"reset_stream_at" => self.reset(id, false),
+            _ => {}
+        }
+    }
+
+    fn stream_received(&mut self, chunk: Chunk) {
+        let (now, is_server) = (self.now_us, self.is_server());
+        let rtt = (self.rtt.min_us, self.rtt.smoothed_us);
+        self.seen.fins |= chunk.fin;
+        let Some(stream) = self.request_stream(chunk.stream_id) else { return };
+        stream.receive(&chunk, now);
+        stream.received.packets += 1;
+        if is_server {
+            if stream.received.is_whole() {
+                stream.marks.request_end_us.get_or_insert(now);
+            }
+        } else {
+            stream.marks.first_byte_us.get_or_insert(now);
+            stream.marks.last_byte_us = Some(now);
+            if stream.received.is_whole() && stream.end_is.is_empty() {
+                stream.rtt = rtt;
+                stream.end(now, "received", true);
+                self.ended.push(chunk.stream_id);
+            }
+        }
+    }
+
+    /// A stream was reset: by us (`ours`) or by the peer. The response's side ends the request.
+    pub(super) fn reset(&mut self, id: Option<u64>, ours: bool) {
+        let (now, is_response) = (self.now_us, ours == self.is_server());
+        let rtt = (self.rtt.min_us, self.rtt.smoothed_us);
+        if let Some(stream) = id.and_then(|id| self.streams.get_mut(&id))
+            && is_response
+            && stream.end_is.is_empty()
+        {
+            stream.rtt = rtt;
+            stream.end(now, "reset", true);
+            self.ended.push(stream.id);
+        }
+    }
+
+    pub(super) fn http_frame(&mut self, event: &Event) {
+        self.seen.http = true;
+        let created = event.kind == Kind::HttpFrameCreated;
+        let (now, is_server) = (self.now_us, self.is_server());
+        let Some(id) = event.get(Number::StreamId) else { return };
+        let Some(stream) = self.request_stream(id) else { return };
+        if event.word(Word::HttpFrameType) == "headers" {
+            http::headers(event, &mut stream.http);
+        }
+        // A response begins when its first frame is handed to the transport.
+        if created && is_server && stream.marks.response_start_us.is_none() {
+            stream.marks.response_start_us = Some(now);
+            stream.answered_by_http = true;
+        }
+    }
+
+    pub(super) fn metrics(&mut self, event: &Event) {
+        if let Some(window) = event.get(Number::CongestionWindow) {
+            self.set_window(window);
+        }
+        let as_us = |number| event.get(number).and_then(|us| i64::try_from(us).ok()).filter(|us| *us > 0);
+        let smoothed = as_us(Number::SmoothedRttUs);
+        if let Some(latest) = as_us(Number::LatestRttUs) {
+            self.seen.rtt = true;
+            // Snapshots repeat the newest sample; a new one moves the smoothed value too.
+            let is_new = event.kind == Kind::UpdateRtt
+                || self.rtt.latest_us != Some(latest)
+                || (smoothed.is_some() && smoothed != self.rtt.smoothed_us);
+            if !self.rtt.logged {
+                self.rtt = super::Rtt { logged: true, ..super::Rtt::default() };
+            }
+            if is_new {
+                self.rtt_sample(latest, false);
+            }
+        }
+        if let Some(smoothed) = smoothed {
+            self.rtt.smoothed_us = Some(smoothed);
+        }
+        if let Some(variance) = as_us(Number::RttVarianceUs) {
+            self.rtt.variance_us = Some(variance);
+        }
+        if let Some(stated) = event.get(Number::BytesInFlight)
+            && event.kind == Kind::MetricsUpdated
+            && !self.trace.frameless
+        {
+            self.compare_in_flight(stated);
+        }
+        if let Some(lost) = event.get(Number::LostPackets) {
+            self.counter_losses = true;
+            self.count.packets_lost += lost;
+            self.count.packets_lost_data += lost;
+            self.count.bytes_lost += event.get(Number::LostBytes).unwrap_or(0);
+        }
+        if let Some(count) = event.get(Number::PtoCount) {
+            self.seen.timers = true;
+            if count > self.probe.logged {
+                self.probe_fired(true);
+            }
+            self.probe.logged = count;
+        }
+    }
+
+    pub(super) fn set_window(&mut self, window: u64) {
+        self.seen.window = true;
+        self.window = Some(window);
+        self.initial_window.get_or_insert(window);
+    }
+
+    /// Our sum against the log's: more than a packet apart is a fault of either, and the log's is taken.
+    fn compare_in_flight(&mut self, stated: u64) {
+        if self.in_flight.abs_diff(stated) > self.largest_packet.max(1200) {
+            self.count.in_flight_disagreements += 1;
+            self.in_flight = stated;
+        }
+    }
+
+    /// Transport parameters of the peer give the initial credit (RFC 9000, 18.2).
+    pub(super) fn parameters(&mut self, event: &Event) {
+        if event.word(Word::Owner) != "remote" {
+            return;
+        }
+        let value = |key: &str| event.leftover(key).and_then(|text| text.trim_matches('"').parse::<u64>().ok());
+        if let Some(limit) = value("initial_max_data") {
+            self.connection_credit(limit);
+        }
+        // Requests run on client-initiated streams: "local" for a client that receives, "remote" for a server.
+        let key =
+            if self.is_server() { "initial_max_stream_data_bidi_local" } else { "initial_max_stream_data_bidi_remote" };
+        if let Some(limit) = value(key) {
+            self.seen.stream_credit = true;
+            self.credit.initial_stream = Some(limit);
+            for stream in self.streams.values_mut() {
+                stream.credit = Some(stream.credit.map_or(limit, |known| known.max(limit)));
+            }
+        }
+    }
+
+    /// Connection ids in packet headers, for the aliases.
+    pub(super) fn see_ids(&mut self, event: &Event, sent: bool) {
+        for (word, role) in
+            [(Word::Dcid, if sent { "dcid" } else { "scid" }), (Word::Scid, if sent { "scid" } else { "dcid" })]
+        {
+            let id = event.word(word);
+            if id.len() >= 8 {
+                self.alias(id, role);
+            }
+        }
+    }
+
+    /// Notes an id of the connection; short ones could be anybody's.
+    pub(super) fn alias(&mut self, id: &str, role: &str) {
+        let now = self.now_us;
+        if let Some(seen) = self.aliases.iter_mut().find(|seen| seen.id == id && seen.role == role) {
+            seen.last_us = now;
+        } else if self.aliases.len() < MOST_ALIASES {
+            self.aliases.push(Alias { id: id.to_owned(), role: role.to_owned(), first_us: now, last_us: now });
+        }
+    }
+
+    /// The trace's declared id is an alias too.
+    pub fn declare(&mut self, id: &str) {
+        self.alias(id, "odcid");
+    }
+
+    pub(super) fn connection_ids(&mut self, event: &Event) {
+        for key in ["src_cid", "dst_cid", "new", "connection_id", "local.connection_ids", "remote.connection_ids"] {
+            let ids = event.leftover(key).unwrap_or("").to_owned();
+            for id in ids.split('"').filter(|id| id.len() >= 8 && id.bytes().all(|byte| byte.is_ascii_hexdigit())) {
+                self.alias(&id.to_lowercase(), "issued");
+            }
+        }
+    }
+
+    pub(super) fn connection_closed(&mut self, event: &Event) {
+        self.close.read(event);
+    }
+}
+
+/// Connection ids that are remembered of one connection.
+const MOST_ALIASES: usize = 256;
+
+/// A connection id that was seen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Alias {
+    /// Hex.
+    pub id: String,
+    /// Where.
+    pub role: String,
+    /// First seen.
+    pub first_us: i64,
+    /// Last seen.
+    pub last_us: i64,
+}

@@ -1,0 +1,470 @@
+//! What becomes of the packets that we send: acknowledged, lost, probed for.
+
+use crate::dialect::Losses;
+use crate::event::{Event, FrameNumber, Number, Word};
+use crate::fold::cause::{Cause, Interval};
+use crate::fold::finish::Episode;
+use crate::fold::packets::{Chunk, Sent};
+use crate::fold::{Fold, stats};
+use serde::{Deserialize, Serialize};
+
+/// A series of probe timeouts.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Probe {
+    /// Last ack-eliciting send.
+    pub last_eliciting_us: Option<i64>,
+    /// Last acknowledgement of anything new.
+    pub last_news_us: Option<i64>,
+    /// Last packet received.
+    pub last_received_us: Option<i64>,
+    /// The series that is going on.
+    pub series: Option<Series>,
+    /// Count that the log's metrics gave last.
+    pub logged: u64,
+}
+
+/// From the first timer that fired to the first acknowledgement of anything new.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Series {
+    start_us: i64,
+    fired_us: i64,
+    waited_us: u64,
+    seq: u64,
+    count: u32,
+    logged: bool,
+}
+
+/// A congestion-control recovery period.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Epoch {
+    open: Option<(i64, u64)>,
+    flight_us: u64,
+}
+
+impl Epoch {
+    /// Recovery is going on.
+    pub fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// Time passed with bytes in flight.
+    pub fn pass(&mut self, us: u64) {
+        if self.open.is_some() {
+            self.flight_us += us;
+        }
+    }
+}
+
+impl Fold {
+    pub(super) fn packet_sent(&mut self, event: &Event) {
+        self.seen.packets_sent = true;
+        self.handshake.sent(event, self.now_us);
+        let bytes = event.get(Number::PacketBytes).unwrap_or(0);
+        self.count.packets_sent += 1;
+        self.count.bytes_sent += bytes;
+        self.largest_packet = self.largest_packet.max(bytes);
+        self.see_ids(event, true);
+        let mut kinds = Frames::default();
+        let mut packet = Sent {
+            number: event.get(Number::PacketNumber).unwrap_or(0),
+            time_us: self.now_us,
+            seq: self.seq,
+            bytes,
+            in_flight: false,
+            acked: false,
+            lost: false,
+            rtt_us: self.rtt.smoothed_us.or(self.rtt.min_us).unwrap_or(0),
+            chunk: None,
+            chunks: Vec::new(),
+        };
+        if self.trace.frameless {
+            kinds.eliciting = event.leftover("is_pure_ack") == Some("0");
+            packet.in_flight = kinds.eliciting;
+        } else {
+            self.seen.frames |= !event.frames.is_empty();
+            kinds = self.frames_sent(event, &mut packet);
+            packet.in_flight = kinds.eliciting || kinds.padded;
+        }
+        self.count.pure_acks_sent += u64::from(!kinds.eliciting && (kinds.acks || self.trace.frameless));
+        self.count.data_packets_sent += u64::from(packet.chunk.is_some());
+        self.count.retransmitted_packets += u64::from(kinds.repeats);
+        if kinds.eliciting {
+            if event.word(Word::Trigger) == "pto_probe" {
+                self.probe_fired(true);
+            } else if !self.seen.timers
+                && !self.trace.frameless
+                && (kinds.pings || kinds.repeats_unlost)
+                && self.was_silent()
+            {
+                self.probe_fired(false);
+            }
+        }
+        if self.trace.frameless && packet.in_flight {
+            self.row_sent();
+        }
+        self.confirm(kinds.news || (self.trace.frameless && packet.in_flight && self.probe.series.is_none()));
+        if kinds.eliciting {
+            self.probe.last_eliciting_us = Some(self.now_us);
+        }
+        if packet.in_flight && event.get(Number::PacketNumber).is_some() {
+            self.in_flight += bytes;
+            self.count.bytes_in_flight_max = self.count.bytes_in_flight_max.max(self.in_flight);
+            self.space(event).send(packet);
+        }
+    }
+
+    /// Reads the frames of a packet of ours.
+    fn frames_sent(&mut self, event: &Event, packet: &mut Sent) -> Frames {
+        let mut kinds = Frames::default();
+        for frame in &event.frames {
+            let kind = event.bytes(frame.frame_type);
+            match kind {
+                b"ack" | b"ack_ecn" | b"ack_mp" | b"path_ack" => kinds.acks = true,
+                b"padding" => kinds.padded = true,
+                // RFC 9002, 2: all frames but ACK, PADDING and CONNECTION_CLOSE elicit an acknowledgement.
+                b"connection_close" => {}
+                b"stream" => {
+                    kinds.eliciting = true;
+                    let id = frame.get(FrameNumber::StreamId).unwrap_or(0);
+                    let from = frame.get(FrameNumber::Offset).unwrap_or(0);
+                    let to = from.saturating_add(frame.get(FrameNumber::Length).unwrap_or(0));
+                    let chunk = Chunk { stream_id: id, from, to, fin: frame.fin };
+                    self.stream_sent(chunk, &mut kinds);
+                    match packet.chunk {
+                        None => packet.chunk = Some(chunk),
+                        Some(_) => packet.chunks.push(chunk),
+                    }
+                }
+                b"reset_stream" | b"reset_stream_at" => {
+                    kinds.eliciting = true;
+                    self.reset(frame.get(FrameNumber::StreamId), true);
+                }
+                b"data_blocked" => {
+                    kinds.eliciting = true;
+                    self.seen.connection_credit = true;
+                }
+                b"stream_data_blocked" => {
+                    kinds.eliciting = true;
+                    self.seen.stream_credit = true;
+                }
+                b"ping" => {
+                    kinds.eliciting = true;
+                    kinds.pings = true;
+                }
+                _ => kinds.eliciting = true,
+            }
+        }
+        kinds
+    }
+
+    /// Stream data goes out.
+    fn stream_sent(&mut self, chunk: Chunk, kinds: &mut Frames) {
+        self.count.stream_bytes_sent += chunk.to - chunk.from;
+        self.seen.fins |= chunk.fin;
+        let (now, is_server) = (self.now_us, self.is_server());
+        let infers_loss = matches!(self.trace.losses, Losses::None | Losses::Counter);
+        let original = if infers_loss && self.repeats(&chunk) {
+            self.spaces.values().find_map(|space| space.carrier(chunk.stream_id, chunk.from, chunk.to)).cloned()
+        } else {
+            None
+        };
+        let seq = self.seq;
+        let Some(stream) = self.request_stream(chunk.stream_id) else {
+            self.credit.other_streams(&chunk);
+            return;
+        };
+        let before = stream.sent.highest;
+        if let Some(packet) = original
+            && !stream.losses.iter().any(|loss| loss.from < chunk.to && chunk.from < loss.to)
+        {
+            // This stack does not say what it lost: what it sends again it took for lost (RFC 9002, 6).
+            let again = Chunk { to: chunk.to.min(before), ..chunk };
+            stream.lose(&packet, &again, now, seq, "inferred");
+            stream.infer(Cause::LossRecovery);
+            stream.packets_lost += 1;
+        }
+        let mends = stream.resend(&chunk, now);
+        let most = stream.losses.iter().map(|loss| u64::from(loss.resent)).max().unwrap_or(0);
+        let repeated = stream.sent.repeated;
+        let news = stream.sent.extend(&chunk);
+        let repeated = stream.sent.repeated - repeated;
+        stream.sent.packets += 1;
+        if news {
+            stream.marks.last_byte_us = Some(now);
+        }
+        if is_server {
+            stream.marks.response_start_us.get_or_insert(now);
+            stream.marks.first_byte_us.get_or_insert(now);
+        } else if news {
+            // The client's request ends with the last first-time send of its data or FIN.
+            stream.marks.request_end_us = Some(now);
+        }
+        let grown = stream.sent.highest - before;
+        self.credit.data_sent += grown;
+        self.count.retransmitted_bytes += repeated;
+        self.count.retransmissions_max = self.count.retransmissions_max.max(most);
+        kinds.news |= news;
+        kinds.repeats |= repeated > 0;
+        kinds.repeats_unlost |= repeated > 0 && !mends;
+        self.watch_stream_credit(chunk.stream_id);
+    }
+
+    fn repeats(&self, chunk: &Chunk) -> bool {
+        self.streams.get(&chunk.stream_id).is_some_and(|stream| chunk.from < stream.sent.highest)
+    }
+
+    /// The acknowledgements of one received packet.
+    pub(super) fn acknowledged(&mut self, event: &Event, ranges: &[(u64, u64)]) {
+        self.seen.acks = true;
+        let mut newly = Vec::new();
+        let space = self.space(event);
+        for (from, to) in ranges {
+            space.ack(*from.min(to), *from.max(to), |packet| newly.push(packet.clone()));
+        }
+        if !newly.is_empty() {
+            self.newly_acknowledged(&newly);
+        }
+    }
+
+    pub(super) fn newly_acknowledged(&mut self, packets: &[Sent]) {
+        let now = self.now_us;
+        for packet in packets {
+            if packet.lost {
+                // RFC 9002, 6.1: declared lost, and then its acknowledgement came.
+                self.count.packets_spurious += 1;
+            } else if packet.in_flight {
+                self.in_flight = self.in_flight.saturating_sub(packet.bytes);
+            }
+            for chunk in packet.chunks() {
+                self.stream_acknowledged(chunk);
+            }
+        }
+        if !self.rtt.logged
+            && let Some(largest) = packets.iter().max_by_key(|packet| packet.number)
+        {
+            self.rtt_sample(now.saturating_sub(largest.time_us), true);
+        }
+        self.probe.last_news_us = Some(now);
+        if let Some(series) = self.probe.series.take() {
+            self.probe_answered(&series, packets);
+        }
+        if let Some((start, _)) = self.epoch.open
+            && !self.trace.frameless
+            && packets.iter().any(|packet| packet.time_us > start)
+        {
+            // RFC 9002, 7.3.2: recovery ends when a packet sent during it is acknowledged.
+            self.end_epoch();
+        }
+    }
+
+    fn stream_acknowledged(&mut self, chunk: &Chunk) {
+        let (now, is_server) = (self.now_us, self.is_server());
+        let Some(stream) = self.streams.get_mut(&chunk.stream_id) else { return };
+        let repairs = stream.acknowledge(chunk, now);
+        if is_server && stream.sent.is_whole() && stream.end_is.is_empty() {
+            stream.rtt = (self.rtt.min_us, self.rtt.smoothed_us);
+            stream.end(now, "acked", true);
+            self.ended.push(chunk.stream_id);
+        }
+        for repair in repairs {
+            let wait = repair.loss.resent_us.map(|resent| resent.abs_diff(repair.loss.sent_us));
+            if let Some(wait) = wait {
+                self.repairs.add(wait);
+            }
+            self.episode(Episode {
+                kind: "repair",
+                stream_id: chunk.stream_id.cast_signed(),
+                first_seq: repair.loss.seq,
+                start_us: repair.loss.due_us,
+                end_us: repair.end_us,
+                confirmed: true,
+                trigger: &repair.loss.trigger,
+                packet_number: Some(repair.loss.number),
+                bytes: repair.loss.to - repair.loss.from,
+                count: repair.loss.resent,
+                detection_us: Some(repair.loss.detected_us.abs_diff(repair.loss.sent_us)),
+                wait_us: wait,
+                ..Episode::default()
+            });
+        }
+    }
+
+    pub(super) fn packet_lost(&mut self, event: &Event) {
+        self.seen.losses = true;
+        let probe = event.leftover("is_mtu_probe_packet") == Some("true");
+        let count = event.get(Number::LostPackets).unwrap_or(1);
+        let bytes = event.get(Number::LostBytes);
+        let Some(largest) = event.get(Number::PacketNumber) else {
+            self.count.packets_lost += count;
+            self.count.bytes_lost += bytes.unwrap_or(0);
+            return;
+        };
+        let space = self.space(event);
+        let numbers =
+            if count > 1 { space.oldest(largest, usize::try_from(count).unwrap_or(usize::MAX)) } else { vec![largest] };
+        let acked = space.largest_acked;
+        let lost: Vec<Sent> = numbers.iter().filter_map(|number| space.lose(*number).cloned()).collect();
+        let known: u64 = lost.iter().map(|packet| packet.bytes).sum();
+        let in_flight = lost.iter().filter(|packet| packet.in_flight).map(|packet| packet.bytes).sum();
+        self.in_flight =
+            self.in_flight.saturating_sub(if self.trace.frameless { bytes.unwrap_or(in_flight) } else { in_flight });
+        if probe {
+            // A lost MTU probe says nothing of congestion (RFC 9000, 14.4).
+            return;
+        }
+        self.count.packets_lost += count;
+        self.count.bytes_lost += bytes.unwrap_or(known);
+        match event.word(Word::PacketType) {
+            "initial" | "handshake" => self.count.packets_lost_handshake += count,
+            _ => self.count.packets_lost_data += count,
+        }
+        let (now, seq) = (self.now_us, self.seq);
+        for packet in &lost {
+            let trigger = match event.word(Word::Trigger) {
+                // RFC 9002, 6.1.1: three packets later, else time.
+                "" | "repeat" => match acked {
+                    Some(acked) if acked >= packet.number.saturating_add(3) => "packet_threshold",
+                    _ => "time_threshold",
+                },
+                "reordering_threshold" => "packet_threshold",
+                "pto_expired" => "pto",
+                other => other,
+            };
+            for chunk in packet.chunks() {
+                if let Some(stream) = self.streams.get_mut(&chunk.stream_id) {
+                    stream.packets_lost += 1;
+                    stream.lose(packet, chunk, now, seq, trigger);
+                }
+            }
+        }
+        if !self.trace.frameless && !lost.is_empty() {
+            self.begin_epoch();
+        }
+    }
+
+    pub(super) fn begin_epoch(&mut self) {
+        if self.epoch.open.is_none() {
+            self.epoch = Epoch { open: Some((self.now_us, self.seq)), flight_us: 0 };
+        }
+    }
+
+    pub(super) fn end_epoch(&mut self) {
+        if let Epoch { open: Some((start_us, first_seq)), flight_us } = std::mem::take(&mut self.epoch) {
+            let end_us = self.now_us;
+            self.episode(Episode {
+                kind: "recovery",
+                first_seq,
+                start_us,
+                end_us,
+                confirmed: true,
+                wait_us: Some(flight_us),
+                congestion_window: self.window,
+                ..Episode::default()
+            });
+        }
+    }
+
+    /// Nothing was received and nothing elicited for as long as a probe timeout lasts (RFC 9002, 6.2.1). For logs
+    /// without timer events.
+    fn was_silent(&self) -> bool {
+        let (Some(sent), Some(smoothed)) = (self.probe.last_eliciting_us, self.rtt.smoothed_us) else { return false };
+        let variance = self.rtt.variance_us.unwrap_or(smoothed / 2);
+        let timeout = smoothed + (4 * variance).max(1000);
+        let since = self.probe.last_received_us.map_or(sent, |received| received.max(sent));
+        // A tenth is allowed for the difference between the log's figures and the stack's.
+        self.is_unanswered() && self.now_us - since >= timeout - timeout / 10 - 1000
+    }
+
+    /// Something that elicits an acknowledgement went out and nothing new was acknowledged since.
+    fn is_unanswered(&self) -> bool {
+        // aioquic declares its oldest packet lost when it probes: bytes in flight may be 0 all the same.
+        self.in_flight > 0 || self.probe.last_eliciting_us > self.probe.last_news_us
+    }
+
+    /// A probe timer fired.
+    pub(super) fn probe_fired(&mut self, logged: bool) {
+        self.seen.timers |= logged;
+        if !self.is_unanswered() {
+            return;
+        }
+        let (now, seq) = (self.now_us, self.seq);
+        match &mut self.probe.series {
+            Some(series) => series.count += 1,
+            None => {
+                let sent = self.probe.last_eliciting_us.unwrap_or(now);
+                let due = sent.saturating_add(self.rtt.min_us.unwrap_or(0));
+                let start_us = self.probe.last_news_us.map_or(due, |news| news.max(due)).min(now);
+                let waited_us = now.abs_diff(sent);
+                self.probe.series = Some(Series { start_us, fired_us: now, waited_us, seq, count: 1, logged });
+            }
+        }
+    }
+
+    fn probe_answered(&mut self, series: &Series, packets: &[Sent]) {
+        self.count.ptos += 1;
+        let end_us = self.now_us;
+        // The acknowledged packet was sent before the timer fired: the probe was not needed.
+        let spurious = packets.iter().all(|packet| packet.time_us < series.fired_us);
+        self.held(Interval { cause: Cause::Pto, start_us: series.start_us, end_us });
+        if !series.logged {
+            self.streams.values_mut().for_each(|stream| stream.infer(Cause::Pto));
+        }
+        self.episode(Episode {
+            kind: "pto",
+            first_seq: series.seq,
+            start_us: series.fired_us,
+            end_us,
+            confirmed: true,
+            trigger: if spurious { "spurious" } else { "" },
+            count: series.count,
+            wait_us: Some(series.waited_us),
+            ..Episode::default()
+        });
+    }
+
+    pub(super) fn timer(&mut self, event: &Event) {
+        let expired = event.word(Word::EventType) == "expired" && event.word(Word::TimerType) != "ack";
+        // mvfst logs its alarm only when it fires, with a count (quic_trace.md 2.2).
+        let alarm = event.leftover("outstanding_packets").is_some() || event.get(Number::Count).is_some();
+        self.seen.timers |= !event.word(Word::EventType).is_empty() || alarm;
+        if (expired && matches!(event.word(Word::TimerType), "pto" | "")) || alarm {
+            self.probe_fired(true);
+        }
+    }
+
+    /// One RTT sample; `own` when we computed it.
+    pub(super) fn rtt_sample(&mut self, sample_us: i64, own: bool) {
+        if sample_us <= 0 {
+            return;
+        }
+        let rtt = &mut self.rtt;
+        rtt.min_us = Some(rtt.min_us.map_or(sample_us, |least| least.min(sample_us)));
+        rtt.latest_us = Some(sample_us);
+        rtt.first_us.get_or_insert(sample_us);
+        rtt.stats.add(sample_us.unsigned_abs());
+        *rtt.histogram.entry(stats::bucket(sample_us.unsigned_abs())).or_default() += 1;
+        if own {
+            // RFC 9002, 5.3.
+            let (smoothed, variance) = match (rtt.smoothed_us, rtt.variance_us) {
+                (Some(smoothed), Some(variance)) => {
+                    ((7 * smoothed + sample_us) / 8, (3 * variance + (smoothed - sample_us).abs()) / 4)
+                }
+                _ => (sample_us, sample_us / 2),
+            };
+            (rtt.smoothed_us, rtt.variance_us) = (Some(smoothed), Some(variance));
+        }
+    }
+}
+
+/// What a packet of ours carries.
+#[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "a set")]
+struct Frames {
+    eliciting: bool,
+    acks: bool,
+    padded: bool,
+    pings: bool,
+    news: bool,
+    repeats: bool,
+    repeats_unlost: bool,
+}

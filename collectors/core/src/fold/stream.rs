@@ -1,0 +1,239 @@
+//! One request stream: what of it was received, sent, acknowledged and lost, and the marks of its clock.
+
+use crate::fold::cause::{Cause, Interval};
+use crate::fold::packets::{Chunk, Sent};
+use crate::fold::parts::Marks;
+use crate::fold::ranges::Ranges;
+use serde::{Deserialize, Serialize};
+
+/// Bytes that were lost and are not acknowledged yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Loss {
+    /// First byte.
+    pub from: u64,
+    /// Byte after the last.
+    pub to: u64,
+    /// The stream's end was in it.
+    pub fin: bool,
+    /// The lost packet.
+    pub number: u64,
+    /// When it was sent.
+    pub sent_us: i64,
+    /// When its acknowledgement was due: sent plus the smoothed RTT of that moment.
+    pub due_us: i64,
+    /// When it was declared lost.
+    pub detected_us: i64,
+    /// Event that declared it.
+    pub seq: u64,
+    /// How it was found.
+    pub trigger: String,
+    /// First retransmission.
+    pub resent_us: Option<i64>,
+    /// Retransmissions.
+    pub resent: u32,
+}
+
+/// One direction of a stream.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Side {
+    /// Bytes received, or acknowledged.
+    pub done: Ranges,
+    /// Highest offset seen.
+    pub highest: u64,
+    /// Offset of the end, once a FIN was seen.
+    pub fin: Option<u64>,
+    /// The FIN itself was received, or acknowledged.
+    pub fin_done: bool,
+    /// Packets that carried it.
+    pub packets: u64,
+    /// Bytes sent again.
+    pub repeated: u64,
+}
+
+impl Side {
+    /// Every byte up to the FIN, and the FIN.
+    pub fn is_whole(&self) -> bool {
+        self.fin.is_some_and(|fin| self.fin_done && self.done.covers(0, fin))
+    }
+
+    /// Takes a chunk's extent; true when it brings something new.
+    pub fn extend(&mut self, chunk: &Chunk) -> bool {
+        let news = chunk.to > self.highest || (chunk.fin && self.fin.is_none());
+        if !news && chunk.to > chunk.from {
+            self.repeated += chunk.to - chunk.from;
+        } else if chunk.from < self.highest {
+            self.repeated += self.highest - chunk.from;
+        }
+        self.highest = self.highest.max(chunk.to);
+        if chunk.fin {
+            self.fin = Some(chunk.to);
+        }
+        news
+    }
+}
+
+/// A stream that is open, or ended a moment ago.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stream {
+    /// Its id.
+    pub id: u64,
+    /// Its clock.
+    pub marks: Marks,
+    /// `start_us` was computed, not seen.
+    pub start_inferred: bool,
+    /// `response_start_us` is an HTTP frame, not the first packet.
+    pub answered_by_http: bool,
+    /// Why `end_us` is what it is; empty while the stream is open.
+    pub end_is: String,
+    /// Ended with both sides finished.
+    pub complete: bool,
+    /// What the peer sent.
+    pub received: Side,
+    /// What we sent; `done` is what was acknowledged.
+    pub sent: Side,
+    /// Losses that are not repaired.
+    pub losses: Vec<Loss>,
+    /// Packets of ours that were lost.
+    pub packets_lost: u64,
+    /// Longest detection.
+    pub detection_us: Option<u64>,
+    /// Conditions of this stream alone.
+    pub intervals: Vec<Interval>,
+    /// Conditions that were inferred.
+    pub inferred: Vec<Cause>,
+    /// Our credit on this stream, where known.
+    pub credit: Option<u64>,
+    /// Blocked by it since, at which event.
+    pub blocked: Option<(i64, u64)>,
+    /// A gap holds received bytes back since.
+    pub gap_since: Option<i64>,
+    /// First condition of the connection that may matter.
+    pub conditions_from: u64,
+    /// First event that names it.
+    pub first_seq: u64,
+    /// Last event that names it.
+    pub last_seq: u64,
+    /// HTTP/3.
+    pub http: Http,
+    /// Last event that named it, in a log that shows no more of it than that.
+    pub named_us: Option<i64>,
+    /// The application queued the end (rows without frames).
+    pub eom: bool,
+    /// Least and smoothed RTT when it ended.
+    pub rtt: (Option<i64>, Option<i64>),
+}
+
+/// What HTTP frames say.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "named after the columns")]
+pub struct Http {
+    pub method: Option<String>,
+    pub authority: Option<String>,
+    pub path: Option<String>,
+    pub status: Option<u64>,
+    pub external_id: Option<String>,
+}
+
+/// A loss that was repaired.
+#[derive(Clone, Debug)]
+pub struct Repair {
+    /// The loss.
+    pub loss: Loss,
+    /// When all of it was acknowledged.
+    pub end_us: i64,
+}
+
+impl Stream {
+    /// Data of ours may be waiting: the answer has begun and its FIN is not out. (`eom` is queued, not sent.)
+    pub fn may_wait(&self) -> bool {
+        self.marks.response_start_us.is_some() && self.sent.fin.is_none() && self.end_is.is_empty()
+    }
+
+    /// Ends the stream.
+    pub fn end(&mut self, time_us: i64, why: &str, complete: bool) {
+        if self.end_is.is_empty() {
+            self.marks.end_us = time_us.max(self.marks.start_us);
+            why.clone_into(&mut self.end_is);
+            self.complete = complete;
+        }
+    }
+
+    /// Bytes of ours were lost.
+    pub fn lose(&mut self, packet: &Sent, chunk: &Chunk, now_us: i64, seq: u64, trigger: &str) {
+        if self.sent.done.covers(chunk.from, chunk.to) && (self.sent.fin_done || !chunk.fin) {
+            return;
+        }
+        let detection = now_us.abs_diff(packet.time_us);
+        self.detection_us = self.detection_us.max(Some(detection));
+        self.losses.push(Loss {
+            from: chunk.from,
+            to: chunk.to,
+            fin: chunk.fin,
+            number: packet.number,
+            sent_us: packet.time_us,
+            due_us: packet.time_us.saturating_add(packet.rtt_us).min(now_us),
+            detected_us: now_us,
+            seq,
+            trigger: trigger.to_owned(),
+            resent_us: None,
+            resent: 0,
+        });
+    }
+
+    /// A chunk goes out (again): losses it mends are being repaired.
+    pub fn resend(&mut self, chunk: &Chunk, now_us: i64) -> bool {
+        let mut mends = false;
+        for loss in &mut self.losses {
+            let same = chunk.from < loss.to && loss.from < chunk.to;
+            if same
+                || (loss.fin && chunk.fin)
+                || (loss.from == loss.to && chunk.from <= loss.from && loss.from <= chunk.to)
+            {
+                loss.resent_us.get_or_insert(now_us);
+                loss.resent += 1;
+                mends = true;
+            }
+        }
+        mends
+    }
+
+    /// A chunk of ours was acknowledged: gives the losses that this repaired.
+    pub fn acknowledge(&mut self, chunk: &Chunk, now_us: i64) -> Vec<Repair> {
+        self.sent.done.add(chunk.from, chunk.to);
+        self.sent.fin_done |= chunk.fin;
+        if self.losses.is_empty() {
+            return Vec::new();
+        }
+        let (done, fin_done) = (&self.sent.done, self.sent.fin_done);
+        let (repaired, open): (Vec<_>, Vec<_>) = std::mem::take(&mut self.losses)
+            .into_iter()
+            .partition(|loss| done.covers(loss.from, loss.to) && (!loss.fin || fin_done));
+        self.losses = open;
+        for loss in &repaired {
+            self.intervals.push(Interval { cause: Cause::LossRecovery, start_us: loss.due_us, end_us: now_us });
+        }
+        repaired.into_iter().map(|loss| Repair { loss, end_us: now_us }).collect()
+    }
+
+    /// A chunk of the peer's arrived: opens or closes the wait for a gap.
+    pub fn receive(&mut self, chunk: &Chunk, now_us: i64) {
+        self.received.extend(chunk);
+        self.received.done.add(chunk.from, chunk.to);
+        self.received.fin_done |= chunk.fin;
+        match (self.received.done.has_gap(), self.gap_since) {
+            (true, None) => self.gap_since = Some(now_us),
+            (false, Some(since)) => {
+                self.intervals.push(Interval { cause: Cause::ReceiverHol, start_us: since, end_us: now_us });
+                self.gap_since = None;
+            }
+            _ => {}
+        }
+    }
+
+    /// Notes that a condition was inferred.
+    pub fn infer(&mut self, cause: Cause) {
+        if !self.inferred.contains(&cause) {
+            self.inferred.push(cause);
+        }
+    }
+}

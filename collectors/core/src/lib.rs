@@ -1,0 +1,13 @@
+//! Pure rooms of quiclens: parse, fold, record. Bytes in, values out; no I/O, clock, async, global or panic.
+
+pub mod access_log;
+pub mod catalogue;
+pub mod dialect;
+pub mod event;
+pub mod fold;
+pub mod header;
+pub mod qvis;
+pub mod reader;
+pub mod record;
+pub mod tables;
+pub mod trace;

@@ -1,0 +1,311 @@
+//! A validating cursor over JSON text (RFC 8259). It never allocates and never recurses.
+
+/// Why reading stopped. `End` means the text ran out: more bytes may mend it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The text ends inside a value.
+    End,
+    /// The text is not JSON.
+    Syntax,
+    /// Arrays and objects nest deeper than [`MAX_DEPTH`].
+    Depth,
+}
+
+/// Deepest nesting that is read; qlog needs about eight.
+pub const MAX_DEPTH: u32 = 64;
+
+/// Reads JSON values one after the other out of a slice.
+#[derive(Clone, Copy, Debug)]
+pub struct Cursor<'a> {
+    /// The text.
+    pub text: &'a [u8],
+    /// Next byte to read.
+    pub at: usize,
+}
+
+/// What stands inside the quotes of a string, and whether it has escapes.
+#[derive(Clone, Copy, Debug)]
+pub struct Text<'a> {
+    /// Bytes between the quotes, escapes as written.
+    pub raw: &'a [u8],
+    /// A backslash occurs.
+    pub escaped: bool,
+}
+
+const fn string_class() -> [bool; 256] {
+    let mut table = [false; 256];
+    let mut i = 0;
+    while i < 0x20 {
+        table[i] = true;
+        i += 1;
+    }
+    table[b'"' as usize] = true;
+    table[b'\\' as usize] = true;
+    table
+}
+
+/// Bytes that end a run of plain characters inside a string.
+static STOPS: [bool; 256] = string_class();
+
+impl<'a> Cursor<'a> {
+    /// A cursor at the start of `text`.
+    pub fn new(text: &'a [u8]) -> Self {
+        Self { text, at: 0 }
+    }
+
+    /// Skips white space and gives the next byte without taking it.
+    #[inline]
+    pub fn peek(&mut self) -> Result<u8, Fault> {
+        while let Some(&byte) = self.text.get(self.at) {
+            if byte > b' ' {
+                return Ok(byte);
+            }
+            if !matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
+                return Err(Fault::Syntax);
+            }
+            self.at += 1;
+        }
+        Err(Fault::End)
+    }
+
+    /// Takes `byte` after white space, or fails.
+    #[inline]
+    pub fn take(&mut self, byte: u8) -> Result<(), Fault> {
+        if self.peek()? == byte {
+            self.at += 1;
+            Ok(())
+        } else {
+            Err(Fault::Syntax)
+        }
+    }
+
+    /// After an element: true when a comma was taken, false when `close` was.
+    #[inline]
+    pub fn more(&mut self, close: u8) -> Result<bool, Fault> {
+        let byte = self.peek()?;
+        if byte == b',' {
+            self.at += 1;
+            Ok(true)
+        } else if byte == close {
+            self.at += 1;
+            Ok(false)
+        } else {
+            Err(Fault::Syntax)
+        }
+    }
+
+    /// After an opening bracket: true when the container is empty and was closed.
+    #[inline]
+    pub fn empty(&mut self, close: u8) -> Result<bool, Fault> {
+        if self.peek()? == close {
+            self.at += 1;
+            Ok(true)
+        } else {
+            Ok(false)
+        }
+    }
+
+    /// Reads a string; the cursor must stand on its quote (after white space).
+    #[inline]
+    pub fn string(&mut self) -> Result<Text<'a>, Fault> {
+        self.take(b'"')?;
+        let start = self.at;
+        let mut escaped = false;
+        loop {
+            let Some(&byte) = self.text.get(self.at) else { return Err(Fault::End) };
+            if !STOPS[usize::from(byte)] {
+                self.at += 1;
+                continue;
+            }
+            if byte == b'"' {
+                let raw = &self.text[start..self.at];
+                self.at += 1;
+                return Ok(Text { raw, escaped });
+            }
+            if byte != b'\\' {
+                return Err(Fault::Syntax);
+            }
+            escaped = true;
+            self.escape()?;
+        }
+    }
+
+    fn escape(&mut self) -> Result<(), Fault> {
+        match self.text.get(self.at + 1) {
+            None => Err(Fault::End),
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
+                self.at += 2;
+                Ok(())
+            }
+            Some(b'u') => {
+                let digits = self.text.get(self.at + 2..self.at + 6).ok_or(Fault::End)?;
+                if !digits.iter().all(u8::is_ascii_hexdigit) {
+                    return Err(Fault::Syntax);
+                }
+                self.at += 6;
+                Ok(())
+            }
+            Some(_) => Err(Fault::Syntax),
+        }
+    }
+
+    /// Reads a number's token. A token that touches the end of the text is `End`, for it may go on.
+    #[inline]
+    pub fn number(&mut self) -> Result<&'a [u8], Fault> {
+        self.peek()?;
+        let start = self.at;
+        let mut at = self.at;
+        let text = self.text;
+        let digits = |mut at: usize| -> usize {
+            while text.get(at).is_some_and(u8::is_ascii_digit) {
+                at += 1;
+            }
+            at
+        };
+        if text.get(at) == Some(&b'-') {
+            at += 1;
+        }
+        let whole = digits(at);
+        if whole == at {
+            return Err(if whole == text.len() { Fault::End } else { Fault::Syntax });
+        }
+        if text[at] == b'0' && whole > at + 1 {
+            return Err(Fault::Syntax);
+        }
+        at = whole;
+        if text.get(at) == Some(&b'.') {
+            let fraction = digits(at + 1);
+            if fraction == at + 1 {
+                return Err(if fraction == text.len() { Fault::End } else { Fault::Syntax });
+            }
+            at = fraction;
+        }
+        if matches!(text.get(at), Some(b'e' | b'E')) {
+            at += 1;
+            if matches!(text.get(at), Some(b'+' | b'-')) {
+                at += 1;
+            }
+            let exponent = digits(at);
+            if exponent == at {
+                return Err(if exponent == text.len() { Fault::End } else { Fault::Syntax });
+            }
+            at = exponent;
+        }
+        self.at = at;
+        Ok(&text[start..at])
+    }
+
+    fn word(&mut self, word: &[u8]) -> Result<(), Fault> {
+        let rest = &self.text[self.at..];
+        if rest.starts_with(word) {
+            self.at += word.len();
+            Ok(())
+        } else if word.starts_with(rest) {
+            Err(Fault::End)
+        } else {
+            Err(Fault::Syntax)
+        }
+    }
+
+    /// Reads any value whole and gives its text; it is checked as strictly as if it were used.
+    pub fn value(&mut self) -> Result<&'a [u8], Fault> {
+        let first = self.peek()?;
+        let start = self.at;
+        let mut depth = 0u32;
+        // One bit a level: set for an object. MAX_DEPTH is its width.
+        let mut objects = 0u64;
+        let mut byte = first;
+        loop {
+            match byte {
+                b'{' | b'[' => {
+                    if depth == MAX_DEPTH {
+                        return Err(Fault::Depth);
+                    }
+                    self.at += 1;
+                    objects = objects << 1 | u64::from(byte == b'{');
+                    depth += 1;
+                    if !self.empty(if byte == b'{' { b'}' } else { b']' })? {
+                        if byte == b'{' {
+                            self.key()?;
+                        }
+                        byte = self.peek()?;
+                        continue;
+                    }
+                    objects >>= 1;
+                    depth -= 1;
+                }
+                b'"' => {
+                    self.string()?;
+                }
+                b't' => self.word(b"true")?,
+                b'f' => self.word(b"false")?,
+                b'n' => self.word(b"null")?,
+                _ => {
+                    self.number()?;
+                }
+            }
+            // A value ended: close what ends with it, or go to the next element.
+            loop {
+                if depth == 0 {
+                    return Ok(&self.text[start..self.at]);
+                }
+                let in_object = objects & 1 == 1;
+                if self.more(if in_object { b'}' } else { b']' })? {
+                    if in_object {
+                        self.key()?;
+                    }
+                    break;
+                }
+                objects >>= 1;
+                depth -= 1;
+            }
+            byte = self.peek()?;
+        }
+    }
+
+    /// Reads a key and its colon.
+    #[inline]
+    pub fn key(&mut self) -> Result<Text<'a>, Fault> {
+        let key = self.string()?;
+        self.take(b':')?;
+        Ok(key)
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_read_whole_or_refused() {
+        for (text, want) in [
+            (&b"{\"a\":[1,{\"b\":null}],\"c\":\"x\\u00e9\"} "[..], Ok(35)),
+            (b"[]", Ok(2)),
+            (b"{} ", Ok(2)),
+            (b"[1,]", Err(Fault::Syntax)),
+            (b"{\"a\":}", Err(Fault::Syntax)),
+            (b"NaN", Err(Fault::Syntax)),
+            (b"01 ", Err(Fault::Syntax)),
+            (b"1e400 ", Ok(5)),
+            (b"-1.5e+3,", Ok(7)),
+            (b"\"a", Err(Fault::End)),
+            (b"tru", Err(Fault::End)),
+            (b"{\"a\":1", Err(Fault::End)),
+            (b"\"a\nb\"", Err(Fault::Syntax)),
+            (b"\"\\x\"", Err(Fault::Syntax)),
+        ] {
+            let mut cursor = Cursor::new(text);
+            assert_eq!(cursor.value().map(<[u8]>::len), want, "{}", String::from_utf8_lossy(text));
+        }
+    }
+
+    #[test]
+    fn nesting_is_bounded() {
+        let deep = [b'['; 100];
+        assert_eq!(Cursor::new(&deep).value(), Err(Fault::Depth));
+        let mut fine = vec![b'['; 64];
+        fine.extend(vec![b']'; 64]);
+        assert_eq!(Cursor::new(&fine).value().unwrap().len(), 128);
+    }
+}

@@ -1,0 +1,619 @@
+//! One qlog record to one [`Event`]: object form `{time, name, data}` and the array form of drafts 00 to 02.
+//!
+//! One pass over the text. A key with a column fills the column; any other value goes whole into `more`. Beside that
+//! the record's shape is written: its text with markers in the values' places (grammar: `schema/README.md`).
+
+use crate::catalogue::{Action, Catalogue, DATA, FRAME, ROOT, Unit};
+use crate::dialect::Units;
+use crate::event::{Event, Frame, Kind, Number, Span, Word};
+use crate::reader::json::{Cursor, Fault};
+use crate::reader::number::{Places, double_to_us, scaled, whole};
+use crate::reader::shape;
+use crate::reader::skip::{Skip, Stop};
+
+/// What a column of the array form holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Column {
+    /// Event time.
+    Time,
+    /// Category, the first half of the name.
+    Category,
+    /// Type, the second half.
+    Type,
+    /// The event's data.
+    Data,
+    /// Multipath.
+    Path,
+    /// Anything else, kept as it is.
+    Other,
+}
+
+/// Reads records of one trace.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    /// Units of the trace's dialect.
+    pub units: Units,
+    /// Columns of the array form, empty for objects.
+    pub columns: Vec<Column>,
+    path: Vec<u8>,
+    lower: Vec<u8>,
+}
+
+/// Longest string that stays in a shape; a longer one goes to `more`.
+const LONGEST_WORD: usize = 48;
+
+impl Reader {
+    /// A reader for a trace with these units and `event_fields` (empty: object form).
+    pub fn new(units: Units, event_fields: &[String]) -> Self {
+        let column = |name: &String| match name.to_lowercase().as_str() {
+            "time" | "relative_time" | "delta_time" => Column::Time,
+            "category" => Column::Category,
+            "event" | "event_type" | "type" => Column::Type,
+            "data" => Column::Data,
+            "path_id" => Column::Path,
+            _ => Column::Other,
+        };
+        Self {
+            units,
+            columns: event_fields.iter().map(column).collect(),
+            path: Vec::with_capacity(64),
+            lower: Vec::with_capacity(64),
+        }
+    }
+
+    /// Reads the record at the start of `text` into `event` and gives its length.
+    /// `Stop::End` means that the text ends inside the record; after any `Stop` the event's content is meaningless.
+    pub fn read(&mut self, catalogue: &Catalogue, text: &[u8], event: &mut Event) -> Result<usize, Stop> {
+        event.clear();
+        self.path.clear();
+        let mut pass = Pass { reader: self, catalogue, cursor: Cursor::new(text), event, frame: None };
+        let first = pass.cursor.peek()?;
+        let named = match first {
+            b'{' => pass.object()?,
+            b'[' => pass.array()?,
+            _ => {
+                pass.cursor.value()?;
+                return Err(Stop::Skip(Skip::NotARecord));
+            }
+        };
+        let at = pass.cursor.at;
+        match named {
+            Named { empty: true, .. } => Err(Stop::Skip(Skip::EmptyRecord)),
+            Named { time: false, .. } => Err(Stop::Skip(Skip::NoTime)),
+            Named { name: None, category: None, kind: None, .. } => Err(Stop::Skip(Skip::NoName)),
+            named => {
+                self.name(catalogue, &named, event);
+                Ok(at)
+            }
+        }
+    }
+
+    fn name(&mut self, catalogue: &Catalogue, named: &Named<'_>, event: &mut Event) {
+        self.lower.clear();
+        match (named.name, named.category, named.kind) {
+            (Some(name), None, _) => self.lower.extend_from_slice(name),
+            (Some(kind), Some(category), _) | (None, Some(category), Some(kind)) => {
+                self.lower.extend_from_slice(category);
+                self.lower.push(b':');
+                self.lower.extend_from_slice(kind);
+            }
+            (None, one, other) => self.lower.extend_from_slice(one.or(other).unwrap_or(b"")),
+        }
+        let given = event.keep(&self.lower);
+        self.lower.make_ascii_lowercase();
+        match catalogue.events.get(self.lower.as_slice()) {
+            Some(known) => {
+                event.name = event.keep(known.name.as_bytes());
+                event.kind = known.kind;
+                // quicker logs HTTP frames as events of their own.
+            }
+            None => event.name = given,
+        }
+    }
+}
+
+#[derive(Default)]
+struct Named<'a> {
+    time: bool,
+    name: Option<&'a [u8]>,
+    category: Option<&'a [u8]>,
+    kind: Option<&'a [u8]>,
+    empty: bool,
+}
+
+/// A token, whether it stands in quotes, and its text with them.
+type Token<'t> = (&'t [u8], bool, &'t [u8]);
+
+struct Pass<'r, 'c, 't, 'e> {
+    reader: &'r mut Reader,
+    catalogue: &'c Catalogue,
+    cursor: Cursor<'t>,
+    event: &'e mut Event,
+    frame: Option<(usize, Frame)>,
+}
+
+impl<'t> Pass<'_, '_, 't, '_> {
+    fn write(&mut self, text: &[u8]) {
+        self.event.shape.extend_from_slice(text);
+    }
+
+    fn key(&mut self) -> Result<&'t [u8], Fault> {
+        let start = {
+            self.cursor.peek()?;
+            self.cursor.at
+        };
+        let key = self.cursor.key()?;
+        let end = start + key.raw.len() + 2;
+        let text = self.cursor.text;
+        self.event.shape.extend_from_slice(&text[start..end]);
+        self.event.shape.push(b':');
+        Ok(key.raw)
+    }
+
+    fn object(&mut self) -> Result<Named<'t>, Stop> {
+        let mut named = Named::default();
+        self.cursor.take(b'{')?;
+        self.write(b"{");
+        if self.cursor.empty(b'}')? {
+            self.write(b"}");
+            return Ok(Named { empty: true, ..named });
+        }
+        loop {
+            let key = self.key()?;
+            match key {
+                b"time" => named.time = self.time()?,
+                b"name" => named.name = self.literal()?.or(named.name),
+                b"category" => named.category = self.literal()?.or(named.category),
+                b"event" | b"type" => named.kind = self.literal()?.or(named.kind),
+                b"data" => self.data()?,
+                b"ODCID" | b"group_id" => self.group(key == b"ODCID")?,
+                _ => self.field(ROOT, key)?,
+            }
+            if !self.comma(b'}')? {
+                return Ok(named);
+            }
+        }
+    }
+
+    fn array(&mut self) -> Result<Named<'t>, Stop> {
+        let mut named = Named::default();
+        self.cursor.take(b'[')?;
+        self.write(b"[");
+        if self.cursor.empty(b']')? {
+            return Ok(Named { empty: true, ..named });
+        }
+        let mut index = 0;
+        loop {
+            match self.reader.columns.get(index).copied().unwrap_or(Column::Other) {
+                Column::Time => named.time = self.time()?,
+                Column::Category => named.category = self.literal()?,
+                Column::Type => named.kind = self.literal()?,
+                Column::Data => self.data()?,
+                Column::Path => self.column(Action::Number(Number::PathId as u8), b"path_id")?,
+                Column::Other => match self.cursor.peek()? {
+                    // Trigger columns hold the same word in every event.
+                    b'"' => {
+                        self.literal()?;
+                    }
+                    _ => self.leftover(b"column")?,
+                },
+            }
+            index += 1;
+            if !self.comma(b']')? {
+                return Ok(named);
+            }
+        }
+    }
+
+    fn comma(&mut self, close: u8) -> Result<bool, Fault> {
+        let more = self.cursor.more(close)?;
+        self.event.shape.push(if more { b',' } else { close });
+        Ok(more)
+    }
+
+    /// A string that stays in the shape; a long one, or another value, goes to `more`.
+    fn literal(&mut self) -> Result<Option<&'t [u8]>, Fault> {
+        if self.cursor.peek()? != b'"' {
+            self.leftover(b"name")?;
+            return Ok(None);
+        }
+        let start = self.cursor.at;
+        let text = self.cursor.string()?;
+        let whole = &self.cursor.text[start..self.cursor.at];
+        if text.raw.len() > LONGEST_WORD {
+            self.raw(b"name", whole);
+        } else {
+            self.write(whole);
+        }
+        Ok(Some(text.raw))
+    }
+
+    fn time(&mut self) -> Result<bool, Stop> {
+        let places = self.reader.units.time;
+        let quoted = match self.cursor.peek()? {
+            b'"' => true,
+            b'-' | b'0'..=b'9' => false,
+            _ => {
+                self.cursor.value()?;
+                return Ok(false);
+            }
+        };
+        let start = self.cursor.at;
+        let token = if quoted { self.cursor.string()?.raw } else { self.cursor.number()? };
+        if let Some(ns) = scaled(token, places) {
+            self.event.source_ns = ns;
+            if !quoted {
+                self.write(&[shape::TIME]);
+                return Ok(true);
+            }
+            if shape::same_text(ns, places, token) {
+                self.write(&[shape::TIME_TEXT]);
+                return Ok(true);
+            }
+        } else if let Some(ns) = approximate(token, places) {
+            self.event.source_ns = ns;
+        } else {
+            return Ok(false);
+        }
+        let whole = &self.cursor.text[start..self.cursor.at];
+        self.raw(b"time", whole);
+        Ok(true)
+    }
+
+    fn group(&mut self, odcid: bool) -> Result<(), Fault> {
+        if self.cursor.peek()? == b'"' {
+            let start = self.cursor.at;
+            let text = self.cursor.string()?;
+            if odcid || self.event.group.len == 0 {
+                self.event.group = self.event.keep(text.raw);
+            }
+            let whole = &self.cursor.text[start..self.cursor.at];
+            self.raw(if odcid { b"ODCID" } else { b"group_id" }, whole);
+            return Ok(());
+        }
+        self.leftover(if odcid { b"ODCID" } else { b"group_id" })
+    }
+
+    fn data(&mut self) -> Result<(), Fault> {
+        if self.cursor.peek()? == b'{' { self.fields(DATA) } else { self.leftover(b"data") }
+    }
+
+    fn fields(&mut self, table: u8) -> Result<(), Fault> {
+        self.cursor.take(b'{')?;
+        self.write(b"{");
+        if self.cursor.empty(b'}')? {
+            self.write(b"}");
+            return Ok(());
+        }
+        loop {
+            let key = self.key()?;
+            self.field(table, key)?;
+            if !self.comma(b'}')? {
+                return Ok(());
+            }
+        }
+    }
+
+    #[inline]
+    fn field(&mut self, table: u8, key: &'t [u8]) -> Result<(), Fault> {
+        match self.catalogue.tables[table as usize].get(key) {
+            Some(action) => self.column(*action, key),
+            None => self.leftover(key),
+        }
+    }
+
+    fn column(&mut self, action: Action, key: &[u8]) -> Result<(), Fault> {
+        let byte = self.cursor.peek()?;
+        match action {
+            Action::Enter(table) if byte == b'{' => {
+                let depth = self.reader.path.len();
+                self.reader.path.extend_from_slice(key);
+                self.reader.path.push(b'.');
+                self.fields(table)?;
+                self.reader.path.truncate(depth);
+                Ok(())
+            }
+            Action::Frames if byte == b'[' => self.frames(),
+            Action::Number(index) => self.whole_number(index, 1, key),
+            Action::Pacing(index) => self.whole_number(index, self.reader.units.pacing, key),
+            Action::Duration(index, unit) => {
+                let places = match unit {
+                    Unit::Rtt => self.reader.units.rtt,
+                    Unit::Delay => self.reader.units.delay,
+                    Unit::Time => self.reader.units.time,
+                };
+                self.duration(index, places, key)
+            }
+            Action::Word(index) if byte == b'"' => self.word(index, key),
+            Action::Id(index) if byte == b'"' => self.id(index, key),
+            Action::Flag if byte == b't' || byte == b'f' => {
+                let value = self.cursor.value()?;
+                if let Some((_, frame)) = &mut self.frame {
+                    frame.fin = value == b"true";
+                }
+                self.write(value);
+                Ok(())
+            }
+            Action::Ranges if byte == b'[' => self.ranges(key),
+            Action::Enter(_) | Action::Frames | Action::Word(_) | Action::Id(_) | Action::Flag | Action::Ranges => {
+                self.leftover(key)
+            }
+        }
+    }
+
+    /// A number or numeric string.
+    fn token(&mut self) -> Result<Option<Token<'t>>, Fault> {
+        let byte = self.cursor.peek()?;
+        let start = self.cursor.at;
+        let (token, quoted) = match byte {
+            b'"' => (self.cursor.string()?.raw, true),
+            b'-' | b'0'..=b'9' => (self.cursor.number()?, false),
+            _ => return Ok(None),
+        };
+        Ok(Some((token, quoted, &self.cursor.text[start..self.cursor.at])))
+    }
+
+    fn set(&mut self, index: u8, value: u64) -> bool {
+        if let Some((_, frame)) = &mut self.frame {
+            let bit = 1u8 << index;
+            if frame.present & bit != 0 && frame.numbers[index as usize] != value {
+                return false;
+            }
+            frame.present |= bit;
+            frame.numbers[index as usize] = value;
+            return true;
+        }
+        self.event.set(Number::ALL[index as usize], value)
+    }
+
+    fn whole_number(&mut self, index: u8, times: u64, key: &[u8]) -> Result<(), Fault> {
+        let Some((token, quoted, text)) = self.token()? else { return self.leftover(key) };
+        match whole(token).and_then(|value| value.checked_mul(times)) {
+            Some(value) if self.set(index, value) => {
+                self.write(&[if quoted { shape::NUMBER_TEXT } else { shape::NUMBER }, shape::letter(index)]);
+                Ok(())
+            }
+            Some(_) => {
+                self.raw(key, text);
+                Ok(())
+            }
+            None => {
+                // 1400.0 is a number of bytes too, but only its text gives it back.
+                if let Some((value, 0)) = double_to_us(token, 3) {
+                    self.set(index, value.saturating_mul(times));
+                }
+                self.raw(key, text);
+                Ok(())
+            }
+        }
+    }
+
+    fn duration(&mut self, index: u8, places: Places, key: &[u8]) -> Result<(), Fault> {
+        let Some((token, quoted, text)) = self.token()? else { return self.leftover(key) };
+        if let Some(ns) = scaled(token, places).filter(|ns| *ns >= 0 && ns % 1000 == 0)
+            && (!quoted || shape::same_text(ns, places, token))
+        {
+            if self.set(index, (ns / 1000).unsigned_abs()) {
+                self.write(&[if quoted { shape::NUMBER_TEXT } else { shape::NUMBER }, shape::letter(index)]);
+                return Ok(());
+            }
+        } else if let Some((us, ulps)) = double_to_us(token, places)
+            && self.set(index, us)
+            && !quoted
+        {
+            self.event.exact.push(ulps);
+            self.write(&[shape::EXACT, shape::letter(index)]);
+            return Ok(());
+        }
+        self.raw(key, text);
+        Ok(())
+    }
+
+    fn word(&mut self, index: u8, key: &[u8]) -> Result<(), Fault> {
+        let start = self.cursor.at;
+        let text = self.cursor.string()?;
+        let whole = &self.cursor.text[start..self.cursor.at];
+        if self.frame.is_some() {
+            let mut lower = [0u8; LONGEST_WORD];
+            let len = text.raw.len().min(LONGEST_WORD);
+            lower[..len].copy_from_slice(&text.raw[..len]);
+            lower[..len].make_ascii_lowercase();
+            let span = self.event.keep(&lower[..len]);
+            if let Some((_, frame)) = &mut self.frame {
+                frame.frame_type = span;
+            }
+        } else if index == Word::PacketType as u8 {
+            if let Some(canonical) = packet_type(text.raw) {
+                self.event.set_word(Word::PacketType, canonical);
+            }
+        } else {
+            let len = text.raw.len().min(LONGEST_WORD);
+            self.event.set_word(Word::ALL[index as usize], &text.raw[..floor(text.raw, len)]);
+        }
+        if text.raw.len() > LONGEST_WORD {
+            self.raw(key, whole);
+        } else {
+            self.write(whole);
+        }
+        Ok(())
+    }
+
+    fn id(&mut self, index: u8, key: &[u8]) -> Result<(), Fault> {
+        let start = self.cursor.at;
+        let text = self.cursor.string()?;
+        let whole = &self.cursor.text[start..self.cursor.at];
+        if text.escaped || self.event.word_at(index as usize).len > 0 {
+            self.raw(key, whole);
+        } else {
+            self.event.set_word(Word::ALL[index as usize], text.raw);
+            self.write(&[shape::ID, shape::letter(index)]);
+        }
+        Ok(())
+    }
+
+    fn frames(&mut self) -> Result<(), Fault> {
+        if self.event.frames.len() >= usize::from(u16::MAX) || !self.event.frames.is_empty() {
+            return self.leftover(b"frames");
+        }
+        let (start, exact, more, acked, shape) = (
+            self.cursor.at,
+            self.event.exact.len(),
+            self.event.more.len(),
+            self.event.acked.len(),
+            self.event.shape.len(),
+        );
+        let kept = self.event.text.len();
+        let all_objects = self.frame_list()?;
+        self.event.shape.truncate(shape);
+        if all_objects {
+            self.write(&[shape::FRAMES]);
+            return Ok(());
+        }
+        // Not every element is an object: keep the array whole and take back what was read of it.
+        self.event.frames.clear();
+        self.event.exact.truncate(exact);
+        self.event.more.truncate(more);
+        self.event.acked.truncate(acked);
+        self.event.text.truncate(kept);
+        self.cursor.at = start;
+        self.leftover(b"frames")
+    }
+
+    fn frame_list(&mut self) -> Result<bool, Fault> {
+        self.cursor.take(b'[')?;
+        if self.cursor.empty(b']')? {
+            return Ok(true);
+        }
+        let depth = self.reader.path.len();
+        loop {
+            if self.cursor.peek()? != b'{' {
+                self.reader.path.truncate(depth);
+                return Ok(false);
+            }
+            let index = self.event.frames.len();
+            let shape_start = self.event.shape.len();
+            self.frame = Some((index, Frame::default()));
+            let read = self.fields(FRAME);
+            let frame = self.frame.take();
+            self.reader.path.truncate(depth);
+            read?;
+            let shape_text = core::mem::take(&mut self.event.shape);
+            let span = self.event.keep(&shape_text[shape_start..]);
+            self.event.shape = shape_text;
+            self.event.shape.truncate(shape_start);
+            if let Some((_, mut frame)) = frame {
+                frame.shape = span;
+                self.event.frames.push(frame);
+            }
+            if !self.cursor.more(b']')? {
+                return Ok(true);
+            }
+        }
+    }
+
+    fn ranges(&mut self, key: &[u8]) -> Result<(), Fault> {
+        let (start, first) = (self.cursor.at, self.event.acked.len());
+        let style = shape::read_ranges(&mut self.cursor, &mut self.event.acked)?;
+        let count = u16::try_from(self.event.acked.len() - first);
+        match (style, count, &mut self.frame) {
+            (Some(style), Ok(count), Some((_, frame))) if frame.ack_ranges == 0 => {
+                frame.ack_ranges = count;
+                self.write(&[shape::RANGES, style]);
+                Ok(())
+            }
+            _ => {
+                self.event.acked.truncate(first);
+                self.cursor.at = start;
+                self.leftover(key)
+            }
+        }
+    }
+
+    /// Takes the next value whole, as raw JSON under its path.
+    fn leftover(&mut self, key: &[u8]) -> Result<(), Fault> {
+        let value = self.cursor.value()?;
+        self.raw(key, value);
+        Ok(())
+    }
+
+    /// Keeps JSON without the white space between its tokens, which means nothing and breaks line-based forms.
+    fn keep_compact(&mut self, value: &[u8]) -> Span {
+        let start = self.event.text.len();
+        let (mut in_string, mut escaped) = (false, false);
+        for &byte in value {
+            if in_string {
+                in_string = escaped || byte != b'"';
+                escaped = !escaped && byte == b'\\';
+            } else if byte == b'"' {
+                in_string = true;
+            } else if byte.is_ascii_whitespace() {
+                continue;
+            }
+            self.event.text.push(byte);
+        }
+        Span {
+            start: u32::try_from(start).unwrap_or(u32::MAX),
+            len: u32::try_from(self.event.text.len() - start).unwrap_or(u32::MAX),
+        }
+    }
+
+    fn raw(&mut self, key: &[u8], value: &[u8]) {
+        let start = self.event.text.len();
+        if let Some((index, _)) = &self.frame {
+            self.event.text.extend_from_slice(b"frames.");
+            crate::reader::number::write_whole(*index as u64, &mut self.event.text);
+            self.event.text.push(b'.');
+        }
+        self.event.text.extend_from_slice(&self.reader.path);
+        self.event.text.extend_from_slice(key);
+        let path = Span {
+            start: u32::try_from(start).unwrap_or(u32::MAX),
+            len: u32::try_from(self.event.text.len() - start).unwrap_or(u32::MAX),
+        };
+        let value =
+            if matches!(value.first(), Some(b'{' | b'[')) { self.keep_compact(value) } else { self.event.keep(value) };
+        self.event.more.push((path, value));
+        self.event.shape.push(shape::MORE);
+    }
+}
+
+/// The draft's name of a packet type, for every spelling in `QLOG_DIALECTS` 6; `None` for any other word.
+fn packet_type(raw: &[u8]) -> Option<&'static [u8]> {
+    for (canonical, seen) in [
+        (&b"1RTT"[..], &["1rtt", "onertt", "protected1rtt", "1-rtt"][..]),
+        (b"initial", &["initial"]),
+        (b"handshake", &["handshake"]),
+        (b"0RTT", &["0rtt", "zerortt", "protected0rtt", "0-rtt"]),
+        (b"retry", &["retry"]),
+        (b"version_negotiation", &["version_negotiation", "versionnegotiation"]),
+        (b"stateless_reset", &["stateless_reset"]),
+    ] {
+        if raw == canonical || seen.iter().any(|seen| raw.eq_ignore_ascii_case(seen.as_bytes())) {
+            return Some(canonical);
+        }
+    }
+    None
+}
+
+/// The largest length up to `len` that does not cut a UTF-8 character.
+fn floor(raw: &[u8], mut len: usize) -> usize {
+    while len > 0 && raw.get(len).is_some_and(|byte| byte & 0xC0 == 0x80) {
+        len -= 1;
+    }
+    len
+}
+
+/// Nearest nanosecond of a time with an exponent or too many digits; `None` when it is no time.
+fn approximate(token: &[u8], places: Places) -> Option<i64> {
+    let value: f64 = core::str::from_utf8(token).ok()?.parse().ok()?;
+    let ns = (value * 10f64.powi(places.cast_signed())).round();
+    #[expect(clippy::cast_possible_truncation, reason = "bounded")]
+    (ns.is_finite() && ns.abs() < 9.0e18).then_some(ns as i64)
+}
+
+impl Event {
+    /// Kinds whose packets carry frames.
+    pub fn is_packet(&self) -> bool {
+        matches!(self.kind, Kind::PacketSent | Kind::PacketReceived)
+    }
+}

@@ -1,0 +1,225 @@
+//! Rows of Facebook's QUIC_TRACE and of `quiclens line v1`.
+//!
+//! A value is an untyped comma list without a version: its meaning is told by (event, first token, arity, types), from
+//! the grammar in `schema/catalogue/quic_trace_events.json`. The raw value is always kept.
+
+use crate::catalogue::Catalogue;
+use crate::event::{Event, Kind, Number, Word};
+use crate::reader::number::{scaled, whole};
+use crate::reader::shape;
+use crate::reader::skip::Skip;
+use rustc_hash::FxHashMap;
+use serde::Deserialize;
+
+/// Events that keep their QUIC_TRACE name, because no qlog event says the same.
+pub const OWN_EVENTS: &[(&str, Kind)] = &[
+    ("bbr_ack", Kind::CcAck),
+    ("bbr_persistent_congestion", Kind::CcPersistentCongestion),
+    ("clock_anchor", Kind::ClockAnchor),
+    ("copa2_ack", Kind::CcAck),
+    ("copa2_loss", Kind::CcLoss),
+    ("copa_ack", Kind::CcAck),
+    ("copa_loss", Kind::CcLoss),
+    ("cubic_ack", Kind::CcAck),
+    ("cubic_loss", Kind::CcLoss),
+    ("cubic_may_block", Kind::CwndMayBlock),
+    ("cubic_persistent_congestion", Kind::CcPersistentCongestion),
+    ("cubic_remove_inflight", Kind::CcRemoveInflight),
+    ("cubic_rto", Kind::CcPersistentCongestion),
+    ("cubic_sent", Kind::MetricsUpdated),
+    ("cwnd_may_block", Kind::CwndMayBlock),
+    ("flow_control_event", Kind::FlowControlEvent),
+    ("handshake_alarm", Kind::HandshakeAlarm),
+    ("initcwnd", Kind::MetricsUpdated),
+    ("pto_alarm", Kind::PtoAlarm),
+    ("rto_alarm", Kind::PtoAlarm),
+    ("stream_event", Kind::StreamEvent),
+    ("update_rtt", Kind::UpdateRtt),
+];
+
+#[derive(Clone, Debug, Deserialize)]
+struct Variant {
+    event: String,
+    fields: Vec<Field>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Field {
+    name: String,
+    #[serde(rename = "type")]
+    kind: String,
+    value: Option<String>,
+    #[serde(default)]
+    values: Vec<String>,
+}
+
+/// Variants of each event, those that begin with a literal first.
+#[derive(Clone, Debug, Default)]
+pub struct Grammar(FxHashMap<Box<[u8]>, Vec<Variant>>);
+
+impl Grammar {
+    /// Reads the grammar file.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let variants: Vec<Variant> = serde_json::from_str(text).map_err(|e| format!("quic_trace_events.json: {e}"))?;
+        let mut events: FxHashMap<Box<[u8]>, Vec<Variant>> = FxHashMap::default();
+        for variant in variants {
+            events.entry(variant.event.as_bytes().into()).or_default().push(variant);
+        }
+        for variants in events.values_mut() {
+            variants.sort_by_key(|variant| variant.fields.first().is_none_or(|field| field.kind != "lit"));
+        }
+        Ok(Self(events))
+    }
+
+    fn fields<'v>(&self, event: &[u8], value: &'v str) -> Option<Vec<(&Field, &'v str)>> {
+        self.0.get(event)?.iter().find_map(|variant| matched(&variant.fields, value))
+    }
+}
+
+fn matched<'g, 'v>(fields: &'g [Field], value: &'v str) -> Option<Vec<(&'g Field, &'v str)>> {
+    let mut rest = Some(value);
+    let mut found = Vec::with_capacity(fields.len());
+    for field in fields {
+        let text = rest?;
+        let (token, next) = if field.kind == "text_rest" {
+            (text, None)
+        } else {
+            text.split_once(", ").map_or((text, None), |(token, next)| (token, Some(next)))
+        };
+        let fits = match field.kind.as_str() {
+            "u64" => whole(token.as_bytes()).is_some(),
+            "i64" => token.parse::<i64>().is_ok(),
+            "bool01" => token == "0" || token == "1",
+            "lit" => field.value.as_deref() == Some(token),
+            "enum" => field.values.iter().any(|known| known == token),
+            _ => true,
+        };
+        if !fits {
+            return None;
+        }
+        found.push((field, token));
+        rest = next;
+    }
+    rest.is_none().then_some(found)
+}
+
+/// A row cut into its columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row<'t> {
+    /// Declared connection, empty in the three-column form.
+    pub connection: &'t str,
+    /// Declared sequence number (`quiclens line v1`).
+    pub seq: Option<u64>,
+    time: &'t str,
+    name: &'t str,
+    value: &'t str,
+}
+
+/// The row is the heading of its columns.
+pub fn is_heading(line: &str) -> bool {
+    let lower = line.to_lowercase();
+    lower.contains("event") && lower.contains("time") && !line.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// Cuts a line into a row: tabs, `||` or `|` between three or five columns.
+pub fn row(line: &str) -> Option<Row<'_>> {
+    let separator = ["\t", "||", "|"].into_iter().find(|separator| line.contains(separator))?;
+    let columns: Vec<&str> = if separator == "\t" {
+        line.splitn(5, '\t').collect()
+    } else {
+        let line = line.strip_prefix('|').map_or(line, |line| line.strip_suffix('|').unwrap_or(line));
+        line.splitn(5, separator).map(str::trim).collect()
+    };
+    let is_time = |text: &str| scaled(text.as_bytes(), 3).is_some();
+    match *columns.as_slice() {
+        [time, name] if is_time(time) => Some(Row { connection: "", seq: None, time, name, value: "" }),
+        [time, name, value] if is_time(time) => Some(Row { connection: "", seq: None, time, name, value }),
+        [time, client, server, name, value] if separator != "\t" && is_time(time) => {
+            Some(Row { connection: if server.is_empty() { client } else { server }, seq: None, time, name, value })
+        }
+        [connection, seq, time, name, value] if is_time(time) => {
+            Some(Row { connection, seq: Some(whole(seq.as_bytes())?), time, name, value })
+        }
+        // A three-column value may itself hold tabs; then the first column is the time all the same.
+        [time, name, ..] if is_time(time) && whole(name.as_bytes()).is_none() => {
+            let rest = line.splitn(3, separator).nth(2).unwrap_or("");
+            Some(Row { connection: "", seq: None, time, name, value: rest })
+        }
+        _ => None,
+    }
+}
+
+/// Reads one line into `event`. An event that the grammar does not know keeps its name and raw value.
+pub fn read(catalogue: &Catalogue, line: &[u8], event: &mut Event) -> Result<(), Skip> {
+    event.clear();
+    let line = core::str::from_utf8(line).map_err(|_| Skip::InvalidUtf8)?;
+    let row = row(line.trim_end_matches(['\r', '\n'])).ok_or(Skip::NotARecord)?;
+    if row.name.is_empty() {
+        return Err(Skip::NoName);
+    }
+    event.source_ns = scaled(row.time.as_bytes(), 3).ok_or(Skip::NoTime)?;
+    event.seq = row.seq.unwrap_or(0);
+    event.group = event.keep(row.connection.as_bytes());
+    match catalogue.events.get(row.name.as_bytes()) {
+        Some(known) => {
+            event.name = event.keep(known.name.as_bytes());
+            event.kind = known.kind;
+        }
+        None => event.name = event.keep(row.name.as_bytes()),
+    }
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
+    event.shape.extend_from_slice(b"{\"time\":");
+    event.shape.push(shape::TIME);
+    event.shape.extend_from_slice(format!(",\"name\":{},\"data\":{{\"value\":", quoted(row.name)).as_bytes());
+    event.shape.push(shape::MORE);
+    event.shape.extend_from_slice(b"}}");
+    leftover(event, "value", &quoted(row.value));
+    for (field, token) in catalogue.grammar.fields(row.name.as_bytes(), row.value).unwrap_or_default() {
+        set(event, field, token);
+    }
+    Ok(())
+}
+
+fn leftover(event: &mut Event, key: &str, json: &str) {
+    let key = event.keep(key.as_bytes());
+    let value = event.keep(json.as_bytes());
+    event.more.push((key, value));
+}
+
+fn set(event: &mut Event, field: &Field, token: &str) {
+    let number = match field.name.as_str() {
+        "packet_num" | "largest_lost_packet_num" | "largest_sent" => Some(Number::PacketNumber),
+        "packet_bytes" | "datagram_bytes" => Some(Number::PacketBytes),
+        "cwnd_bytes" | "cwnd_bytes_effective" => Some(Number::CongestionWindow),
+        "inflight_bytes" => Some(Number::BytesInFlight),
+        "rtt_sample_us" => Some(Number::LatestRttUs),
+        "ack_delay_us" => Some(Number::AckDelayUs),
+        "min_rtt_us" => Some(Number::MinRttUs),
+        "srtt_us" => Some(Number::SmoothedRttUs),
+        "lost_bytes" => Some(Number::LostBytes),
+        "lost_packets" => Some(Number::LostPackets),
+        "stream_id" => Some(Number::StreamId),
+        "pto_count_before" | "rto_count_before" => Some(Number::PtoCount),
+        "acked_bytes" => Some(Number::Length),
+        "ms_since_stream_created" => Some(Number::DeltaUs),
+        _ => None,
+    };
+    if let (Some(number), Some(value)) = (number, whole(token.as_bytes())) {
+        event.set(number, if number == Number::DeltaUs { value.saturating_mul(1000) } else { value });
+        return;
+    }
+    match (field.name.as_str(), token) {
+        ("pn_space", "InitialSpace") => event.set_word(Word::PacketType, b"initial"),
+        ("pn_space", "HandshakeSpace") => event.set_word(Word::PacketType, b"handshake"),
+        ("pn_space", "AppDataSpace") => event.set_word(Word::PacketType, b"1RTT"),
+        ("kind", _) => event.set_word(Word::Trigger, token.as_bytes()),
+        ("cubic_state" | "bbr_state", _) => event.set_word(Word::NewState, token.as_bytes()),
+        _ => {
+            let json = match field.kind.as_str() {
+                "u64" | "i64" | "bool01" => token.to_owned(),
+                _ => serde_json::Value::from(token).to_string(),
+            };
+            leftover(event, &field.name, &json);
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Shapes: a record's text with markers in the values' places, and the way back.
+//!
+//! The grammar stands in `schema/README.md`. A shape is JSON without white space in which these bytes, outside
+//! strings, stand for values; none of them occurs in JSON outside strings.
+
+use crate::dialect::Units;
+use crate::event::{Event, Number};
+use crate::reader::json::{Cursor, Fault};
+use crate::reader::number::{Places, whole, write_double, write_scaled, write_whole};
+
+/// The event's time as a number, and as a numeric string.
+pub const TIME: u8 = b'$';
+/// The event's time as a string.
+pub const TIME_TEXT: u8 = b'!';
+/// A number column; a letter follows.
+pub const NUMBER: u8 = b'#';
+/// A number column written as a string; a letter follows.
+pub const NUMBER_TEXT: u8 = b'@';
+/// A duration that only a double gives exactly; a letter follows, the next of `exact` belongs to it.
+pub const EXACT: u8 = b'~';
+/// An id column; a letter follows.
+pub const ID: u8 = b'=';
+/// The next of `more`.
+pub const MORE: u8 = b'*';
+/// All frames, each by its own shape.
+pub const FRAMES: u8 = b'&';
+/// ACK ranges; a style follows.
+pub const RANGES: u8 = b'%';
+
+/// Letter of column `index`.
+pub fn letter(index: u8) -> u8 {
+    b'A' + index
+}
+
+/// `value` written plainly is exactly `token`: a string must come back as the same text, not the same number.
+pub fn same_text(value: i64, places: Places, token: &[u8]) -> bool {
+    let mut out = Vec::with_capacity(24);
+    write_scaled(value, places, &mut out);
+    out == token
+}
+
+/// Reads ACK ranges and says how they are written: `n` numbers, `s` strings; upper case when a range of one
+/// packet is a list of one. `None` when they are written in no one way; the cursor then stands anywhere.
+pub fn read_ranges(cursor: &mut Cursor<'_>, out: &mut Vec<(u64, u64)>) -> Result<Option<u8>, Fault> {
+    cursor.take(b'[')?;
+    let (mut texts, mut numbers, mut singles, mut doubled) = (false, false, false, false);
+    if cursor.empty(b']')? {
+        return Ok(Some(b'n'));
+    }
+    loop {
+        if cursor.peek()? != b'[' {
+            return Ok(None);
+        }
+        cursor.take(b'[')?;
+        let mut ends = [0u64; 2];
+        let mut count = 0;
+        loop {
+            let token = if cursor.peek()? == b'"' {
+                texts = true;
+                cursor.string()?.raw
+            } else if cursor.peek()?.is_ascii_digit() {
+                numbers = true;
+                cursor.number()?
+            } else {
+                return Ok(None);
+            };
+            let (Some(value), true) = (whole(token), count < 2) else { return Ok(None) };
+            ends[count] = value;
+            count += 1;
+            if !cursor.more(b']')? {
+                break;
+            }
+        }
+        if count == 1 {
+            singles = true;
+            ends[1] = ends[0];
+        } else {
+            doubled |= ends[0] == ends[1];
+        }
+        out.push((ends[0], ends[1]));
+        if !cursor.more(b']')? {
+            break;
+        }
+    }
+    let style = match (texts, numbers, singles && doubled) {
+        (true, false, false) => b's',
+        (false, true, false) => b'n',
+        _ => return Ok(None),
+    };
+    Ok(Some(if singles { style.to_ascii_uppercase() } else { style }))
+}
+
+fn write_ranges(ranges: &[(u64, u64)], style: u8, out: &mut Vec<u8>) {
+    let quote: &[u8] = if style.eq_ignore_ascii_case(&b's') { b"\"" } else { b"" };
+    let number = |value: u64, out: &mut Vec<u8>| {
+        out.extend_from_slice(quote);
+        write_whole(value, out);
+        out.extend_from_slice(quote);
+    };
+    out.push(b'[');
+    for (index, (from, to)) in ranges.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        out.push(b'[');
+        number(*from, out);
+        if from != to || style.is_ascii_lowercase() {
+            out.push(b',');
+            number(*to, out);
+        }
+        out.push(b']');
+    }
+    out.push(b']');
+}
+
+/// How far the lists of an event have been used.
+#[derive(Default)]
+struct Used {
+    exact: usize,
+    more: usize,
+    acked: usize,
+}
+
+/// Writes the record that an event was read from, as JSON equal to it. An event whose lists do not fit its shape (a
+/// row that was tampered with) gives `null` in the places that are missing.
+pub fn restore(event: &Event, units: &Units, base_ns: i64, out: &mut Vec<u8>) {
+    let mut used = Used::default();
+    fill(event, &event.shape, None, units, base_ns, &mut used, out);
+}
+
+fn fill(
+    event: &Event,
+    shape: &[u8],
+    frame: Option<usize>,
+    units: &Units,
+    base_ns: i64,
+    used: &mut Used,
+    out: &mut Vec<u8>,
+) {
+    let mut at = 0;
+    let mut in_string = false;
+    while let Some(&byte) = shape.get(at) {
+        at += 1;
+        if in_string {
+            out.push(byte);
+            if byte == b'\\' {
+                out.extend(shape.get(at));
+                at += 1;
+            } else if byte == b'"' {
+                in_string = false;
+            }
+            continue;
+        }
+        match byte {
+            TIME | TIME_TEXT => {
+                let ns = base_ns.wrapping_add(event.time_us.wrapping_mul(1000)).wrapping_add(i64::from(event.time_ns));
+                quoted(byte == TIME_TEXT, out, |out| write_scaled(ns, units.time, out));
+            }
+            NUMBER | NUMBER_TEXT | EXACT => {
+                let index = shape.get(at).map_or(0, |letter| letter.wrapping_sub(b'A'));
+                at += 1;
+                let value = match frame {
+                    Some(frame) => event.frames[frame].numbers.get(usize::from(index)).copied().unwrap_or(0),
+                    None if usize::from(index) < crate::event::NUMBERS.len() => event.number_at(usize::from(index)),
+                    None => 0,
+                };
+                let places = if frame.is_some() { frame_places(index, units) } else { event_places(index, units) };
+                if byte == EXACT {
+                    let ulps = event.exact.get(used.exact).copied().unwrap_or(0);
+                    used.exact += 1;
+                    write_double(value, ulps, places.unwrap_or(6), out);
+                    continue;
+                }
+                quoted(byte == NUMBER_TEXT, out, |out| match places {
+                    Some(places) => {
+                        write_scaled(i64::try_from(value.saturating_mul(1000)).unwrap_or(i64::MAX), places, out);
+                    }
+                    None if frame.is_none() && index == Number::PacingRate as u8 => {
+                        write_whole(value / units.pacing, out);
+                    }
+                    None => write_whole(value, out),
+                });
+            }
+            ID => {
+                let index = shape.get(at).map_or(0, |letter| usize::from(letter.wrapping_sub(b'A')));
+                at += 1;
+                let span = if index < crate::event::WORDS.len() { event.word_at(index) } else { Default::default() };
+                quoted(true, out, |out| out.extend_from_slice(event.bytes(span)));
+            }
+            MORE => {
+                match event.more.get(used.more) {
+                    Some((_, value)) => out.extend_from_slice(event.bytes(*value)),
+                    None => out.extend_from_slice(b"null"),
+                }
+                used.more += 1;
+            }
+            RANGES => {
+                let style = shape.get(at).copied().unwrap_or(b'n');
+                at += 1;
+                let count = frame.map_or(0, |frame| usize::from(event.frames[frame].ack_ranges));
+                let end = (used.acked + count).min(event.acked.len());
+                write_ranges(&event.acked[used.acked.min(end)..end], style, out);
+                used.acked = end;
+            }
+            FRAMES => {
+                out.push(b'[');
+                for index in 0..event.frames.len() {
+                    if index > 0 {
+                        out.push(b',');
+                    }
+                    let span = event.frames[index].shape;
+                    if frame.is_none() {
+                        fill(event, event.bytes(span), Some(index), units, base_ns, used, out);
+                    }
+                }
+                out.push(b']');
+            }
+            b'"' => {
+                in_string = true;
+                out.push(byte);
+            }
+            _ => out.push(byte),
+        }
+    }
+}
+
+fn quoted(yes: bool, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    if yes {
+        out.push(b'"');
+    }
+    write(out);
+    if yes {
+        out.push(b'"');
+    }
+}
+
+fn event_places(index: u8, units: &Units) -> Option<Places> {
+    const RTT: [u8; 4] =
+        [Number::MinRttUs as u8, Number::SmoothedRttUs as u8, Number::LatestRttUs as u8, Number::RttVarianceUs as u8];
+    match index {
+        index if RTT.contains(&index) => Some(units.rtt),
+        index if index == Number::AckDelayUs as u8 => Some(units.delay),
+        index if index == Number::DeltaUs as u8 => Some(units.time),
+        _ => None,
+    }
+}
+
+fn frame_places(index: u8, units: &Units) -> Option<Places> {
+    (index == crate::event::FrameNumber::AckDelayUs as u8).then_some(units.delay)
+}

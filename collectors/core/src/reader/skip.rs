@@ -1,0 +1,88 @@
+//! Why something could not become a row.
+
+use crate::reader::json::Fault;
+
+/// A reason of `schema/catalogue/rejects.toml`. Each is a metric label, so renaming one is a breaking change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[expect(missing_docs, reason = "the catalogue says what each is")]
+pub enum Skip {
+    EmptyFile,
+    Unreadable,
+    NotALog,
+    BadCompression,
+    TooLargeDecompressed,
+    NoHeader,
+    Truncated,
+    EmptyRecord,
+    NotJson,
+    InvalidUtf8,
+    TooLong,
+    TooDeep,
+    NotARecord,
+    NoName,
+    NoTime,
+    BadLine,
+}
+
+impl Skip {
+    /// All of them, in the catalogue's order.
+    pub const ALL: [Self; 16] = [
+        Self::EmptyFile,
+        Self::Unreadable,
+        Self::NotALog,
+        Self::BadCompression,
+        Self::TooLargeDecompressed,
+        Self::NoHeader,
+        Self::Truncated,
+        Self::EmptyRecord,
+        Self::NotJson,
+        Self::InvalidUtf8,
+        Self::TooLong,
+        Self::TooDeep,
+        Self::NotARecord,
+        Self::NoName,
+        Self::NoTime,
+        Self::BadLine,
+    ];
+
+    /// The catalogue's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::EmptyFile => "empty_file",
+            Self::Unreadable => "unreadable",
+            Self::NotALog => "not_a_log",
+            Self::BadCompression => "bad_compression",
+            Self::TooLargeDecompressed => "too_large_decompressed",
+            Self::NoHeader => "no_header",
+            Self::Truncated => "truncated",
+            Self::EmptyRecord => "empty_record",
+            Self::NotJson => "not_json",
+            Self::InvalidUtf8 => "invalid_utf8",
+            Self::TooLong => "too_long",
+            Self::TooDeep => "too_deep",
+            Self::NotARecord => "not_a_record",
+            Self::NoName => "no_name",
+            Self::NoTime => "no_time",
+            Self::BadLine => "bad_line",
+        }
+    }
+}
+
+/// Why parsing a record stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The text ended: more bytes may mend it.
+    End,
+    /// The record is no event.
+    Skip(Skip),
+}
+
+impl From<Fault> for Stop {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::End => Self::End,
+            Fault::Syntax => Self::Skip(Skip::NotJson),
+            Fault::Depth => Self::Skip(Skip::TooDeep),
+        }
+    }
+}

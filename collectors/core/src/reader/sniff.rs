@@ -1,0 +1,86 @@
+//! Which format a file has, told by its first bytes. Neither its name nor its `qlog_version` is trusted.
+
+use crate::reader::json::{Cursor, Fault};
+use crate::reader::quic_trace;
+
+/// How records lie in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// One JSON document that holds everything.
+    Contained,
+    /// A header record, then one record each, with 0x1E before some or all (RFC 7464).
+    Sequential,
+    /// The same with line feeds alone.
+    NdJson,
+    /// QUIC_TRACE: three or five columns a line.
+    QuicTrace,
+    /// `quiclens line v1`.
+    LineV1,
+}
+
+impl Framing {
+    /// Name in `connections.serialization`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Contained => "contained",
+            Self::Sequential => "sequential",
+            Self::NdJson => "ndjson",
+            Self::QuicTrace => "quic_trace",
+            Self::LineV1 => "line_v1",
+        }
+    }
+}
+
+/// Record separator of RFC 7464.
+pub const RS: u8 = 0x1E;
+
+/// The framing of a file that begins with `head`, after a byte order mark and white space; `whole` says that `head` is
+/// all of it. `None`: no format we know.
+pub fn sniff(head: &[u8], whole: bool) -> Option<Framing> {
+    let head = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
+    let start = head.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'\r' | b'\n'))?;
+    let head = &head[start..];
+    match head.first()? {
+        &RS => Some(Framing::Sequential),
+        b'{' => {
+            let line = head.split(|byte| *byte == b'\n').next().unwrap_or(head);
+            let more = head.get(line.len() + 1..).unwrap_or(&[]);
+            let mut cursor = Cursor::new(line);
+            let complete = cursor.value().is_ok();
+            if complete && more.iter().any(|byte| !byte.is_ascii_whitespace()) {
+                let sequential = memchr::memchr(RS, more).is_some();
+                return Some(if sequential { Framing::Sequential } else { Framing::NdJson });
+            }
+            // An RS right after the header's own text: a header without one in a sequence.
+            if memchr::memchr(RS, line).is_some() {
+                return Some(Framing::Sequential);
+            }
+            if complete && whole && !memmem(line, b"\"events\"") && memmem(line, b"\"trace\"") {
+                return Some(Framing::NdJson);
+            }
+            let plain = complete || matches!(Cursor::new(head).value(), Err(Fault::End) | Ok(_)) || likely(head);
+            plain.then_some(Framing::Contained)
+        }
+        _ => {
+            let text = String::from_utf8_lossy(head);
+            let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+            let mut line = lines.next()?;
+            if quic_trace::is_heading(line) {
+                line = lines.next()?;
+            }
+            let row = quic_trace::row(line)?;
+            Some(if row.seq.is_some() { Framing::LineV1 } else { Framing::QuicTrace })
+        }
+    }
+}
+
+fn memmem(text: &[u8], word: &[u8]) -> bool {
+    memchr::memmem::find(text, word).is_some()
+}
+
+/// A document with a fault inside is still one when it begins like a qlog.
+fn likely(head: &[u8]) -> bool {
+    [&b"\"qlog_version\""[..], b"\"file_schema\"", b"\"traces\"", b"\"trace\"", b"\"events\""]
+        .iter()
+        .any(|word| memmem(head, word))
+}

@@ -1,0 +1,102 @@
+//! Rows on their way out, and the batches they become.
+
+use crate::catalogue::Catalogue;
+use crate::fold::capability::Ability;
+use crate::record::Batch;
+use crate::record::events::{Events, Key};
+use crate::record::rows::{Cell, Row, batch};
+use crate::trace::Reject;
+use arrow_schema::ArrowError;
+use std::collections::{BTreeMap, BTreeSet};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Rows of a batch of events, about; a block that ClickHouse sorts in one go.
+pub const EVENT_ROWS: usize = 65_536;
+/// Bytes of a batch of events, about: it must stay small where records are large.
+pub const EVENT_BYTES: usize = 16 << 20;
+/// Rows of a batch of any other table.
+pub const SUMMARY_ROWS: usize = 4096;
+
+/// Rows that no batch has taken yet, and counts.
+#[derive(Default)]
+pub struct Tables {
+    /// Rows of `events`.
+    pub events: Events,
+    /// Whether events are wanted at all.
+    pub wants_events: bool,
+    /// Rows of `streams`.
+    pub streams: Vec<Row>,
+    /// Rows of `episodes`.
+    pub episodes: Vec<Row>,
+    /// Rows of `connections`.
+    pub connections: Vec<Row>,
+    /// Rows of `connection_aliases`.
+    pub aliases: Vec<Row>,
+    /// Rows of `request_lines`.
+    pub request_lines: Vec<Row>,
+    /// Rows of `rejects`.
+    pub rejects: Vec<Row>,
+    /// Events so far.
+    pub counted: u64,
+    /// Distinct traces so far.
+    pub traces: BTreeSet<String>,
+    /// Rejects so far, by reason.
+    pub rejected: BTreeMap<&'static str, u64>,
+    /// What each finished trace can show.
+    pub abilities: Vec<(Key, Vec<Ability>, u64)>,
+}
+
+impl Tables {
+    /// Counts a reject and keeps it. `source` is its trace, log or file.
+    pub fn reject(&mut self, source: &str, reject: &Reject, file: &str, trace_id: &str, seq: Option<u64>) {
+        let Some(reason) = reject.reason else { return };
+        *self.rejected.entry(reason.name()).or_default() += 1;
+        let mut row = Row::default();
+        row.set("source", source);
+        row.set("offset", reject.offset);
+        row.set("length", reject.length);
+        row.set("hash", format!("{:016x}", xxh3_64(&reject.bytes)));
+        row.set("reason", reason.name());
+        row.set("file", file);
+        row.set("trace_id", trace_id);
+        row.set("seq", seq);
+        row.0.push(("bytes", Cell::Bytes(reject.bytes.clone())));
+        self.rejects.push(row);
+    }
+
+    /// Batches that are large enough, or with `all` everything. Connections come after what they speak of.
+    pub fn batches(&mut self, catalogue: &Catalogue, all: bool) -> Result<Vec<Batch>, ArrowError> {
+        let mut out = Vec::new();
+        if (all || self.events.len() >= EVENT_ROWS || self.events.size() >= EVENT_BYTES)
+            && let Some(events) = self.events.flush()?
+        {
+            out.push(events);
+        }
+        for (table, rows) in [
+            ("streams", &mut self.streams),
+            ("episodes", &mut self.episodes),
+            ("connection_aliases", &mut self.aliases),
+            ("request_lines", &mut self.request_lines),
+            ("rejects", &mut self.rejects),
+            ("connections", &mut self.connections),
+        ] {
+            if !rows.is_empty() && (all || rows.len() >= SUMMARY_ROWS) {
+                out.push(batch(table, catalogue.columns(table), rows)?);
+                rows.clear();
+            }
+        }
+        Ok(out)
+    }
+
+    /// Nothing is large enough to go yet.
+    pub fn is_small(&self) -> bool {
+        self.events.len() < EVENT_ROWS
+            && self.events.size() < EVENT_BYTES
+            && self.streams.len() < SUMMARY_ROWS
+            && self.episodes.len() < SUMMARY_ROWS
+            && self.request_lines.len() < SUMMARY_ROWS
+            && self.rejects.len() < 64
+            && self.connections.len() < SUMMARY_ROWS
+            && self.aliases.len() < SUMMARY_ROWS
+    }
+}
