@@ -109,7 +109,15 @@ pub fn bench(paths: &[PathBuf]) -> Result<(), String> {
     println!(
         "{}",
         json!({"events": tables.counted, "bytes": bytes, "arrow_bytes": encoded, "seconds": seconds,
-            "events_per_second": rates.0, "megabytes_per_second": rates.1})
+            "events_per_second": rates.0, "megabytes_per_second": rates.1,
+            "rejected": tables.rejected, "peak_kib": peak_kib()})
     );
     Ok(())
+}
+
+/// Most memory that this process ever held, where the system says so (Linux); else 0.
+fn peak_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }

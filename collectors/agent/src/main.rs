@@ -49,7 +49,7 @@ enum Command {
     },
     /// Read a request line and Arrow rows of `events` from standard input, write the qlog to standard output
     Export,
-    /// Read files and encode their rows for nobody: for measurements
+    /// Read files and encode their rows for nobody: events a second, rejects, peak memory
     Bench {
         /// Files or folders of traces
         #[arg(required = true)]

@@ -124,6 +124,9 @@ impl Document {
                 (State::Top, b'}') => {
                     self.state = State::Done;
                     window.consume(1);
+                    if self.traces == 0 {
+                        return Step::Skip { reason: Skip::NoHeader, taken: 0 };
+                    }
                 }
                 (State::Traces, b']') => {
                     self.state = State::Top;

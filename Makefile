@@ -1,0 +1,74 @@
+# make demo | test | check | bench | schema | setup | clean. Every target does its own set-up, once.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := demo
+
+PYTHON ?= python3
+UV_VERSION := 0.13.8
+UV := .tools/bin/uv
+BIN := .venv/bin
+MADE := .made
+COLLECTOR := target/release/quiclens-collector
+
+PARTS := schema ingest api dashboards lab
+PYTHON_FILES := $(foreach part,$(PARTS),$(part)/quiclens_$(part) $(wildcard $(part)/tests))
+RUST_FILES := Cargo.toml Cargo.lock $(shell find collectors schema/catalogue -type f -not -path '*/target/*')
+
+export UV_PROJECT_ENVIRONMENT := .venv
+export QUICLENS_COLLECTOR := $(CURDIR)/$(COLLECTOR)
+
+.PHONY: setup demo test check bench schema clean
+
+setup: $(MADE)/prerequisites $(MADE)/python $(COLLECTOR)
+
+demo: setup
+	$(BIN)/quiclens demo
+
+test: check
+	for part in $(PARTS); do if [ -d $$part/tests ]; then $(BIN)/pytest --quiet $$part/tests; fi; done
+	cargo test --locked --quiet --workspace
+	@echo "make test: ran ruff, mypy, the schema.sql comparison, rustfmt, clippy, pytest ($(PARTS)) and cargo test"
+
+check: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	for part in $(PARTS); do $(BIN)/mypy $$(ls -d $$part/quiclens_$$part $$part/tests 2>/dev/null); done
+	$(BIN)/python -m quiclens_schema.migrate dump | diff -u schema/clickhouse/schema.sql -
+	cargo fmt --all --check
+	cargo clippy --locked --quiet --workspace --all-targets -- -D warnings
+
+bench: setup
+	$(BIN)/python -m quiclens_lab.bench
+
+# The dump of what the migrations make; read its diff before committing it.
+schema: setup
+	$(BIN)/python -m quiclens_schema.migrate dump > $(MADE)/schema.sql
+	mv $(MADE)/schema.sql schema/clickhouse/schema.sql
+
+clean:
+	rm -rf .venv .tools $(MADE) target dist
+	find . -name __pycache__ -prune -exec rm -rf {} +
+	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+$(MADE)/prerequisites: Makefile
+	@mkdir -p $(MADE)
+	@missing=; \
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || missing="$$missing, python >= 3.11"; \
+	for tool in cargo node go; do command -v $$tool >/dev/null || missing="$$missing, $$tool"; done; \
+	java -version 2>&1 | grep -qE 'version "(1[7-9]|[2-9][0-9])' || missing="$$missing, java >= 17"; \
+	if [ -n "$$missing" ]; then echo "make: missing on this machine: $${missing#, }" >&2; exit 1; fi
+	@touch $@
+
+$(UV): | $(MADE)/prerequisites
+	$(PYTHON) -m venv .tools
+	.tools/bin/pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+
+$(MADE)/python: pyproject.toml uv.lock $(PARTS:%=%/pyproject.toml) $(UV)
+	$(UV) sync --all-packages --frozen --quiet --python "$$(command -v $(PYTHON))"
+	@touch $@
+
+$(COLLECTOR): $(RUST_FILES) | $(MADE)/prerequisites
+	cargo build --locked --release --quiet --package quiclens-agent
+	@touch $@

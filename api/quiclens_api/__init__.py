@@ -1,0 +1,1 @@
+"""Answers: the quiclens command, one SQL file per question."""

@@ -1,0 +1,39 @@
+"""The command line: which commands there are, in the order in which a newcomer needs them."""
+
+import typer
+
+from quiclens_api.commands.check import check
+from quiclens_api.commands.demo import demo
+from quiclens_api.commands.explain import explain
+from quiclens_api.commands.export import export
+from quiclens_api.commands.failed import failed
+from quiclens_api.commands.link import link
+from quiclens_api.commands.load import load
+from quiclens_api.commands.migrate import migrate
+from quiclens_api.commands.report import report
+from quiclens_api.commands.slow import slow
+from quiclens_api.commands.status import status
+
+_HELP = """Why was this HTTP/3 request slow? Ask your servers' QUIC event logs.
+
+\b
+quiclens demo                                      see it on simulated traffic
+quiclens load /var/log/quic --requests access.log  load your own
+quiclens slow --by carrier                         find the slow ones
+quiclens explain REQUEST_ID                        and why
+"""
+
+
+def create_app() -> typer.Typer:
+    """The app with all its commands; importing this module registers nothing."""
+    app = typer.Typer(
+        help=_HELP,
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    for command in (demo, load, slow, explain, export, report, failed, check, status, link, migrate):
+        app.command()(command)
+    return app

@@ -1,0 +1,30 @@
+"""Questions to the store: one file in queries/ each, with conditions from the catalogue and bound parameters."""
+
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from quiclens_schema.store import Parameters, Result, Store
+
+from quiclens_api.where import Where
+
+_CONDITIONS = "/* conditions */"
+_CONNECTIONS = "(/* chosen_connections.sql */)"
+
+
+@cache
+def sql(name: str) -> str:
+    """The text of one question; a question about connections has the choice of one trace each written into it."""
+    text = (resources.files("quiclens_api") / "queries" / f"{name}.sql").read_text(encoding="utf-8").strip()
+    if _CONNECTIONS in text:
+        text = text.replace(_CONNECTIONS, f"(\n{sql('chosen_connections')}\n)")
+    return text
+
+
+def ask(store: Store, name: str, parameters: Parameters | None = None, where: Where | None = None) -> Result:
+    """Ask one question. Only questions with a `/* conditions */` mark take a `where`."""
+    text, bound = sql(name), dict[str, Any](parameters or {})
+    if where is not None:
+        text = text.replace(_CONDITIONS, where.sql())
+        bound |= where.parameters()
+    return store.query(text, bound)

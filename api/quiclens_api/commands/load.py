@@ -1,0 +1,43 @@
+"""quiclens load"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from quiclens_schema.store import DEFAULT_URL
+
+from quiclens_api.commands.options import AsJson, StoreUrl
+from quiclens_api.failure import DONE, NOTHING_FOUND
+from quiclens_api.loading import load_into
+from quiclens_api.opening import opened
+from quiclens_api.output import answer
+from quiclens_api.show.load import load_view
+
+
+def load(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH…", help="Logs: files, or folders of them.")],
+    requests: Annotated[
+        list[Path] | None,
+        typer.Option("--requests", metavar="ACCESS_LOG", help="An HTTP access log as JSON lines; repeat for more."),
+    ] = None,
+    store: StoreUrl = DEFAULT_URL,
+    as_json: AsJson = False,
+) -> int:
+    """Load QUIC event logs, and the access logs that say who asked.
+
+    qlog, sqlog, newline-delimited JSON and quic_trace lines; plain, gzip or zstd, told by content. Loading a file
+    again, renamed or grown, changes no answer.
+
+    [bold]Examples[/]
+
+    \b
+    quiclens load /var/log/quic
+    quiclens load server/*.qlog --requests access.jsonl
+    quiclens load trace.sqlog.gz --store chdb:/srv/quiclens
+    """
+    with opened(store, create=True) as data:
+        document = load_into(data, paths, requests or [])
+    next_step = "quiclens slow" + ("" if store == DEFAULT_URL else f" --store {store}")
+    answer(as_json, document, *load_view(document, next_step))
+    is_empty = not document["connections"] and not document["requests"]
+    return NOTHING_FOUND if document["rejected"] or is_empty else DONE

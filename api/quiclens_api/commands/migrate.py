@@ -1,0 +1,29 @@
+"""quiclens migrate"""
+
+from typing import Any
+
+from quiclens_schema import migrate as migrations
+from quiclens_schema.store import DEFAULT_URL
+
+from quiclens_api.commands.options import AsJson, StoreUrl
+from quiclens_api.failure import DONE
+from quiclens_api.opening import opened
+from quiclens_api.output import answer
+
+
+def migrate(store: StoreUrl = DEFAULT_URL, as_json: AsJson = False) -> int:
+    """Bring the store's tables to this version; `load` does it by itself.
+
+    Nothing happens the second time, and nothing is ever dropped.
+
+    [bold]Examples[/]
+
+    \b
+    quiclens migrate
+    quiclens migrate --store http://clickhouse.example:8123/quiclens
+    """
+    with opened(store, create=True) as data:
+        applied = migrations.migrate(data)
+    document: dict[str, Any] = {"store": store, "applied": list(applied)}
+    answer(as_json, document, f"{store}: {', '.join(applied) if applied else 'up to date'}")
+    return DONE

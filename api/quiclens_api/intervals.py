@@ -1,0 +1,87 @@
+"""Confidence intervals, all deterministic: the same rows give the same bytes. Pure."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+Z95 = 1.959963984540054
+BUCKET_RATIO = 1.02  # schema/catalogue/summaries.toml, connections.rtt_histogram
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with its 95 % interval; an end is None where there is too little data to bound it."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How unevenly samples at or below a bound fall on connections: sums over connections of a², a·n and n²."""
+
+    sum_aa: float
+    sum_an: float
+    sum_nn: float
+
+
+def wilson(hits: int, total: int) -> Estimate:
+    """A share with Wilson's score interval (JASA 22, 1927), which stays right near 0 and 1."""
+    if total == 0:
+        return Estimate(None)
+    share, z2 = hits / total, Z95 * Z95
+    middle = (share + z2 / (2 * total)) / (1 + z2 / total)
+    half = Z95 / (1 + z2 / total) * math.sqrt(share * (1 - share) / total + z2 / (4 * total * total))
+    return Estimate(share, max(0.0, middle - half), min(1.0, middle + half))
+
+
+def bucket_middle_us(bucket: int) -> float:
+    """The geometric middle of bucket b, which covers [1.02^b, 1.02^(b+1)) us."""
+    return float(BUCKET_RATIO ** (bucket + 0.5))
+
+
+def quantile_bucket(histogram: Mapping[int, int], quantile: float) -> int | None:
+    """The bucket in which a quantile lies, None for an empty histogram."""
+    total = sum(histogram.values())
+    if total == 0:
+        return None
+    wanted = min(max(math.ceil(quantile * total), 1), total)
+    seen = 0
+    for bucket in sorted(histogram):
+        seen += histogram[bucket]
+        if seen >= wanted:
+            return bucket
+    raise AssertionError("a histogram ends at its total")
+
+
+def clustered_quantile(
+    histogram: Mapping[int, int], quantile: float, connections: int, spread: Spread | None
+) -> Estimate:
+    """A quantile of samples that come in clusters, with Woodruff's interval (JASA 47, 1952).
+
+    The share of samples at or below the quantile is a ratio of sums over connections; its error, with connections as
+    the draws, gives two other quantiles, which are the interval. With one connection there is none.
+    """
+    bucket = quantile_bucket(histogram, quantile)
+    if bucket is None:
+        return Estimate(None)
+    value, total = bucket_middle_us(bucket), sum(histogram.values())
+    if connections < 2 or spread is None:
+        return Estimate(value)
+    share = sum(count for at, count in histogram.items() if at <= bucket) / total
+    squares = max(0.0, spread.sum_aa - 2 * share * spread.sum_an + share * share * spread.sum_nn)
+    error = Z95 * math.sqrt(squares * connections / (connections - 1)) / total
+    # The share jumps within one bucket, so never less than what independent samples would give.
+    error = max(error, Z95 * math.sqrt(quantile * (1 - quantile) / total))
+    low, high = (quantile_bucket(histogram, at) if 0 < at < 1 else None for at in (quantile - error, quantile + error))
+    return Estimate(
+        value,
+        None if low is None else bucket_middle_us(low),
+        None if high is None else bucket_middle_us(high),
+    )
+
+
+def rounded(values: Sequence[float | None], digits: int | None = None) -> list[float | int | None]:
+    """Whole numbers, or `digits` decimals: an interval's last bits say nothing."""
+    return [None if value is None else round(value, digits) for value in values]

@@ -1,0 +1,35 @@
+"""Times on the command line: RFC 3339, or an age such as 15m, 2h, 7d; always UTC."""
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from quiclens_api.failure import usage
+
+_AGE = re.compile(r"(\d{1,9})(s|m|h|d)")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+
+def moment(text: str, now: datetime) -> datetime:
+    """Read one time; an age counts back from `now`. A time without a zone is UTC."""
+    if match := _AGE.fullmatch(text.strip()):
+        try:
+            return now - timedelta(**{_UNITS[match[2]]: int(match[1])})
+        except OverflowError:
+            raise usage(f"{text!r} is longer ago than time goes") from None
+    try:
+        read = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise usage(f"{text!r} is no time", "write RFC 3339, 2026-11-21T08:00:00Z, or an age: 15m, 2h, 7d") from None
+    return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
+
+
+def bound(instant: datetime) -> str:
+    """The form in which ClickHouse takes a DateTime64(6, 'UTC') parameter."""
+    return instant.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
+
+
+def rfc3339(instant: datetime) -> str:
+    """The form in which documents carry an instant: microseconds, Z. A naive value is UTC."""
+    if instant.tzinfo is None:
+        instant = instant.replace(tzinfo=UTC)
+    return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

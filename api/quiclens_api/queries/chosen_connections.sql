@@ -1,0 +1,72 @@
+-- One row is one connection as the trace that speaks for it saw it (server before client before network, complete
+-- before cut, most events, smallest trace_id). Who the client was is known to the trace, or else to its access log.
+SELECT
+    *
+FROM
+(
+    SELECT
+        c.connection_id AS connection_id,
+        c.vantage AS vantage,
+        c.trace_id AS trace_id,
+        c.started_at AS started_at,
+        c.duration_us AS duration_us,
+        c.complete AS complete,
+        c.events_seen AS events_seen,
+        c.handshake_complete AS handshake_complete,
+        c.close_reason AS close_reason,
+        c.close_code AS close_code,
+        c.packets_lost AS packets_lost,
+        c.packets_lost_handshake AS packets_lost_handshake,
+        c.packets_lost_data AS packets_lost_data,
+        c.rtt_histogram AS rtt_histogram,
+        c.requests AS request_count,
+        toNullable(c.stack) AS stack,
+        toNullable(c.congestion_controller) AS congestion_controller,
+        ifNull(c.server, line.server) AS server,
+        ifNull(c.cluster, line.cluster) AS cluster,
+        ifNull(c.pop, line.pop) AS pop,
+        ifNull(c.carrier, line.carrier) AS carrier,
+        ifNull(c.asn, line.asn) AS asn,
+        ifNull(c.country, line.country) AS country,
+        ifNull(c.region, line.region) AS region,
+        ifNull(c.city, line.city) AS city,
+        ifNull(c.h3_cell, line.h3_cell) AS h3_cell,
+        ifNull(c.network_type, line.network_type) AS network_type,
+        ifNull(c.app_version, line.app_version) AS app_version,
+        ifNull(c.device, line.device) AS device,
+        ifNull(c.client_network, line.client_network) AS client_network,
+        'all' AS everything
+    FROM connections_now AS c
+    LEFT JOIN
+    (
+        SELECT
+            connection_id,
+            min(server) AS server,
+            min(cluster) AS cluster,
+            min(pop) AS pop,
+            min(carrier) AS carrier,
+            min(asn) AS asn,
+            min(country) AS country,
+            min(region) AS region,
+            min(city) AS city,
+            min(h3_cell) AS h3_cell,
+            min(network_type) AS network_type,
+            min(app_version) AS app_version,
+            min(device) AS device,
+            min(client_network) AS client_network
+        FROM requests
+        WHERE connection_id IS NOT NULL
+        GROUP BY connection_id
+        LIMIT 100000000
+    ) AS line ON line.connection_id = c.connection_id
+)
+WHERE true
+/* conditions */
+ORDER BY
+    connection_id,
+    transform(vantage, ['server', 'client', 'network'], [0, 1, 2], 3),
+    complete DESC,
+    events_seen DESC,
+    trace_id
+LIMIT 1 BY connection_id
+LIMIT 100000000

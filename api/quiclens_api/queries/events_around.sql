@@ -1,0 +1,72 @@
+-- One row is one event that speaks of a stream, or a loss, probe or change of state while it lasted. Where there are
+-- more than the limit, those nearest the stream's first and last moment are kept, rare ones before packets.
+SELECT
+    *
+FROM
+(
+    SELECT
+        seq,
+        time_us,
+        name,
+        packet_type,
+        trigger,
+        new_state,
+        old_state,
+        timer_type,
+        event_type,
+        owner,
+        http_frame_type,
+        path_id,
+        packet_number,
+        packet_bytes,
+        payload_bytes,
+        stream_id,
+        offset,
+        length,
+        congestion_window,
+        bytes_in_flight,
+        packets_in_flight,
+        ssthresh,
+        pacing_rate,
+        pto_count,
+        min_rtt_us,
+        smoothed_rtt_us,
+        latest_rtt_us,
+        rtt_variance_us,
+        ack_delay_us,
+        delta_us,
+        lost_packets,
+        lost_bytes,
+        count,
+        app_limited,
+        `frames.frame_type` AS frame_types,
+        `frames.stream_id` AS frame_stream_ids,
+        `frames.offset` AS frame_offsets,
+        `frames.length` AS frame_lengths,
+        `frames.fin` AS frame_fins
+    FROM events_now
+    WHERE connection_id = {connection_id:String}
+        AND vantage = {vantage:String}
+        AND trace_id = {trace_id:String}
+        AND time_us BETWEEN {start_us:Int64} AND {end_us:Int64}
+        AND
+        (
+            stream_id = {stream_id:UInt64}
+            OR arrayExists(
+                (frame_type, frame_stream_id) -> frame_stream_id = {stream_id:UInt64}
+                    AND frame_type IN ('stream', 'reset_stream', 'stop_sending', 'max_stream_data', 'stream_data_blocked'),
+                `frames.frame_type`,
+                `frames.stream_id`
+            )
+            OR name IN {rare:Array(String)}
+            OR pto_count > 0
+            OR event_type = 'expired'
+        )
+    ORDER BY
+        name NOT IN {rare:Array(String)},
+        least(abs(time_us - {start_us:Int64}), abs(time_us - {end_us:Int64})),
+        seq
+    LIMIT {limit:UInt32}
+)
+ORDER BY seq
+LIMIT {limit:UInt32}

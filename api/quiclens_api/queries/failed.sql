@@ -1,0 +1,32 @@
+-- One row is one carrier, region and reason: connections that never became a request, and how many there were in all.
+SELECT
+    carrier,
+    region,
+    reason,
+    countIf(is_failed) AS connections,
+    sum(count()) OVER (PARTITION BY carrier, region) AS of
+FROM
+(
+    SELECT
+        carrier,
+        region,
+        request_count = 0 OR NOT handshake_complete AS is_failed,
+        multiIf(
+            NOT is_failed, '',
+            close_reason != '', close_reason,
+            close_code != '' AND close_code != '0', concat('closed with code ', close_code),
+            NOT handshake_complete, 'handshake never completed',
+            'no request was made'
+        ) AS reason
+    FROM (/* chosen_connections.sql */)
+)
+GROUP BY
+    carrier,
+    region,
+    reason
+ORDER BY
+    connections DESC,
+    carrier,
+    region,
+    reason
+LIMIT {limit:UInt32}

@@ -1,0 +1,33 @@
+-- One row is one request: the slowest of each value of one column.
+SELECT
+    request_id,
+    external_id,
+    connection_id,
+    stream_id,
+    started_at,
+    server,
+    carrier,
+    region,
+    vantage,
+    source,
+    method,
+    authority,
+    path,
+    status,
+    duration_us,
+    logged_duration_us,
+    top_cause,
+    top_cause_us,
+    coverage,
+    {by:Identifier} AS by_value
+FROM requests
+WHERE ifNull(duration_us, 0) >= {min_us:UInt64}
+    AND started_hour >= toStartOfHour(ifNull({since:Nullable(DateTime64(6, 'UTC'))}, toDateTime64(0, 6, 'UTC')))
+    AND ({since:Nullable(DateTime64(6, 'UTC'))} IS NULL OR started_at >= {since:Nullable(DateTime64(6, 'UTC'))})
+    AND ({until:Nullable(DateTime64(6, 'UTC'))} IS NULL OR started_at IS NULL OR started_at < {until:Nullable(DateTime64(6, 'UTC'))})
+/* conditions */
+ORDER BY
+    duration_us DESC NULLS LAST,
+    request_id
+LIMIT {per_value:UInt32} BY {by:Identifier}
+LIMIT {limit:UInt32}

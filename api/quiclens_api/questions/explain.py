@@ -1,0 +1,198 @@
+"""Why one request took as long as it did: its parts, which add up, and what the log shows around it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from quiclens_schema.catalogue import CAUSES
+from quiclens_schema.store import Store
+
+from quiclens_api.asking import ask
+from quiclens_api.failure import CannotRun
+from quiclens_api.questions.aliases import connections_called
+from quiclens_api.questions.events_around import events_around
+from quiclens_api.request_id import stream_name
+from quiclens_api.sentence import Facts, sentence, untraced
+
+_EPISODES_AT_MOST = 500
+_NAMESAKES_AT_MOST = 10
+# Who read which file last, and how rows replace each other, are no part of an answer.
+_NOT_SHOWN = ("header", "source_file", "version", "trace_day")
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The document, and what only the human form shows."""
+
+    document: Row
+    request: Row
+    stream: Row | None
+    namesakes: tuple[str, ...] = ()
+
+    @property
+    def is_found(self) -> bool:
+        return bool(self.request) or self.stream is not None
+
+
+def explain(store: Store, request_id: str) -> Explanation:
+    """Find a request by any of its names, and explain it from the trace that speaks for it."""
+    known = ask(store, "request", {"request_id": request_id, "limit": _NAMESAKES_AT_MOST}).dicts()
+    request = known[0] if known else {}
+    stream = _stream(store, request, request_id)
+    if stream is None:
+        return Explanation(_without_trace(request_id, request), request, None, _others(known))
+    connection = _connection(store, stream)
+    return Explanation(_document(store, request, stream, connection), request, stream, _others(known))
+
+
+def _stream(store: Store, request: Row, request_id: str) -> Row | None:
+    """The request's stream; a stream that `link` has not seen yet is found by its name alone, or by an alias."""
+    if request:
+        if request["trace_id"] is None or request["stream_id"] is None:
+            return None
+        return _stream_of(store, request["connection_id"], request["stream_id"], request["trace_id"])
+    name = stream_name(request_id)
+    if name is None:
+        return None
+    found = _stream_of(store, name.connection_id, name.stream_id)
+    for connection_id in connections_called(store, name.connection_id) if found is None else ():
+        found = found or _stream_of(store, connection_id, name.stream_id)
+    return found
+
+
+def _stream_of(store: Store, connection_id: str, stream_id: int, trace_id: str = "") -> Row | None:
+    parameters = {"connection_id": connection_id, "stream_id": stream_id, "trace_id": trace_id}
+    rows = ask(store, "stream", parameters).dicts()
+    return rows[0] if rows else None
+
+
+def _connection(store: Store, stream: Row) -> Row:
+    rows = ask(store, "connection", {name: stream[name] for name in ("connection_id", "vantage", "trace_id")}).dicts()
+    return rows[0] if rows else {}
+
+
+def _document(store: Store, request: Row, stream: Row, connection: Row) -> Row:
+    parts = parts_of(stream)
+    top = max(parts, key=lambda part: part["us"], default=None)
+    episodes = _episodes(store, stream)
+    return {
+        "request_id": request.get("request_id") or f"{stream['connection_id']}/{stream['stream_id']}",
+        "duration_us": stream["duration_us"],
+        "logged_duration_us": request.get("logged_duration_us"),
+        "complete": stream["complete"],
+        "parts": parts,
+        "top_cause": top["cause"] if top else None,
+        "unattributed_us": stream["unattributed_us"],
+        "cannot_show": in_vocabulary_order(stream["cannot_show"]),
+        "overlapping": {cause: us for cause, us in sorted(stream["overlapping"].items())},
+        "sentence": sentence(facts(stream, parts, episodes)),
+        "episodes": episodes,
+        "events": events_around(store, stream),
+        "connection": _shown(connection),
+        "coverage": _coverage(request, connection),
+    }
+
+
+def parts_of(stream: Mapping[str, Any]) -> list[Row]:
+    """Every cause above zero in vocabulary order. A row whose parts do not add up is our own mistake: stop."""
+    parts = [
+        {
+            "cause": cause,
+            "us": stream[f"{cause}_us"],
+            "known": "inferred" if cause in stream["inferred"] else "observed",
+            "saves_us": stream["saves"].get(cause),
+        }
+        for cause in CAUSES
+        if stream[f"{cause}_us"] > 0
+    ]
+    total = sum(part["us"] for part in parts)
+    if total != stream["duration_us"]:
+        name = f"{stream['connection_id']}/{stream['stream_id']}"
+        message = f"the parts of {name} are {total} us, its duration is {stream['duration_us']} us"
+        raise CannotRun("parts_do_not_add_up", message, "load the log again with this version, and report this")
+    return parts
+
+
+def facts(stream: Mapping[str, Any], parts: list[Row], episodes: list[Row]) -> Facts:
+    """What the sentence speaks of."""
+    probes = [episode for episode in episodes if episode["kind"] == "pto"]
+    windows = [e["congestion_window"] for e in episodes if e["kind"] == "cwnd_blocked" and e.get("congestion_window")]
+    return Facts(
+        duration_us=stream["duration_us"],
+        parts=tuple((part["cause"], part["us"]) for part in parts),
+        complete=stream["complete"],
+        vantage=stream["vantage"],
+        packets_lost=stream["packets_lost"],
+        detection_us=stream["detection_us"],
+        rtt_us=stream["rtt_us"],
+        min_rtt_us=stream["min_rtt_us"],
+        probes=sum(episode["count"] for episode in probes),
+        probe_wait_us=max((episode.get("wait_us") or 0 for episode in probes), default=0),
+        congestion_window=max(windows, default=None),
+        credit_stalls=sum(episode["kind"].endswith("_flow_control") for episode in episodes),
+        request_bytes=stream["request_bytes"],
+        response_bytes=stream["response_bytes"],
+        cannot_show=tuple(in_vocabulary_order(stream["cannot_show"])),
+    )
+
+
+def in_vocabulary_order(causes: list[str]) -> list[str]:
+    return sorted(causes, key=lambda cause: (CAUSES.index(cause) if cause in CAUSES else len(CAUSES), cause))
+
+
+def _episodes(store: Store, stream: Row) -> list[Row]:
+    place = {name: stream[name] for name in ("connection_id", "vantage", "trace_id", "stream_id", "start_us", "end_us")}
+    rows = ask(store, "episodes", {**place, "limit": _EPISODES_AT_MOST}).dicts()
+    return [{name: value for name, value in row.items() if value is not None} for row in rows]
+
+
+def _shown(connection: Row) -> Row:
+    return {name: value for name, value in connection.items() if value is not None and name not in _NOT_SHOWN}
+
+
+def _coverage(request: Row, connection: Row) -> Row:
+    kept = connection.get("events_kept")
+    unlinked = "summary" if kept == "none" else "full" if connection.get("complete") else "partial"
+    return {
+        "requests": 1,
+        "traced": 1,
+        "weight": request.get("weight", 1.0),
+        "coverage": request.get("coverage", unlinked),
+        "link": request.get("link", "none"),
+        "events_seen": connection.get("events_seen"),
+        "events_kept": kept,
+    }
+
+
+def _without_trace(request_id: str, request: Row) -> Row:
+    """A request that no trace speaks for, or no request at all: nothing is made up."""
+    return {
+        "request_id": request.get("request_id", request_id),
+        "duration_us": request.get("duration_us"),
+        "logged_duration_us": request.get("logged_duration_us"),
+        "complete": request.get("complete"),
+        "parts": [],
+        "top_cause": None,
+        "unattributed_us": None,
+        "cannot_show": [],
+        "overlapping": {},
+        "sentence": untraced(request_id, request),
+        "episodes": [],
+        "events": [],
+        "connection": {},
+        "coverage": {
+            "requests": 1 if request else 0,
+            "traced": 0,
+            "weight": request.get("weight", 0.0),
+            "coverage": "none",
+            "link": request.get("link", "none"),
+            "events_seen": None,
+            "events_kept": None,
+        },
+    }
+
+
+def _others(known: list[Row]) -> tuple[str, ...]:
+    return tuple(row["request_id"] for row in known[1:])

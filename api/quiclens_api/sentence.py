@@ -1,0 +1,196 @@
+"""The one plain sentence in which an explanation ends. Pure: facts in, words out."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from quiclens_api.units import duration, size
+
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_CLIENT_ONLY = ("remote_wait", "receiving", "receiver_hol")
+_WORTH_A_WORD = 0.2  # of the duration: a second cause smaller than this is left to the bar
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the stream's row and its episodes say, as far as a sentence needs it."""
+
+    duration_us: int
+    parts: tuple[tuple[str, int], ...]
+    complete: bool = True
+    vantage: str = "server"
+    packets_lost: int = 0
+    detection_us: int | None = None
+    rtt_us: int | None = None
+    min_rtt_us: int | None = None
+    probes: int = 0
+    probe_wait_us: int = 0
+    congestion_window: int | None = None
+    credit_stalls: int = 0
+    request_bytes: int = 0
+    response_bytes: int = 0
+    cannot_show: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Words:
+    """How a cause is told: the reason after "because", a short name, and what more the facts say about it."""
+
+    reason: str
+    short: str
+    more: Callable[[Facts, int], str] = lambda facts, us: ""
+
+
+def sentence(facts: Facts) -> str:
+    """Why, how much of how much, and what a reader would ask next."""
+    if facts.vantage == "network":
+        return "Seen from the middle of the network, where waiting looks like travelling: look at an end's trace."
+    if facts.duration_us == 0 or not facts.parts:
+        return "It took no measurable time." if facts.complete else "Still open when the trace ended, as it began."
+    cause, us = max(facts.parts, key=lambda part: part[1])
+    words = CAUSE_WORDS.get(cause) or Words(f"of {cause}", cause)
+    direction = "on its way out" if facts.vantage == "client" else "coming in"
+    reason = words.reason.format(packets=_packets(facts.packets_lost), direction=direction)
+    details = "".join(f"; {detail}" for detail in (words.more(facts, us), _next(facts, cause)) if detail)
+    if not facts.complete:
+        lead = "Still open when the trace ended, after {total}, mostly because {reason}: {us} of that{details}."
+        return lead.format(
+            reason=_OPEN.get(cause, reason), us=duration(us), total=duration(facts.duration_us), details=details
+        )
+    lead = _LEADS.get(cause, "Slow because {reason}: {us} of {total}{details}.")
+    return lead.format(reason=reason, us=duration(us), total=duration(facts.duration_us), details=details)
+
+
+def untraced(request_id: str, request: Mapping[str, Any]) -> str:
+    """Why nothing can be said: no such request, or no trace of it."""
+    if not request:
+        return f"There is no request {request_id} in this store."
+    us = request.get("logged_duration_us")
+    took = "no duration" if us is None else duration(us)
+    if request.get("link") == "ambiguous":
+        return f"The access log says {took}, but several streams fit this line, so none was picked to explain it."
+    if request.get("protocol") in ("h1", "h2"):
+        return f"The access log says {took}; it came over {request['protocol']}, and QUIC traces cannot explain it."
+    return f"The access log says {took}, but no trace of its connection was loaded, so its time has no causes."
+
+
+def number(count: int, noun: str) -> str:
+    word = _NUMBERS[count] if count < len(_NUMBERS) else f"{count:,}"
+    return f"{word} {noun}{'' if count == 1 else 's'}"
+
+
+def _packets(count: int) -> str:
+    if count == 0:
+        return "lost data had"
+    return f"{'a lost packet' if count == 1 else number(count, 'lost packet')} had"
+
+
+def _next(facts: Facts, top: str) -> str:
+    others = [part for part in facts.parts if part[0] != top and part[1] >= _WORTH_A_WORD * facts.duration_us]
+    if not others:
+        return ""
+    cause, us = max(others, key=lambda part: part[1])
+    words = CAUSE_WORDS.get(cause)
+    return f"then {words.short if words else cause}, {duration(us)}"
+
+
+def _in_rtts(us: int | None, rtt_us: int | None) -> str:
+    return f"{us / rtt_us:.1f} RTT" if us and rtt_us else ""
+
+
+def _detection(facts: Facts, us: int) -> str:
+    found = _in_rtts(facts.detection_us, facts.rtt_us)
+    return f"detection took {found}" if found else ""
+
+
+def _probes(facts: Facts, us: int) -> str:
+    if not facts.probes:
+        return ""
+    wait = _in_rtts(facts.probe_wait_us, facts.rtt_us)
+    return f"{number(facts.probes, 'probe')} sent" + (f", the first after {wait}" if wait else "")
+
+
+def _window(facts: Facts, us: int) -> str:
+    window = facts.congestion_window
+    return f"the window was {size(window)} for a response of {size(facts.response_bytes)}" if window else ""
+
+
+def _round_trip(facts: Facts, us: int) -> str:
+    return f"minimum RTT {duration(facts.min_rtt_us)}" if facts.min_rtt_us else ""
+
+
+def _stalls(facts: Facts, us: int) -> str:
+    if not facts.credit_stalls:
+        return ""
+    times = {1: "once", 2: "twice"}.get(facts.credit_stalls, f"{number(facts.credit_stalls, 'time')}")
+    return f"it ran out {times}, and new credit takes a round trip"
+
+
+def _goodput(facts: Facts, us: int) -> str:
+    if not facts.response_bytes or not us:
+        return ""
+    return f"{size(facts.response_bytes)} at {facts.response_bytes * 8 / us:.1f} Mbit/s"
+
+
+def _uploaded(facts: Facts, us: int) -> str:
+    return f"it was {size(facts.request_bytes)}" if facts.request_bytes else ""
+
+
+def missing(cannot_show: Sequence[str], vantage: str) -> list[str]:
+    """What a better log of this vantage would show; a server's log is not to blame for a client's causes."""
+    return [cause for cause in cannot_show if vantage != "server" or cause not in _CLIENT_ONLY]
+
+
+def _missing(facts: Facts, us: int) -> str:
+    causes = missing(facts.cannot_show, facts.vantage)
+    if not causes:
+        return ""
+    names = ", ".join(causes[:4]) + (" and more" if len(causes) > 4 else "")
+    return f"it cannot show {names}, and `quiclens check` says what to switch on"
+
+
+_LEADS = {
+    "server_think": "Slow because the application took {us} of {total} to answer{details}.",
+    "network": "Nothing held it up but {reason}: {us} of {total}{details}.",
+    "unattributed": "This log cannot say why: {us} of {total} have no cause that it shows{details}.",
+}
+_OPEN = {
+    "network": "of the round trip itself",
+    "unattributed": "of something this log does not show",
+}
+CAUSE_WORDS: Mapping[str, Words] = {
+    "handshake": Words("it came in 0-RTT and could not be read before the handshake had its keys", "the handshake"),
+    "amplification": Words(
+        "the server may send only three times what it received until the client's address is proven",
+        "the amplification limit",
+    ),
+    "upload": Words("the request itself was still {direction}", "the upload", _uploaded),
+    "server_think": Words("the application had not answered", "the application"),
+    "pto": Words("nothing came back and the sender had to probe the silence", "the silence before a probe", _probes),
+    "loss_recovery": Words("{packets} to be repaired", "the repair of lost data", _detection),
+    "connection_flow_control": Words(
+        "the peer's flow control credit for the whole connection was used up", "connection flow control", _stalls
+    ),
+    "stream_flow_control": Words(
+        "the peer's flow control credit for this stream was used up", "stream flow control", _stalls
+    ),
+    "scheduling": Words("other streams of the connection were sent first", "other streams"),
+    "bandwidth": Words("the path was full and a larger window would have bought nothing", "the full path", _goodput),
+    "cwnd_blocked": Words(
+        "the congestion window was full while the path still had room", "the full congestion window", _window
+    ),
+    "pacing": Words("the pacer spread the packets out", "the pacer"),
+    "app_limited": Words("the application was slow to produce its response", "the application's slow output"),
+    "queueing": Words("its last packets stood in a queue on the path", "queues on the path", _round_trip),
+    "network": Words("the round trip itself", "the round trip", _round_trip),
+    "remote_wait": Words(
+        "the first byte came late, and the client's log cannot tell whether server or path held it",
+        "the wait for the first byte",
+        _round_trip,
+    ),
+    "receiving": Words("the response was still arriving, all of it in order", "the response arriving", _goodput),
+    "receiver_hol": Words(
+        "data that had arrived waited behind an earlier gap in its stream", "data waiting behind a gap"
+    ),
+    "unattributed": Words("of something this log does not show", "time without a cause", _missing),
+}

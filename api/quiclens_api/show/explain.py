@@ -1,0 +1,162 @@
+"""One request: a bar that adds up, its marks, its episodes, the log around it, and a sentence."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import JustifyMethod, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from quiclens_api.questions.explain import Explanation
+from quiclens_api.sentence import missing
+from quiclens_api.show.bars import fill, stacked
+from quiclens_api.show.causes import look
+from quiclens_api.show.event_rows import event_rows
+from quiclens_api.show.tables import titled
+from quiclens_api.units import duration, milliseconds, share, size
+
+_BAR_WIDTH = 72
+_EPISODES_SHOWN = 15
+_MARKS = (
+    ("start_us", "start"),
+    ("request_end_us", "request complete"),
+    ("response_start_us", "response begins"),
+    ("first_byte_us", "first byte"),
+    ("last_byte_us", "last byte"),
+    ("end_us", "end"),
+)
+
+_LEGEND: tuple[JustifyMethod, ...] = ("left", "left", "right", "right", "left", "left")
+
+Row = dict[str, Any]
+
+
+def explain_view(found: Explanation, events: int) -> Iterator[RenderableType]:
+    document, stream = found.document, found.stream
+    yield _title(found)
+    if stream is not None:
+        parts = document["parts"]
+        yield Text()
+        yield stacked([(part["cause"], part["us"]) for part in parts], _BAR_WIDTH)
+        yield _legend(parts, document["duration_us"])
+        yield _marks(stream)
+        if document["episodes"]:
+            yield _episodes(document["episodes"], stream["start_us"])
+        if document["events"] and events:
+            yield event_rows(document["events"], stream, events)
+        yield _coverage(document)
+        hidden = missing(document["cannot_show"], stream["vantage"])
+        if hidden:
+            yield Text(f"this log cannot show: {', '.join(look(cause).name for cause in hidden)}", style="dim")
+    yield Text()
+    yield Text(document["sentence"], style="bold")
+
+
+def _title(found: Explanation) -> Text:
+    document, about = found.document, found.stream or {}
+    request = " ".join(str(value) for name in ("method", "path") if (value := _either(name, found.request, about)))
+    status = _either("status", found.request, about)
+    title = Text(document["request_id"], style="bold")
+    for word in (request, f"status {status}" if status else "", *_who(found.request)):
+        if word:
+            title.append(f"  {word}", style="not bold")
+    if document["duration_us"] is not None:
+        title.append(f"  {duration(document['duration_us'])}", style="bold")
+    logged = document["logged_duration_us"]
+    if logged is not None and found.stream is not None:
+        title.append(f" (access log: {duration(logged)})", style="not bold dim")
+    return title
+
+
+def _either(name: str, *rows: Row) -> Any:
+    return next((row[name] for row in rows if row.get(name) is not None), None)
+
+
+def _who(request: Row) -> list[str]:
+    return [str(request[name]) for name in ("carrier", "region", "server") if request.get(name)]
+
+
+def _legend(parts: list[Row], total: int) -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for justify in _LEGEND:
+        table.add_column(justify=justify, no_wrap=True)
+    for index, part in enumerate(parts):
+        saves = part["saves_us"]
+        table.add_row(
+            Text(fill(index) * 2, style=look(part["cause"]).colour),
+            look(part["cause"]).name,
+            f"{milliseconds(part['us'], 3)} ms",
+            share(part["us"], total),
+            Text(part["known"] if part["known"] == "inferred" else "", style="dim"),
+            Text("" if saves is None else f"without it {duration(saves)} less", style="dim"),
+        )
+    table.add_row("", "sum", f"{milliseconds(total, 3)} ms", share(total, total), "", "", style="bold")
+    return table
+
+
+def _marks(stream: Row) -> Table:
+    """Milliseconds since the start of the request, and since the mark before."""
+    table = titled("Marks")
+    for name in ("mark", "at ms", "+ ms", ""):
+        table.add_column(name, justify="right" if "ms" in name else "left")
+    before = stream["start_us"]
+    length = max(1, stream["end_us"] - stream["start_us"])
+    for name, words in sorted(_MARKS, key=lambda mark: (stream[mark[0]] is None, stream[mark[0]] or 0)):
+        at = stream[name]
+        if at is None:
+            table.add_row(Text(words, style="dim"), "–", "", Text("not in this log", style="dim"))
+            continue
+        place = round(40 * min(1.0, max(0.0, (at - stream["start_us"]) / length)))
+        line = Text("─" * place + "●" + "─" * (40 - place), style="dim")
+        note = {"start_us": stream["start_is"], "end_us": stream["end_is"]}.get(name, "")
+        at_ms = milliseconds(at - stream["start_us"], 3)
+        table.add_row(words + (f" ({note})" if note else ""), at_ms, milliseconds(at - before, 3), line)
+        before = at
+    return table
+
+
+def _episodes(episodes: list[Row], start_us: int) -> Table:
+    table = titled("Episodes")
+    table.add_column("kind")
+    table.add_column("whose")
+    for name in ("from ms", "to ms", "length", "packet", "bytes", "count", "detection", "wait"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("seen by")
+    longest = sorted(episodes, key=lambda row: row["start_us"] - row["end_us"])[:_EPISODES_SHOWN]
+    for row in sorted(longest, key=lambda row: (row["start_us"], row["first_seq"])):
+        table.add_row(
+            row["kind"],
+            "connection" if row["stream_id"] < 0 else f"stream {row['stream_id']}",
+            milliseconds(row["start_us"] - start_us),
+            milliseconds(row["end_us"] - start_us),
+            duration(row["end_us"] - row["start_us"]),
+            str(row.get("packet_number", "")),
+            size(row["bytes"]) if row["bytes"] else "",
+            str(row["count"] or ""),
+            duration(row["detection_us"]) if "detection_us" in row else "",
+            duration(row["wait_us"]) if "wait_us" in row else "",
+            row["trigger"],
+        )
+    if len(episodes) > len(longest):
+        table.caption = f"the longest {len(longest)} of {len(episodes)}"
+        table.caption_justify = "left"
+    return table
+
+
+def _coverage(document: Row) -> Text:
+    coverage, connection = document["coverage"], document["connection"]
+    words = {"full": "all events kept", "partial": "trace cut or incomplete", "summary": "events not kept"}
+    link = {
+        "none": "no access log line",
+        "id": "linked by id",
+        "alias": "linked by another id of the connection",
+        "tuple": "linked by time and client",
+    }
+    told = [
+        f"trace {connection.get('trace_id', '–')} of {connection.get('stack') or 'an unknown stack'}",
+        f"{connection.get('vantage', 'unknown')} side",
+        f"{coverage['events_seen'] or 0:,} events",
+        words.get(coverage["coverage"], coverage["coverage"]),
+        link.get(coverage["link"], ""),
+    ]
+    return Text(", ".join(word for word in told if word), style="dim")

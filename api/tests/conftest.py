@@ -1,0 +1,59 @@
+"""One store for all tests: the embedded engine takes one folder per process. Its rows are in api_seed.py."""
+
+import json
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from quiclens_schema import store as stores
+from quiclens_schema.migrate import migrate
+
+from quiclens_api.main import main
+
+sys.path.insert(0, str(Path(__file__).parent))  # pytest's importlib mode leaves a test folder's own modules out
+
+from api_ran import Ran, Run
+from api_seed import TABLES
+
+
+@pytest.fixture(scope="session")
+def store_url(tmp_path_factory: pytest.TempPathFactory) -> str:
+    url = f"chdb:{tmp_path_factory.mktemp('store')}"
+    with stores.open(url) as store:
+        migrate(store)
+        for table, rows in TABLES.items():
+            lines = "\n".join(json.dumps(row) for row in rows)
+            store.command(f"INSERT INTO {table} FORMAT JSONEachRow\n{lines}")
+    return url
+
+
+@pytest.fixture
+def run(store_url: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run the command against the seeded store, as a user with an empty environment would."""
+    monkeypatch.setenv("QUICLENS_STORE", store_url)
+    monkeypatch.delenv("QUICLENS_COLLECTOR", raising=False)
+
+    def run_now(*arguments: str) -> Ran:
+        capsys.readouterr()
+        code = main(arguments)
+        written = capsys.readouterr()
+        return Ran(code, written.out, written.err)
+
+    return run_now
+
+
+@pytest.fixture
+def fake_collector(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Path]]:
+    """Make the commands run a script of ours instead of the collector."""
+
+    def make(body: str) -> Path:
+        program = tmp_path / "quiclens-collector"
+        program.write_text(f"#!/usr/bin/env python3\nimport sys\n{body}\n", encoding="utf-8")
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+        monkeypatch.setenv("QUICLENS_COLLECTOR", os.fspath(program))
+        return program
+
+    yield make

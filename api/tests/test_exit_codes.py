@@ -1,0 +1,111 @@
+"""Exit codes, error documents, and what a hostile value can do (nothing)."""
+
+from pathlib import Path
+
+import pytest
+from api_ran import Run
+from quiclens_schema import store as stores
+
+INJECTIONS = (
+    "acme' OR 1=1 --",
+    "acme\\' OR 1=1 --",
+    "'); DROP TABLE requests; --",
+    "{since:String}",
+    "%(limit)s",
+    "acme\x00",
+    "acme\t\n",
+)
+
+
+@pytest.mark.parametrize("value", INJECTIONS)
+def test_a_value_is_never_sql(run: Run, value: str) -> None:
+    ran = run("slow", "--where", f"carrier={value}", "--json")
+    assert ran.code == 1 and ran.document["requests"] == []
+    assert run("explain", value, "--json").code == 1
+    assert len(run("slow", "--json").document["requests"]) == 5
+
+
+@pytest.mark.parametrize("column", ["1=1 OR carrier", "carrier`", "carrier)--", "(SELECT 1)", "file('/etc/passwd')"])
+def test_a_column_is_only_what_the_catalogue_knows(run: Run, column: str) -> None:
+    assert run("slow", "--where", f"{column}=x").code == 2
+    assert run("slow", "--by", column).code == 2
+
+
+def test_an_unknown_column_is_a_usage_error_with_near_matches(run: Run) -> None:
+    ran = run("slow", "--where", "carier=acme", "--json")
+    assert ran.code == 2 and ran.document["error"]["code"] == "usage" and "carrier" in ran.document["error"]["hint"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("slow", "--where", "status=abc"),
+        ("slow", "--where", "status=-1"),
+        ("slow", "--where", "status=65536"),
+        ("slow", "--where", "weight=nan"),
+        ("slow", "--where", "complete=perhaps"),
+        ("slow", "--where", "started_at>=yesterday"),
+        ("slow", "--where", "carrier"),
+        ("slow", "--where", "duration_us>5"),
+        ("slow", "--since", "soon"),
+        ("slow", "--min-ms", "-1"),
+        ("slow", "--min-ms", "inf"),
+        ("slow", "--limit", "0"),
+        ("slow", "--no-such-option"),
+        ("no-such-command",),
+        ("report", "no-such-report"),
+        ("report", "rtt", "--where", "path=/x"),
+        ("report", "rtt", "--by", "path"),
+        ("export", "aa", "-o", "a.txt"),
+        ("export", "aa"),
+        ("export", "aa", "-o", "a.qlog", "--as-is", "--for-qvis"),
+        ("explain",),
+    ],
+)
+def test_a_wrong_command_line_is_exit_2_and_one_document(run: Run, words: tuple[str, ...]) -> None:
+    ran = run(*words, "--json")
+    assert ran.code == 2 and set(ran.document["error"]) == {"code", "message", "hint"} and ran.err
+    assert run(*words).out == ""
+
+
+def test_a_store_that_is_not_there_is_exit_3_and_is_not_made(run: Run, tmp_path: Path) -> None:
+    missing = tmp_path / "nowhere"
+    ran = run("slow", "--store", f"chdb:{missing}", "--json")
+    assert ran.code == 3 and ran.document["error"]["code"] == "no_store" and not missing.exists()
+    assert run("slow", "--store", "ftp://x").code == 3
+
+
+def test_without_a_collector_the_hint_says_how_to_build_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUICLENS_COLLECTOR", "/no/such/program")
+    ran = run("check", __file__, "--json")
+    assert ran.code == 3 and ran.document["error"]["hint"] == "cargo build --release"
+
+
+def test_every_command_has_help_with_examples(run: Run) -> None:
+    listed = run("--help")
+    assert listed.code == 0
+    for name in ("load", "slow", "explain", "export", "report", "failed", "check", "status", "link", "migrate", "demo"):
+        told = run(name, "--help")
+        assert name in listed.out and told.code == 0 and f"quiclens {name}" in told.out and "--json" in told.out
+
+
+def test_where_reads_every_operator(run: Run) -> None:
+    def found(*where: str) -> int:
+        words = [word for text in where for word in ("--where", text)]
+        return int(run("slow", *words, "--json").document["coverage"]["requests"])
+
+    assert found("carrier=acme") == 2 and found("carrier!=acme") == 3
+    assert found("carrier=") == 1 and found("carrier!=") == 4
+    assert found("duration_us>=77000") == 3 and found("duration_us<=77000", "carrier=zeta") == 1
+    assert found("complete=false") == 1 and found("started_at>=2026-11-20T11:00:00Z") == 1
+    assert found("external_id=it's/9") == 1 and found("weight>=2.5") == 1
+
+
+def test_a_store_held_by_another_process_is_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy(url: str) -> stores.Store:
+        raise stores.StoreBusy("store x is held by process 7; stop it, or use another --store", 7)
+
+    monkeypatch.setattr(stores, "open", busy)
+    ran = run("slow", "--json")
+    assert ran.code == 3 and ran.document["error"]["code"] == "store_busy"
+    assert "process 7" in ran.err

@@ -1,0 +1,87 @@
+"""Sentences by table: facts in, words out."""
+
+import pytest
+from quiclens_schema.catalogue import CAUSES
+
+from quiclens_api.sentence import CAUSE_WORDS, Facts, sentence, untraced
+
+MS = 1_000
+TABLE = [
+    (
+        Facts(
+            640 * MS, (("server_think", 100 * MS), ("loss_recovery", 412 * MS)),
+            packets_lost=2, detection_us=152 * MS, rtt_us=80 * MS,
+        ),
+        "Slow because two lost packets had to be repaired: 412 ms of 640 ms; detection took 1.9 RTT.",
+    ),
+    (
+        Facts(49_874, (("upload", 10), ("server_think", 49_364), ("network", 500))),
+        "Slow because the application took 49.4 ms of 49.9 ms to answer.",
+    ),
+    (
+        Facts(900 * MS, (("pto", 700 * MS), ("network", 200 * MS)), probes=1, probe_wait_us=200 * MS, rtt_us=80 * MS),
+        "Slow because nothing came back and the sender had to probe the silence: 700 ms of 900 ms; one probe sent, "
+        "the first after 2.5 RTT; then the round trip, 200 ms.",
+    ),
+    (
+        Facts(
+            410_612, (("cwnd_blocked", 300_000), ("network", 80_000)),
+            congestion_window=12_320, response_bytes=50_000,
+        ),
+        "Slow because the congestion window was full while the path still had room: 300 ms of 411 ms; the window was "
+        "12.3 kB for a response of 50.0 kB.",
+    ),
+    (
+        Facts(81 * MS, (("queueing", 1 * MS), ("network", 80 * MS)), min_rtt_us=80 * MS),
+        "Nothing held it up but the round trip itself: 80.0 ms of 81.0 ms; minimum RTT 80.0 ms.",
+    ),
+    (
+        Facts(10 * MS, (("unattributed", 10 * MS),), cannot_show=("pto", "loss_recovery")),
+        "This log cannot say why: 10.0 ms of 10.0 ms have no cause that it shows; it cannot show pto, loss_recovery, "
+        "and `quiclens check` says what to switch on.",
+    ),
+    (
+        Facts(640 * MS, (("loss_recovery", 412 * MS),), complete=False, packets_lost=1),
+        "Still open when the trace ended, after 640 ms, mostly because a lost packet had to be repaired: "
+        "412 ms of that.",
+    ),
+    (
+        Facts(2_984 * MS, (("stream_flow_control", 2_484 * MS), ("network", 500 * MS)), credit_stalls=10),
+        "Slow because the peer's flow control credit for this stream was used up: 2.48 s of 2.98 s; it ran out ten "
+        "times, and new credit takes a round trip.",
+    ),
+    (Facts(0, ()), "It took no measurable time."),
+    (
+        Facts(5, (("unattributed", 5),), vantage="network"),
+        "Seen from the middle of the network, where waiting looks like travelling: look at an end's trace.",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("facts", "words"), TABLE)
+def test_facts_become_words(facts: Facts, words: str) -> None:
+    assert sentence(facts) == words
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+@pytest.mark.parametrize("complete", [True, False])
+def test_every_cause_has_a_sentence(cause: str, complete: bool) -> None:
+    words = sentence(Facts(640 * MS, ((cause, 412 * MS), ("network", 140 * MS)), complete=complete))
+    assert cause in CAUSE_WORDS and "412 ms" in words and words.endswith(".") and "{" not in words
+
+
+def test_ties_are_decided_by_the_vocabulary() -> None:
+    assert "application" in sentence(Facts(20, (("server_think", 10), ("network", 10))))
+
+
+@pytest.mark.parametrize(
+    ("request_row", "word"),
+    [
+        ({}, "no request x"),
+        ({"logged_duration_us": 5_000, "link": "ambiguous"}, "several streams"),
+        ({"logged_duration_us": 5_000, "protocol": "h2", "link": "none"}, "came over h2"),
+        ({"logged_duration_us": None, "link": "none"}, "no duration"),
+    ],
+)
+def test_no_trace_says_why(request_row: dict[str, object], word: str) -> None:
+    assert word in untraced("x", request_row)

@@ -1,0 +1,145 @@
+//! Bad input is normal: each kind is loaded as far as it goes, and the rest is counted with its reason.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+struct Seen {
+    events: u64,
+    rejected: BTreeMap<String, u64>,
+    peak_kib: u64,
+}
+
+fn load(path: &Path) -> Seen {
+    let output = Command::new(env!("CARGO_BIN_EXE_quiclens-collector")).arg("bench").arg(path).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let seen: Value = serde_json::from_slice(&output.stdout).unwrap();
+    Seen {
+        events: seen["events"].as_u64().unwrap(),
+        rejected: serde_json::from_value(seen["rejected"].clone()).unwrap(),
+        peak_kib: seen["peak_kib"].as_u64().unwrap(),
+    }
+}
+
+fn scratch(name: &str, bytes: &[u8]) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bad_input");
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(name);
+    std::fs::write(&path, bytes).unwrap();
+    path
+}
+
+fn reasons(wanted: &[(&str, u64)]) -> BTreeMap<String, u64> {
+    wanted.iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect()
+}
+
+const HEADER: &str =
+    "{\"qlog_version\":\"0.3\",\"qlog_format\":\"NDJSON\",\"trace\":{\"vantage_point\":{\"type\":\"server\"}}}\n";
+const EVENT: &str = "{\"time\":1.5,\"name\":\"transport:packet_sent\",\"data\":{\"header\":{\"packet_type\":\"1RTT\",\"packet_number\":7}}}";
+
+/// No process of a collector may hold more than this.
+const MOST_KIB: u64 = 300 * 1024;
+
+#[test]
+fn a_file_cut_anywhere_in_its_last_record_loses_that_record_alone() {
+    let whole = format!("{HEADER}{EVENT}\n{EVENT}");
+    for cut in 0..=EVENT.len() {
+        let path = scratch("cut.qlog", &whole.as_bytes()[..whole.len() - cut]);
+        let seen = load(&path);
+        let lost = cut > 0 && cut < EVENT.len();
+        assert_eq!(seen.events, if cut == 0 { 2 } else { 1 }, "cut by {cut}");
+        assert_eq!(seen.rejected, if lost { reasons(&[("truncated", 1)]) } else { reasons(&[]) }, "cut by {cut}");
+    }
+    let contained = format!(
+        "{{\"qlog_version\":\"0.3\",\"traces\":[{{\"vantage_point\":{{\"type\":\"server\"}},\"events\":[{EVENT},{EVENT}]}}]}}"
+    );
+    let last = contained.len() - "]}]}".len();
+    for cut in contained.len() - "]}]}".len() - EVENT.len() + 1..contained.len() {
+        let seen = load(&scratch("cut_document.qlog", &contained.as_bytes()[..cut]));
+        assert_eq!(seen.events, if cut < last { 1 } else { 2 }, "cut at {cut}");
+        assert_eq!(seen.rejected, if cut < last { reasons(&[("truncated", 1)]) } else { reasons(&[]) }, "cut at {cut}");
+    }
+}
+
+#[test]
+fn files_that_are_no_logs_say_so() {
+    let mut noise = vec![0u8; 100_000];
+    let mut state = 1u64;
+    for byte in &mut noise {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        *byte = u8::try_from(state >> 56).unwrap();
+    }
+    for (name, bytes, reason) in [
+        ("empty.qlog", &b""[..], "empty_file"),
+        ("noise.qlog", &noise, "not_a_log"),
+        ("prose.qlog", b"Dear reader, this is no log.\n", "not_a_log"),
+        ("other.json", b"{\"some\":\"document\"}", "no_header"),
+    ] {
+        let seen = load(&scratch(name, bytes));
+        assert_eq!((seen.events, seen.rejected), (0, reasons(&[(reason, 1)])), "{name}");
+    }
+    let seen = load(Path::new("/nonexistent/file.qlog"));
+    assert_eq!(seen.rejected, reasons(&[("unreadable", 1)]));
+}
+
+#[test]
+fn a_line_of_100_megabytes_is_one_reject_in_little_memory() {
+    let mut file = format!("{HEADER}{EVENT}\n").into_bytes();
+    file.extend_from_slice(b"{\"time\":2,\"name\":\"a:b\",\"data\":{\"x\":\"");
+    file.resize(100 << 20, b'x');
+    file.extend_from_slice(format!("\"}}}}\n{EVENT}\n").as_bytes());
+    let seen = load(&scratch("long.qlog", &file));
+    assert_eq!((seen.events, seen.rejected), (2, reasons(&[("too_long", 1)])));
+    assert!(seen.peak_kib < MOST_KIB, "{} KiB", seen.peak_kib);
+}
+
+#[test]
+fn a_document_of_100_megabytes_on_one_line_is_read_in_little_memory() {
+    let mut file = b"{\"qlog_version\":\"0.3\",\"traces\":[{\"events\":[".to_vec();
+    let mut events = 0;
+    while file.len() < 100 << 20 {
+        file.extend_from_slice(EVENT.as_bytes());
+        file.push(b',');
+        events += 1;
+    }
+    file.pop();
+    file.extend_from_slice(b"],\"vantage_point\":{\"type\":\"server\"}}]}");
+    let seen = load(&scratch("document.qlog", &file));
+    assert_eq!((seen.events, seen.rejected), (events, reasons(&[])));
+    assert!(seen.peak_kib < MOST_KIB, "{} KiB", seen.peak_kib);
+}
+
+#[test]
+fn a_gzip_bomb_stops_at_the_limit() {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(format!("{HEADER}{EVENT}\n{{\"time\":2,\"name\":\"").as_bytes()).unwrap();
+    let spaces = vec![b' '; 16 << 20];
+    for _ in 0..160 {
+        encoder.write_all(&spaces).unwrap();
+    }
+    let bomb = encoder.finish().unwrap();
+    let seen = load(&scratch("bomb.gz", &bomb));
+    assert_eq!((seen.events, seen.rejected), (1, reasons(&[("too_large_decompressed", 1), ("too_long", 1)])));
+    assert!(seen.peak_kib < MOST_KIB, "{} KiB", seen.peak_kib);
+}
+
+#[test]
+fn compressed_logs_are_told_by_content_and_cut_ones_read_to_the_cut() {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(format!("{HEADER}{EVENT}\n{EVENT}\n").as_bytes()).unwrap();
+    let whole = encoder.finish().unwrap();
+    assert_eq!(load(&scratch("gzip_without_its_name", &whole)).events, 2);
+    let seen = load(&scratch("cut.gz", &whole[..whole.len() - 9]));
+    assert!(seen.rejected.get("truncated") == Some(&1), "{:?}", seen.rejected);
+    let mut corrupt = whole;
+    let at = corrupt.len() - 20;
+    corrupt[at] ^= 0xFF;
+    let seen = load(&scratch("corrupt.gz", &corrupt));
+    assert!(seen.rejected.values().sum::<u64>() >= 1, "{:?}", seen.rejected);
+}

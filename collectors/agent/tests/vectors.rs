@@ -1,0 +1,117 @@
+//! The case folders of `schema/vectors`: what goes in, and what must come out. Python checks the same folders in the store.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use serde_json::{Map, Value};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schema/vectors")
+}
+
+fn dump(input: &Path, room: &str) -> Vec<Value> {
+    let output = Command::new(env!("CARGO_BIN_EXE_quiclens-collector"))
+        .arg("dump")
+        .arg(input)
+        .args(["--room", room])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn rows<'v>(dumped: &'v [Value], table: &str) -> Vec<&'v Value> {
+    dumped.iter().filter(|line| line["table"] == table).map(|line| &line["row"]).collect()
+}
+
+/// Each expected row has a found row that agrees in every key it names.
+fn check(case: &str, table: &str, expected: &Value, found: &[&Value]) {
+    let expected = expected[table].as_array().cloned().unwrap_or_default();
+    assert!(
+        expected.is_empty() || expected.len() <= found.len(),
+        "{case}: {} {table}, {} expected",
+        found.len(),
+        expected.len()
+    );
+    for row in expected {
+        let row: &Map<String, Value> = row.as_object().unwrap();
+        let agrees = |found: &&&Value| row.iter().all(|(key, value)| found[key] == *value);
+        let first =
+            found.first().map(|found| row.keys().map(|key| format!("{key}={} ", found[key])).collect::<String>());
+        assert!(
+            found.iter().any(|found| agrees(&found)),
+            "{case}: none of {} rows of {table} agrees with {row:?}; the first: {}",
+            found.len(),
+            first.unwrap_or_default(),
+        );
+    }
+}
+
+#[test]
+fn every_case_folder_gives_what_it_says() {
+    let mut cases: Vec<_> = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    cases.sort();
+    assert!(cases.len() >= 15, "only {} case folders", cases.len());
+    for case in cases {
+        let name = case.file_name().unwrap().to_string_lossy().into_owned();
+        let expected: Value = serde_json::from_slice(&std::fs::read(case.join("expect.json")).unwrap()).unwrap();
+        let input = std::fs::read_dir(&case)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .find(|path| path.file_stem().is_some_and(|stem| stem == "input"))
+            .unwrap_or_else(|| panic!("{name} has no input"));
+        let dumped = dump(&input, "summaries");
+        for table in ["connections", "streams", "episodes"] {
+            check(&name, table, &expected, &rows(&dumped, table));
+        }
+        let events: u64 = rows(&dumped, "connections").iter().map(|row| row["events_seen"].as_u64().unwrap()).sum();
+        assert_eq!(Some(events), expected["events"].as_u64(), "{name}: events");
+        let mut rejected: Map<String, Value> = Map::new();
+        for row in rows(&dumped, "rejects") {
+            let count = rejected.entry(row["reason"].as_str().unwrap()).or_insert_with(|| 0.into());
+            *count = (count.as_u64().unwrap() + 1).into();
+        }
+        let wanted = expected["rejected"].as_object().unwrap();
+        assert_eq!(rejected.len(), wanted.len(), "{name}: {rejected:?}");
+        assert!(wanted.iter().all(|(reason, count)| rejected.get(reason) == Some(count)), "{name}: {rejected:?}");
+        for row in rows(&dumped, "streams") {
+            let parts: u64 =
+                quiclens_core::fold::cause::Cause::ALL.iter().map(|cause| row[cause.column()].as_u64().unwrap()).sum();
+            assert_eq!(Some(parts), row["duration_us"].as_u64(), "{name}: parts of stream {}", row["stream_id"]);
+        }
+    }
+}
+
+#[test]
+fn records_of_the_case_folders_come_back_equal() {
+    for (case, events) in [
+        ("newest_names", "trace"),
+        ("array_form_strings", "traces"),
+        ("two_connections", "trace"),
+        ("seconds_of_quinn", "trace"),
+        ("aioquic_burst_loss_server", "traces"),
+        ("aioquic_burst_loss_client", "traces"),
+    ] {
+        let case_folder = folder().join(case);
+        let input = std::fs::read_dir(&case_folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .find(|path| path.file_stem().is_some_and(|stem| stem == "input"))
+            .unwrap();
+        let text = std::fs::read_to_string(&input).unwrap();
+        let wanted: Vec<Value> = if events == "traces" {
+            let document: Value = serde_json::from_str(&text).unwrap();
+            let all = document["traces"][0]["events"].as_array().unwrap();
+            all.iter().filter(|event| event.as_array().is_none_or(|list| !list.is_empty())).cloned().collect()
+        } else {
+            text.split(['\n', '\u{1e}'])
+                .filter(|line| !line.trim().is_empty())
+                .skip(1)
+                .map(|line| serde_json::from_str(line).unwrap())
+                .collect()
+        };
+        assert_eq!(dump(&input, "events"), wanted, "{case}");
+    }
+}

@@ -1,0 +1,220 @@
+"""Build the table `requests`: lines of access logs joined with streams of traces.
+
+Each touched hour is built anew in a scratch table and swapped in whole, so linking again changes nothing, and a
+reader sees an hour before or after, never between.
+"""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.resources import files
+from threading import Lock
+from typing import Any
+
+from quiclens_schema.catalogue import load as load_catalogue
+from quiclens_schema.store import Store
+
+_HOURS_AT_ONCE = 168  # a week of hours is built together: bounds the scratch tables' memory
+_SOURCES = ("connections", "streams", "connection_aliases", "request_lines")
+
+_one_at_a_time = Lock()  # the scratch tables' names are this process's
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What the store held at one moment: the parts of each table that link reads."""
+
+    parts: tuple[tuple[str, tuple[str, ...]], ...]
+
+    def parameters(self) -> dict[str, list[str]]:
+        return {f"{table}_parts": list(names) for table, names in self.parts}
+
+
+@dataclass(frozen=True, slots=True)
+class LinkSummary:
+    """What linking did: hours rewritten, and rows they now have."""
+
+    hours: int
+    requests: int
+
+
+def mark(store: Store) -> Mark:
+    """Remember what is stored, so that `link_since` can tell what came later."""
+    found = store.query(
+        """
+        SELECT
+            table,
+            groupArray(name)
+        FROM system.parts
+        WHERE database = currentDatabase() AND active AND table IN {tables:Array(String)}
+        GROUP BY table
+        LIMIT 100
+        """,
+        {"tables": list(_SOURCES)},
+    )
+    parts = dict(found.rows)
+    return Mark(tuple((table, tuple(parts.get(table, ()))) for table in _SOURCES))
+
+
+def link_since(store: Store, since: Mark) -> LinkSummary:
+    """Link every hour that anything stored after the mark can have changed."""
+    with _one_at_a_time:
+        return _link(store, changed_hours(store, since))
+
+
+def link(store: Store, hours: Iterable[datetime] | None = None) -> LinkSummary:
+    """Link the given hours, or all there are. Twice in a row gives the same table."""
+    with _one_at_a_time:
+        chosen = all_hours(store) if hours is None else sorted({_whole_hour(hour) for hour in hours})
+        return _link(store, chosen)
+
+
+def changed_hours(store: Store, since: Mark) -> list[datetime]:
+    """Hours of `requests` that may differ: where the changed things are, and where their rows sat before.
+
+    A merge makes an old part look new, so hours may come that did not change; none that did is missing.
+    """
+    with _Scratch(store) as scratch:
+        scratch.make("changed_connections", "connection_id String")
+        scratch.make("changed_lines", "log_id String, offset UInt64, connection_id Nullable(String)")
+        bound = {**scratch.names(), **since.parameters()}
+        _run(store, "changed_connections", bound)
+        _run(store, "changed_lines", bound)
+        return [hour for (hour,) in store.query(_sql("changed_hours"), scratch.names()).rows]
+
+
+def all_hours(store: Store) -> list[datetime]:
+    """Every hour that `requests` has or should have."""
+    return [hour for (hour,) in store.query(_sql("all_hours")).rows]
+
+
+def _link(store: Store, hours: Sequence[datetime]) -> LinkSummary:
+    requests = 0
+    for first in range(0, len(hours), _HOURS_AT_ONCE):
+        requests += _rewrite(store, hours[first : first + _HOURS_AT_ONCE])
+    return LinkSummary(len(hours), requests)
+
+
+def _rewrite(store: Store, hours: Sequence[datetime]) -> int:
+    """Build these hours in scratch tables and swap them in, all in one statement."""
+    window = {"hours": [hour.replace(tzinfo=None) for hour in hours]}
+    with _Scratch(store) as scratch:
+        scratch.make("lines", f"{_line_columns()}, start_at DateTime64(6, 'UTC'), end_at DateTime64(6, 'UTC')")
+        scratch.make("streams", _stream_columns())
+        scratch.make("pairs", _PAIR_COLUMNS)
+        scratch.copy("requests")
+        for step in ("lines", "streams", "pairs", "traced_requests", "untraced_requests"):
+            _run(store, step, {**scratch.names(), **window})
+        made = dict(
+            store.query(
+                "SELECT partition_id, sum(rows) FROM system.parts WHERE database = currentDatabase()"
+                " AND table = {table:String} AND active GROUP BY partition_id LIMIT 100000",
+                {"table": scratch.names()["requests"]},
+            ).rows
+        )
+        _swap(store, scratch.names()["requests"], hours, set(made))
+        return int(sum(made.values()))
+
+
+def _run(store: Store, name: str, bound: Mapping[str, Any]) -> None:
+    """Run one SQL file with those of the parameters that it takes."""
+    sql = _sql(name)
+    store.command(sql, {key: value for key, value in bound.items() if f"{{{key}:" in sql})
+
+
+def _swap(store: Store, scratch: str, hours: Sequence[datetime], made: set[str]) -> None:
+    """Replace every hour by what was made of it, and drop those of which nothing was made, in one step."""
+    commands: list[str] = []
+    for hour in hours:
+        partition = str(int(hour.timestamp()))  # ClickHouse's partition_id of a DateTime
+        if partition in made:
+            commands.append(f"REPLACE PARTITION ID '{partition}' FROM {scratch}")
+        else:
+            commands.append(f"DROP PARTITION ID '{partition}'")
+    if commands:
+        store.command(f"ALTER TABLE requests {', '.join(commands)}")
+
+
+class _Scratch:
+    """Tables that live as long as one step, under names of this process."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._names: dict[str, str] = {}
+
+    def make(self, name: str, columns: str) -> None:
+        self._store.command(f"CREATE OR REPLACE TABLE {self._name(name)} ({columns}) ENGINE = Memory")
+
+    def copy(self, name: str) -> None:
+        self._store.command(f"DROP TABLE IF EXISTS {self._name(name)} SYNC")
+        self._store.command(f"CREATE TABLE {self._name(name)} AS {name}")
+
+    def names(self) -> dict[str, str]:
+        return dict(self._names)
+
+    def _name(self, name: str) -> str:
+        self._names[name] = f"link_{name}_{os.getpid()}"
+        return self._names[name]
+
+    def __enter__(self) -> "_Scratch":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for name in self._names.values():
+            self._store.command(f"DROP TABLE IF EXISTS {name} SYNC")
+
+
+_CONNECTION_COLUMNS = (
+    "events_kept",
+    "event_probability",
+    "trace_probability",
+    "stack",
+    "congestion_controller",
+    "server",
+    "cluster",
+    "pop",
+    "client_network",
+    "carrier",
+    "asn",
+    "country",
+    "region",
+    "city",
+    "h3_cell",
+    "network_type",
+    "app_version",
+    "device",
+)
+_PAIR_COLUMNS = (
+    "log_id String, offset UInt64, start_at DateTime64(6, 'UTC'), is_alias UInt8, connection_id String,"
+    " stream_id UInt64, is_ambiguous UInt8"
+)
+
+
+def _line_columns() -> str:
+    table = load_catalogue().table("request_lines")
+    return ", ".join(
+        f"`{column.name}` {column.type}" for column in table.columns if column.name not in ("line_day", "more")
+    )
+
+
+def _stream_columns() -> str:
+    catalogue = load_catalogue()
+    connections = catalogue.table("connections")
+    columns = [f"`{column.name}` {column.type}" for column in catalogue.table("streams").columns]
+    columns += [
+        f"connection_started_at {connections.column('started_at').type}",
+        f"connection_duration_us {connections.column('duration_us').type}",
+        f"connection_complete {connections.column('complete').type}",
+    ]
+    columns += [f"`{name}` {connections.column(name).type}" for name in _CONNECTION_COLUMNS]
+    return ", ".join(columns)
+
+
+def _sql(name: str) -> str:
+    return files("quiclens_ingest").joinpath("sql", f"{name}.sql").read_text(encoding="utf-8")
+
+
+def _whole_hour(hour: datetime) -> datetime:
+    aware = hour if hour.tzinfo else hour.replace(tzinfo=UTC)
+    return aware.astimezone(UTC).replace(minute=0, second=0, microsecond=0)

@@ -1,0 +1,202 @@
+"""Load files once: run the collector over them, insert what it says, and link.
+
+One thread reads the collector's output while this one inserts; at most two batches are held.
+"""
+
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Semaphore, Thread
+from typing import IO, Any, BinaryIO, cast
+from uuid import uuid4
+
+from quiclens_schema.catalogue import CatalogueError
+from quiclens_schema.store import Store, StoreError
+
+from quiclens_ingest.frames import Batch, Frame, FrameError, Progress, Summary, frames
+from quiclens_ingest.link import LinkSummary, link, link_since, mark
+
+_BATCHES_HELD = 2
+
+
+class LoadError(Exception):
+    """The load could not be finished; what was stored before stays, and loading again makes it whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadSummary:
+    """What was read, as the collector counts, and what linking did."""
+
+    files: int
+    connections: int
+    events: int
+    requests: int
+    rejected: dict[str, int]
+    bytes: int
+    seconds: float
+    linked: LinkSummary
+
+    def document(self) -> dict[str, Any]:
+        """The JSON that `quiclens load` promises."""
+        return {
+            "files": self.files,
+            "connections": self.connections,
+            "events": self.events,
+            "requests": self.requests,
+            "rejected": self.rejected,
+            "bytes": self.bytes,
+            "seconds": round(self.seconds, 3),
+        }
+
+
+def load(
+    store: Store,
+    paths: Sequence[Path],
+    requests: Sequence[Path] = (),
+    *,
+    collector: Path,
+    progress: Callable[[Progress], None] | None = None,
+) -> LoadSummary:
+    """Load trace files or folders, and access logs, into a migrated store.
+
+    Loading the same files again, renamed or compressed or longer, changes only what they newly say.
+    LoadError when the collector fails or the store refuses a batch.
+    """
+    began = time.monotonic()
+    with _pending(store) as was_interrupted:
+        before = mark(store)
+        try:
+            summary = _insert(store, command(collector, paths, requests), progress or _ignore)
+        except LoadError:
+            link_since(store, before)  # what did arrive is shown
+            raise
+        linked = link(store) if was_interrupted else link_since(store, before)
+    return LoadSummary(
+        files=summary.files,
+        connections=summary.connections,
+        events=summary.events,
+        requests=summary.requests,
+        rejected=summary.rejected,
+        bytes=summary.bytes,
+        seconds=time.monotonic() - began,
+        linked=linked,
+    )
+
+
+def command(collector: Path, paths: Sequence[Path], requests: Sequence[Path]) -> list[str]:
+    """The collector's command line: batches to standard output, traces first, then access logs."""
+    logs = [word for path in requests for word in ("--requests", str(path))]
+    return [str(collector), "load", "--sink", "-", *logs, "--", *map(str, paths)]
+
+
+def _ignore(_: Progress) -> None:
+    return
+
+
+@contextmanager
+def _pending(store: Store) -> Iterator[bool]:
+    """Remember in the store that things may be unlinked; yields whether an earlier load left that behind."""
+    token = uuid4().hex
+    tokens = [left for (left,) in store.query("SELECT token FROM link_pending LIMIT 1000").rows]
+    store.command("INSERT INTO link_pending (token) VALUES ({token:String})", {"token": token})
+    failed: LoadError | None = None
+    try:
+        yield bool(tokens)
+    except LoadError as error:
+        failed = error  # linked nevertheless: only this load's own mark can be taken away
+        tokens = []
+    store.command("DELETE FROM link_pending WHERE token IN {tokens:Array(String)}", {"tokens": [*tokens, token]})
+    if failed is not None:
+        raise failed
+
+
+def _insert(store: Store, words: Sequence[str], progress: Callable[[Progress], None]) -> Summary:
+    """Run the collector and insert every batch; its summary, or LoadError."""
+    summary: Summary | None = None
+    with tempfile.TemporaryFile() as complaints:
+        try:
+            process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints)
+        except OSError as error:
+            raise LoadError(f"cannot run the collector {words[0]}: {error.strerror}") from error
+        assert process.stdout is not None
+        reader = _Reader(process.stdout)
+        try:
+            while (frame := reader.next()) is not None:
+                if isinstance(frame, Batch):
+                    store.insert_arrow(frame.table, frame.stream, frame.rows)
+                    del frame  # before another may be read
+                    reader.give_back()
+                elif isinstance(frame, Progress):
+                    progress(frame)
+                else:
+                    summary = frame
+        except (StoreError, CatalogueError) as error:
+            raise LoadError(str(error)) from error
+        except FrameError as error:
+            raise LoadError(_last_line(complaints) or str(error)) from error
+        finally:
+            if summary is None:
+                process.kill()
+            code = process.wait()
+            reader.stop()
+            process.stdout.close()
+        if code != 0 or summary is None:
+            said = _last_line(complaints)
+            raise LoadError(said or f"the collector ended with {code} and without a summary")
+    return summary
+
+
+class _Reader:
+    """Frames read ahead by a thread, as far as batches may be held."""
+
+    def __init__(self, output: IO[bytes]) -> None:
+        self._output = output
+        self._held = Semaphore(_BATCHES_HELD)
+        self._frames: SimpleQueue[Frame | FrameError | None] = SimpleQueue()
+        self._is_stopped = False
+        self._thread = Thread(target=self._read, name="collector output", daemon=True)
+        self._thread.start()
+
+    def next(self) -> Frame | None:
+        """The next frame, None after the last; FrameError where the output goes wrong."""
+        frame = self._frames.get()
+        if isinstance(frame, FrameError):
+            raise frame
+        return frame
+
+    def give_back(self) -> None:
+        """A batch is stored and forgotten: one more may be read."""
+        self._held.release()
+
+    def stop(self) -> None:
+        """Wait for the thread; the collector has ended, so nothing more comes."""
+        self._is_stopped = True
+        self._held.release()
+        self._thread.join()
+
+    def _read(self) -> None:
+        try:
+            self._held.acquire()  # room for the first batch; further room is taken after each batch
+            for frame in frames(cast(BinaryIO, self._output)):
+                if self._is_stopped:
+                    break
+                self._frames.put(frame)
+                if isinstance(frame, Batch):
+                    self._held.acquire()
+        except FrameError as error:
+            self._frames.put(error)
+        except (OSError, ValueError) as error:
+            self._frames.put(FrameError(f"the collector's output cannot be read: {error}"))
+        finally:
+            self._frames.put(None)
+
+
+def _last_line(complaints: IO[bytes]) -> str:
+    complaints.seek(0)
+    lines = complaints.read().decode(errors="replace").strip().splitlines()
+    return lines[-1].strip() if lines else ""

@@ -1,0 +1,23 @@
+-- One row is a log line that begins in one of the hours, or that names a connection with a stream in one of them.
+INSERT INTO {lines:Identifier}
+SELECT
+    * EXCEPT (line_day, more),
+    if(time_is = 'end', time - toIntervalMicrosecond(ifNull(duration_us, 0)), time) AS start_at,
+    if(time_is = 'end', time, time + toIntervalMicrosecond(ifNull(duration_us, 0))) AS end_at
+FROM request_lines FINAL
+WHERE toStartOfHour(start_at) IN {hours:Array(DateTime('UTC'))}
+    OR connection_id IN
+    (
+        WITH in_hours AS
+        (
+            SELECT connection_id
+            FROM streams
+            WHERE ifNull(toStartOfHour(started_at), toDateTime(0, 'UTC')) IN {hours:Array(DateTime('UTC'))}
+        )
+        SELECT connection_id
+        FROM in_hours
+        UNION ALL
+        SELECT alias
+        FROM connection_aliases
+        WHERE connection_id IN (SELECT connection_id FROM in_hours)
+    )

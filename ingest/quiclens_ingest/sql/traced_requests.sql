@@ -1,0 +1,155 @@
+-- One row is a request that has a stream, with its earliest line if it has one: what the line says of the request and the
+-- client comes first, what the trace says of time comes first.
+INSERT INTO {requests:Identifier}
+WITH
+    chosen AS
+    (
+        SELECT *
+        FROM {pairs:Identifier}
+        WHERE NOT is_ambiguous
+        ORDER BY
+            is_alias,
+            start_at,
+            log_id,
+            offset
+        LIMIT 1 BY connection_id, stream_id
+    ),
+    lines AS
+    (
+        SELECT
+            every.*,
+            chosen.connection_id AS of_connection_id,
+            assumeNotNull(chosen.stream_id) AS of_stream_id,
+            if(chosen.is_alias, 'alias', 'id') AS link
+        FROM {lines:Identifier} AS every
+        INNER JOIN chosen ON chosen.log_id = every.log_id AND chosen.offset = every.offset
+    ),
+    [
+        'handshake',
+        'amplification',
+        'upload',
+        'server_think',
+        'pto',
+        'loss_recovery',
+        'connection_flow_control',
+        'stream_flow_control',
+        'scheduling',
+        'bandwidth',
+        'cwnd_blocked',
+        'pacing',
+        'app_limited',
+        'queueing',
+        'network',
+        'remote_wait',
+        'receiving',
+        'receiver_hol',
+        'unattributed'
+    ] AS causes,
+    [
+        streams.handshake_us,
+        streams.amplification_us,
+        streams.upload_us,
+        streams.server_think_us,
+        streams.pto_us,
+        streams.loss_recovery_us,
+        streams.connection_flow_control_us,
+        streams.stream_flow_control_us,
+        streams.scheduling_us,
+        streams.bandwidth_us,
+        streams.cwnd_blocked_us,
+        streams.pacing_us,
+        streams.app_limited_us,
+        streams.queueing_us,
+        streams.network_us,
+        streams.remote_wait_us,
+        streams.receiving_us,
+        streams.receiver_hol_us,
+        streams.unattributed_us
+    ] AS parts
+SELECT
+    concat(streams.connection_id, '/', toString(streams.stream_id)) AS request_id,
+    ifNull(toStartOfHour(started_at), toDateTime(0, 'UTC')) AS started_hour,
+    ifNull(streams.started_at, lines.start_at) AS started_at,
+    ifNull(lines.external_id, streams.external_id) AS external_id,
+    streams.connection_id,
+    streams.stream_id,
+    streams.trace_id,
+    streams.vantage,
+    lines.log_id,
+    lines.offset,
+    multiIf(isNotNull(lines.log_id), 'log', isNotNull(streams.method), 'http', 'stream') AS source,
+    ifNull(lines.link, 'none') AS link,
+    multiIf(
+        streams.events_kept = 'none', 'summary',
+        streams.connection_complete AND streams.complete, 'full',
+        'partial'
+    ) AS coverage,
+    1 / if(
+        streams.event_probability * streams.trace_probability > 0,
+        streams.event_probability * streams.trace_probability,
+        1
+    ) AS weight,
+    streams.complete,
+    streams.duration_us,
+    lines.duration_us AS logged_duration_us,
+    if(arrayMax(parts) > 0, causes[indexOf(parts, arrayMax(parts))], NULL) AS top_cause,
+    if(arrayMax(parts) > 0, arrayMax(parts), NULL) AS top_cause_us,
+    ifNull(lines.method, streams.method) AS method,
+    ifNull(lines.authority, streams.authority) AS authority,
+    ifNull(lines.path, streams.path) AS path,
+    ifNull(lines.status, streams.status) AS status,
+    ifNull(lines.request_bytes, streams.request_bytes) AS request_bytes,
+    ifNull(lines.response_bytes, streams.response_bytes) AS response_bytes,
+    ifNull(lines.protocol, if(isNotNull(streams.method), 'h3', NULL)) AS protocol,
+    ifNull(lines.server, streams.server) AS server,
+    ifNull(lines.cluster, streams.cluster) AS cluster,
+    ifNull(lines.pop, streams.pop) AS pop,
+    ifNull(lines.client_network, streams.client_network) AS client_network,
+    ifNull(lines.carrier, streams.carrier) AS carrier,
+    ifNull(lines.asn, streams.asn) AS asn,
+    ifNull(lines.country, streams.country) AS country,
+    ifNull(lines.region, streams.region) AS region,
+    ifNull(lines.city, streams.city) AS city,
+    ifNull(lines.h3_cell, streams.h3_cell) AS h3_cell,
+    ifNull(lines.network_type, streams.network_type) AS network_type,
+    lines.app,
+    ifNull(lines.app_version, streams.app_version) AS app_version,
+    ifNull(lines.device, streams.device) AS device,
+    lines.user_hash,
+    lines.request_number,
+    lines.arm,
+    nullIf(streams.stack, '') AS stack,
+    nullIf(streams.congestion_controller, '') AS congestion_controller,
+    ifNull(streams.rtt_us, lines.rtt_us) AS rtt_us,
+    streams.min_rtt_us,
+    streams.packets_lost,
+    streams.handshake_us,
+    streams.amplification_us,
+    streams.upload_us,
+    streams.server_think_us,
+    streams.pto_us,
+    streams.loss_recovery_us,
+    streams.connection_flow_control_us,
+    streams.stream_flow_control_us,
+    streams.scheduling_us,
+    streams.bandwidth_us,
+    streams.cwnd_blocked_us,
+    streams.pacing_us,
+    streams.app_limited_us,
+    streams.queueing_us,
+    streams.network_us,
+    streams.remote_wait_us,
+    streams.receiving_us,
+    streams.receiver_hol_us,
+    streams.unattributed_us
+FROM {streams:Identifier} AS streams
+LEFT JOIN lines
+    ON lines.of_connection_id = streams.connection_id
+    AND lines.of_stream_id = streams.stream_id
+WHERE started_hour IN {hours:Array(DateTime('UTC'))}
+ORDER BY
+    started_hour,
+    request_id
+SETTINGS
+    join_use_nulls = 1,
+    max_partitions_per_insert_block = 0

@@ -1,0 +1,101 @@
+-- One row is a line that means no stream, or may mean several.
+INSERT INTO {requests:Identifier}
+WITH doubtful AS
+(
+    SELECT
+        log_id,
+        offset,
+        is_ambiguous
+    FROM {pairs:Identifier}
+)
+SELECT
+    if(
+        isNull(lines.connection_id) OR isNull(lines.stream_id)
+        OR (lines.connection_id, lines.stream_id) IN
+        (
+            SELECT
+                connection_id,
+                stream_id
+            FROM {streams:Identifier}
+        ),
+        concat('log:', lines.log_id, '/', toString(lines.offset)),
+        concat(lines.connection_id, '/', toString(lines.stream_id))
+    ) AS request_id,
+    toStartOfHour(lines.start_at) AS started_hour,
+    lines.start_at AS started_at,
+    lines.external_id,
+    lines.connection_id,
+    lines.stream_id,
+    NULL AS trace_id,
+    NULL AS vantage,
+    lines.log_id,
+    lines.offset,
+    'log' AS source,
+    if(ifNull(doubtful.is_ambiguous, 0), 'ambiguous', 'none') AS link,
+    'none' AS coverage,
+    1 AS weight,
+    true AS complete,
+    lines.duration_us,
+    lines.duration_us AS logged_duration_us,
+    NULL AS top_cause,
+    NULL AS top_cause_us,
+    lines.method,
+    lines.authority,
+    lines.path,
+    lines.status,
+    lines.request_bytes,
+    lines.response_bytes,
+    lines.protocol,
+    lines.server,
+    lines.cluster,
+    lines.pop,
+    lines.client_network,
+    lines.carrier,
+    lines.asn,
+    lines.country,
+    lines.region,
+    lines.city,
+    lines.h3_cell,
+    lines.network_type,
+    lines.app,
+    lines.app_version,
+    lines.device,
+    lines.user_hash,
+    lines.request_number,
+    lines.arm,
+    NULL AS stack,
+    NULL AS congestion_controller,
+    lines.rtt_us,
+    NULL AS min_rtt_us,
+    NULL AS packets_lost,
+    0 AS handshake_us,
+    0 AS amplification_us,
+    0 AS upload_us,
+    0 AS server_think_us,
+    0 AS pto_us,
+    0 AS loss_recovery_us,
+    0 AS connection_flow_control_us,
+    0 AS stream_flow_control_us,
+    0 AS scheduling_us,
+    0 AS bandwidth_us,
+    0 AS cwnd_blocked_us,
+    0 AS pacing_us,
+    0 AS app_limited_us,
+    0 AS queueing_us,
+    0 AS network_us,
+    0 AS remote_wait_us,
+    0 AS receiving_us,
+    0 AS receiver_hol_us,
+    0 AS unattributed_us
+FROM {lines:Identifier} AS lines
+LEFT JOIN doubtful ON doubtful.log_id = lines.log_id AND doubtful.offset = lines.offset
+WHERE started_hour IN {hours:Array(DateTime('UTC'))}
+    AND (isNull(doubtful.log_id) OR doubtful.is_ambiguous)
+ORDER BY
+    started_hour,
+    request_id,
+    lines.log_id,
+    lines.offset
+SETTINGS
+    join_use_nulls = 1,
+    max_partitions_per_insert_block = 0

@@ -1,0 +1,340 @@
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from arrow_batches import batch
+from quiclens_ingest.link import all_hours, changed_hours, link, link_since, mark
+from quiclens_schema.catalogue import CAUSES
+from quiclens_schema.store import Store
+
+NOON = datetime(2026, 3, 4, 12, 0, 0, tzinfo=UTC)
+ID = "83a2c1d4e5f60718"
+Row = dict[str, Any]
+
+
+def connection(connection_id: str = ID, trace_id: str = "s1", vantage: str = "server", **more: Any) -> Row:
+    return {
+        "connection_id": connection_id,
+        "trace_id": trace_id,
+        "vantage": vantage,
+        "version": (1 << 40) + 10,
+        "analysis_version": 1,
+        "trace_day": NOON.date(),
+        "started_at": NOON,
+        "duration_us": 5_000_000,
+        "complete": True,
+        "events_seen": 10,
+        "events_kept": "all",
+        "event_probability": 1.0,
+        "trace_probability": 1.0,
+        **more,
+    }
+
+
+def stream(of: Row, stream_id: int = 0, **more: Any) -> Row:
+    shared = ("connection_id", "trace_id", "vantage", "version", "analysis_version", "trace_day")
+    return {
+        **{name: of[name] for name in shared},
+        "stream_id": stream_id,
+        "started_at": of["started_at"],
+        "complete": True,
+        "duration_us": 900,
+        "network_us": 600,
+        "server_think_us": 300,
+        **more,
+    }
+
+
+def alias(of: Row, text: str) -> Row:
+    shared = ("connection_id", "trace_id", "vantage", "version", "trace_day")
+    return {**{name: of[name] for name in shared}, "alias": text, "role": "issued"}
+
+
+def line(offset: int = 0, **more: Any) -> Row:
+    time = more.get("time", NOON + timedelta(seconds=1))
+    return {
+        "log_id": "log1",
+        "offset": offset,
+        "line_day": time.date(),
+        "time": time,
+        "time_is": "start",
+        "duration_us": 1_000,
+        "connection_id": ID,
+        "stream_id": 0,
+        **more,
+    }
+
+
+def put(store: Store, **tables: list[Row]) -> None:
+    for table, rows in tables.items():
+        store.insert_arrow(*batch(table, rows))
+
+
+def requests(store: Store) -> list[Row]:
+    return store.query("SELECT * FROM requests ORDER BY started_hour, request_id, log_id, offset").dicts()
+
+
+def only(store: Store) -> Row:
+    rows = requests(store)
+    assert len(rows) == 1, [row["request_id"] for row in rows]
+    return rows[0]
+
+
+def test_a_line_and_its_stream_are_one_request(store: Store) -> None:
+    trace = connection(server="edge1", carrier="trace's", stack="quic-go")
+    put(
+        store,
+        connections=[trace],
+        streams=[stream(trace, method="GET", path="/seen", status=200)],
+        request_lines=[line(server="edge1", carrier="log's", path="/logged", external_id="x1")],
+    )
+    assert link(store).requests == 1
+    row = only(store)
+    assert row["request_id"] == f"{ID}/0"
+    assert (row["source"], row["link"], row["coverage"]) == ("log", "id", "full")
+    assert (row["duration_us"], row["logged_duration_us"]) == (900, 1_000)
+    assert (row["top_cause"], row["top_cause_us"]) == ("network", 600)
+    assert (row["carrier"], row["path"], row["method"], row["external_id"]) == ("log's", "/logged", "GET", "x1")
+    assert (row["stack"], row["congestion_controller"], row["protocol"]) == ("quic-go", None, "h3")
+    assert row["started_at"] == NOON
+    assert sum(row[f"{cause}_us"] for cause in CAUSES) == row["duration_us"]
+
+
+def test_a_line_without_a_trace_is_a_request_by_itself(store: Store) -> None:
+    put(store, request_lines=[line(7, connection_id=None, stream_id=None), line(9, connection_id="c0ffee00c0ffee00")])
+    link(store)
+    first, second = requests(store)
+    assert (first["request_id"], second["request_id"]) == ("c0ffee00c0ffee00/0", "log:log1/7")
+    for row in (first, second):
+        assert (row["source"], row["link"], row["coverage"], row["top_cause"]) == ("log", "none", "none", None)
+        assert (row["duration_us"], row["weight"], row["trace_id"]) == (1_000, 1.0, None)
+
+
+@pytest.mark.parametrize(("method", "source"), [("GET", "http"), (None, "stream")])
+def test_a_stream_without_a_line_is_a_request_by_itself(store: Store, method: str | None, source: str) -> None:
+    trace = connection()
+    put(store, connections=[trace], streams=[stream(trace, method=method)])
+    link(store)
+    row = only(store)
+    assert (row["source"], row["link"], row["log_id"], row["logged_duration_us"]) == (source, "none", None, None)
+
+
+def test_a_servers_and_a_clients_trace_are_one_request_and_the_server_speaks(store: Store) -> None:
+    server, client = connection(), connection(trace_id="c1", vantage="client", events_seen=99, complete=True)
+    put(store, connections=[client, server], streams=[stream(client, duration_us=1), stream(server)])
+    link(store)
+    assert (only(store)["vantage"], only(store)["duration_us"]) == ("server", 900)
+
+
+def test_of_two_traces_of_one_vantage_the_complete_then_the_fuller_then_the_smaller_id_speaks(store: Store) -> None:
+    cut = connection(trace_id="a", complete=False, events_seen=99)
+    few = connection(trace_id="b", events_seen=5)
+    full = connection(trace_id="d", events_seen=9)
+    same = connection(trace_id="c", events_seen=9)
+    put(store, connections=[cut, few, full, same], streams=[stream(each) for each in (cut, few, full, same)])
+    link(store)
+    assert only(store)["trace_id"] == "c"
+
+
+def test_an_alias_of_four_bytes_links_and_a_shorter_one_does_not(store: Store) -> None:
+    trace = connection()
+    put(
+        store,
+        connections=[trace],
+        streams=[stream(trace), stream(trace, 4)],
+        connection_aliases=[alias(trace, "aabbccdd"), alias(trace, "aabbcc")],
+        request_lines=[line(0, connection_id="aabbccdd"), line(1, connection_id="aabbcc", stream_id=4)],
+    )
+    link(store)
+    found = {row["request_id"]: (row["link"], row["offset"]) for row in requests(store)}
+    assert found == {f"{ID}/0": ("alias", 0), f"{ID}/4": ("none", None), "aabbcc/4": ("none", 1)}
+
+
+def test_an_alias_of_two_connections_is_counted_and_not_picked(store: Store) -> None:
+    one, two = connection(), connection("0102030405060708", "s2")
+    put(
+        store,
+        connections=[one, two],
+        streams=[stream(one), stream(two)],
+        connection_aliases=[alias(one, "aabbccdd"), alias(two, "aabbccdd")],
+        request_lines=[line(connection_id="aabbccdd")],
+    )
+    link(store)
+    links = {row["request_id"]: row["link"] for row in requests(store)}
+    assert links == {f"{ID}/0": "none", "0102030405060708/0": "none", "aabbccdd/0": "ambiguous"}
+
+
+@pytest.mark.parametrize(
+    "other", [{"server": "edge2"}, {"time": NOON + timedelta(minutes=30)}, {"time": NOON - timedelta(minutes=30)}]
+)
+def test_a_line_of_another_server_or_time_is_another_request(store: Store, other: Row) -> None:
+    trace = connection(server="edge1")
+    put(store, connections=[trace], streams=[stream(trace)], request_lines=[line(3, **other)])
+    link(store)
+    assert {row["request_id"] for row in requests(store)} == {f"{ID}/0", "log:log1/3"}
+
+
+def test_an_undated_trace_takes_its_time_from_the_line_else_has_none(store: Store) -> None:
+    trace = connection(started_at=None, trace_day=datetime(1970, 1, 1).date())
+    put(store, connections=[trace], streams=[stream(trace), stream(trace, 4)])
+    put(store, request_lines=[line(time=NOON + timedelta(seconds=1), time_is="end", duration_us=2_000_000)])
+    link(store)
+    undated, dated = requests(store)
+    assert (undated["request_id"], undated["started_at"]) == (f"{ID}/4", None)
+    assert undated["started_hour"] == datetime(1970, 1, 1, tzinfo=UTC)
+    assert (dated["request_id"], dated["started_at"]) == (f"{ID}/0", NOON - timedelta(seconds=1))
+
+
+@pytest.mark.parametrize(
+    ("trace", "request_", "coverage"),
+    [
+        ({}, {}, "full"),
+        ({"complete": False}, {}, "partial"),
+        ({}, {"complete": False}, "partial"),
+        ({"events_kept": "none"}, {}, "summary"),
+    ],
+)
+def test_coverage_says_how_much_of_a_request_is_known(store: Store, trace: Row, request_: Row, coverage: str) -> None:
+    seen = connection(**trace)
+    put(store, connections=[seen], streams=[stream(seen, **request_)])
+    link(store)
+    assert only(store)["coverage"] == coverage
+
+
+def test_weight_is_the_inverse_of_sampling(store: Store) -> None:
+    trace = connection(event_probability=0.5, trace_probability=0.1)
+    put(store, connections=[trace], streams=[stream(trace)])
+    link(store)
+    assert only(store)["weight"] == pytest.approx(20)
+
+
+def test_ties_of_causes_go_by_vocabulary_order(store: Store) -> None:
+    trace = connection()
+    put(store, connections=[trace], streams=[stream(trace, network_us=300, server_think_us=300, pto_us=300)])
+    link(store)
+    assert only(store)["top_cause"] == "server_think"
+
+
+def test_several_lines_of_one_stream_are_one_request(store: Store) -> None:
+    trace = connection()
+    later = line(1, time=NOON + timedelta(seconds=2))
+    put(store, connections=[trace], streams=[stream(trace)], request_lines=[later, line(5), line(6)])
+    link(store)
+    assert only(store)["offset"] == 5
+
+
+def test_linking_twice_changes_nothing(store: Store) -> None:
+    fill(store)
+    link(store)
+    before = requests(store)
+    link(store)
+    link(store, [NOON])
+    assert requests(store) == before
+
+
+def test_linking_one_hour_leaves_the_others(store: Store) -> None:
+    put(store, request_lines=[line(1), line(2, time=NOON + timedelta(hours=1))])
+    assert link(store, [NOON + timedelta(minutes=59)]).requests == 1
+    assert [row["offset"] for row in requests(store)] == [1]
+
+
+def test_a_request_that_moved_leaves_its_old_hour(store: Store) -> None:
+    put(store, request_lines=[line(time=NOON - timedelta(seconds=1))])
+    link(store)
+    assert only(store)["started_hour"] == NOON - timedelta(hours=1)
+    since = mark(store)
+    trace = connection()
+    put(store, connections=[trace], streams=[stream(trace)])
+    assert changed_hours(store, since) == [NOON - timedelta(hours=1), NOON]
+    link_since(store, since)
+    row = only(store)
+    assert (row["started_hour"], row["link"], row["request_id"]) == (NOON, "id", f"{ID}/0")
+
+
+def test_a_trace_that_moved_to_another_connection_leaves_no_request_behind(store: Store) -> None:
+    early = connection("t-s1")
+    put(store, connections=[early], streams=[stream(early)])
+    link(store)
+    since = mark(store)
+    longer = connection(version=early["version"] + 5)
+    put(store, connections=[longer], streams=[stream(longer)])
+    link_since(store, since)
+    assert only(store)["request_id"] == f"{ID}/0"
+
+
+@pytest.mark.parametrize("longer_first", [False, True])
+def test_a_longer_trace_wins_in_any_order_of_arrival(store: Store, longer_first: bool) -> None:
+    short = connection("t-s1", complete=False)
+    longer = connection(version=short["version"] + 5)
+    loads = [
+        {"connections": [short], "streams": [stream(short, duration_us=1)]},
+        {"connections": [longer], "streams": [stream(longer), stream(longer, 4)]},
+    ]
+    for tables in reversed(loads) if longer_first else loads:
+        since = mark(store)
+        put(store, **tables)
+        link_since(store, since)
+    assert [row["request_id"] for row in requests(store)] == [f"{ID}/0", f"{ID}/4"]
+    assert store.query("SELECT connection_id FROM connections_now").rows == [(ID,)]
+    assert store.query("SELECT connection_id, duration_us FROM streams_now ORDER BY stream_id").rows == [(ID, 900)] * 2
+    for old_id, rows in (("t-s1", 0), (ID, 2)):
+        found = store.query("SELECT count() FROM streams_of(connection_id = {id:String})", {"id": old_id})
+        assert found.one() == (rows,)
+
+
+def test_linking_what_changed_gives_what_linking_all_gives(store: Store) -> None:
+    for step in fill_steps():
+        since = mark(store)
+        put(store, **step)
+        link_since(store, since)
+    before = requests(store)
+    link(store)
+    assert requests(store) == before
+    assert len(before) == 10
+
+
+def test_the_order_of_arrival_does_not_matter(store: Store) -> None:
+    for step in reversed(fill_steps()):
+        since = mark(store)
+        put(store, **step)
+        link_since(store, since)
+    backwards = requests(store)
+    for table in ("connections", "streams", "connection_aliases", "request_lines", "requests"):
+        store.command(f"TRUNCATE TABLE {table}")
+    fill(store)
+    link(store)
+    assert requests(store) == backwards
+
+
+def test_an_empty_store_links_to_nothing(store: Store) -> None:
+    assert (link(store).hours, all_hours(store), requests(store)) == (0, [], [])
+
+
+def test_no_scratch_table_is_left(store: Store) -> None:
+    fill(store)
+    link(store)
+    assert store.query("SHOW TABLES LIKE 'link\\_%'").rows == [("link_pending",)]
+
+
+def fill(store: Store) -> None:
+    for step in fill_steps():
+        put(store, **step)
+
+
+def fill_steps() -> list[dict[str, list[Row]]]:
+    """Five connections over three hours, on the hour's border, by three vantages, with lines by id and alias."""
+    steps: list[dict[str, list[Row]]] = []
+    for number in range(5):
+        at = NOON + timedelta(minutes=30 * number, seconds=-1)
+        name = f"{number:016x}"
+        server = connection(name, f"s{number}", started_at=at)
+        client = connection(name, f"c{number}", "client", started_at=at + timedelta(seconds=2))
+        steps.append({"request_lines": [line(number, time=at + timedelta(seconds=3), connection_id=name)]})
+        steps.append({"connections": [client], "streams": [stream(client), stream(client, 4)]})
+        if number % 3:
+            steps.append({"connections": [server], "streams": [stream(server)]})
+        short = f"{number:08x}"
+        steps.append({"connection_aliases": [alias(client, short)]})
+        by_alias = line(number + 100, time=at + timedelta(seconds=1), connection_id=short, stream_id=4)
+        steps.append({"request_lines": [by_alias]})
+    return steps

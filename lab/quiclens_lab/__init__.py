@@ -1,0 +1,1 @@
+"""Real QUIC stacks over a simulated network in virtual time."""

@@ -1,0 +1,87 @@
+"""The command `quiclens-lab`.
+
+stdout is one JSON document; progress and errors go to stderr. Exit 0 done, 2 usage, 3 cannot run.
+"""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from quiclens_lab import progress
+from quiclens_lab.errors import LabError
+from quiclens_lab.scenarios import SCENARIOS, TARGET_STREAM_ID, scenario_named
+
+CANNOT_RUN = 3
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+def parser() -> argparse.ArgumentParser:
+    """The commands and their options."""
+    top = argparse.ArgumentParser(prog="quiclens-lab", description="Traces of real QUIC stacks in virtual time.")
+    commands = top.add_subparsers(dest="command", required=True)
+
+    demo = commands.add_parser("demo", help="traffic of six carriers with its access log")
+    demo.add_argument("--connections", type=_count, default=200)
+    demo.add_argument("--client-traces", action="store_true", help="also write the clients' traces")
+    demo.add_argument("--jobs", type=_count, default=min(2, os.cpu_count() or 1), help="processes; changes no file")
+
+    one = commands.add_parser("one", help="one connection of a named scenario, both traces")
+    one.add_argument("--scenario", required=True, choices=[each.name for each in SCENARIOS], metavar="NAME")
+
+    bench = commands.add_parser("bench-input", help="many server traces with at least N events in all")
+    bench.add_argument("--events", type=_count, required=True, metavar="N")
+
+    for command in (demo, one, bench):
+        command.add_argument("--out", type=Path, required=True, metavar="DIR")
+        command.add_argument("--seed", type=int, default=1)
+        command.add_argument("--replace", action="store_true", help="remove an earlier run's files from DIR")
+    commands.add_parser("scenarios", help="list the scenarios")
+    return top
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    """Do what the command says and return its JSON document."""
+    if options.command == "scenarios":
+        return {"scenarios": [{"name": each.name, "cause": each.cause, "says": each.says} for each in SCENARIOS]}
+
+    from quiclens_lab.demo import make_folder, prepare_folder
+
+    prepare_folder(options.out, options.replace)
+    if options.command == "bench-input":
+        from quiclens_lab.bench_input import make_bench_input
+
+        return make_bench_input(options.out, options.events, options.seed, progress.show).as_json()
+    if options.command == "one":
+        scenario = scenario_named(options.scenario)
+        assert scenario is not None
+        summary = make_folder([scenario.plan(options.seed)], options.out, with_client_traces=True)
+        truth = {"scenario": scenario.name, "cause": scenario.cause, "stream_id": TARGET_STREAM_ID}
+        return {**truth, **summary.as_json()}
+
+    from quiclens_lab.population import population
+
+    plans = population(options.connections, options.seed)
+    return make_folder(
+        plans, options.out, options.client_traces, options.jobs, with_h2_lines=True, progress=progress.show
+    ).as_json()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = parser().parse_args(arguments)
+    try:
+        document = run(options)
+    except (LabError, OSError) as error:
+        print(f"quiclens-lab: {error}", file=sys.stderr)
+        return CANNOT_RUN
+    print(json.dumps(document))
+    return 0

@@ -1,0 +1,15 @@
+"""A progress bar for people, on stderr, only when that is a terminal."""
+
+import sys
+
+WIDTH = 30
+
+
+def show(done: int, total: int) -> None:
+    """Draw how much is done; nothing is written when nobody watches."""
+    if not sys.stderr.isatty():
+        return
+    filled = WIDTH * done // max(total, 1)
+    end = "\n" if done == total else ""
+    bar = "#" * filled + "." * (WIDTH - filled)
+    print(f"\r[{bar}] {done}/{total}", end=end, file=sys.stderr, flush=True)

@@ -1,0 +1,63 @@
+"""Losses aimed at one response: a first run shows when its packets leave, a second run loses exactly those.
+
+Runs are repeatable and losses are bins of time, so up to the strike the second run is the first one again.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from quiclens_lab.aioquic_pair import ConnectionRun, simulate
+from quiclens_lab.errors import LabError
+from quiclens_lab.path import Window
+from quiclens_lab.plan import ConnectionPlan, Strike
+
+
+def run_plan(plan: ConnectionPlan, with_client_trace: bool = True) -> ConnectionRun:
+    """Simulate a plan; with a strike in it, simulate first without and then with the loss."""
+    if plan.strike is None:
+        return simulate(plan, with_client_trace)
+    rehearsal = simulate(replace(plan, strike=None), with_client_trace=False)
+    window = aim(plan.strike, response_departures(rehearsal, plan.strike.request_number))
+    return simulate(struck(plan, window), with_client_trace)
+
+
+def struck(plan: ConnectionPlan, window: Window) -> ConnectionPlan:
+    """The plan with a blackout; one that lasts hits both directions, one of a few packets only the responses."""
+    assert plan.strike is not None
+    down = replace(plan.path.down, blackouts=(*plan.path.down.blackouts, window))
+    up = plan.path.up
+    if plan.strike.place == "blackout":
+        up = replace(up, blackouts=(*up.blackouts, window))
+    return replace(plan, strike=None, path=replace(plan.path, up=up, down=down))
+
+
+def aim(strike: Strike, departures_us: Sequence[int]) -> Window:
+    """Choose the stretch of time to lose, from when the response's packets leave the bottleneck."""
+    if not departures_us:
+        raise LabError(f"request {strike.request_number} has no response to aim at")
+    middle = max(0, min(len(departures_us) // 2, len(departures_us) - strike.packets - 4))
+    if strike.place == "blackout":
+        return Window(departures_us[middle], departures_us[middle] + strike.duration_us)
+    hit = departures_us[-strike.packets :] if strike.place == "tail" else departures_us[middle:][: strike.packets]
+    return Window(hit[0], hit[-1] + 1)
+
+
+def response_departures(run: ConnectionRun, request_number: int) -> list[int]:
+    """When each packet with data of this response left the bottleneck.
+
+    After the handshake one datagram holds one packet, so packets and departures are matched from the end.
+    """
+    stream_id = next((each.stream_id for each in run.exchanges if each.number == request_number), None)
+    events = run.server.trace.to_dict()["events"]
+    packets = [event["data"] for event in events if event["name"].endswith(":packet_sent")]
+    departures = run.server.departures_us
+    offset = len(departures) - len(packets)
+    return [
+        departures[number + offset]
+        for number, packet in enumerate(packets)
+        if packet["header"]["packet_type"] == "1RTT"
+        and any(
+            frame["frame_type"] == "stream" and frame["stream_id"] == stream_id and frame["length"] + frame["fin"] > 0
+            for frame in packet["frames"]
+        )
+    ]

@@ -1,0 +1,60 @@
+"""A run's qlog documents, as aioquic writes them, with the client's dimensions added to the server's common fields."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import aioquic
+
+from quiclens_lab.aioquic_inside import events_logged
+from quiclens_lab.aioquic_pair import ConnectionRun, SideRun
+from quiclens_lab.errors import LabError
+from quiclens_lab.plan import DIMENSIONS, ConnectionPlan
+
+SPAN_TOLERANCE_MS = 1.0
+
+
+def document(run: ConnectionRun, side: SideRun) -> dict[str, Any]:
+    """One trace as a contained qlog 0.3 document; fails when its times are not the simulation's."""
+    trace = side.trace.to_dict()
+    check_span(run, side, trace)
+    if side is run.server:
+        trace["common_fields"].update(common_fields(run.plan))
+    return {"qlog_format": "JSON", "qlog_version": "0.3", "traces": [trace]}
+
+
+def common_fields(plan: ConnectionPlan) -> dict[str, Any]:
+    """What an operator's server knows about a connection and adds to its trace."""
+    fields = {name: getattr(plan.dimensions, name) for name in DIMENSIONS}
+    fields["congestion_controller"] = plan.transport.congestion_controller
+    fields["stack_version"] = f"aioquic {aioquic.__version__}"
+    return fields
+
+
+def check_span(run: ConnectionRun, side: SideRun, trace: dict[str, Any]) -> None:
+    """Compare the trace's first and last time with the virtual clock; wall time leaking in must never go unseen."""
+    events = trace["events"]
+    for event, virtual_us in ((events[0], side.first_event_us), (events[-1], side.last_event_us)):
+        expected_ms = (run.epoch_us + side.skew_us + virtual_us) / 1000
+        if abs(event["time"] - expected_ms) > SPAN_TOLERANCE_MS:
+            raise LabError(
+                f"trace {run.connection_id}: {event['name']} is stamped {event['time']} ms, the simulation says "
+                f"{expected_ms} ms; is another aioquic than the pinned one installed?"
+            )
+
+
+def write_traces(run: ConnectionRun, folder: Path) -> tuple[int, int]:
+    """Write the traces of a run below the folder and return (events, files); an end that saw nothing has no trace."""
+    events = files = 0
+    sides = {"server": run.server} | ({"client": run.client} if run.client else {})
+    for name, side in sides.items():
+        assert side is not None
+        if not events_logged(side.trace):
+            continue
+        content = document(run, side)
+        target = folder / name / f"{run.connection_id}.qlog"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(json.dumps(content))
+        events += len(content["traces"][0]["events"])
+        files += 1
+    return events, files

@@ -1,0 +1,443 @@
+-- The tables of the catalogue, column by column: names, types and order as in schema/catalogue, which a test compares.
+-- fsync: an insert that was answered survives a power cut.
+
+-- One row is one trace event: the record with this seq of one trace.
+-- Whole connections are read in the order of the key. `shape` and `more` with the typed columns give back the record.
+-- Codecs by measurement on public and simulated traces, see "Sizes" in schema/README.md.
+CREATE TABLE IF NOT EXISTS events
+(
+    connection_id LowCardinality(String) CODEC(ZSTD(3)),
+    vantage LowCardinality(String) CODEC(ZSTD(3)),
+    trace_id LowCardinality(String) CODEC(ZSTD(3)),
+    seq UInt64 CODEC(DoubleDelta, ZSTD(1)),
+    trace_day Date CODEC(ZSTD(3)),
+    time_us Int64 CODEC(Delta, ZSTD(3)),
+    time_ns UInt16 CODEC(ZSTD(3)),
+    name LowCardinality(String) CODEC(ZSTD(6)),
+    shape LowCardinality(String) CODEC(ZSTD(6)),
+    packet_type LowCardinality(String) CODEC(ZSTD(6)),
+    trigger LowCardinality(String) CODEC(ZSTD(3)),
+    new_state LowCardinality(String) CODEC(ZSTD(3)),
+    old_state LowCardinality(String) CODEC(ZSTD(3)),
+    timer_type LowCardinality(String) CODEC(ZSTD(3)),
+    event_type LowCardinality(String) CODEC(ZSTD(3)),
+    owner LowCardinality(String) CODEC(ZSTD(3)),
+    http_frame_type LowCardinality(String) CODEC(ZSTD(3)),
+    dcid LowCardinality(String) CODEC(ZSTD(6)),
+    scid LowCardinality(String) CODEC(ZSTD(3)),
+    path_id Nullable(UInt64) CODEC(ZSTD(3)),
+    packet_number Nullable(UInt64) CODEC(T64, ZSTD(3)),
+    packet_bytes Nullable(UInt64) CODEC(ZSTD(6)),
+    payload_bytes Nullable(UInt64) CODEC(ZSTD(3)),
+    stream_id Nullable(UInt64) CODEC(ZSTD(3)),
+    offset Nullable(UInt64) CODEC(ZSTD(3)),
+    length Nullable(UInt64) CODEC(ZSTD(3)),
+    congestion_window Nullable(UInt64) CODEC(ZSTD(6)),
+    bytes_in_flight Nullable(UInt64) CODEC(ZSTD(6)),
+    packets_in_flight Nullable(UInt64) CODEC(ZSTD(3)),
+    ssthresh Nullable(UInt64) CODEC(ZSTD(3)),
+    pacing_rate Nullable(UInt64) CODEC(ZSTD(3)),
+    pto_count Nullable(UInt64) CODEC(ZSTD(3)),
+    min_rtt_us Nullable(UInt64) CODEC(ZSTD(6)),
+    smoothed_rtt_us Nullable(UInt64) CODEC(ZSTD(6)),
+    latest_rtt_us Nullable(UInt64) CODEC(ZSTD(6)),
+    rtt_variance_us Nullable(UInt64) CODEC(ZSTD(6)),
+    ack_delay_us Nullable(UInt64) CODEC(ZSTD(3)),
+    delta_us Nullable(UInt64) CODEC(ZSTD(3)),
+    lost_packets Nullable(UInt64) CODEC(ZSTD(3)),
+    lost_bytes Nullable(UInt64) CODEC(ZSTD(3)),
+    count Nullable(UInt64) CODEC(T64, ZSTD(1)),
+    app_limited Nullable(UInt64) CODEC(ZSTD(3)),
+    `frames.frame_type` Array(LowCardinality(String)) CODEC(ZSTD(6)),
+    `frames.stream_id` Array(UInt64) CODEC(ZSTD(6)),
+    `frames.offset` Array(UInt64) CODEC(T64, ZSTD(6)),
+    `frames.length` Array(UInt64) CODEC(ZSTD(6)),
+    `frames.fin` Array(UInt8) CODEC(ZSTD(6)),
+    `frames.maximum` Array(UInt64) CODEC(ZSTD(6)),
+    `frames.ack_delay_us` Array(UInt64) CODEC(ZSTD(6)),
+    `frames.ack_ranges` Array(UInt16) CODEC(ZSTD(6)),
+    `frames.shape` Array(LowCardinality(String)) CODEC(ZSTD(6)),
+    `acked.from` Array(UInt64) CODEC(Delta, ZSTD(6)),
+    `acked.to` Array(UInt64) CODEC(Delta, ZSTD(6)),
+    exact Array(Int64) CODEC(ZSTD(6)),
+    more Map(LowCardinality(String), String) CODEC(ZSTD(6))
+)
+ENGINE = ReplacingMergeTree
+PARTITION BY trace_day
+ORDER BY (connection_id, vantage, trace_id, seq)
+SETTINGS
+    fsync_after_insert = 1,
+    fsync_part_directory = 1;
+
+-- One row is one connection as one trace saw it; the highest version counts, see view connections_now.
+CREATE TABLE IF NOT EXISTS connections
+(
+    connection_id String CODEC(ZSTD(3)),
+    vantage LowCardinality(String) CODEC(ZSTD(3)),
+    trace_id String CODEC(ZSTD(3)),
+    version UInt64 CODEC(ZSTD(3)),
+    analysis_version UInt16 CODEC(ZSTD(3)),
+    trace_day Date CODEC(ZSTD(3)),
+    started_at Nullable(DateTime64(6, 'UTC')) CODEC(ZSTD(3)),
+    duration_us UInt64 CODEC(ZSTD(3)),
+    complete Bool CODEC(ZSTD(3)),
+    source_file String CODEC(ZSTD(3)),
+    serialization LowCardinality(String) CODEC(ZSTD(3)),
+    header String CODEC(ZSTD(3)),
+    time_unit LowCardinality(String) CODEC(ZSTD(3)),
+    time_base_ns Int64 CODEC(ZSTD(3)),
+    dialect LowCardinality(String) CODEC(ZSTD(3)),
+    unit_rule LowCardinality(String) CODEC(ZSTD(3)),
+    stack LowCardinality(String) CODEC(ZSTD(3)),
+    stack_version LowCardinality(String) CODEC(ZSTD(3)),
+    congestion_controller LowCardinality(String) CODEC(ZSTD(3)),
+    server LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    cluster LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    pop LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    carrier LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    asn Nullable(UInt32) CODEC(ZSTD(3)),
+    country LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    region LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    city LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    h3_cell LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    network_type LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    app_version LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    device LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    client_network Nullable(String) CODEC(ZSTD(3)),
+    events_seen UInt64 CODEC(ZSTD(3)),
+    events_kept LowCardinality(String) CODEC(ZSTD(3)),
+    event_probability Float64 CODEC(ZSTD(3)),
+    trace_probability Float64 CODEC(ZSTD(3)),
+    handshake_us Nullable(UInt64) CODEC(ZSTD(3)),
+    handshake_complete Bool CODEC(ZSTD(3)),
+    zero_rtt LowCardinality(String) CODEC(ZSTD(3)),
+    retries UInt32 CODEC(ZSTD(3)),
+    migrations UInt32 CODEC(ZSTD(3)),
+    close_reason String CODEC(ZSTD(3)),
+    close_code String CODEC(ZSTD(3)),
+    close_owner LowCardinality(String) CODEC(ZSTD(3)),
+    packets_sent UInt64 CODEC(ZSTD(3)),
+    packets_received UInt64 CODEC(ZSTD(3)),
+    bytes_sent UInt64 CODEC(ZSTD(3)),
+    bytes_received UInt64 CODEC(ZSTD(3)),
+    pure_acks_sent UInt64 CODEC(ZSTD(3)),
+    data_packets_sent UInt64 CODEC(ZSTD(3)),
+    stream_bytes_sent UInt64 CODEC(ZSTD(3)),
+    unique_stream_bytes_sent UInt64 CODEC(ZSTD(3)),
+    retransmitted_packets UInt64 CODEC(ZSTD(3)),
+    retransmitted_bytes UInt64 CODEC(ZSTD(3)),
+    packets_out_of_order UInt64 CODEC(ZSTD(3)),
+    packets_dropped UInt64 CODEC(ZSTD(3)),
+    packets_lost UInt64 CODEC(ZSTD(3)),
+    bytes_lost UInt64 CODEC(ZSTD(3)),
+    packets_spurious UInt64 CODEC(ZSTD(3)),
+    packets_lost_handshake UInt64 CODEC(ZSTD(3)),
+    packets_lost_data UInt64 CODEC(ZSTD(3)),
+    ptos UInt64 CODEC(ZSTD(3)),
+    idle_max_us UInt64 CODEC(ZSTD(3)),
+    initial_congestion_window Nullable(UInt64) CODEC(ZSTD(3)),
+    bytes_in_flight_max UInt64 CODEC(ZSTD(3)),
+    bytes_in_flight_mean Float64 CODEC(ZSTD(3)),
+    in_flight_disagreements UInt64 CODEC(ZSTD(3)),
+    rtt_samples UInt64 CODEC(ZSTD(3)),
+    rtt_min_us Nullable(UInt64) CODEC(ZSTD(3)),
+    rtt_max_us Nullable(UInt64) CODEC(ZSTD(3)),
+    rtt_mean_us Nullable(Float64) CODEC(ZSTD(3)),
+    rtt_stdev_us Nullable(Float64) CODEC(ZSTD(3)),
+    rtt_handshake_us Nullable(UInt64) CODEC(ZSTD(3)),
+    rtt_histogram Map(UInt16, UInt32) CODEC(ZSTD(3)),
+    retransmissions_max UInt32 CODEC(ZSTD(3)),
+    retransmission_delay_min_us Nullable(UInt64) CODEC(ZSTD(3)),
+    retransmission_delay_max_us Nullable(UInt64) CODEC(ZSTD(3)),
+    retransmission_delay_mean_us Nullable(Float64) CODEC(ZSTD(3)),
+    retransmission_delay_stdev_us Nullable(Float64) CODEC(ZSTD(3)),
+    requests UInt64 CODEC(ZSTD(3)),
+    requests_complete UInt64 CODEC(ZSTD(3)),
+    cannot_show Array(LowCardinality(String)) CODEC(ZSTD(3)),
+    open_episodes String CODEC(ZSTD(3)),
+    INDEX by_trace_id trace_id TYPE bloom_filter(0.01) GRANULARITY 1
+)
+ENGINE = ReplacingMergeTree(version)
+PARTITION BY trace_day
+ORDER BY (connection_id, vantage, trace_id)
+SETTINGS
+    fsync_after_insert = 1,
+    fsync_part_directory = 1;
+
+-- One row is one request/response stream as one trace saw it: the marks of its clock, and its parts, which add up to duration_us.
+CREATE TABLE IF NOT EXISTS streams
+(
+    connection_id String CODEC(ZSTD(3)),
+    vantage LowCardinality(String) CODEC(ZSTD(3)),
+    trace_id String CODEC(ZSTD(3)),
+    stream_id UInt64 CODEC(ZSTD(3)),
+    version UInt64 CODEC(ZSTD(3)),
+    analysis_version UInt16 CODEC(ZSTD(3)),
+    trace_day Date CODEC(ZSTD(3)),
+    started_at Nullable(DateTime64(6, 'UTC')) CODEC(ZSTD(3)),
+    start_us Int64 CODEC(ZSTD(3)),
+    request_end_us Nullable(Int64) CODEC(ZSTD(3)),
+    response_start_us Nullable(Int64) CODEC(ZSTD(3)),
+    first_byte_us Nullable(Int64) CODEC(ZSTD(3)),
+    last_byte_us Nullable(Int64) CODEC(ZSTD(3)),
+    end_us Int64 CODEC(ZSTD(3)),
+    start_is LowCardinality(String) CODEC(ZSTD(3)),
+    end_is LowCardinality(String) CODEC(ZSTD(3)),
+    complete Bool CODEC(ZSTD(3)),
+    duration_us UInt64 CODEC(ZSTD(3)),
+    method LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    authority LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    path Nullable(String) CODEC(ZSTD(3)),
+    status Nullable(UInt16) CODEC(ZSTD(3)),
+    external_id Nullable(String) CODEC(ZSTD(3)),
+    request_bytes UInt64 CODEC(ZSTD(3)),
+    response_bytes UInt64 CODEC(ZSTD(3)),
+    packets UInt64 CODEC(ZSTD(3)),
+    packets_lost UInt64 CODEC(ZSTD(3)),
+    retransmitted_bytes UInt64 CODEC(ZSTD(3)),
+    detection_us Nullable(UInt64) CODEC(ZSTD(3)),
+    rtt_us Nullable(UInt64) CODEC(ZSTD(3)),
+    min_rtt_us Nullable(UInt64) CODEC(ZSTD(3)),
+    first_seq UInt64 CODEC(ZSTD(3)),
+    last_seq UInt64 CODEC(ZSTD(3)),
+    handshake_us UInt64 CODEC(ZSTD(3)),
+    amplification_us UInt64 CODEC(ZSTD(3)),
+    upload_us UInt64 CODEC(ZSTD(3)),
+    server_think_us UInt64 CODEC(ZSTD(3)),
+    pto_us UInt64 CODEC(ZSTD(3)),
+    loss_recovery_us UInt64 CODEC(ZSTD(3)),
+    connection_flow_control_us UInt64 CODEC(ZSTD(3)),
+    stream_flow_control_us UInt64 CODEC(ZSTD(3)),
+    scheduling_us UInt64 CODEC(ZSTD(3)),
+    bandwidth_us UInt64 CODEC(ZSTD(3)),
+    cwnd_blocked_us UInt64 CODEC(ZSTD(3)),
+    pacing_us UInt64 CODEC(ZSTD(3)),
+    app_limited_us UInt64 CODEC(ZSTD(3)),
+    queueing_us UInt64 CODEC(ZSTD(3)),
+    network_us UInt64 CODEC(ZSTD(3)),
+    remote_wait_us UInt64 CODEC(ZSTD(3)),
+    receiving_us UInt64 CODEC(ZSTD(3)),
+    receiver_hol_us UInt64 CODEC(ZSTD(3)),
+    unattributed_us UInt64 CODEC(ZSTD(3)),
+    inferred Array(LowCardinality(String)) CODEC(ZSTD(3)),
+    cannot_show Array(LowCardinality(String)) CODEC(ZSTD(3)),
+    overlapping Map(LowCardinality(String), UInt64) CODEC(ZSTD(3)),
+    saves Map(LowCardinality(String), UInt64) CODEC(ZSTD(3))
+)
+ENGINE = ReplacingMergeTree(version)
+PARTITION BY trace_day
+ORDER BY (connection_id, vantage, trace_id, stream_id)
+SETTINGS
+    fsync_after_insert = 1,
+    fsync_part_directory = 1;
+
+-- One row is a stretch of a connection with one cause that no later event can change.
+CREATE TABLE IF NOT EXISTS episodes
+(
+    connection_id String CODEC(ZSTD(3)),
+    vantage LowCardinality(String) CODEC(ZSTD(3)),
+    trace_id String CODEC(ZSTD(3)),
+    kind LowCardinality(String) CODEC(ZSTD(3)),
+    path_id UInt64 CODEC(ZSTD(3)),
+    stream_id Int64 CODEC(ZSTD(3)),
+    first_seq UInt64 CODEC(ZSTD(3)),
+    last_seq UInt64 CODEC(ZSTD(3)),
+    version UInt64 CODEC(ZSTD(3)),
+    analysis_version UInt16 CODEC(ZSTD(3)),
+    trace_day Date CODEC(ZSTD(3)),
+    start_us Int64 CODEC(ZSTD(3)),
+    end_us Int64 CODEC(ZSTD(3)),
+    confirmed Bool CODEC(ZSTD(3)),
+    trigger LowCardinality(String) CODEC(ZSTD(3)),
+    packet_number Nullable(UInt64) CODEC(ZSTD(3)),
+    bytes UInt64 CODEC(ZSTD(3)),
+    count UInt32 CODEC(ZSTD(3)),
+    detection_us Nullable(UInt64) CODEC(ZSTD(3)),
+    wait_us Nullable(UInt64) CODEC(ZSTD(3)),
+    congestion_window Nullable(UInt64) CODEC(ZSTD(3))
+)
+ENGINE = ReplacingMergeTree(version)
+PARTITION BY trace_day
+ORDER BY (connection_id, vantage, trace_id, kind, path_id, stream_id, first_seq)
+SETTINGS
+    fsync_after_insert = 1,
+    fsync_part_directory = 1;
+
+-- One row is a connection ID seen in a trace; the key begins with it, to find the connection of a log line.
+CREATE TABLE IF NOT EXISTS connection_aliases
+(
+    alias String CODEC(ZSTD(3)),
+    connection_id String CODEC(ZSTD(3)),
+    vantage LowCardinality(String) CODEC(ZSTD(3)),
+    trace_id String CODEC(ZSTD(3)),
+    role LowCardinality(String) CODEC(ZSTD(3)),
+    version UInt64 CODEC(ZSTD(3)),
+    trace_day Date CODEC(ZSTD(3)),
+    server LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    first_us Int64 CODEC(ZSTD(3)),
+    last_us Int64 CODEC(ZSTD(3)),
+    first_at Nullable(DateTime64(6, 'UTC')) CODEC(ZSTD(3)),
+    last_at Nullable(DateTime64(6, 'UTC')) CODEC(ZSTD(3)),
+    INDEX by_connection_id connection_id TYPE bloom_filter(0.01) GRANULARITY 1
+)
+ENGINE = ReplacingMergeTree(version)
+PARTITION BY trace_day
+ORDER BY (alias, connection_id, vantage, trace_id, role)
+SETTINGS
+    fsync_after_insert = 1,
+    fsync_part_directory = 1;
+
+-- One row is one line of an HTTP access log.
+CREATE TABLE IF NOT EXISTS request_lines
+(
+    log_id String CODEC(ZSTD(3)),
+    offset UInt64 CODEC(ZSTD(3)),
+    line_day Date CODEC(ZSTD(3)),
+    time DateTime64(6, 'UTC') CODEC(ZSTD(3)),
+    time_is LowCardinality(String) CODEC(ZSTD(3)),
+    external_id Nullable(String) CODEC(ZSTD(3)),
+    connection_id Nullable(String) CODEC(ZSTD(3)),
+    stream_id Nullable(UInt64) CODEC(ZSTD(3)),
+    method LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    authority LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    path Nullable(String) CODEC(ZSTD(3)),
+    status Nullable(UInt16) CODEC(ZSTD(3)),
+    duration_us Nullable(UInt64) CODEC(ZSTD(3)),
+    request_bytes Nullable(UInt64) CODEC(ZSTD(3)),
+    response_bytes Nullable(UInt64) CODEC(ZSTD(3)),
+    protocol LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    server LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    cluster LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    pop LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    client_network Nullable(String) CODEC(ZSTD(3)),
+    client_key Nullable(String) CODEC(ZSTD(3)),
+    carrier LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    asn Nullable(UInt32) CODEC(ZSTD(3)),
+    country LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    region LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    city LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    h3_cell LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    network_type LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    app LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    app_version LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    device LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    user_hash Nullable(String) CODEC(ZSTD(3)),
+    request_number Nullable(UInt32) CODEC(ZSTD(3)),
+    rtt_us Nullable(UInt64) CODEC(ZSTD(3)),
+    arm LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    more Map(LowCardinality(String), String) CODEC(ZSTD(3)),
+    INDEX by_connection_id connection_id TYPE bloom_filter(0.01) GRANULARITY 1
+)
+ENGINE = ReplacingMergeTree
+PARTITION BY line_day
+ORDER BY (log_id, offset)
+SETTINGS
+    fsync_after_insert = 1,
+    fsync_part_directory = 1;
+
+-- One row is one request: a line with its stream, a line without one, or a stream without a line. Written by link alone, whole hours at a time.
+CREATE TABLE IF NOT EXISTS requests
+(
+    request_id String CODEC(ZSTD(3)),
+    started_hour DateTime('UTC') CODEC(ZSTD(3)),
+    started_at Nullable(DateTime64(6, 'UTC')) CODEC(ZSTD(3)),
+    external_id Nullable(String) CODEC(ZSTD(3)),
+    connection_id Nullable(String) CODEC(ZSTD(3)),
+    stream_id Nullable(UInt64) CODEC(ZSTD(3)),
+    trace_id Nullable(String) CODEC(ZSTD(3)),
+    vantage LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    log_id Nullable(String) CODEC(ZSTD(3)),
+    offset Nullable(UInt64) CODEC(ZSTD(3)),
+    source LowCardinality(String) CODEC(ZSTD(3)),
+    link LowCardinality(String) CODEC(ZSTD(3)),
+    coverage LowCardinality(String) CODEC(ZSTD(3)),
+    weight Float64 CODEC(ZSTD(3)),
+    complete Bool CODEC(ZSTD(3)),
+    duration_us Nullable(UInt64) CODEC(ZSTD(3)),
+    logged_duration_us Nullable(UInt64) CODEC(ZSTD(3)),
+    top_cause LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    top_cause_us Nullable(UInt64) CODEC(ZSTD(3)),
+    method LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    authority LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    path Nullable(String) CODEC(ZSTD(3)),
+    status Nullable(UInt16) CODEC(ZSTD(3)),
+    request_bytes Nullable(UInt64) CODEC(ZSTD(3)),
+    response_bytes Nullable(UInt64) CODEC(ZSTD(3)),
+    protocol LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    server LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    cluster LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    pop LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    client_network Nullable(String) CODEC(ZSTD(3)),
+    carrier LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    asn Nullable(UInt32) CODEC(ZSTD(3)),
+    country LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    region LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    city LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    h3_cell LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    network_type LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    app LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    app_version LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    device LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    user_hash Nullable(String) CODEC(ZSTD(3)),
+    request_number Nullable(UInt32) CODEC(ZSTD(3)),
+    arm LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    stack LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    congestion_controller LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    rtt_us Nullable(UInt64) CODEC(ZSTD(3)),
+    min_rtt_us Nullable(UInt64) CODEC(ZSTD(3)),
+    packets_lost Nullable(UInt64) CODEC(ZSTD(3)),
+    handshake_us UInt64 CODEC(ZSTD(3)),
+    amplification_us UInt64 CODEC(ZSTD(3)),
+    upload_us UInt64 CODEC(ZSTD(3)),
+    server_think_us UInt64 CODEC(ZSTD(3)),
+    pto_us UInt64 CODEC(ZSTD(3)),
+    loss_recovery_us UInt64 CODEC(ZSTD(3)),
+    connection_flow_control_us UInt64 CODEC(ZSTD(3)),
+    stream_flow_control_us UInt64 CODEC(ZSTD(3)),
+    scheduling_us UInt64 CODEC(ZSTD(3)),
+    bandwidth_us UInt64 CODEC(ZSTD(3)),
+    cwnd_blocked_us UInt64 CODEC(ZSTD(3)),
+    pacing_us UInt64 CODEC(ZSTD(3)),
+    app_limited_us UInt64 CODEC(ZSTD(3)),
+    queueing_us UInt64 CODEC(ZSTD(3)),
+    network_us UInt64 CODEC(ZSTD(3)),
+    remote_wait_us UInt64 CODEC(ZSTD(3)),
+    receiving_us UInt64 CODEC(ZSTD(3)),
+    receiver_hol_us UInt64 CODEC(ZSTD(3)),
+    unattributed_us UInt64 CODEC(ZSTD(3))
+)
+ENGINE = MergeTree
+PARTITION BY started_hour
+ORDER BY (started_hour, request_id)
+SETTINGS
+    fsync_after_insert = 1,
+    fsync_part_directory = 1;
+
+-- One row is one thing that could not become a row.
+CREATE TABLE IF NOT EXISTS rejects
+(
+    source String CODEC(ZSTD(3)),
+    offset UInt64 CODEC(ZSTD(3)),
+    length UInt64 CODEC(ZSTD(3)),
+    hash String CODEC(ZSTD(3)),
+    reason LowCardinality(String) CODEC(ZSTD(3)),
+    file String CODEC(ZSTD(3)),
+    trace_id String CODEC(ZSTD(3)),
+    seq Nullable(UInt64) CODEC(ZSTD(3)),
+    bytes String CODEC(ZSTD(3)),
+    ingested_at DateTime64(6, 'UTC') DEFAULT now64(6) CODEC(ZSTD(3))
+)
+ENGINE = ReplacingMergeTree
+ORDER BY (source, offset)
+SETTINGS
+    fsync_after_insert = 1,
+    fsync_part_directory = 1;
+
+-- One row is a load that has stored something and not linked it: it runs, or was killed.
+CREATE TABLE IF NOT EXISTS link_pending
+(
+    token String,
+    began_at DateTime64(6, 'UTC') DEFAULT now64(6)
+)
+ENGINE = MergeTree
+ORDER BY token;

@@ -1,0 +1,66 @@
+"""Field names of an Arrow IPC stream, read from its first message without an Arrow library.
+
+The engine ignores columns it does not know and defaults those that are missing, in silence. So every batch's
+names are compared with the catalogue before it is inserted. Layout: Arrow's Message.fbs and Schema.fbs,
+https://arrow.apache.org/docs/format/Columnar.html#ipc-streaming-format.
+"""
+
+import struct
+
+_CONTINUATION = 0xFFFFFFFF
+_MESSAGE_HEADER_TYPE, _MESSAGE_HEADER = 1, 2  # slots of table Message
+_HEADER_IS_SCHEMA = 1
+_SCHEMA_FIELDS = 1  # slot of table Schema
+_FIELD_NAME = 0  # slot of table Field
+
+
+def field_names(stream: bytes) -> tuple[str, ...]:
+    """Names of the top-level fields in order; ValueError when the bytes are no Arrow IPC stream."""
+    try:
+        return _field_names(stream)
+    except (struct.error, UnicodeDecodeError, IndexError) as error:
+        raise ValueError(f"not an Arrow IPC stream: {error}") from None
+
+
+def _field_names(stream: bytes) -> tuple[str, ...]:
+    continuation, length = struct.unpack_from("<II", stream)
+    if continuation != _CONTINUATION or length > len(stream):
+        raise ValueError("not an Arrow IPC stream: it does not begin with a message")
+    buffer = stream[8 : 8 + length]
+    message = _follow(buffer, 0)
+    kind = _slot(buffer, message, _MESSAGE_HEADER_TYPE)
+    header = _slot(buffer, message, _MESSAGE_HEADER)
+    if kind is None or header is None or buffer[kind] != _HEADER_IS_SCHEMA:
+        raise ValueError("not an Arrow IPC stream: its first message is no schema")
+    fields = _slot(buffer, _follow(buffer, header), _SCHEMA_FIELDS)
+    if fields is None:
+        return ()
+    vector = _follow(buffer, fields)
+    (count,) = struct.unpack_from("<I", buffer, vector)
+    return tuple(_name(buffer, _follow(buffer, vector + 4 + 4 * index)) for index in range(count))
+
+
+def _follow(buffer: bytes, at: int) -> int:
+    (offset,) = struct.unpack_from("<I", buffer, at)
+    return at + int(offset)
+
+
+def _slot(buffer: bytes, table: int, slot: int) -> int | None:
+    """Place of a table's field, or None where the table leaves it out."""
+    (back,) = struct.unpack_from("<i", buffer, table)
+    vtable = table - back
+    (size,) = struct.unpack_from("<H", buffer, vtable)
+    entry = 4 + 2 * slot
+    if entry >= size:
+        return None
+    (offset,) = struct.unpack_from("<H", buffer, vtable + entry)
+    return table + int(offset) if offset else None
+
+
+def _name(buffer: bytes, table: int) -> str:
+    place = _slot(buffer, table, _FIELD_NAME)
+    if place is None:
+        return ""
+    start = _follow(buffer, place)
+    (length,) = struct.unpack_from("<I", buffer, start)
+    return buffer[start + 4 : start + 4 + length].decode()

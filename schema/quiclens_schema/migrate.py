@@ -1,0 +1,132 @@
+"""Numbered SQL migrations, applied in order, remembered in `schema_migrations`; they only go forward."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from quiclens_schema import store as stores
+from quiclens_schema.store import Store, StoreError
+
+_FILE_NAME = re.compile(r"(\d{4})_[a-z0-9_]+\.sql")
+_REMEMBER = """
+CREATE TABLE IF NOT EXISTS schema_migrations
+(
+    number UInt32,
+    name String,
+    applied_at DateTime64(6, 'UTC') DEFAULT now64(6)
+)
+ENGINE = ReplacingMergeTree
+ORDER BY number
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One file of clickhouse/migrations."""
+
+    number: int
+    name: str
+    statements: tuple[str, ...]
+
+
+def migrations_folder() -> Path:
+    """The folder of the migrations: beside the package in the source tree, inside it when installed."""
+    package = Path(__file__).resolve().parent
+    for folder in (package / "clickhouse" / "migrations", package.parent / "clickhouse" / "migrations"):
+        if folder.is_dir():
+            return folder
+    raise StoreError(f"no migrations beside {package}")
+
+
+def migrations(folder: Path | None = None) -> tuple[Migration, ...]:
+    """All migrations in order; StoreError when a file's name or number is wrong."""
+    found: list[Migration] = []
+    for path in sorted((folder or migrations_folder()).glob("*.sql")):
+        match = _FILE_NAME.fullmatch(path.name)
+        if match is None:
+            raise StoreError(f"{path.name} is no migration's name, write NNNN_words.sql")
+        number = int(match[1])
+        if number != len(found) + 1:
+            raise StoreError(f"{path.name}: migrations are numbered without gaps from 0001")
+        found.append(Migration(number, path.stem, statements(path.read_text(encoding="utf-8"))))
+    return tuple(found)
+
+
+def statements(sql: str) -> tuple[str, ...]:
+    """Split a file at the semicolons that end a line; our SQL has no others."""
+    parts = re.split(r";[ \t]*(?:\n|$)", sql)
+    return tuple(part.strip() for part in parts if _has_code(part))
+
+
+def _has_code(part: str) -> bool:
+    return any(line.strip() and not line.strip().startswith("--") for line in part.splitlines())
+
+
+def migrate(store: Store, folder: Path | None = None) -> tuple[str, ...]:
+    """Apply what the store lacks and return the names applied; nothing happens the second time.
+
+    StoreError when the store knows migrations that we do not: it belongs to a newer quiclens.
+    """
+    known = migrations(folder)
+    store.command(_REMEMBER)
+    applied = {number for (number,) in store.query("SELECT DISTINCT number FROM schema_migrations").rows}
+    newer = applied - {migration.number for migration in known}
+    if newer:
+        raise StoreError(
+            f"the store was migrated to {max(newer):04d} by a newer quiclens; this one knows {len(known):04d}"
+        )
+    done: list[str] = []
+    for migration in known:
+        if migration.number in applied:
+            continue
+        for statement in migration.statements:
+            store.command(statement)
+        store.command(
+            "INSERT INTO schema_migrations (number, name) VALUES ({number:UInt32}, {name:String})",
+            {"number": migration.number, "name": migration.name},
+        )
+        done.append(migration.name)
+    return tuple(done)
+
+
+def dump(store: Store) -> str:
+    """Every table and view as the engine shows it, by name: the text of clickhouse/schema.sql."""
+    found = store.query(
+        """
+        SELECT
+            name,
+            create_table_query
+        FROM system.tables
+        WHERE database = currentDatabase() AND NOT is_temporary AND NOT startsWith(name, '.')
+        ORDER BY engine = 'View', name
+        LIMIT 1000
+        """
+    )
+    parts = [
+        "-- Dumped by `python -m quiclens_schema.migrate dump`: what the migrations make. Not applied by anything.\n"
+    ]
+    for _name, create in found.rows:
+        (text,) = store.query("SELECT formatQuery({create:String})", {"create": create}).one()
+        parts.append(_without_database(text) + ";\n")
+    return "\n".join(parts)
+
+
+def _without_database(text: str) -> str:
+    """The dump must not depend on the database it was made in."""
+    return re.sub(r"\bdefault\.", "", text)
+
+
+def main() -> None:
+    """`dump` prints the schema that a fresh store gets."""
+    import sys
+    import tempfile
+
+    if sys.argv[1:] != ["dump"]:
+        sys.exit("usage: python -m quiclens_schema.migrate dump")
+    with tempfile.TemporaryDirectory() as folder, stores.open(f"chdb:{folder}/store") as store:
+        migrate(store)
+        sys.stdout.write(dump(store))
+
+
+if __name__ == "__main__":
+    main()

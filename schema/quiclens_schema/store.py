@@ -1,0 +1,366 @@
+"""The only door to ClickHouse: the embedded engine (chdb) or a server, with the same SQL.
+
+A store may be used from many threads: every call borrows its own handle, since one handle serialises.
+The embedded store belongs to one process at a time; `owner.json` in its folder says to which.
+"""
+
+import fcntl
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from queue import Empty, LifoQueue
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import unquote, urlsplit
+
+import clickhouse_connect
+from clickhouse_connect.driver.client import Client
+from clickhouse_connect.driver.exceptions import ClickHouseError
+
+from quiclens_schema import catalogue
+from quiclens_schema.arrow_schema import field_names
+
+DEFAULT_URL = "chdb:quiclens-data"
+PASSWORD_VARIABLE = "QUICLENS_STORE_PASSWORD"
+
+_OWNER_FILE = "owner.json"
+_LOCK_FILE = "status"  # the engine holds an flock on it while it is open
+_QUERY_SETTINGS = {
+    # All of a trace lies in one partition, so FINAL never has to merge across partitions.
+    "do_not_merge_across_partitions_select_final": "1",
+}
+_INSERT_SETTINGS = {
+    "async_insert": "0",  # on by default since 26.x; an insert is done when the call returns
+    "max_partitions_per_insert_block": "0",  # one batch may hold traces of many days
+    "optimize_on_insert": "0",  # rows written must be countable: replaced when read and merged, not here
+}
+_ARROW_SETTINGS = {
+    "output_format_arrow_compression_method": "none",
+    "output_format_arrow_low_cardinality_as_dictionary": "0",
+}
+
+Parameters = Mapping[str, Any]
+
+_open_here: Counter[str] = Counter()  # folders that this process has open, and how often: the engine allows that
+
+
+class StoreError(Exception):
+    """The store refused or failed; `code` is ClickHouse's error code where there is one."""
+
+    def __init__(self, message: str, code: int | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class StoreBusy(StoreError):  # noqa: N818 (a state, not a mistake)
+    """Another process holds the embedded store; `pid` is its process id where known."""
+
+    def __init__(self, message: str, pid: int | None = None) -> None:
+        super().__init__(message)
+        self.pid = pid
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A query's answer: column names, their ClickHouse types, and rows as tuples."""
+
+    columns: tuple[str, ...]
+    types: tuple[str, ...]
+    rows: list[tuple[Any, ...]]
+
+    def dicts(self) -> list[dict[str, Any]]:
+        """Rows by column name."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+    def one(self) -> tuple[Any, ...]:
+        """The only row; StoreError when there is none or more than one."""
+        if len(self.rows) != 1:
+            raise StoreError(f"expected one row, got {len(self.rows)}")
+        return self.rows[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a store is: a folder of the embedded engine, or a server's address."""
+
+    folder: str = ""
+    dsn: str = ""
+
+    @property
+    def is_embedded(self) -> bool:
+        return bool(self.folder)
+
+
+def place(url: str) -> Place:
+    """Read a store URL; StoreError when its scheme is none of chdb, http, https."""
+    scheme, colon, rest = url.partition(":")
+    if scheme == "chdb" and colon:
+        folder = rest.removeprefix("//")
+        if not folder:
+            raise StoreError(f"store URL {url!r} names no folder, write chdb:DIR")
+        return Place(folder=os.path.realpath(folder))
+    if scheme in ("http", "https") and rest.startswith("//") and urlsplit(url).hostname:
+        return Place(dsn=url)
+    raise StoreError(f"store URL {url!r} is none of chdb:DIR, http://host:8123/database, https://…")
+
+
+def open(url: str = DEFAULT_URL) -> "Store":
+    """Open the store; StoreBusy when another process holds it, StoreError when it cannot be had."""
+    where = place(url)
+    if not where.is_embedded:
+        return Store(where)
+    folder = Path(where.folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"cannot make the store's folder {folder}: {error.strerror}") from error
+    if _is_held_elsewhere(folder):
+        raise _busy(folder)
+    try:
+        store = Store(where)
+    except StoreError as error:
+        if _is_held_elsewhere(folder):  # another process was quicker
+            raise _busy(folder) from error
+        raise
+    _open_here[where.folder] += 1
+    _write_owner(folder)
+    return store
+
+
+class Store:
+    """An open store. Use `open` to make one, and close it: the embedded engine ends with its last handle."""
+
+    def __init__(self, where: Place) -> None:
+        self._place = where
+        self._idle: LifoQueue[Client] = LifoQueue()
+        self._is_open = True
+        self._idle.put(self._connect())
+
+    @property
+    def is_embedded(self) -> bool:
+        return self._place.is_embedded
+
+    @property
+    def folder(self) -> Path | None:
+        """The embedded store's folder, None for a server."""
+        return Path(self._place.folder) if self.is_embedded else None
+
+    def query(
+        self, sql: str, parameters: Parameters | None = None, settings: Mapping[str, Any] | None = None
+    ) -> Result:
+        """Run one SELECT with parameters bound by the server as `{name:Type}`, nothing is formatted into it."""
+        with _Borrowed(self) as client:
+            answer = client.query(sql, parameters=_server_side(sql, parameters), settings=_merged({}, settings))
+            return Result(
+                columns=tuple(answer.column_names),
+                types=tuple(column.name for column in answer.column_types),
+                rows=[tuple(row) for row in answer.result_rows],
+            )
+
+    def command(
+        self, sql: str, parameters: Parameters | None = None, settings: Mapping[str, Any] | None = None
+    ) -> None:
+        """Run one statement that answers nothing: DDL, INSERT … SELECT, OPTIMIZE."""
+        with _Borrowed(self) as client:
+            client.command(sql, parameters=_server_side(sql, parameters), settings=_merged({}, settings))
+
+    def insert_arrow(self, table: str, stream: bytes, rows: int) -> None:
+        """Insert one complete Arrow IPC stream in one append.
+
+        A column that no row needs may be left out, but none of the table's key. StoreError for a column that the
+        catalogue lacks, and when other than `rows` rows were written: the engine is silent about unknown columns,
+        missing columns and cut streams.
+        """
+        columns = self._columns_of(table, stream)
+        with _Borrowed(self) as client:
+            summary = client.raw_insert(
+                table, column_names=columns, insert_block=stream, settings=_INSERT_SETTINGS, fmt="ArrowStream"
+            )
+            written = summary.written_rows
+        if written != rows:
+            raise StoreError(f"table {table}: {rows} rows sent, {written} written")
+
+    def stream_arrow(
+        self, sql: str, parameters: Parameters | None = None, settings: Mapping[str, Any] | None = None
+    ) -> Iterator[bytes]:
+        """Yield the answer as Arrow IPC: every item is one complete stream, schema to end mark.
+
+        The engine's own chunks are separate streams that readers would cut after the first, so one query is one
+        stream, held in memory: page a large answer by `seq`, one call per page.
+        """
+        with _Borrowed(self) as client:
+            answer = client.raw_query(
+                sql,
+                parameters=_server_side(sql, parameters),
+                settings=_merged(_ARROW_SETTINGS, settings),
+                fmt="ArrowStream",
+            )
+        if answer:
+            yield answer
+
+    def close(self) -> None:
+        """Close every idle handle and give up the folder. Calls in flight in other threads close their own."""
+        if not self._is_open:
+            return
+        self._is_open = False
+        while True:
+            try:
+                self._idle.get_nowait().close()
+            except Empty:
+                break
+        if self.folder is not None:
+            _open_here[self._place.folder] -= 1
+            if not _open_here[self._place.folder]:
+                _remove_owner(self.folder)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _connect(self) -> Client:
+        try:
+            if self.is_embedded:
+                return clickhouse_connect.get_client(
+                    interface="chdb", path=self._place.folder, settings=dict(_QUERY_SETTINGS), tz_mode="aware"
+                )
+            return _server_client(self._place.dsn)
+        except ClickHouseError as error:
+            raise _store_error(error) from error
+        except (RuntimeError, OSError) as error:
+            raise StoreError(_first_line(str(error))) from error
+
+    def _columns_of(self, name: str, stream: bytes) -> Sequence[str]:
+        table = catalogue.load().table(name)
+        try:
+            names = field_names(stream)
+        except ValueError as error:
+            raise StoreError(f"table {name}: {error}") from error
+        missing = [column for column in table.key_columns if column not in names]
+        unknown = [column for column in names if column not in table.sent_columns]
+        if missing or unknown:
+            raise StoreError(
+                f"table {name}: the batch is of another catalogue"
+                + (f", lacks {', '.join(missing)}" if missing else "")
+                + (f", has unknown {', '.join(unknown)}" if unknown else "")
+            )
+        return names
+
+
+class _Borrowed:
+    """A handle for one call: an idle one or a new one, given back afterwards, its errors turned into ours."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __enter__(self) -> Client:
+        if not self._store._is_open:
+            raise StoreError("the store is closed")
+        try:
+            self._client = self._store._idle.get_nowait()
+        except Empty:
+            self._client = self._store._connect()
+        return self._client
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._store._is_open:
+            self._store._idle.put(self._client)
+        else:
+            self._client.close()
+        if isinstance(error, ClickHouseError):
+            raise _store_error(error) from error
+
+
+def _server_client(dsn: str) -> Client:
+    parts = urlsplit(dsn)
+    password = os.environ.get(PASSWORD_VARIABLE) or unquote(parts.password or "")
+    return clickhouse_connect.get_client(
+        interface=parts.scheme,
+        host=parts.hostname or "localhost",
+        port=parts.port or (8443 if parts.scheme == "https" else 8123),
+        username=unquote(parts.username) if parts.username else None,
+        password=password,
+        database=parts.path.strip("/") or "default",
+        settings=dict(_QUERY_SETTINGS),
+        autogenerate_session_id=False,
+        tz_mode="aware",
+    )
+
+
+def _server_side(sql: str, parameters: Parameters | None) -> dict[str, Any] | None:
+    """Refuse parameters that the statement does not take, so nothing is ever formatted into it by the client."""
+    if not parameters:
+        return None
+    unused = [name for name in parameters if "{" + name + ":" not in sql.replace(" ", "")]
+    if unused:
+        raise StoreError(f"the statement has no parameter {{{unused[0]}:Type}}")
+    return dict(parameters)
+
+
+def _merged(ours: Mapping[str, Any], given: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {**ours, **(given or {})}
+
+
+def _store_error(error: ClickHouseError) -> StoreError:
+    code = getattr(error, "code", None)
+    return StoreError(str(error).strip(), code=code if isinstance(code, int) else None)
+
+
+def _first_line(text: str) -> str:
+    return text.strip().splitlines()[0] if text.strip() else "the embedded engine failed without a word"
+
+
+def _is_held_elsewhere(folder: Path) -> bool:
+    """Whether another process holds the engine's lock: asked first, since the engine itself complains on stderr."""
+    if _open_here[str(folder)]:
+        return False
+    try:
+        with (folder / _LOCK_FILE).open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    except OSError as error:
+        raise StoreError(f"cannot read the store's folder {folder}: {error.strerror}") from error
+    return False
+
+
+def _write_owner(folder: Path) -> None:
+    owner = {"pid": os.getpid(), "since": datetime.now(UTC).isoformat(timespec="seconds")}
+    draft = folder / f"{_OWNER_FILE}.{os.getpid()}"
+    draft.write_text(json.dumps(owner) + "\n", encoding="utf-8")
+    draft.replace(folder / _OWNER_FILE)
+
+
+def _remove_owner(folder: Path) -> None:
+    if _owner_pid(folder) == os.getpid():
+        (folder / _OWNER_FILE).unlink(missing_ok=True)
+
+
+def _owner_pid(folder: Path) -> int | None:
+    """The process that says it holds the folder, None when nobody says so or it is gone."""
+    try:
+        owner = json.loads((folder / _OWNER_FILE).read_text(encoding="utf-8"))
+        pid = int(owner["pid"])
+        os.kill(pid, 0)
+    except PermissionError:
+        return pid
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return pid
+
+
+def _busy(folder: Path) -> StoreBusy:
+    pid = _owner_pid(folder)
+    holder = f"process {pid}" if pid is not None else "another process"
+    return StoreBusy(f"store {folder} is held by {holder}; stop it, or use another --store", pid)
