@@ -28,7 +28,7 @@ demo: setup
 
 test: check
 	for part in $(PARTS); do if [ -d $$part/tests ]; then $(BIN)/pytest --quiet $$part/tests; fi; done
-	cargo test --locked --quiet --workspace
+	cargo test --locked --release --quiet --workspace
 	@echo "make test: ran ruff, mypy, the schema.sql comparison, rustfmt, clippy, pytest ($(PARTS)) and cargo test"
 
 check: setup

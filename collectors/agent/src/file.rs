@@ -253,9 +253,8 @@ impl Files<'_, '_> {
                             }
                         },
                         Some(trace) => {
-                            let fault = match trace.push(record, &mut self.tables) {
-                                Ok(length) if record[length..].iter().all(u8::is_ascii_whitespace) => None,
-                                Ok(_) => Some(Skip::NotJson),
+                            let fault = match trace.push_whole(record, &mut self.tables) {
+                                Ok(()) => None,
                                 Err(Stop::End) => Some(if at_end { Skip::Truncated } else { Skip::NotJson }),
                                 Err(Stop::Skip(reason)) => Some(reason),
                             };

@@ -112,6 +112,22 @@ fn records_of_the_case_folders_come_back_equal() {
                 .map(|line| serde_json::from_str(line).unwrap())
                 .collect()
         };
-        assert_eq!(dump(&input, "events"), wanted, "{case}");
+        let back: Vec<Value> = dump(&input, "events").iter().map(plain).collect();
+        assert_eq!(back, wanted.iter().map(plain).collect::<Vec<_>>(), "{case}");
+    }
+}
+
+/// JSON has one kind of number: 40 and 40.0 are equal.
+fn plain(value: &Value) -> Value {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            let text = number.to_string();
+            text.strip_suffix(".0")
+                .and_then(|whole| whole.parse::<i64>().ok())
+                .map_or_else(|| value.clone(), Value::from)
+        }
+        Value::Array(list) => list.iter().map(plain).collect(),
+        Value::Object(object) => Value::Object(object.iter().map(|(key, value)| (key.clone(), plain(value))).collect()),
+        _ => value.clone(),
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::dialect::Dialect;
 use crate::event::{FRAME_NUMBERS, Kind, NUMBERS, WORDS};
+use crate::keys::Keys;
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
@@ -45,7 +46,7 @@ pub enum Unit {
 }
 
 /// Keys of one object.
-pub type Table = FxHashMap<Box<[u8]>, Action>;
+pub type Table = Keys<Action>;
 
 /// A known event: canonical name and what the fold makes of it.
 #[derive(Clone, Debug)]
@@ -156,7 +157,7 @@ impl Catalogue {
                 add(&mut tables, FRAME, at, action(&spec.kind, position(&FRAME_NUMBERS, &spec.name), Some(0))?)?;
             }
         }
-        tables[DATA as usize].insert((*b"frames").into(), Action::Frames);
+        tables[DATA as usize].insert(b"frames", Action::Frames);
         let mut dialects = DIALECTS.iter().map(|text| Dialect::read(text)).collect::<Result<Vec<_>, _>>()?;
         dialects.sort_by(|a, b| (a.order, &a.name).cmp(&(b.order, &b.name)));
         let grammar = crate::reader::quic_trace::Grammar::read(GRAMMAR)?;
@@ -191,7 +192,7 @@ fn action(kind: &str, number: Option<u8>, word: Option<u8>) -> Result<Action, St
 
 fn add(tables: &mut Vec<Table>, table: u8, path: &str, action: Action) -> Result<(), String> {
     let Some((key, rest)) = path.split_once('.') else {
-        tables[table as usize].insert(path.as_bytes().into(), action);
+        tables[table as usize].insert(path.as_bytes(), action);
         return Ok(());
     };
     let next = match tables[table as usize].get(key.as_bytes()) {
@@ -200,7 +201,7 @@ fn add(tables: &mut Vec<Table>, table: u8, path: &str, action: Action) -> Result
         None => {
             let next = u8::try_from(tables.len()).map_err(|e| e.to_string())?;
             tables.push(Table::default());
-            tables[table as usize].insert(key.as_bytes().into(), Action::Enter(next));
+            tables[table as usize].insert(key.as_bytes(), Action::Enter(next));
             next
         }
     };

@@ -6,6 +6,7 @@ pub mod dialect;
 pub mod event;
 pub mod fold;
 pub mod header;
+pub mod keys;
 pub mod qvis;
 pub mod reader;
 pub mod record;

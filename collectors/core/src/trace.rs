@@ -66,6 +66,8 @@ pub struct TraceReader<'c> {
     groups: FxHashMap<String, usize>,
     initial: Option<String>,
     is_delta: bool,
+    /// The first connection is the one of records that name none.
+    is_plain: bool,
 }
 
 impl<'c> TraceReader<'c> {
@@ -82,6 +84,7 @@ impl<'c> TraceReader<'c> {
             reader: Reader::new(units, &fields),
             catalogue,
             is_delta: header.is_delta(),
+            is_plain: false,
             header,
             file: file.to_owned(),
             dialect,
@@ -94,9 +97,22 @@ impl<'c> TraceReader<'c> {
         }
     }
 
+    /// Takes a record that is all of `text`, or says why it is none.
+    pub fn push_whole(&mut self, text: &[u8], tables: &mut Tables) -> Result<(), Stop> {
+        let length = self.parse(text)?;
+        if !text[length..].iter().all(u8::is_ascii_whitespace) {
+            return Err(Stop::Skip(Skip::NotJson));
+        }
+        self.push_parsed(text, length, tables).map(|_| ())
+    }
+
     /// Takes the record at the start of `text` and gives its length, or why it is none.
     pub fn push(&mut self, text: &[u8], tables: &mut Tables) -> Result<usize, Stop> {
         let length = self.parse(text)?;
+        self.push_parsed(text, length, tables)
+    }
+
+    fn push_parsed(&mut self, text: &[u8], length: usize, tables: &mut Tables) -> Result<usize, Stop> {
         // std's check runs at memory speed on ASCII, which is what traces are.
         let raw = &text[..length];
         if core::str::from_utf8(raw).is_err() {
@@ -184,7 +200,7 @@ impl<'c> TraceReader<'c> {
     /// The parsed event goes to its connection.
     fn take(&mut self, raw: &[u8], tables: &mut Tables) {
         let at = match self.connections.len() {
-            1 if self.event.group.len == 0 && self.groups.contains_key("") => 0,
+            1 if self.event.group.len == 0 && self.is_plain => 0,
             _ => {
                 let group = self.event.str(self.event.group);
                 match self.groups.get(group) {
@@ -282,6 +298,7 @@ impl<'c> TraceReader<'c> {
         });
         let key = Key { connection_id, vantage: vantage.name(), trace_id, trace_day };
         self.connections.push(Connection { key, fold, seq: 0, base_ns: 0, last_ns: 0, started: false });
+        self.is_plain |= self.connections.len() == 1 && group.is_empty();
         self.groups.insert(group, self.connections.len() - 1);
         self.connections.len() - 1
     }

@@ -170,7 +170,9 @@ impl Fold {
                 .is_none_or(|stream| all || stream.marks.end_us.saturating_add(super::TURN_US) < now);
             if !due {
                 self.ended.push(id);
-            } else if let Some(stream) = self.streams.remove(&id) {
+            } else if let Some(mut stream) = self.streams.remove(&id) {
+                // The first sample may come with the very acknowledgement that ended the request.
+                stream.rtt = (stream.rtt.0.or(self.rtt.min_us), stream.rtt.1.or(self.rtt.smoothed_us));
                 self.stream_row(&stream);
             }
         }
@@ -272,6 +274,7 @@ impl Fold {
                     _ => stream.end(now, "trace_end", false),
                 }
             }
+            stream.rtt = (stream.rtt.0.or(rtt.0), stream.rtt.1.or(rtt.1));
             self.stream_row(&stream);
         }
         self.ended.clear();

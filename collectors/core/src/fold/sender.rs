@@ -228,6 +228,11 @@ impl Fold {
 
     pub(super) fn newly_acknowledged(&mut self, packets: &[Sent]) {
         let now = self.now_us;
+        if !self.rtt.logged
+            && let Some(largest) = packets.iter().max_by_key(|packet| packet.number)
+        {
+            self.rtt_sample(now.saturating_sub(largest.time_us), true);
+        }
         for packet in packets {
             if packet.lost {
                 // RFC 9002, 6.1: declared lost, and then its acknowledgement came.
@@ -238,11 +243,6 @@ impl Fold {
             for chunk in packet.chunks() {
                 self.stream_acknowledged(chunk);
             }
-        }
-        if !self.rtt.logged
-            && let Some(largest) = packets.iter().max_by_key(|packet| packet.number)
-        {
-            self.rtt_sample(now.saturating_sub(largest.time_us), true);
         }
         self.probe.last_news_us = Some(now);
         if let Some(series) = self.probe.series.take() {

@@ -280,7 +280,7 @@ mod tests {
     #[test]
     fn values_are_read_whole_or_refused() {
         for (text, want) in [
-            (&b"{\"a\":[1,{\"b\":null}],\"c\":\"x\\u00e9\"} "[..], Ok(35)),
+            (&b"{\"a\":[1,{\"b\":null}],\"c\":\"x\\u00e9\"} "[..], Ok(34)),
             (b"[]", Ok(2)),
             (b"{} ", Ok(2)),
             (b"[1,]", Err(Fault::Syntax)),

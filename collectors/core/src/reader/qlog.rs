@@ -6,6 +6,7 @@
 use crate::catalogue::{Action, Catalogue, DATA, FRAME, ROOT, Unit};
 use crate::dialect::Units;
 use crate::event::{Event, Frame, Kind, Number, Span, Word};
+use crate::keys::Keys;
 use crate::reader::json::{Cursor, Fault};
 use crate::reader::number::{Places, double_to_us, scaled, whole};
 use crate::reader::shape;
@@ -37,7 +38,13 @@ pub struct Reader {
     pub columns: Vec<Column>,
     path: Vec<u8>,
     lower: Vec<u8>,
+    /// Names as written that were met: canonical name and kind.
+    met: Keys<(Box<[u8]>, Kind)>,
+    met_count: usize,
 }
+
+/// Names that are remembered; a trace has dozens, a hostile one any number.
+const MOST_NAMES: usize = 512;
 
 /// Longest string that stays in a shape; a longer one goes to `more`.
 const LONGEST_WORD: usize = 48;
@@ -58,6 +65,8 @@ impl Reader {
             columns: event_fields.iter().map(column).collect(),
             path: Vec::with_capacity(64),
             lower: Vec::with_capacity(64),
+            met: Keys::default(),
+            met_count: 0,
         }
     }
 
@@ -99,15 +108,21 @@ impl Reader {
             }
             (None, one, other) => self.lower.extend_from_slice(one.or(other).unwrap_or(b"")),
         }
-        let given = event.keep(&self.lower);
-        self.lower.make_ascii_lowercase();
-        match catalogue.events.get(self.lower.as_slice()) {
-            Some(known) => {
-                event.name = event.keep(known.name.as_bytes());
-                event.kind = known.kind;
-                // quicker logs HTTP frames as events of their own.
-            }
-            None => event.name = given,
+        if let Some((name, kind)) = self.met.get(&self.lower) {
+            event.name = event.keep(name);
+            event.kind = *kind;
+            return;
+        }
+        let (name, kind) = match catalogue.events.get(self.lower.to_ascii_lowercase().as_slice()) {
+            Some(known) => (known.name.as_bytes(), known.kind),
+            None => (self.lower.as_slice(), Kind::Other),
+        };
+        event.name = event.keep(name);
+        event.kind = kind;
+        if self.met_count < MOST_NAMES {
+            self.met_count += 1;
+            let name = name.into();
+            self.met.insert(&self.lower, (name, kind));
         }
     }
 }
@@ -313,6 +328,7 @@ impl<'t> Pass<'_, '_, 't, '_> {
                 self.reader.path.truncate(depth);
                 Ok(())
             }
+            Action::Enter(table) if byte == b'[' => self.one_in_a_list(table, key),
             Action::Frames if byte == b'[' => self.frames(),
             Action::Number(index) => self.whole_number(index, 1, key),
             Action::Pacing(index) => self.whole_number(index, self.reader.units.pacing, key),
@@ -325,6 +341,12 @@ impl<'t> Pass<'_, '_, 't, '_> {
                 self.duration(index, places, key)
             }
             Action::Word(index) if byte == b'"' => self.word(index, key),
+            Action::Word(index) if matches!(byte, b't' | b'f') && self.frame.is_none() => {
+                let value = self.cursor.value()?;
+                self.event.set_word(Word::ALL[index as usize], value);
+                self.write(value);
+                Ok(())
+            }
             Action::Id(index) if byte == b'"' => self.id(index, key),
             Action::Flag if byte == b't' || byte == b'f' => {
                 let value = self.cursor.value()?;
@@ -339,6 +361,28 @@ impl<'t> Pass<'_, '_, 't, '_> {
                 self.leftover(key)
             }
         }
+    }
+
+    /// `[{…}]` with one plain object, as aioquic writes a datagram's `raw`: the same as the object.
+    fn one_in_a_list(&mut self, table: u8, key: &[u8]) -> Result<(), Fault> {
+        let start = self.cursor.at;
+        let value = self.cursor.value()?;
+        let plain = value.iter().filter(|byte| matches!(byte, b'{' | b'[')).count() == 2;
+        if !plain || value.get(1) != Some(&b'{') || !value.ends_with(b"}]") {
+            self.raw(key, value);
+            return Ok(());
+        }
+        self.cursor.at = start;
+        let depth = self.reader.path.len();
+        self.reader.path.extend_from_slice(key);
+        self.reader.path.extend_from_slice(b".0.");
+        self.cursor.take(b'[')?;
+        self.write(b"[");
+        self.fields(table)?;
+        self.reader.path.truncate(depth);
+        self.cursor.take(b']')?;
+        self.write(b"]");
+        Ok(())
     }
 
     /// A number or numeric string.

@@ -11,24 +11,39 @@ pub struct Dictionary {
     index: FxHashMap<Box<[u8]>, u32>,
     values: Vec<Box<[u8]>>,
     keys: Vec<u32>,
-    last: u32,
+    /// The text of each length (by its low bits) that was seen last: neighbours repeat in turns.
+    recent: [u32; RECENT],
 }
+
+const RECENT: usize = 64;
 
 impl Default for Dictionary {
     fn default() -> Self {
         let empty: Box<[u8]> = Box::default();
-        Self { index: FxHashMap::from_iter([(empty.clone(), 0)]), values: vec![empty], keys: Vec::new(), last: 0 }
+        Self {
+            index: FxHashMap::from_iter([(empty.clone(), 0)]),
+            values: vec![empty],
+            keys: Vec::new(),
+            recent: [0; RECENT],
+        }
     }
 }
 
 impl Dictionary {
-    /// Key of `text`; neighbours mostly repeat.
+    /// An empty one with room for so many rows.
+    pub fn with_room(rows: usize) -> Self {
+        Self { keys: Vec::with_capacity(rows), ..Self::default() }
+    }
+
+    /// Key of `text`.
     #[inline]
     pub fn key(&mut self, text: &[u8]) -> u32 {
-        if *self.values[self.last as usize] == *text {
-            return self.last;
+        let place = text.len() % RECENT;
+        let recent = self.recent[place];
+        if *self.values[recent as usize] == *text {
+            return recent;
         }
-        self.last = if let Some(key) = self.index.get(text) {
+        let key = if let Some(key) = self.index.get(text) {
             *key
         } else {
             let key = u32::try_from(self.values.len()).unwrap_or(0);
@@ -36,7 +51,8 @@ impl Dictionary {
             self.index.insert(text.into(), key);
             key
         };
-        self.last
+        self.recent[place] = key;
+        key
     }
 
     /// Appends a value.

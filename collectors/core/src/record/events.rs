@@ -3,10 +3,10 @@
 use crate::event::{Event, FRAME_NUMBERS, NUMBERS, WORDS};
 use crate::record::Batch;
 use crate::record::dictionary::Dictionary;
-use arrow_array::types::{UInt8Type, UInt16Type, UInt64Type};
+use arrow_array::types::{UInt8Type, UInt16Type};
 use arrow_array::{
     ArrayRef, ArrowPrimitiveType, Date32Array, Int64Array, ListArray, MapArray, PrimitiveArray, RecordBatch,
-    StringArray, StructArray, UInt16Array, UInt64Array,
+    StringArray, StructArray, UInt16Array, UInt32Array, UInt64Array,
 };
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
@@ -47,7 +47,7 @@ impl Sparse {
         for row in done.set {
             valid.set_bit(row as usize, true);
         }
-        Arc::new(UInt64Array::new(done.values.into(), Some(NullBuffer::new(valid.finish()))))
+        whole_numbers(&done.values, Some(NullBuffer::new(valid.finish())))
     }
 }
 
@@ -180,8 +180,34 @@ impl Events {
         if self.rows == 0 {
             return Ok(None);
         }
-        let done = std::mem::take(self);
+        let next = self.roomy();
+        let done = std::mem::replace(self, next);
         done.finish().map(|rows| Some(Batch { table: "events", rows }))
+    }
+
+    /// An empty one with room for as much as this holds: batches of one run are alike.
+    fn roomy(&self) -> Self {
+        let (rows, frames) = (self.rows, self.frame_fin.len());
+        Self {
+            connection_id: Dictionary::with_room(rows),
+            vantage: Dictionary::with_room(rows),
+            trace_id: Dictionary::with_room(rows),
+            seq: Vec::with_capacity(rows),
+            trace_day: Vec::with_capacity(rows),
+            time_us: Vec::with_capacity(rows),
+            time_ns: Vec::with_capacity(rows),
+            name: Dictionary::with_room(rows),
+            shape: Dictionary::with_room(rows),
+            frame_type: Dictionary::with_room(frames),
+            frame_shape: Dictionary::with_room(frames),
+            frame_numbers: std::array::from_fn(|_| Vec::with_capacity(frames)),
+            frame_fin: Vec::with_capacity(frames),
+            frame_ack_ranges: Vec::with_capacity(frames),
+            acked_from: Vec::with_capacity(self.acked_from.len()),
+            acked_to: Vec::with_capacity(self.acked_to.len()),
+            more_values: Vec::with_capacity(self.more_values.len()),
+            ..Self::default()
+        }
     }
 
     fn finish(mut self) -> Result<RecordBatch, ArrowError> {
@@ -212,14 +238,14 @@ impl Events {
         let count = self.frame_fin.len();
         columns.push(("frames.frame_type".into(), list(&frames, self.frame_type.finish(count))?));
         for (name, column) in FRAME_NUMBERS.iter().zip(self.frame_numbers) {
-            columns.push((format!("frames.{name}"), list(&frames, primitive::<UInt64Type>(column))?));
+            columns.push((format!("frames.{name}"), list(&frames, whole_numbers(&column, None))?));
         }
         columns.push(("frames.fin".into(), list(&frames, primitive::<UInt8Type>(self.frame_fin))?));
         columns.push(("frames.ack_ranges".into(), list(&frames, primitive::<UInt16Type>(self.frame_ack_ranges))?));
         columns.push(("frames.shape".into(), list(&frames, self.frame_shape.finish(count))?));
         let acked = self.acked_ends.finish(rows);
-        columns.push(("acked.from".into(), list(&acked, primitive::<UInt64Type>(self.acked_from))?));
-        columns.push(("acked.to".into(), list(&acked, primitive::<UInt64Type>(self.acked_to))?));
+        columns.push(("acked.from".into(), list(&acked, whole_numbers(&self.acked_from, None))?));
+        columns.push(("acked.to".into(), list(&acked, whole_numbers(&self.acked_to, None))?));
         columns.push(("exact".into(), list(&self.exact_ends.finish(rows), Arc::new(Int64Array::from(self.exact)))?));
         let mut ends = self.more_value_ends;
         ends.insert(0, 0);
@@ -240,6 +266,17 @@ impl Events {
             .collect();
         RecordBatch::try_new(Arc::new(Schema::new(fields)), columns.into_iter().map(|(_, column)| column).collect())
     }
+}
+
+/// 32 bits where all values fit, which is nearly always: half the bytes to copy; the store widens them.
+fn whole_numbers(values: &[u64], nulls: Option<NullBuffer>) -> ArrayRef {
+    let widest = values.iter().fold(0, |all, value| all | value);
+    if let Ok(_fits) = u32::try_from(widest) {
+        #[expect(clippy::cast_possible_truncation, reason = "no value has a bit above the 32nd")]
+        let narrow: Vec<u32> = values.iter().map(|value| *value as u32).collect();
+        return Arc::new(UInt32Array::new(narrow.into(), nulls));
+    }
+    Arc::new(UInt64Array::new(values.to_vec().into(), nulls))
 }
 
 fn primitive<T: ArrowPrimitiveType>(values: Vec<T::Native>) -> ArrayRef
