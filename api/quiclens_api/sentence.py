@@ -176,9 +176,7 @@ CAUSE_WORDS: Mapping[str, Words] = {
     ),
     "scheduling": Words("other streams of the connection were sent first", "other streams"),
     "bandwidth": Words("the path was full and a larger window would have bought nothing", "the full path", _goodput),
-    "cwnd_blocked": Words(
-        "the congestion window was full while the path still had room", "the full congestion window", _window
-    ),
+    "cwnd_blocked": Words("the congestion window was full and data was waiting", "the full congestion window", _window),
     "pacing": Words("the pacer spread the packets out", "the pacer"),
     "app_limited": Words("the application was slow to produce its response", "the application's slow output"),
     "queueing": Words("its last packets stood in a queue on the path", "queues on the path", _round_trip),

@@ -28,7 +28,7 @@ TABLE = [
             410_612, (("cwnd_blocked", 300_000), ("network", 80_000)),
             congestion_window=12_320, response_bytes=50_000,
         ),
-        "Slow because the congestion window was full while the path still had room: 300 ms of 411 ms; the window was "
+        "Slow because the congestion window was full and data was waiting: 300 ms of 411 ms; the window was "
         "12.3 kB for a response of 50.0 kB.",
     ),
     (

@@ -21,7 +21,9 @@ pub fn run(paths: &[PathBuf], room: Room) -> Result<(), String> {
         let mut flush = |tables: &mut Tables, all: bool| match room {
             Room::Records => {
                 for batch in tables.batches(&catalogue, all).map_err(|error| error.to_string())? {
-                    let bytes = batch.encode().map_err(|error| error.to_string())?.len();
+                    let mut bytes = Vec::new();
+                    batch.encode(&mut bytes).map_err(|error| error.to_string())?;
+                    let bytes = bytes.len();
                     lines
                         .push(json!({"table": batch.table, "rows": batch.rows.num_rows(), "bytes": bytes}).to_string());
                 }
@@ -29,7 +31,9 @@ pub fn run(paths: &[PathBuf], room: Room) -> Result<(), String> {
             }
             Room::Events => {
                 if let Some(batch) = tables.events.flush().map_err(|error| error.to_string())? {
-                    stored.push(batch.encode().map_err(|error| error.to_string())?);
+                    let mut bytes = Vec::new();
+                    batch.encode(&mut bytes).map_err(|error| error.to_string())?;
+                    stored.push(bytes);
                 }
                 Ok(())
             }
@@ -39,6 +43,7 @@ pub fn run(paths: &[PathBuf], room: Room) -> Result<(), String> {
             catalogue: &catalogue,
             tables: Tables { wants_events: matches!(room, Room::Records | Room::Events), ..Tables::default() },
             flush: &mut flush,
+            memory: Vec::new(),
             bytes: 0,
             files: 0,
         };

@@ -28,8 +28,8 @@ struct Reading {
 }
 
 impl Reading {
-    fn open(path: &Path) -> Result<Self, Fault> {
-        Ok(Self { source: Source::open(path)?, window: Window::default(), fault: None })
+    fn open(path: &Path, memory: Vec<u8>) -> Result<Self, Fault> {
+        Ok(Self { source: Source::open(path)?, window: Window::reuse(memory), fault: None })
     }
 
     /// Reads more; at the end, or at a fault, the window says so.
@@ -68,6 +68,8 @@ pub struct Files<'c, 'f> {
     pub tables: Tables,
     /// What takes them.
     pub flush: &'f mut Flush<'f>,
+    /// The last window's memory: the next file's is as large.
+    pub memory: Vec<u8>,
     /// Decompressed bytes so far.
     pub bytes: u64,
     /// Files opened.
@@ -78,7 +80,7 @@ impl Files<'_, '_> {
     /// Reads one file. What is wrong with it is counted in the tables; an error is ours.
     pub fn read(&mut self, path: &Path) -> Result<(), String> {
         let name = path.to_string_lossy().into_owned();
-        let mut reading = match Reading::open(path) {
+        let mut reading = match Reading::open(path, std::mem::take(&mut self.memory)) {
             Ok(reading) => reading,
             Err(fault) => {
                 self.whole_file(&name, skip_of(&fault), &[]);
@@ -119,8 +121,9 @@ impl Files<'_, '_> {
 
     /// A document: the headers first, then, in a second pass, the events.
     fn contained(&mut self, path: &Path, name: &str, reading: Reading) -> Result<(), String> {
-        let headers = headers(reading);
-        let mut reading = Reading::open(path).map_err(|fault| format!("{name}: {fault:?} on the second pass"))?;
+        let (headers, memory) = headers(reading);
+        let mut reading =
+            Reading::open(path, memory).map_err(|fault| format!("{name}: {fault:?} on the second pass"))?;
         let mut document = Document::default();
         let mut index = 0;
         let mut trace: Option<TraceReader<'_>> = None;
@@ -177,7 +180,7 @@ impl Files<'_, '_> {
         if let Some(trace) = trace {
             trace.finish(false, &mut self.tables);
         }
-        self.end_of(name, &reading);
+        self.end_of(name, reading);
         Ok(())
     }
 
@@ -284,7 +287,7 @@ impl Files<'_, '_> {
         if let Some(trace) = trace {
             trace.finish(complete && reading.fault.is_none(), &mut self.tables);
         }
-        self.end_of(name, &reading);
+        self.end_of(name, reading);
         Ok(())
     }
 
@@ -335,11 +338,11 @@ impl Files<'_, '_> {
             }
         }
         trace.finish(reading.fault.is_none(), &mut self.tables);
-        self.end_of(name, &reading);
+        self.end_of(name, reading);
         Ok(())
     }
 
-    fn end_of(&mut self, name: &str, reading: &Reading) {
+    fn end_of(&mut self, name: &str, reading: Reading) {
         self.bytes += reading.window.offset() + reading.window.rest().len() as u64;
         if let Some(reason) = reading.fault {
             self.tables.reject(
@@ -350,6 +353,7 @@ impl Files<'_, '_> {
                 None,
             );
         }
+        self.memory = reading.window.into_memory();
     }
 }
 
@@ -365,7 +369,7 @@ pub fn read_lines<'c, 'f>(
     mut line: impl FnMut(&mut Files<'c, 'f>, u64, &[u8]) -> Result<(), String>,
 ) -> Result<(), String> {
     let name = path.to_string_lossy().into_owned();
-    let mut reading = match Reading::open(path) {
+    let mut reading = match Reading::open(path, std::mem::take(&mut files.memory)) {
         Ok(reading) => reading,
         Err(fault) => {
             files.whole_file(&name, skip_of(&fault), &[]);
@@ -387,12 +391,12 @@ pub fn read_lines<'c, 'f>(
             Step::Events | Step::Element | Step::TraceEnd | Step::Done => break,
         }
     }
-    files.end_of(&name, &reading);
+    files.end_of(&name, reading);
     Ok(())
 }
 
 /// First pass over a document: each trace's header, whole, wherever its keys stand.
-fn headers(mut reading: Reading) -> Vec<Header> {
+fn headers(mut reading: Reading) -> (Vec<Header>, Vec<u8>) {
     let mut document = Document::default();
     let mut before = (0, 0);
     let mut headers = Vec::new();
@@ -430,7 +434,7 @@ fn headers(mut reading: Reading) -> Vec<Header> {
     for (trace, before) in traces {
         headers.push(Header::contained(&document.file, &trace, before));
     }
-    headers
+    (headers, reading.window.into_memory())
 }
 
 /// Files under the given paths, folders searched in order of name. The second list could not be read.

@@ -24,18 +24,16 @@ pub fn run(paths: &[PathBuf], requests: &[PathBuf], sink: &str) -> Result<(), St
     let total: u64 = found.iter().chain(requests).filter_map(|path| path.metadata().ok()).map(|data| data.len()).sum();
     let mut out = io::BufWriter::with_capacity(1 << 20, io::stdout().lock());
     let mut told = Instant::now();
-    let (mut batches, mut encoded) = (0u64, 0u64);
+    let mut bytes = Vec::new();
     let written = std::cell::RefCell::new(&mut out);
     let mut flush = |tables: &mut Tables, all: bool| -> Result<(), String> {
         for batch in tables.batches(&catalogue, all).map_err(|error| format!("cannot build a batch: {error}"))? {
-            let bytes = batch.encode().map_err(|error| format!("cannot encode {}: {error}", batch.table))?;
+            batch.encode(&mut bytes).map_err(|error| format!("cannot encode {}: {error}", batch.table))?;
             let frame = json!({"table": batch.table, "rows": batch.rows.num_rows(), "bytes": bytes.len()});
             let mut out = written.borrow_mut();
             writeln!(out, "{frame}")
                 .and_then(|()| out.write_all(&bytes))
                 .map_err(|error| format!("cannot write: {error}"))?;
-            batches += 1;
-            encoded += bytes.len() as u64;
         }
         Ok(())
     };
@@ -43,6 +41,7 @@ pub fn run(paths: &[PathBuf], requests: &[PathBuf], sink: &str) -> Result<(), St
         catalogue: &catalogue,
         tables: Tables { wants_events: true, ..Tables::default() },
         flush: &mut flush,
+        memory: Vec::new(),
         bytes: 0,
         files: 0,
     };
@@ -84,10 +83,12 @@ pub fn bench(paths: &[PathBuf]) -> Result<(), String> {
     let catalogue = Catalogue::load()?;
     let (found, _) = find(paths);
     let mut encoded = 0u64;
+    let mut arrow = Vec::new();
     let started = Instant::now();
     let mut flush = |tables: &mut Tables, all: bool| -> Result<(), String> {
         for batch in tables.batches(&catalogue, all).map_err(|error| error.to_string())? {
-            encoded += batch.encode().map_err(|error| error.to_string())?.len() as u64;
+            batch.encode(&mut arrow).map_err(|error| error.to_string())?;
+            encoded += arrow.len() as u64;
         }
         Ok(())
     };
@@ -95,6 +96,7 @@ pub fn bench(paths: &[PathBuf]) -> Result<(), String> {
         catalogue: &catalogue,
         tables: Tables { wants_events: true, ..Tables::default() },
         flush: &mut flush,
+        memory: Vec::new(),
         bytes: 0,
         files: 0,
     };

@@ -118,11 +118,11 @@ fn event() -> impl Strategy<Value = Value> {
                 "raw": {"length": length}, "cwnd": length * 10, "bytes_in_flight": length * 3, "latest_rtt": 0.5, "stream_id": 4})
         }),
     ];
-    (-1e6f64..1e13, name, data).prop_map(|(time, name, data)| json!({"time": time, "name": name, "data": data}))
+    (-1e6f64..9e12, name, data).prop_map(|(time, name, data)| json!({"time": time, "name": name, "data": data}))
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_record_that_was_read_comes_back_equal(record in event()) {
@@ -188,7 +188,9 @@ proptest! {
             prop_assert_eq!(parts, row.whole("duration_us"));
         }
         for batch in tables.batches(catalogue(), true).unwrap() {
-            prop_assert!(!batch.encode().unwrap().is_empty());
+            let mut bytes = Vec::new();
+            batch.encode(&mut bytes).unwrap();
+            prop_assert!(!bytes.is_empty());
         }
     }
 }

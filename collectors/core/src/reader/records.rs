@@ -19,6 +19,17 @@ pub struct Window {
 }
 
 impl Window {
+    /// A window that uses the memory of an earlier one.
+    pub fn reuse(mut bytes: Vec<u8>) -> Self {
+        bytes.clear();
+        Self { bytes, ..Self::default() }
+    }
+
+    /// Its memory, for the next.
+    pub fn into_memory(self) -> Vec<u8> {
+        self.bytes
+    }
+
     /// What is not used yet.
     #[inline]
     pub fn rest(&self) -> &[u8] {

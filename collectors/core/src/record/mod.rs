@@ -19,15 +19,12 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// The batch as one complete Arrow IPC stream: schema, dictionaries, batch, end.
-    pub fn encode(&self) -> Result<Vec<u8>, ArrowError> {
-        let size = self.rows.get_array_memory_size();
-        let mut writer = StreamWriter::try_new_with_options(
-            Vec::with_capacity(size + size / 8),
-            &self.rows.schema(),
-            IpcWriteOptions::default(),
-        )?;
+    /// Writes the batch as one complete Arrow IPC stream: schema, dictionaries, batch, end. `out` is emptied first;
+    /// its memory is worth keeping from batch to batch.
+    pub fn encode(&self, out: &mut Vec<u8>) -> Result<(), ArrowError> {
+        out.clear();
+        let mut writer = StreamWriter::try_new_with_options(out, &self.rows.schema(), IpcWriteOptions::default())?;
         writer.write(&self.rows)?;
-        writer.into_inner()
+        writer.finish()
     }
 }

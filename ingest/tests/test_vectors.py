@@ -1,0 +1,39 @@
+"""The case folders of schema/vectors, through the real collector into the real engine."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from quiclens_ingest.load import load
+from quiclens_schema import catalogue
+from quiclens_schema.store import Store
+
+ROOT = Path(__file__).resolve().parents[2]
+CASES = sorted(path for path in (ROOT / "schema" / "vectors").iterdir() if (path / "expect.json").exists())
+COLLECTOR = Path(os.environ.get("QUICLENS_COLLECTOR", ROOT / "target" / "release" / "quiclens-collector"))
+
+needs_collector = pytest.mark.skipif(not COLLECTOR.exists(), reason="no quiclens-collector: cargo build --release")
+
+
+def as_expected(value: Any) -> Any:
+    """A stored value as the case folders write it: instants are microseconds since 1970."""
+    return round(value.timestamp() * 1e6) if hasattr(value, "timestamp") else value
+
+
+@needs_collector
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_every_case_folder_is_in_the_store_as_it_says(store: Store, case: Path) -> None:
+    expected = json.loads((case / "expect.json").read_text())
+    (given,) = case.glob("input.*")
+    summary = load(store, [given], collector=COLLECTOR).document()
+    assert summary["events"] == expected["events"]
+    assert summary["rejected"] == expected["rejected"]
+    for table in ("connections", "streams", "episodes"):
+        found = store.query(f"SELECT * FROM {table}_now LIMIT 10000").dicts()
+        for row in expected.get(table, []):
+            agreeing = [each for each in found if all(as_expected(each[key]) == value for key, value in row.items())]
+            assert agreeing, f"no row of {table} agrees with {row}"
+    for row in store.query("SELECT * FROM streams_now LIMIT 10000").dicts():
+        assert sum(row[f"{cause}_us"] for cause in catalogue.CAUSES) == row["duration_us"]
