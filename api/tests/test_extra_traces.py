@@ -92,8 +92,8 @@ def test_every_event_of_every_file_is_there_and_exports_equal(loaded: Path, tmp_
     for name, count in stated().items():
         assert seen[name] == count + {INVALID: 2, EMPTY_LAST: -1}.get(name, 0), name
         opener = gzip.open if name.endswith(".gz") else open
-        with opener(TRACES / name, "rt") as file:
-            text = file.read()
+        with opener(TRACES / name, "rt") as opened:
+            text = opened.read()
         try:
             wanted_events = written_events(text)
         except json.JSONDecodeError:

@@ -87,7 +87,7 @@ def load(contained: Path, folder: Path) -> dict[str, Any]:
     """`quiclens load` into a fresh embedded store, and what the store then takes on disk."""
     store = f"chdb:{folder / 'store'}"
     quiclens = Path(sys.executable).parent / "quiclens"
-    empty = _peak([str(quiclens), "status", "--store", f"chdb:{folder / 'empty'}", "--json"])
+    empty = _peak([str(quiclens), "migrate", "--store", f"chdb:{folder / 'empty'}", "--json"])
     started = time.monotonic()
     peak = _peak([str(quiclens), "load", str(contained), "--store", store, "--json"])
     seconds = time.monotonic() - started
@@ -147,7 +147,7 @@ def build_peer() -> Path:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m quiclens_lab.bench", description=__doc__)
-    parser.add_argument("--events", type=int, default=500_000, help="events of lab traffic to read")
+    parser.add_argument("--events", type=int, default=1_000_000, help="events of lab traffic to read")
     parser.add_argument("--keep", action="store_true", help="also write lab/bench-runs/<date>-<machine>/result.json")
     options = parser.parse_args()
     collector = Path(os.environ.get("QUICLENS_COLLECTOR", HERE.parent / "target" / "release" / "quiclens-collector"))

@@ -95,21 +95,21 @@ impl Source {
     /// Appends at most `most` bytes to `buffer`; 0 at the end. After a fault nothing more comes.
     pub fn read(&mut self, buffer: &mut Vec<u8>, most: usize) -> Result<usize, Fault> {
         let start = buffer.len();
-        buffer.resize(start + most, 0);
+        // `read_to_end` fills spare memory without zeroing it first; what came before an error stays.
+        let most = most as u64;
         let result = match &mut self.input {
-            Input::Plain(file) => file.read(&mut buffer[start..]),
-            Input::Gzip(decoder) => decoder.read(&mut buffer[start..]),
-            Input::Zstd(decoder) => decoder.read(&mut buffer[start..]),
+            Input::Plain(file) => file.take(most).read_to_end(buffer),
+            Input::Gzip(decoder) => decoder.take(most).read_to_end(buffer),
+            Input::Zstd(decoder) => decoder.take(most).read_to_end(buffer),
         };
-        let count = *result.as_ref().unwrap_or(&0);
-        buffer.truncate(start + count);
+        let count = buffer.len() - start;
         self.given += count as u64;
         match result {
             Err(error) if self.compression == Compression::Plain => Err(Fault::Unreadable(error)),
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(Fault::Cut),
             Err(error) => Err(Fault::BadCompression(error)),
             Ok(_) if self.is_bomb() => Err(Fault::TooLarge),
-            Ok(count) => Ok(count),
+            Ok(_) => Ok(count),
         }
     }
 

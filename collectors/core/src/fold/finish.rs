@@ -227,7 +227,10 @@ impl Fold {
 
     fn split(&self, stream: &Stream, held: &[Interval]) -> parts::Parts {
         match self.role {
-            Vantage::Server => parts::server(&stream.marks, held, stream.rtt.0),
+            Vantage::Server => {
+                let min_rtt = stream.rtt.0.filter(|_| stream.end_is == "acked");
+                parts::server(&stream.marks, held, min_rtt)
+            }
             Vantage::Client => parts::client(&stream.marks, held, stream.rtt.0),
             Vantage::Network | Vantage::Unknown => {
                 // No attribution from the middle: nobody knows which side waited.

@@ -27,7 +27,8 @@ impl Marks {
 /// Microseconds by [`Cause`].
 pub type Parts = [u64; CAUSES];
 
-/// Splits a request as its server saw it. `intervals` are the conditions that held, in any order.
+/// Splits a request as its server saw it. `intervals` are the conditions that held, in any order; `min_rtt_us` is
+/// given when `end_us` is the last byte's acknowledgement, for only then was its round trip seen.
 pub fn server(marks: &Marks, intervals: &[Interval], min_rtt_us: Option<i64>) -> Parts {
     let mut parts = [0; CAUSES];
     let end = marks.end_us;

@@ -184,13 +184,12 @@ impl Stream {
     pub fn resend(&mut self, chunk: &Chunk, now_us: i64) -> bool {
         let mut mends = false;
         for loss in &mut self.losses {
-            let same = chunk.from < loss.to && loss.from < chunk.to;
-            if same
-                || (loss.fin && chunk.fin)
-                || (loss.from == loss.to && chunk.from <= loss.from && loss.from <= chunk.to)
-            {
+            let overlaps = chunk.from < loss.to && loss.from < chunk.to;
+            let touches = loss.from == loss.to && chunk.from <= loss.from && loss.from <= chunk.to;
+            if overlaps || touches || (loss.fin && chunk.fin) {
                 loss.resent_us.get_or_insert(now_us);
-                loss.resent += 1;
+                // A lost packet's bytes may go out again in two: its first byte counts the repetitions.
+                loss.resent += u32::from(chunk.from <= loss.from);
                 mends = true;
             }
         }
