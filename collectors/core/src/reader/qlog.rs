@@ -75,8 +75,9 @@ impl Reader {
     pub fn read(&mut self, catalogue: &Catalogue, text: &[u8], event: &mut Event) -> Result<usize, Stop> {
         event.clear();
         self.path.clear();
-        let mut pass = Pass { reader: self, catalogue, cursor: Cursor::new(text), event, frame: None };
+        let mut pass = Pass { reader: self, catalogue, cursor: Cursor::new(text), event, frame: None, mark: 0 };
         let first = pass.cursor.peek()?;
+        pass.mark = pass.cursor.at;
         let named = match first {
             b'{' => pass.object()?,
             b'[' => pass.array()?,
@@ -86,6 +87,8 @@ impl Reader {
             }
         };
         let at = pass.cursor.at;
+        pass.copy_to(at);
+        compact(&mut pass.event.shape, 0);
         match named {
             Named { empty: true, .. } => Err(Stop::Skip(Skip::EmptyRecord)),
             Named { time: false, .. } => Err(Stop::Skip(Skip::NoTime)),
@@ -145,32 +148,35 @@ struct Pass<'r, 'c, 't, 'e> {
     cursor: Cursor<'t>,
     event: &'e mut Event,
     frame: Option<(usize, Frame)>,
+    /// Text up to here is in the shape.
+    mark: usize,
 }
 
 impl<'t> Pass<'_, '_, 't, '_> {
-    fn write(&mut self, text: &[u8]) {
-        self.event.shape.extend_from_slice(text);
+    /// Text between values goes into the shape as it is.
+    fn copy_to(&mut self, end: usize) {
+        let text = self.cursor.text;
+        self.event.shape.extend_from_slice(&text[self.mark..end]);
+        self.mark = end;
     }
 
+    /// The value of `length` bytes that was just read is a slot of the shape.
+    #[inline]
+    fn slot(&mut self, length: usize, marker: &[u8]) {
+        self.copy_to(self.cursor.at - length);
+        self.event.shape.extend_from_slice(marker);
+        self.mark = self.cursor.at;
+    }
+
+    #[inline]
     fn key(&mut self) -> Result<&'t [u8], Fault> {
-        let start = {
-            self.cursor.peek()?;
-            self.cursor.at
-        };
-        let key = self.cursor.key()?;
-        let end = start + key.raw.len() + 2;
-        let text = self.cursor.text;
-        self.event.shape.extend_from_slice(&text[start..end]);
-        self.event.shape.push(b':');
-        Ok(key.raw)
+        Ok(self.cursor.key()?.raw)
     }
 
     fn object(&mut self) -> Result<Named<'t>, Stop> {
         let mut named = Named::default();
         self.cursor.take(b'{')?;
-        self.write(b"{");
         if self.cursor.empty(b'}')? {
-            self.write(b"}");
             return Ok(Named { empty: true, ..named });
         }
         loop {
@@ -184,7 +190,7 @@ impl<'t> Pass<'_, '_, 't, '_> {
                 b"ODCID" | b"group_id" => self.group(key == b"ODCID")?,
                 _ => self.field(ROOT, key)?,
             }
-            if !self.comma(b'}')? {
+            if !self.cursor.more(b'}')? {
                 return Ok(named);
             }
         }
@@ -193,7 +199,6 @@ impl<'t> Pass<'_, '_, 't, '_> {
     fn array(&mut self) -> Result<Named<'t>, Stop> {
         let mut named = Named::default();
         self.cursor.take(b'[')?;
-        self.write(b"[");
         if self.cursor.empty(b']')? {
             return Ok(Named { empty: true, ..named });
         }
@@ -214,16 +219,10 @@ impl<'t> Pass<'_, '_, 't, '_> {
                 },
             }
             index += 1;
-            if !self.comma(b']')? {
+            if !self.cursor.more(b']')? {
                 return Ok(named);
             }
         }
-    }
-
-    fn comma(&mut self, close: u8) -> Result<bool, Fault> {
-        let more = self.cursor.more(close)?;
-        self.event.shape.push(if more { b',' } else { close });
-        Ok(more)
     }
 
     /// A string that stays in the shape; a long one, or another value, goes to `more`.
@@ -237,8 +236,6 @@ impl<'t> Pass<'_, '_, 't, '_> {
         let whole = &self.cursor.text[start..self.cursor.at];
         if text.raw.len() > LONGEST_WORD {
             self.raw(b"name", whole);
-        } else {
-            self.write(whole);
         }
         Ok(Some(text.raw))
     }
@@ -258,11 +255,11 @@ impl<'t> Pass<'_, '_, 't, '_> {
         if let Some(ns) = scaled(token, places) {
             self.event.source_ns = ns;
             if !quoted {
-                self.write(&[shape::TIME]);
+                self.slot(token.len(), &[shape::TIME]);
                 return Ok(true);
             }
             if shape::same_text(ns, places, token) {
-                self.write(&[shape::TIME_TEXT]);
+                self.slot(token.len() + 2, &[shape::TIME_TEXT]);
                 return Ok(true);
             }
         } else if let Some(ns) = approximate(token, places) {
@@ -295,15 +292,13 @@ impl<'t> Pass<'_, '_, 't, '_> {
 
     fn fields(&mut self, table: u8) -> Result<(), Fault> {
         self.cursor.take(b'{')?;
-        self.write(b"{");
         if self.cursor.empty(b'}')? {
-            self.write(b"}");
             return Ok(());
         }
         loop {
             let key = self.key()?;
             self.field(table, key)?;
-            if !self.comma(b'}')? {
+            if !self.cursor.more(b'}')? {
                 return Ok(());
             }
         }
@@ -344,7 +339,6 @@ impl<'t> Pass<'_, '_, 't, '_> {
             Action::Word(index) if matches!(byte, b't' | b'f') && self.frame.is_none() => {
                 let value = self.cursor.value()?;
                 self.event.set_word(Word::ALL[index as usize], value);
-                self.write(value);
                 Ok(())
             }
             Action::Id(index) if byte == b'"' => self.id(index, key),
@@ -353,7 +347,6 @@ impl<'t> Pass<'_, '_, 't, '_> {
                 if let Some((_, frame)) = &mut self.frame {
                     frame.fin = value == b"true";
                 }
-                self.write(value);
                 Ok(())
             }
             Action::Ranges if byte == b'[' => self.ranges(key),
@@ -377,12 +370,9 @@ impl<'t> Pass<'_, '_, 't, '_> {
         self.reader.path.extend_from_slice(key);
         self.reader.path.extend_from_slice(b".0.");
         self.cursor.take(b'[')?;
-        self.write(b"[");
         self.fields(table)?;
         self.reader.path.truncate(depth);
-        self.cursor.take(b']')?;
-        self.write(b"]");
-        Ok(())
+        self.cursor.take(b']')
     }
 
     /// A number or numeric string.
@@ -414,7 +404,7 @@ impl<'t> Pass<'_, '_, 't, '_> {
         let Some((token, quoted, text)) = self.token()? else { return self.leftover(key) };
         match whole(token).and_then(|value| value.checked_mul(times)) {
             Some(value) if self.set(index, value) => {
-                self.write(&[if quoted { shape::NUMBER_TEXT } else { shape::NUMBER }, shape::letter(index)]);
+                self.slot(text.len(), &[if quoted { shape::NUMBER_TEXT } else { shape::NUMBER }, shape::letter(index)]);
                 Ok(())
             }
             Some(_) => {
@@ -438,7 +428,7 @@ impl<'t> Pass<'_, '_, 't, '_> {
             && (!quoted || shape::same_text(ns, places, token))
         {
             if self.set(index, (ns / 1000).unsigned_abs()) {
-                self.write(&[if quoted { shape::NUMBER_TEXT } else { shape::NUMBER }, shape::letter(index)]);
+                self.slot(text.len(), &[if quoted { shape::NUMBER_TEXT } else { shape::NUMBER }, shape::letter(index)]);
                 return Ok(());
             }
         } else if let Some((us, ulps)) = double_to_us(token, places)
@@ -446,7 +436,7 @@ impl<'t> Pass<'_, '_, 't, '_> {
             && !quoted
         {
             self.event.exact.push(ulps);
-            self.write(&[shape::EXACT, shape::letter(index)]);
+            self.slot(text.len(), &[shape::EXACT, shape::letter(index)]);
             return Ok(());
         }
         self.raw(key, text);
@@ -476,8 +466,6 @@ impl<'t> Pass<'_, '_, 't, '_> {
         }
         if text.raw.len() > LONGEST_WORD {
             self.raw(key, whole);
-        } else {
-            self.write(whole);
         }
         Ok(())
     }
@@ -490,7 +478,7 @@ impl<'t> Pass<'_, '_, 't, '_> {
             self.raw(key, whole);
         } else {
             self.event.set_word(Word::ALL[index as usize], text.raw);
-            self.write(&[shape::ID, shape::letter(index)]);
+            self.slot(whole.len(), &[shape::ID, shape::letter(index)]);
         }
         Ok(())
     }
@@ -499,18 +487,15 @@ impl<'t> Pass<'_, '_, 't, '_> {
         if self.event.frames.len() >= usize::from(u16::MAX) || !self.event.frames.is_empty() {
             return self.leftover(b"frames");
         }
-        let (start, exact, more, acked, shape) = (
-            self.cursor.at,
-            self.event.exact.len(),
-            self.event.more.len(),
-            self.event.acked.len(),
-            self.event.shape.len(),
-        );
-        let kept = self.event.text.len();
+        let start = self.cursor.at;
+        self.copy_to(start);
+        let (exact, more, acked) = (self.event.exact.len(), self.event.more.len(), self.event.acked.len());
+        let (shape, kept) = (self.event.shape.len(), self.event.text.len());
         let all_objects = self.frame_list()?;
         self.event.shape.truncate(shape);
         if all_objects {
-            self.write(&[shape::FRAMES]);
+            self.event.shape.push(shape::FRAMES);
+            self.mark = self.cursor.at;
             return Ok(());
         }
         // Not every element is an object: keep the array whole and take back what was read of it.
@@ -519,7 +504,7 @@ impl<'t> Pass<'_, '_, 't, '_> {
         self.event.more.truncate(more);
         self.event.acked.truncate(acked);
         self.event.text.truncate(kept);
-        self.cursor.at = start;
+        (self.cursor.at, self.mark) = (start, start);
         self.leftover(b"frames")
     }
 
@@ -537,10 +522,13 @@ impl<'t> Pass<'_, '_, 't, '_> {
             let index = self.event.frames.len();
             let shape_start = self.event.shape.len();
             self.frame = Some((index, Frame::default()));
+            self.mark = self.cursor.at;
             let read = self.fields(FRAME);
             let frame = self.frame.take();
             self.reader.path.truncate(depth);
             read?;
+            self.copy_to(self.cursor.at);
+            compact(&mut self.event.shape, shape_start);
             let shape_text = core::mem::take(&mut self.event.shape);
             let span = self.event.keep(&shape_text[shape_start..]);
             self.event.shape = shape_text;
@@ -562,7 +550,7 @@ impl<'t> Pass<'_, '_, 't, '_> {
         match (style, count, &mut self.frame) {
             (Some(style), Ok(count), Some((_, frame))) if frame.ack_ranges == 0 => {
                 frame.ack_ranges = count;
-                self.write(&[shape::RANGES, style]);
+                self.slot(self.cursor.at - start, &[shape::RANGES, style]);
                 Ok(())
             }
             _ => {
@@ -583,18 +571,8 @@ impl<'t> Pass<'_, '_, 't, '_> {
     /// Keeps JSON without the white space between its tokens, which means nothing and breaks line-based forms.
     fn keep_compact(&mut self, value: &[u8]) -> Span {
         let start = self.event.text.len();
-        let (mut in_string, mut escaped) = (false, false);
-        for &byte in value {
-            if in_string {
-                in_string = escaped || byte != b'"';
-                escaped = !escaped && byte == b'\\';
-            } else if byte == b'"' {
-                in_string = true;
-            } else if byte.is_ascii_whitespace() {
-                continue;
-            }
-            self.event.text.push(byte);
-        }
+        let mut strings = Strings::default();
+        self.event.text.extend(value.iter().copied().filter(|byte| strings.keeps(*byte)));
         Span {
             start: u32::try_from(start).unwrap_or(u32::MAX),
             len: u32::try_from(self.event.text.len() - start).unwrap_or(u32::MAX),
@@ -614,10 +592,41 @@ impl<'t> Pass<'_, '_, 't, '_> {
             start: u32::try_from(start).unwrap_or(u32::MAX),
             len: u32::try_from(self.event.text.len() - start).unwrap_or(u32::MAX),
         };
-        let value =
-            if matches!(value.first(), Some(b'{' | b'[')) { self.keep_compact(value) } else { self.event.keep(value) };
-        self.event.more.push((path, value));
-        self.event.shape.push(shape::MORE);
+        let compacts = matches!(value.first(), Some(b'{' | b'['));
+        let kept = if compacts { self.keep_compact(value) } else { self.event.keep(value) };
+        self.event.more.push((path, kept));
+        self.slot(value.len(), &[shape::MORE]);
+    }
+}
+
+/// Tells white space between tokens from that inside strings.
+#[derive(Default)]
+struct Strings {
+    inside: bool,
+    escaped: bool,
+}
+
+impl Strings {
+    fn keeps(&mut self, byte: u8) -> bool {
+        if self.inside {
+            self.inside = self.escaped || byte != b'"';
+            self.escaped = !self.escaped && byte == b'\\';
+            return true;
+        }
+        self.inside = byte == b'"';
+        !byte.is_ascii_whitespace()
+    }
+}
+
+/// A shape has the spaces of its record, but no line: a record over several lines is put on one.
+fn compact(shape: &mut Vec<u8>, from: usize) {
+    if memchr::memchr3(b'\n', b'\r', b'\t', &shape[from..]).is_some() {
+        let mut strings = Strings::default();
+        let mut at = 0;
+        shape.retain(|byte| {
+            at += 1;
+            at <= from || strings.keeps(*byte)
+        });
     }
 }
 
