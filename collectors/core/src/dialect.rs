@@ -1,12 +1,12 @@
 //! How one writer's traces are to be read: a row of a table in `schema/catalogue/dialects`, chosen by the header.
 
 use crate::reader::number::Places;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// How a stack reports lost packets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Losses {
     /// One event a packet.

@@ -48,7 +48,6 @@ pub struct Trace {
     /// Wall clock of the first record, us since 1970.
     pub started_us: Option<i64>,
     /// How losses are reported.
-    #[serde(skip)]
     pub losses: Losses,
     /// Rows without frames (QUIC_TRACE).
     pub frameless: bool,
@@ -149,7 +148,7 @@ pub struct Fold {
     now_us: i64,
     seq: u64,
     events: u64,
-    spaces: BTreeMap<(u8, u64), Space>,
+    spaces: Vec<Space>,
     in_flight: u64,
     flight_us: u64,
     flight_area: f64,
@@ -302,7 +301,12 @@ impl Fold {
             _ => 2,
         };
         // A path has its own numbers only with multipath, whose packets carry an id other than 0.
-        self.spaces.entry((kind, event.get(Number::PathId).unwrap_or(0))).or_default()
+        let path = event.get(Number::PathId).unwrap_or(0);
+        let at = self.spaces.iter().position(|space| space.kind == kind && space.path == path).unwrap_or_else(|| {
+            self.spaces.push(Space::new(kind, path));
+            self.spaces.len() - 1
+        });
+        &mut self.spaces[at]
     }
 
     /// A condition of the connection held; requests that are open may have waited for it.

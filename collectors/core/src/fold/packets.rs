@@ -51,6 +51,10 @@ impl Sent {
 /// One packet number space of one path.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Space {
+    /// 0 Initial, 1 Handshake, 2 application.
+    pub kind: u8,
+    /// Path, 0 where there is only one.
+    pub path: u64,
     sent: VecDeque<Sent>,
     /// Largest acknowledged number.
     pub largest_acked: Option<u64>,
@@ -65,6 +69,11 @@ const MOST: usize = 1 << 16;
 const REMEMBER_LOST_US: i64 = 3_000_000;
 
 impl Space {
+    /// An empty space.
+    pub fn new(kind: u8, path: u64) -> Self {
+        Self { kind, path, ..Self::default() }
+    }
+
     /// Takes a packet; one whose number is known replaces it.
     pub fn send(&mut self, packet: Sent) {
         while self.sent.front().is_some_and(|first| {

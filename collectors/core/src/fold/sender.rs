@@ -164,7 +164,7 @@ impl Fold {
         let (now, is_server) = (self.now_us, self.is_server());
         let infers_loss = matches!(self.trace.losses, Losses::None | Losses::Counter);
         let original = if infers_loss && self.repeats(&chunk) {
-            self.spaces.values().find_map(|space| space.carrier(chunk.stream_id, chunk.from, chunk.to)).cloned()
+            self.spaces.iter().find_map(|space| space.carrier(chunk.stream_id, chunk.from, chunk.to)).cloned()
         } else {
             None
         };

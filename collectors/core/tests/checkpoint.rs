@@ -1,0 +1,89 @@
+//! A fold's state can be put away after any event and taken up again: the rows are the same.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use quiclens_core::catalogue::Catalogue;
+use quiclens_core::event::Event;
+use quiclens_core::fold::{Fold, Trace};
+use quiclens_core::header::Vantage;
+use quiclens_core::reader::qlog::Reader;
+use quiclens_core::reader::quic_trace;
+use serde_json::Value;
+use std::path::Path;
+
+fn vector(case: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schema/vectors").join(case);
+    let input = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .find(|path| path.file_stem().unwrap() == "input");
+    std::fs::read_to_string(input.unwrap()).unwrap()
+}
+
+/// Folds the events; every `every` of them the state goes through JSON.
+fn fold(events: &[Event], frameless: bool, every: usize) -> String {
+    let trace = Trace {
+        connection_id: "c".into(),
+        trace_id: "t".into(),
+        vantage: Vantage::Server,
+        frameless,
+        ..Trace::default()
+    };
+    let mut fold = Fold::new(trace);
+    let mut rows = Vec::new();
+    for (index, event) in events.iter().enumerate() {
+        fold.event(event);
+        rows.append(&mut fold.output.streams);
+        rows.append(&mut fold.output.episodes);
+        if (index + 1) % every == 0 {
+            fold = serde_json::from_str(&serde_json::to_string(&fold).unwrap()).unwrap();
+        }
+    }
+    fold.finish();
+    rows.append(&mut fold.output.streams);
+    rows.append(&mut fold.output.episodes);
+    rows.push(fold.connection(true));
+    rows.extend(fold.alias_rows());
+    serde_json::to_string(&rows).unwrap()
+}
+
+fn check(events: &[Event], frameless: bool) {
+    let whole = fold(events, frameless, usize::MAX);
+    assert!(whole.len() > 1000);
+    for every in [1, 2, 7, 50] {
+        assert_eq!(fold(events, frameless, every), whole, "every {every}");
+    }
+}
+
+fn timed(mut event: Event, index: usize, base: i64) -> Event {
+    event.seq = index as u64;
+    event.time_us = (event.source_ns - base).div_euclid(1000);
+    event
+}
+
+#[test]
+fn a_fold_goes_on_where_it_was_put_away() {
+    let catalogue = Catalogue::load().unwrap();
+    for case in ["aioquic_burst_loss_server", "aioquic_tail_loss_server", "aioquic_stream_credit_server"] {
+        let document: Value = serde_json::from_str(&vector(case)).unwrap();
+        let units = quiclens_core::dialect::Units { time: 6, rtt: 6, delay: 6, pacing: 1 };
+        let mut reader = Reader::new(units, &[]);
+        let read = document["traces"][0]["events"].as_array().unwrap().iter().map(|record| {
+            let mut event = Event::default();
+            reader.read(&catalogue, record.to_string().as_bytes(), &mut event).unwrap();
+            event
+        });
+        let events: Vec<Event> = read.collect();
+        let base = events[0].source_ns;
+        let events: Vec<Event> =
+            events.into_iter().enumerate().map(|(index, event)| timed(event, index, base)).collect();
+        check(&events, false);
+    }
+    let rows = vector("quic_trace_tail_loss");
+    let events = rows.lines().enumerate().map(|(index, line)| {
+        let mut event = Event::default();
+        quic_trace::read(&catalogue, line.as_bytes(), &mut event).unwrap();
+        timed(event, index, 1_000_000_000)
+    });
+    check(&events.collect::<Vec<_>>(), true);
+}
