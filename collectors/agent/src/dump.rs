@@ -1,7 +1,8 @@
 //! `dump`: any room's output as JSON lines.
 
 use crate::Room;
-use crate::file::{Files, find};
+use crate::file::Files;
+use crate::paths::find;
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::tables::Tables;
 use serde_json::json;

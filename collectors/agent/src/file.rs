@@ -1,4 +1,4 @@
-//! One file through parse, fold and record.
+//! One file through parse, fold and record. Longer than most files: each framing is one loop over the same window.
 
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::header::Header;
@@ -9,7 +9,7 @@ use quiclens_core::reader::sniff::{Framing, sniff};
 use quiclens_core::tables::Tables;
 use quiclens_core::trace::{REJECT_BYTES, Reject, TraceReader};
 use quiclens_tail::{Fault, Source};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes read at a time.
@@ -435,27 +435,4 @@ fn headers(mut reading: Reading) -> (Vec<Header>, Vec<u8>) {
         headers.push(Header::contained(&document.file, &trace, before));
     }
     (headers, reading.window.into_memory())
-}
-
-/// Files under the given paths, folders searched in order of name. The second list could not be read.
-pub fn find(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
-    let (mut found, mut unreadable) = (Vec::new(), Vec::new());
-    let mut queue: Vec<PathBuf> = paths.iter().rev().cloned().collect();
-    while let Some(path) = queue.pop() {
-        if path.is_dir() {
-            match std::fs::read_dir(&path) {
-                Ok(entries) => {
-                    let mut inside: Vec<PathBuf> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
-                    inside.sort();
-                    // Hidden files and notes lie in folders of logs; name them to have them read.
-                    inside.retain(|path| !path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.')));
-                    queue.extend(inside.into_iter().rev());
-                }
-                Err(_) => unreadable.push(path),
-            }
-        } else {
-            found.push(path);
-        }
-    }
-    (found, unreadable)
 }

@@ -2,7 +2,8 @@
 //!
 //! A frame is one line of JSON; after one with `table` come `bytes` bytes of an Arrow IPC stream.
 
-use crate::file::{Files, find};
+use crate::file::Files;
+use crate::paths::find;
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::tables::Tables;
 use serde_json::json;

@@ -4,6 +4,7 @@ mod dump;
 mod export;
 mod file;
 mod load;
+mod paths;
 mod requests;
 
 use clap::{Parser, Subcommand, ValueEnum};

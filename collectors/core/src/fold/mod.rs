@@ -10,6 +10,7 @@ pub mod finish;
 pub mod http;
 pub mod packets;
 pub mod parts;
+pub mod probe;
 pub mod ranges;
 pub mod receiver;
 pub mod rows;
@@ -163,7 +164,7 @@ pub struct Fold {
     conditions_gone: u64,
     blocked: blocked::Blocked,
     credit: blocked::Credit,
-    probe: sender::Probe,
+    probe: probe::Probe,
     epoch: sender::Epoch,
     repairs: stats::Stats,
     seen: Seen,

@@ -1,5 +1,6 @@
 //! Room 2, parse: bytes to [`crate::event::Event`], or a reason and a place.
 
+mod frames;
 pub mod json;
 pub mod number;
 pub mod qlog;
@@ -9,3 +10,4 @@ pub mod scan;
 pub mod shape;
 pub mod skip;
 pub mod sniff;
+mod spelling;

@@ -2,8 +2,9 @@
 //!
 //! One pass over the text. A key with a column fills the column; any other value goes whole into `more`. Beside that
 //! the record's shape is written: its text with markers in the values' places (grammar: `schema/README.md`).
+//! Longer than most files: the pass is one state machine, and each kind of column is one of its steps.
 
-use crate::catalogue::{Action, Catalogue, DATA, FRAME, ROOT, Unit};
+use crate::catalogue::{Action, Catalogue, DATA, ROOT, Unit};
 use crate::dialect::Units;
 use crate::event::{Event, Frame, Kind, Number, Span, Word};
 use crate::keys::Keys;
@@ -11,6 +12,7 @@ use crate::reader::json::{Cursor, Fault};
 use crate::reader::number::{Places, double_to_us, scaled, whole};
 use crate::reader::shape;
 use crate::reader::skip::{Skip, Stop};
+use crate::reader::spelling::{Strings, approximate, compact, floor, packet_type};
 
 /// What a column of the array form holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +38,7 @@ pub struct Reader {
     pub units: Units,
     /// Columns of the array form, empty for objects.
     pub columns: Vec<Column>,
-    path: Vec<u8>,
+    pub(super) path: Vec<u8>,
     lower: Vec<u8>,
     /// Names as written that were met: canonical name and kind.
     met: Keys<(Box<[u8]>, Kind)>,
@@ -142,19 +144,19 @@ struct Named<'a> {
 /// A token, whether it stands in quotes, and its text with them.
 type Token<'t> = (&'t [u8], bool, &'t [u8]);
 
-struct Pass<'r, 'c, 't, 'e> {
-    reader: &'r mut Reader,
-    catalogue: &'c Catalogue,
-    cursor: Cursor<'t>,
-    event: &'e mut Event,
-    frame: Option<(usize, Frame)>,
+pub(super) struct Pass<'r, 'c, 't, 'e> {
+    pub(super) reader: &'r mut Reader,
+    pub(super) catalogue: &'c Catalogue,
+    pub(super) cursor: Cursor<'t>,
+    pub(super) event: &'e mut Event,
+    pub(super) frame: Option<(usize, Frame)>,
     /// Text up to here is in the shape.
-    mark: usize,
+    pub(super) mark: usize,
 }
 
 impl<'t> Pass<'_, '_, 't, '_> {
     /// Text between values goes into the shape as it is.
-    fn copy_to(&mut self, end: usize) {
+    pub(super) fn copy_to(&mut self, end: usize) {
         let text = self.cursor.text;
         self.event.shape.extend_from_slice(&text[self.mark..end]);
         self.mark = end;
@@ -162,14 +164,14 @@ impl<'t> Pass<'_, '_, 't, '_> {
 
     /// The value of `length` bytes that was just read is a slot of the shape.
     #[inline]
-    fn slot(&mut self, length: usize, marker: &[u8]) {
+    pub(super) fn slot(&mut self, length: usize, marker: &[u8]) {
         self.copy_to(self.cursor.at - length);
         self.event.shape.extend_from_slice(marker);
         self.mark = self.cursor.at;
     }
 
     #[inline]
-    fn key(&mut self) -> Result<&'t [u8], Fault> {
+    pub(super) fn key(&mut self) -> Result<&'t [u8], Fault> {
         Ok(self.cursor.key()?.raw)
     }
 
@@ -290,7 +292,7 @@ impl<'t> Pass<'_, '_, 't, '_> {
         if self.cursor.peek()? == b'{' { self.fields(DATA) } else { self.leftover(b"data") }
     }
 
-    fn fields(&mut self, table: u8) -> Result<(), Fault> {
+    pub(super) fn fields(&mut self, table: u8) -> Result<(), Fault> {
         self.cursor.take(b'{')?;
         if self.cursor.empty(b'}')? {
             return Ok(());
@@ -312,7 +314,7 @@ impl<'t> Pass<'_, '_, 't, '_> {
         }
     }
 
-    fn column(&mut self, action: Action, key: &[u8]) -> Result<(), Fault> {
+    pub(super) fn column(&mut self, action: Action, key: &[u8]) -> Result<(), Fault> {
         let byte = self.cursor.peek()?;
         match action {
             Action::Enter(table) if byte == b'{' => {
@@ -354,25 +356,6 @@ impl<'t> Pass<'_, '_, 't, '_> {
                 self.leftover(key)
             }
         }
-    }
-
-    /// `[{…}]` with one plain object, as aioquic writes a datagram's `raw`: the same as the object.
-    fn one_in_a_list(&mut self, table: u8, key: &[u8]) -> Result<(), Fault> {
-        let start = self.cursor.at;
-        let value = self.cursor.value()?;
-        let plain = value.iter().filter(|byte| matches!(byte, b'{' | b'[')).count() == 2;
-        if !plain || value.get(1) != Some(&b'{') || !value.ends_with(b"}]") {
-            self.raw(key, value);
-            return Ok(());
-        }
-        self.cursor.at = start;
-        let depth = self.reader.path.len();
-        self.reader.path.extend_from_slice(key);
-        self.reader.path.extend_from_slice(b".0.");
-        self.cursor.take(b'[')?;
-        self.fields(table)?;
-        self.reader.path.truncate(depth);
-        self.cursor.take(b']')
     }
 
     /// A number or numeric string.
@@ -483,86 +466,8 @@ impl<'t> Pass<'_, '_, 't, '_> {
         Ok(())
     }
 
-    fn frames(&mut self) -> Result<(), Fault> {
-        if self.event.frames.len() >= usize::from(u16::MAX) || !self.event.frames.is_empty() {
-            return self.leftover(b"frames");
-        }
-        let start = self.cursor.at;
-        self.copy_to(start);
-        let (exact, more, acked) = (self.event.exact.len(), self.event.more.len(), self.event.acked.len());
-        let (shape, kept) = (self.event.shape.len(), self.event.text.len());
-        let all_objects = self.frame_list()?;
-        self.event.shape.truncate(shape);
-        if all_objects {
-            self.event.shape.push(shape::FRAMES);
-            self.mark = self.cursor.at;
-            return Ok(());
-        }
-        // Not every element is an object: keep the array whole and take back what was read of it.
-        self.event.frames.clear();
-        self.event.exact.truncate(exact);
-        self.event.more.truncate(more);
-        self.event.acked.truncate(acked);
-        self.event.text.truncate(kept);
-        (self.cursor.at, self.mark) = (start, start);
-        self.leftover(b"frames")
-    }
-
-    fn frame_list(&mut self) -> Result<bool, Fault> {
-        self.cursor.take(b'[')?;
-        if self.cursor.empty(b']')? {
-            return Ok(true);
-        }
-        let depth = self.reader.path.len();
-        loop {
-            if self.cursor.peek()? != b'{' {
-                self.reader.path.truncate(depth);
-                return Ok(false);
-            }
-            let index = self.event.frames.len();
-            let shape_start = self.event.shape.len();
-            self.frame = Some((index, Frame::default()));
-            self.mark = self.cursor.at;
-            let read = self.fields(FRAME);
-            let frame = self.frame.take();
-            self.reader.path.truncate(depth);
-            read?;
-            self.copy_to(self.cursor.at);
-            compact(&mut self.event.shape, shape_start);
-            let shape_text = core::mem::take(&mut self.event.shape);
-            let span = self.event.keep(&shape_text[shape_start..]);
-            self.event.shape = shape_text;
-            self.event.shape.truncate(shape_start);
-            if let Some((_, mut frame)) = frame {
-                frame.shape = span;
-                self.event.frames.push(frame);
-            }
-            if !self.cursor.more(b']')? {
-                return Ok(true);
-            }
-        }
-    }
-
-    fn ranges(&mut self, key: &[u8]) -> Result<(), Fault> {
-        let (start, first) = (self.cursor.at, self.event.acked.len());
-        let style = shape::read_ranges(&mut self.cursor, &mut self.event.acked)?;
-        let count = u16::try_from(self.event.acked.len() - first);
-        match (style, count, &mut self.frame) {
-            (Some(style), Ok(count), Some((_, frame))) if frame.ack_ranges == 0 => {
-                frame.ack_ranges = count;
-                self.slot(self.cursor.at - start, &[shape::RANGES, style]);
-                Ok(())
-            }
-            _ => {
-                self.event.acked.truncate(first);
-                self.cursor.at = start;
-                self.leftover(key)
-            }
-        }
-    }
-
     /// Takes the next value whole, as raw JSON under its path.
-    fn leftover(&mut self, key: &[u8]) -> Result<(), Fault> {
+    pub(super) fn leftover(&mut self, key: &[u8]) -> Result<(), Fault> {
         let value = self.cursor.value()?;
         self.raw(key, value);
         Ok(())
@@ -579,7 +484,7 @@ impl<'t> Pass<'_, '_, 't, '_> {
         }
     }
 
-    fn raw(&mut self, key: &[u8], value: &[u8]) {
+    pub(super) fn raw(&mut self, key: &[u8], value: &[u8]) {
         let start = self.event.text.len();
         if let Some((index, _)) = &self.frame {
             self.event.text.extend_from_slice(b"frames.");
@@ -597,71 +502,6 @@ impl<'t> Pass<'_, '_, 't, '_> {
         self.event.more.push((path, kept));
         self.slot(value.len(), &[shape::MORE]);
     }
-}
-
-/// Tells white space between tokens from that inside strings.
-#[derive(Default)]
-struct Strings {
-    inside: bool,
-    escaped: bool,
-}
-
-impl Strings {
-    fn keeps(&mut self, byte: u8) -> bool {
-        if self.inside {
-            self.inside = self.escaped || byte != b'"';
-            self.escaped = !self.escaped && byte == b'\\';
-            return true;
-        }
-        self.inside = byte == b'"';
-        !byte.is_ascii_whitespace()
-    }
-}
-
-/// A shape has the spaces of its record, but no line: a record over several lines is put on one.
-fn compact(shape: &mut Vec<u8>, from: usize) {
-    if memchr::memchr3(b'\n', b'\r', b'\t', &shape[from..]).is_some() {
-        let mut strings = Strings::default();
-        let mut at = 0;
-        shape.retain(|byte| {
-            at += 1;
-            at <= from || strings.keeps(*byte)
-        });
-    }
-}
-
-/// The draft's name of a packet type, for every spelling in `QLOG_DIALECTS` 6; `None` for any other word.
-fn packet_type(raw: &[u8]) -> Option<&'static [u8]> {
-    for (canonical, seen) in [
-        (&b"1RTT"[..], &["1rtt", "onertt", "protected1rtt", "1-rtt"][..]),
-        (b"initial", &["initial"]),
-        (b"handshake", &["handshake"]),
-        (b"0RTT", &["0rtt", "zerortt", "protected0rtt", "0-rtt"]),
-        (b"retry", &["retry"]),
-        (b"version_negotiation", &["version_negotiation", "versionnegotiation"]),
-        (b"stateless_reset", &["stateless_reset"]),
-    ] {
-        if raw == canonical || seen.iter().any(|seen| raw.eq_ignore_ascii_case(seen.as_bytes())) {
-            return Some(canonical);
-        }
-    }
-    None
-}
-
-/// The largest length up to `len` that does not cut a UTF-8 character.
-fn floor(raw: &[u8], mut len: usize) -> usize {
-    while len > 0 && raw.get(len).is_some_and(|byte| byte & 0xC0 == 0x80) {
-        len -= 1;
-    }
-    len
-}
-
-/// Nearest nanosecond of a time with an exponent or too many digits; `None` when it is no time.
-fn approximate(token: &[u8], places: Places) -> Option<i64> {
-    let value: f64 = core::str::from_utf8(token).ok()?.parse().ok()?;
-    let ns = (value * 10f64.powi(places.cast_signed())).round();
-    #[expect(clippy::cast_possible_truncation, reason = "bounded")]
-    (ns.is_finite() && ns.abs() < 9.0e18).then_some(ns as i64)
 }
 
 impl Event {

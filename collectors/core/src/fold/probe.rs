@@ -1,0 +1,104 @@
+//! Probe timeouts (RFC 9002, 6.2): when nothing comes back, and how long a request pays for it.
+
+use crate::event::{Event, Number, Word};
+use crate::fold::Fold;
+use crate::fold::cause::{Cause, Interval};
+use crate::fold::finish::Episode;
+use crate::fold::packets::Sent;
+use serde::{Deserialize, Serialize};
+
+/// A series of probe timeouts.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Probe {
+    /// Last ack-eliciting send.
+    pub last_eliciting_us: Option<i64>,
+    /// Last acknowledgement of anything new.
+    pub last_news_us: Option<i64>,
+    /// Last packet received.
+    pub last_received_us: Option<i64>,
+    /// The series that is going on.
+    pub series: Option<Series>,
+    /// Count that the log's metrics gave last.
+    pub logged: u64,
+}
+
+/// From the first timer that fired to the first acknowledgement of anything new.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Series {
+    start_us: i64,
+    fired_us: i64,
+    waited_us: u64,
+    seq: u64,
+    count: u32,
+    logged: bool,
+}
+
+impl Fold {
+    /// Nothing was received and nothing elicited for as long as a probe timeout lasts (RFC 9002, 6.2.1). For logs
+    /// without timer events.
+    pub(super) fn was_silent(&self) -> bool {
+        let (Some(sent), Some(smoothed)) = (self.probe.last_eliciting_us, self.rtt.smoothed_us) else { return false };
+        let variance = self.rtt.variance_us.unwrap_or(smoothed / 2);
+        let timeout = smoothed + (4 * variance).max(1000);
+        let since = self.probe.last_received_us.map_or(sent, |received| received.max(sent));
+        // A tenth is allowed for the difference between the log's figures and the stack's.
+        self.is_unanswered() && self.now_us - since >= timeout - timeout / 10 - 1000
+    }
+
+    /// Something that elicits an acknowledgement went out and nothing new was acknowledged since.
+    fn is_unanswered(&self) -> bool {
+        // aioquic declares its oldest packet lost when it probes: bytes in flight may be 0 all the same.
+        self.in_flight > 0 || self.probe.last_eliciting_us > self.probe.last_news_us
+    }
+
+    /// A probe timer fired.
+    pub(super) fn probe_fired(&mut self, logged: bool) {
+        self.seen.timers |= logged;
+        if !self.is_unanswered() {
+            return;
+        }
+        let (now, seq) = (self.now_us, self.seq);
+        match &mut self.probe.series {
+            Some(series) => series.count += 1,
+            None => {
+                let sent = self.probe.last_eliciting_us.unwrap_or(now);
+                let due = sent.saturating_add(self.rtt.min_us.unwrap_or(0));
+                let start_us = self.probe.last_news_us.map_or(due, |news| news.max(due)).min(now);
+                let waited_us = now.abs_diff(sent);
+                self.probe.series = Some(Series { start_us, fired_us: now, waited_us, seq, count: 1, logged });
+            }
+        }
+    }
+
+    pub(super) fn probe_answered(&mut self, series: &Series, packets: &[Sent]) {
+        self.count.ptos += 1;
+        let end_us = self.now_us;
+        // The acknowledged packet was sent before the timer fired: the probe was not needed.
+        let spurious = packets.iter().all(|packet| packet.time_us < series.fired_us);
+        self.held(Interval { cause: Cause::Pto, start_us: series.start_us, end_us });
+        if !series.logged {
+            self.streams.values_mut().for_each(|stream| stream.infer(Cause::Pto));
+        }
+        self.episode(Episode {
+            kind: "pto",
+            first_seq: series.seq,
+            start_us: series.fired_us,
+            end_us,
+            confirmed: true,
+            trigger: if spurious { "spurious" } else { "" },
+            count: series.count,
+            wait_us: Some(series.waited_us),
+            ..Episode::default()
+        });
+    }
+
+    pub(super) fn timer(&mut self, event: &Event) {
+        let expired = event.word(Word::EventType) == "expired" && event.word(Word::TimerType) != "ack";
+        // mvfst logs its alarm only when it fires, with a count (quic_trace.md 2.2).
+        let alarm = event.leftover("outstanding_packets").is_some() || event.get(Number::Count).is_some();
+        self.seen.timers |= !event.word(Word::EventType).is_empty() || alarm;
+        if (expired && matches!(event.word(Word::TimerType), "pto" | "")) || alarm {
+            self.probe_fired(true);
+        }
+    }
+}
