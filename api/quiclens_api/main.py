@@ -14,7 +14,7 @@ _INTERRUPTED = 130
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit code 0 done, 1 nothing found or partly rejected, 2 usage, 3 cannot run."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    given = several_access_logs(sys.argv[1:] if arguments is None else arguments)
     as_json = "--json" in given
     try:
         code = create_app()(given, prog_name="quiclens", standalone_mode=False)
@@ -30,6 +30,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _INTERRUPTED
     except OSError as error:
         return _stop(Failure("cannot_read", f"{error}"), CANNOT_RUN, as_json)
+
+
+def several_access_logs(given: Sequence[str]) -> list[str]:
+    """`load PATH… --requests A B` as `--requests A --requests B`, which is what the option parser knows.
+
+    Only where a PATH stands before it: in `load --requests A PATH` the second word is a PATH.
+    """
+    words: list[str] = []
+    paths, is_listing = 0, False
+    for word in given:
+        if is_listing and not word.startswith("-") and words[-1] != "--requests":
+            words.append("--requests")
+        if word.startswith("-"):
+            is_listing = word == "--requests" and paths > 0
+        elif not words or not words[-1].startswith("-"):
+            paths += bool(words)  # the first word is the command
+        words.append(word)
+    return words if list(given[:1]) == ["load"] else list(given)
 
 
 def _stop(failure: Failure, code: int, as_json: bool) -> int:

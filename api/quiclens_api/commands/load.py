@@ -18,7 +18,7 @@ def load(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH…", help="Logs: files, or folders of them.")],
     requests: Annotated[
         list[Path] | None,
-        typer.Option("--requests", metavar="ACCESS_LOG", help="An HTTP access log as JSON lines; repeat for more."),
+        typer.Option("--requests", metavar="ACCESS_LOG", help="HTTP access logs as JSON lines, after the paths."),
     ] = None,
     store: StoreUrl = DEFAULT_URL,
     as_json: AsJson = False,
