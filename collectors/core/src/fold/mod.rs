@@ -245,9 +245,9 @@ impl Fold {
         }
     }
 
-    /// A log without packets may name its streams all the same: all that is known is when.
+    /// A log without frames may name its streams all the same: all that is known is when.
     fn named(&mut self, event: &Event) {
-        if self.seen.packets_sent || self.seen.packets_received || self.trace.frameless {
+        if self.seen.frames || self.trace.frameless {
             return;
         }
         let now = self.now_us;
