@@ -8,6 +8,16 @@ from quiclens_api.units import duration, size
 
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _CLIENT_ONLY = ("remote_wait", "receiving", "receiver_hol")
+_SERVER_ONLY = (
+    "server_think",
+    "pto",
+    "loss_recovery",
+    "connection_flow_control",
+    "stream_flow_control",
+    "cwnd_blocked",
+    "queueing",
+)
+_MOST = 0.6  # of the duration: from here on "nothing but" and "cannot say why" are fair words
 _WORTH_A_WORD = 0.2  # of the duration: a second cause smaller than this is left to the bar
 
 
@@ -18,6 +28,7 @@ class Facts:
     duration_us: int
     parts: tuple[tuple[str, int], ...]
     complete: bool = True
+    end_is: str = ""
     vantage: str = "server"
     packets_lost: int = 0
     detection_us: int | None = None
@@ -53,11 +64,14 @@ def sentence(facts: Facts) -> str:
     reason = words.reason.format(packets=_packets(facts.packets_lost), direction=direction)
     details = "".join(f"; {detail}" for detail in (words.more(facts, us), _next(facts, cause)) if detail)
     if not facts.complete:
+        ended = "Its end is not in this log; over {total}, it waited mostly because {reason}: {us} of that{details}."
         lead = "Still open when the trace ended, after {total}, mostly because {reason}: {us} of that{details}."
+        lead = ended if facts.end_is in ("last_event", "end_not_logged") else lead
         return lead.format(
             reason=_OPEN.get(cause, reason), us=duration(us), total=duration(facts.duration_us), details=details
         )
-    lead = _LEADS.get(cause, "Slow because {reason}: {us} of {total}{details}.")
+    leads = _LEADS if us >= _MOST * facts.duration_us else _LEADS | _LESS
+    lead = leads.get(cause, "Slow because {reason}: {us} of {total}{details}.")
     return lead.format(reason=reason, us=duration(us), total=duration(facts.duration_us), details=details)
 
 
@@ -112,7 +126,9 @@ def _probes(facts: Facts, us: int) -> str:
 
 def _window(facts: Facts, us: int) -> str:
     window = facts.congestion_window
-    return f"the window was {size(window)} for a response of {size(facts.response_bytes)}" if window else ""
+    if not window:
+        return ""
+    return f"the window was {size(window)} in its longest wait, for a response of {size(facts.response_bytes)}"
 
 
 def _round_trip(facts: Facts, us: int) -> str:
@@ -127,9 +143,10 @@ def _stalls(facts: Facts, us: int) -> str:
 
 
 def _goodput(facts: Facts, us: int) -> str:
-    if not facts.response_bytes or not us:
+    arriving = max(us, sum(part for cause, part in facts.parts if cause in ("receiving", "receiver_hol")))
+    if not facts.response_bytes or not arriving:
         return ""
-    return f"{size(facts.response_bytes)} at {facts.response_bytes * 8 / us:.1f} Mbit/s"
+    return f"{size(facts.response_bytes)} at {facts.response_bytes * 8 / arriving:.2g} Mbit/s"
 
 
 def _uploaded(facts: Facts, us: int) -> str:
@@ -137,8 +154,12 @@ def _uploaded(facts: Facts, us: int) -> str:
 
 
 def missing(cannot_show: Sequence[str], vantage: str) -> list[str]:
-    """What a better log of this vantage would show; a server's log is not to blame for a client's causes."""
-    return [cause for cause in cannot_show if vantage != "server" or cause not in _CLIENT_ONLY]
+    """What a better log of this side would show: no server can log a client's causes, and no client a server's."""
+    named = set(cannot_show)
+    is_server = vantage == "server" or (vantage == "unknown" and named.issuperset(_CLIENT_ONLY))
+    is_client = vantage == "client" or (vantage == "unknown" and named.issuperset(_SERVER_ONLY))
+    others = _CLIENT_ONLY if is_server else _SERVER_ONLY if is_client else ()
+    return [cause for cause in cannot_show if cause not in others]
 
 
 def _missing(facts: Facts, us: int) -> str:
@@ -154,7 +175,12 @@ _LEADS = {
     "network": "Nothing held it up but {reason}: {us} of {total}{details}.",
     "unattributed": "This log cannot say why: {us} of {total} have no cause that it shows{details}.",
 }
+_LESS = {
+    "network": "Its largest part is {reason}: {us} of {total}{details}.",
+    "unattributed": "This log cannot say why for its largest part: {us} of {total}{details}.",
+}
 _OPEN = {
+    "remote_wait": "of the wait for the first byte, and the client's log cannot tell whether server or path held it",
     "network": "of the round trip itself",
     "unattributed": "of something this log does not show",
 }
@@ -179,14 +205,18 @@ CAUSE_WORDS: Mapping[str, Words] = {
     "cwnd_blocked": Words("the congestion window was full and data was waiting", "the full congestion window", _window),
     "pacing": Words("the pacer spread the packets out", "the pacer"),
     "app_limited": Words("the application was slow to produce its response", "the application's slow output"),
-    "queueing": Words("its last packets stood in a queue on the path", "queues on the path", _round_trip),
+    "queueing": Words(
+        "its last acknowledgement came late: a queue on the path, or a client that delays acknowledgements",
+        "the late last acknowledgement",
+        _round_trip,
+    ),
     "network": Words("the round trip itself", "the round trip", _round_trip),
     "remote_wait": Words(
         "the first byte came late, and the client's log cannot tell whether server or path held it",
         "the wait for the first byte",
         _round_trip,
     ),
-    "receiving": Words("the response was still arriving, all of it in order", "the response arriving", _goodput),
+    "receiving": Words("the response was still arriving", "the response arriving", _goodput),
     "receiver_hol": Words(
         "data that had arrived waited behind an earlier gap in its stream", "data waiting behind a gap"
     ),

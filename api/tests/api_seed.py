@@ -39,6 +39,7 @@ def connection(name: Row, **more: Any) -> Row:
         "trace_probability": 1,
         "handshake_complete": True,
         "requests": 3,
+        "packets_sent": 30,
     }
     return row | more
 
@@ -108,7 +109,9 @@ TABLES: dict[str, list[Row]] = {
         connection(SERVER, packets_lost=2, packets_lost_data=2, rtt_histogram={"570": 30, "580": 10}, rtt_samples=40),
         connection(CLIENT, events_seen=90, rtt_histogram={"600": 99}),
         connection(OLD, started_at=None, trace_day="1970-01-01", stack="mvfst", requests=1, rtt_histogram={"500": 4}),
-        connection(NEVER, handshake_complete=False, requests=0, carrier="acme", region="south", server="edge1"),
+        connection(
+            NEVER, handshake_complete=False, requests=0, packets_sent=3, carrier="acme", region="south", server="edge1"
+        ),
     ],
     "streams": [
         stream(SERVER, 0, 1_000, QUICK),

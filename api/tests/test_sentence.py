@@ -29,7 +29,22 @@ TABLE = [
             congestion_window=12_320, response_bytes=50_000,
         ),
         "Slow because the congestion window was full and data was waiting: 300 ms of 411 ms; the window was "
-        "12.3 kB for a response of 50.0 kB.",
+        "12.3 kB in its longest wait, for a response of 50.0 kB.",
+    ),
+    (
+        Facts(421 * MS, (("cwnd_blocked", 205 * MS), ("network", 209 * MS)), min_rtt_us=209 * MS),
+        "Its largest part is the round trip itself: 209 ms of 421 ms; minimum RTT 209 ms; then the full congestion "
+        "window, 205 ms.",
+    ),
+    (
+        Facts(322 * MS, (("unattributed", 322 * MS),), complete=False, end_is="last_event", vantage="client"),
+        "Its end is not in this log; over 322 ms, it waited mostly because of something this log does not show: "
+        "322 ms of that.",
+    ),
+    (
+        Facts(3130 * MS, (("remote_wait", 3130 * MS),), complete=False, end_is="trace_end", vantage="client"),
+        "Still open when the trace ended, after 3.13 s, mostly because of the wait for the first byte, and the "
+        "client's log cannot tell whether server or path held it: 3.13 s of that.",
     ),
     (
         Facts(81 * MS, (("queueing", 1 * MS), ("network", 80 * MS)), min_rtt_us=80 * MS),

@@ -32,4 +32,4 @@ def check(
         raise CannotRun("unreadable", f"there is nothing at {log}", "name a log file or a folder of them")
     found = ask_check(log)
     answer(as_json, found.document(), *check_view(found))
-    return DONE if found.rows else NOTHING_FOUND
+    return DONE if found.rows and not found.params["rejected"] else NOTHING_FOUND

@@ -20,6 +20,7 @@ FROM
         c.packets_lost_data AS packets_lost_data,
         c.rtt_histogram AS rtt_histogram,
         c.requests AS request_count,
+        c.packets_sent + c.packets_received AS packets,
         toNullable(c.stack) AS stack,
         toNullable(c.congestion_controller) AS congestion_controller,
         ifNull(c.server, line.server) AS server,

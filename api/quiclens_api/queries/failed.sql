@@ -1,4 +1,5 @@
 -- One row is one carrier, region and reason: connections that never became a request, and how many there were in all.
+-- A log without packets (an application's own) says nothing of a connection, so it is none that failed.
 SELECT
     carrier,
     region,
@@ -10,7 +11,7 @@ FROM
     SELECT
         carrier,
         region,
-        request_count = 0 OR NOT handshake_complete AS is_failed,
+        request_count = 0 AND packets > 0 AS is_failed,
         multiIf(
             NOT is_failed, '',
             close_reason != '', close_reason,

@@ -6,6 +6,7 @@ SELECT
     countIf(packets_lost > 0 AND packets_lost_handshake > 0) AS with_loss_in_handshake,
     countIf(packets_lost > 0 AND packets_lost_data > 0) AS with_loss_in_data
 FROM (/* chosen_connections.sql */)
+WHERE packets > 0
 GROUP BY by_value
 ORDER BY
     connections DESC,

@@ -12,7 +12,8 @@ _COLUMNS = ("trace", "stack", "vantage", "cause", "known", "because", "switch_on
 
 def check(path: str) -> Report:
     """One row per trace and cause."""
-    traces = [_trace(line) for line in collector.lines(["dump", path, "--room", "check"]) if line.strip()]
+    lines = [_trace(line) for line in collector.lines(["dump", path, "--room", "check"]) if line.strip()]
+    traces = [line for line in lines if "rejected" not in line]
     rows = [
         [
             trace.get("trace_id"),
@@ -29,7 +30,7 @@ def check(path: str) -> Report:
     requests = sum(int(trace.get("requests") or 0) for trace in traces)
     return Report(
         name="check",
-        params={"log": path},
+        params={"log": path, "rejected": len(lines) - len(traces)},
         columns=tuple((name, "") for name in _COLUMNS),
         rows=rows,
         samples=len(traces),

@@ -118,11 +118,13 @@ def parts_of(stream: Mapping[str, Any]) -> list[Row]:
 def facts(stream: Mapping[str, Any], parts: list[Row], episodes: list[Row]) -> Facts:
     """What the sentence speaks of."""
     probes = [episode for episode in episodes if episode["kind"] == "pto"]
-    windows = [e["congestion_window"] for e in episodes if e["kind"] == "cwnd_blocked" and e.get("congestion_window")]
+    blocked = [e for e in episodes if e["kind"] == "cwnd_blocked" and e.get("congestion_window")]
+    longest = max(blocked, key=lambda each: each["end_us"] - each["start_us"], default=None)
     return Facts(
         duration_us=stream["duration_us"],
         parts=tuple((part["cause"], part["us"]) for part in parts),
         complete=stream["complete"],
+        end_is=stream["end_is"],
         vantage=stream["vantage"],
         packets_lost=stream["packets_lost"],
         detection_us=stream["detection_us"],
@@ -130,7 +132,7 @@ def facts(stream: Mapping[str, Any], parts: list[Row], episodes: list[Row]) -> F
         min_rtt_us=stream["min_rtt_us"],
         probes=sum(episode["count"] for episode in probes),
         probe_wait_us=max((episode.get("wait_us") or 0 for episode in probes), default=0),
-        congestion_window=max(windows, default=None),
+        congestion_window=longest["congestion_window"] if longest else None,
         credit_stalls=sum(episode["kind"].endswith("_flow_control") for episode in episodes),
         request_bytes=stream["request_bytes"],
         response_bytes=stream["response_bytes"],

@@ -226,12 +226,13 @@ impl Fold {
     }
 
     fn split(&self, stream: &Stream, held: &[Interval]) -> parts::Parts {
+        let marks = parts::Marks { fins_are_logged: self.seen.fins || self.seen.stream_events, ..stream.marks };
         match self.role {
             Vantage::Server => {
                 let min_rtt = stream.rtt.0.filter(|_| stream.end_is == "acked");
-                parts::server(&stream.marks, held, min_rtt)
+                parts::server(&marks, held, min_rtt)
             }
-            Vantage::Client => parts::client(&stream.marks, held, stream.rtt.0),
+            Vantage::Client => parts::client(&marks, held, stream.rtt.0),
             Vantage::Network | Vantage::Unknown => {
                 // No attribution from the middle: nobody knows which side waited.
                 let mut parts = [0; CAUSES];
@@ -274,6 +275,8 @@ impl Fold {
                     None if !self.seen.frames && stream.named_us.is_some() => {
                         stream.end(stream.named_us.unwrap_or(now), "last_event", false);
                     }
+                    // No stream's end is in this log: the last byte is all that is known of this one's.
+                    Some(last) if self.seen.frames && !self.seen.fins => stream.end(last, "end_not_logged", false),
                     _ => stream.end(now, "trace_end", false),
                 }
             }

@@ -15,6 +15,8 @@ pub struct Marks {
     pub first_byte_us: Option<i64>,
     pub last_byte_us: Option<i64>,
     pub end_us: i64,
+    /// The log shows where streams end, so a missing `request_end_us` means that the request had not ended.
+    pub fins_are_logged: bool,
 }
 
 impl Marks {
@@ -34,9 +36,14 @@ pub fn server(marks: &Marks, intervals: &[Interval], min_rtt_us: Option<i64>) ->
     let end = marks.end_us;
     // Upload is over when the FIN came or when the application answered without waiting for it.
     let answered = marks.response_start_us.unwrap_or(end).clamp(marks.start_us, end);
-    let uploaded = marks.request_end_us.unwrap_or(answered).clamp(marks.start_us, answered);
-    parts[Cause::Upload as usize] = uploaded.abs_diff(marks.start_us);
-    parts[Cause::ServerThink as usize] = answered.abs_diff(uploaded);
+    if let Some(uploaded) = marks.request_end_us.or(marks.fins_are_logged.then_some(answered)) {
+        let uploaded = uploaded.clamp(marks.start_us, answered);
+        parts[Cause::Upload as usize] = uploaded.abs_diff(marks.start_us);
+        parts[Cause::ServerThink as usize] = answered.abs_diff(uploaded);
+    } else {
+        // A log without FINs cannot tell upload from thinking.
+        parts[Cause::Unattributed as usize] = answered.abs_diff(marks.start_us);
+    }
     let last_byte = marks.last_byte_us.unwrap_or(end).clamp(answered, end);
     let mut held: Vec<Interval> = intervals
         .iter()
@@ -65,7 +72,12 @@ pub fn client(marks: &Marks, intervals: &[Interval], min_rtt_us: Option<i64>) ->
     let mut parts = [0; CAUSES];
     let end = marks.end_us;
     let first_byte = marks.first_byte_us.unwrap_or(end).clamp(marks.start_us, end);
-    let sent = marks.request_end_us.unwrap_or(first_byte).clamp(marks.start_us, first_byte);
+    let Some(sent) = marks.request_end_us.or(marks.fins_are_logged.then_some(first_byte)) else {
+        // Nothing of the request or its answer was seen but its name.
+        parts[Cause::Unattributed as usize] = marks.duration_us();
+        return parts;
+    };
+    let sent = sent.clamp(marks.start_us, first_byte);
     parts[Cause::Upload as usize] = sent.abs_diff(marks.start_us);
     // One round trip is the network's; what the first byte took beyond it was spent where this log cannot see.
     let network = min_rtt_us.map_or(0, |rtt| first_byte.abs_diff(sent).min(rtt.unsigned_abs()));
@@ -140,6 +152,7 @@ mod tests {
             first_byte_us: Some(110),
             last_byte_us: Some(300),
             end_us: 500,
+            fins_are_logged: true,
         };
         let held = [
             held(Cause::CwndBlocked, 90, 400),

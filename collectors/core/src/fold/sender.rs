@@ -148,6 +148,7 @@ impl Fold {
             return;
         };
         let before = stream.sent.highest;
+        let mut inferred = 0;
         if let Some(packet) = original
             && !stream.losses.iter().any(|loss| loss.from < chunk.to && chunk.from < loss.to)
         {
@@ -156,6 +157,7 @@ impl Fold {
             stream.lose(&packet, &again, now, seq, "inferred");
             stream.infer(Cause::LossRecovery);
             stream.packets_lost += 1;
+            inferred = packet.bytes.max(1);
         }
         let mends = stream.resend(&chunk, now);
         let most = stream.losses.iter().map(|loss| u64::from(loss.resent)).max().unwrap_or(0);
@@ -174,6 +176,11 @@ impl Fold {
             stream.marks.request_end_us = Some(now);
         }
         let grown = stream.sent.highest - before;
+        if inferred > 0 && !self.counter_losses {
+            self.count.packets_lost += 1;
+            self.count.packets_lost_data += 1;
+            self.count.bytes_lost += inferred;
+        }
         self.credit.data_sent += grown;
         self.count.retransmitted_bytes += repeated;
         self.count.retransmissions_max = self.count.retransmissions_max.max(most);
