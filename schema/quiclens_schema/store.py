@@ -15,7 +15,7 @@ from pathlib import Path
 from queue import Empty, LifoQueue
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 import clickhouse_connect
 from clickhouse_connect.driver.client import Client
@@ -105,7 +105,15 @@ def place(url: str) -> Place:
         return Place(folder=os.path.realpath(folder))
     if scheme in ("http", "https") and rest.startswith("//") and urlsplit(url).hostname:
         return Place(dsn=url)
-    raise StoreError(f"store URL {url!r} is none of chdb:DIR, http://host:8123/database, https://…")
+    raise StoreError(f"store URL {without_password(url)!r} is none of chdb:DIR, http://host:8123/database, https://…")
+
+
+def without_password(url: str) -> str:
+    """A store URL as it may be shown: a password in it belongs to nobody's screen or log."""
+    parts = urlsplit(url)
+    if parts.password is None:
+        return url
+    return urlunsplit(parts._replace(netloc=f"{parts.username or ''}:***@{parts.netloc.rpartition('@')[2]}"))
 
 
 def open(url: str = DEFAULT_URL) -> "Store":

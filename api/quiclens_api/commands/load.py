@@ -4,13 +4,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from quiclens_schema.store import DEFAULT_URL
+from quiclens_schema.store import DEFAULT_URL, without_password
 
 from quiclens_api.commands.options import AsJson, StoreUrl
 from quiclens_api.failure import DONE, NOTHING_FOUND
 from quiclens_api.loading import load_into
 from quiclens_api.opening import opened
-from quiclens_api.output import answer
+from quiclens_api.output import answer, say
 from quiclens_api.show.load import load_view
 
 
@@ -35,9 +35,14 @@ def load(
     quiclens load server/*.qlog --requests access.jsonl
     quiclens load trace.sqlog.gz --store chdb:/srv/quiclens
     """
+    for path in (*paths, *(requests or [])):
+        if not path.exists():
+            say(f"cannot read {path}: there is nothing there")
     with opened(store, create=True) as data:
         document = load_into(data, paths, requests or [])
-    next_step = "quiclens slow" + ("" if store == DEFAULT_URL else f" --store {store}")
+    next_step = "quiclens slow" + ("" if store == DEFAULT_URL else f" --store {without_password(store)}")
     answer(as_json, document, *load_view(document, next_step))
+    if document["rejected"].get("no_time", 0) > 0 and not document["connections"]:
+        say("these look like lines of an access log: name them after --requests")
     is_empty = not document["connections"] and not document["requests"]
     return NOTHING_FOUND if document["rejected"] or is_empty else DONE

@@ -3,7 +3,7 @@
 from typing import Any
 
 from quiclens_schema import migrate as migrations
-from quiclens_schema.store import DEFAULT_URL
+from quiclens_schema.store import DEFAULT_URL, without_password
 
 from quiclens_api.commands.options import AsJson, StoreUrl
 from quiclens_api.failure import DONE
@@ -24,6 +24,7 @@ def migrate(store: StoreUrl = DEFAULT_URL, as_json: AsJson = False) -> int:
     """
     with opened(store, create=True) as data:
         applied = migrations.migrate(data)
-    document: dict[str, Any] = {"store": store, "applied": list(applied)}
-    answer(as_json, document, f"{store}: {', '.join(applied) if applied else 'up to date'}")
+    shown = without_password(store)
+    document: dict[str, Any] = {"store": shown, "applied": list(applied)}
+    answer(as_json, document, f"{shown}: {', '.join(applied) if applied else 'up to date'}")
     return DONE

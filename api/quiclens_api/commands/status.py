@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from quiclens_schema.store import DEFAULT_URL
+from quiclens_schema.store import DEFAULT_URL, without_password
 from rich.text import Text
 
 from quiclens_api.commands.options import AsJson, StoreUrl
@@ -24,9 +24,9 @@ def status(store: StoreUrl = DEFAULT_URL, as_json: AsJson = False) -> int:
     quiclens status --store http://clickhouse.example:8123/quiclens --json
     """
     with opened(store) as data:
-        found = ask_status(data, store, datetime.now(UTC))
+        found = ask_status(data, without_password(store), datetime.now(UTC))
     about = found.params
-    line = f"store {store}, schema {about['schema_version']}, {size(about['disk_bytes'])} on disk, "
+    line = f"store {without_password(store)}, schema {about['schema_version']}, {size(about['disk_bytes'])} on disk, "
     line += f"{about['request_lines']:,} access log lines"
     view = plain_view(found, "Who sends", "Nothing was loaded yet.")
     answer(as_json, found.document(), *view, Text(line, style="dim"))
