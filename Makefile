@@ -1,4 +1,4 @@
-# make demo | test | check | bench | schema | setup | clean. Every target does its own set-up, once.
+# make demo | test | check | bench | schema | lock | setup | clean. Every target does its own set-up, once.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -19,7 +19,7 @@ RUST_FILES := Cargo.toml Cargo.lock $(shell find collectors schema/catalogue -ty
 export UV_PROJECT_ENVIRONMENT := .venv
 export QUICLENS_COLLECTOR := $(CURDIR)/$(COLLECTOR)
 
-.PHONY: setup demo test check bench schema clean
+.PHONY: setup demo test check bench schema lock clean
 
 setup: $(MADE)/prerequisites $(MADE)/python $(COLLECTOR)
 
@@ -65,9 +65,17 @@ $(UV): | $(MADE)/prerequisites
 	$(PYTHON) -m venv .tools
 	.tools/bin/pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 
-$(MADE)/python: pyproject.toml uv.lock $(PARTS:%=%/pyproject.toml) $(UV)
-	$(UV) sync --all-packages --frozen --quiet --python "$$(command -v $(PYTHON))"
+# requirements.lock is what `uv export` makes of the workspace: exact versions and hashes.
+$(MADE)/python: pyproject.toml requirements.lock $(PARTS:%=%/pyproject.toml) $(UV)
+	$(UV) venv --quiet --clear --python "$$(command -v $(PYTHON))" .venv
+	$(UV) pip install --quiet --python $(BIN)/python --require-hashes --requirement requirements.lock
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps $(PARTS:%=--editable %)
 	@touch $@
+
+# After a change of dependencies; read its diff before committing it.
+lock: $(UV)
+	$(UV) lock --quiet
+	$(UV) export --all-packages --frozen --no-emit-workspace --no-header --quiet --format requirements.txt > requirements.lock
 
 $(COLLECTOR): $(RUST_FILES) | $(MADE)/prerequisites
 	cargo build --locked --release --quiet --package quiclens-agent
