@@ -70,7 +70,7 @@ def clear(places: Places) -> None:
 def simulate(places: Places, connections: int, seed: int) -> Row:
     """Real QUIC stacks over a simulated network, by the lab's own command."""
     if find_spec(LAB) is None:
-        raise CannotRun("no_lab", "the package quiclens-lab is not installed", "uv sync --all-packages")
+        raise CannotRun("no_lab", "the package quiclens-lab is not installed", "make setup")
     command = [sys.executable, "-m", LAB, "demo", "--out", str(places.traffic)]
     command += ["--connections", str(connections), "--seed", str(seed)]
     done = subprocess.run(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, check=False)
