@@ -40,14 +40,7 @@ pub fn run(paths: &[PathBuf], room: Room) -> Result<(), String> {
             }
             Room::Summaries | Room::Check => Ok(()),
         };
-        let mut files = Files {
-            catalogue: &catalogue,
-            tables: Tables { wants_events: matches!(room, Room::Records | Room::Events), ..Tables::default() },
-            flush: &mut flush,
-            memory: Vec::new(),
-            bytes: 0,
-            files: 0,
-        };
+        let mut files = Files::new(&catalogue, matches!(room, Room::Records | Room::Events), &mut flush);
         files.read(&path)?;
         let Files { mut tables, flush, .. } = files;
         flush(&mut tables, true)?;

@@ -5,7 +5,7 @@ use quiclens_core::header::Header;
 use quiclens_core::reader::records::{Document, RECORD_LIMIT, Step, Window, next_record};
 use quiclens_core::reader::scan::Scan;
 use quiclens_core::reader::skip::{Skip, Stop};
-use quiclens_core::reader::sniff::{Framing, sniff};
+use quiclens_core::reader::sniff::{Framing, RS, sniff};
 use quiclens_core::tables::Tables;
 use quiclens_core::trace::{REJECT_BYTES, Reject, TraceReader};
 use quiclens_tail::{Fault, Source};
@@ -51,6 +51,33 @@ impl Reading {
     }
 }
 
+impl Reading {
+    /// Passes over bytes up to the end that `end` finds in them, or to the file's: what was passed, its first bytes
+    /// kept, and whether the end was found.
+    fn pass_over(&mut self, reason: Skip, mut end: impl FnMut(&[u8]) -> Option<usize>) -> (Reject, bool) {
+        let mut reject = Reject { reason: Some(reason), offset: self.window.offset(), ..Reject::default() };
+        loop {
+            let rest = self.window.rest();
+            let found = end(rest);
+            let taken = found.unwrap_or(rest.len());
+            let room = REJECT_BYTES.saturating_sub(reject.bytes.len());
+            reject.bytes.extend_from_slice(&rest[..taken.min(room)]);
+            reject.length += taken as u64;
+            self.window.consume(taken);
+            if found.is_some() || self.window.end {
+                return (reject, found.is_some());
+            }
+            self.fill();
+        }
+    }
+
+    /// Past a record that is longer than the limit, up to its separator.
+    fn pass_record(&mut self, framing: Framing, reason: Skip) -> Reject {
+        let separator = if framing == Framing::Sequential { RS } else { b'\n' };
+        self.pass_over(reason, |rest| rest.iter().position(|byte| *byte == separator)).0
+    }
+}
+
 fn skip_of(fault: &Fault) -> Skip {
     match fault {
         Fault::Unreadable(_) => Skip::Unreadable,
@@ -76,18 +103,31 @@ pub struct Files<'c, 'f> {
     pub files: u64,
 }
 
-impl Files<'_, '_> {
+impl<'c, 'f> Files<'c, 'f> {
+    /// Empty tables, with or without events, that `flush` takes as they grow.
+    pub fn new(catalogue: &'c Catalogue, wants_events: bool, flush: &'f mut Flush<'f>) -> Self {
+        let tables = Tables { wants_events, ..Tables::default() };
+        Self { catalogue, tables, flush, memory: Vec::new(), bytes: 0, files: 0 }
+    }
+
+    /// A file to read, counted; one that cannot be opened is counted as that.
+    fn open(&mut self, path: &Path, name: &str) -> Option<Reading> {
+        match Reading::open(path, std::mem::take(&mut self.memory)) {
+            Ok(reading) => {
+                self.files += 1;
+                Some(reading)
+            }
+            Err(fault) => {
+                self.whole_file(name, skip_of(&fault), &[]);
+                None
+            }
+        }
+    }
+
     /// Reads one file. What is wrong with it is counted in the tables; an error is ours.
     pub fn read(&mut self, path: &Path) -> Result<(), String> {
         let name = path.to_string_lossy().into_owned();
-        let mut reading = match Reading::open(path, std::mem::take(&mut self.memory)) {
-            Ok(reading) => reading,
-            Err(fault) => {
-                self.whole_file(&name, skip_of(&fault), &[]);
-                return Ok(());
-            }
-        };
-        self.files += 1;
+        let Some(mut reading) = self.open(path, &name) else { return Ok(()) };
         reading.fill_to(HEAD);
         let head = &reading.window.rest()[..reading.window.rest().len().min(HEAD)];
         if head.is_empty() {
@@ -210,22 +250,9 @@ impl Files<'_, '_> {
     /// Past an element that is no event.
     fn pass_by(&mut self, trace: &mut TraceReader<'_>, reading: &mut Reading, reason: Skip) {
         let mut scan = Scan::default();
-        let mut reject = Reject { reason: Some(reason), offset: reading.window.offset(), ..Reject::default() };
-        loop {
-            let rest = reading.window.rest();
-            let end = scan.advance(rest);
-            let taken = end.unwrap_or(rest.len());
-            let room = REJECT_BYTES.saturating_sub(reject.bytes.len());
-            reject.bytes.extend_from_slice(&rest[..taken.min(room)]);
-            reject.length += taken as u64;
-            reading.window.consume(taken);
-            if end.is_some() || reading.window.end {
-                if end.is_none() && reason == Skip::NotJson {
-                    reject.reason = Some(Skip::Truncated);
-                }
-                break;
-            }
-            reading.fill();
+        let (mut reject, ended) = reading.pass_over(reason, |rest| scan.advance(rest));
+        if !ended && reason == Skip::NotJson {
+            reject.reason = Some(Skip::Truncated);
         }
         if reject.length == 0 {
             // Nothing here can begin an element: a stray bracket or quote is passed by alone.
@@ -275,7 +302,7 @@ impl Files<'_, '_> {
                     self.grown()?;
                 }
                 Step::Skip { reason, .. } => {
-                    let reject = self.long_record(&mut reading, framing, reason);
+                    let reject = reading.pass_record(framing, reason);
                     match &mut trace {
                         Some(trace) => trace.reject(reject, &mut self.tables),
                         None => self.tables.reject("", &reject, name, "", None),
@@ -289,25 +316,6 @@ impl Files<'_, '_> {
         }
         self.end_of(name, reading);
         Ok(())
-    }
-
-    /// Past a record that is longer than the limit, up to its separator.
-    fn long_record(&mut self, reading: &mut Reading, framing: Framing, reason: Skip) -> Reject {
-        let separator = if framing == Framing::Sequential { 0x1E } else { b'\n' };
-        let mut reject = Reject { reason: Some(reason), offset: reading.window.offset(), ..Reject::default() };
-        loop {
-            let rest = reading.window.rest();
-            let end = rest.iter().position(|byte| *byte == separator);
-            let taken = end.unwrap_or(rest.len());
-            let room = REJECT_BYTES.saturating_sub(reject.bytes.len());
-            reject.bytes.extend_from_slice(&rest[..taken.min(room)]);
-            reject.length += taken as u64;
-            reading.window.consume(taken);
-            if end.is_some() || reading.window.end {
-                return reject;
-            }
-            reading.fill();
-        }
     }
 
     /// QUIC_TRACE and `quiclens line v1`.
@@ -331,7 +339,7 @@ impl Files<'_, '_> {
                     self.grown()?;
                 }
                 Step::Skip { reason, .. } => {
-                    let reject = self.long_record(&mut reading, framing, reason);
+                    let reject = reading.pass_record(framing, reason);
                     trace.reject(reject, &mut self.tables);
                 }
                 Step::Events | Step::Element | Step::TraceEnd | Step::Done => break,
@@ -369,14 +377,7 @@ pub fn read_lines<'c, 'f>(
     mut line: impl FnMut(&mut Files<'c, 'f>, u64, &[u8]) -> Result<(), String>,
 ) -> Result<(), String> {
     let name = path.to_string_lossy().into_owned();
-    let mut reading = match Reading::open(path, std::mem::take(&mut files.memory)) {
-        Ok(reading) => reading,
-        Err(fault) => {
-            files.whole_file(&name, skip_of(&fault), &[]);
-            return Ok(());
-        }
-    };
-    files.files += 1;
+    let Some(mut reading) = files.open(path, &name) else { return Ok(()) };
     loop {
         match next_record(Framing::NdJson, &mut reading.window) {
             Step::NeedMore => reading.fill(),
@@ -385,7 +386,7 @@ pub fn read_lines<'c, 'f>(
                 reading.window.consume(taken);
             }
             Step::Skip { reason, .. } => {
-                let reject = files.long_record(&mut reading, Framing::NdJson, reason);
+                let reject = reading.pass_record(Framing::NdJson, reason);
                 files.tables.reject("", &reject, &name, "", None);
             }
             Step::Events | Step::Element | Step::TraceEnd | Step::Done => break,

@@ -38,14 +38,7 @@ pub fn run(paths: &[PathBuf], requests: &[PathBuf], sink: &str) -> Result<(), St
         }
         Ok(())
     };
-    let mut files = Files {
-        catalogue: &catalogue,
-        tables: Tables { wants_events: true, ..Tables::default() },
-        flush: &mut flush,
-        memory: Vec::new(),
-        bytes: 0,
-        files: 0,
-    };
+    let mut files = Files::new(&catalogue, true, &mut flush);
     for path in &unreadable {
         files.whole_file(&path.to_string_lossy(), quiclens_core::reader::skip::Skip::Unreadable, b"");
     }
@@ -93,14 +86,7 @@ pub fn bench(paths: &[PathBuf]) -> Result<(), String> {
         }
         Ok(())
     };
-    let mut files = Files {
-        catalogue: &catalogue,
-        tables: Tables { wants_events: true, ..Tables::default() },
-        flush: &mut flush,
-        memory: Vec::new(),
-        bytes: 0,
-        files: 0,
-    };
+    let mut files = Files::new(&catalogue, true, &mut flush);
     for path in &found {
         files.read(path)?;
     }

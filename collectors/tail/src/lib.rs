@@ -82,16 +82,6 @@ impl Source {
         Ok(Self { input, compression, size, given: 0 })
     }
 
-    /// Size of the file on disk.
-    pub fn size(&self) -> u64 {
-        self.size
-    }
-
-    /// How it is compressed.
-    pub fn compression(&self) -> Compression {
-        self.compression
-    }
-
     /// Appends at most `most` bytes to `buffer`; 0 at the end. After a fault nothing more comes.
     pub fn read(&mut self, buffer: &mut Vec<u8>, most: usize) -> Result<usize, Fault> {
         let start = buffer.len();

@@ -54,7 +54,6 @@ pub struct Handshake {
     sent_us: Option<i64>,
     received_us: Option<i64>,
     zero_rtt_seen: bool,
-    zero_rtt_dropped: bool,
 }
 
 impl Handshake {
@@ -304,14 +303,7 @@ impl Fold {
             "handshake_complete",
             shake.sent_us.is_some() && shake.received_us.is_some() || (self.trace.frameless && self.count.requests > 0),
         );
-        row.set(
-            "zero_rtt",
-            match (shake.zero_rtt_seen, shake.zero_rtt_dropped) {
-                (false, _) => "",
-                (true, true) => "rejected",
-                (true, false) => "attempted",
-            },
-        );
+        row.set("zero_rtt", if shake.zero_rtt_seen { "attempted" } else { "" });
         row.set("close_reason", self.close.reason.as_str());
         row.set("close_code", self.close.code.as_str());
         row.set("close_owner", self.close.owner.as_str());

@@ -141,30 +141,4 @@ impl Space {
                 })
         })
     }
-
-    /// Bytes in flight of this space; everything in it is forgotten (its keys were discarded, RFC 9002, 6.4).
-    pub fn discard(&mut self) -> u64 {
-        let bytes = self.in_flight();
-        self.sent.clear();
-        bytes
-    }
-
-    /// Bytes on their way.
-    pub fn in_flight(&self) -> u64 {
-        self.sent
-            .iter()
-            .filter(|packet| packet.in_flight && !packet.acked && !packet.lost)
-            .map(|packet| packet.bytes)
-            .sum()
-    }
-
-    /// Packets remembered.
-    pub fn len(&self) -> usize {
-        self.sent.len()
-    }
-
-    /// None remembered.
-    pub fn is_empty(&self) -> bool {
-        self.sent.is_empty()
-    }
 }
