@@ -15,15 +15,27 @@ struct Pending {
     start_us: i64,
     end_us: i64,
     first_seq: u64,
+    last_seq: u64,
     window: Option<u64>,
     in_flight: u64,
+    /// Data is known to have waited all the time.
+    is_known: bool,
 }
 
-/// The window.
+/// What stops the connection.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Blocked {
-    full_since: Option<(i64, u64)>,
+    /// The window is full since, at which event.
+    pub full_since: Option<(i64, u64)>,
     pending: Vec<Pending>,
+}
+
+impl Blocked {
+    /// Start of the earliest time that is not decided yet.
+    pub fn oldest_us(&self) -> Option<i64> {
+        let full = self.full_since.map(|(since, _)| since);
+        self.pending.iter().map(|pending| pending.start_us).chain(full).min()
+    }
 }
 
 /// The peer's credit (RFC 9000, 4.1).
@@ -35,7 +47,8 @@ pub struct Credit {
     pub initial_stream: Option<u64>,
     /// Stream bytes of ours, each counted once.
     pub data_sent: u64,
-    blocked: Option<(i64, u64)>,
+    /// Used up since, at which event.
+    pub blocked: Option<(i64, u64)>,
     others: std::collections::BTreeMap<u64, u64>,
 }
 
@@ -46,63 +59,61 @@ const ROW_GATE: u64 = 45;
 const OTHER_STREAMS: usize = 256;
 
 impl Credit {
-    /// Bytes of streams that are no requests count towards the connection's credit too.
-    pub fn other_streams(&mut self, chunk: &Chunk) {
+    /// Bytes of streams that are no requests count towards the connection's credit too: "the sum of the final sizes
+    /// on all streams" (RFC 9000, 4.5).
+    pub fn other_streams(&mut self, chunk: &Chunk) -> bool {
         if self.others.len() < OTHER_STREAMS || self.others.contains_key(&chunk.stream_id) {
             let highest = self.others.entry(chunk.stream_id).or_default();
-            self.data_sent += chunk.to.saturating_sub(*highest);
+            let grown = chunk.to.saturating_sub(*highest);
+            self.data_sent += grown;
             *highest = (*highest).max(chunk.to);
+            return grown > 0;
         }
+        false
     }
 }
 
 impl Fold {
-    /// Some stream may have data to send.
-    fn data_may_wait(&self) -> bool {
-        self.streams.values().any(super::stream::Stream::may_wait)
-    }
-
-    /// After each event: is there still room in the window?
-    pub(super) fn watch_window(&mut self) {
-        let Some(window) = self.window else { return };
+    /// At the end of an instant: is there still room in the window? "An endpoint MUST NOT send a packet if it would
+    /// cause bytes_in_flight to be larger than the congestion window" (RFC 9002, 7).
+    pub(super) fn watch_window(&mut self, let_go: bool) {
         let gate = if self.trace.frameless { ROW_GATE } else { self.largest_packet.max(1) };
-        let full = window.saturating_sub(self.in_flight) < gate && self.in_flight > 0;
-        match (full, self.blocked.full_since) {
-            (true, None) if self.probe.series.is_none() && self.data_may_wait() => {
-                self.blocked.full_since = Some((self.now_us, self.seq));
+        let Some(full) = self.paths.are_full(gate) else { return };
+        if let Some((start_us, first_seq)) = self.blocked.full_since
+            && (let_go || !full)
+        {
+            // Or it opened and was filled again in one instant.
+            self.blocked.full_since = None;
+            self.pend(Cause::CwndBlocked, -1, start_us, first_seq);
+            if let_go {
+                self.confirm();
             }
-            (false, Some((start_us, first_seq))) => {
-                self.blocked.full_since = None;
-                self.blocked.pending.push(Pending {
-                    cause: Cause::CwndBlocked,
-                    stream_id: -1,
-                    start_us,
-                    end_us: self.now_us,
-                    first_seq,
-                    window: self.window,
-                    in_flight: self.in_flight,
-                });
-            }
-            (true, Some(_)) if !self.data_may_wait() => self.blocked.full_since = None,
-            _ => {}
         }
-        self.watch_credit();
+        if !full || self.hungry.is_empty() {
+            self.blocked.full_since = None;
+        } else if self.probe.series.is_none() {
+            self.blocked.full_since.get_or_insert((self.now_us, self.seq));
+        }
     }
 
-    fn watch_credit(&mut self) {
+    /// At the end of an instant: is there credit left?
+    pub(super) fn watch_credit(&mut self, has_news: bool) {
         let Some(limit) = self.credit.connection else { return };
         let used_up = self.credit.data_sent >= limit;
         match (used_up, self.credit.blocked) {
-            (true, None) if self.data_may_wait() => self.credit.blocked = Some((self.now_us, self.seq)),
+            (true, None) if !self.hungry.is_empty() => self.credit.blocked = Some((self.now_us, self.seq)),
             (false, Some((start_us, first_seq))) => {
                 self.credit.blocked = None;
                 self.pend(Cause::ConnectionFlowControl, -1, start_us, first_seq);
+                if has_news {
+                    self.confirm();
+                }
             }
             _ => {}
         }
     }
 
-    /// After data of a stream went out.
+    /// After data of a stream went out. "A sender MUST NOT send data that exceeds either limit" (RFC 9000, 4.1).
     pub(super) fn watch_stream_credit(&mut self, id: u64) {
         let (now, seq) = (self.now_us, self.seq);
         let Some(stream) = self.streams.get_mut(&id) else { return };
@@ -159,33 +170,60 @@ impl Fold {
         }
     }
 
-    fn pend(&mut self, cause: Cause, stream_id: i64, start_us: i64, first_seq: u64) {
-        let (end_us, window, in_flight) = (self.now_us, self.window, self.in_flight);
-        self.blocked.pending.push(Pending { cause, stream_id, start_us, end_us, first_seq, window, in_flight });
+    /// A time without room is over; what follows says whether data waited for it.
+    pub(super) fn pend(&mut self, cause: Cause, stream_id: i64, start_us: i64, first_seq: u64) {
+        if start_us >= self.now_us {
+            return;
+        }
+        let is_known = self.hungry.iter().any(|id| {
+            (stream_id < 0 || id.cast_signed() == stream_id)
+                && self.streams.get(id).is_some_and(|stream| {
+                    stream.queue.is_known && stream.queue.ready.is_some_and(|(ready, _)| ready <= start_us)
+                })
+        });
+        self.blocked.pending.push(Pending {
+            cause,
+            stream_id,
+            start_us,
+            end_us: self.now_us,
+            first_seq,
+            last_seq: self.seq,
+            window: self.window(),
+            in_flight: self.in_flight(),
+            is_known,
+        });
     }
 
-    /// A packet goes out; with new data it confirms that data waited (Barford and Crovella 2000: the
-    /// acknowledgement "liberated" it).
-    pub(super) fn confirm(&mut self, new_data: bool) {
-        if new_data && !self.blocked.pending.is_empty() {
-            for pending in std::mem::take(&mut self.blocked.pending) {
-                self.decide(&pending, true);
-            }
+    /// New data goes out: it waited for all that has just ended (Barford and Crovella 2000: the acknowledgement
+    /// "liberated" it).
+    pub(super) fn confirm(&mut self) {
+        for pending in std::mem::take(&mut self.blocked.pending) {
+            self.decide(&pending, true);
         }
     }
 
-    /// Time has come to `to_us`: waits that nothing followed were none.
+    /// Time has come to `to_us`: waits that nothing followed were none, unless data is known to have waited. A pacer
+    /// may stand between the acknowledgement and the data that it let go.
     pub(super) fn settle(&mut self, to_us: i64) {
+        if self.blocked.pending.is_empty() {
+            return;
+        }
+        let limit = TURN_US + if self.paced_sends > 0 { self.pacing_us(self.largest_packet).cast_signed() } else { 0 };
         while let Some(at) =
-            self.blocked.pending.iter().position(|pending| to_us.saturating_sub(pending.end_us) > TURN_US)
+            self.blocked.pending.iter().position(|pending| to_us.saturating_sub(pending.end_us) > limit)
         {
             let pending = self.blocked.pending.swap_remove(at);
-            self.decide(&pending, false);
+            self.decide(&pending, pending.is_known);
         }
     }
 
     fn decide(&mut self, pending: &Pending, confirmed: bool) {
-        let interval = Interval { cause: pending.cause, start_us: pending.start_us, end_us: pending.end_us };
+        let cause = match pending.cause {
+            // The window was full because the path was.
+            Cause::CwndBlocked if self.path_is_bottleneck() => Cause::Bandwidth,
+            cause => cause,
+        };
+        let interval = Interval { cause, start_us: pending.start_us, end_us: pending.end_us };
         if confirmed {
             match self.streams.get_mut(&pending.stream_id.cast_unsigned()) {
                 Some(stream) if pending.stream_id >= 0 => {
@@ -196,18 +234,17 @@ impl Fold {
                 Some(_) | None => self.held(interval),
             }
         }
-        if interval.start_us < interval.end_us {
-            self.episode(Episode {
-                kind: pending.cause.name(),
-                stream_id: pending.stream_id,
-                first_seq: pending.first_seq,
-                start_us: pending.start_us,
-                end_us: pending.end_us,
-                confirmed,
-                bytes: pending.in_flight,
-                congestion_window: pending.window,
-                ..Episode::default()
-            });
-        }
+        self.episode(Episode {
+            kind: cause.name(),
+            stream_id: pending.stream_id,
+            first_seq: pending.first_seq,
+            last_seq: Some(pending.last_seq),
+            start_us: pending.start_us,
+            end_us: pending.end_us,
+            confirmed,
+            bytes: pending.in_flight,
+            congestion_window: pending.window,
+            ..Episode::default()
+        });
     }
 }

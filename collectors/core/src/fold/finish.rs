@@ -1,7 +1,8 @@
 //! The rows that come out: streams and episodes as they become final, the connection at any time.
 
 use crate::event::{Event, Word};
-use crate::fold::cause::{CAUSES, Cause, Interval};
+use crate::fold::cause::{Cause, Interval};
+use crate::fold::saves::{self, Saves};
 use crate::fold::stream::Stream;
 use crate::fold::{ANALYSIS_VERSION, Fold, parts};
 use crate::header::Vantage;
@@ -13,8 +14,10 @@ use serde::{Deserialize, Serialize};
 #[expect(missing_docs, reason = "named after the columns")]
 pub struct Episode<'a> {
     pub kind: &'static str,
+    pub path_id: u64,
     pub stream_id: i64,
     pub first_seq: u64,
+    pub last_seq: Option<u64>,
     pub start_us: i64,
     pub end_us: i64,
     pub confirmed: bool,
@@ -31,8 +34,10 @@ impl Default for Episode<'_> {
     fn default() -> Self {
         Self {
             kind: "",
+            path_id: 0,
             stream_id: -1,
             first_seq: 0,
+            last_seq: None,
             start_us: 0,
             end_us: 0,
             confirmed: false,
@@ -53,13 +58,11 @@ pub struct Handshake {
     first_us: Option<i64>,
     sent_us: Option<i64>,
     received_us: Option<i64>,
-    zero_rtt_seen: bool,
 }
 
 impl Handshake {
     pub(super) fn sent(&mut self, event: &Event, now_us: i64) {
         self.first_us.get_or_insert(now_us);
-        self.zero_rtt_seen |= event.word(Word::PacketType) == "0RTT";
         if event.word(Word::PacketType) == "1RTT" {
             self.sent_us.get_or_insert(now_us);
         }
@@ -67,7 +70,6 @@ impl Handshake {
 
     pub(super) fn received(&mut self, event: &Event, now_us: i64) {
         self.first_us.get_or_insert(now_us);
-        self.zero_rtt_seen |= event.word(Word::PacketType) == "0RTT";
         if event.word(Word::PacketType) == "1RTT" {
             self.received_us.get_or_insert(now_us);
         }
@@ -111,9 +113,6 @@ impl Close {
     }
 }
 
-/// Requests that stay open after they ended, to hear their last HTTP frames.
-const LINGERING: usize = 64;
-
 impl Fold {
     /// Version of rows that know the events up to now.
     fn version(&self) -> u64 {
@@ -137,10 +136,10 @@ impl Fold {
         let mut row = Row::default();
         self.key(&mut row);
         row.set("kind", episode.kind);
-        row.set("path_id", 0u64);
+        row.set("path_id", episode.path_id);
         row.set("stream_id", episode.stream_id);
         row.set("first_seq", episode.first_seq);
-        row.set("last_seq", self.seq);
+        row.set("last_seq", episode.last_seq.unwrap_or(self.seq));
         row.set("start_us", episode.start_us);
         row.set("end_us", episode.end_us);
         row.set("confirmed", episode.confirmed);
@@ -154,34 +153,10 @@ impl Fold {
         self.output.episodes.push(row);
     }
 
-    /// Streams that ended before the current moment become rows: their last HTTP frames have been seen.
-    pub(super) fn let_go(&mut self) {
-        if self.ended.is_empty() {
-            return;
-        }
-        let now = self.now_us;
-        let all = self.ended.len() > LINGERING;
-        let ids = std::mem::take(&mut self.ended);
-        for id in ids {
-            let due = self
-                .streams
-                .get(&id)
-                .is_none_or(|stream| all || stream.marks.end_us.saturating_add(super::TURN_US) < now);
-            if !due {
-                self.ended.push(id);
-            } else if let Some(mut stream) = self.streams.remove(&id) {
-                // The first sample may come with the very acknowledgement that ended the request.
-                stream.rtt = (stream.rtt.0.or(self.rtt.min_us), stream.rtt.1.or(self.rtt.smoothed_us));
-                self.stream_row(&stream);
-            }
-        }
-    }
-
-    fn stream_row(&mut self, stream: &Stream) {
+    /// The row of a stream that is over.
+    pub(super) fn stream_row(&mut self, mut stream: Stream) {
         self.closed.add(stream.id / 4, stream.id / 4 + 1);
-        let skip = usize::try_from(stream.conditions_from.saturating_sub(self.conditions_gone)).unwrap_or(0);
-        let mut held: Vec<Interval> = stream.intervals.clone();
-        held.extend(self.conditions.iter().skip(skip));
+        let saves = self.split(&mut stream);
         let mut row = Row::default();
         self.key(&mut row);
         let marks = &stream.marks;
@@ -214,29 +189,46 @@ impl Fold {
         row.set("min_rtt_us", stream.rtt.0.map(i64::unsigned_abs));
         row.set("first_seq", stream.first_seq);
         row.set("last_seq", stream.last_seq);
-        let parts = self.split(stream, &held);
         for cause in Cause::ALL {
-            row.set(cause.column(), parts[cause as usize]);
+            row.set(cause.column(), stream.sweep.parts[cause as usize]);
         }
-        row.set("inferred", Cell::List(self.inferred(stream)));
+        let named = |value: u64, cause: Cause| (value > 0).then(|| (cause.name().to_owned(), value));
+        let held = Cause::ALL.into_iter().filter_map(|cause| named(stream.sweep.overlapping[cause as usize], cause));
+        row.set("overlapping", Cell::Counts(held.collect()));
+        // A cause that had no part has nothing to give back.
+        let saved = Cause::ALL.into_iter().filter(|cause| stream.sweep.parts[*cause as usize] > 0);
+        let saved = saved.filter_map(|cause| saves[cause as usize].map(|us| (cause.name().to_owned(), us)));
+        row.set("saves", Cell::Counts(saved.collect()));
+        row.set("inferred", Cell::List(self.inferred(&stream)));
         row.set("cannot_show", Cell::List(self.cannot_show()));
         self.count.requests_complete += u64::from(stream.complete);
         self.output.streams.push(row);
     }
 
-    fn split(&self, stream: &Stream, held: &[Interval]) -> parts::Parts {
+    /// Decides the rest of a stream's time, and what each cause's absence would have saved.
+    fn split(&self, stream: &mut Stream) -> Saves {
         let marks = parts::Marks { fins_are_logged: self.seen.fins || self.seen.stream_events, ..stream.marks };
+        let min_rtt = stream.rtt.0.filter(|_| stream.end_is == "acked" || self.role == Vantage::Client);
+        let mut held: Vec<Interval> = std::mem::take(&mut stream.intervals);
         match self.role {
             Vantage::Server => {
-                let min_rtt = stream.rtt.0.filter(|_| stream.end_is == "acked");
-                parts::server(&marks, held, min_rtt)
+                held.extend(self.conditions.iter().filter(|interval| interval.end_us > marks.answered_us()));
+                parts::server(&marks, &mut stream.sweep, &mut held, &mut stream.gaps, min_rtt);
+                let after = marks.end_us.abs_diff(marks.answered_us());
+                let rtt = min_rtt.unwrap_or(0).unsigned_abs();
+                if stream.sweep.parts[Cause::Bandwidth as usize] == 0 {
+                    stream.transfer.rate = None;
+                }
+                saves::server(&stream.sweep, &stream.transfer, stream.sent.highest, after, rtt)
             }
-            Vantage::Client => parts::client(&marks, held, stream.rtt.0),
+            Vantage::Client => {
+                parts::client(&marks, &mut stream.sweep, &mut held, min_rtt);
+                saves::client(&stream.sweep, stream.dead_us)
+            }
             Vantage::Network | Vantage::Unknown => {
                 // No attribution from the middle: nobody knows which side waited.
-                let mut parts = [0; CAUSES];
-                parts[Cause::Unattributed as usize] = stream.marks.duration_us();
-                parts
+                stream.sweep.parts[Cause::Unattributed as usize] = marks.duration_us();
+                Saves::default()
             }
         }
     }
@@ -256,16 +248,15 @@ impl Fold {
 
     /// The trace is over, or all of it that there is: open streams become rows that say so.
     pub fn finish(&mut self) {
+        self.close_instant();
         self.settle(i64::MAX);
         let (now, rtt) = (self.now_us, (self.rtt.min_us, self.rtt.smoothed_us));
         let is_server = self.is_server();
         for (_, mut stream) in std::mem::take(&mut self.streams) {
             if stream.end_is.is_empty() {
                 stream.rtt = rtt;
-                if let Some(since) = stream.gap_since {
-                    let cause = Cause::ReceiverHol;
-                    stream.intervals.push(Interval { cause, start_us: since, end_us: now });
-                }
+                stream.transfer.rate = self.delivery.rate();
+                self.open_waits(&mut stream);
                 // Every byte that was sent is out, only acknowledgements are missing: the request ended with the last.
                 let whole = is_server && (stream.sent.fin.is_some() || stream.eom);
                 match stream.marks.last_byte_us {
@@ -280,9 +271,27 @@ impl Fold {
                 }
             }
             stream.rtt = (stream.rtt.0.or(rtt.0), stream.rtt.1.or(rtt.1));
-            self.stream_row(&stream);
+            self.stream_row(stream);
         }
         self.ended.clear();
+    }
+
+    /// A request that was open when the trace ended waited for what still stopped it then.
+    fn open_waits(&self, stream: &mut Stream) {
+        let end_us = self.now_us;
+        let losses = stream.losses.iter().map(|loss| (Cause::LossRecovery, loss.due_us));
+        let since = |since: Option<(i64, u64)>, cause| since.map(|(start_us, _)| (cause, start_us));
+        let waits: Vec<(Cause, i64)> = losses
+            .chain(self.probe.series.as_ref().map(|series| (Cause::Pto, series.start_us)))
+            .chain(since(self.credit.blocked, Cause::ConnectionFlowControl))
+            .chain(since(stream.blocked, Cause::StreamFlowControl))
+            .chain(since(stream.queue.empty_since, Cause::AppLimited))
+            .chain(stream.gap_since.map(|start_us| (Cause::ReceiverHol, start_us)))
+            .collect();
+        for (cause, start_us) in waits {
+            stream.intervals.push(Interval { cause, start_us, end_us });
+            stream.infer(cause);
+        }
     }
 
     /// The connection's row as of now. `complete`: the trace was not cut.
@@ -303,13 +312,16 @@ impl Fold {
             "handshake_complete",
             shake.sent_us.is_some() && shake.received_us.is_some() || (self.trace.frameless && self.count.requests > 0),
         );
-        row.set("zero_rtt", if shake.zero_rtt_seen { "attempted" } else { "" });
+        row.set("zero_rtt", self.zero_rtt.state());
         row.set("close_reason", self.close.reason.as_str());
         row.set("close_code", self.close.code.as_str());
         row.set("close_owner", self.close.owner.as_str());
         let count = &self.count;
         row.set("retries", count.retries);
         row.set("migrations", count.migrations);
+        row.set("paths", self.paths.count().max(1));
+        row.set("paths_validated", count.paths_validated);
+        row.set("key_updates", count.key_updates);
         row.set("packets_sent", count.packets_sent);
         row.set("packets_received", count.packets_received);
         row.set("bytes_sent", count.bytes_sent);
@@ -328,6 +340,7 @@ impl Fold {
         row.set("packets_lost_handshake", count.packets_lost_handshake);
         row.set("packets_lost_data", count.packets_lost_data);
         row.set("ptos", count.ptos + u64::from(self.probe.series.is_some()));
+        row.set("ptos_spurious", count.ptos_spurious);
         row.set("idle_max_us", count.idle_max_us);
         row.set("initial_congestion_window", self.initial_window);
         row.set("bytes_in_flight_max", count.bytes_in_flight_max);
@@ -359,7 +372,15 @@ impl Fold {
     }
 
     fn open_episodes(&self) -> String {
-        let kinds = [("pto", self.probe.series.is_some()), ("recovery", self.epoch.is_open())];
+        let kinds = [
+            ("pto", self.probe.series.is_some()),
+            ("recovery", self.epoch.since().is_some()),
+            ("cwnd_blocked", self.blocked.full_since.is_some()),
+            ("connection_flow_control", self.credit.blocked.is_some()),
+            ("stream_flow_control", self.streams.values().any(|stream| stream.blocked.is_some())),
+            ("amplification", self.amplification.since.is_some()),
+            ("idle", self.idle_since.is_some()),
+        ];
         let open: Vec<&str> = kinds.into_iter().filter(|(_, open)| *open).map(|(kind, _)| kind).collect();
         serde_json::to_string(&open).unwrap_or_default()
     }

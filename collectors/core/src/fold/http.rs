@@ -1,6 +1,6 @@
 //! Requests' and responses' fields out of HTTP/3 frame events.
 
-use crate::event::Event;
+use crate::event::{Event, Number};
 use crate::fold::stream::Http;
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -32,4 +32,19 @@ pub fn headers(event: &Event, http: &mut Http) {
             _ => {}
         }
     }
+}
+
+/// Stream bytes of a frame: its header (RFC 9114, 7.1: type and length as variable-length integers) and its payload.
+pub fn frame_bytes(event: &Event) -> u64 {
+    if let Some(whole) = event.leftover("frame.raw.length").and_then(|length| length.parse().ok()) {
+        return whole;
+    }
+    let payload = event.get(Number::Length).unwrap_or(0);
+    let length_bytes = match payload {
+        0..=63 => 1,
+        64..=16_383 => 2,
+        16_384..=1_073_741_823 => 4,
+        _ => 8,
+    };
+    payload.saturating_add(1 + length_bytes)
 }

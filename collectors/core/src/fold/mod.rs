@@ -1,22 +1,34 @@
 //! Room 3, fold: the events of one connection to its summaries. One pass; the state is bounded and serializable.
 //!
-//! Rules stand in the modules: [`sender`] for what happens to our packets, [`receiver`] for the peer's, [`rows`] for
-//! QUIC_TRACE, [`parts`] for the split, [`finish`] for the rows that come out.
+//! Rules stand in the modules: [`sender`] and [`loss`] for our packets, [`receiver`] for the peer's, [`rows`] for
+//! QUIC_TRACE; [`blocked`], [`probe`], [`amplification`], [`zero_rtt`] for what stops a connection, [`instant`] for what
+//! a stream waits for; [`parts`] and [`sweep`] for the split, [`saves`] for what would be without a cause; [`requests`]
+//! for their life, [`finish`] for the rows that come out.
 
+pub mod amplification;
 pub mod blocked;
 pub mod capability;
 pub mod cause;
+pub mod delivery;
 pub mod finish;
 pub mod http;
+pub mod instant;
+pub mod loss;
+pub mod migration;
 pub mod packets;
 pub mod parts;
+pub mod paths;
 pub mod probe;
 pub mod ranges;
 pub mod receiver;
+pub mod requests;
 pub mod rows;
+pub mod saves;
 pub mod sender;
 pub mod stats;
 pub mod stream;
+pub mod sweep;
+pub mod zero_rtt;
 
 use crate::dialect::Losses;
 use crate::event::{Event, Kind, Number, Word};
@@ -25,11 +37,11 @@ use crate::record::rows::Row;
 use cause::Interval;
 use packets::Space;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use stream::Stream;
 
 /// Rules that made a row; a higher one replaces all rows of a lower one.
-pub const ANALYSIS_VERSION: u64 = 1;
+pub const ANALYSIS_VERSION: u64 = 2;
 
 /// Two records at most this far apart belong to one turn: an ACK and what it releases (quic_trace.md 1.5: the slowest
 /// turn of the published rows takes 405 us).
@@ -107,6 +119,8 @@ pub struct Seen {
     pub stream_events: bool,
     pub flow_events: bool,
     pub fins: bool,
+    pub packet_sizes: bool,
+    pub moves: bool,
 }
 
 /// Counters that go to `connections` as they are.
@@ -130,11 +144,14 @@ pub struct Counters {
     pub packets_lost_handshake: u64,
     pub packets_lost_data: u64,
     pub ptos: u64,
+    pub ptos_spurious: u64,
+    pub key_updates: u64,
     pub idle_max_us: u64,
     pub bytes_in_flight_max: u64,
     pub in_flight_disagreements: u64,
     pub retries: u64,
     pub migrations: u64,
+    pub paths_validated: u64,
     pub requests: u64,
     pub requests_complete: u64,
     pub retransmissions_max: u64,
@@ -150,29 +167,39 @@ pub struct Fold {
     seq: u64,
     events: u64,
     spaces: Vec<Space>,
-    in_flight: u64,
+    paths: paths::Paths,
     flight_us: u64,
     flight_area: f64,
-    window: Option<u64>,
     initial_window: Option<u64>,
+    ssthresh: Option<u64>,
+    pacing_rate: Option<u64>,
+    paced_sends: u32,
+    paced_until: i64,
+    delivery: delivery::Delivery,
+    amplification: amplification::Amplification,
+    zero_rtt: zero_rtt::ZeroRtt,
+    migration: migration::Migration,
+    instant: instant::Instant,
+    last_senders: instant::LastSenders,
     largest_packet: u64,
     rtt: Rtt,
     streams: BTreeMap<u64, Stream>,
+    hungry: BTreeSet<u64>,
+    open: u64,
+    idle_since: Option<(i64, u64)>,
     ended: Vec<u64>,
     closed: ranges::Ranges,
-    conditions: VecDeque<Interval>,
-    conditions_gone: u64,
+    conditions: Vec<Interval>,
     blocked: blocked::Blocked,
     credit: blocked::Credit,
     probe: probe::Probe,
-    epoch: sender::Epoch,
+    epoch: loss::Epoch,
     repairs: stats::Stats,
     seen: Seen,
     count: Counters,
     aliases: Vec<receiver::Alias>,
     handshake: finish::Handshake,
     close: finish::Close,
-    path: Option<u64>,
     counter_losses: bool,
     #[serde(skip)]
     /// Rows to take.
@@ -197,7 +224,8 @@ impl Fold {
 
     /// The next event, in order of `seq`.
     pub fn event(&mut self, event: &Event) {
-        if self.events > 0 {
+        if event.time_us != self.now_us && self.events > 0 {
+            self.close_instant();
             self.pass_time(event.time_us);
         }
         self.now_us = event.time_us;
@@ -206,7 +234,12 @@ impl Fold {
         match event.kind {
             Kind::PacketSent => self.packet_sent(event),
             Kind::PacketReceived => self.packet_received(event),
-            Kind::PacketDropped => self.count.packets_dropped += 1,
+            Kind::PacketDropped => {
+                self.count.packets_dropped += 1;
+                self.zero_rtt.unreadable(event, self.now_us, true);
+                self.amplification.receive(event);
+            }
+            Kind::PacketBuffered => self.zero_rtt.unreadable(event, self.now_us, false),
             Kind::PacketsAcked => self.packets_acked(event),
             Kind::PacketLost => self.packet_lost(event),
             Kind::SpuriousLoss => self.count.packets_spurious += u64::from(!self.seen.acks),
@@ -214,32 +247,35 @@ impl Fold {
             Kind::CcAck => self.congestion_ack(event),
             Kind::CcLoss | Kind::CcPersistentCongestion => self.congestion_loss(event),
             Kind::CcRemoveInflight => self.remove_in_flight(event),
+            Kind::CongestionStateUpdated => self.congestion_state(event.word(Word::NewState)),
             Kind::TimerUpdated => self.timer(event),
             Kind::PtoAlarm => self.probe_fired(true),
             Kind::HandshakeAlarm => self.seen.timers = true,
             Kind::ParametersSet => self.parameters(event),
+            Kind::KeyUpdated => self.key_updated(event),
+            Kind::KeyDiscarded => self.key_discarded(event),
             Kind::ConnectionClosed => self.connection_closed(event),
             Kind::ConnectionIdUpdated | Kind::ConnectionStarted => self.connection_ids(event),
-            Kind::MigrationStateUpdated => self.count.migrations += 1,
+            Kind::MigrationStateUpdated => self.migrated(event),
             Kind::HttpFrameCreated | Kind::HttpFrameParsed => self.http_frame(event),
+            Kind::StreamDataMoved => {
+                self.data_moved(event);
+                self.named(event);
+            }
             Kind::StreamEvent => self.stream_event(event),
             Kind::FlowControlEvent => self.flow_control_event(event),
             Kind::CwndMayBlock => {
                 if let Some(window) = event.get(Number::CongestionWindow) {
-                    self.set_window(window);
+                    self.set_window(event, window);
                 }
             }
-            Kind::CongestionStateUpdated
-            | Kind::RecoveryParametersSet
-            | Kind::StreamDataMoved
-            | Kind::StreamStateUpdated
-            | Kind::ClockAnchor
-            | Kind::Other => self.named(event),
+            Kind::RecoveryParametersSet | Kind::StreamStateUpdated | Kind::ClockAnchor | Kind::Other => {
+                self.named(event);
+            }
         }
         if let Some(stream) = event.get(Number::StreamId).and_then(|id| self.streams.get_mut(&id)) {
             stream.last_seq = event.seq;
         }
-        self.watch_window();
         if event.is_packet() {
             self.let_go();
         }
@@ -260,38 +296,15 @@ impl Fold {
     fn pass_time(&mut self, to_us: i64) {
         let passed = to_us.saturating_sub(self.now_us).max(0).unsigned_abs();
         self.count.idle_max_us = self.count.idle_max_us.max(passed);
-        if self.in_flight > 0 && passed > 0 {
+        let in_flight = self.in_flight();
+        if in_flight > 0 && passed > 0 {
             self.flight_us += passed;
             #[expect(clippy::cast_precision_loss, reason = "a mean")]
-            let area = self.in_flight as f64 * passed as f64;
+            let area = in_flight as f64 * passed as f64;
             self.flight_area += area;
             self.epoch.pass(passed);
         }
         self.settle(to_us);
-    }
-
-    /// The request stream `id`, opened by the current event if it is new; `None` for other kinds of streams and for
-    /// those that ended long ago. Client-initiated bidirectional: RFC 9000, 2.1.
-    fn request_stream(&mut self, id: u64) -> Option<&mut Stream> {
-        if !id.is_multiple_of(4) || self.closed.covers(id / 4, id / 4 + 1) {
-            return None;
-        }
-        let (now, seq, conditions) = (self.now_us, self.seq, self.conditions_gone + self.conditions.len() as u64);
-        let credit = self.credit.initial_stream;
-        let requests = &mut self.count.requests;
-        let stream = self.streams.entry(id).or_insert_with(|| {
-            *requests += 1;
-            Stream {
-                id,
-                marks: parts::Marks { start_us: now, end_us: now, ..parts::Marks::default() },
-                conditions_from: conditions,
-                first_seq: seq,
-                credit,
-                ..Stream::default()
-            }
-        });
-        stream.last_seq = seq;
-        Some(stream)
     }
 
     /// The packet number space that an event's packet is in, by RFC 9000, 12.3, and its path.
@@ -310,15 +323,18 @@ impl Fold {
         &mut self.spaces[at]
     }
 
-    /// A condition of the connection held; requests that are open may have waited for it.
-    fn held(&mut self, interval: Interval) {
-        if interval.start_us < interval.end_us {
-            self.conditions.push_back(interval);
-        }
-        // A condition that was noted before a stream opened had ended by then.
-        let oldest = self.streams.values().map(|stream| stream.conditions_from).min().unwrap_or(u64::MAX);
-        while self.conditions_gone < oldest && self.conditions.pop_front().is_some() {
-            self.conditions_gone += 1;
-        }
+    /// The path that an event speaks of; packets without multipath name none.
+    fn path(&mut self, event: &Event) -> &mut paths::Path {
+        self.paths.path(event.get(Number::PathId).unwrap_or(0))
+    }
+
+    /// Bytes in flight on all paths.
+    fn in_flight(&self) -> u64 {
+        self.paths.in_flight()
+    }
+
+    /// Window of all paths, once one is known.
+    fn window(&self) -> Option<u64> {
+        self.paths.window()
     }
 }

@@ -35,6 +35,8 @@ pub struct Sent {
     pub lost: bool,
     /// Smoothed RTT when it was sent.
     pub rtt_us: i64,
+    /// Bytes that were acknowledged on this path when it was sent.
+    pub delivered: u64,
     /// First chunk of stream data, most packets have one.
     pub chunk: Option<Chunk>,
     /// The others.
@@ -61,6 +63,9 @@ pub struct Space {
     /// Largest received number.
     pub largest_received: Option<u64>,
 }
+
+/// [`Space::kind`] of 0-RTT and 1-RTT packets.
+pub const APPLICATION: u8 = 2;
 
 /// Most packets that are remembered without an acknowledgement; a trace without any must not fill the memory.
 const MOST: usize = 1 << 16;
@@ -116,6 +121,19 @@ impl Space {
         let packet = self.sent.get_mut(at).filter(|packet| packet.number == number && !packet.acked && !packet.lost)?;
         packet.lost = true;
         Some(packet)
+    }
+
+    /// Bytes on their way, as packets whose keys are discarded leave the count (RFC 9002, 6.4).
+    pub fn discard(&mut self) -> u64 {
+        let on_the_way = self.sent.iter().filter(|packet| packet.in_flight && !packet.acked && !packet.lost);
+        let bytes = on_the_way.map(|packet| packet.bytes).sum();
+        self.sent.clear();
+        bytes
+    }
+
+    /// When the oldest packet left that is neither acknowledged nor lost.
+    pub fn oldest_us(&self) -> Option<i64> {
+        self.sent.iter().find(|packet| !packet.acked && !packet.lost).map(|packet| packet.time_us)
     }
 
     /// Numbers of the oldest `count` packets up to `largest` that are on their way.

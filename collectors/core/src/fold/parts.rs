@@ -1,8 +1,9 @@
-//! The exclusive split: each microsecond between two marks gets the first cause, in vocabulary order, that held.
+//! A request's time, split at its marks and swept between them.
 //!
 //! The duration is computed from the marks alone, in [`Marks::duration_us`], and never from the parts.
 
-use crate::fold::cause::{CAUSES, Cause, Interval};
+use crate::fold::cause::{Cause, Interval};
+use crate::fold::sweep::{Gap, Sweep, waits_for_data};
 use serde::{Deserialize, Serialize};
 
 /// The clock of a request, microseconds since the trace's first record.
@@ -10,6 +11,8 @@ use serde::{Deserialize, Serialize};
 #[expect(missing_docs, reason = "named after the columns of streams")]
 pub struct Marks {
     pub start_us: i64,
+    /// The request came in 0-RTT and could be read only now.
+    pub readable_us: Option<i64>,
     pub request_end_us: Option<i64>,
     pub response_start_us: Option<i64>,
     pub first_byte_us: Option<i64>,
@@ -24,115 +27,86 @@ impl Marks {
     pub fn duration_us(&self) -> u64 {
         self.end_us.abs_diff(self.start_us)
     }
+
+    /// When the response began, on the server; the sweep begins here.
+    pub fn answered_us(&self) -> i64 {
+        self.response_start_us.unwrap_or(self.end_us).clamp(self.start_us, self.end_us)
+    }
 }
 
-/// Microseconds by [`Cause`].
-pub type Parts = [u64; CAUSES];
-
-/// Splits a request as its server saw it. `intervals` are the conditions that held, in any order; `min_rtt_us` is
-/// given when `end_us` is the last byte's acknowledgement, for only then was its round trip seen.
-pub fn server(marks: &Marks, intervals: &[Interval], min_rtt_us: Option<i64>) -> Parts {
-    let mut parts = [0; CAUSES];
-    let end = marks.end_us;
+/// Splits a request as its server saw it. `sweep` may have come some way already; `held` and `gaps` are what it has
+/// not seen, in any order. `min_rtt_us` is given when `end_us` is the last byte's acknowledgement, for only then was
+/// its round trip seen.
+pub fn server(
+    marks: &Marks,
+    sweep: &mut Sweep,
+    held: &mut Vec<Interval>,
+    gaps: &mut Vec<Gap>,
+    min_rtt_us: Option<i64>,
+) {
+    let (answered, end) = (marks.answered_us(), marks.end_us);
+    let readable = marks.readable_us.unwrap_or(marks.start_us).clamp(marks.start_us, answered);
     // Upload is over when the FIN came or when the application answered without waiting for it.
-    let answered = marks.response_start_us.unwrap_or(end).clamp(marks.start_us, end);
-    if let Some(uploaded) = marks.request_end_us.or(marks.fins_are_logged.then_some(answered)) {
-        let uploaded = uploaded.clamp(marks.start_us, answered);
-        parts[Cause::Upload as usize] = uploaded.abs_diff(marks.start_us);
-        parts[Cause::ServerThink as usize] = answered.abs_diff(uploaded);
+    let uploaded = marks.request_end_us.map(|uploaded| uploaded.clamp(marks.start_us, answered));
+    let readable = uploaded.map_or(readable, |uploaded| readable.min(uploaded));
+    add(sweep, Cause::Handshake, readable.abs_diff(marks.start_us));
+    if let Some(uploaded) = uploaded.or(marks.fins_are_logged.then_some(answered)) {
+        add(sweep, Cause::Upload, uploaded.abs_diff(readable));
+        add(sweep, Cause::ServerThink, answered.abs_diff(uploaded));
     } else {
         // A log without FINs cannot tell upload from thinking.
-        parts[Cause::Unattributed as usize] = answered.abs_diff(marks.start_us);
+        sweep.parts[Cause::Unattributed as usize] += answered.abs_diff(readable);
     }
     let last_byte = marks.last_byte_us.unwrap_or(end).clamp(answered, end);
-    let mut held: Vec<Interval> = intervals
-        .iter()
-        .map(|interval| {
-            // Once the last byte is out no data waits for window or credit: ATTRIBUTION, rule 2.
-            let limit = if waits_for_data(interval.cause) { last_byte } else { end };
-            Interval {
-                start_us: interval.start_us.clamp(answered, limit),
-                end_us: interval.end_us.clamp(answered, limit),
-                ..*interval
-            }
-        })
-        .collect();
+    for interval in held.iter_mut() {
+        // Once the last byte is out no data waits for window or credit: ATTRIBUTION, rule 2.
+        if waits_for_data(interval.cause) {
+            interval.end_us = interval.end_us.min(last_byte);
+        }
+    }
     if let Some(min_rtt) = min_rtt_us {
         // The round trip of the last flight: at most one minimum RTT is the network, the rest stood in queues.
         let back = last_byte.saturating_add(min_rtt).min(end);
         held.push(Interval { cause: Cause::Network, start_us: last_byte, end_us: back });
         held.push(Interval { cause: Cause::Queueing, start_us: back, end_us: end });
     }
-    exclusive(answered, end, &held, &mut parts);
-    parts
+    sweep.at_us.get_or_insert(answered);
+    sweep.advance(end, held, gaps);
 }
 
 /// Splits a request as its client saw it.
-pub fn client(marks: &Marks, intervals: &[Interval], min_rtt_us: Option<i64>) -> Parts {
-    let mut parts = [0; CAUSES];
+pub fn client(marks: &Marks, sweep: &mut Sweep, held: &mut Vec<Interval>, min_rtt_us: Option<i64>) {
     let end = marks.end_us;
     let first_byte = marks.first_byte_us.unwrap_or(end).clamp(marks.start_us, end);
     let Some(sent) = marks.request_end_us.or(marks.fins_are_logged.then_some(first_byte)) else {
         // Nothing of the request or its answer was seen but its name.
-        parts[Cause::Unattributed as usize] = marks.duration_us();
-        return parts;
+        *sweep = Sweep::default();
+        sweep.parts[Cause::Unattributed as usize] = marks.duration_us();
+        return;
     };
     let sent = sent.clamp(marks.start_us, first_byte);
-    parts[Cause::Upload as usize] = sent.abs_diff(marks.start_us);
+    add(sweep, Cause::Upload, sent.abs_diff(marks.start_us));
+    // What the sweep left over so far arrived in order: nothing held it back.
+    let mut arrived = std::mem::take(&mut sweep.parts[Cause::Unattributed as usize]);
+    sweep.at_us.get_or_insert(first_byte);
+    sweep.advance(end, held, &mut Vec::new());
+    arrived += std::mem::take(&mut sweep.parts[Cause::Unattributed as usize]);
+    add(sweep, Cause::Receiving, arrived);
     // One round trip is the network's; what the first byte took beyond it was spent where this log cannot see.
-    let network = min_rtt_us.map_or(0, |rtt| first_byte.abs_diff(sent).min(rtt.unsigned_abs()));
-    parts[Cause::Network as usize] = network;
-    let waited = if min_rtt_us.is_some() { Cause::RemoteWait } else { Cause::Unattributed };
-    parts[waited as usize] += first_byte.abs_diff(sent) - network;
-    let mut held: Vec<Interval> =
-        intervals.iter().copied().filter(|interval| interval.cause == Cause::ReceiverHol).collect();
-    for interval in &mut held {
-        interval.start_us = interval.start_us.clamp(first_byte, end);
-        interval.end_us = interval.end_us.clamp(first_byte, end);
+    let waited = first_byte.abs_diff(sent);
+    let network = min_rtt_us.map_or(0, |rtt| waited.min(rtt.unsigned_abs()));
+    add(sweep, Cause::Network, network);
+    if min_rtt_us.is_some() {
+        add(sweep, Cause::RemoteWait, waited - network);
+    } else {
+        sweep.parts[Cause::Unattributed as usize] += waited;
     }
-    let before = parts[Cause::Unattributed as usize];
-    parts[Cause::Unattributed as usize] = 0;
-    exclusive(first_byte, end, &held, &mut parts);
-    // What no gap held back arrived in order.
-    parts[Cause::Receiving as usize] = std::mem::replace(&mut parts[Cause::Unattributed as usize], before);
-    parts
 }
 
-fn waits_for_data(cause: Cause) -> bool {
-    matches!(
-        cause,
-        Cause::ConnectionFlowControl
-            | Cause::StreamFlowControl
-            | Cause::Scheduling
-            | Cause::Bandwidth
-            | Cause::CwndBlocked
-            | Cause::Pacing
-            | Cause::AppLimited
-    )
-}
-
-/// Adds each microsecond of `[from, to)` to the first cause that held, else to `unattributed`.
-fn exclusive(from: i64, to: i64, held: &[Interval], parts: &mut Parts) {
-    let mut edges: Vec<(i64, Cause, i32)> = Vec::with_capacity(held.len() * 2);
-    for interval in held {
-        let (start, end) = (interval.start_us.max(from), interval.end_us.min(to));
-        if start < end {
-            edges.push((start, interval.cause, 1));
-            edges.push((end, interval.cause, -1));
-        }
+fn add(sweep: &mut Sweep, cause: Cause, us: u64) {
+    for sums in [&mut sweep.parts, &mut sweep.overlapping, &mut sweep.alone] {
+        sums[cause as usize] += us;
     }
-    edges.sort_unstable();
-    let mut open = [0i32; CAUSES];
-    let mut at = from;
-    for (time, cause, change) in edges {
-        if time > at {
-            let first = open.iter().position(|count| *count > 0).unwrap_or(Cause::Unattributed as usize);
-            parts[first] += time.abs_diff(at);
-            at = time;
-        }
-        open[cause as usize] += change;
-    }
-    parts[Cause::Unattributed as usize] += to.abs_diff(at);
 }
 
 #[cfg(test)]
@@ -143,44 +117,84 @@ mod tests {
         Interval { cause, start_us, end_us }
     }
 
-    #[test]
-    fn the_first_cause_in_order_takes_each_microsecond() {
-        let marks = Marks {
-            start_us: 0,
-            request_end_us: Some(10),
-            response_start_us: Some(100),
-            first_byte_us: Some(110),
-            last_byte_us: Some(300),
-            end_us: 500,
-            fins_are_logged: true,
-        };
-        let held = [
+    const MARKS: Marks = Marks {
+        start_us: 0,
+        readable_us: None,
+        request_end_us: Some(10),
+        response_start_us: Some(100),
+        first_byte_us: Some(110),
+        last_byte_us: Some(300),
+        end_us: 500,
+        fins_are_logged: true,
+    };
+
+    fn held_by_a_loss() -> Vec<Interval> {
+        vec![
             held(Cause::CwndBlocked, 90, 400),
             held(Cause::LossRecovery, 150, 250),
             held(Cause::Pto, 200, 220),
             held(Cause::LossRecovery, 240, 260),
+        ]
+    }
+
+    #[test]
+    fn the_first_cause_in_order_takes_each_microsecond() {
+        let mut sweep = Sweep::default();
+        server(&MARKS, &mut sweep, &mut held_by_a_loss(), &mut Vec::new(), Some(80));
+        let part = |cause: Cause| sweep.parts[cause as usize];
+        assert_eq!([part(Cause::Upload), part(Cause::ServerThink)], [10, 90]);
+        assert_eq!([part(Cause::Pto), part(Cause::LossRecovery), part(Cause::CwndBlocked)], [20, 90, 90]);
+        assert_eq!([part(Cause::Network), part(Cause::Queueing)], [80, 120]);
+        assert_eq!(sweep.parts.iter().sum::<u64>(), MARKS.duration_us());
+        assert_eq!(sweep.overlapping[Cause::CwndBlocked as usize], 200);
+        // A full window follows from the loss, so it does not stand against it.
+        assert_eq!(sweep.alone[Cause::LossRecovery as usize], 110);
+    }
+
+    #[test]
+    fn a_sweep_in_steps_ends_where_one_sweep_ends() {
+        let gaps = [
+            Gap { start_us: 100, end_us: 170, short: Cause::Pacing, limit_us: 100, long: Cause::Unattributed },
+            Gap { start_us: 260, end_us: 300, short: Cause::Pacing, limit_us: 10, long: Cause::AppLimited },
         ];
-        let parts = server(&marks, &held, Some(80));
-        assert_eq!(parts[Cause::Upload as usize], 10);
-        assert_eq!(parts[Cause::ServerThink as usize], 90);
-        assert_eq!(parts[Cause::Pto as usize], 20);
-        assert_eq!(parts[Cause::LossRecovery as usize], 90);
-        assert_eq!(parts[Cause::CwndBlocked as usize], 90);
-        assert_eq!(parts[Cause::Network as usize], 80);
-        assert_eq!(parts[Cause::Queueing as usize], 120);
-        assert_eq!(parts.iter().sum::<u64>(), marks.duration_us());
+        let mut whole = Sweep::default();
+        server(&MARKS, &mut whole, &mut held_by_a_loss(), &mut gaps.to_vec(), Some(80));
+        for step in [180, 200, 230, 250] {
+            let mut sweep = Sweep::default();
+            sweep.at_us = Some(100);
+            let (mut held, mut gaps) = (held_by_a_loss(), gaps.to_vec());
+            sweep.advance(step, &mut held, &mut gaps);
+            server(&MARKS, &mut sweep, &mut held, &mut gaps, Some(80));
+            assert_eq!(sweep, whole, "after a step to {step}");
+        }
+    }
+
+    #[test]
+    fn what_came_in_0_rtt_waited_for_keys() {
+        let marks = Marks { readable_us: Some(7), ..MARKS };
+        let mut sweep = Sweep::default();
+        server(&marks, &mut sweep, &mut Vec::new(), &mut Vec::new(), Some(80));
+        assert_eq!([sweep.parts[Cause::Handshake as usize], sweep.parts[Cause::Upload as usize]], [7, 3]);
+        assert_eq!(sweep.parts.iter().sum::<u64>(), MARKS.duration_us());
+    }
+
+    #[test]
+    fn an_application_that_has_nothing_waits_for_no_window() {
+        let mut sweep = Sweep::default();
+        let mut conditions = vec![held(Cause::CwndBlocked, 100, 250), held(Cause::AppLimited, 200, 300)];
+        server(&MARKS, &mut sweep, &mut conditions, &mut Vec::new(), Some(80));
+        assert_eq!([sweep.parts[Cause::CwndBlocked as usize], sweep.parts[Cause::AppLimited as usize]], [100, 100]);
     }
 
     #[test]
     fn a_client_sees_round_trip_wait_gap_and_arrival() {
         let marks =
             Marks { start_us: 5, request_end_us: Some(15), first_byte_us: Some(115), end_us: 215, ..Marks::default() };
-        let parts = client(&marks, &[held(Cause::ReceiverHol, 130, 150)], Some(40));
-        assert_eq!(parts[Cause::Upload as usize], 10);
-        assert_eq!(parts[Cause::Network as usize], 40);
-        assert_eq!(parts[Cause::RemoteWait as usize], 60);
-        assert_eq!(parts[Cause::ReceiverHol as usize], 20);
-        assert_eq!(parts[Cause::Receiving as usize], 80);
-        assert_eq!(parts.iter().sum::<u64>(), marks.duration_us());
+        let mut sweep = Sweep::default();
+        client(&marks, &mut sweep, &mut vec![held(Cause::ReceiverHol, 130, 150)], Some(40));
+        let part = |cause: Cause| sweep.parts[cause as usize];
+        assert_eq!([part(Cause::Upload), part(Cause::Network), part(Cause::RemoteWait)], [10, 40, 60]);
+        assert_eq!([part(Cause::ReceiverHol), part(Cause::Receiving)], [20, 80]);
+        assert_eq!(sweep.parts.iter().sum::<u64>(), marks.duration_us());
     }
 }

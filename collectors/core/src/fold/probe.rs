@@ -25,7 +25,8 @@ pub struct Probe {
 /// From the first timer that fired to the first acknowledgement of anything new.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Series {
-    start_us: i64,
+    /// When the silence began.
+    pub start_us: i64,
     fired_us: i64,
     waited_us: u64,
     seq: u64,
@@ -34,21 +35,20 @@ pub struct Series {
 }
 
 impl Fold {
-    /// Nothing was received and nothing elicited for as long as a probe timeout lasts (RFC 9002, 6.2.1). For logs
-    /// without timer events.
+    /// For logs without timer events: as long as a probe timeout has passed since "time_of_last_ack_eliciting_packet",
+    /// smoothed_rtt + max(4 * rttvar, kGranularity) (RFC 9002, 6.2.1 and A.8); max_ack_delay comes on top where it counts.
     pub(super) fn was_silent(&self) -> bool {
         let (Some(sent), Some(smoothed)) = (self.probe.last_eliciting_us, self.rtt.smoothed_us) else { return false };
         let variance = self.rtt.variance_us.unwrap_or(smoothed / 2);
         let timeout = smoothed + (4 * variance).max(1000);
-        let since = self.probe.last_received_us.map_or(sent, |received| received.max(sent));
         // A tenth is allowed for the difference between the log's figures and the stack's.
-        self.is_unanswered() && self.now_us - since >= timeout - timeout / 10 - 1000
+        self.is_unanswered() && self.now_us - sent >= timeout - timeout / 10 - 1000
     }
 
     /// Something that elicits an acknowledgement went out and nothing new was acknowledged since.
     fn is_unanswered(&self) -> bool {
         // aioquic declares its oldest packet lost when it probes: bytes in flight may be 0 all the same.
-        self.in_flight > 0 || self.probe.last_eliciting_us > self.probe.last_news_us
+        self.in_flight() > 0 || self.probe.last_eliciting_us > self.probe.last_news_us
     }
 
     /// A probe timer fired.
@@ -75,6 +75,7 @@ impl Fold {
         let end_us = self.now_us;
         // The acknowledged packet was sent before the timer fired: the probe was not needed.
         let spurious = packets.iter().all(|packet| packet.time_us < series.fired_us);
+        self.count.ptos_spurious += u64::from(spurious);
         self.held(Interval { cause: Cause::Pto, start_us: series.start_us, end_us });
         if !series.logged {
             self.streams.values_mut().for_each(|stream| stream.infer(Cause::Pto));

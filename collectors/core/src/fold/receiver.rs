@@ -14,6 +14,8 @@ impl Fold {
             self.role = Vantage::Server;
         }
         self.handshake.received(event, self.now_us);
+        self.zero_rtt.packet(event, self.is_server());
+        self.amplification.receive(event);
         self.count.packets_received += 1;
         self.count.bytes_received += event.get(Number::PacketBytes).unwrap_or(0);
         self.probe.last_received_us = Some(self.now_us);
@@ -41,8 +43,14 @@ impl Fold {
             b"stream" => {
                 let from = frame.get(FrameNumber::Offset).unwrap_or(0);
                 let to = from.saturating_add(frame.get(FrameNumber::Length).unwrap_or(0));
-                self.stream_received(Chunk { stream_id: id.unwrap_or(0), from, to, fin: frame.fin });
+                let id = id.unwrap_or(0);
+                let is_new = !self.streams.contains_key(&id);
+                self.stream_received(Chunk { stream_id: id, from, to, fin: frame.fin });
+                if is_new && self.is_server() {
+                    self.first_readable(event, id);
+                }
             }
+            b"path_response" => self.path_validated(event),
             b"max_data" => self.connection_credit(frame.get(FrameNumber::Maximum).unwrap_or(0)),
             b"max_stream_data" => {
                 if let Some(id) = id {
@@ -56,7 +64,6 @@ impl Fold {
 
     fn stream_received(&mut self, chunk: Chunk) {
         let (now, is_server) = (self.now_us, self.is_server());
-        let rtt = (self.rtt.min_us, self.rtt.smoothed_us);
         self.seen.fins |= chunk.fin;
         let Some(stream) = self.request_stream(chunk.stream_id) else { return };
         stream.receive(&chunk, now);
@@ -69,47 +76,62 @@ impl Fold {
             stream.marks.first_byte_us.get_or_insert(now);
             stream.marks.last_byte_us = Some(now);
             if stream.received.is_whole() && stream.end_is.is_empty() {
-                stream.rtt = rtt;
-                stream.end(now, "received", true);
-                self.ended.push(chunk.stream_id);
+                self.end_request(chunk.stream_id, now, "received");
             }
         }
     }
 
     /// A stream was reset: by us (`ours`) or by the peer. The response's side ends the request.
     pub(super) fn reset(&mut self, id: Option<u64>, ours: bool) {
-        let (now, is_response) = (self.now_us, ours == self.is_server());
-        let rtt = (self.rtt.min_us, self.rtt.smoothed_us);
-        if let Some(stream) = id.and_then(|id| self.streams.get_mut(&id))
-            && is_response
-            && stream.end_is.is_empty()
-        {
-            stream.rtt = rtt;
-            stream.end(now, "reset", true);
-            self.ended.push(stream.id);
+        let is_response = ours == self.is_server();
+        if let Some(id) = id.filter(|_| is_response) {
+            self.end_request(id, self.now_us, "reset");
         }
     }
 
     pub(super) fn http_frame(&mut self, event: &Event) {
         self.seen.http = true;
         let created = event.kind == Kind::HttpFrameCreated;
-        let (now, is_server) = (self.now_us, self.is_server());
+        let (now, is_server, transfer) = (self.now_us, self.is_server(), self.transfer());
         let Some(id) = event.get(Number::StreamId) else { return };
         let Some(stream) = self.request_stream(id) else { return };
         if event.word(Word::HttpFrameType) == "headers" {
             http::headers(event, &mut stream.http);
         }
         // A response begins when its first frame is handed to the transport.
-        if created && is_server && stream.marks.response_start_us.is_none() {
-            stream.marks.response_start_us = Some(now);
-            stream.answered_by_http = true;
+        if created && is_server {
+            if stream.marks.response_start_us.is_none() {
+                stream.marks.response_start_us = Some(now);
+                stream.answered_by_http = true;
+                stream.transfer = transfer;
+            }
+            self.queued(id, http::frame_bytes(event));
+        }
+    }
+
+    /// Data that the application handed to the transport (quiche's `data_moved`).
+    pub(super) fn data_moved(&mut self, event: &Event) {
+        let to_transport = event.leftover("to").is_some_and(|to| to.trim_matches('"') == "transport");
+        let (Some(id), Some(length)) = (event.get(Number::StreamId), event.get(Number::Length)) else { return };
+        if to_transport && self.is_server() && !self.seen.http && self.streams.contains_key(&id) {
+            self.seen.moves = true;
+            let (now, transfer) = (self.now_us, self.transfer());
+            if let Some(stream) = self.streams.get_mut(&id)
+                && stream.marks.response_start_us.is_none()
+            {
+                stream.marks.response_start_us = Some(now);
+                stream.transfer = transfer;
+            }
+            self.queued(id, length);
         }
     }
 
     pub(super) fn metrics(&mut self, event: &Event) {
         if let Some(window) = event.get(Number::CongestionWindow) {
-            self.set_window(window);
+            self.set_window(event, window);
         }
+        self.ssthresh = event.get(Number::Ssthresh).or(self.ssthresh);
+        self.pacing_rate = event.get(Number::PacingRate).or(self.pacing_rate);
         let as_us = |number| event.get(number).and_then(|us| i64::try_from(us).ok()).filter(|us| *us > 0);
         let smoothed = as_us(Number::SmoothedRttUs);
         if let Some(latest) = as_us(Number::LatestRttUs) {
@@ -119,6 +141,7 @@ impl Fold {
                 || self.rtt.latest_us != Some(latest)
                 || (smoothed.is_some() && smoothed != self.rtt.smoothed_us);
             if !self.rtt.logged {
+                // What was computed so far gives way to what the stack itself used.
                 self.rtt = super::Rtt { logged: true, ..super::Rtt::default() };
             }
             if is_new {
@@ -135,7 +158,7 @@ impl Fold {
             && event.kind == Kind::MetricsUpdated
             && !self.trace.frameless
         {
-            self.compare_in_flight(stated);
+            self.compare_in_flight(event, stated);
         }
         if let Some(lost) = event.get(Number::LostPackets) {
             self.counter_losses = true;
@@ -152,17 +175,24 @@ impl Fold {
         }
     }
 
-    pub(super) fn set_window(&mut self, window: u64) {
+    pub(super) fn set_window(&mut self, event: &Event, window: u64) {
         self.seen.window = true;
-        self.window = Some(window);
+        let path = self.path(event);
+        let grown = path.window.is_some_and(|known| known < window);
+        path.window = Some(window);
+        self.instant.has_opened |= grown;
         self.initial_window.get_or_insert(window);
     }
 
     /// Our sum against the log's: more than a packet apart is a fault of either, and the log's is taken.
-    fn compare_in_flight(&mut self, stated: u64) {
-        if self.in_flight.abs_diff(stated) > self.largest_packet.max(1200) {
+    pub(super) fn compare_in_flight(&mut self, event: &Event, stated: u64) {
+        let packet = self.largest_packet.max(1200);
+        let path = self.path(event);
+        if path.in_flight.abs_diff(stated) > packet {
+            let opened = stated < path.in_flight;
+            path.in_flight = stated;
             self.count.in_flight_disagreements += 1;
-            self.in_flight = stated;
+            self.instant.has_opened |= opened;
         }
     }
 

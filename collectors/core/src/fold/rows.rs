@@ -2,13 +2,15 @@
 
 use crate::event::{Event, Number, Word};
 use crate::fold::Fold;
+use crate::fold::packets::APPLICATION;
+use crate::fold::stream::Stream;
 
 impl Fold {
     /// `stream_event`: the HTTP layer's view of a request stream (proxygen's words).
     pub(super) fn stream_event(&mut self, event: &Event) {
         self.seen.stream_events = true;
         let Some(id) = event.get(Number::StreamId) else { return };
-        let (now, rtt) = (self.now_us, (self.rtt.min_us, self.rtt.smoothed_us));
+        let (now, transfer) = (self.now_us, self.transfer());
         let kind = event.word(Word::Trigger).to_owned();
         let Some(stream) = self.request_stream(id) else { return };
         // Milliseconds, rounded down, since the stream was created; on_flow_control and stream_blocked give bytes.
@@ -24,15 +26,13 @@ impl Fold {
             "headers" => {
                 stream.marks.response_start_us.get_or_insert(now);
                 stream.answered_by_http = true;
+                stream.transfer = transfer;
             }
             "eom" => stream.eom = true,
-            "on_error" | "abort" if stream.end_is.is_empty() => {
-                stream.rtt = rtt;
-                stream.end(now, "reset", true);
-                self.ended.push(id);
-            }
+            "on_error" | "abort" => self.end_request(id, now, "reset"),
             _ => {}
         }
+        self.note_hunger(id);
     }
 
     /// A packet in flight: the responses under way may be in it. A probe repeats, it is nobody's last byte.
@@ -52,17 +52,16 @@ impl Fold {
 
     /// Nothing is in flight any more: responses that were queued whole have been acknowledged.
     pub(super) fn drained(&mut self) {
-        if self.in_flight > 0 || !self.trace.frameless {
+        if !self.trace.frameless || self.in_flight() > 0 {
             return;
         }
         let acked = self.probe.last_news_us.unwrap_or(self.now_us);
-        let rtt = (self.rtt.min_us, self.rtt.smoothed_us);
-        for stream in self.streams.values_mut().filter(|stream| stream.end_is.is_empty()) {
-            if stream.eom && stream.marks.last_byte_us.is_some_and(|last| last <= acked) {
-                stream.rtt = rtt;
-                stream.end(acked, "acked", true);
-                self.ended.push(stream.id);
-            }
+        let is_done = |stream: &Stream| {
+            stream.end_is.is_empty() && stream.eom && stream.marks.last_byte_us.is_some_and(|last| last <= acked)
+        };
+        let done: Vec<u64> = self.streams.values().filter(|stream| is_done(stream)).map(|stream| stream.id).collect();
+        for id in done {
+            self.end_request(id, acked, "acked");
         }
     }
 
@@ -75,8 +74,10 @@ impl Fold {
         if let Some(number) = event.get(Number::PacketNumber) {
             self.acknowledged(event, &[(number, number)]);
         } else if let Some(bytes) = event.get(Number::Length) {
-            self.in_flight = self.in_flight.saturating_sub(bytes);
-            self.newly_acknowledged(&[]);
+            let flight = &mut self.path(event).in_flight;
+            *flight = flight.saturating_sub(bytes);
+            self.instant.has_opened = true;
+            self.newly_acknowledged(&[], APPLICATION, 0);
         }
         self.drained();
     }
@@ -85,21 +86,28 @@ impl Fold {
     /// (quic_trace.md 1.5).
     pub(super) fn congestion_ack(&mut self, event: &Event) {
         if let Some(window) = event.get(Number::CongestionWindow) {
-            self.set_window(window);
+            self.set_window(event, window);
         }
         if let Some(stated) = event.get(Number::BytesInFlight) {
-            self.count.in_flight_disagreements +=
-                u64::from(self.in_flight.abs_diff(stated) > self.largest_packet.max(1200));
-            self.in_flight = stated;
+            self.compare_in_flight(event, stated);
+            self.path(event).in_flight = stated;
+            self.instant.has_opened = true;
         }
-        self.end_epoch();
+        match event.leftover("bbr_recovery_state") {
+            // BBR prints the same row in recovery and outside of it.
+            Some(state) if state.trim_matches('"') != "NotRecovery" => self.begin_epoch(),
+            _ => self.end_epoch(),
+        }
+        self.delivery.controller_state(event.word(Word::NewState));
         self.drained();
     }
 
     pub(super) fn congestion_loss(&mut self, event: &Event) {
         self.seen.losses = true;
+        // A row during recovery is a loss of a packet that was sent after it began (quic_trace.md 4.7).
+        self.end_epoch();
         if let Some(window) = event.get(Number::CongestionWindow) {
-            self.set_window(window);
+            self.set_window(event, window);
         }
         self.begin_epoch();
         self.drained();
@@ -108,7 +116,7 @@ impl Fold {
     /// Printed before the acknowledgement's own bytes are taken off: its figure is never taken (quic_trace.md 1.5).
     pub(super) fn remove_in_flight(&mut self, event: &Event) {
         if let Some(window) = event.get(Number::CongestionWindow) {
-            self.set_window(window);
+            self.set_window(event, window);
         }
         self.drained();
     }

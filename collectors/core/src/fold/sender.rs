@@ -1,41 +1,24 @@
-//! What becomes of the packets that we send: acknowledged, lost, probed for.
+//! What we send, and its acknowledgements.
 
 use crate::dialect::Losses;
 use crate::event::{Event, FrameNumber, Number, Word};
 use crate::fold::cause::Cause;
 use crate::fold::finish::Episode;
-use crate::fold::packets::{Chunk, Sent};
+use crate::fold::packets::{APPLICATION, Chunk, Sent};
+use crate::fold::saves::Transfer;
 use crate::fold::{Fold, stats};
-use serde::{Deserialize, Serialize};
-
-/// A congestion-control recovery period.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Epoch {
-    open: Option<(i64, u64)>,
-    flight_us: u64,
-}
-
-impl Epoch {
-    /// Recovery is going on.
-    pub fn is_open(&self) -> bool {
-        self.open.is_some()
-    }
-
-    /// Time passed with bytes in flight.
-    pub fn pass(&mut self, us: u64) {
-        if self.open.is_some() {
-            self.flight_us += us;
-        }
-    }
-}
 
 impl Fold {
     pub(super) fn packet_sent(&mut self, event: &Event) {
         self.seen.packets_sent = true;
         self.handshake.sent(event, self.now_us);
+        self.zero_rtt.packet(event, false);
         let bytes = event.get(Number::PacketBytes).unwrap_or(0);
         self.count.packets_sent += 1;
         self.count.bytes_sent += bytes;
+        self.seen.packet_sizes |= bytes > 0;
+        self.amplification.send(event);
+        self.instant.bytes += bytes;
         self.largest_packet = self.largest_packet.max(bytes);
         self.see_ids(event, true);
         let mut kinds = Frames::default();
@@ -48,6 +31,7 @@ impl Fold {
             acked: false,
             lost: false,
             rtt_us: self.rtt.smoothed_us.or(self.rtt.min_us).unwrap_or(0),
+            delivered: self.delivery.delivered,
             chunk: None,
             chunks: Vec::new(),
         };
@@ -76,13 +60,15 @@ impl Fold {
         if self.trace.frameless && packet.in_flight {
             self.row_sent();
         }
-        self.confirm(kinds.news || (self.trace.frameless && packet.in_flight && self.probe.series.is_none()));
+        // A probe may exceed the window (RFC 9002, 7.5): it confirms nothing.
+        self.instant.has_news |=
+            (kinds.news || (self.trace.frameless && packet.in_flight)) && self.probe.series.is_none();
         if kinds.eliciting {
             self.probe.last_eliciting_us = Some(self.now_us);
         }
         if packet.in_flight && event.get(Number::PacketNumber).is_some() {
-            self.in_flight += bytes;
-            self.count.bytes_in_flight_max = self.count.bytes_in_flight_max.max(self.in_flight);
+            self.path(event).in_flight += bytes;
+            self.count.bytes_in_flight_max = self.count.bytes_in_flight_max.max(self.in_flight());
             self.space(event).send(packet);
         }
     }
@@ -121,6 +107,10 @@ impl Fold {
                     kinds.eliciting = true;
                     self.seen.stream_credit = true;
                 }
+                b"path_challenge" => {
+                    kinds.eliciting = true;
+                    self.path_challenged();
+                }
                 b"ping" => {
                     kinds.eliciting = true;
                     kinds.pings = true;
@@ -143,11 +133,16 @@ impl Fold {
             None
         };
         let seq = self.seq;
+        if chunk.to > chunk.from && !self.instant.carried.contains(&chunk.stream_id) {
+            self.instant.carried.push(chunk.stream_id);
+        }
+        let transfer = self.transfer();
         let Some(stream) = self.request_stream(chunk.stream_id) else {
-            self.credit.other_streams(&chunk);
+            kinds.news |= self.credit.other_streams(&chunk);
             return;
         };
         let before = stream.sent.highest;
+        let mut had_nothing = None;
         let mut inferred = 0;
         if let Some(packet) = original
             && !stream.losses.iter().any(|loss| loss.from < chunk.to && chunk.from < loss.to)
@@ -169,8 +164,15 @@ impl Fold {
             stream.marks.last_byte_us = Some(now);
         }
         if is_server {
-            stream.marks.response_start_us.get_or_insert(now);
+            if stream.marks.response_start_us.is_none() {
+                stream.marks.response_start_us = Some(now);
+                stream.transfer = transfer;
+            }
             stream.marks.first_byte_us.get_or_insert(now);
+            if chunk.fin {
+                // The end comes alone: until now the application had nothing.
+                had_nothing = stream.queue.empty_since.take();
+            }
         } else if news {
             // The client's request ends with the last first-time send of its data or FIN.
             stream.marks.request_end_us = Some(now);
@@ -181,12 +183,18 @@ impl Fold {
             self.count.packets_lost_data += 1;
             self.count.bytes_lost += inferred;
         }
+        if let Some((start_us, first_seq)) = had_nothing {
+            self.no_data(chunk.stream_id, start_us, first_seq);
+        }
         self.credit.data_sent += grown;
         self.count.retransmitted_bytes += repeated;
         self.count.retransmissions_max = self.count.retransmissions_max.max(most);
         kinds.news |= news;
         kinds.repeats |= repeated > 0;
         kinds.repeats_unlost |= repeated > 0 && !mends;
+        if news && is_server && !self.instant.senders.contains(&chunk.stream_id) {
+            self.instant.senders.push(chunk.stream_id);
+        }
         self.watch_stream_credit(chunk.stream_id);
     }
 
@@ -199,42 +207,65 @@ impl Fold {
         self.seen.acks = true;
         let mut newly = Vec::new();
         let space = self.space(event);
+        let (kind, path) = (space.kind, space.path);
         for (from, to) in ranges {
             space.ack(*from.min(to), *from.max(to), |packet| newly.push(packet.clone()));
         }
         if !newly.is_empty() {
-            self.newly_acknowledged(&newly);
+            self.newly_acknowledged(&newly, kind, path);
         }
     }
 
-    pub(super) fn newly_acknowledged(&mut self, packets: &[Sent]) {
+    pub(super) fn newly_acknowledged(&mut self, packets: &[Sent], kind: u8, path: u64) {
         let now = self.now_us;
+        let newest = packets.iter().max_by_key(|packet| packet.number);
         if !self.rtt.logged
-            && let Some(largest) = packets.iter().max_by_key(|packet| packet.number)
+            && let Some(newest) = newest
         {
-            self.rtt_sample(now.saturating_sub(largest.time_us), true);
+            self.rtt_sample(now.saturating_sub(newest.time_us), true);
         }
+        let mut bytes = 0;
         for packet in packets {
             if packet.lost {
-                // RFC 9002, 6.1: declared lost, and then its acknowledgement came.
-                self.count.packets_spurious += 1;
+                self.was_not_lost(packet);
             } else if packet.in_flight {
-                self.in_flight = self.in_flight.saturating_sub(packet.bytes);
+                bytes += packet.bytes;
             }
             for chunk in packet.chunks() {
                 self.stream_acknowledged(chunk);
             }
         }
+        let flight = &mut self.paths.path(path).in_flight;
+        *flight = flight.saturating_sub(bytes);
+        self.instant.has_opened |= bytes > 0;
+        if kind == APPLICATION {
+            let window = self.window().unwrap_or(0);
+            self.delivery.acknowledge(bytes, newest, now, window);
+        }
         self.probe.last_news_us = Some(now);
         if let Some(series) = self.probe.series.take() {
             self.probe_answered(&series, packets);
         }
-        if let Some((start, _)) = self.epoch.open
+        if let Some(start) = self.epoch.since()
             && !self.trace.frameless
             && packets.iter().any(|packet| packet.time_us > start)
         {
-            // RFC 9002, 7.3.2: recovery ends when a packet sent during it is acknowledged.
+            // "A recovery period ends and the sender enters congestion avoidance when a packet sent during the
+            // recovery period is acknowledged" (RFC 9002, 7.3.2).
             self.end_epoch();
+        }
+    }
+
+    /// What a response that begins now has to work with.
+    pub(super) fn transfer(&self) -> Transfer {
+        let window = self.window().unwrap_or(0);
+        let ssthresh = self.ssthresh.unwrap_or(u64::MAX);
+        Transfer {
+            room: window.saturating_sub(self.in_flight()),
+            window,
+            ssthresh,
+            packet: self.largest_packet,
+            rate: None,
         }
     }
 
@@ -243,9 +274,7 @@ impl Fold {
         let Some(stream) = self.streams.get_mut(&chunk.stream_id) else { return };
         let repairs = stream.acknowledge(chunk, now);
         if is_server && stream.sent.is_whole() && stream.end_is.is_empty() {
-            stream.rtt = (self.rtt.min_us, self.rtt.smoothed_us);
-            stream.end(now, "acked", true);
-            self.ended.push(chunk.stream_id);
+            self.end_request(chunk.stream_id, now, "acked");
         }
         for repair in repairs {
             let wait = repair.loss.resent_us.map(|resent| resent.abs_diff(repair.loss.sent_us));
@@ -265,81 +294,6 @@ impl Fold {
                 count: repair.loss.resent,
                 detection_us: Some(repair.loss.detected_us.abs_diff(repair.loss.sent_us)),
                 wait_us: wait,
-                ..Episode::default()
-            });
-        }
-    }
-
-    pub(super) fn packet_lost(&mut self, event: &Event) {
-        self.seen.losses = true;
-        let probe = event.leftover("is_mtu_probe_packet") == Some("true");
-        let count = event.get(Number::LostPackets).unwrap_or(1);
-        let bytes = event.get(Number::LostBytes);
-        let Some(largest) = event.get(Number::PacketNumber) else {
-            self.count.packets_lost += count;
-            self.count.bytes_lost += bytes.unwrap_or(0);
-            return;
-        };
-        let space = self.space(event);
-        let numbers =
-            if count > 1 { space.oldest(largest, usize::try_from(count).unwrap_or(usize::MAX)) } else { vec![largest] };
-        let acked = space.largest_acked;
-        let lost: Vec<Sent> = numbers.iter().filter_map(|number| space.lose(*number).cloned()).collect();
-        let known: u64 = lost.iter().map(|packet| packet.bytes).sum();
-        let in_flight = lost.iter().filter(|packet| packet.in_flight).map(|packet| packet.bytes).sum();
-        self.in_flight =
-            self.in_flight.saturating_sub(if self.trace.frameless { bytes.unwrap_or(in_flight) } else { in_flight });
-        if probe {
-            // A lost MTU probe says nothing of congestion (RFC 9000, 14.4).
-            return;
-        }
-        self.count.packets_lost += count;
-        self.count.bytes_lost += bytes.unwrap_or(known);
-        match event.word(Word::PacketType) {
-            "initial" | "handshake" => self.count.packets_lost_handshake += count,
-            _ => self.count.packets_lost_data += count,
-        }
-        let (now, seq) = (self.now_us, self.seq);
-        for packet in &lost {
-            let trigger = match event.word(Word::Trigger) {
-                // RFC 9002, 6.1.1: three packets later, else time.
-                "" | "repeat" => match acked {
-                    Some(acked) if acked >= packet.number.saturating_add(3) => "packet_threshold",
-                    _ => "time_threshold",
-                },
-                "reordering_threshold" => "packet_threshold",
-                "pto_expired" => "pto",
-                other => other,
-            };
-            for chunk in packet.chunks() {
-                if let Some(stream) = self.streams.get_mut(&chunk.stream_id) {
-                    stream.packets_lost += 1;
-                    stream.lose(packet, chunk, now, seq, trigger);
-                }
-            }
-        }
-        if !self.trace.frameless && !lost.is_empty() {
-            self.begin_epoch();
-        }
-    }
-
-    pub(super) fn begin_epoch(&mut self) {
-        if self.epoch.open.is_none() {
-            self.epoch = Epoch { open: Some((self.now_us, self.seq)), flight_us: 0 };
-        }
-    }
-
-    pub(super) fn end_epoch(&mut self) {
-        if let Epoch { open: Some((start_us, first_seq)), flight_us } = std::mem::take(&mut self.epoch) {
-            let end_us = self.now_us;
-            self.episode(Episode {
-                kind: "recovery",
-                first_seq,
-                start_us,
-                end_us,
-                confirmed: true,
-                wait_us: Some(flight_us),
-                congestion_window: self.window,
                 ..Episode::default()
             });
         }

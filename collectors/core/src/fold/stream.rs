@@ -4,6 +4,8 @@ use crate::fold::cause::{Cause, Interval};
 use crate::fold::packets::{Chunk, Sent};
 use crate::fold::parts::Marks;
 use crate::fold::ranges::Ranges;
+use crate::fold::saves::Transfer;
+use crate::fold::sweep::{Gap, Sweep};
 use serde::{Deserialize, Serialize};
 
 /// Bytes that were lost and are not acknowledged yet.
@@ -73,7 +75,7 @@ impl Side {
 }
 
 /// A stream that is open, or ended a moment ago.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stream {
     /// Its id.
     pub id: u64,
@@ -107,8 +109,6 @@ pub struct Stream {
     pub blocked: Option<(i64, u64)>,
     /// A gap holds received bytes back since.
     pub gap_since: Option<i64>,
-    /// First condition of the connection that may matter.
-    pub conditions_from: u64,
     /// First event that names it.
     pub first_seq: u64,
     /// Last event that names it.
@@ -121,6 +121,31 @@ pub struct Stream {
     pub eom: bool,
     /// Least and smoothed RTT when it ended.
     pub rtt: (Option<i64>, Option<i64>),
+    /// What of its time is decided.
+    pub sweep: Sweep,
+    /// Gaps between its sends that are not.
+    pub gaps: Vec<Gap>,
+    /// What the application has queued.
+    pub queue: Queue,
+    /// What the response had to work with.
+    pub transfer: Transfer,
+    /// Newest arrival of anything new.
+    pub arrived_us: Option<i64>,
+    /// Of the time behind gaps, that in which nothing else arrived.
+    pub dead_us: u64,
+}
+
+/// Bytes of the response that wait, as far as the log tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Queue {
+    /// The log says what the application queues, and it agrees with what goes out.
+    pub is_known: bool,
+    /// Stream bytes queued so far.
+    pub bytes: u64,
+    /// Known to be empty since, at which event.
+    pub empty_since: Option<(i64, u64)>,
+    /// Data waits since, and how long a pacer may make it wait after what was sent then.
+    pub ready: Option<(i64, u64)>,
 }
 
 /// What HTTP frames say.
@@ -147,6 +172,11 @@ impl Stream {
     /// Data of ours may be waiting: the answer has begun and its FIN is not out. (`eom` is queued, not sent.)
     pub fn may_wait(&self) -> bool {
         self.marks.response_start_us.is_some() && self.sent.fin.is_none() && self.end_is.is_empty()
+    }
+
+    /// Data of ours waits, for all that is known.
+    pub fn is_hungry(&self) -> bool {
+        self.may_wait() && self.queue.empty_since.is_none()
     }
 
     /// Ends the stream.
@@ -214,14 +244,27 @@ impl Stream {
         repaired.into_iter().map(|loss| Repair { loss, end_us: now_us }).collect()
     }
 
+    /// The packet was declared lost and arrived all the same: nothing had to be repaired (RFC 9002, 6.1: "spuriously
+    /// declared as lost"). True when its bytes still waited for a repair.
+    pub fn was_not_lost(&mut self, number: u64) -> bool {
+        let before = self.losses.len();
+        self.losses.retain(|loss| loss.number != number);
+        self.losses.len() < before
+    }
+
     /// A chunk of the peer's arrived: opens or closes the wait for a gap.
     pub fn receive(&mut self, chunk: &Chunk, now_us: i64) {
         self.received.extend(chunk);
+        let arrived = self.arrived_us;
+        if !self.received.done.covers(chunk.from, chunk.to) {
+            self.arrived_us = Some(now_us);
+        }
         self.received.done.add(chunk.from, chunk.to);
         self.received.fin_done |= chunk.fin;
         match (self.received.done.has_gap(), self.gap_since) {
             (true, None) => self.gap_since = Some(now_us),
             (false, Some(since)) => {
+                self.dead_us += now_us.abs_diff(arrived.unwrap_or(since).max(since));
                 self.intervals.push(Interval { cause: Cause::ReceiverHol, start_us: since, end_us: now_us });
                 self.gap_since = None;
             }

@@ -25,8 +25,13 @@ pub enum Cell {
     Bytes(Vec<u8>),
     Truth(bool),
     List(Vec<String>),
+    #[serde(serialize_with = "as_map")]
     Counts(Vec<(String, u64)>),
     Histogram(Vec<(u16, u32)>),
+}
+
+fn as_map<S: serde::Serializer>(counts: &[(String, u64)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(counts.iter().map(|(key, value)| (key, value)))
 }
 
 impl From<i64> for Cell {

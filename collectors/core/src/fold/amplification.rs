@@ -1,0 +1,67 @@
+//! The server's limit before the client's address is validated (RFC 9000, 8.1).
+
+use crate::event::{Event, Number, Word};
+use crate::fold::Fold;
+use crate::fold::cause::Cause;
+use serde::{Deserialize, Serialize};
+
+/// What came and went before validation.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Amplification {
+    received: u64,
+    sent: u64,
+    is_validated: bool,
+    /// Limited since, at which event.
+    pub since: Option<(i64, u64)>,
+}
+
+impl Amplification {
+    /// Bytes of a packet or of a datagram's rest came in. "All bytes in datagrams that are uniquely attributed to the
+    /// connection count", dropped ones too.
+    pub fn receive(&mut self, event: &Event) {
+        if self.is_validated {
+            return;
+        }
+        self.received += event.get(Number::PacketBytes).unwrap_or(0);
+        // "Once an endpoint has successfully processed a Handshake packet from the peer, it can consider the peer
+        // address to have been validated"; a token of a Retry or of an earlier connection does so too.
+        let has_token = event.leftover("header.token").is_some_and(|token| !matches!(token, "\"\"" | "null" | "{}"));
+        self.is_validated |= match event.word(Word::PacketType) {
+            "handshake" | "1RTT" => event.get(Number::PacketNumber).is_some(),
+            "initial" => has_token,
+            _ => false,
+        };
+    }
+
+    /// A packet goes out.
+    pub fn send(&mut self, event: &Event) {
+        if !self.is_validated {
+            self.sent += event.get(Number::PacketBytes).unwrap_or(0);
+        }
+        self.is_validated |= event.word(Word::PacketType) == "retry";
+    }
+
+    /// "Servers MUST NOT send more than three times as many bytes as the number of bytes they have received": no room
+    /// for another packet.
+    fn is_limiting(&self, packet: u64) -> bool {
+        !self.is_validated && self.received > 0 && self.sent + packet > 3 * self.received
+    }
+}
+
+impl Fold {
+    /// At the end of an instant.
+    pub(super) fn watch_amplification(&mut self, has_news: bool) {
+        let limited = self.is_server() && self.seen.packet_sizes && self.amplification.is_limiting(self.largest_packet);
+        match (limited, self.amplification.since) {
+            (true, None) if !self.hungry.is_empty() => self.amplification.since = Some((self.now_us, self.seq)),
+            (false, Some((start_us, first_seq))) => {
+                self.amplification.since = None;
+                self.pend(Cause::Amplification, -1, start_us, first_seq);
+                if has_news {
+                    self.confirm();
+                }
+            }
+            _ => {}
+        }
+    }
+}

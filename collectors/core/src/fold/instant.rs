@@ -1,0 +1,172 @@
+//! One microsecond of a connection: what happened in it is judged when it is over, so the order of records within it
+//! changes nothing (ATTRIBUTION, rule 8).
+
+use crate::fold::cause::{Cause, Interval};
+use crate::fold::delivery::has_queue;
+use crate::fold::sweep::Gap;
+use crate::fold::{Fold, TURN_US};
+use serde::{Deserialize, Serialize};
+
+/// What happened at the current time.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Instant {
+    /// New data went out, and not as a probe.
+    pub has_news: bool,
+    /// Streams whose new data did.
+    pub senders: Vec<u64>,
+    /// Streams of which anything went out.
+    pub carried: Vec<u64>,
+    /// Bytes that went out.
+    pub bytes: u64,
+    /// Bytes left the flight, or the window grew.
+    pub has_opened: bool,
+}
+
+/// The two streams that sent last before the current time: of any stream, one of them is another.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct LastSenders([Option<(i64, u64)>; 2]);
+
+impl LastSenders {
+    /// When a stream other than `id` sent last.
+    fn other_than(&self, id: u64) -> Option<i64> {
+        self.0.iter().flatten().filter(|(_, stream)| *stream != id).map(|(time, _)| *time).max()
+    }
+
+    fn note(&mut self, id: u64, time_us: i64) {
+        let [newest, older] = self.0;
+        self.0 = match newest {
+            Some((_, stream)) if stream == id => [Some((time_us, id)), older],
+            _ => [Some((time_us, id)), newest],
+        };
+    }
+}
+
+impl Fold {
+    /// The current time is over.
+    pub(super) fn close_instant(&mut self) {
+        let instant = std::mem::take(&mut self.instant);
+        if instant.has_news {
+            self.confirm();
+        }
+        for id in &instant.senders {
+            self.close_gap_of(*id, instant.bytes);
+        }
+        for id in &instant.carried {
+            self.last_senders.note(*id, self.now_us);
+        }
+        if instant.bytes > 0 {
+            self.paced_until = self.now_us.saturating_add_unsigned(self.pacing_us(instant.bytes));
+        }
+        self.watch_window(instant.has_news && instant.has_opened);
+        self.watch_credit(instant.has_news);
+        self.watch_amplification(instant.has_news);
+        // The buffers are used again.
+        let Instant { mut senders, mut carried, .. } = instant;
+        senders.clear();
+        carried.clear();
+        self.instant = Instant { senders, carried, ..Instant::default() };
+    }
+
+    /// New data of a stream went out: why not earlier? And does more of it wait?
+    fn close_gap_of(&mut self, id: u64, bytes: u64) {
+        let (now, seq) = (self.now_us, self.seq);
+        let limit = self.pacing_us(bytes);
+        let other = self.last_senders.other_than(id);
+        let is_bottleneck = self.path_is_bottleneck();
+        let received = self.probe.last_received_us;
+        let by_timer = received.is_none_or(|received| now.saturating_sub(received) > TURN_US);
+        let is_paced = self.paced_sends >= PACED;
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        if let Some((ready, limit_us)) = stream.queue.ready.filter(|(ready, _)| *ready < now) {
+            let is_known = stream.queue.is_known;
+            // The packets of others came first, and this stream's followed at once, or is known to have waited.
+            let other = other.filter(|other| *other > ready && (is_known || now - other <= TURN_US));
+            if let Some(other) = other {
+                stream.intervals.push(Interval { cause: Cause::Scheduling, start_us: ready, end_us: other });
+                if !is_known {
+                    stream.infer(Cause::Scheduling);
+                }
+            }
+            let pacing = if is_bottleneck { Cause::Bandwidth } else { Cause::Pacing };
+            let start_us = other.unwrap_or(ready);
+            // Nobody logs the pacer. What is known to wait although window and credit have room waits for a timer,
+            // which is the pacer's (RFC 9002, 7.7); a turn's own length is not counted for one.
+            let (limit_us, long) = match (is_known, by_timer || is_paced) {
+                // After a pause the pacer has a burst to give: what waits then waits for the machine.
+                (true, true) if limit_us > 0 => (u64::MAX, Cause::Unattributed),
+                (true, _) => (limit_us, Cause::Unattributed),
+                (false, _) => (limit_us, Cause::AppLimited),
+            };
+            let short =
+                if by_timer || is_paced || limit_us > TURN_US.unsigned_abs() { pacing } else { Cause::Unattributed };
+            stream.gaps.push(Gap { start_us, end_us: now, short, limit_us, long });
+            if long == Cause::AppLimited {
+                stream.infer(Cause::AppLimited);
+            }
+            self.paced_sends += u32::from(is_known && by_timer);
+        }
+        if stream.queue.is_known && stream.sent.highest > stream.queue.bytes {
+            // More went out than was seen to be queued: this log does not show all of it.
+            stream.queue.is_known = false;
+        }
+        let is_empty = stream.queue.is_known && stream.sent.highest >= stream.queue.bytes;
+        stream.queue.empty_since = (is_empty && stream.may_wait()).then_some((now, seq));
+        stream.queue.ready = stream.is_hungry().then_some((now, limit));
+        self.note_hunger(id);
+        self.bound(id);
+    }
+
+    /// The application queued more of a response.
+    pub(super) fn queued(&mut self, id: u64, bytes: u64) {
+        let now = self.now_us;
+        let limit = self.paced_until.saturating_sub(now).max(0).unsigned_abs();
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        stream.queue.bytes = stream.queue.bytes.saturating_add(bytes);
+        // Only what was seen from its beginning can be told to be all.
+        stream.queue.is_known |= stream.sent.highest == 0;
+        if let Some((start_us, first_seq)) = stream.queue.empty_since.take() {
+            stream.queue.ready = Some((now, limit));
+            self.no_data(id, start_us, first_seq);
+        } else if stream.queue.ready.is_none() && stream.may_wait() {
+            stream.queue.ready = Some((now, limit));
+        }
+        self.note_hunger(id);
+    }
+
+    /// The application is known to have had nothing for a response since `start_us`.
+    pub(super) fn no_data(&mut self, id: u64, start_us: i64, first_seq: u64) {
+        let end_us = self.now_us;
+        let Some(stream) = self.streams.get_mut(&id).filter(|_| start_us < end_us) else { return };
+        stream.intervals.push(Interval { cause: Cause::AppLimited, start_us, end_us });
+        self.stretch(Cause::AppLimited, id.cast_signed(), first_seq, start_us);
+    }
+
+    /// Keeps count of the streams whose data may wait.
+    pub(super) fn note_hunger(&mut self, id: u64) {
+        if self.streams.get(&id).is_some_and(super::stream::Stream::is_hungry) {
+            self.hungry.insert(id);
+        } else {
+            self.hungry.remove(&id);
+        }
+    }
+
+    /// How long a pacer waits after `bytes`: by the rate that the log states, else a window a round trip
+    /// (RFC 9002, 7.7).
+    pub(super) fn pacing_us(&self, bytes: u64) -> u64 {
+        let smoothed = self.rtt.smoothed_us.unwrap_or(0).unsigned_abs();
+        match (self.pacing_rate, self.window()) {
+            (Some(bits_per_second), _) if bits_per_second > 0 => bytes.saturating_mul(8_000_000) / bits_per_second,
+            (_, Some(window)) if window > 0 => bytes.saturating_mul(smoothed) / window,
+            _ => 0,
+        }
+    }
+
+    /// A larger window would have bought nothing: the round trip has grown by more than a quarter, the delivery rate
+    /// has stopped growing, or the controller has found the path's rate.
+    pub(super) fn path_is_bottleneck(&self) -> bool {
+        has_queue(self.rtt.latest_us, self.rtt.min_us) || self.delivery.has_stopped_growing()
+    }
+}
+
+/// So many sends by a timer, of data that is known to have waited, and the sender is a paced one.
+const PACED: u32 = 4;

@@ -1,0 +1,82 @@
+//! Changes of path: validated by challenge and response, or told by the log.
+
+use crate::event::Event;
+use crate::fold::Fold;
+use crate::fold::finish::Episode;
+use serde::{Deserialize, Serialize};
+
+/// Path validation that is under way.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Migration {
+    challenged: Option<(i64, u64)>,
+    /// The log told of the change itself.
+    is_told: bool,
+}
+
+impl Fold {
+    /// A PATH_CHALLENGE goes out: "an endpoint ... initiates path validation" (RFC 9000, 8.2.1).
+    pub(super) fn path_challenged(&mut self) {
+        self.migration.challenged.get_or_insert((self.now_us, self.seq));
+    }
+
+    /// "Path validation succeeds when a PATH_RESPONSE frame is received that contains the data" (RFC 9000, 8.2.3).
+    pub(super) fn path_validated(&mut self, event: &Event) {
+        let Some((start_us, first_seq)) = self.migration.challenged.take() else { return };
+        let end_us = self.now_us;
+        let path_id = event.get(crate::event::Number::PathId).unwrap_or(0);
+        self.episode(Episode {
+            kind: "migration",
+            trigger: "path_validation",
+            path_id,
+            first_seq,
+            start_us,
+            end_us,
+            confirmed: true,
+            ..Episode::default()
+        });
+        self.count.paths_validated += 1;
+    }
+
+    /// The log says that the connection moved. "The endpoint MUST immediately reset the congestion controller and
+    /// round-trip time estimator for the new path to initial values" (RFC 9000, 9.4).
+    pub(super) fn migrated(&mut self, event: &Event) {
+        let state = event.word(crate::event::Word::NewState);
+        if matches!(state, "" | "migration_complete" | "complete" | "migrated") || !self.migration.is_told {
+            self.count.migrations += 1;
+            self.migration.is_told = true;
+            self.rtt.min_us = None;
+            self.rtt.smoothed_us = None;
+            self.rtt.variance_us = None;
+            let (start_us, first_seq) = (self.now_us, self.seq);
+            self.episode(Episode {
+                kind: "migration",
+                first_seq,
+                start_us,
+                end_us: start_us,
+                confirmed: true,
+                ..Episode::default()
+            });
+        }
+    }
+
+    /// Application keys were changed (RFC 9001, 6); the first keys of a connection are not a change.
+    pub(super) fn key_updated(&mut self, event: &Event) {
+        let text = |key: &str| event.leftover(key).unwrap_or("").trim_matches('"').to_owned();
+        let generation = text("generation").parse::<u64>().or_else(|_| text("key_phase").parse());
+        let is_ours = text("key_type").starts_with(if self.is_server() { "server_1rtt" } else { "client_1rtt" });
+        if is_ours && generation.is_ok_and(|generation| generation > 0) {
+            self.count.key_updates += 1;
+        }
+    }
+
+    /// Keys were thrown away: Initial ones with the first Handshake packet, Handshake ones once the handshake is
+    /// confirmed (RFC 9001, 4.9).
+    pub(super) fn key_discarded(&mut self, event: &Event) {
+        let key = event.leftover("key_type").unwrap_or("").trim_matches('"').to_owned();
+        if key.contains("initial") {
+            self.discard(0);
+        } else if key.contains("handshake") {
+            self.discard(1);
+        }
+    }
+}

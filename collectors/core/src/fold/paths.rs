@@ -1,0 +1,57 @@
+//! Bytes in flight and window of each path: our own sum from what was sent, acknowledged, lost and discarded, held
+//! against what the log states.
+
+use serde::{Deserialize, Serialize};
+
+/// One path. Without multipath there is only path 0.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Path {
+    /// Its id.
+    pub id: u64,
+    /// Bytes in flight (RFC 9002, B.2).
+    pub in_flight: u64,
+    /// Congestion window, once the log has named one.
+    pub window: Option<u64>,
+}
+
+/// The paths of a connection.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Paths(Vec<Path>);
+
+/// Paths that are told apart; more of them share the last.
+const MOST: usize = 16;
+
+impl Paths {
+    /// The path `id`.
+    pub fn path(&mut self, id: u64) -> &mut Path {
+        let at = self.0.iter().position(|path| path.id == id).unwrap_or_else(|| {
+            if self.0.len() < MOST {
+                self.0.push(Path { id, ..Path::default() });
+            }
+            self.0.len() - 1
+        });
+        &mut self.0[at]
+    }
+
+    /// Bytes in flight on all paths.
+    pub fn in_flight(&self) -> u64 {
+        self.0.iter().map(|path| path.in_flight).sum()
+    }
+
+    /// Window of all paths, once one is known.
+    pub fn window(&self) -> Option<u64> {
+        self.0.iter().filter_map(|path| path.window).reduce(u64::saturating_add)
+    }
+
+    /// Whether no path has room for `gate` bytes; `None` while no window is known.
+    pub fn are_full(&self, gate: u64) -> Option<bool> {
+        let mut known = self.0.iter().filter_map(|path| path.window.map(|window| (window, path.in_flight))).peekable();
+        known.peek()?;
+        Some(known.all(|(window, in_flight)| window.saturating_sub(in_flight) < gate && in_flight > 0))
+    }
+
+    /// Paths that were used.
+    pub fn count(&self) -> u64 {
+        self.0.len() as u64
+    }
+}

@@ -1,0 +1,168 @@
+//! The life of a request stream: opened, ended, let go as a row; and what is kept while it is open.
+
+use crate::fold::cause::{Cause, Interval};
+use crate::fold::finish::Episode;
+use crate::fold::stream::Stream;
+use crate::fold::{Fold, parts};
+
+/// Requests that stay open after they ended, to hear their last HTTP frames.
+const LINGERING: usize = 64;
+
+/// Undecided intervals of the connection or of a stream at which what is certain is summed up.
+const UNDECIDED: usize = 1024;
+
+/// At this many they are summed up although something older is still open: memory has a bound.
+const TOO_MANY: usize = 1 << 16;
+
+impl Fold {
+    /// The request stream `id`, opened by the current event if it is new; `None` for other kinds of streams and for
+    /// those that ended long ago. Client-initiated bidirectional: RFC 9000, 2.1.
+    pub(super) fn request_stream(&mut self, id: u64) -> Option<&mut Stream> {
+        if !id.is_multiple_of(4) || self.closed.covers(id / 4, id / 4 + 1) {
+            return None;
+        }
+        if !self.streams.contains_key(&id) {
+            self.open_request(id);
+        }
+        let seq = self.seq;
+        let stream = self.streams.get_mut(&id)?;
+        stream.last_seq = seq;
+        Some(stream)
+    }
+
+    fn open_request(&mut self, id: u64) {
+        let (now, seq) = (self.now_us, self.seq);
+        self.count.requests += 1;
+        self.open += 1;
+        if let Some((since, first_seq)) = self.idle_since.take() {
+            self.stretch_of("idle", -1, first_seq, since);
+        }
+        let stream = Stream {
+            id,
+            marks: parts::Marks { start_us: now, end_us: now, ..parts::Marks::default() },
+            first_seq: seq,
+            credit: self.credit.initial_stream,
+            ..Stream::default()
+        };
+        self.streams.insert(id, stream);
+    }
+
+    /// A request ends, if it has not.
+    pub(super) fn end_request(&mut self, id: u64, time_us: i64, why: &str) {
+        let (now, seq, rtt) = (self.now_us, self.seq, (self.rtt.min_us, self.rtt.smoothed_us));
+        let rate = self.delivery.rate();
+        let Some(stream) = self.streams.get_mut(&id).filter(|stream| stream.end_is.is_empty()) else { return };
+        stream.rtt = rtt;
+        stream.transfer.rate = rate;
+        stream.end(time_us, why, true);
+        self.ended.push(id);
+        self.hungry.remove(&id);
+        self.open = self.open.saturating_sub(1);
+        if self.open == 0 {
+            // Mvfst calls a connection idle that has no open stream but control streams (quic_trace.md 4.1).
+            self.idle_since = Some((now, seq));
+        }
+    }
+
+    /// A condition of the connection held; requests that are open may have waited for it.
+    pub(super) fn held(&mut self, interval: Interval) {
+        if interval.start_us < interval.end_us && self.open + self.ended.len() as u64 > 0 {
+            self.conditions.push(interval);
+            if self.conditions.len() >= UNDECIDED {
+                self.compact();
+            }
+        }
+    }
+
+    /// Sums up what no later event can change, so that the memory of a stream that stays open is bounded.
+    fn compact(&mut self) {
+        let conditions = std::mem::take(&mut self.conditions);
+        let certain = self.certain_us();
+        for stream in self.streams.values_mut() {
+            let begin = if self.role == crate::header::Vantage::Client {
+                stream.marks.first_byte_us
+            } else {
+                stream.marks.response_start_us
+            };
+            // Conditions that were over before the response began do not matter to it.
+            let Some(begin) = begin else { continue };
+            stream.intervals.extend(&conditions);
+            let own = stream.losses.iter().map(|loss| loss.due_us);
+            let own = own.chain(stream.blocked.map(|(since, _)| since)).chain(stream.gap_since);
+            let own = own.chain(stream.queue.empty_since.map(|(since, _)| since));
+            let own = own.chain(stream.queue.ready.map(|(since, _)| since)).chain(stream.marks.last_byte_us).min();
+            let mut to_us = own.map_or(certain, |own| own.min(certain));
+            if stream.intervals.len() + stream.gaps.len() > TOO_MANY {
+                to_us = stream.marks.last_byte_us.unwrap_or(certain);
+            }
+            // A gap is decided as a whole.
+            if let Some(gap) = stream.gaps.iter().find(|gap| gap.start_us < to_us && to_us < gap.end_us) {
+                to_us = gap.start_us;
+            }
+            stream.sweep.at_us.get_or_insert(begin.max(stream.marks.start_us));
+            stream.sweep.advance(to_us, &mut stream.intervals, &mut stream.gaps);
+        }
+    }
+
+    /// Before this time nothing of the connection can begin any more.
+    fn certain_us(&self) -> i64 {
+        let open = self.spaces.iter().filter_map(super::packets::Space::oldest_us);
+        let open = open.chain(self.blocked.oldest_us()).chain(self.credit.blocked.map(|(since, _)| since));
+        let open = open.chain(self.amplification.since.map(|(since, _)| since));
+        let open = open.chain(self.probe.series.as_ref().map(|series| series.start_us));
+        open.chain(self.probe.last_news_us).min().unwrap_or(self.now_us)
+    }
+
+    /// Sums up a stream whose own intervals have grown many.
+    pub(super) fn bound(&mut self, id: u64) {
+        if self.streams.get(&id).is_some_and(|stream| stream.intervals.len() + stream.gaps.len() >= UNDECIDED * 2) {
+            self.compact();
+        }
+    }
+
+    /// A stretch of one cause as an episode, up to now.
+    pub(super) fn stretch(&mut self, cause: Cause, stream_id: i64, first_seq: u64, start_us: i64) {
+        self.stretch_of(cause.name(), stream_id, first_seq, start_us);
+    }
+
+    pub(super) fn stretch_of(&mut self, kind: &'static str, stream_id: i64, first_seq: u64, start_us: i64) {
+        let end_us = self.now_us;
+        if start_us < end_us {
+            self.episode(Episode {
+                kind,
+                stream_id,
+                first_seq,
+                start_us,
+                end_us,
+                confirmed: true,
+                ..Episode::default()
+            });
+        }
+    }
+
+    /// Streams that ended before the current moment become rows: their last HTTP frames have been seen.
+    pub(super) fn let_go(&mut self) {
+        if self.ended.is_empty() {
+            return;
+        }
+        let now = self.now_us;
+        let all = self.ended.len() > LINGERING;
+        let ids = std::mem::take(&mut self.ended);
+        for id in ids {
+            let due = self
+                .streams
+                .get(&id)
+                .is_none_or(|stream| all || stream.marks.end_us.saturating_add(super::TURN_US) < now);
+            if !due {
+                self.ended.push(id);
+            } else if let Some(mut stream) = self.streams.remove(&id) {
+                // The first sample may come with the very acknowledgement that ended the request.
+                stream.rtt = (stream.rtt.0.or(self.rtt.min_us), stream.rtt.1.or(self.rtt.smoothed_us));
+                self.stream_row(stream);
+            }
+        }
+        if self.streams.is_empty() {
+            self.conditions.clear();
+        }
+    }
+}

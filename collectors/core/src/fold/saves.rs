@@ -1,0 +1,100 @@
+//! By how much a request would have ended earlier, had one cause alone been absent.
+//!
+//! Two figures bound the answer. The time in which the cause held, and nothing else that would have held without it,
+//! is the most that could go. But what is left must still be enough for the response: a window that opens by slow
+//! start needs its rounds (Cardwell, Savage and Anderson, "Modeling TCP latency", 2000), a bottleneck needs
+//! bytes / rate, and the last flight needs its round trip. `lab` measures the error against runs without the cause.
+
+use crate::fold::cause::{CAUSES, Cause};
+use crate::fold::sweep::Sweep;
+use serde::{Deserialize, Serialize};
+
+/// What the response had to work with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Transfer {
+    /// Room in the window when the response began, bytes.
+    pub room: u64,
+    /// The window then, bytes.
+    pub window: u64,
+    /// Slow start ends here, bytes.
+    pub ssthresh: u64,
+    /// Largest packet, bytes.
+    pub packet: u64,
+    /// Highest delivery rate while the path was the bottleneck, bytes per microsecond.
+    pub rate: Option<f64>,
+}
+
+/// Microseconds that the absence of each cause saves; `None` where that is not known.
+pub type Saves = [Option<u64>; CAUSES];
+
+/// For a server's row. `bytes` is the response's length, `after_us` from its start to the request's end.
+pub fn server(sweep: &Sweep, transfer: &Transfer, bytes: u64, after_us: u64, min_rtt_us: u64) -> Saves {
+    let mut saves = [None; CAUSES];
+    let rounds = |room| rounds(bytes, room, transfer).saturating_mul(min_rtt_us);
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "an estimate"
+    )]
+    let serial = transfer.rate.map_or(0, |rate| (bytes as f64 / rate.max(1e-6)) as u64) + min_rtt_us;
+    for cause in Cause::ALL {
+        let at = cause as usize;
+        let mut most = sweep.alone[at];
+        let least = match cause {
+            Cause::Handshake | Cause::Upload | Cause::ServerThink | Cause::Network => {
+                // They shift everything that follows.
+                saves[at] = Some(sweep.parts[at]);
+                continue;
+            }
+            Cause::Unattributed => continue,
+            Cause::Bandwidth => {
+                // Its queue goes with it.
+                if sweep.parts[at] > 0 {
+                    most += sweep.alone[Cause::Queueing as usize];
+                }
+                rounds(transfer.room)
+            }
+            Cause::CwndBlocked => serial,
+            Cause::Scheduling => rounds(transfer.window).max(serial),
+            Cause::Pto | Cause::LossRecovery => {
+                if sweep.parts[at] > 0 {
+                    most += sweep.after_loss_us;
+                }
+                rounds(transfer.room).max(serial)
+            }
+            Cause::Amplification
+            | Cause::ConnectionFlowControl
+            | Cause::StreamFlowControl
+            | Cause::Pacing
+            | Cause::AppLimited => rounds(transfer.room).max(serial),
+            Cause::Queueing | Cause::RemoteWait | Cause::Receiving | Cause::ReceiverHol => min_rtt_us,
+        };
+        saves[at] = Some(most.min(after_us.saturating_sub(least)));
+    }
+    saves
+}
+
+/// For a client's row: what a gap held back counts from the last arrival before it was filled, for until then the
+/// path was in use.
+pub fn client(sweep: &Sweep, dead_us: u64) -> Saves {
+    let mut saves = [None; CAUSES];
+    for cause in [Cause::Upload, Cause::Network, Cause::RemoteWait, Cause::Receiving] {
+        saves[cause as usize] = Some(sweep.parts[cause as usize]);
+    }
+    saves[Cause::ReceiverHol as usize] = Some(dead_us.min(sweep.parts[Cause::ReceiverHol as usize]));
+    saves
+}
+
+/// Round trips until `bytes` are acknowledged: the window doubles each round (RFC 9002, 7.3.1) up to `ssthresh`, then
+/// grows by a packet (RFC 9002, 7.3.3).
+fn rounds(bytes: u64, room: u64, transfer: &Transfer) -> u64 {
+    let packet = transfer.packet.max(1200);
+    let (mut window, mut sent, mut rounds) = (room.max(packet), 0u64, 0);
+    while sent < bytes.max(1) && rounds < 10_000 {
+        sent = sent.saturating_add(window);
+        rounds += 1;
+        window = if window < transfer.ssthresh { window.saturating_mul(2) } else { window.saturating_add(packet) };
+    }
+    rounds
+}

@@ -1,0 +1,194 @@
+//! The exclusive split: each microsecond gets the first cause, in vocabulary order, that held.
+//!
+//! A sweep moves forward only and keeps sums, not intervals, so that a stream that stays open for hours costs no more
+//! memory than one that is done at once (see [`Fold::compact`](crate::fold::Fold)).
+
+use crate::fold::cause::{CAUSES, Cause, Interval};
+use serde::{Deserialize, Serialize};
+
+/// Microseconds by [`Cause`].
+pub type Parts = [u64; CAUSES];
+
+/// From the moment data waited, as far as the log can tell, to the moment it went out. What no condition explains of
+/// it is decided by its length, once its whole is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gap {
+    /// Ready since.
+    pub start_us: i64,
+    /// Sent.
+    pub end_us: i64,
+    /// What an unexplained rest is up to `limit_us`.
+    pub short: Cause,
+    /// Longest rest that a pacer explains.
+    pub limit_us: u64,
+    /// What a longer rest is.
+    pub long: Cause,
+}
+
+/// Sums of a stream up to `at_us`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sweep {
+    /// First microsecond that is not decided yet.
+    pub at_us: Option<i64>,
+    /// Exclusive parts.
+    pub parts: Parts,
+    /// How long each condition held, whatever else held.
+    pub overlapping: Parts,
+    /// How long each condition held while none that would have held without it did.
+    pub alone: Parts,
+    /// Time in which window or pacer decided after a loss or a silence.
+    pub after_loss_us: u64,
+    /// Data was lost, or nothing came back.
+    has_lost: bool,
+    /// The loss that is open was found by a probe timeout.
+    is_linked: bool,
+    /// Unexplained time of the gap that is open.
+    rest_us: u64,
+}
+
+/// Conditions of a sender that has data; while the application is known to have none they do not hold.
+pub fn waits_for_data(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::Amplification
+            | Cause::ConnectionFlowControl
+            | Cause::StreamFlowControl
+            | Cause::Scheduling
+            | Cause::Bandwidth
+            | Cause::CwndBlocked
+            | Cause::Pacing
+            | Cause::AppLimited
+    )
+}
+
+const fn bit(cause: Cause) -> u32 {
+    1 << cause as u32
+}
+
+const LOSS: u32 = bit(Cause::Pto) | bit(Cause::LossRecovery);
+const CREDIT: u32 = bit(Cause::ConnectionFlowControl) | bit(Cause::StreamFlowControl);
+const WINDOW: u32 = bit(Cause::CwndBlocked) | bit(Cause::Bandwidth);
+
+/// The conditions that would have stopped the request anyway, had `cause` been absent. A full window, used-up credit
+/// and a waiting pacer follow from a loss (nothing was acknowledged, nothing was read), so they do not stand against it.
+fn would_remain(cause: Cause) -> u32 {
+    match cause {
+        Cause::Pto | Cause::LossRecovery => bit(Cause::AppLimited),
+        Cause::Amplification => LOSS | bit(Cause::AppLimited),
+        Cause::ConnectionFlowControl => {
+            LOSS | WINDOW | bit(Cause::AppLimited) | bit(Cause::Amplification) | bit(Cause::StreamFlowControl)
+        }
+        Cause::StreamFlowControl => {
+            LOSS | WINDOW | bit(Cause::AppLimited) | bit(Cause::Amplification) | bit(Cause::ConnectionFlowControl)
+        }
+        Cause::Scheduling | Cause::Bandwidth | Cause::CwndBlocked | Cause::Pacing => {
+            LOSS | CREDIT | bit(Cause::AppLimited) | bit(Cause::Amplification)
+        }
+        Cause::AppLimited | Cause::Queueing | Cause::Network | Cause::Receiving | Cause::ReceiverHol => LOSS,
+        Cause::Handshake | Cause::Upload | Cause::ServerThink | Cause::RemoteWait | Cause::Unattributed => 0,
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Edge {
+    GapEnds(usize),
+    Ends(Cause),
+    Starts(Cause),
+    GapStarts(usize),
+}
+
+impl Sweep {
+    /// Goes on to `to_us`; takes out of `held` and `gaps` what lies before it. Gaps must be whole: none may reach
+    /// beyond `to_us` and come again.
+    pub fn advance(&mut self, to_us: i64, held: &mut Vec<Interval>, gaps: &mut Vec<Gap>) {
+        let Some(from) = self.at_us else { return };
+        if to_us <= from {
+            return;
+        }
+        let mut edges: Vec<(i64, Edge)> = Vec::with_capacity((held.len() + gaps.len()) * 2);
+        for interval in held.iter() {
+            let (start, end) = (interval.start_us.max(from), interval.end_us.min(to_us));
+            if start < end {
+                edges.push((start, Edge::Starts(interval.cause)));
+                edges.push((end, Edge::Ends(interval.cause)));
+            }
+        }
+        for (at, gap) in gaps.iter().enumerate() {
+            let (start, end) = (gap.start_us.max(from), gap.end_us.min(to_us));
+            if start < end {
+                edges.push((start, Edge::GapStarts(at)));
+                edges.push((end, Edge::GapEnds(at)));
+            }
+        }
+        edges.sort_unstable();
+        let (mut open, mut gap, mut at) = ([0u32; CAUSES], None, from);
+        for (time, edge) in edges {
+            self.pass(time.abs_diff(at), &open, gap.is_some());
+            at = time;
+            match edge {
+                Edge::Starts(cause) => open[cause as usize] += 1,
+                Edge::Ends(cause) => open[cause as usize] -= 1,
+                Edge::GapStarts(index) => gap = Some(index),
+                Edge::GapEnds(index) => {
+                    if let Some(gap) = gaps.get(index) {
+                        self.close_gap(gap);
+                    }
+                    gap = None;
+                }
+            }
+        }
+        self.pass(to_us.abs_diff(at), &open, gap.is_some());
+        self.at_us = Some(to_us);
+        held.retain(|interval| interval.end_us > to_us);
+        gaps.retain(|gap| gap.end_us > to_us);
+    }
+
+    /// `us` pass in which the conditions of `open` hold.
+    fn pass(&mut self, us: u64, open: &[u32; CAUSES], in_gap: bool) {
+        if us == 0 {
+            return;
+        }
+        let mut mask = 0;
+        for cause in Cause::ALL {
+            if open[cause as usize] > 0 {
+                mask |= bit(cause);
+                self.overlapping[cause as usize] += us;
+            }
+        }
+        if mask & bit(Cause::AppLimited) != 0 {
+            // The application is known to have had nothing: whatever else was full, no data waited for it.
+            mask &= LOSS | bit(Cause::AppLimited);
+        }
+        self.has_lost |= mask & LOSS != 0;
+        self.is_linked = mask & bit(Cause::LossRecovery) != 0 && (self.is_linked || mask & bit(Cause::Pto) != 0);
+        for cause in Cause::ALL {
+            let linked = cause == Cause::Pto && self.is_linked;
+            if (mask & bit(cause) != 0 || linked) && mask & would_remain(cause) == 0 {
+                self.alone[cause as usize] += us;
+            }
+        }
+        match Cause::ALL.into_iter().find(|cause| mask & bit(*cause) != 0) {
+            Some(cause) => {
+                self.parts[cause as usize] += us;
+                if self.has_lost && cause == Cause::CwndBlocked {
+                    self.after_loss_us += us;
+                }
+            }
+            None if in_gap => self.rest_us += us,
+            None => self.parts[Cause::Unattributed as usize] += us,
+        }
+    }
+
+    fn close_gap(&mut self, gap: &Gap) {
+        let rest = std::mem::take(&mut self.rest_us);
+        let cause = if rest <= gap.limit_us { gap.short } else { gap.long };
+        self.parts[cause as usize] += rest;
+        if cause != Cause::Unattributed {
+            self.overlapping[cause as usize] += rest;
+            self.alone[cause as usize] += rest;
+        }
+        if self.has_lost && cause == Cause::Pacing {
+            self.after_loss_us += rest;
+        }
+    }
+}

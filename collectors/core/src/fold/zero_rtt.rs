@@ -1,0 +1,90 @@
+//! 0-RTT: what became of it, and how long a request waited to be readable.
+
+use crate::event::{Event, Word};
+use crate::fold::Fold;
+use serde::{Deserialize, Serialize};
+
+/// Early data of a connection.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "four independent observations")]
+pub struct ZeroRtt {
+    /// A 0-RTT packet was seen, sent or received, readable or not.
+    is_attempted: bool,
+    /// One could be read (server) or was acknowledged (client).
+    is_accepted: bool,
+    /// One was dropped for want of keys.
+    is_dropped: bool,
+    /// 1-RTT packets came after it.
+    has_one_rtt: bool,
+    /// First 0-RTT packet that could not be read when it came.
+    held_since: Option<i64>,
+    /// First request in 1-RTT.
+    repeated_us: Option<i64>,
+}
+
+impl ZeroRtt {
+    /// A packet was buffered or dropped: "0-RTT packets ... might be received prior to ... the ClientHello"; servers
+    /// may buffer or drop them (RFC 9001, 5.7).
+    pub fn unreadable(&mut self, event: &Event, now_us: i64, dropped: bool) {
+        if event.word(Word::PacketType) == "0RTT" {
+            self.is_attempted = true;
+            self.is_dropped |= dropped;
+            self.held_since.get_or_insert(now_us);
+        }
+    }
+
+    /// A packet could be read (server), or was sent (client).
+    pub fn packet(&mut self, event: &Event, is_received: bool) {
+        match event.word(Word::PacketType) {
+            "0RTT" => {
+                self.is_attempted = true;
+                self.is_accepted |= is_received;
+            }
+            "1RTT" => self.has_one_rtt = true,
+            _ => {}
+        }
+    }
+
+    /// A client's 0-RTT packet was acknowledged.
+    pub fn acknowledged(&mut self) {
+        self.is_accepted = true;
+    }
+
+    /// Column `zero_rtt`: "" where there was none, else attempted, accepted or rejected. "A client that attempts
+    /// 0-RTT ... might have its early data rejected" (RFC 9001, 4.6.2): then nothing of it is ever readable.
+    pub fn state(&self) -> &'static str {
+        match (self.is_attempted, self.is_accepted) {
+            (false, _) => "",
+            (true, true) => "accepted",
+            (true, false) if self.has_one_rtt => "rejected",
+            (true, false) => "attempted",
+        }
+    }
+
+    /// Since when a request that is first readable now has been waiting for keys; `None` for one that was not.
+    fn waited_since(&mut self, packet_type: &str, now_us: i64, flight_us: i64) -> Option<i64> {
+        let since = self.held_since?;
+        let was_early = match packet_type {
+            // Buffered, and read now.
+            "0RTT" => !self.is_dropped,
+            // Rejected: the client sends everything again at once, in its first 1-RTT flight.
+            "1RTT" if !self.is_accepted => now_us.saturating_sub(*self.repeated_us.get_or_insert(now_us)) <= flight_us,
+            _ => false,
+        };
+        (was_early && since < now_us).then_some(since)
+    }
+}
+
+impl Fold {
+    /// A request's first packet could be read: was it in one that could not?
+    pub(super) fn first_readable(&mut self, event: &Event, id: u64) {
+        let now = self.now_us;
+        let flight = self.rtt.min_us.unwrap_or(0).max(super::TURN_US);
+        let Some(since) = self.zero_rtt.waited_since(event.word(Word::PacketType), now, flight) else { return };
+        if let Some(stream) = self.streams.get_mut(&id).filter(|stream| stream.marks.start_us == now) {
+            stream.marks.start_us = since;
+            stream.marks.readable_us = Some(now);
+            stream.start_inferred = true;
+        }
+    }
+}
