@@ -1,5 +1,6 @@
 //! What a log can show, and which field to switch on for the rest. "Cannot know" is never drawn as zero.
 
+use crate::dialect::Losses;
 use crate::fold::Fold;
 use crate::fold::cause::Cause;
 use crate::header::Vantage;
@@ -18,129 +19,142 @@ pub struct Ability {
     pub switch_on: Vec<&'static str>,
 }
 
+/// `known`, `because` and `switch_on`.
+type Answer = (&'static str, &'static str, &'static [&'static str]);
+
+const OBSERVED: &str = "observed";
+const INFERRED: &str = "inferred";
+const CANNOT: &str = "cannot";
+
+const FRAMES: &[&str] = &["packet_sent.frames", "packet_received.frames"];
+const ACKS: &[&str] = &["packet_received.frames[].acked_ranges"];
+const METRICS: &[&str] = &["recovery_metrics_updated"];
+const QUEUED: &[&str] = &["http3:frame_created", "stream_data_moved"];
+
 impl Fold {
-    /// How each cause that is split so far could be known from what this log holds.
+    /// How each cause could be known from what this log holds.
     pub fn abilities(&self) -> Vec<Ability> {
-        let mut all: Vec<Ability> = Cause::SPLIT.into_iter().map(|cause| self.ability(cause)).collect();
-        all.push(self.ability(Cause::ReceiverHol));
-        all
+        let causes = Cause::ALL.into_iter().filter(|cause| *cause != Cause::Unattributed);
+        causes
+            .map(|cause| {
+                let (known, because, switch_on) = self.answer(cause);
+                Ability { cause: cause.name(), known, because, switch_on: switch_on.to_vec() }
+            })
+            .collect()
     }
 
     /// Causes that this log could not have shown.
     pub fn cannot_show(&self) -> Vec<String> {
-        self.abilities()
-            .iter()
-            .filter(|ability| ability.known == "cannot")
-            .map(|ability| ability.cause.to_owned())
-            .collect()
+        let abilities = self.abilities().into_iter();
+        abilities.filter(|ability| ability.known == CANNOT).map(|ability| ability.cause.to_owned()).collect()
     }
 
-    fn ability(&self, cause: Cause) -> Ability {
-        let make = |known, because, switch_on: &[&'static str]| Ability {
-            cause: cause.name(),
-            known,
-            because,
-            switch_on: switch_on.to_vec(),
-        };
-        let seen = &self.seen;
-        let streams = seen.frames || seen.stream_events;
+    fn answer(&self, cause: Cause) -> Answer {
         match self.role {
-            Vantage::Network => return make("cannot", "a network vantage sees neither end", &[]),
-            Vantage::Unknown => return make("cannot", "the trace does not say who logged it", &["vantage_point.type"]),
-            Vantage::Server | Vantage::Client => {}
+            Vantage::Network => (CANNOT, "a network vantage sees neither end", &[]),
+            Vantage::Unknown => (CANNOT, "the trace does not say who logged it", &["vantage_point.type"]),
+            _ if !self.seen.frames && !self.seen.stream_events => {
+                (CANNOT, "packets are logged without their frames", FRAMES)
+            }
+            Vantage::Server => self.server_answer(cause),
+            Vantage::Client => self.client_answer(cause),
         }
-        if !streams {
-            return make(
-                "cannot",
-                "packets are logged without their frames",
-                &["packet_sent.frames", "packet_received.frames"],
-            );
+    }
+
+    fn client_answer(&self, cause: Cause) -> Answer {
+        match cause {
+            Cause::Upload => self.upload_answer(),
+            Cause::Receiving | Cause::ReceiverHol => (OBSERVED, "stream frames of received packets", &[]),
+            Cause::RemoteWait | Cause::Network if self.rtt.min_us.is_some() => {
+                (INFERRED, "time to the first byte against the minimum RTT", &[])
+            }
+            Cause::RemoteWait | Cause::Network => (CANNOT, "no RTT is logged and none could be computed", METRICS),
+            _ => (CANNOT, "only the server's trace shows what held its data back", &[]),
         }
-        let server_only = "only the server's trace shows what held its data back";
-        let client_only = "only the client's trace shows what arrived when";
-        match (cause, self.is_server()) {
-            (Cause::Upload, _) if seen.fins || seen.stream_events => {
-                make("observed", "first packet to FIN of the request", &[])
+    }
+
+    fn upload_answer(&self) -> Answer {
+        if self.seen.fins || self.seen.stream_events {
+            (OBSERVED, "first packet to FIN of the request", &[])
+        } else {
+            (CANNOT, "no FIN is logged", &["packet_received.frames[].fin"])
+        }
+    }
+
+    fn server_answer(&self, cause: Cause) -> Answer {
+        let seen = &self.seen;
+        let is_told = seen.http || seen.moves;
+        match cause {
+            Cause::Upload => self.upload_answer(),
+            Cause::RemoteWait | Cause::Receiving | Cause::ReceiverHol => {
+                (CANNOT, "only the client's trace shows what arrived when", &[])
             }
-            (Cause::Upload, _) => make("cannot", "no FIN is logged", &["packet_received.frames[].fin"]),
-            (Cause::RemoteWait | Cause::Receiving | Cause::ReceiverHol, true) => make("cannot", client_only, &[]),
-            (Cause::Receiving | Cause::ReceiverHol, false) => {
-                make("observed", "stream frames of received packets", &[])
+            Cause::ServerThink if seen.http || seen.stream_events || seen.moves => {
+                (OBSERVED, "FIN of the request to the response's first data in the transport", &[])
             }
-            (Cause::RemoteWait | Cause::Network, false) if self.rtt.min_us.is_some() => {
-                make("inferred", "time to the first byte against the minimum RTT", &[])
+            Cause::ServerThink => {
+                (INFERRED, "FIN of the request to the first packet of the response", &["http3:frame_created"])
             }
-            (Cause::RemoteWait | Cause::Network, false) => {
-                make("cannot", "no RTT is logged and none could be computed", &["recovery_metrics_updated"])
+            Cause::Pto if seen.timers => (OBSERVED, "probe timers are logged", &[]),
+            Cause::Pto if seen.acks && self.rtt.min_us.is_some() => {
+                (INFERRED, "a ping or a repetition after a silence as long as a probe timeout", &["timer_updated"])
             }
-            (_, false) => make("cannot", server_only, &[]),
-            (Cause::ServerThink, true) if seen.http || seen.stream_events => {
-                make("observed", "FIN of the request to the response's first HTTP frame", &[])
+            Cause::Pto => (CANNOT, "no acknowledgements are logged", ACKS),
+            Cause::ConnectionFlowControl | Cause::StreamFlowControl => self.credit_answer(cause),
+            Cause::CwndBlocked if seen.window => {
+                (INFERRED, "window full, and new data followed the next acknowledgement", &[])
             }
-            (Cause::ServerThink, true) => {
-                make("inferred", "FIN of the request to the first packet of the response", &["http3:frame_created"])
+            Cause::CwndBlocked => {
+                (CANNOT, "the congestion window is not logged", &["recovery_metrics_updated.congestion_window"])
             }
-            (Cause::Pto, true) if seen.timers => make("observed", "probe timers are logged", &[]),
-            (Cause::Pto, true) if seen.acks && self.rtt.min_us.is_some() => make(
-                "inferred",
-                "a ping or a repetition after a silence as long as a probe timeout",
-                &["timer_updated"],
-            ),
-            (Cause::Pto, true) => {
-                make("cannot", "no acknowledgements are logged", &["packet_received.frames[].acked_ranges"])
+            Cause::Bandwidth if seen.window && self.rtt.min_us.is_some() => {
+                (INFERRED, "window full while the round trip had grown or the delivery rate had stopped growing", &[])
             }
-            (Cause::LossRecovery, true) if !seen.frames => {
-                make("cannot", "packets are logged without their frames", &["packet_sent.frames"])
+            Cause::Bandwidth => (CANNOT, "it takes the congestion window and the RTT", METRICS),
+            Cause::Queueing | Cause::Network if seen.acks && self.rtt.min_us.is_some() => {
+                (INFERRED, "the last flight's round trip against the minimum RTT", &[])
             }
-            (Cause::LossRecovery, true) if !seen.acks => {
-                make("cannot", "no acknowledgements are logged", &["packet_received.frames[].acked_ranges"])
+            Cause::Queueing | Cause::Network => (CANNOT, "no RTT is logged and none could be computed", METRICS),
+            _ if !seen.frames => (CANNOT, "rows without frames do not say which packet carries which stream", FRAMES),
+            Cause::LossRecovery if !seen.acks => (CANNOT, "no acknowledgements are logged", ACKS),
+            Cause::LossRecovery if matches!(self.trace.losses, Losses::Packet) => {
+                (OBSERVED, "lost packets are logged one by one", &[])
             }
-            (Cause::LossRecovery, true) if matches!(self.trace.losses, crate::dialect::Losses::Packet) => {
-                make("observed", "lost packets are logged one by one", &[])
+            Cause::LossRecovery => {
+                (INFERRED, "losses are not logged one by one: data that is sent again was lost", &["packet_lost"])
             }
-            (Cause::LossRecovery, true) => {
-                make("inferred", "losses are not logged one by one: data that is sent again was lost", &["packet_lost"])
+            Cause::Handshake if self.zero_rtt.is_readable() => {
+                (INFERRED, "0-RTT packets that were dropped or buffered, and when the request could be read", &[])
             }
-            (Cause::ConnectionFlowControl, true) if seen.flow_events => {
-                make("observed", "flow control events are logged", &[])
+            Cause::Handshake => {
+                (CANNOT, "packet types are not logged", &["packet_dropped.header.packet_type", "packet_buffered"])
             }
-            (Cause::ConnectionFlowControl, true) if seen.connection_credit => {
-                make("inferred", "stream offsets against the peer's limits", &[])
+            Cause::Amplification if seen.packet_sizes => {
+                (INFERRED, "bytes sent against three times those received, before the address was validated", &[])
             }
-            (Cause::ConnectionFlowControl, true) => {
-                make("cannot", "the peer's limits are not logged", &["parameters_set", "max_data frames"])
+            Cause::Amplification => (CANNOT, "packet sizes are not logged", &["packet_sent.raw.length"]),
+            Cause::Scheduling if is_told => (OBSERVED, "data queued, and packets of other streams before its own", &[]),
+            Cause::Scheduling => (INFERRED, "packets of other streams, and its own right after them", QUEUED),
+            Cause::Pacing if seen.window || self.pacing_rate.is_some() => {
+                (INFERRED, "a wait as long as the pacer's, with room in window and credit", &[])
             }
-            (Cause::StreamFlowControl, true) if seen.flow_events => {
-                make("observed", "flow control events are logged", &[])
-            }
-            (Cause::StreamFlowControl, true) if seen.stream_credit => {
-                make("inferred", "stream offsets against the peer's limits", &[])
-            }
-            (Cause::StreamFlowControl, true) => {
-                make("cannot", "the peer's limits are not logged", &["parameters_set", "max_stream_data frames"])
-            }
-            (Cause::CwndBlocked, true) if seen.window => {
-                make("inferred", "window full, and new data followed the next acknowledgement", &[])
-            }
-            (Cause::CwndBlocked, true) => {
-                make("cannot", "the congestion window is not logged", &["recovery_metrics_updated.congestion_window"])
-            }
-            (Cause::Queueing | Cause::Network, true) if seen.acks && self.rtt.min_us.is_some() => {
-                make("inferred", "the last flight's round trip against the minimum RTT", &[])
-            }
-            (Cause::Queueing | Cause::Network, true) => {
-                make("cannot", "no RTT is logged and none could be computed", &["recovery_metrics_updated"])
-            }
-            (
-                Cause::Handshake
-                | Cause::Amplification
-                | Cause::Scheduling
-                | Cause::Bandwidth
-                | Cause::Pacing
-                | Cause::AppLimited
-                | Cause::Unattributed,
-                true,
-            ) => make("cannot", "not split off yet", &[]),
+            Cause::Pacing => (CANNOT, "neither window nor pacing rate is logged", METRICS),
+            Cause::AppLimited if is_told => (OBSERVED, "all that was queued was sent, and the FIN was not", &[]),
+            Cause::AppLimited => (INFERRED, "a wait that nothing else explains, before the FIN was sent", QUEUED),
+            Cause::Unattributed => (OBSERVED, "the rest", &[]),
+        }
+    }
+
+    fn credit_answer(&self, cause: Cause) -> Answer {
+        let (is_known, switch_on): (bool, &[&str]) = if cause == Cause::StreamFlowControl {
+            (self.seen.stream_credit, &["parameters_set", "max_stream_data frames"])
+        } else {
+            (self.seen.connection_credit, &["parameters_set", "max_data frames"])
+        };
+        match (self.seen.flow_events, is_known) {
+            (true, _) => (OBSERVED, "flow control events are logged", &[]),
+            (false, true) => (INFERRED, "stream offsets against the peer's limits", &[]),
+            (false, false) => (CANNOT, "the peer's limits are not logged", switch_on),
         }
     }
 }

@@ -55,21 +55,6 @@ impl Cause {
         Self::Unattributed,
     ];
 
-    /// The causes that this version of the rules splits off, server's side then client's.
-    pub const SPLIT: [Self; 11] = [
-        Self::Upload,
-        Self::ServerThink,
-        Self::Pto,
-        Self::LossRecovery,
-        Self::ConnectionFlowControl,
-        Self::StreamFlowControl,
-        Self::CwndBlocked,
-        Self::Queueing,
-        Self::Network,
-        Self::RemoteWait,
-        Self::Receiving,
-    ];
-
     /// Name in columns and JSON.
     pub fn name(self) -> &'static str {
         let column = self.column();

@@ -4,11 +4,11 @@ use crate::fold::packets::Sent;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// One round trip's best delivery rate and the window at its end.
+/// One round trip's best delivery rate and most bytes in flight.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Round {
     rate: f64,
-    window: u64,
+    in_flight: u64,
 }
 
 /// Delivery rate of a path (draft-cheng-iccrg-delivery-rate-estimation: bytes acknowledged between a packet's sending
@@ -18,7 +18,7 @@ pub struct Delivery {
     /// Bytes acknowledged so far.
     pub delivered: u64,
     round_ends: u64,
-    best: f64,
+    now: Round,
     rounds: VecDeque<Round>,
     controller_is_full: bool,
 }
@@ -26,13 +26,14 @@ pub struct Delivery {
 /// Rounds without growth after which BBR calls the pipe full (Cardwell et al., "BBR", 2016, and draft-ietf-ccwg-bbr).
 const ROUNDS: usize = 3;
 
-/// Growth below which a round has not grown, there.
+/// Growth below which the rate has not grown, there; in Startup the bytes in flight double each round.
 const GROWTH: f64 = 1.25;
 
 impl Delivery {
-    /// Packets were acknowledged; `newest` is the one sent last.
-    pub fn acknowledge(&mut self, bytes: u64, newest: Option<&Sent>, now_us: i64, window: u64) {
+    /// Packets were acknowledged; `newest` is the one sent last, `in_flight` what was on its way before.
+    pub fn acknowledge(&mut self, bytes: u64, newest: Option<&Sent>, now_us: i64, in_flight: u64) {
         self.delivered += bytes;
+        self.now.in_flight = self.now.in_flight.max(in_flight);
         let Some(newest) = newest else { return };
         let us = now_us.saturating_sub(newest.time_us);
         if us <= 0 {
@@ -40,14 +41,13 @@ impl Delivery {
         }
         #[expect(clippy::cast_precision_loss, reason = "a rate")]
         let rate = self.delivered.saturating_sub(newest.delivered) as f64 / us as f64;
-        self.best = self.best.max(rate);
+        self.now.rate = self.now.rate.max(rate);
         if newest.delivered >= self.round_ends {
-            self.rounds.push_back(Round { rate: self.best, window });
+            self.rounds.push_back(std::mem::take(&mut self.now));
             if self.rounds.len() > ROUNDS + 1 {
                 self.rounds.pop_front();
             }
             self.round_ends = self.delivered;
-            self.best = 0.0;
         }
     }
 
@@ -59,22 +59,21 @@ impl Delivery {
         }
     }
 
-    /// The controller has found the path's rate, or three rounds brought less than a quarter more although the window
-    /// grew by at least that. (With a window that does not grow, a constant rate says nothing of the path.)
+    /// The controller has found the path's rate, or three rounds brought less than a quarter more although
+    /// twice as much was in flight. (While no more is in flight, a constant rate says nothing of the path.)
     pub fn has_stopped_growing(&self) -> bool {
         if self.controller_is_full {
             return true;
         }
         let (Some(first), Some(last)) = (self.rounds.front(), self.rounds.back()) else { return false };
         let best = self.rounds.iter().skip(1).map(|round| round.rate).fold(0.0, f64::max);
-        #[expect(clippy::cast_precision_loss, reason = "a ratio")]
-        let opened = last.window as f64 >= GROWTH * first.window as f64;
+        let opened = last.in_flight >= 2 * first.in_flight;
         self.rounds.len() > ROUNDS && opened && first.rate > 0.0 && best < GROWTH * first.rate
     }
 
     /// Highest rate of the last rounds, bytes per microsecond.
     pub fn rate(&self) -> Option<f64> {
-        let best = self.rounds.iter().map(|round| round.rate).fold(self.best, f64::max);
+        let best = self.rounds.iter().map(|round| round.rate).fold(self.now.rate, f64::max);
         (best > 0.0).then_some(best)
     }
 }

@@ -79,6 +79,7 @@ impl Fold {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         if let Some((ready, limit_us)) = stream.queue.ready.filter(|(ready, _)| *ready < now) {
             let is_known = stream.queue.is_known;
+            let others_went = other.is_some_and(|other| other >= ready);
             // The packets of others came first, and this stream's followed at once, or is known to have waited.
             let other = other.filter(|other| *other > ready && (is_known || now - other <= TURN_US));
             if let Some(other) = other {
@@ -93,7 +94,7 @@ impl Fold {
             // which is the pacer's (RFC 9002, 7.7); a turn's own length is not counted for one.
             let (limit_us, long) = match (is_known, by_timer || is_paced) {
                 // After a pause the pacer has a burst to give: what waits then waits for the machine.
-                (true, true) if limit_us > 0 => (u64::MAX, Cause::Unattributed),
+                (true, true) if limit_us > 0 || others_went => (u64::MAX, Cause::Unattributed),
                 (true, _) => (limit_us, Cause::Unattributed),
                 (false, _) => (limit_us, Cause::AppLimited),
             };

@@ -277,6 +277,7 @@ impl Fold {
             stream.last_seq = event.seq;
         }
         if event.is_packet() {
+            self.settle_in_flight();
             self.let_go();
         }
     }

@@ -33,6 +33,8 @@ pub struct Sent {
     pub acked: bool,
     /// Was declared lost.
     pub lost: bool,
+    /// It went out in 0-RTT.
+    pub early: bool,
     /// Smoothed RTT when it was sent.
     pub rtt_us: i64,
     /// Bytes that were acknowledged on this path when it was sent.

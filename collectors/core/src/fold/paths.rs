@@ -1,6 +1,8 @@
 //! Bytes in flight and window of each path: our own sum from what was sent, acknowledged, lost and discarded, held
 //! against what the log states.
 
+use crate::event::Event;
+use crate::fold::Fold;
 use serde::{Deserialize, Serialize};
 
 /// One path. Without multipath there is only path 0.
@@ -12,6 +14,8 @@ pub struct Path {
     pub in_flight: u64,
     /// Congestion window, once the log has named one.
     pub window: Option<u64>,
+    /// A figure of the log that was far from our sum, and our sum then.
+    stated: Option<(u64, u64)>,
 }
 
 /// The paths of a connection.
@@ -53,5 +57,28 @@ impl Paths {
     /// Paths that were used.
     pub fn count(&self) -> u64 {
         self.0.len() as u64
+    }
+}
+
+impl Fold {
+    /// Our sum against the log's: more than a packet apart is a fault of either (ATTRIBUTION, rule 3). Some stacks log
+    /// the figure before the packet that it comes from, so the next packet is waited for.
+    pub(super) fn compare_in_flight(&mut self, event: &Event, stated: u64) {
+        let packet = self.largest_packet.max(1200);
+        let path = self.path(event);
+        path.stated = (path.in_flight.abs_diff(stated) > packet).then_some((stated, path.in_flight));
+    }
+
+    /// After a packet: was the figure that one's? Else the log's is taken.
+    pub(super) fn settle_in_flight(&mut self) {
+        let packet = self.largest_packet.max(1200);
+        for path in &mut self.paths.0 {
+            let Some((stated, ours)) = path.stated.take() else { continue };
+            if path.in_flight.abs_diff(stated) > packet {
+                self.count.in_flight_disagreements += 1;
+                self.instant.has_opened |= stated < ours;
+                path.in_flight = (path.in_flight + stated).saturating_sub(ours);
+            }
+        }
     }
 }

@@ -47,8 +47,11 @@ impl Fold {
 
     /// Something that elicits an acknowledgement went out and nothing new was acknowledged since.
     fn is_unanswered(&self) -> bool {
-        // aioquic declares its oldest packet lost when it probes: bytes in flight may be 0 all the same.
-        self.in_flight() > 0 || self.probe.last_eliciting_us > self.probe.last_news_us
+        // aioquic declares its oldest packet lost when it probes, so nothing may be on its way all the same; rows
+        // without packet numbers know only the sum.
+        self.spaces.iter().any(|space| space.oldest_us().is_some())
+            || (self.trace.frameless && self.in_flight() > 0)
+            || self.probe.last_eliciting_us > self.probe.last_news_us
     }
 
     /// A probe timer fired.

@@ -184,18 +184,6 @@ impl Fold {
         self.initial_window.get_or_insert(window);
     }
 
-    /// Our sum against the log's: more than a packet apart is a fault of either, and the log's is taken.
-    pub(super) fn compare_in_flight(&mut self, event: &Event, stated: u64) {
-        let packet = self.largest_packet.max(1200);
-        let path = self.path(event);
-        if path.in_flight.abs_diff(stated) > packet {
-            let opened = stated < path.in_flight;
-            path.in_flight = stated;
-            self.count.in_flight_disagreements += 1;
-            self.instant.has_opened |= opened;
-        }
-    }
-
     /// Transport parameters of the peer give the initial credit (RFC 9000, 18.2).
     pub(super) fn parameters(&mut self, event: &Event) {
         if event.word(Word::Owner) != "remote" {

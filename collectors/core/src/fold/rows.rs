@@ -89,8 +89,9 @@ impl Fold {
             self.set_window(event, window);
         }
         if let Some(stated) = event.get(Number::BytesInFlight) {
-            self.compare_in_flight(event, stated);
-            self.path(event).in_flight = stated;
+            let packet = self.largest_packet.max(1200);
+            let ours = std::mem::replace(&mut self.path(event).in_flight, stated);
+            self.count.in_flight_disagreements += u64::from(ours.abs_diff(stated) > packet);
             self.instant.has_opened = true;
         }
         match event.leftover("bbr_recovery_state") {

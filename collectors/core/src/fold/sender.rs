@@ -30,6 +30,7 @@ impl Fold {
             in_flight: false,
             acked: false,
             lost: false,
+            early: event.word(Word::PacketType) == "0RTT",
             rtt_us: self.rtt.smoothed_us.or(self.rtt.min_us).unwrap_or(0),
             delivered: self.delivery.delivered,
             chunk: None,
@@ -226,6 +227,9 @@ impl Fold {
         }
         let mut bytes = 0;
         for packet in packets {
+            if packet.early {
+                self.zero_rtt.acknowledged();
+            }
             if packet.lost {
                 self.was_not_lost(packet);
             } else if packet.in_flight {
@@ -236,11 +240,11 @@ impl Fold {
             }
         }
         let flight = &mut self.paths.path(path).in_flight;
+        let before = *flight;
         *flight = flight.saturating_sub(bytes);
         self.instant.has_opened |= bytes > 0;
         if kind == APPLICATION {
-            let window = self.window().unwrap_or(0);
-            self.delivery.acknowledge(bytes, newest, now, window);
+            self.delivery.acknowledge(bytes, newest, now, before);
         }
         self.probe.last_news_us = Some(now);
         if let Some(series) = self.probe.series.take() {

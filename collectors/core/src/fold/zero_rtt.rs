@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Early data of a connection.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[expect(clippy::struct_excessive_bools, reason = "four independent observations")]
+#[expect(clippy::struct_excessive_bools, reason = "independent observations")]
 pub struct ZeroRtt {
     /// A 0-RTT packet was seen, sent or received, readable or not.
     is_attempted: bool,
@@ -14,6 +14,8 @@ pub struct ZeroRtt {
     is_accepted: bool,
     /// One was dropped for want of keys.
     is_dropped: bool,
+    /// The log names packet types.
+    has_types: bool,
     /// 1-RTT packets came after it.
     has_one_rtt: bool,
     /// First 0-RTT packet that could not be read when it came.
@@ -35,6 +37,7 @@ impl ZeroRtt {
 
     /// A packet could be read (server), or was sent (client).
     pub fn packet(&mut self, event: &Event, is_received: bool) {
+        self.has_types |= !event.word(Word::PacketType).is_empty();
         match event.word(Word::PacketType) {
             "0RTT" => {
                 self.is_attempted = true;
@@ -48,6 +51,11 @@ impl ZeroRtt {
     /// A client's 0-RTT packet was acknowledged.
     pub fn acknowledged(&mut self) {
         self.is_accepted = true;
+    }
+
+    /// What became of early data can be told from this log.
+    pub fn is_readable(&self) -> bool {
+        self.has_types
     }
 
     /// Column `zero_rtt`: "" where there was none, else attempted, accepted or rejected. "A client that attempts
