@@ -1,4 +1,4 @@
-# make demo | test | check | bench | schema | lock | setup | clean. Every target does its own set-up, once.
+# make demo | test | check | bench | truth | schema | lock | setup | clean. Every target does its own set-up, once.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -19,7 +19,7 @@ RUST_FILES := Cargo.toml Cargo.lock $(shell find collectors schema/catalogue -ty
 export UV_PROJECT_ENVIRONMENT := .venv
 export QUICLENS_COLLECTOR := $(CURDIR)/$(COLLECTOR)
 
-.PHONY: setup demo test check bench schema lock clean
+.PHONY: setup demo test check bench truth schema lock clean
 
 setup: $(MADE)/prerequisites $(MADE)/python $(COLLECTOR)
 
@@ -41,6 +41,10 @@ check: setup
 
 bench: setup
 	$(BIN)/python -m quiclens_lab.bench
+
+# Kept in lab/truth-runs/; fails when a bar is missed. TRUTH_LOGS: folders of other stacks' logs with a truth.jsonl.
+truth: setup
+	$(BIN)/quiclens-lab truth --keep --errors $(TRUTH_LOGS:%=--logs %)
 
 # The dump of what the migrations make; read its diff before committing it.
 schema: setup

@@ -17,7 +17,7 @@ from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.congestion.base import register_congestion_control
 from aioquic.quic.congestion.cubic import CubicCongestionControl
 from aioquic.quic.congestion.reno import RenoCongestionControl
-from aioquic.quic.connection import Limit, QuicConnection
+from aioquic.quic.connection import Limit, QuicConnection, QuicNetworkPath
 from aioquic.quic.packet import QuicFrameType
 from aioquic.quic.recovery import QuicPacketPacer
 from aioquic.quic.stream import QuicStream
@@ -95,6 +95,36 @@ class UnpacedPacer(QuicPacketPacer):
         pass
 
 
+class FixedPacer(QuicPacketPacer):
+    """A pacer that keeps one rate, whatever the path can carry, and never sends two packets together.
+
+    aioquic's own often does: a rounding error left in its bucket counts as room for a packet.
+    """
+
+    def __init__(self, *, max_datagram_size: int, rate_bps: int) -> None:
+        super().__init__(max_datagram_size=max_datagram_size)
+        self._apart = max_datagram_size * 8 / rate_bps
+        self._next = 0.0
+
+    def next_send_time(self, now: float) -> float | None:  # type: ignore[override]
+        return self._next if self._next > now else None
+
+    def update_after_send(self, now: float) -> None:
+        self._next = now + self._apart
+
+    def update_rate(self, congestion_window: int, smoothed_rtt: float) -> None:
+        pass
+
+
+class UnlimitedConnection(QuicConnection):
+    """A server that takes every client's address for validated."""
+
+    def _find_network_path(self, addr: Any) -> QuicNetworkPath:
+        path = super()._find_network_path(addr)
+        path.is_validated = True
+        return path
+
+
 class HeldStreamsConnection(QuicConnection):
     """A client whose request streams keep a fixed window."""
 
@@ -153,9 +183,15 @@ def congestion_algorithm(transport: Transport) -> str:
     return name
 
 
-def stop_pacing(connection: QuicConnection) -> None:
-    """Let the congestion window alone decide when to send."""
-    connection._loss._pacer = UnpacedPacer(max_datagram_size=connection.configuration.max_datagram_size)
+def shape_sending(connection: QuicConnection, transport: Transport) -> None:
+    """Give a server the pacer and the first window of its plan; aioquic's own stay where the plan has none."""
+    size = connection.configuration.max_datagram_size
+    if not transport.is_paced:
+        connection._loss._pacer = UnpacedPacer(max_datagram_size=size)
+    elif transport.pace_bps is not None:
+        connection._loss._pacer = FixedPacer(max_datagram_size=size, rate_bps=transport.pace_bps)
+    if transport.initial_window_bytes is not None:
+        connection._loss._cc.congestion_window = transport.initial_window_bytes
 
 
 def received_streams(connection: QuicConnection) -> list[int]:

@@ -13,10 +13,10 @@ from quiclens_lab.connections import client_connection, server_connection
 from quiclens_lab.draws import digest
 from quiclens_lab.endpoint import PEER, Endpoint
 from quiclens_lab.path import Link
-from quiclens_lab.plan import ConnectionPlan
+from quiclens_lab.plan import START_US, ConnectionPlan
+from quiclens_lab.resumption import resumption_ticket
 from quiclens_lab.server_application import Exchange, ServerApplication
 
-START_US = 1_000_000  # aioquic's `now` at the client's first packet
 AFTER_CLOSE_US = 1_500_000  # a close that was lost is not repeated: stop waiting for it
 IDLE_END_US = 400_000  # how long a connection that nobody closes is watched after its last answer
 
@@ -77,11 +77,12 @@ class _Pair:
     def __init__(self, plan: ConnectionPlan, clock: inside.VirtualClock, with_client_trace: bool) -> None:
         self._plan = plan
         self._loop = EventLoop()
+        ticket = resumption_ticket(plan) if plan.is_resumed else None
         self._client_log = QuicLogger() if with_client_trace else None
         self._server_log = QuicLogger()
-        client = client_connection(plan, self._client_log)
+        client = client_connection(plan, self._client_log, ticket)
         self._connection_id: bytes = client.original_destination_connection_id
-        server = server_connection(plan, self._server_log, self._connection_id)
+        server = server_connection(plan, self._server_log, self._connection_id, ticket)
         client_trace = self._client_log._traces[0] if self._client_log else None
         self._client = Endpoint(client, Link(plan.path.up, plan.seed, "up"), clock, plan.client_skew_us, client_trace)
         self._server = Endpoint(server, Link(plan.path.down, plan.seed, "down"), clock, 0, self._server_log._traces[0])
@@ -93,7 +94,11 @@ class _Pair:
     def run(self) -> ConnectionRun:
         now_us = START_US
         self._client.connection.connect(PEER, self._client.enter(now_us))
-        self._move(self._client, now_us)
+        if self._plan.is_resumed:
+            self._client.open_h3()
+            self._asking.start(now_us)
+        else:
+            self._move(self._client, now_us)
         steps = 0
         ending_us: int | None = None
         while self._loop.heap and steps < self._plan.max_steps:

@@ -7,8 +7,6 @@ compare ratios, not rates, between machines.
 import argparse
 import json
 import os
-import platform
-import resource
 import shutil
 import subprocess
 import sys
@@ -18,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from quiclens_lab.bench_input import make_bench_input
+from quiclens_lab.machine import collector_binary, commit, kept_folder, machine
 
 HERE = Path(__file__).resolve().parent.parent
 RUNS = 7
@@ -150,7 +149,7 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=1_000_000, help="events of lab traffic to read")
     parser.add_argument("--keep", action="store_true", help="also write lab/bench-runs/<date>-<machine>/result.json")
     options = parser.parse_args()
-    collector = Path(os.environ.get("QUICLENS_COLLECTOR", HERE.parent / "target" / "release" / "quiclens-collector"))
+    collector = collector_binary()
     peer = build_peer()
     with tempfile.TemporaryDirectory(prefix="quiclens-bench-") as scratch:
         folder = Path(scratch)
@@ -159,39 +158,16 @@ def main() -> None:
         epoch = {"clock_type": "system", "epoch": "1970-01-01T00:00:00.000Z"}
         as_sequence(folder / "contained", folder / "sequence_newest", epoch)
         document = {
-            "machine": _machine(),
-            "commit": _commit(),
+            "machine": machine(),
+            "commit": commit(),
             "readers": readers(collector, peer, folder / "contained", folder / "sequence", folder / "sequence_newest"),
             "load": load(folder / "contained", folder),
         }
         shutil.rmtree(folder / "store", ignore_errors=True)
     print(json.dumps(document, indent=1))
     if options.keep:
-        kept = HERE / "bench-runs" / f"{time.strftime('%Y-%m-%d')}-{platform.machine()}-{os.cpu_count()}-cores"
-        kept.mkdir(parents=True, exist_ok=True)
+        kept = kept_folder("bench-runs")
         (kept / "result.json").write_text(json.dumps(document, indent=1) + "\n")
-
-
-def _machine() -> dict[str, Any]:
-    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
-    model = next(
-        (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.processor()
-    )
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return {
-        "cpu": model,
-        "cores": os.cpu_count(),
-        "memory_gib": round(memory / 2**30, 1),
-        "system": platform.platform(),
-        "open_files": resource.getrlimit(resource.RLIMIT_NOFILE)[0],
-    }
-
-
-def _commit() -> str:
-    done = subprocess.run(
-        ["git", "-C", str(HERE), "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
-    )
-    return done.stdout.strip() or "unknown"
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from quiclens_lab.demo import Summary
 from quiclens_lab.draws import digest, whole
 from quiclens_lab.path import Burst, LinkSpec, PathSpec
 from quiclens_lab.plan import ConnectionPlan, RequestPlan, Transport, Turn
-from quiclens_lab.scenarios import HERE, WALL_START_US
+from quiclens_lab.scenario_plans import HERE, WALL_START_US
 from quiclens_lab.traces import document
 
 SIMULATED_EVENTS = 400_000

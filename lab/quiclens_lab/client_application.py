@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from aioquic.h3.connection import H3Connection
 from aioquic.h3.events import DataReceived, H3Event, HeadersReceived
 
 from quiclens_lab.endpoint import Endpoint
@@ -24,8 +25,13 @@ class ClientApplication:
         self._turn = -1
         self._next_request = 0
         self._open_streams: set[int] = set()
-        endpoint.on_ready = self._next_turn
+        if not plan.is_resumed:
+            endpoint.on_ready = self.start
         endpoint.on_h3 = self._on_h3
+
+    def start(self, now_us: int) -> None:
+        """Begin with the first turn: once the handshake is done, or at once in 0-RTT."""
+        self._next_turn(now_us)
 
     def _next_turn(self, now_us: int) -> None:
         self._turn += 1
@@ -36,11 +42,11 @@ class ClientApplication:
         if self._plan.is_closed_by_client:
             self._schedule(now_us + self._plan.path.rtt_us + 30_000, self._close)
 
-    def _make_requests(self, _now_us: int) -> None:
+    def _make_requests(self, now_us: int) -> None:
         for request in self._plan.turns[self._turn].requests:
-            self._make(request)
+            self._make(request, now_us)
 
-    def _make(self, request: RequestPlan) -> None:
+    def _make(self, request: RequestPlan, now_us: int) -> None:
         h3, connection = self._endpoint.h3, self._endpoint.connection
         assert h3 is not None
         stream_id = connection.get_next_available_stream_id()
@@ -56,9 +62,21 @@ class ClientApplication:
             headers.append((b"content-length", str(request.request_bytes).encode()))
         h3.send_headers(stream_id, headers, end_stream=request.request_bytes == 0)
         if request.request_bytes > 0:
-            h3.send_data(stream_id, bytes(request.request_bytes), end_stream=True)
+            self._upload(h3, stream_id, request, now_us)
         self._open_streams.add(stream_id)
         self._next_request += 1
+
+    def _upload(self, h3: H3Connection, stream_id: int, request: RequestPlan, now_us: int) -> None:
+        """Send the body; a client that pauses sends half of it now and the rest later."""
+        size = request.request_bytes
+        if request.upload_pause_us == 0:
+            h3.send_data(stream_id, bytes(size), end_stream=True)
+            return
+        h3.send_data(stream_id, bytes(size // 2), end_stream=False)
+        self._schedule(
+            now_us + request.upload_pause_us,
+            lambda _then_us: h3.send_data(stream_id, bytes(size - size // 2), end_stream=True),
+        )
 
     def _on_h3(self, event: H3Event, now_us: int) -> None:
         if isinstance(event, HeadersReceived | DataReceived) and event.stream_ended:

@@ -1,6 +1,7 @@
 """The command `quiclens-lab`.
 
-stdout is one JSON document; progress and errors go to stderr. Exit 0 done, 2 usage, 3 cannot run.
+stdout is one JSON document; progress and errors go to stderr. Exit 0 done, 1 a bar of `truth` is missed, 2 usage,
+3 cannot run.
 """
 
 import argparse
@@ -13,8 +14,10 @@ from typing import Any
 
 from quiclens_lab import progress
 from quiclens_lab.errors import LabError
-from quiclens_lab.scenarios import SCENARIOS, TARGET_STREAM_ID, scenario_named
+from quiclens_lab.scenarios import SCENARIOS, scenario_named
+from quiclens_lab.truth.options import SEEDS, add_options
 
+BAR_MISSED = 1
 CANNOT_RUN = 3
 
 
@@ -33,10 +36,10 @@ def parser() -> argparse.ArgumentParser:
     demo = commands.add_parser("demo", help="traffic of six carriers with its access log")
     demo.add_argument("--connections", type=_count, default=200)
     demo.add_argument("--client-traces", action="store_true", help="also write the clients' traces")
-    demo.add_argument("--jobs", type=_count, default=min(2, os.cpu_count() or 1), help="processes; changes no file")
 
     one = commands.add_parser("one", help="one connection of a named scenario, both traces")
     one.add_argument("--scenario", required=True, choices=[each.name for each in SCENARIOS], metavar="NAME")
+    one.add_argument("--without", action="store_true", help="also the run without the cause, below DIR/without")
 
     bench = commands.add_parser("bench-input", help="many server traces with at least N events in all")
     bench.add_argument("--events", type=_count, required=True, metavar="N")
@@ -45,6 +48,13 @@ def parser() -> argparse.ArgumentParser:
         command.add_argument("--out", type=Path, required=True, metavar="DIR")
         command.add_argument("--seed", type=int, default=1)
         command.add_argument("--replace", action="store_true", help="remove an earlier run's files from DIR")
+    judging = commands.add_parser("truth", help="is quiclens right? runs of known causes, judged and compared")
+    judging.add_argument("--seeds", type=_count, default=SEEDS, help="runs of each scenario")
+    add_options(judging)
+    for command in (demo, judging):
+        command.add_argument(
+            "--jobs", type=_count, default=min(2, os.cpu_count() or 1), help="processes; changes no result"
+        )
     commands.add_parser("scenarios", help="list the scenarios")
     return top
 
@@ -53,6 +63,11 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     """Do what the command says and return its JSON document."""
     if options.command == "scenarios":
         return {"scenarios": [{"name": each.name, "cause": each.cause, "says": each.says} for each in SCENARIOS]}
+
+    if options.command == "truth":
+        from quiclens_lab.truth.command import run as run_truth
+
+        return run_truth(options)
 
     from quiclens_lab.demo import make_folder, prepare_folder
 
@@ -65,8 +80,12 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         scenario = scenario_named(options.scenario)
         assert scenario is not None
         summary = make_folder([scenario.plan(options.seed)], options.out, with_client_traces=True)
-        truth = {"scenario": scenario.name, "cause": scenario.cause, "stream_id": TARGET_STREAM_ID}
-        return {**truth, **summary.as_json()}
+        if options.without:
+            beside = options.out / "without"
+            prepare_folder(beside, options.replace)
+            make_folder([scenario.without(options.seed)], beside, with_client_traces=True)
+        injected = {"scenario": scenario.name, "cause": scenario.cause, "vantage": scenario.vantage}
+        return {**injected, "stream_id": scenario.stream_id, **summary.as_json()}
 
     from quiclens_lab.population import population
 
@@ -84,4 +103,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"quiclens-lab: {error}", file=sys.stderr)
         return CANNOT_RUN
     print(json.dumps(document))
-    return 0
+    return 0 if document.get("passes", True) else BAR_MISSED

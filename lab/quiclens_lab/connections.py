@@ -1,18 +1,22 @@
 """Makes the two aioquic connections of a plan."""
 
+from functools import partial
+
 from aioquic.h3.connection import H3_ALPN
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 from aioquic.quic.logger import QuicLogger
+from aioquic.tls import SessionTicket
 
 from quiclens_lab import aioquic_inside as inside
 from quiclens_lab.plan import ConnectionPlan
+from quiclens_lab.resumption import ResumptionTicket
 
 INITIAL_RTT_SECONDS = 0.333
 
 
-def client_connection(plan: ConnectionPlan, log: QuicLogger | None) -> QuicConnection:
-    """The client of a plan, with the flow control the plan wants."""
+def client_connection(plan: ConnectionPlan, log: QuicLogger | None, ticket: ResumptionTicket | None) -> QuicConnection:
+    """The client of a plan, with the flow control the plan wants; with a ticket it resumes that session."""
     limits = plan.limits
     configuration = QuicConfiguration(
         is_client=True,
@@ -23,6 +27,7 @@ def client_connection(plan: ConnectionPlan, log: QuicLogger | None) -> QuicConne
         max_stream_data=limits.stream_bytes,
         initial_rtt=INITIAL_RTT_SECONDS,
         quic_logger=log,
+        session_ticket=ticket.client if ticket else None,
     )
     make = inside.HeldStreamsConnection if limits.is_stream_held else QuicConnection
     connection = make(configuration=configuration)
@@ -31,17 +36,29 @@ def client_connection(plan: ConnectionPlan, log: QuicLogger | None) -> QuicConne
     return connection
 
 
-def server_connection(plan: ConnectionPlan, log: QuicLogger, connection_id: bytes) -> QuicConnection:
-    """The server of a plan, for a client that chose this connection id."""
+def server_connection(
+    plan: ConnectionPlan, log: QuicLogger, connection_id: bytes, ticket: ResumptionTicket | None
+) -> QuicConnection:
+    """The server of a plan, for a client that chose this connection id; it knows the ticket it once gave out."""
+    transport = plan.transport
     configuration = QuicConfiguration(
         is_client=False,
         alpn_protocols=H3_ALPN,
-        congestion_control_algorithm=inside.congestion_algorithm(plan.transport),
+        congestion_control_algorithm=inside.congestion_algorithm(transport),
         initial_rtt=INITIAL_RTT_SECONDS,
         quic_logger=log,
     )
     inside.load_certificate(configuration)
-    connection = QuicConnection(configuration=configuration, original_destination_connection_id=connection_id)
-    if not plan.transport.is_paced:
-        inside.stop_pacing(connection)
+    make = QuicConnection if transport.is_amplification_limited else inside.UnlimitedConnection
+    fetch = None if ticket is None else partial(_the_ticket, ticket.server)
+    connection = make(
+        configuration=configuration,
+        original_destination_connection_id=connection_id,
+        session_ticket_fetcher=fetch,
+    )
+    inside.shape_sending(connection, transport)
     return connection
+
+
+def _the_ticket(ticket: SessionTicket, _label: bytes) -> SessionTicket:
+    return ticket

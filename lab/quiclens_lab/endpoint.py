@@ -61,12 +61,16 @@ class Endpoint:
     def fire_timer(self, now_us: int) -> None:
         self.connection.handle_timer(self.enter(now_us))
 
+    def open_h3(self) -> None:
+        """Put HTTP/3 on top: once the protocol is negotiated, or before that for requests in 0-RTT."""
+        self.h3 = H3Connection(self.connection)
+
     def deliver_events(self, now_us: int) -> None:
         """Hand everything that has happened to HTTP/3 and to the application."""
         self.enter(now_us)
         while (event := self.connection.next_event()) is not None:
-            if isinstance(event, ProtocolNegotiated):
-                self.h3 = H3Connection(self.connection)
+            if isinstance(event, ProtocolNegotiated) and self.h3 is None:
+                self.open_h3()
             if isinstance(event, HandshakeCompleted):
                 self.on_ready(now_us)
             if self.h3 is not None:

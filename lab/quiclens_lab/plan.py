@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 
 from quiclens_lab.path import PathSpec
 
+START_US = 1_000_000  # virtual time of the client's first packet
+
 DIMENSIONS = (
     "server", "cluster", "pop", "carrier", "asn", "country", "region", "city", "network_type", "app_version",
 )  # fmt: skip
@@ -38,6 +40,7 @@ class RequestPlan:
     status: int = 200
     chunk_bytes: int | None = None
     chunk_gap_us: int = 0
+    upload_pause_us: int = 0  # how long the client stops in the middle of its body
 
 
 @dataclass(frozen=True)
@@ -60,26 +63,35 @@ class ClientLimits:
 
 @dataclass(frozen=True)
 class Transport:
-    """How the server sends."""
+    """How the server sends. A fixed pace stands for a rate that is wrong for the path."""
 
     congestion_controller: str = "reno"
     is_paced: bool = True
+    pace_bps: int | None = None
     cwnd_cap_bytes: int | None = None
+    initial_window_bytes: int | None = None
+    is_amplification_limited: bool = True
 
 
 @dataclass(frozen=True)
 class Strike:
-    """A loss aimed at one response: a first run without it shows where its `place` is, a second run has it."""
+    """A loss aimed at one response: a first run without it shows where its `place` is, a second run has it.
+
+    A `gap` is an early packet that is lost, and lost again when it is repaired: that takes a third run.
+    """
 
     request_number: int
-    place: str  # middle | tail | blackout
+    place: str  # middle | tail | blackout | gap
     packets: int = 3
     duration_us: int = 0
 
 
 @dataclass(frozen=True)
 class ConnectionPlan:
-    """Everything about one connection; `wall_start_us` is the epoch time of the client's first packet."""
+    """Everything about one connection; `wall_start_us` is the epoch time of the client's first packet.
+
+    A resumed one has a ticket of an earlier connection and makes its first turn's requests in 0-RTT.
+    """
 
     seed: int
     wall_start_us: int
@@ -90,6 +102,7 @@ class ConnectionPlan:
     limits: ClientLimits = field(default_factory=ClientLimits)
     transport: Transport = field(default_factory=Transport)
     strike: Strike | None = None
+    is_resumed: bool = False
     is_closed_by_client: bool = True
     client_skew_us: int = 0
     max_steps: int = 400_000

@@ -4,7 +4,7 @@ from quiclens_lab.draws import between, choice, digest, fraction, skewed, weight
 from quiclens_lab.networks import CARRIERS, Carrier, Place
 from quiclens_lab.path import LinkSpec, PathSpec, Window
 from quiclens_lab.plan import ClientLimits, ConnectionPlan, Dimensions, RequestPlan, Strike, Transport, Turn
-from quiclens_lab.scenarios import WALL_START_US
+from quiclens_lab.scenario_plans import WALL_START_US
 
 SPREAD_US = 50 * 60 * 1_000_000
 SMALL_CREDIT_VERSION = "5.11.4"  # this release of the app asks for far too little credit

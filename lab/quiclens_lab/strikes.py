@@ -1,24 +1,51 @@
 """Losses aimed at one response: a first run shows when its packets leave, a second run loses exactly those.
 
+A gap is aimed twice: the second run shows when the lost packet is repaired, a third one loses the repair too.
+
 Runs are repeatable and losses are bins of time, so up to the strike the second run is the first one again.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from quiclens_lab.aioquic_pair import ConnectionRun, simulate
 from quiclens_lab.errors import LabError
 from quiclens_lab.path import Window
 from quiclens_lab.plan import ConnectionPlan, Strike
 
+GAP_PACKET = 1  # of the response's packets, the one that is lost with its first repair
+
+
+@dataclass(frozen=True)
+class Departure:
+    """A packet with data of the response left the bottleneck; `offset` is that of its first byte."""
+
+    time_us: int
+    offset: int
+
 
 def run_plan(plan: ConnectionPlan, with_client_trace: bool = True) -> ConnectionRun:
     """Simulate a plan; with a strike in it, simulate first without and then with the loss."""
     if plan.strike is None:
         return simulate(plan, with_client_trace)
-    rehearsal = simulate(replace(plan, strike=None), with_client_trace=False)
-    window = aim(plan.strike, response_departures(rehearsal, plan.strike.request_number))
-    return simulate(struck(plan, window), with_client_trace)
+    departures = response_departures(
+        simulate(replace(plan, strike=None), with_client_trace=False), plan.strike.request_number
+    )
+    hit = struck(plan, aim(plan.strike, [each.time_us for each in departures]))
+    if plan.strike.place == "gap":
+        hit = _struck_again(plan, hit, departures)
+    return simulate(hit, with_client_trace)
+
+
+def _struck_again(plan: ConnectionPlan, hit: ConnectionPlan, departures: Sequence[Departure]) -> ConnectionPlan:
+    """Lose the first repair of the gap as well."""
+    assert plan.strike is not None
+    lost = departures[GAP_PACKET]
+    later = response_departures(simulate(hit, with_client_trace=False), plan.strike.request_number)
+    repair = next((each for each in later if each.offset == lost.offset and each.time_us > lost.time_us), None)
+    if repair is None:
+        raise LabError(f"the gap in request {plan.strike.request_number} was never repaired")
+    return struck(replace(hit, strike=plan.strike), Window(repair.time_us, repair.time_us + 1))
 
 
 def struck(plan: ConnectionPlan, window: Window) -> ConnectionPlan:
@@ -35,6 +62,9 @@ def aim(strike: Strike, departures_us: Sequence[int]) -> Window:
     """Choose the stretch of time to lose, from when the response's packets leave the bottleneck."""
     if not departures_us:
         raise LabError(f"request {strike.request_number} has no response to aim at")
+    if strike.place == "gap":
+        at_us = departures_us[min(GAP_PACKET, len(departures_us) - 1)]
+        return Window(at_us, at_us + 1)
     middle = max(0, min(len(departures_us) // 2, len(departures_us) - strike.packets - 4))
     if strike.place == "blackout":
         return Window(departures_us[middle], departures_us[middle] + strike.duration_us)
@@ -42,7 +72,7 @@ def aim(strike: Strike, departures_us: Sequence[int]) -> Window:
     return Window(hit[0], hit[-1] + 1)
 
 
-def response_departures(run: ConnectionRun, request_number: int) -> list[int]:
+def response_departures(run: ConnectionRun, request_number: int) -> list[Departure]:
     """When each packet with data of this response left the bottleneck.
 
     After the handshake one datagram holds one packet, so packets and departures are matched from the end.
@@ -52,12 +82,11 @@ def response_departures(run: ConnectionRun, request_number: int) -> list[int]:
     packets = [event["data"] for event in events if event["name"].endswith(":packet_sent")]
     departures = run.server.departures_us
     offset = len(departures) - len(packets)
-    return [
-        departures[number + offset]
-        for number, packet in enumerate(packets)
-        if packet["header"]["packet_type"] == "1RTT"
-        and any(
-            frame["frame_type"] == "stream" and frame["stream_id"] == stream_id and frame["length"] + frame["fin"] > 0
-            for frame in packet["frames"]
-        )
-    ]
+    found = []
+    for number, packet in enumerate(packets):
+        frames = packet["frames"] if packet["header"]["packet_type"] == "1RTT" else ()
+        for frame in frames:
+            if frame["frame_type"] == "stream" and frame["stream_id"] == stream_id and frame["length"] + frame["fin"]:
+                found.append(Departure(departures[number + offset], frame["offset"]))
+                break
+    return found

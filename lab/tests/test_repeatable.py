@@ -41,7 +41,9 @@ def test_another_seed_gives_other_traces(small_demo: Path, tmp_path: Path) -> No
     assert not set(contents(tmp_path)) & set(contents(small_demo)) - {"access.jsonl"}
 
 
-@pytest.mark.parametrize("name", ["burst_loss", "stream_credit", "small_window"])
+@pytest.mark.parametrize(
+    "name", ["burst_loss", "stream_credit", "small_window", "competing", "zero_rtt_amplification", "client_gap"]
+)
 def test_scenarios_repeat_byte_for_byte(name: str, tmp_path: Path) -> None:
     (scenario,) = (each for each in SCENARIOS if each.name == name)
     folders = [tmp_path / "first", tmp_path / "second"]

@@ -20,18 +20,20 @@ def run_of(name: str, seed: int) -> ConnectionRun:
     return run_plan(scenario.plan(seed))
 
 
-def target(run: ConnectionRun) -> Exchange:
-    return next(each for each in run.exchanges if each.stream_id == TARGET_STREAM_ID)
+def target(run: ConnectionRun, stream_id: int = TARGET_STREAM_ID) -> Exchange:
+    return next(each for each in run.exchanges if each.stream_id == stream_id)
 
 
-def duration_us(run: ConnectionRun) -> int:
-    exchange = target(run)
+def duration_us(run: ConnectionRun, stream_id: int = TARGET_STREAM_ID) -> int:
+    exchange = target(run, stream_id)
     assert exchange.acknowledged_us is not None
     return exchange.acknowledged_us - exchange.arrived_us
 
 
-def events(run: ConnectionRun, name: str) -> list[dict[str, Any]]:
-    return [each for each in document(run, run.server)["traces"][0]["events"] if each["name"] == name]
+def events(run: ConnectionRun, name: str, vantage: str = "server") -> list[dict[str, Any]]:
+    side = run.client if vantage == "client" else run.server
+    assert side is not None
+    return [each for each in document(run, side)["traces"][0]["events"] if each["name"] == name]
 
 
 def frames(found: Iterable[dict[str, Any]], frame_type: str) -> list[dict[str, Any]]:
@@ -43,7 +45,19 @@ def test_every_scenario_ends_with_all_requests_answered(name: str) -> None:
     for seed in SEEDS:
         run = run_of(name, seed)
         assert run.is_finished
-        assert [each.acknowledged_us is not None for each in run.exchanges] == [True, True]
+        assert len(run.exchanges) == len(run.plan.requests)
+        assert all(each.acknowledged_us is not None for each in run.exchanges)
+
+
+@pytest.mark.parametrize("name", [scenario.name for scenario in SCENARIOS[1:]])
+def test_a_request_is_slower_with_its_cause_than_without(name: str) -> None:
+    scenario = scenario_named(name)
+    assert scenario is not None
+    for seed in SEEDS:
+        durations = [
+            duration_us(run_plan(plan), scenario.stream_id) for plan in (scenario.plan(seed), scenario.without(seed))
+        ]
+        assert durations[0] > durations[1]
 
 
 def test_nothing_is_lost_in_a_clean_run() -> None:
@@ -141,3 +155,80 @@ def test_a_dribbling_server_sends_its_pieces_apart() -> None:
         ]
         assert len(times) == 8
         assert min(later - earlier for earlier, later in itertools.pairwise(times)) > 49
+
+
+def data_sent(run: ConnectionRun) -> list[tuple[float, int]]:
+    """Time and stream of every piece of response data that the server sent."""
+    return [
+        (event["time"], frame["stream_id"])
+        for event in events(run, "transport:packet_sent")
+        for frame in event["data"]["frames"]
+        if frame["frame_type"] == "stream" and frame["stream_id"] % 4 == 0 and frame["length"] > 0
+    ]
+
+
+def test_competing_responses_are_sent_between_the_targets_packets() -> None:
+    for seed in SEEDS:
+        streams = [stream_id for _, stream_id in data_sent(run_of("competing", seed))]
+        own = [number for number, stream_id in enumerate(streams) if stream_id == TARGET_STREAM_ID]
+        assert len(own) >= 3
+        between = streams[own[0] : own[-1]]
+        assert len(set(between)) > 8
+        assert len(between) > 5 * len(own)
+
+
+def test_a_client_that_pauses_sends_its_body_in_two_halves() -> None:
+    for seed in SEEDS:
+        run = run_of("client_pause", seed)
+        times = [
+            event["time"]
+            for event in events(run, "transport:packet_received")
+            if any(each.get("stream_id") == TARGET_STREAM_ID for each in event["data"]["frames"])
+        ]
+        gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
+        assert sum(gap > 200 for gap in gaps) == 1
+        assert max(gaps) > 295
+
+
+def test_an_amplification_limited_server_waits_with_three_times_what_it_received() -> None:
+    for seed in SEEDS:
+        run = run_of("zero_rtt_amplification", seed)
+        received = events(run, "transport:packet_received")
+        assert "0RTT" in {each["data"]["header"]["packet_type"] for each in received}
+        proof = next(each["time"] for each in received if each["data"]["header"]["packet_type"] == "handshake")
+        times = [time for time, _ in data_sent(run)]
+        assert times[0] < proof <= times[-1]
+        assert proof - received[0]["time"] > 3 * run.plan.path.rtt_us / 1000
+        last_before = max(time for time in times if time < proof)
+        assert proof - last_before > 1.5 * run.plan.path.rtt_us / 1000
+
+
+def test_a_paced_server_keeps_its_rate_though_its_window_is_open() -> None:
+    for seed in SEEDS:
+        run = run_of("paced", seed)
+        pace_bps = run.plan.transport.pace_bps
+        assert pace_bps is not None
+        times = [time for time, stream_id in data_sent(run) if stream_id == TARGET_STREAM_ID]
+        bits = run.plan.requests[1].response_bytes * 8
+        assert bits / (times[-1] - times[0]) * 1000 == pytest.approx(pace_bps, rel=0.15)
+        metrics = [each["data"] for each in events(run, "recovery:metrics_updated")]
+        assert max(each["bytes_in_flight"] / each["cwnd"] for each in metrics[len(metrics) // 2 :]) < 0.1
+
+
+def test_a_gap_is_filled_by_the_second_repair_when_all_else_has_arrived() -> None:
+    for seed in SEEDS:
+        run = run_of("client_gap", seed)
+        frames_of = {
+            side: [
+                (event["time"], each["offset"], each["offset"] + each["length"])
+                for event in events(run, f"transport:packet_{kind}", side)
+                for each in event["data"]["frames"]
+                if each["frame_type"] == "stream" and each["stream_id"] == TARGET_STREAM_ID
+            ]
+            for side, kind in (("server", "sent"), ("client", "received"))
+        }
+        filled, gap_at, _ = frames_of["client"][-1]
+        assert gap_at < max(end for _, _, end in frames_of["client"]) / 2
+        assert sum(offset == gap_at for _, offset, _ in frames_of["server"]) == 3
+        before = [time for time, offset, _ in frames_of["client"] if not gap_at <= offset < gap_at + 1_200]
+        assert filled - max(before) > 1.5 * run.plan.path.rtt_us / 1000

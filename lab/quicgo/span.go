@@ -1,0 +1,53 @@
+package quicgo
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+)
+
+const (
+	recordSeparator = 0x1e
+	tailBytes       = 64 << 10
+)
+
+// checkSpan compares the time of a log's last event with how long the connection lasted on the path.
+func checkSpan(path string, lasted time.Duration) error {
+	record, err := lastRecord(path)
+	if err != nil {
+		return err
+	}
+	var event struct{ Time float64 }
+	if err := json.Unmarshal(record, &event); err != nil {
+		return fmt.Errorf("%s: last record: %w", path, err)
+	}
+	span := time.Duration(event.Time * float64(time.Millisecond))
+	if difference := (span - lasted).Abs(); difference > time.Millisecond {
+		return fmt.Errorf("%s spans %v, the connection lasted %v", path, span, lasted)
+	}
+	return nil
+}
+
+func lastRecord(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	about, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	from := max(0, about.Size()-tailBytes)
+	tail := make([]byte, about.Size()-from)
+	if _, err := file.ReadAt(tail, from); err != nil {
+		return nil, err
+	}
+	start := bytes.LastIndexByte(tail, recordSeparator)
+	if start < 0 {
+		return nil, fmt.Errorf("%s: no record in its last %d bytes", path, len(tail))
+	}
+	return tail[start+1:], nil
+}

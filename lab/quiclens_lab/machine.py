@@ -1,0 +1,47 @@
+"""What a kept figure is worth: the machine, the commit, the binary; and the folder in which it is kept."""
+
+import os
+import platform
+import resource
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+LAB = Path(__file__).resolve().parent.parent
+
+
+def machine() -> dict[str, Any]:
+    """The processor, the memory and the system."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
+    model = next(
+        (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.processor()
+    )
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return {
+        "cpu": model,
+        "cores": os.cpu_count(),
+        "memory_gib": round(memory / 2**30, 1),
+        "system": platform.platform(),
+        "open_files": resource.getrlimit(resource.RLIMIT_NOFILE)[0],
+    }
+
+
+def commit() -> str:
+    """The short name of the checked-out commit, with a plus sign when files differ from it."""
+    done = subprocess.run(
+        ["git", "-C", str(LAB), "describe", "--always", "--dirty=+"], capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip() or "unknown"
+
+
+def collector_binary() -> Path:
+    """The collector that judges: QUICLENS_COLLECTOR, else what `make` builds."""
+    return Path(os.environ.get("QUICLENS_COLLECTOR", LAB.parent / "target" / "release" / "quiclens-collector"))
+
+
+def kept_folder(kind: str) -> Path:
+    """Make and return `lab/<kind>/<date>-<machine>`."""
+    kept = LAB / kind / f"{time.strftime('%Y-%m-%d')}-{platform.machine()}-{os.cpu_count()}-cores"
+    kept.mkdir(parents=True, exist_ok=True)
+    return kept

@@ -1,0 +1,69 @@
+"""The bars: what each table must reach."""
+
+from dataclasses import dataclass
+from typing import Any
+
+Tables = dict[str, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One promise: a figure and the bound that it must keep. A figure that is missing does not keep it."""
+
+    says: str
+    table: str
+    figure: float | None
+    bound: float
+    is_at_least: bool
+
+    @property
+    def is_kept(self) -> bool:
+        if self.figure is None:
+            return False
+        return self.figure >= self.bound if self.is_at_least else self.figure <= self.bound
+
+    def as_json(self) -> dict[str, Any]:
+        sign = ">=" if self.is_at_least else "<="
+        return {"says": self.says, "figure": self.figure, "bound": f"{sign} {self.bound:g}", "kept": self.is_kept}
+
+
+def bars_of(tables: Tables) -> list[Bar]:
+    """Every bar of the tables that were made."""
+    bars = []
+    if injection := tables.get("injection"):
+        bars.append(Bar("the injected cause is the top part", "injection", injection["share_right"], 0.95, True))
+    if nothing := tables.get("nothing"):
+        blamed = nothing["share_of_other_causes"]
+        bars.append(Bar("nothing injected: time of other causes", "nothing", blamed, 0.05, False))
+    if savings := tables.get("counterfactual"):
+        bars.append(Bar("median error of saves", "counterfactual", savings["median_error"], 0.15, False))
+    if order := tables.get("order"):
+        bars.append(Bar("three causes in the right order", "order", order["share_right"], 0.90, True))
+    if percentiles := tables.get("p99"):
+        bars.append(Bar("predicted p99, worst cause", "p99", percentiles["worst_p99_error"], 0.15, False))
+    return bars + _consistency(tables["consistency"])
+
+
+def _consistency(table: dict[str, Any]) -> list[Bar]:
+    wrong = table["parts_do_not_sum"] + table["duration_is_not_end_minus_start"] + table["parts_below_zero"]
+    unattributed = table["unattributed_of_slowest"]
+    over = sum(table["network_above_one_round_trip"].values())
+    bars = [
+        Bar("rows whose parts do not sum to the duration", "consistency", wrong, 0, False),
+        Bar("targets without a complete row", "consistency", _missing(table), 0, False),
+        Bar("rows with more network than one round trip", "consistency", over, 0, False),
+    ]
+    if unattributed["overall"] is not None:
+        says = "unattributed of the slowest 5 %"
+        bars.append(Bar(says, "consistency", unattributed["overall"], 0.05, False))
+        bars += [
+            Bar(f"{says}, {vantage}", "consistency", share, 0.05, False)
+            for vantage, share in unattributed["by_vantage"].items()
+            if share is not None
+        ]
+        bars.append(Bar(f"{says}, worst scenario", "consistency", unattributed["worst_scenario"], 0.05, False))
+    return bars
+
+
+def _missing(table: dict[str, Any]) -> int:
+    return int(table["runs_without_target_row"] + table["targets_incomplete"])

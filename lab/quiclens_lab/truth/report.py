@@ -1,0 +1,167 @@
+"""The truth run as a page to read: what was promised, what was found, table by table."""
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+
+def write(document: dict[str, Any], folder: Path) -> None:
+    """Write truth.json and truth.md."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "truth.json").write_text(json.dumps(document, indent=1) + "\n")
+    (folder / "truth.md").write_text(markdown(document))
+
+
+def markdown(document: dict[str, Any]) -> str:
+    """The whole page."""
+    machine = document["machine"]
+    parts = [
+        "# Is quiclens right?",
+        f"Commit {document['commit']}, collector {document['collector']['sha256'][:12]}, {machine['cpu']}, "
+        f"{machine['cores']} cores; {document['seeds']} seeds, "
+        f"{document['runs']} runs, {document['seconds']} s.",
+        _table(
+            ["Promise", "Figure", "Bar", ""],
+            [[each["says"], _figure(each), each["bound"], "kept" if each["kept"] else "MISSED"]
+             for each in document["bars"]],
+        ),
+    ]  # fmt: skip
+    tables = document["tables"]
+    sections = {"injection": _injection, "nothing": _nothing, "counterfactual": _counterfactual, "order": _order,
+                "p99": _percentiles, "consistency": _consistency}  # fmt: skip
+    for name, section in sections.items():
+        if name in tables:
+            parts += section(tables[name])
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(head: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
+    rows = [head, ["---"] * len(head), *lines]
+    return "\n".join("| " + " | ".join("-" if cell is None else str(cell) for cell in row) + " |" for row in rows)
+
+
+def _figure(bar: dict[str, Any]) -> str:
+    figure = bar["figure"]
+    if figure is None:
+        return "-"
+    return str(figure) if float(bar["bound"].split()[1]) == 0 else _percent(figure)
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f} %"
+
+
+def _named(counts: dict[str, int]) -> str:
+    return ", ".join(f"{cause} {count}" for cause, count in counts.items())
+
+
+def _injection(table: dict[str, Any]) -> list[str]:
+    lines = [
+        [each["stack"], each["scenario"], each["cause"], each["vantage"], each["runs"], _percent(each["share_right"]),
+         _percent(each["lead"]), _named(each["named"])]
+        for each in table["scenarios"]
+    ]  # fmt: skip
+    head = ["Stack", "Scenario", "Injected", "Vantage", "Runs", "Right", "Lead", "Named"]
+    confusion = [[cause, _named(named)] for cause, named in table["confusion"].items()]
+    return [
+        "## One cause injected: is it the top part?",
+        "Lead: the injected cause's part minus the largest other part, as a share of the duration, in the middle run.",
+        _table(head, lines),
+        _table(["Injected", "Named"], confusion),
+    ]
+
+
+def _nothing(table: dict[str, Any]) -> list[str]:
+    lines = [[cause, _percent(share)] for cause, share in table["causes"].items()]
+    return [
+        "## Nothing injected: is nothing found?",
+        f"{table['runs']} runs; time of causes other than network, queueing and server_think: "
+        f"{_percent(table['share_of_other_causes'])}, in the worst run {_percent(table['worst_run'])}.",
+        _table(["Cause", "Share of the time"], lines),
+    ]
+
+
+SAVING_HEAD = ["Samples", "Median error", "p90", "Of the part", "Predicted/true 2.5 %", "50 %", "97.5 %", "Silent"]
+
+
+def _saving(each: dict[str, Any]) -> list[object]:
+    return [
+        each["samples"],
+        _percent(each["median_error"]),
+        _percent(each["p90_error"]),
+        _percent(each["median_error_of_part"]),
+        each["ratio_low"],
+        each["ratio_mid"],
+        each["ratio_high"],
+        _percent(each["share_not_predicted"]),
+    ]
+
+
+def _counterfactual(table: dict[str, Any]) -> list[str]:
+    causes = [[cause, *_saving(each)] for cause, each in table["causes"].items()]
+    scenarios = [[each["stack"], each["scenario"], each["cause"], *_saving(each)] for each in table["scenarios"]]
+    return [
+        "## What it would have saved, against the run without the cause",
+        "Only savings of at least 20 % of the duration. Error: |predicted - true| / true. "
+        "Of the part: the median error if the exclusive part were taken for the saving. Silent: nothing is predicted.",
+        _table(["Cause", *SAVING_HEAD], [["all", *_saving(table)], *causes]),
+        _table(["Stack", "Scenario", "Cause", *SAVING_HEAD], scenarios),
+    ]
+
+
+def _order(table: dict[str, Any]) -> list[str]:
+    lines = [[name, each["kept"], _percent(each["share_right"])] for name, each in table["combinations"].items()]
+    return [
+        "## Three causes at once: are the savings in the right order?",
+        f"{table['kept']} of {table['simulated']} requests have three savings that differ by 20 % or more.",
+        _table(["Causes", "Kept", "Right"], lines),
+    ]
+
+
+def _percentiles(table: dict[str, Any]) -> list[str]:
+    lines = [
+        [name, each["cause"], f"{each['injected']} of {each['members']}", quantile, _ms(found["with_us"]),
+         _ms(found["predicted_us"]), _ms(found["true_us"]), _percent(found["error"])]
+        for name, each in table["causes"].items()
+        for quantile, found in each["percentiles"].items()
+    ]  # fmt: skip
+    head = [
+        "Injected",
+        "Cause",
+        "Members",
+        "Quantile",
+        "With, ms",
+        "Predicted without, ms",
+        "Truly without, ms",
+        "Error",
+    ]
+    return ["## A population without one cause: percentiles", _table(head, lines)]
+
+
+def _ms(value_us: float | None) -> str:
+    return "-" if value_us is None else f"{value_us / 1000:.1f}"
+
+
+def _consistency(table: dict[str, Any]) -> list[str]:
+    counts = [
+        [name.replace("_", " "), table[name]]
+        for name in ("rows", "runs_without_target_row", "targets_incomplete", "parts_do_not_sum",
+                     "duration_is_not_end_minus_start", "parts_below_zero")
+    ]  # fmt: skip
+    counts += [
+        [f"network above one round trip, {vantage}", count]
+        for vantage, count in table["network_above_one_round_trip"].items()
+    ]
+    errors, unattributed = table["duration_error"], table["unattributed_of_slowest"]
+    counts.append(["duration against the simulation's marks, median us", errors["p50_us"]])
+    counts.append(["duration against the simulation's marks, largest us", errors["max_us"]])
+    lines = [["overall", _percent(unattributed["overall"])]]
+    lines += [[name, _percent(share)] for name, share in unattributed["by_vantage"].items()]
+    lines += [[name, _percent(share)] for name, share in unattributed["by_scenario"].items()]
+    return [
+        "## Promises of every row",
+        _table(["Count", ""], counts),
+        "## Unattributed, of the slowest 5 %",
+        _table(["Rows", "Share of the time"], lines),
+    ]

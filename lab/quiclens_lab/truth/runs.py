@@ -1,0 +1,75 @@
+"""Simulates and judges jobs batch by batch; the traces of a batch are gone when its rows are there."""
+
+import logging
+import multiprocessing
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from quiclens_lab.aioquic_pair import ConnectionRun
+from quiclens_lab.errors import LabError
+from quiclens_lab.strikes import run_plan
+from quiclens_lab.traces import write_traces
+from quiclens_lab.truth.collector import judge
+from quiclens_lab.truth.samples import Job, Judged, Row
+
+BATCH_RUNS = 40
+Progress = Callable[[int, int], None]
+
+
+def judged_runs(jobs: Sequence[Job], collector: Path, processes: int, progress: Progress) -> list[Judged]:
+    """Every job, judged, in the order of the jobs whatever the number of processes."""
+    batches = [jobs[at : at + BATCH_RUNS] for at in range(0, len(jobs), BATCH_RUNS)]
+    done: list[Judged] = []
+    for each in _mapped(partial(judged_batch, collector=collector), batches, processes):
+        done += each
+        progress(len(done), len(jobs))
+    return done
+
+
+def _mapped(
+    work: Callable[[Sequence[Job]], list[Judged]], batches: Sequence[Sequence[Job]], processes: int
+) -> Iterator[list[Judged]]:
+    if processes <= 1 or len(batches) < 2:
+        yield from map(work, batches)
+        return
+    with multiprocessing.get_context("spawn").Pool(processes) as pool:
+        yield from pool.imap(work, batches)
+
+
+def judged_batch(jobs: Sequence[Job], collector: Path) -> list[Judged]:
+    """Simulate some jobs into a temporary folder and have the collector judge all of it at once."""
+    logging.getLogger("quic").setLevel(logging.CRITICAL)
+    with tempfile.TemporaryDirectory(prefix="quiclens-truth-") as scratch:
+        folder = Path(scratch)
+        marks = [_simulated(job, folder / str(number)) for number, job in enumerate(jobs)]
+        rows = judge(collector, [folder])
+        by_run: dict[str, list[Row]] = {}
+        for path, found in rows.items():
+            by_run.setdefault(path.relative_to(folder).parts[0], []).extend(found)
+    return [
+        Judged(replace(job.sample), tuple(by_run.get(str(number), ())), marked_us)
+        for number, (job, marked_us) in enumerate(zip(jobs, marks, strict=True))
+    ]
+
+
+def _simulated(job: Job, folder: Path) -> int | None:
+    """Write a job's traces and return how long the target took by the server application's own marks.
+
+    The client's trace is needed where it is judged, and once per scenario run for the sums.
+    """
+    sample = job.sample
+    run = run_plan(job.plan, with_client_trace=sample.vantage == "client" or sample.variant == "with")
+    if not run.is_finished:
+        raise LabError(f"{sample.scenario} {sample.variant}, seed {sample.seed}: the requests were not all answered")
+    write_traces(run, folder)
+    return _marked_us(run, sample.stream_id)
+
+
+def _marked_us(run: ConnectionRun, stream_id: int) -> int | None:
+    for exchange in run.exchanges:
+        if exchange.stream_id == stream_id and exchange.acknowledged_us is not None:
+            return exchange.acknowledged_us - exchange.arrived_us
+    return None

@@ -1,0 +1,109 @@
+"""Table of savings: what quiclens says a request would have saved without its cause, against the run without it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from quiclens_lab.truth.quantiles import quantile, rounded, share_of
+from quiclens_lab.truth.samples import Judged
+
+LEAST_SHARE = 0.2  # of the duration: smaller savings are not compared
+BAND = (0.025, 0.5, 0.975)
+
+
+@dataclass(frozen=True)
+class Saving:
+    """One comparison. A cause that quiclens does not list saves nothing by its word."""
+
+    judged: Judged
+    true_us: int
+    predicted_us: int
+
+    @property
+    def error(self) -> float:
+        return abs(self.predicted_us - self.true_us) / self.true_us
+
+    @property
+    def error_of_part(self) -> float:
+        """How wrong it would be to take the exclusive part for the saving."""
+        row = self.judged.row
+        assert row is not None
+        return abs(row.parts[self.judged.sample.cause] - self.true_us) / self.true_us
+
+    @property
+    def ratio(self) -> float:
+        """Predicted over true."""
+        return self.predicted_us / self.true_us
+
+
+def savings(judged: Iterable[Judged]) -> list[Saving]:
+    """Pair each scenario run with the same seed without its cause; only where that saves enough."""
+    runs = [each for each in judged if each.sample.group == "scenario"]
+    without = {_pair(each): each for each in runs if each.sample.variant == "without"}
+    found = []
+    for each in runs:
+        other = without.get(_pair(each)) if each.sample.variant == "with" else None
+        row, other_row = each.row, other.row if other else None
+        if row is None or other_row is None or not (row.is_complete and other_row.is_complete):
+            continue
+        true_us = row.duration_us - other_row.duration_us
+        if true_us > 0 and true_us >= LEAST_SHARE * row.duration_us:
+            found.append(Saving(each, true_us, row.saves.get(each.sample.cause, 0)))
+    return found
+
+
+def _pair(each: Judged) -> tuple[str, str, int]:
+    return (each.sample.stack, each.sample.scenario, each.sample.seed)
+
+
+def counterfactual_table(judged: Iterable[Judged]) -> dict[str, Any]:
+    """Errors and ratios per stack and scenario, per cause and overall."""
+    found = savings(judged)
+    stacks_and_scenarios = dict.fromkeys((_pair(each.judged)[:2], each.judged.sample.cause) for each in found)
+    return {
+        **_figures(found),
+        "causes": {
+            cause: _figures([each for each in found if each.judged.sample.cause == cause])
+            for cause in dict.fromkeys(each.judged.sample.cause for each in found)
+        },
+        "scenarios": [
+            {
+                "stack": stack,
+                "scenario": scenario,
+                "cause": cause,
+                **_figures([each for each in found if _pair(each.judged)[:2] == (stack, scenario)]),
+            }
+            for (stack, scenario), cause in stacks_and_scenarios
+        ],
+    }
+
+
+def _figures(found: Sequence[Saving]) -> dict[str, Any]:
+    errors, ratios = [each.error for each in found], [each.ratio for each in found]
+    low, middle, high = (rounded(quantile(ratios, share)) for share in BAND)
+    return {
+        "samples": len(found),
+        "median_error": rounded(quantile(errors, 0.5)),
+        "p90_error": rounded(quantile(errors, 0.9)),
+        "median_error_of_part": rounded(quantile([each.error_of_part for each in found], 0.5)),
+        "ratio_low": low,
+        "ratio_mid": middle,
+        "ratio_high": high,
+        "share_not_predicted": share_of(sum(each.predicted_us == 0 for each in found), len(found)),
+    }
+
+
+def write_errors(judged: Iterable[Judged], target: Path) -> None:
+    """Per cause, between which multiples of what is predicted the true saving lies: the product's intervals."""
+    by_cause: dict[str, list[float]] = {}
+    for each in savings(judged):
+        if each.predicted_us > 0:
+            by_cause.setdefault(each.judged.sample.cause, []).append(each.true_us / each.predicted_us)
+    lines = ["# True over predicted saving: 2.5, 50 and 97.5 % quantiles. Made by `quiclens-lab truth --errors`."]
+    for cause, ratios in sorted(by_cause.items()):
+        low, middle, high = (quantile(ratios, share) for share in BAND)
+        lines += ["", f"[{cause}]", f"samples = {len(ratios)}"]
+        lines += [f"ratio_low = {low:.4f}", f"ratio_mid = {middle:.4f}", f"ratio_high = {high:.4f}"]
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text("\n".join(lines) + "\n")
