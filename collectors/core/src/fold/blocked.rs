@@ -49,6 +49,8 @@ pub struct Credit {
     pub data_sent: u64,
     /// Used up since, at which event.
     pub blocked: Option<(i64, u64)>,
+    /// More of it came in the current instant.
+    has_grown: bool,
     others: std::collections::BTreeMap<u64, u64>,
 }
 
@@ -100,16 +102,19 @@ impl Fold {
     pub(super) fn watch_credit(&mut self, has_news: bool) {
         let Some(limit) = self.credit.connection else { return };
         let used_up = self.credit.data_sent >= limit;
-        match (used_up, self.credit.blocked) {
-            (true, None) if !self.hungry.is_empty() => self.credit.blocked = Some((self.now_us, self.seq)),
-            (false, Some((start_us, first_seq))) => {
-                self.credit.blocked = None;
-                self.pend(Cause::ConnectionFlowControl, -1, start_us, first_seq);
-                if has_news {
-                    self.confirm();
-                }
+        // Or more came and was used up in one instant.
+        let let_go = std::mem::take(&mut self.credit.has_grown) && has_news;
+        if let Some((start_us, first_seq)) = self.credit.blocked
+            && (let_go || !used_up)
+        {
+            self.credit.blocked = None;
+            self.pend(Cause::ConnectionFlowControl, -1, start_us, first_seq);
+            if has_news {
+                self.confirm();
             }
-            _ => {}
+        }
+        if used_up && !self.hungry.is_empty() {
+            self.credit.blocked.get_or_insert((self.now_us, self.seq));
         }
     }
 
@@ -140,6 +145,7 @@ impl Fold {
     /// More credit for the connection.
     pub(super) fn connection_credit(&mut self, limit: u64) {
         self.seen.connection_credit = true;
+        self.credit.has_grown |= self.credit.connection.is_some_and(|known| known < limit);
         self.credit.connection = Some(self.credit.connection.map_or(limit, |known| known.max(limit)));
     }
 
@@ -224,6 +230,14 @@ impl Fold {
             cause => cause,
         };
         let interval = Interval { cause, start_us: pending.start_us, end_us: pending.end_us };
+        if cause == Cause::Bandwidth {
+            let rate = self.delivery.rate();
+            for id in &self.hungry {
+                if let Some(stream) = self.streams.get_mut(id) {
+                    stream.transfer.measured(rate);
+                }
+            }
+        }
         if confirmed {
             match self.streams.get_mut(&pending.stream_id.cast_unsigned()) {
                 Some(stream) if pending.stream_id >= 0 => {

@@ -1,5 +1,6 @@
 //! Whether the path itself is the bottleneck: its round trip has grown, or its delivery rate has stopped growing.
 
+use crate::fold::Rtt;
 use crate::fold::packets::Sent;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -78,7 +79,9 @@ impl Delivery {
     }
 }
 
-/// The round trip is more than a quarter above the least: bytes stand in a queue.
-pub fn has_queue(latest_us: Option<i64>, min_us: Option<i64>) -> bool {
-    matches!((latest_us, min_us), (Some(latest), Some(least)) if latest.saturating_mul(4) > least.saturating_mul(5))
+/// The round trip is more than a quarter above the least, the peer's own delay taken off ("subtract the acknowledgment
+/// delay", RFC 9002, 5.3): bytes stand in a queue.
+pub fn has_queue(rtt: &Rtt) -> bool {
+    let (Some(latest), Some(least)) = (rtt.latest_us, rtt.min_us) else { return false };
+    latest.saturating_sub(rtt.ack_delay_us).saturating_mul(4) > least.saturating_mul(5)
 }

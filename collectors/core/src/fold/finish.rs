@@ -195,9 +195,11 @@ impl Fold {
         let named = |value: u64, cause: Cause| (value > 0).then(|| (cause.name().to_owned(), value));
         let held = Cause::ALL.into_iter().filter_map(|cause| named(stream.sweep.overlapping[cause as usize], cause));
         row.set("overlapping", Cell::Counts(held.collect()));
-        // A cause that had no part has nothing to give back.
-        let saved = Cause::ALL.into_iter().filter(|cause| stream.sweep.parts[*cause as usize] > 0);
-        let saved = saved.filter_map(|cause| saves[cause as usize].map(|us| (cause.name().to_owned(), us)));
+        // A cause without a part has nothing to give back, but for a slow path, which shows in other parts too.
+        let saved = Cause::ALL.into_iter().filter_map(|cause| saves[cause as usize].map(|us| (cause, us)));
+        let saved = saved
+            .filter(|(cause, us)| stream.sweep.parts[*cause as usize] > 0 || (*cause == Cause::Bandwidth && *us > 0));
+        let saved = saved.map(|(cause, us)| (cause.name().to_owned(), us));
         row.set("saves", Cell::Counts(saved.collect()));
         row.set("inferred", Cell::List(self.inferred(&stream)));
         row.set("cannot_show", Cell::List(self.cannot_show()));
@@ -214,12 +216,8 @@ impl Fold {
             Vantage::Server => {
                 held.extend(self.conditions.iter().filter(|interval| interval.end_us > marks.answered_us()));
                 parts::server(&marks, &mut stream.sweep, &mut held, &mut stream.gaps, min_rtt);
-                let after = marks.end_us.abs_diff(marks.answered_us());
                 let rtt = min_rtt.unwrap_or(0).unsigned_abs();
-                if stream.sweep.parts[Cause::Bandwidth as usize] == 0 {
-                    stream.transfer.rate = None;
-                }
-                saves::server(&stream.sweep, &stream.transfer, stream.sent.highest, after, rtt)
+                saves::server(&stream.sweep, &marks, &stream.transfer, stream.sent.highest, rtt)
             }
             Vantage::Client => {
                 parts::client(&marks, &mut stream.sweep, &mut held, min_rtt);
@@ -255,7 +253,6 @@ impl Fold {
         for (_, mut stream) in std::mem::take(&mut self.streams) {
             if stream.end_is.is_empty() {
                 stream.rtt = rtt;
-                stream.transfer.rate = self.delivery.rate();
                 self.open_waits(&mut stream);
                 // Every byte that was sent is out, only acknowledgements are missing: the request ended with the last.
                 let whole = is_server && (stream.sent.fin.is_some() || stream.eom);

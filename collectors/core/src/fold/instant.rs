@@ -73,6 +73,7 @@ impl Fold {
         let limit = self.pacing_us(bytes);
         let other = self.last_senders.other_than(id);
         let is_bottleneck = self.path_is_bottleneck();
+        let rate = self.delivery.rate();
         let received = self.probe.last_received_us;
         let by_timer = received.is_none_or(|received| now.saturating_sub(received) > TURN_US);
         let is_paced = self.paced_sends >= PACED;
@@ -98,6 +99,9 @@ impl Fold {
                 (true, _) => (limit_us, Cause::Unattributed),
                 (false, _) => (limit_us, Cause::AppLimited),
             };
+            if is_bottleneck && start_us < now {
+                stream.transfer.measured(rate);
+            }
             let short =
                 if by_timer || is_paced || limit_us > TURN_US.unsigned_abs() { pacing } else { Cause::Unattributed };
             stream.gaps.push(Gap { start_us, end_us: now, short, limit_us, long });
@@ -165,7 +169,7 @@ impl Fold {
     /// A larger window would have bought nothing: the round trip has grown by more than a quarter, the delivery rate
     /// has stopped growing, or the controller has found the path's rate.
     pub(super) fn path_is_bottleneck(&self) -> bool {
-        has_queue(self.rtt.latest_us, self.rtt.min_us) || self.delivery.has_stopped_growing()
+        has_queue(&self.rtt) || self.delivery.has_stopped_growing()
     }
 }
 

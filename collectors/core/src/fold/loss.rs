@@ -50,6 +50,7 @@ impl Fold {
         let flight = &mut self.paths.path(path).in_flight;
         *flight = flight.saturating_sub(gone);
         self.instant.has_opened |= gone > 0;
+        self.probe.last_lost_us = Some(self.now_us);
         if probe {
             // A lost MTU probe says nothing of congestion (RFC 9000, 14.4).
             return;

@@ -91,6 +91,8 @@ pub struct Rtt {
     pub smoothed_us: Option<i64>,
     /// Likewise.
     pub variance_us: Option<i64>,
+    /// How long the peer held the newest acknowledgement back, as it says.
+    pub ack_delay_us: i64,
     /// First sample.
     pub first_us: Option<i64>,
     /// All samples.

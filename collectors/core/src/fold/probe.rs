@@ -1,10 +1,10 @@
 //! Probe timeouts (RFC 9002, 6.2): when nothing comes back, and how long a request pays for it.
 
 use crate::event::{Event, Number, Word};
-use crate::fold::Fold;
 use crate::fold::cause::{Cause, Interval};
 use crate::fold::finish::Episode;
 use crate::fold::packets::Sent;
+use crate::fold::{Fold, TURN_US};
 use serde::{Deserialize, Serialize};
 
 /// A series of probe timeouts.
@@ -14,6 +14,8 @@ pub struct Probe {
     pub last_eliciting_us: Option<i64>,
     /// Last acknowledgement of anything new.
     pub last_news_us: Option<i64>,
+    /// Last loss declared.
+    pub last_lost_us: Option<i64>,
     /// Last packet received.
     pub last_received_us: Option<i64>,
     /// The series that is going on.
@@ -47,9 +49,10 @@ impl Fold {
 
     /// Something that elicits an acknowledgement went out and nothing new was acknowledged since.
     fn is_unanswered(&self) -> bool {
-        // aioquic declares its oldest packet lost when it probes, so nothing may be on its way all the same; rows
-        // without packet numbers know only the sum.
         self.spaces.iter().any(|space| space.oldest_us().is_some())
+            // aioquic declares its oldest packet lost when it probes.
+            || self.probe.last_lost_us.is_some_and(|lost| self.now_us.saturating_sub(lost) <= TURN_US)
+            // Rows without packet numbers know only the sum.
             || (self.trace.frameless && self.in_flight() > 0)
             || self.probe.last_eliciting_us > self.probe.last_news_us
     }

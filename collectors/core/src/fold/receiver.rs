@@ -39,7 +39,11 @@ impl Fold {
     fn frame_received(&mut self, event: &Event, frame: &Frame, ranges: &[(u64, u64)]) {
         let id = frame.get(FrameNumber::StreamId);
         match event.bytes(frame.frame_type) {
-            b"ack" | b"ack_ecn" | b"ack_mp" | b"path_ack" => self.acknowledged(event, ranges),
+            b"ack" | b"ack_ecn" | b"ack_mp" | b"path_ack" => {
+                let delay = frame.get(FrameNumber::AckDelayUs).unwrap_or(0).min(MAX_ACK_DELAY_US);
+                self.rtt.ack_delay_us = delay.cast_signed();
+                self.acknowledged(event, ranges);
+            }
             b"stream" => {
                 let from = frame.get(FrameNumber::Offset).unwrap_or(0);
                 let to = from.saturating_add(frame.get(FrameNumber::Length).unwrap_or(0));
@@ -245,6 +249,9 @@ impl Fold {
         self.close.read(event);
     }
 }
+
+/// Default of max_ack_delay (RFC 9000, 18.2): what an ACK frame claims beyond it is not believed (RFC 9002, 5.3).
+const MAX_ACK_DELAY_US: u64 = 25_000;
 
 /// Connection ids that are remembered of one connection.
 const MOST_ALIASES: usize = 256;

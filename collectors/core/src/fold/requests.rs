@@ -50,10 +50,9 @@ impl Fold {
     /// A request ends, if it has not.
     pub(super) fn end_request(&mut self, id: u64, time_us: i64, why: &str) {
         let (now, seq, rtt) = (self.now_us, self.seq, (self.rtt.min_us, self.rtt.smoothed_us));
-        let rate = self.delivery.rate();
         let Some(stream) = self.streams.get_mut(&id).filter(|stream| stream.end_is.is_empty()) else { return };
         stream.rtt = rtt;
-        stream.transfer.rate = rate;
+        stream.transfer.ack_delay_us = self.rtt.ack_delay_us.unsigned_abs();
         stream.end(time_us, why, true);
         self.ended.push(id);
         self.hungry.remove(&id);

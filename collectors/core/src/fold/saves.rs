@@ -6,6 +6,7 @@
 //! bytes / rate, and the last flight needs its round trip. `lab` measures the error against runs without the cause.
 
 use crate::fold::cause::{CAUSES, Cause};
+use crate::fold::parts::Marks;
 use crate::fold::sweep::Sweep;
 use serde::{Deserialize, Serialize};
 
@@ -22,14 +23,34 @@ pub struct Transfer {
     pub packet: u64,
     /// Highest delivery rate while the path was the bottleneck, bytes per microsecond.
     pub rate: Option<f64>,
+    /// Smoothed round trip while losses were repaired, the largest.
+    pub repair_rtt_us: u64,
+    /// How long the peer held the last acknowledgement back, as it says.
+    pub ack_delay_us: u64,
+}
+
+impl Transfer {
+    /// The path was the bottleneck and delivered at this rate.
+    pub fn measured(&mut self, rate: Option<f64>) {
+        self.rate = match (self.rate, rate) {
+            (Some(known), Some(rate)) => Some(known.max(rate)),
+            (known, rate) => known.or(rate),
+        };
+    }
 }
 
 /// Microseconds that the absence of each cause saves; `None` where that is not known.
 pub type Saves = [Option<u64>; CAUSES];
 
-/// For a server's row. `bytes` is the response's length, `after_us` from its start to the request's end.
-pub fn server(sweep: &Sweep, transfer: &Transfer, bytes: u64, after_us: u64, min_rtt_us: u64) -> Saves {
+/// For a server's row. `bytes` is the response's length.
+pub fn server(sweep: &Sweep, marks: &Marks, transfer: &Transfer, bytes: u64, min_rtt_us: u64) -> Saves {
     let mut saves = [None; CAUSES];
+    let (answered, last_byte) = (marks.answered_us(), marks.last_byte_us.unwrap_or(marks.end_us));
+    let after_us = marks.end_us.abs_diff(answered);
+    // What was all sent before anything was missed was not sent later for that.
+    let unharmed = sweep.lost_us.filter(|lost| last_byte < *lost).map_or(0, |_| last_byte.abs_diff(answered));
+    // A path that was the bottleneck for a moment only was not measured.
+    let rate = transfer.rate.filter(|_| sweep.parts[Cause::Bandwidth as usize] >= after_us / 4);
     let rounds = |room| rounds(bytes, room, transfer).saturating_mul(min_rtt_us);
     #[expect(
         clippy::cast_precision_loss,
@@ -37,7 +58,7 @@ pub fn server(sweep: &Sweep, transfer: &Transfer, bytes: u64, after_us: u64, min
         clippy::cast_sign_loss,
         reason = "an estimate"
     )]
-    let serial = transfer.rate.map_or(0, |rate| (bytes as f64 / rate.max(1e-6)) as u64) + min_rtt_us;
+    let serial = rate.map_or(0, |rate| (bytes as f64 / rate.max(1e-6)) as u64) + min_rtt_us;
     for cause in Cause::ALL {
         let at = cause as usize;
         let mut most = sweep.alone[at];
@@ -49,19 +70,22 @@ pub fn server(sweep: &Sweep, transfer: &Transfer, bytes: u64, after_us: u64, min
             }
             Cause::Unattributed => continue,
             Cause::Bandwidth => {
-                // Its queue goes with it.
-                if sweep.parts[at] > 0 {
-                    most += sweep.alone[Cause::Queueing as usize];
-                }
+                most += queue(sweep, transfer, min_rtt_us);
                 rounds(transfer.room)
             }
             Cause::CwndBlocked => serial,
-            Cause::Scheduling => rounds(transfer.window).max(serial),
+            Cause::Scheduling => {
+                // The window was full of what others sent: alone, this response would have had it to itself.
+                if sweep.parts[at] > 0 {
+                    most += sweep.alone[Cause::CwndBlocked as usize];
+                }
+                rounds(transfer.window).max(serial)
+            }
             Cause::Pto | Cause::LossRecovery => {
                 if sweep.parts[at] > 0 {
                     most += sweep.after_loss_us;
                 }
-                rounds(transfer.room).max(serial)
+                rounds(transfer.room).max(serial).max(unharmed + min_rtt_us)
             }
             Cause::Amplification
             | Cause::ConnectionFlowControl
@@ -73,6 +97,16 @@ pub fn server(sweep: &Sweep, transfer: &Transfer, bytes: u64, after_us: u64, min
         saves[at] = Some(most.min(after_us.saturating_sub(least)));
     }
     saves
+}
+
+/// What a faster path would take from the other parts: the last flight's queue, where that is what made the round trip
+/// grow by more than a quarter, and of each repair the round trip's growth.
+fn queue(sweep: &Sweep, transfer: &Transfer, min_rtt_us: u64) -> u64 {
+    let last = sweep.alone[Cause::Queueing as usize].saturating_sub(transfer.ack_delay_us);
+    let last = if last > min_rtt_us / 4 { last } else { 0 };
+    let grown = transfer.repair_rtt_us.saturating_sub(min_rtt_us);
+    let is_grown = grown > min_rtt_us / 4;
+    last + if is_grown { sweep.repair_us.saturating_mul(grown) / transfer.repair_rtt_us.max(1) } else { 0 }
 }
 
 /// For a client's row: what a gap held back counts from the last arrival before it was filled, for until then the

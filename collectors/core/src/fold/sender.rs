@@ -143,7 +143,6 @@ impl Fold {
             return;
         };
         let before = stream.sent.highest;
-        let mut had_nothing = None;
         let mut inferred = 0;
         if let Some(packet) = original
             && !stream.losses.iter().any(|loss| loss.from < chunk.to && chunk.from < loss.to)
@@ -170,9 +169,13 @@ impl Fold {
                 stream.transfer = transfer;
             }
             stream.marks.first_byte_us.get_or_insert(now);
-            if chunk.fin {
-                // The end comes alone: until now the application had nothing.
-                had_nothing = stream.queue.empty_since.take();
+            if chunk.fin
+                && let Some((since, _)) = stream.queue.empty_since.take()
+            {
+                // The end comes alone. No log tells when the application closed the stream, so what this waited for is
+                // as little known as in a log without the application's events.
+                stream.queue.is_known = false;
+                stream.queue.ready = Some((since, 0));
             }
         } else if news {
             // The client's request ends with the last first-time send of its data or FIN.
@@ -183,9 +186,6 @@ impl Fold {
             self.count.packets_lost += 1;
             self.count.packets_lost_data += 1;
             self.count.bytes_lost += inferred;
-        }
-        if let Some((start_us, first_seq)) = had_nothing {
-            self.no_data(chunk.stream_id, start_us, first_seq);
         }
         self.credit.data_sent += grown;
         self.count.retransmitted_bytes += repeated;
@@ -269,7 +269,7 @@ impl Fold {
             window,
             ssthresh,
             packet: self.largest_packet,
-            rate: None,
+            ..Transfer::default()
         }
     }
 
@@ -277,6 +277,10 @@ impl Fold {
         let (now, is_server) = (self.now_us, self.is_server());
         let Some(stream) = self.streams.get_mut(&chunk.stream_id) else { return };
         let repairs = stream.acknowledge(chunk, now);
+        if !repairs.is_empty() {
+            let smoothed = self.rtt.smoothed_us.unwrap_or(0).unsigned_abs();
+            stream.transfer.repair_rtt_us = stream.transfer.repair_rtt_us.max(smoothed);
+        }
         if is_server && stream.sent.is_whole() && stream.end_is.is_empty() {
             self.end_request(chunk.stream_id, now, "acked");
         }

@@ -129,7 +129,7 @@ pub struct Stream {
     pub queue: Queue,
     /// What the response had to work with.
     pub transfer: Transfer,
-    /// Newest arrival of anything new.
+    /// Newest arrival of anything beyond what had arrived.
     pub arrived_us: Option<i64>,
     /// Of the time behind gaps, that in which nothing else arrived.
     pub dead_us: u64,
@@ -254,11 +254,11 @@ impl Stream {
 
     /// A chunk of the peer's arrived: opens or closes the wait for a gap.
     pub fn receive(&mut self, chunk: &Chunk, now_us: i64) {
-        self.received.extend(chunk);
         let arrived = self.arrived_us;
-        if !self.received.done.covers(chunk.from, chunk.to) {
+        if chunk.to > self.received.highest {
             self.arrived_us = Some(now_us);
         }
+        self.received.extend(chunk);
         self.received.done.add(chunk.from, chunk.to);
         self.received.fin_done |= chunk.fin;
         match (self.received.done.has_gap(), self.gap_since) {

@@ -36,10 +36,12 @@ pub struct Sweep {
     pub overlapping: Parts,
     /// How long each condition held while none that would have held without it did.
     pub alone: Parts,
-    /// Time in which window or pacer decided after a loss or a silence.
+    /// Time in which window, pacer or a late last acknowledgement decided after a loss or a silence.
     pub after_loss_us: u64,
-    /// Data was lost, or nothing came back.
-    has_lost: bool,
+    /// Loss recovery that began without a probe timeout.
+    pub repair_us: u64,
+    /// Since when data was lost, or nothing came back.
+    pub lost_us: Option<i64>,
     /// The loss that is open was found by a probe timeout.
     is_linked: bool,
     /// Unexplained time of the gap that is open.
@@ -123,7 +125,7 @@ impl Sweep {
         edges.sort_unstable();
         let (mut open, mut gap, mut at) = ([0u32; CAUSES], None, from);
         for (time, edge) in edges {
-            self.pass(time.abs_diff(at), &open, gap.is_some());
+            self.pass(at, time.abs_diff(at), &open, gap.is_some());
             at = time;
             match edge {
                 Edge::Starts(cause) => open[cause as usize] += 1,
@@ -137,14 +139,14 @@ impl Sweep {
                 }
             }
         }
-        self.pass(to_us.abs_diff(at), &open, gap.is_some());
+        self.pass(at, to_us.abs_diff(at), &open, gap.is_some());
         self.at_us = Some(to_us);
         held.retain(|interval| interval.end_us > to_us);
         gaps.retain(|gap| gap.end_us > to_us);
     }
 
-    /// `us` pass in which the conditions of `open` hold.
-    fn pass(&mut self, us: u64, open: &[u32; CAUSES], in_gap: bool) {
+    /// From `at_us` on `us` pass in which the conditions of `open` hold.
+    fn pass(&mut self, at_us: i64, us: u64, open: &[u32; CAUSES], in_gap: bool) {
         if us == 0 {
             return;
         }
@@ -159,7 +161,9 @@ impl Sweep {
             // The application is known to have had nothing: whatever else was full, no data waited for it.
             mask &= LOSS | bit(Cause::AppLimited);
         }
-        self.has_lost |= mask & LOSS != 0;
+        if mask & LOSS != 0 {
+            self.lost_us.get_or_insert(at_us);
+        }
         self.is_linked = mask & bit(Cause::LossRecovery) != 0 && (self.is_linked || mask & bit(Cause::Pto) != 0);
         for cause in Cause::ALL {
             let linked = cause == Cause::Pto && self.is_linked;
@@ -170,7 +174,10 @@ impl Sweep {
         match Cause::ALL.into_iter().find(|cause| mask & bit(*cause) != 0) {
             Some(cause) => {
                 self.parts[cause as usize] += us;
-                if self.has_lost && cause == Cause::CwndBlocked {
+                if cause == Cause::LossRecovery && !self.is_linked {
+                    self.repair_us += us;
+                }
+                if self.lost_us.is_some() && matches!(cause, Cause::CwndBlocked | Cause::Queueing) {
                     self.after_loss_us += us;
                 }
             }
@@ -187,7 +194,7 @@ impl Sweep {
             self.overlapping[cause as usize] += rest;
             self.alone[cause as usize] += rest;
         }
-        if self.has_lost && cause == Cause::Pacing {
+        if self.lost_us.is_some() && cause == Cause::Pacing {
             self.after_loss_us += rest;
         }
     }
