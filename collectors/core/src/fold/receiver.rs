@@ -138,7 +138,10 @@ impl Fold {
         self.pacing_rate = event.get(Number::PacingRate).or(self.pacing_rate);
         let as_us = |number| event.get(number).and_then(|us| i64::try_from(us).ok()).filter(|us| *us > 0);
         let smoothed = as_us(Number::SmoothedRttUs);
-        if let Some(latest) = as_us(Number::LatestRttUs) {
+        // "When no previous RTT is available, the initial RTT SHOULD be set to 333 milliseconds" (RFC 9002, 6.2.2): quinn
+        // logs that as if it had been measured.
+        let is_initial = |us: i64| self.rtt.stats.count == 0 && us == INITIAL_RTT_US && smoothed == Some(us);
+        if let Some(latest) = as_us(Number::LatestRttUs).filter(|latest| !is_initial(*latest)) {
             self.seen.rtt = true;
             // Snapshots repeat the newest sample; a new one moves the smoothed value too.
             let is_new = event.kind == Kind::UpdateRtt
@@ -249,6 +252,9 @@ impl Fold {
         self.close.read(event);
     }
 }
+
+/// kInitialRtt.
+const INITIAL_RTT_US: i64 = 333_000;
 
 /// Default of max_ack_delay (RFC 9000, 18.2): what an ACK frame claims beyond it is not believed (RFC 9002, 5.3).
 const MAX_ACK_DELAY_US: u64 = 25_000;
