@@ -11,6 +11,7 @@ UV := .tools/bin/uv
 BIN := .venv/bin
 MADE := .made
 COLLECTOR := target/release/quiclens-collector
+QUICGO := target/quicgo-lab
 
 PARTS := schema ingest api dashboards lab
 PYTHON_FILES := $(foreach part,$(PARTS),$(part)/quiclens_$(part) $(wildcard $(part)/tests))
@@ -26,10 +27,11 @@ setup: $(MADE)/prerequisites $(MADE)/python $(COLLECTOR)
 demo: setup
 	$(BIN)/quiclens demo
 
-test: check
+test: check $(QUICGO)
 	for part in $(PARTS); do if [ -d $$part/tests ]; then $(BIN)/pytest --quiet $$part/tests; fi; done
 	cargo test --locked --release --quiet --workspace
-	@echo "make test: ran ruff, mypy, the schema.sql comparison, rustfmt, clippy, pytest ($(PARTS)) and cargo test"
+	cd lab/quicgo && go vet . && go test -count=1 .
+	@echo "make test: ran ruff, mypy, the schema.sql comparison, rustfmt, clippy, pytest ($(PARTS)), cargo test and go test"
 
 check: setup
 	$(BIN)/ruff check .
@@ -42,9 +44,15 @@ check: setup
 bench: setup
 	$(BIN)/python -m quiclens_lab.bench
 
-# Kept in lab/truth-runs/; fails when a bar is missed. TRUTH_LOGS: folders of other stacks' logs with a truth.jsonl.
-truth: setup
-	$(BIN)/quiclens-lab truth --keep --errors $(TRUTH_LOGS:%=--logs %)
+# Kept in lab/truth-runs/; fails when a bar is missed. The product's intervals come out of the same run.
+truth: setup $(QUICGO)
+	rm -rf $(MADE)/quic-go
+	$(QUICGO) -test.run '^TestGenerate$$' -out $(CURDIR)/$(MADE)/quic-go -seeds 1-100
+	$(BIN)/quiclens-lab truth --keep --errors schema/catalogue/saves_errors.toml --logs $(MADE)/quic-go
+	rm -rf $(MADE)/quic-go
+
+$(QUICGO): $(wildcard lab/quicgo/*.go) lab/quicgo/go.mod lab/quicgo/go.sum | $(MADE)/prerequisites
+	cd lab/quicgo && go test -c -o $(CURDIR)/$@ .
 
 # The dump of what the migrations make; read its diff before committing it.
 schema: setup

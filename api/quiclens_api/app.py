@@ -1,5 +1,7 @@
 """The command line: which commands there are, in the order in which a newcomer needs them."""
 
+import inspect
+
 import typer
 
 from quiclens_api.commands.check import check
@@ -35,5 +37,11 @@ def create_app() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     for command in (demo, load, slow, explain, export, report, failed, check, status, link, migrate):
-        app.command()(command)
+        app.command(help=_unwrapped(inspect.cleandoc(command.__doc__ or "")))(command)
     return app
+
+
+def _unwrapped(text: str) -> str:
+    """Each paragraph on one line, for the terminal to wrap; a paragraph after a line with \\b keeps its lines."""
+    paragraphs = [each if each.startswith("\b") else " ".join(each.splitlines()) for each in text.split("\n\n")]
+    return "\n\n".join(paragraphs)

@@ -1,5 +1,6 @@
 """Questions to the store: one file in queries/ each, with conditions from the catalogue and bound parameters."""
 
+from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -9,6 +10,7 @@ from quiclens_schema.store import Parameters, Result, Store
 from quiclens_api.where import Where
 
 _CONDITIONS = "/* conditions */"
+_BY = "/* by */"
 _CONNECTIONS = "(/* chosen_connections.sql */)"
 
 
@@ -21,10 +23,16 @@ def sql(name: str) -> str:
     return text
 
 
-def ask(store: Store, name: str, parameters: Parameters | None = None, where: Where | None = None) -> Result:
-    """Ask one question. Only questions with a `/* conditions */` mark take a `where`."""
-    text, bound = sql(name), dict[str, Any](parameters or {})
+def ask(
+    store: Store,
+    name: str,
+    parameters: Parameters | None = None,
+    where: Where | None = None,
+    by: Sequence[str] = (),
+) -> Result:
+    """Ask one question. `where` needs a `/* conditions */` mark, `by` (names of the catalogue) a `/* by */` mark."""
+    text, bound = sql(name).replace(_BY, ", ".join(f"toString(`{column}`)" for column in by)), dict(parameters or {})
     if where is not None:
         text = text.replace(_CONDITIONS, where.sql())
         bound |= where.parameters()
-    return store.query(text, bound)
+    return store.query(text, dict[str, Any](bound))

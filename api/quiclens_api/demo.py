@@ -17,7 +17,16 @@ from quiclens_api.questions.slow import Slow, slow
 LAB = "quiclens_lab"
 _MARK = ".quiclens-demo"  # a folder with it may be emptied
 # What a network team would want to see first: causes that a reader cannot guess from an access log.
-_TELLING = ("loss_recovery", "pto", "cwnd_blocked", "stream_flow_control", "connection_flow_control", "bandwidth")
+_TELLING = (
+    "loss_recovery",
+    "pto",
+    "cwnd_blocked",
+    "stream_flow_control",
+    "connection_flow_control",
+    "bandwidth",
+    "scheduling",
+    "amplification",
+)
 
 Row = dict[str, Any]
 

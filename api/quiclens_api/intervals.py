@@ -3,8 +3,10 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 Z95 = 1.959963984540054
+_TAIL = 0.025
 BUCKET_RATIO = 1.02  # schema/catalogue/summaries.toml, connections.rtt_histogram
 
 
@@ -34,6 +36,50 @@ def wilson(hits: int, total: int) -> Estimate:
     middle = (share + z2 / (2 * total)) / (1 + z2 / total)
     half = Z95 / (1 + z2 / total) * math.sqrt(share * (1 - share) / total + z2 / (4 * total * total))
     return Estimate(share, max(0.0, middle - half), min(1.0, middle + half))
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Places in the sorted samples, from 1: of a quantile, and of the two that bound it with 95 % confidence."""
+
+    at: int
+    low: int | None
+    high: int | None
+
+
+def needed(quantile: float) -> int:
+    """How many samples a quantile takes at least: one of them must be expected beyond it, on either side."""
+    return math.ceil(round(1 / min(quantile, 1 - quantile), 6))
+
+
+@cache
+def ranks(samples: int, quantile: float) -> Ranks | None:
+    """The exact, distribution-free interval (David and Nagaraja, "Order Statistics", 7.1), None below `needed` samples.
+
+    How many of n independent samples lie below a quantile is binomial; an end is None where even the least or the
+    largest sample does not bound it.
+    """
+    if samples < needed(quantile):
+        return None
+    spread = 10 * math.sqrt(samples * quantile * (1 - quantile)) + 10
+    first, last = (round(samples * quantile + side * spread) for side in (-1, 1))
+    first, last = max(0, first), min(samples, last)
+    chance, below = _binomial(samples, first, quantile), 0.0  # of exactly `count`, and of at most as many
+    low: int | None = None
+    high: int | None = None
+    for count in range(first, last + 1):
+        below += chance
+        if below <= _TAIL and count < samples:
+            low = count + 1
+        if below >= 1 - _TAIL and high is None and count < samples:
+            high = count + 1
+        chance *= (samples - count) / (count + 1) * quantile / (1 - quantile)
+    return Ranks(min(max(math.ceil(round(quantile * samples, 6)), 1), samples), low, high)
+
+
+def _binomial(samples: int, count: int, share: float) -> float:
+    ways = math.lgamma(samples + 1) - math.lgamma(count + 1) - math.lgamma(samples - count + 1)
+    return math.exp(ways + count * math.log(share) + (samples - count) * math.log1p(-share))
 
 
 def bucket_middle_us(bucket: int) -> float:

@@ -1,5 +1,7 @@
 """Opening the store a command speaks of, with an answer for every way in which that fails."""
 
+import logging
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,30 +13,66 @@ from quiclens_api.failure import CannotRun
 
 _UNKNOWN_TABLE = 60
 _UNKNOWN_COLUMN = 47
+_UNKNOWN_DATABASE = 81
+_NOT_LET_IN = (192, 193, 194, 497, 516)  # unknown user, wrong password, no password, access denied, not authenticated
+_ENGINES_CODE = re.compile(r"Code: (\d+)\. ")
+_UNREACHABLE = re.compile(r"Connection refused|Failed to resolve|timed out|unreachable|Connection reset|Max retries")
+# What the embedded engine keeps in its folder, `status` while it runs and after.
+_ENGINES_FILES = ("status", "metadata", "store")
 
 
 @contextmanager
 def opened(url: str, *, create: bool = False) -> Iterator[Store]:
     """The store, closed afterwards. A question never makes a store: that is for `load` and `migrate`."""
+    logging.getLogger("clickhouse_connect").addHandler(logging.NullHandler())  # what it has to say, we say
     try:
         where = stores.place(url)
-        if where.is_embedded and not create and not _is_there(where.folder):
-            raise CannotRun("no_store", f"there is no store at {url}", "load something first: quiclens load PATH…")
+        if where.is_embedded:
+            _look(url, Path(where.folder), create)
         with stores.open(url) as store:
             yield store
     except StoreBusy as error:
         raise CannotRun("store_busy", str(error), "one process at a time may own an embedded store") from error
     except StoreError as error:
-        raise _cannot_run(error) from error
+        raise _cannot_run(error, stores.without_password(url)) from error
 
 
-def _is_there(folder: str) -> bool:
-    return Path(folder).is_dir() and any(Path(folder).iterdir())
+def _look(url: str, folder: Path, create: bool) -> None:
+    """Stop before the engine leaves files in a folder that is no store's."""
+    found = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    names = {name for name in found if not name.startswith(".") and name != "lost+found"}
+    if folder.exists() and not folder.is_dir():
+        raise CannotRun("not_a_store", f"{folder} is a file", "a store is a folder: --store chdb:DIR")
+    if names and not names.intersection(_ENGINES_FILES):
+        raise CannotRun(
+            "not_a_store", f"{folder} has files in it and is no store", "name another folder: --store chdb:DIR"
+        )
+    if not names and not create:
+        raise CannotRun("no_store", f"there is no store at {url}", "load something first: quiclens load PATH…")
 
 
-def _cannot_run(error: StoreError) -> CannotRun:
+def _cannot_run(error: StoreError, url: str) -> CannotRun:
     text = str(error)
-    if error.code in (_UNKNOWN_TABLE, _UNKNOWN_COLUMN) or "UNKNOWN_TABLE" in text:
+    told = _ENGINES_CODE.search(text)
+    code = error.code or (int(told[1]) if told else None)
+    if code in (_UNKNOWN_TABLE, _UNKNOWN_COLUMN) or "UNKNOWN_TABLE" in text:
         message = "the store's tables are missing or older than this quiclens"
         return CannotRun("store_not_migrated", message, "quiclens migrate")
-    return CannotRun("store_failed", text.splitlines()[0] if text else "the store failed")
+    if code in _NOT_LET_IN:
+        hint = f"write the user as http://user@host:8123/database and set {stores.PASSWORD_VARIABLE}"
+        return CannotRun("store_refused", f"{url} refused the user or the password", hint)
+    if code == _UNKNOWN_DATABASE:
+        return CannotRun("no_store", f"{url} has no such database", "create it there, then: quiclens migrate")
+    if _UNREACHABLE.search(text):
+        return CannotRun("no_store", f"no server answers at {url}", "is it running, and is this its HTTP port?")
+    if code is None and "HTTP" in text:
+        return CannotRun("no_store", f"what answers at {url} is no ClickHouse", "name the port of its HTTP interface")
+    return CannotRun("store_failed", _short(text))
+
+
+def _short(text: str) -> str:
+    """The first line of what the engine said, without the query that it repeats."""
+    first = text.strip().splitlines()[0] if text.strip() else "the store failed without a word"
+    for repeats in (". In query ", ": In scope ", ": While "):
+        first = first.partition(repeats)[0]
+    return first

@@ -38,6 +38,14 @@ class Facts:
     probe_wait_us: int = 0
     congestion_window: int | None = None
     credit_stalls: int = 0
+    probes_needless: bool = False
+    losses_spurious: int = 0
+    pauses: int = 0
+    longest_pause_us: int = 0
+    limit_stops: int = 0
+    sending_us: int = 0
+    other_requests: int = 0
+    zero_rtt: str = ""
     request_bytes: int = 0
     response_bytes: int = 0
     cannot_show: tuple[str, ...] = ()
@@ -61,7 +69,7 @@ def sentence(facts: Facts) -> str:
     cause, us = max(facts.parts, key=lambda part: part[1])
     words = CAUSE_WORDS.get(cause) or Words(f"of {cause}", cause)
     direction = "on its way out" if facts.vantage == "client" else "coming in"
-    reason = words.reason.format(packets=_packets(facts.packets_lost), direction=direction)
+    reason = words.reason.format(packets=_packets(facts.packets_lost - facts.losses_spurious), direction=direction)
     details = "".join(f"; {detail}" for detail in (words.more(facts, us), _next(facts, cause)) if detail)
     if not facts.complete:
         ended = "Its end is not in this log; over {total}, it waited mostly because {reason}: {us} of that{details}."
@@ -94,7 +102,7 @@ def number(count: int, noun: str) -> str:
 
 
 def _packets(count: int) -> str:
-    if count == 0:
+    if count <= 0:
         return "lost data had"
     return f"{'a lost packet' if count == 1 else number(count, 'lost packet')} had"
 
@@ -114,14 +122,49 @@ def _in_rtts(us: int | None, rtt_us: int | None) -> str:
 
 def _detection(facts: Facts, us: int) -> str:
     found = _in_rtts(facts.detection_us, facts.rtt_us)
-    return f"detection took {found}" if found else ""
+    words = [f"detection took {found}"] if found else []
+    if facts.losses_spurious:
+        words.append(f"{number(facts.losses_spurious, 'more packet')} declared lost arrived all the same")
+    return "; ".join(words)
 
 
 def _probes(facts: Facts, us: int) -> str:
     if not facts.probes:
         return ""
     wait = _in_rtts(facts.probe_wait_us, facts.rtt_us)
-    return f"{number(facts.probes, 'probe')} sent" + (f", the first after {wait}" if wait else "")
+    words = f"{number(facts.probes, 'probe')} sent" + (f", the first after {wait}" if wait else "")
+    return words + (", though what was sent before had arrived" if facts.probes_needless else "")
+
+
+def _early(facts: Facts, us: int) -> str:
+    return {"rejected": "its 0-RTT was rejected, so it had to be sent again"}.get(facts.zero_rtt, "")
+
+
+def _stopped(facts: Facts, us: int) -> str:
+    return f"it stopped {_times(facts.limit_stops)}, until the client's next packet" if facts.limit_stops else ""
+
+
+def _company(facts: Facts, us: int) -> str:
+    others = facts.other_requests
+    return f"it shared the connection with {number(others, 'other request')}" if others else ""
+
+
+def _paused(facts: Facts, us: int) -> str:
+    if not facts.pauses:
+        return ""
+    if facts.pauses == 1:
+        return f"it paused once, for {duration(facts.longest_pause_us)}"
+    return f"it paused {_times(facts.pauses)}, {duration(facts.longest_pause_us)} at the longest"
+
+
+def _sent(facts: Facts, us: int) -> str:
+    if not facts.response_bytes or not facts.sending_us:
+        return ""
+    return f"{size(facts.response_bytes)} went out at {_rate(facts.response_bytes, facts.sending_us)}"
+
+
+def _rate(count: int, us: int) -> str:
+    return f"{count * 8 / us:.2g} Mbit/s" if count * 8 < 100 * us else f"{count * 8 / us:,.0f} Mbit/s"
 
 
 def _window(facts: Facts, us: int) -> str:
@@ -138,15 +181,18 @@ def _round_trip(facts: Facts, us: int) -> str:
 def _stalls(facts: Facts, us: int) -> str:
     if not facts.credit_stalls:
         return ""
-    times = {1: "once", 2: "twice"}.get(facts.credit_stalls, f"{number(facts.credit_stalls, 'time')}")
-    return f"it ran out {times}, and new credit takes a round trip"
+    return f"it ran out {_times(facts.credit_stalls)}, and new credit takes a round trip"
+
+
+def _times(count: int) -> str:
+    return {1: "once", 2: "twice"}.get(count, number(count, "time"))
 
 
 def _goodput(facts: Facts, us: int) -> str:
     arriving = max(us, sum(part for cause, part in facts.parts if cause in ("receiving", "receiver_hol")))
     if not facts.response_bytes or not arriving:
         return ""
-    return f"{size(facts.response_bytes)} at {facts.response_bytes * 8 / arriving:.2g} Mbit/s"
+    return f"{size(facts.response_bytes)} at {_rate(facts.response_bytes, arriving)}"
 
 
 def _uploaded(facts: Facts, us: int) -> str:
@@ -185,10 +231,13 @@ _OPEN = {
     "unattributed": "of something this log does not show",
 }
 CAUSE_WORDS: Mapping[str, Words] = {
-    "handshake": Words("it came in 0-RTT and could not be read before the handshake had its keys", "the handshake"),
+    "handshake": Words(
+        "it came in 0-RTT and could not be read before the handshake had its keys", "the handshake", _early
+    ),
     "amplification": Words(
         "the server may send only three times what it received until the client's address is proven",
         "the amplification limit",
+        _stopped,
     ),
     "upload": Words("the request itself was still {direction}", "the upload", _uploaded),
     "server_think": Words("the application had not answered", "the application"),
@@ -200,11 +249,13 @@ CAUSE_WORDS: Mapping[str, Words] = {
     "stream_flow_control": Words(
         "the peer's flow control credit for this stream was used up", "stream flow control", _stalls
     ),
-    "scheduling": Words("other streams of the connection were sent first", "other streams"),
-    "bandwidth": Words("the path was full and a larger window would have bought nothing", "the full path", _goodput),
+    "scheduling": Words("other streams of the connection were sent first", "other streams", _company),
+    "bandwidth": Words("the path was full and a larger window would have bought nothing", "the full path", _sent),
     "cwnd_blocked": Words("the congestion window was full and data was waiting", "the full congestion window", _window),
-    "pacing": Words("the pacer spread the packets out", "the pacer"),
-    "app_limited": Words("the application was slow to produce its response", "the application's slow output"),
+    "pacing": Words("the pacer held packets back that the window would have let go", "the pacer", _sent),
+    "app_limited": Words(
+        "the application was slow to produce the rest of its response", "the application's slow output", _paused
+    ),
     "queueing": Words(
         "its last acknowledgement came late: a queue on the path, or a client that delays acknowledgements",
         "the late last acknowledgement",

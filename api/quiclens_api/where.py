@@ -69,7 +69,9 @@ def by_column(name: str, columns: Mapping[str, Column] | None = None) -> str:
 
 
 def request_columns() -> dict[str, Column]:
-    return {column.name: column for column in catalogue.load().table("requests").columns}
+    """The columns of `requests` that hold one value each: what --where and --by may name."""
+    columns = catalogue.load().table("requests").columns
+    return {column.name: column for column in columns if not column.type.startswith(("Map(", "Array("))}
 
 
 def plain_type(column: Column) -> str:

@@ -106,7 +106,17 @@ def frames(*frame: tuple[str, int, int, int, int]) -> Row:
 
 TABLES: dict[str, list[Row]] = {
     "connections": [
-        connection(SERVER, packets_lost=2, packets_lost_data=2, rtt_histogram={"570": 30, "580": 10}, rtt_samples=40),
+        connection(
+            SERVER,
+            packets_lost=2,
+            packets_lost_data=2,
+            packets_spurious=1,
+            ptos=1,
+            rtt_mean_us=80_000,
+            open_episodes='["idle"]',
+            rtt_histogram={"570": 30, "580": 10},
+            rtt_samples=40,
+        ),
         connection(CLIENT, events_seen=90, rtt_histogram={"600": 99}),
         connection(OLD, started_at=None, trace_day="1970-01-01", stack="mvfst", requests=1, rtt_histogram={"500": 4}),
         connection(
@@ -199,6 +209,7 @@ TABLES: dict[str, list[Row]] = {
             method="GET",
             path="/0",
             status=200,
+            saves={"upload": 20_000},
             **QUICK,
         ),
         request(
@@ -214,6 +225,8 @@ TABLES: dict[str, list[Row]] = {
             method="GET",
             path="/4",
             status=200,
+            saves={"loss_recovery": 400_000, "server_think": 100_000},
+            cannot_show=["scheduling", "amplification"],
             **LOSSY,
         ),
         request(

@@ -6,6 +6,8 @@ import pytest
 from api_ran import Run
 from api_seed import UNDATED, A
 
+from quiclens_api.savings import interval_us
+
 SLOW = {
     "request_id", "external_id", "connection_id", "stream_id", "started_at", "server", "carrier", "region", "vantage",
     "source", "method", "authority", "path", "status", "duration_us", "logged_duration_us", "top_cause", "top_cause_us",
@@ -51,11 +53,19 @@ def test_explain_adds_up(run: Run) -> None:
     ran = run("explain", f"{A}/4", "--json")
     document = ran.document
     assert ran.code == 0 and set(document) == EXPLAIN
+    between = interval_us("loss_recovery", 400_000, 640_000)
+    assert between is not None
     assert document["parts"] == [
-        {"cause": "server_think", "us": 100_000, "known": "observed", "saves_us": None},
-        {"cause": "loss_recovery", "us": 412_000, "known": "observed", "saves_us": 400_000},
-        {"cause": "queueing", "us": 48_000, "known": "inferred", "saves_us": None},
-        {"cause": "network", "us": 80_000, "known": "observed", "saves_us": None},
+        {"cause": "server_think", "us": 100_000, "known": "observed", "saves_us": None, "saves_interval_us": None},
+        {
+            "cause": "loss_recovery",
+            "us": 412_000,
+            "known": "observed",
+            "saves_us": 400_000,
+            "saves_interval_us": between,
+        },
+        {"cause": "queueing", "us": 48_000, "known": "inferred", "saves_us": None, "saves_interval_us": None},
+        {"cause": "network", "us": 80_000, "known": "observed", "saves_us": None, "saves_interval_us": None},
     ]
     assert sum(part["us"] for part in document["parts"]) == document["duration_us"] == 640_000
     assert document["top_cause"] == "loss_recovery" and document["logged_duration_us"] == 655_000
@@ -65,6 +75,7 @@ def test_explain_adds_up(run: Run) -> None:
     assert document["events"][0]["frames"] == [
         {"frame_type": "stream", "stream_id": 4, "offset": 0, "length": 100, "fin": True}, {"frame_type": "ack"},
     ]  # fmt: skip
+    assert document["connection"]["open_episodes"] == ["idle"]
     assert not {"header", "source_file", "version"} & set(document["connection"])
     assert document["coverage"]["coverage"] == "full" and document["coverage"]["traced"] == 1
 
@@ -94,7 +105,7 @@ def test_an_unknown_request_is_a_valid_document(run: Run) -> None:
 @pytest.mark.parametrize(
     "words",
     [("report", "rtt"), ("report", "loss"), ("report", "rtt", "--by", "stack"), ("report", "loss", "--by", "carrier"),
-     ("failed",), ("status",)],
+     ("report", "tail"), ("report", "tail", "--by", "carrier,region"), ("failed",), ("status",)],
 )  # fmt: skip
 def test_reports_have_one_shape(run: Run, words: tuple[str, ...]) -> None:
     ran = run(*words, "--json")
@@ -116,7 +127,10 @@ def test_loss_counts_connections_and_repairs(run: Run) -> None:
     rows = {row[0]: row for row in run("report", "loss", "--json").document["rows"]}
     assert rows["connections_with_loss"][2] == pytest.approx(1 / 3, abs=1e-5) and rows["connections_with_loss"][5] == 3
     assert rows["of_those_in_data"][2] == 1 and rows["of_those_in_handshake"][2] == 0
-    assert rows["retransmission_delay_p50"][1:] == ["us", 153_000, None, None, 1]
+    assert rows["retransmission_delay_p50"][1:] == ["us", None, None, None, 1]
+    assert rows["losses_spurious"][2:3] + rows["losses_spurious"][5:] == [0.5, 2]
+    assert rows["connections_with_pto"][5] == 3 and rows["ptos_spurious"][2] == 0
+    assert rows["lost_by_time_threshold"][2] == 1 and rows["detection_by_time_threshold_p50"][5] == 1
 
 
 def test_failed_names_the_reason(run: Run) -> None:
@@ -142,10 +156,13 @@ def test_every_human_form_prints(run: Run) -> None:
     for words in itertools.chain(
         (("slow",), ("slow", "--by", "carrier"), ("explain", f"{A}/4"), ("explain", f"{A}/8", "--events", "2")),
         (("explain", f"{UNDATED}/8"), ("explain", "log:0f0f/128"), ("failed",), ("status",), ("migrate",)),
-        (("report", "rtt"), ("report", "loss", "--by", "carrier")),
+        (("report", "rtt"), ("report", "loss", "--by", "carrier"), ("report", "rtt", "--by", "stack,vantage")),
+        (("report", "tail", "--by", "carrier"), ("report", "tail", "--without", "loss_recovery", "--by", "region")),
     ):
         ran = run(*words)
         assert ran.code == 0 and ran.out.strip() and not ran.err, words
     assert "undated" in run("slow").out
     assert run("explain", f"{A}/4").out.rstrip().endswith("detection took 1.9 RTT.")
+    assert "not over when the trace ended: idle" in run("explain", f"{A}/4").out
+    assert "without it 400 ms less (" in run("explain", f"{A}/4").out
     assert "too few samples" in run("report", "loss").out

@@ -56,6 +56,13 @@ def test_an_unknown_column_is_a_usage_error_with_near_matches(run: Run) -> None:
         ("report", "no-such-report"),
         ("report", "rtt", "--where", "path=/x"),
         ("report", "rtt", "--by", "path"),
+        ("report", "rtt", "--without", "pto"),
+        ("report", "tail", "--without", "network"),
+        ("report", "tail", "--without", "unattributed"),
+        ("report", "tail", "--without", "weather"),
+        ("report", "tail", "--by", "saves"),
+        ("slow", "--by", "saves"),
+        ("slow", "--where", "saves=1"),
         ("export", "aa", "-o", "a.txt"),
         ("export", "aa"),
         ("export", "aa", "-o", "a.qlog", "--as-is", "--for-qvis"),
@@ -73,6 +80,41 @@ def test_a_store_that_is_not_there_is_exit_3_and_is_not_made(run: Run, tmp_path:
     ran = run("slow", "--store", f"chdb:{missing}", "--json")
     assert ran.code == 3 and ran.document["error"]["code"] == "no_store" and not missing.exists()
     assert run("slow", "--store", "ftp://x").code == 3
+
+
+def test_a_folder_that_is_no_store_is_left_as_it_is(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "holiday.jpg").touch()
+    for words in (("slow",), ("migrate",), ("load", str(tmp_path))):
+        ran = run(*words, "--store", f"chdb:{tmp_path}", "--json")
+        assert ran.code == 3 and ran.document["error"]["code"] in ("not_a_store", "no_collector")
+    assert [path.name for path in tmp_path.iterdir()] == ["holiday.jpg"]
+
+
+@pytest.mark.parametrize(
+    ("said", "code", "word"),
+    [
+        (
+            "Error HTTPConnectionPool(host='x'): Max retries exceeded … Connection refused",
+            "no_store",
+            "no server answers",
+        ),
+        ("HTTP driver received HTTP status 404, server response: <html>", "no_store", "no ClickHouse"),
+        ("… status 403, server response: Code: 516. DB::Exception: password is incorrect", "store_refused", "refused"),
+        ("Code: 60. DB::Exception: Unknown table requests", "store_not_migrated", "older"),
+        ("Code: 215. DB::Exception: not under aggregate. In query SELECT 1", "store_failed", "not under aggregate"),
+    ],
+)
+def test_what_a_server_says_is_one_line(
+    run: Run, monkeypatch: pytest.MonkeyPatch, said: str, code: str, word: str
+) -> None:
+    def failing(url: str) -> stores.Store:
+        raise stores.StoreError(said)
+
+    monkeypatch.setattr(stores, "open", failing)
+    ran = run("slow", "--store", "http://me:secret@host:8123/x", "--json")
+    error = ran.document["error"]
+    assert ran.code == 3 and error["code"] == code and word in error["message"]
+    assert "secret" not in ran.err and "SELECT" not in ran.err
 
 
 def test_without_a_collector_the_hint_says_how_to_build_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

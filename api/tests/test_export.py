@@ -72,13 +72,3 @@ def test_standard_output_is_the_log_alone(store_url: str, fake_collector: Make) 
     command = [sys.executable, "-m", "quiclens_api.main", "export", A, "-o", "-", "--store", store_url]
     done = subprocess.run(command, capture_output=True, check=True)
     assert done.stdout == b"{}"
-
-
-def test_check_tells_what_to_switch_on(run: Run, fake_collector: Make, tmp_path: Path) -> None:
-    cause = {"cause": "loss_recovery", "known": "cannot", "because": "no frames", "switch_on": ["frames"]}
-    trace = {"trace_id": "1" * 16, "stack": "mvfst", "vantage": "server", "requests": 3, "causes": [cause]}
-    fake_collector(f"print('''{json.dumps(trace)}''')")
-    document = run("check", str(tmp_path), "--json").document
-    assert document["rows"] == [["1" * 16, "mvfst", "server", "loss_recovery", "cannot", "no frames", ["frames"]]]
-    assert document["coverage"]["requests"] == 3 and document["samples"] == 1
-    assert "frames" in run("check", str(tmp_path)).out

@@ -6,7 +6,16 @@ from datetime import UTC, datetime
 import pytest
 
 from quiclens_api.failure import UsageMistake
-from quiclens_api.intervals import Spread, bucket_middle_us, clustered_quantile, quantile_bucket, wilson
+from quiclens_api.intervals import (
+    Ranks,
+    Spread,
+    bucket_middle_us,
+    clustered_quantile,
+    needed,
+    quantile_bucket,
+    ranks,
+    wilson,
+)
 from quiclens_api.moment import moment, rfc3339
 from quiclens_api.show.bars import cells, stacked
 from quiclens_api.units import duration, share, size
@@ -39,6 +48,34 @@ def test_wilson_is_the_published_interval() -> None:
     found = wilson(10, 100)  # 10 of 100: 0.0552 to 0.1744 in any table of it
     assert found.low == pytest.approx(0.0552, abs=1e-4) and found.high == pytest.approx(0.1744, abs=1e-4)
     assert wilson(0, 0).value is None and wilson(0, 5).low == 0
+
+
+@pytest.mark.parametrize(
+    ("samples", "quantile", "wanted"),
+    [
+        (10, 0.5, Ranks(5, 2, 9)),  # any table of the sign test
+        (100, 0.5, Ranks(50, 40, 61)),
+        (5, 0.5, Ranks(3, None, None)),
+        (367, 0.99, Ranks(364, 359, None)),  # 0.99^367 > 0.025: even the largest may lie below
+        (368, 0.99, Ranks(365, 360, 368)),
+        (99, 0.99, None),
+        (1, 0.5, None),
+    ],
+)
+def test_ranks_are_the_exact_binomial_interval(samples: int, quantile: float, wanted: Ranks | None) -> None:
+    assert ranks(samples, quantile) == wanted
+
+
+def test_intervals_of_ranks_cover_the_quantile_as_often_as_they_say() -> None:
+    random.seed(3)
+    found = ranks(200, 0.95)
+    assert found is not None and found.low is not None and found.high is not None
+    hits = 0
+    for _ in range(2_000):
+        drawn = sorted(random.random() for _ in range(200))
+        hits += drawn[found.low - 1] <= 0.95 <= drawn[found.high - 1]
+    assert 0.945 <= hits / 2_000 <= 0.985
+    assert [needed(each) for each in (0.5, 0.75, 0.95, 0.99)] == [2, 4, 20, 100]
 
 
 def test_quantiles_come_from_the_middle_of_buckets() -> None:

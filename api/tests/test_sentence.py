@@ -65,6 +65,46 @@ TABLE = [
         "Slow because the peer's flow control credit for this stream was used up: 2.48 s of 2.98 s; it ran out ten "
         "times, and new credit takes a round trip.",
     ),
+    (
+        Facts(500 * MS, (("handshake", 400 * MS), ("network", 90 * MS)), zero_rtt="rejected"),
+        "Slow because it came in 0-RTT and could not be read before the handshake had its keys: 400 ms of 500 ms; its "
+        "0-RTT was rejected, so it had to be sent again.",
+    ),
+    (
+        Facts(500 * MS, (("amplification", 300 * MS), ("network", 90 * MS)), limit_stops=1),
+        "Slow because the server may send only three times what it received until the client's address is proven: "
+        "300 ms of 500 ms; it stopped once, until the client's next packet.",
+    ),
+    (
+        Facts(500 * MS, (("scheduling", 300 * MS), ("network", 90 * MS)), other_requests=2),
+        "Slow because other streams of the connection were sent first: 300 ms of 500 ms; it shared the connection with "
+        "two other requests.",
+    ),
+    (
+        Facts(900 * MS, (("bandwidth", 800 * MS), ("network", 90 * MS)), response_bytes=100_000, sending_us=800 * MS),
+        "Slow because the path was full and a larger window would have bought nothing: 800 ms of 900 ms; 100 kB went "
+        "out at 1 Mbit/s.",
+    ),
+    (
+        Facts(900 * MS, (("pacing", 800 * MS), ("network", 90 * MS)), response_bytes=100_000, sending_us=800 * MS),
+        "Slow because the pacer held packets back that the window would have let go: 800 ms of 900 ms; 100 kB went "
+        "out at 1 Mbit/s.",
+    ),
+    (
+        Facts(900 * MS, (("app_limited", 800 * MS),), pauses=2, longest_pause_us=500 * MS),
+        "Slow because the application was slow to produce the rest of its response: 800 ms of 900 ms; it paused twice, "
+        "500 ms at the longest.",
+    ),
+    (
+        Facts(900 * MS, (("pto", 700 * MS),), probes=1, probes_needless=True),
+        "Slow because nothing came back and the sender had to probe the silence: 700 ms of 900 ms; one probe sent, "
+        "though what was sent before had arrived.",
+    ),
+    (
+        Facts(640 * MS, (("loss_recovery", 412 * MS),), packets_lost=3, losses_spurious=1),
+        "Slow because two lost packets had to be repaired: 412 ms of 640 ms; one more packet declared lost arrived "
+        "all the same.",
+    ),
     (Facts(0, ()), "It took no measurable time."),
     (
         Facts(5, (("unattributed", 5),), vantage="network"),

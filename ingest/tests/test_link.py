@@ -5,6 +5,7 @@ import pytest
 from arrow_batches import batch
 from quiclens_ingest.link import all_hours, changed_hours, link, link_since, mark
 from quiclens_schema.catalogue import CAUSES
+from quiclens_schema.migrate import migrations
 from quiclens_schema.store import Store
 
 NOON = datetime(2026, 3, 4, 12, 0, 0, tzinfo=UTC)
@@ -213,6 +214,31 @@ def test_ties_of_causes_go_by_vocabulary_order(store: Store) -> None:
     put(store, connections=[trace], streams=[stream(trace, network_us=300, server_think_us=300, pto_us=300)])
     link(store)
     assert only(store)["top_cause"] == "server_think"
+
+
+def test_what_a_cause_would_have_saved_comes_with_the_stream(store: Store) -> None:
+    trace = connection()
+    known: Row = {"saves": {"server_think": 300}, "cannot_show": ["scheduling"]}
+    put(
+        store,
+        connections=[trace],
+        streams=[stream(trace, **known), stream(trace, 4)],
+        request_lines=[line(9, stream_id=8)],
+    )
+    link(store)
+    found = {row["request_id"]: (row["saves"], row["cannot_show"]) for row in requests(store)}
+    assert found == {f"{ID}/0": ({"server_think": 300}, ["scheduling"]), f"{ID}/4": ({}, []), f"{ID}/8": ({}, [])}
+
+
+def test_a_store_from_before_savings_is_linked_again_by_the_next_load(store: Store) -> None:
+    (migration,) = [each for each in migrations() if each.name == "0004_saves"]
+    for has_requests in (False, True):
+        for statement in migration.statements:
+            store.command(statement)
+        left = store.query("SELECT token FROM link_pending LIMIT 10").rows
+        assert left == ([("0004_saves",)] if has_requests else [])
+        put(store, request_lines=[line(1)])
+        link(store)
 
 
 def test_several_lines_of_one_stream_are_one_request(store: Store) -> None:

@@ -166,9 +166,13 @@ func competing(seed int, isWith bool) Plan {
 	return plan
 }
 
-// amplification is taken away by the token of an earlier connection: then the server knows the address. The loss stays.
+// amplification is taken away by the token of an earlier connection, which tells the server that the address is the
+// client's; then the client's flight is not lost either, for nothing else would wait for it.
 func amplification(seed int, isWith bool) Plan {
 	plan := plan(seed, Request{ResponseBytes: size(12_000, 30_000, seed), Think: time.Millisecond})
-	plan.ZeroRTT = &ZeroRTT{HasToken: !isWith, LostFlight: 20 * time.Millisecond}
+	plan.ZeroRTT = &ZeroRTT{HasToken: !isWith}
+	if isWith {
+		plan.ZeroRTT.LostFlight = 20 * time.Millisecond
+	}
 	return plan
 }

@@ -57,7 +57,9 @@ def size(seed: int, low: int, high: int) -> int:
 
 
 def clean(seed: int) -> ConnectionPlan:
-    return plan(seed, RequestPlan("/target", size(seed, 1_000, 10_000), think_us=whole(200, 2_000, seed, "think")))
+    """Nothing at all: not even a pacer, which is a cause of its own."""
+    request = RequestPlan("/target", size(seed, 1_000, 10_000), think_us=whole(200, 2_000, seed, "think"))
+    return replace(plan(seed, request), transport=Transport(is_paced=False))
 
 
 def think(seed: int) -> ConnectionPlan:

@@ -348,7 +348,9 @@ CREATE TABLE requests
     `remote_wait_us` UInt64 CODEC(ZSTD(3)),
     `receiving_us` UInt64 CODEC(ZSTD(3)),
     `receiver_hol_us` UInt64 CODEC(ZSTD(3)),
-    `unattributed_us` UInt64 CODEC(ZSTD(3))
+    `unattributed_us` UInt64 CODEC(ZSTD(3)),
+    `saves` Map(LowCardinality(String), UInt64) CODEC(ZSTD(3)),
+    `cannot_show` Array(LowCardinality(String)) CODEC(ZSTD(3))
 )
 ENGINE = MergeTree
 PARTITION BY started_hour

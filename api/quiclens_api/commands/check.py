@@ -20,7 +20,9 @@ def check(
 ) -> int:
     """Say which causes a server's log can show, and which fields to switch on for the others.
 
-    Reads the log alone; no store is opened.
+    yes: the log has it. inferred: it follows from other events. no: this log cannot show it, and quiclens will never
+    say that it took no time. A server's log shows why data waited, a client's when they arrived; files of one stack
+    and side are one table. Reads the logs alone; no store is opened.
 
     [bold]Examples[/]
 

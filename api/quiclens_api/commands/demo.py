@@ -101,6 +101,8 @@ def _next(places: Places, worth: dict[str, Any] | None, seconds: float) -> Itera
     yield Text("\n── What to try next", style="bold cyan")
     yield Text(f"\nmore of this demo ({seconds:.0f} s so far):", style="dim")
     yield Text(f"  quiclens slow --by top_cause --limit 2 {store}")
+    yield Text(f"  quiclens report tail --by carrier {store}")
+    yield Text(f"  quiclens report tail --without loss_recovery {store}")
     yield Text(f"  quiclens report rtt --by carrier {store}")
     yield Text(f"  quiclens report loss {store}")
     if worth is not None:

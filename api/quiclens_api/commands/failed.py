@@ -5,10 +5,12 @@ from datetime import UTC, datetime
 from quiclens_schema.store import DEFAULT_URL
 
 from quiclens_api import where as conditions
-from quiclens_api.commands.options import AsJson, Limit, StoreUrl, WhereTexts
+from quiclens_api.commands.options import AsJson, Limit, Since, StoreUrl, Until, WhereTexts
 from quiclens_api.failure import DONE, NOTHING_FOUND
+from quiclens_api.moment import moment
 from quiclens_api.opening import opened
 from quiclens_api.output import answer
+from quiclens_api.questions.asked import Asked
 from quiclens_api.questions.connections import connection_columns
 from quiclens_api.questions.failed import failed as ask_failed
 from quiclens_api.show.report import plain_view
@@ -16,6 +18,8 @@ from quiclens_api.show.report import plain_view
 
 def failed(
     where: WhereTexts = None,
+    since: Since = "",
+    until: Until = "",
     limit: Limit = 20,
     store: StoreUrl = DEFAULT_URL,
     as_json: AsJson = False,
@@ -28,11 +32,18 @@ def failed(
 
     \b
     quiclens failed
-    quiclens failed --where carrier=acme
+    quiclens failed --since 1d --where carrier=acme
     """
-    narrowed = conditions.read(where or [], datetime.now(UTC), connection_columns())
+    now = datetime.now(UTC)
+    asked = Asked(
+        where=conditions.read(where or [], now, connection_columns()),
+        texts=tuple(where or ()),
+        since=moment(since, now) if since else None,
+        until=moment(until, now) if until else None,
+    )
     with opened(store) as data:
-        found = ask_failed(data, narrowed, where or [], limit)
+        found = ask_failed(data, asked, limit)
     title = "Connections that never became a request"
-    answer(as_json, found.document(), *plain_view(found, title, "Every connection became a request."))
+    nothing = "No connection failed." if found.coverage["requests"] else "No connections match."
+    answer(as_json, found.document(), *plain_view(found, title, nothing))
     return DONE if found.rows else NOTHING_FOUND

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from quiclens_ingest.link import link
 from quiclens_schema import migrate as migrations
 from quiclens_schema.store import DEFAULT_URL, without_password
 
@@ -14,7 +15,7 @@ from quiclens_api.output import answer
 def migrate(store: StoreUrl = DEFAULT_URL, as_json: AsJson = False) -> int:
     """Bring the store's tables to this version; `load` does it by itself.
 
-    Nothing happens the second time, and nothing is ever dropped.
+    Links every hour again where something changed. Nothing happens the second time, and nothing is ever dropped.
 
     [bold]Examples[/]
 
@@ -24,6 +25,8 @@ def migrate(store: StoreUrl = DEFAULT_URL, as_json: AsJson = False) -> int:
     """
     with opened(store, create=True) as data:
         applied = migrations.migrate(data)
+        if applied:
+            link(data)  # a migration may have given `requests` columns that only linking fills
     shown = without_password(store)
     document: dict[str, Any] = {"store": shown, "applied": list(applied)}
     answer(as_json, document, f"{shown}: {', '.join(applied) if applied else 'up to date'}")

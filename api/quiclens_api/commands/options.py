@@ -27,3 +27,5 @@ WhereTexts = Annotated[
 ]
 By = Annotated[str, typer.Option("--by", metavar="COLUMN", help="Answer for each value of this column.")]
 Limit = Annotated[int, typer.Option("--limit", min=1, max=10_000, metavar="N", help="How many rows at most.")]
+Since = Annotated[str, typer.Option("--since", metavar="T", help="From then: RFC 3339, or 15m, 2h, 7d ago.")]
+Until = Annotated[str, typer.Option("--until", metavar="T", help="Before then.")]

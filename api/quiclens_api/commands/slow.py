@@ -8,7 +8,7 @@ import typer
 from quiclens_schema.store import DEFAULT_URL
 
 from quiclens_api import where as conditions
-from quiclens_api.commands.options import AsJson, By, Limit, StoreUrl, WhereTexts
+from quiclens_api.commands.options import AsJson, By, Limit, Since, StoreUrl, Until, WhereTexts
 from quiclens_api.failure import DONE, NOTHING_FOUND, usage
 from quiclens_api.moment import moment
 from quiclens_api.opening import opened
@@ -21,8 +21,8 @@ _MICROSECONDS_AT_MOST = (1 << 63) - 1
 
 
 def slow(
-    since: Annotated[str, typer.Option("--since", metavar="T", help="From then: RFC 3339, or 15m, 2h, 7d ago.")] = "",
-    until: Annotated[str, typer.Option("--until", metavar="T", help="Before then.")] = "",
+    since: Since = "",
+    until: Until = "",
     min_ms: Annotated[float, typer.Option("--min-ms", metavar="N", help="Only requests at least this long.")] = 0,
     where: WhereTexts = None,
     by: By = "",

@@ -18,6 +18,10 @@ FROM
         c.packets_lost AS packets_lost,
         c.packets_lost_handshake AS packets_lost_handshake,
         c.packets_lost_data AS packets_lost_data,
+        c.packets_spurious AS packets_spurious,
+        c.ptos AS ptos,
+        c.ptos_spurious AS ptos_spurious,
+        c.rtt_mean_us AS rtt_mean_us,
         c.rtt_histogram AS rtt_histogram,
         c.requests AS request_count,
         c.packets_sent + c.packets_received AS packets,
@@ -35,8 +39,7 @@ FROM
         ifNull(c.network_type, line.network_type) AS network_type,
         ifNull(c.app_version, line.app_version) AS app_version,
         ifNull(c.device, line.device) AS device,
-        ifNull(c.client_network, line.client_network) AS client_network,
-        'all' AS everything
+        ifNull(c.client_network, line.client_network) AS client_network
     FROM connections_now AS c
     LEFT JOIN
     (
@@ -61,7 +64,8 @@ FROM
         LIMIT 100000000
     ) AS line ON line.connection_id = c.connection_id
 )
-WHERE true
+WHERE ({since:Nullable(DateTime64(6, 'UTC'))} IS NULL OR started_at >= {since:Nullable(DateTime64(6, 'UTC'))})
+    AND ({until:Nullable(DateTime64(6, 'UTC'))} IS NULL OR started_at IS NULL OR started_at < {until:Nullable(DateTime64(6, 'UTC'))})
 /* conditions */
 ORDER BY
     connection_id,

@@ -1,34 +1,30 @@
--- One row is one value of the dimension and one figure of its repairs: its sorted samples cut at each quantile, and at
--- the order statistics that bound it with 95 % confidence (null where there are too few to bound it).
+-- One row is one group, one figure of its repairs and one trigger ('' = all of them): how many samples there are, and the
+-- sorted samples cut at each rank that is given for this number of samples (0 = none). Without ranks only the numbers.
 SELECT
-    by_value,
+    by_key,
     figure_name AS figure,
+    trigger_name AS trigger,
     length(sorted) AS samples,
     arrayMap(
-        (quantile, low, high) ->
-        (
-            sorted[toUInt64(greatest(1, ceil(quantile * samples)))],
-            if(low >= 1, sorted[toUInt64(greatest(1, low))], NULL),
-            if(high <= samples, sorted[toUInt64(high)], NULL)
-        ),
-        {quantiles:Array(Float64)},
-        arrayMap(q -> floor(q * samples - 1.96 * sqrt(q * (1 - q) * samples)), {quantiles:Array(Float64)}),
-        arrayMap(q -> ceil(q * samples + 1.96 * sqrt(q * (1 - q) * samples)) + 1, {quantiles:Array(Float64)})
+        rank -> if(rank > 0, sorted[rank], NULL),
+        {ranks:Array(Array(UInt64))}[indexOf({sizes:Array(UInt64)}, samples)]
     ) AS cuts
 FROM
 (
     SELECT
-        by_value,
+        by_key,
         figure.1 AS figure_name,
-        arraySort(groupArray(assumeNotNull(figure.2))) AS sorted
+        figure.2 AS trigger_name,
+        arraySort(groupArray(assumeNotNull(figure.3))) AS sorted
     FROM
     (
         SELECT
-            connections.by_value AS by_value,
+            connections.by_key AS by_key,
             [
-                ('wait_us', e.wait_us),
-                ('detection_us', e.detection_us),
-                ('count', toNullable(toUInt64(e.count)))
+                ('wait_us', '', toFloat64(e.wait_us)),
+                ('detection_us', '', toFloat64(e.detection_us)),
+                ('count', '', toNullable(toFloat64(e.count))),
+                ('detection_rtt', toString(e.trigger), e.detection_us / nullIf(connections.rtt_mean_us, 0))
             ] AS figures
         FROM episodes_now AS e
         INNER JOIN
@@ -37,7 +33,8 @@ FROM
                 connection_id,
                 vantage,
                 trace_id,
-                toString({by:Identifier}) AS by_value
+                rtt_mean_us,
+                toString(CAST([/* by */] AS Array(Nullable(String)))) AS by_key
             FROM (/* chosen_connections.sql */)
             LIMIT 100000000
         ) AS connections
@@ -48,13 +45,15 @@ FROM
         LIMIT 1000000000
     )
     ARRAY JOIN figures AS figure
-    WHERE figure.2 IS NOT NULL
+    WHERE figure.3 IS NOT NULL
     GROUP BY
-        by_value,
-        figure_name
+        by_key,
+        figure_name,
+        trigger_name
     LIMIT {limit:UInt32}
 )
 ORDER BY
-    by_value,
-    figure
+    by_key,
+    figure,
+    trigger
 LIMIT {limit:UInt32}

@@ -5,40 +5,37 @@ from typing import Any
 
 from quiclens_api import collector
 from quiclens_api.failure import CannotRun
-from quiclens_api.questions.connections import Report
+from quiclens_api.questions.asked import Report
 
-_COLUMNS = ("trace", "stack", "vantage", "cause", "known", "because", "switch_on")
+_OF_CAUSE = ("cause", "known", "because")
+_COLUMNS = ("trace", "stack", "vantage", *_OF_CAUSE, "switch_on", "dialect", "file")
+
+Row = dict[str, Any]
 
 
 def check(path: str) -> Report:
     """One row per trace and cause."""
     lines = [_trace(line) for line in collector.lines(["dump", path, "--room", "check"]) if line.strip()]
     traces = [line for line in lines if "rejected" not in line]
-    rows = [
-        [
-            trace.get("trace_id"),
-            trace.get("stack"),
-            trace.get("vantage"),
-            cause.get("cause"),
-            cause.get("known"),
-            cause.get("because"),
-            list(cause.get("switch_on") or ()),
-        ]
-        for trace in traces
-        for cause in trace.get("causes") or ()
-    ]
+    rejects = [{"file": line.get("file"), "reason": line["rejected"]} for line in lines if "rejected" in line]
     requests = sum(int(trace.get("requests") or 0) for trace in traces)
     return Report(
         name="check",
-        params={"log": path, "rejected": len(lines) - len(traces)},
+        params={"log": path, "rejected": len(rejects), "rejects": rejects},
         columns=tuple((name, "") for name in _COLUMNS),
-        rows=rows,
+        rows=[_row(trace, cause) for trace in traces for cause in trace.get("causes") or ()],
         samples=len(traces),
         coverage={"requests": requests, "traced": requests, "weight": float(requests)},
     )
 
 
-def _trace(line: str) -> dict[str, Any]:
+def _row(trace: Row, cause: Row) -> list[Any]:
+    who = [trace.get("trace_id"), trace.get("stack"), trace.get("vantage")]
+    what = [cause.get(name) for name in _OF_CAUSE]
+    return [*who, *what, list(cause.get("switch_on") or ()), trace.get("dialect"), trace.get("file")]
+
+
+def _trace(line: str) -> Row:
     try:
         trace = json.loads(line)
     except ValueError:

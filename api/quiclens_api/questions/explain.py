@@ -1,5 +1,6 @@
 """Why one request took as long as it did: its parts, which add up, and what the log shows around it."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,8 +12,10 @@ from quiclens_api.asking import ask
 from quiclens_api.failure import CannotRun
 from quiclens_api.questions.aliases import connections_called
 from quiclens_api.questions.events_around import events_around
+from quiclens_api.questions.facts import facts, in_vocabulary_order
 from quiclens_api.request_id import stream_name
-from quiclens_api.sentence import Facts, sentence, untraced
+from quiclens_api.savings import interval_us
+from quiclens_api.sentence import sentence, untraced
 
 _EPISODES_AT_MOST = 500
 _NAMESAKES_AT_MOST = 10
@@ -87,7 +90,7 @@ def _document(store: Store, request: Row, stream: Row, connection: Row) -> Row:
         "unattributed_us": stream["unattributed_us"],
         "cannot_show": in_vocabulary_order(stream["cannot_show"]),
         "overlapping": {cause: us for cause, us in sorted(stream["overlapping"].items())},
-        "sentence": sentence(facts(stream, parts, episodes)),
+        "sentence": sentence(facts(stream, parts, episodes, connection, _other_requests(store, stream))),
         "episodes": episodes,
         "events": events_around(store, stream),
         "connection": _shown(connection),
@@ -103,6 +106,7 @@ def parts_of(stream: Mapping[str, Any]) -> list[Row]:
             "us": stream[f"{cause}_us"],
             "known": "inferred" if cause in stream["inferred"] else "observed",
             "saves_us": stream["saves"].get(cause),
+            "saves_interval_us": interval_us(cause, stream["saves"].get(cause), stream["duration_us"]),
         }
         for cause in CAUSES
         if stream[f"{cause}_us"] > 0
@@ -115,43 +119,24 @@ def parts_of(stream: Mapping[str, Any]) -> list[Row]:
     return parts
 
 
-def facts(stream: Mapping[str, Any], parts: list[Row], episodes: list[Row]) -> Facts:
-    """What the sentence speaks of."""
-    probes = [episode for episode in episodes if episode["kind"] == "pto"]
-    blocked = [e for e in episodes if e["kind"] == "cwnd_blocked" and e.get("congestion_window")]
-    longest = max(blocked, key=lambda each: each["end_us"] - each["start_us"], default=None)
-    return Facts(
-        duration_us=stream["duration_us"],
-        parts=tuple((part["cause"], part["us"]) for part in parts),
-        complete=stream["complete"],
-        end_is=stream["end_is"],
-        vantage=stream["vantage"],
-        packets_lost=stream["packets_lost"],
-        detection_us=stream["detection_us"],
-        rtt_us=stream["rtt_us"],
-        min_rtt_us=stream["min_rtt_us"],
-        probes=sum(episode["count"] for episode in probes),
-        probe_wait_us=max((episode.get("wait_us") or 0 for episode in probes), default=0),
-        congestion_window=longest["congestion_window"] if longest else None,
-        credit_stalls=sum(episode["kind"].endswith("_flow_control") for episode in episodes),
-        request_bytes=stream["request_bytes"],
-        response_bytes=stream["response_bytes"],
-        cannot_show=tuple(in_vocabulary_order(stream["cannot_show"])),
-    )
-
-
-def in_vocabulary_order(causes: list[str]) -> list[str]:
-    return sorted(causes, key=lambda cause: (CAUSES.index(cause) if cause in CAUSES else len(CAUSES), cause))
-
-
 def _episodes(store: Store, stream: Row) -> list[Row]:
     place = {name: stream[name] for name in ("connection_id", "vantage", "trace_id", "stream_id", "start_us", "end_us")}
     rows = ask(store, "episodes", {**place, "limit": _EPISODES_AT_MOST}).dicts()
     return [{name: value for name, value in row.items() if value is not None} for row in rows]
 
 
+def _other_requests(store: Store, stream: Row) -> int:
+    """Requests of the same trace that were under way at the same time."""
+    place = {name: stream[name] for name in ("connection_id", "vantage", "trace_id", "stream_id", "start_us", "end_us")}
+    (count,) = ask(store, "other_requests", place).one()
+    return int(count)
+
+
 def _shown(connection: Row) -> Row:
-    return {name: value for name, value in connection.items() if value is not None and name not in _NOT_SHOWN}
+    shown = {name: value for name, value in connection.items() if value is not None and name not in _NOT_SHOWN}
+    if isinstance(shown.get("open_episodes"), str):  # the column is JSON text
+        shown["open_episodes"] = json.loads(shown["open_episodes"] or "[]")
+    return shown
 
 
 def _coverage(request: Row, connection: Row) -> Row:

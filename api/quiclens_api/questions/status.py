@@ -7,7 +7,7 @@ from typing import Any
 from quiclens_schema.store import Store
 
 from quiclens_api.asking import ask
-from quiclens_api.questions.connections import GROUPS_AT_MOST, Report
+from quiclens_api.questions.asked import GROUPS_AT_MOST, Report
 from quiclens_api.questions.slow import coverage
 from quiclens_api.where import EVERYTHING
 

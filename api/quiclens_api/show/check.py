@@ -1,40 +1,94 @@
-"""Which causes a log can show, one block for each kind of trace in it."""
+"""Which causes a log can show: one table for each stack and side, however many files it has."""
 
-from collections.abc import Iterator
-from itertools import groupby
-from typing import Any
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from quiclens_api.questions.connections import Report
+from quiclens_api.questions.asked import Report
 from quiclens_api.show.causes import look
 from quiclens_api.show.tables import titled
 
 _KNOWN = {"observed": ("yes", "green"), "inferred": ("inferred", "yellow"), "cannot": ("no", "red")}
+_SIDES = ("server", "client", "network", "unknown")
+
+Row = dict[str, Any]
+
+
+class Answer(NamedTuple):
+    """What one trace says of one cause."""
+
+    known: str
+    because: str
+    switch_on: tuple[str, ...]
+
+
+Answers = tuple[tuple[Answer, int], ...]  # the most frequent first, each with how many traces say so
 
 
 def check_view(report: Report) -> Iterator[RenderableType]:
-    """Traces that can show the same are shown once."""
-    kinds: dict[tuple[Any, ...], int] = {}
-    for _, rows in groupby(report.rows, key=lambda row: row[0]):
-        kind = tuple((row[1], row[2], row[3], row[4], row[5], tuple(row[6])) for row in rows)
-        kinds[kind] = kinds.get(kind, 0) + 1
-    for kind, count in kinds.items():
-        yield _kind(kind, count)
-    if not kinds:
+    """The server's side first: it is the one that can show why."""
+    sides: dict[tuple[str, str], list[Row]] = {}
+    for row in report.dicts():
+        sides.setdefault((row["vantage"] or "unknown", row["stack"] or "unknown stack"), []).append(row)
+    for vantage, stack in sorted(sides, key=lambda each: (_rank(each[0]), each)):
+        yield from _side(stack, vantage, sides[vantage, stack])
+    if not sides:
         yield Text("No trace was found in it.")
+    yield from _rejects(report.params.get("rejects", []))
 
 
-def _kind(kind: tuple[Any, ...], count: int) -> Table:
-    stack, vantage = kind[0][0] or "unknown stack", kind[0][1] or "unknown vantage"
-    traces = f"{count:,} trace{'' if count == 1 else 's'}"
-    title = f"{stack}, {vantage}: {traces}"
+def _side(stack: str, vantage: str, rows: list[Row]) -> Iterator[RenderableType]:
+    traces, files = len({row["trace"] for row in rows}), len({row["file"] for row in rows})
+    title = f"{stack}, {vantage} side: {_count(traces, 'trace')} in {_count(files, 'file')}"
+    is_mixed = any(len(answers) > 1 for _, answers in answered(rows))
     table = titled(title)
-    for name in ("cause", "can be shown", "because", "switch on"):
-        table.add_column(name, overflow="fold")
-    for _, _, cause, known, because, switch_on in kind:
-        word, colour = _KNOWN.get(known, (str(known), ""))
-        table.add_row(look(cause).name, Text(word, style=colour), Text(because or ""), Text(", ".join(switch_on)))
-    return table
+    for name in ("cause", "can be shown", *(["traces"] if is_mixed else []), "because", "switch on"):
+        table.add_column(name, overflow="fold", justify="right" if name == "traces" else "left")
+    for causes, answers in answered(rows):
+        _add(table, causes, answers, is_mixed)
+    yield table
+    missing = Counter(word for row in rows for word in row["switch_on"])
+    if missing:
+        yield Text(f"switch on to see more: {', '.join(sorted(missing, key=lambda each: (-missing[each], each)))}\n")
+
+
+def answered(rows: Sequence[Row]) -> list[tuple[list[str], Answers]]:
+    """Causes of which the traces say the same, together, in the order of the first of each. Pure."""
+    said: dict[str, Counter[Answer]] = {}
+    for row in rows:
+        answer = Answer(str(row["known"]), row["because"] or "", tuple(row["switch_on"]))
+        said.setdefault(row["cause"], Counter())[answer] += 1
+    together: dict[Answers, list[str]] = {}
+    for cause, counts in said.items():
+        together.setdefault(tuple(sorted(counts.items(), key=lambda each: (-each[1], each[0]))), []).append(cause)
+    return [(causes, answers) for answers, causes in together.items()]
+
+
+def _add(table: Table, causes: list[str], answers: Answers, is_mixed: bool) -> None:
+    names = ", ".join(look(cause).name for cause in causes)
+    for index, (answer, count) in enumerate(answers):
+        word, colour = _KNOWN.get(answer.known, (answer.known, ""))
+        table.add_row(
+            Text(names if index == 0 else ""),
+            Text(word, style=colour),
+            *([f"{count:,}"] if is_mixed else []),
+            Text(answer.because),
+            Text(", ".join(answer.switch_on)),
+        )
+
+
+def _rejects(rejects: list[Row]) -> Iterator[Text]:
+    for reject in rejects:
+        yield Text(f"rejected, {reject['reason']}: {reject['file']}", style="yellow")
+
+
+def _rank(vantage: str) -> int:
+    return _SIDES.index(vantage) if vantage in _SIDES else len(_SIDES)
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -8,7 +8,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from quiclens_api.questions.connections import FEW_SAMPLES, Report
+from quiclens_api.questions.asked import FEW_SAMPLES, Asked, Report
+from quiclens_api.questions.rtt import QUANTILES
 from quiclens_api.show.slow import coverage_line, shown
 from quiclens_api.show.tables import titled
 from quiclens_api.units import age
@@ -20,38 +21,67 @@ _LOSS_NAMES = {
     "retransmission_delay": "delay until retransmission",
     "detection_delay": "delay until declared lost",
     "retransmissions": "retransmissions of one range",
+    "losses_spurious": "declared lost, and arrived all the same",
+    "connections_with_pto": "connections with a probe timeout",
+    "ptos_spurious": "probe timeouts that were not needed",
+}
+_TRIGGERS = {
+    "inferred": "lost by what was sent again (inferred)",
+    "pto": "found lost by probe timeout",
+    "unknown": "found lost, the log does not say how",
 }
 
 
-def rtt_view(report: Report, by: str) -> Iterator[RenderableType]:
-    table = _table("Round trip times [95 % interval]".replace("[", "\\["), *([by] if by else []))
-    for name in ("p50", "p75", "p95", "p99", "samples", "connections"):
+def rtt_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
+    if not report.rows:
+        yield from _nothing(report)
+        return
+    table = _table("Round trip times \\[95 % interval]", *asked.by)
+    names = [name for name, _ in QUANTILES]
+    for name in (*names, "samples", "connections"):
         table.add_column(name, justify="right", no_wrap=True)
-    skip = 1 if by else 0
-    for row in report.rows:
-        cells = row[skip:]
-        quantiles = [_with_interval(*cells[i : i + 3], unit="us") for i in range(0, 12, 3)]
-        table.add_row(*([shown(row[0])] if by else []), *quantiles, _samples(cells[12]), _samples(cells[13]))
+    for row in report.dicts():
+        quantiles = [with_interval(*(row[name + end] for end in ("", "_low", "_high")), unit="us") for name in names]
+        group = [Text(shown(row[name])) for name in asked.by]
+        table.add_row(*group, *quantiles, samples(row["samples"]), samples(row["connections"]))
     yield table
     yield from _footer(report, "intervals take connections as the draws; ? = too few to bound; few = below 30")
 
 
-def loss_view(report: Report, by: str) -> Iterator[RenderableType]:
-    table = _table("Loss and repair [95 % interval]".replace("[", "\\["), *([by] if by else []), "figure")
+def loss_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
+    if not report.rows:
+        yield from _nothing(report)
+        return
+    table, before = _table("Loss and repair \\[95 % interval]", *asked.by, "figure"), None
     for name in ("value", "samples"):
         table.add_column(name, justify="right", no_wrap=True)
-    skip, before = (1 if by else 0), None
-    for row in report.rows:
-        figure, unit, value, low, high, samples = row[skip:]
-        name, _, quantile = figure.rpartition("_p")
-        words = _LOSS_NAMES.get(figure) or f"{_LOSS_NAMES.get(name, name)}, p{quantile}"
-        group = [shown(row[0]) if before != row[0] else ""] if by else []
-        before = row[0]
-        table.add_row(*group, words, _with_interval(value, low, high, unit=unit), _samples(samples))
+    for row in report.dicts():
+        group = [shown(row[name]) for name in asked.by]
+        if before is not None and group != before:
+            table.add_section()
+        if not row["samples"] and row["unit"] != "share":
+            continue  # quantiles of nothing; the shares say that there is nothing
+        leading = [Text(each if group != before else "") for each in group]
+        before = group
+        value = with_interval(row["value"], row["low"], row["high"], unit=row["unit"])
+        if row["value"] is None and row["samples"]:
+            value = "[yellow]too few[/]"
+        table.add_row(*leading, _figure(row["figure"]), value, samples(row["samples"]))
     yield table
-    yield from _footer(
-        report, "intervals: Wilson for shares, order statistics for quantiles; ? = too few to bound; few = below 30"
-    )
+    kinds = "intervals: Wilson for shares, exact order statistics for quantiles, repairs taken as independent"
+    yield from _footer(report, f"{kinds}; ? = too few to bound; few = below 30")
+
+
+def _figure(figure: str) -> str:
+    name, _, quantile = figure.rpartition("_p")
+    if quantile.isdigit():
+        return f"{_figure(name)}, p{quantile}"
+    if figure.startswith("detection_by_"):
+        return "  declared lost after"
+    if figure.startswith("lost_by_"):
+        trigger = figure.removeprefix("lost_by_")
+        return _TRIGGERS.get(trigger, f"found lost by {trigger.replace('_', ' ')}")
+    return _LOSS_NAMES.get(figure, figure)
 
 
 def plain_view(report: Report, title: str, empty: str) -> Iterator[RenderableType]:
@@ -79,7 +109,7 @@ def _table(title: str, *leading: str) -> Table:
     return table
 
 
-def _with_interval(value: float | None, low: float | None, high: float | None, *, unit: str) -> str:
+def with_interval(value: float | None, low: float | None, high: float | None, *, unit: str) -> str:
     """A value and its interval in one unit, so that they compare at a glance."""
     if value is None:
         return "–"
@@ -91,10 +121,12 @@ def _with_interval(value: float | None, low: float | None, high: float | None, *
 def _scale(largest: float, unit: str) -> tuple[float, int, str]:
     if unit == "us":
         return (1e6, 2, " s") if largest >= 1e6 else (1e3, 0 if largest >= 1e5 else 1, " ms")
+    if unit == "rtt":
+        return 1, 2, " RTT"
     return (0.01, 1, " %") if unit == "share" else (1, 0, "")
 
 
-def _samples(count: int) -> str:
+def samples(count: int) -> str:
     return f"{count:,}" if count >= FEW_SAMPLES else f"[yellow]{count:,} few[/]"
 
 
@@ -106,6 +138,11 @@ def _cell(value: Any, unit: str) -> Text:
     if isinstance(value, int):
         return Text(age(value) if unit == "s" else f"{value:,}")
     return Text("–" if value is None or value == "" else str(value))
+
+
+def _nothing(report: Report) -> Iterator[RenderableType]:
+    yield Text("No connections match.")
+    yield coverage_line(report.coverage)
 
 
 def _footer(report: Report, note: str) -> Iterator[RenderableType]:

@@ -141,7 +141,9 @@ SELECT
     streams.remote_wait_us,
     streams.receiving_us,
     streams.receiver_hol_us,
-    streams.unattributed_us
+    streams.unattributed_us,
+    streams.saves,
+    streams.cannot_show
 FROM {streams:Identifier} AS streams
 LEFT JOIN lines
     ON lines.of_connection_id = streams.connection_id

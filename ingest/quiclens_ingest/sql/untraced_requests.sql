@@ -86,7 +86,9 @@ SELECT
     0 AS remote_wait_us,
     0 AS receiving_us,
     0 AS receiver_hol_us,
-    0 AS unattributed_us
+    0 AS unattributed_us,
+    map() AS saves,
+    [] AS cannot_show
 FROM {lines:Identifier} AS lines
 LEFT JOIN doubtful ON doubtful.log_id = lines.log_id AND doubtful.offset = lines.offset
 WHERE started_hour IN {hours:Array(DateTime('UTC'))}

@@ -32,17 +32,17 @@ def is_right(each: Judged) -> bool:
 
 
 def injection_table(judged: Iterable[Judged]) -> dict[str, Any]:
-    """Share right per stack and scenario and overall, with the confusion of causes."""
+    """Share right per stack, scenario and vantage and overall, with the confusion of causes."""
     runs = injected(judged)
     scenarios = []
-    for stack, scenario in dict.fromkeys((each.sample.stack, each.sample.scenario) for each in runs):
-        own = [each for each in runs if (each.sample.stack, each.sample.scenario) == (stack, scenario)]
+    for stack, scenario, vantage in dict.fromkeys(map(_place, runs)):
+        own = [each for each in runs if _place(each) == (stack, scenario, vantage)]
         scenarios.append(
             {
                 "stack": stack,
                 "scenario": scenario,
                 "cause": own[0].sample.cause,
-                "vantage": own[0].sample.vantage,
+                "vantage": vantage,
                 "runs": len(own),
                 "share_right": share_of(sum(map(is_right, own)), len(own)),
                 "lead": _lead(own),
@@ -59,6 +59,10 @@ def injection_table(judged: Iterable[Judged]) -> dict[str, Any]:
         "scenarios": scenarios,
         "confusion": {cause: dict(named.most_common()) for cause, named in sorted(confusion.items())},
     }
+
+
+def _place(each: Judged) -> tuple[str, str, str]:
+    return (each.sample.stack, each.sample.scenario, each.sample.vantage)
 
 
 def _lead(runs: Sequence[Judged]) -> float | None:

@@ -100,13 +100,15 @@ def _saving(each: dict[str, Any]) -> list[object]:
 
 def _counterfactual(table: dict[str, Any]) -> list[str]:
     causes = [[cause, *_saving(each)] for cause, each in table["causes"].items()]
-    scenarios = [[each["stack"], each["scenario"], each["cause"], *_saving(each)] for each in table["scenarios"]]
+    scenarios = [
+        [each["stack"], each["scenario"], each["vantage"], each["cause"], *_saving(each)] for each in table["scenarios"]
+    ]
     return [
         "## What it would have saved, against the run without the cause",
         "Only savings of at least 20 % of the duration. Error: |predicted - true| / true. "
         "Of the part: the median error if the exclusive part were taken for the saving. Silent: nothing is predicted.",
         _table(["Cause", *SAVING_HEAD], [["all", *_saving(table)], *causes]),
-        _table(["Stack", "Scenario", "Cause", *SAVING_HEAD], scenarios),
+        _table(["Stack", "Scenario", "Vantage", "Cause", *SAVING_HEAD], scenarios),
     ]
 
 

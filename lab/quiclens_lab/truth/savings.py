@@ -53,14 +53,14 @@ def savings(judged: Iterable[Judged]) -> list[Saving]:
     return found
 
 
-def _pair(each: Judged) -> tuple[str, str, int]:
-    return (each.sample.stack, each.sample.scenario, each.sample.seed)
+def _pair(each: Judged) -> tuple[str, str, str, int]:
+    return (each.sample.stack, each.sample.scenario, each.sample.vantage, each.sample.seed)
 
 
 def counterfactual_table(judged: Iterable[Judged]) -> dict[str, Any]:
-    """Errors and ratios per stack and scenario, per cause and overall."""
+    """Errors and ratios per stack, scenario and vantage, per cause and overall."""
     found = savings(judged)
-    stacks_and_scenarios = dict.fromkeys((_pair(each.judged)[:2], each.judged.sample.cause) for each in found)
+    places = dict.fromkeys((_pair(each.judged)[:3], each.judged.sample.cause) for each in found)
     return {
         **_figures(found),
         "causes": {
@@ -71,10 +71,11 @@ def counterfactual_table(judged: Iterable[Judged]) -> dict[str, Any]:
             {
                 "stack": stack,
                 "scenario": scenario,
+                "vantage": vantage,
                 "cause": cause,
-                **_figures([each for each in found if _pair(each.judged)[:2] == (stack, scenario)]),
+                **_figures([each for each in found if _pair(each.judged)[:3] == (stack, scenario, vantage)]),
             }
-            for (stack, scenario), cause in stacks_and_scenarios
+            for (stack, scenario, vantage), cause in places
         ],
     }
 

@@ -1,5 +1,5 @@
--- Columns of connections for the whole vocabulary of causes; a view keeps the columns that it was made with, so those
--- of connections are made again.
+-- One row is one connection as one trace saw it; these columns came with the whole vocabulary of causes. A view keeps the
+-- columns that it was made with, so those of connections are made again.
 ALTER TABLE connections
     ADD COLUMN IF NOT EXISTS paths UInt32 CODEC(ZSTD(3)) AFTER migrations,
     ADD COLUMN IF NOT EXISTS paths_validated UInt32 CODEC(ZSTD(3)) AFTER paths,

@@ -1,0 +1,54 @@
+"""What a log can show, with a collector of our own making."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from api_ran import Run
+
+Make = Callable[[str], Path]
+
+
+def trace(number: int, *causes: dict[str, Any], vantage: str = "server") -> str:
+    about = {"trace_id": f"{number:016x}", "stack": "mvfst", "vantage": vantage, "requests": 3, "dialect": "mvfst"}
+    return json.dumps({**about, "file": f"{number}.qlog", "causes": causes})
+
+
+def cause(name: str, known: str, because: str, *switch_on: str) -> dict[str, Any]:
+    return {"cause": name, "known": known, "because": because, "switch_on": list(switch_on)}
+
+
+LOST = cause("loss_recovery", "cannot", "no frames", "frames")
+PROBED = cause("pto", "cannot", "no frames", "frames")
+SEEN = cause("loss_recovery", "observed", "logged one by one")
+
+
+def test_check_tells_what_to_switch_on(run: Run, fake_collector: Make, tmp_path: Path) -> None:
+    fake_collector(f"print('''{trace(1, LOST)}''')")
+    document = run("check", str(tmp_path), "--json").document
+    row = ["0" * 15 + "1", "mvfst", "server", "loss_recovery", "cannot", "no frames", ["frames"], "mvfst", "1.qlog"]
+    assert document["rows"] == [row]
+    assert document["coverage"]["requests"] == 3 and document["samples"] == 1
+    assert "switch on to see more: frames" in run("check", str(tmp_path)).out
+
+
+def test_files_of_one_stack_and_side_are_one_table(run: Run, fake_collector: Make, tmp_path: Path) -> None:
+    lines = [trace(1, LOST, PROBED), trace(2, LOST, PROBED), trace(3, SEEN, PROBED), trace(4, PROBED, vantage="client")]
+    fake_collector("\n".join(f"print('''{line}''')" for line in lines))
+    out = run("check", str(tmp_path)).out
+    assert out.count("mvfst, server side: 3 traces in 3 files") == 1 and out.count("mvfst, client side: 1 trace") == 1
+    told = [" ".join(line.split()) for line in out.splitlines()]
+    assert "loss recovery no 2 no frames frames" in told and "yes 1 logged one by one" in told
+    assert out.index("server side") < out.index("client side")
+
+
+def test_causes_of_which_the_same_is_said_stand_together(run: Run, fake_collector: Make, tmp_path: Path) -> None:
+    fake_collector(f"print('''{trace(1, PROBED, LOST)}''')")
+    assert "probe timeout, loss recovery" in run("check", str(tmp_path)).out
+
+
+def test_what_could_not_be_read_is_named(run: Run, fake_collector: Make, tmp_path: Path) -> None:
+    fake_collector(f"print('''{trace(1, LOST)}''')\nprint('{json.dumps({'file': 'a.txt', 'rejected': 'not_a_log'})}')")
+    ran = run("check", str(tmp_path))
+    assert ran.code == 1 and "rejected, not_a_log: a.txt" in ran.out
