@@ -16,10 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from quiclens_lab.bench_input import make_bench_input
+from quiclens_lab.draws import digest
+from quiclens_lab.long_connection import stretch, write_long_connection
 from quiclens_lab.machine import collector_binary, commit, kept_folder, machine
 
 HERE = Path(__file__).resolve().parent.parent
 RUNS = 7
+SHORT_REPETITIONS = 4  # of the stretch that a long connection repeats: eighty requests
 
 
 def on_one_core(command: list[str]) -> dict[str, Any]:
@@ -80,6 +83,31 @@ def readers(collector: Path, peer: Path, contained: Path, sequence: Path, sequen
     peaks = [run["peak_kib"] for name in commands if name.startswith("parse") for run in runs[name]]
     document["collector_peak_mib"] = round(max(peaks) / 1024)
     return document
+
+
+def long_connection(collector: Path, folder: Path, events: int) -> dict[str, Any]:
+    """One connection with all the events beside many short ones with as many: state and speed must not depend on it."""
+    part = stretch(5)
+    repetitions = events // len(part.events)
+    shorts = max(1, repetitions // SHORT_REPETITIONS)
+    for name in ("long", "short"):
+        (folder / name).mkdir()
+    told, streams = write_long_connection(folder / "long" / "0.sqlog", part, repetitions, digest(1, "long").hex())
+    for number in range(shorts):
+        name = digest(1, "short", number).hex()
+        write_long_connection(folder / "short" / f"{name}.sqlog", part, SHORT_REPETITIONS, name)
+    runs: dict[str, list[dict[str, Any]]] = {"long": [], "short": []}
+    for _ in range(3):
+        for name, found in runs.items():
+            found.append(on_one_core([str(collector), "bench", str(folder / name)]))
+    rates = {name: rate(found) for name, found in runs.items()}
+    return {
+        "events": told,
+        "streams": streams,
+        "collector_peak_mib": round(max(run["peak_kib"] for run in runs["long"]) / 1024, 1),
+        **rates,
+        "times_as_fast_as_short_ones": round(rates["long"]["best_per_second"] / rates["short"]["best_per_second"], 2),
+    }
 
 
 def load(contained: Path, folder: Path) -> dict[str, Any]:
@@ -147,6 +175,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m quiclens_lab.bench", description=__doc__)
     parser.add_argument("--events", type=int, default=1_000_000, help="events of lab traffic to read")
+    parser.add_argument("--long-events", type=int, default=5_000_000, help="events of the one long connection")
     parser.add_argument("--keep", action="store_true", help="also write lab/bench-runs/<date>-<machine>/result.json")
     options = parser.parse_args()
     collector = collector_binary()
@@ -161,6 +190,7 @@ def main() -> None:
             "machine": machine(),
             "commit": commit(),
             "readers": readers(collector, peer, folder / "contained", folder / "sequence", folder / "sequence_newest"),
+            "long_connection": long_connection(collector, folder, options.long_events),
             "load": load(folder / "contained", folder),
         }
         shutil.rmtree(folder / "store", ignore_errors=True)

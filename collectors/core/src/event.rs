@@ -332,6 +332,12 @@ impl Event {
         self.str(self.words[word as usize])
     }
 
+    /// The word is `text`. Cheaper than [`Event::word`] where it is asked of every packet.
+    #[inline]
+    pub fn is(&self, word: Word, text: &str) -> bool {
+        self.bytes(self.words[word as usize]) == text.as_bytes()
+    }
+
     /// The span of word column `index`.
     pub fn word_at(&self, index: usize) -> Span {
         self.words[index]

@@ -38,7 +38,7 @@ impl Amplification {
         if !self.is_validated {
             self.sent += event.get(Number::PacketBytes).unwrap_or(0);
         }
-        self.is_validated |= event.word(Word::PacketType) == "retry";
+        self.is_validated = self.is_validated || event.is(Word::PacketType, "retry");
     }
 
     /// "Servers MUST NOT send more than three times as many bytes as the number of bytes they have received": no room

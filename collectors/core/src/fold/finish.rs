@@ -63,14 +63,14 @@ pub struct Handshake {
 impl Handshake {
     pub(super) fn sent(&mut self, event: &Event, now_us: i64) {
         self.first_us.get_or_insert(now_us);
-        if event.word(Word::PacketType) == "1RTT" {
+        if event.is(Word::PacketType, "1RTT") {
             self.sent_us.get_or_insert(now_us);
         }
     }
 
     pub(super) fn received(&mut self, event: &Event, now_us: i64) {
         self.first_us.get_or_insert(now_us);
-        if event.word(Word::PacketType) == "1RTT" {
+        if event.is(Word::PacketType, "1RTT") {
             self.received_us.get_or_insert(now_us);
         }
     }

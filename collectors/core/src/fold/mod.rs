@@ -312,10 +312,12 @@ impl Fold {
 
     /// The packet number space that an event's packet is in, by RFC 9000, 12.3, and its path.
     fn space(&mut self, event: &Event) -> &mut Space {
-        let kind = match event.word(Word::PacketType) {
-            "initial" => 0,
-            "handshake" => 1,
-            _ => 2,
+        let kind = if event.is(Word::PacketType, "initial") {
+            0
+        } else if event.is(Word::PacketType, "handshake") {
+            1
+        } else {
+            packets::APPLICATION
         };
         // A path has its own numbers only with multipath, whose packets carry an id other than 0.
         let path = event.get(Number::PathId).unwrap_or(0);

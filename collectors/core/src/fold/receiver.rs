@@ -26,7 +26,7 @@ impl Fold {
             space.largest_received = space.largest_received.max(Some(number));
             self.count.packets_out_of_order += u64::from(late);
         }
-        self.count.retries += u64::from(event.word(Word::PacketType) == "retry");
+        self.count.retries += u64::from(event.is(Word::PacketType, "retry"));
         self.seen.frames |= !event.frames.is_empty();
         let mut acked = 0;
         for frame in &event.frames {
@@ -99,7 +99,7 @@ impl Fold {
         let (now, is_server, transfer) = (self.now_us, self.is_server(), self.transfer());
         let Some(id) = event.get(Number::StreamId) else { return };
         let Some(stream) = self.request_stream(id) else { return };
-        if event.word(Word::HttpFrameType) == "headers" {
+        if event.is(Word::HttpFrameType, "headers") {
             http::headers(event, &mut stream.http);
         }
         // A response begins when its first frame is handed to the transport.
@@ -217,9 +217,8 @@ impl Fold {
         for (word, role) in
             [(Word::Dcid, if sent { "dcid" } else { "scid" }), (Word::Scid, if sent { "scid" } else { "dcid" })]
         {
-            let id = event.word(word);
-            if id.len() >= 8 {
-                self.alias(id, role);
+            if event.word_at(word as usize).len >= 8 {
+                self.alias(event.word(word), role);
             }
         }
     }

@@ -30,7 +30,7 @@ impl Fold {
             in_flight: false,
             acked: false,
             lost: false,
-            early: event.word(Word::PacketType) == "0RTT",
+            early: event.is(Word::PacketType, "0RTT"),
             rtt_us: self.rtt.smoothed_us.or(self.rtt.min_us).unwrap_or(0),
             delivered: self.delivery.delivered,
             chunk: None,
@@ -48,7 +48,7 @@ impl Fold {
         self.count.data_packets_sent += u64::from(packet.chunk.is_some());
         self.count.retransmitted_packets += u64::from(kinds.repeats);
         if kinds.eliciting {
-            if event.word(Word::Trigger) == "pto_probe" {
+            if event.is(Word::Trigger, "pto_probe") {
                 self.probe_fired(true);
             } else if !self.seen.timers
                 && !self.trace.frameless
@@ -137,7 +137,8 @@ impl Fold {
         if chunk.to > chunk.from && !self.instant.carried.contains(&chunk.stream_id) {
             self.instant.carried.push(chunk.stream_id);
         }
-        let transfer = self.transfer();
+        let transfer =
+            self.streams.get(&chunk.stream_id).is_none_or(|stream| stream.sent.packets == 0).then(|| self.transfer());
         let Some(stream) = self.request_stream(chunk.stream_id) else {
             kinds.news |= self.credit.other_streams(&chunk);
             return;
@@ -166,7 +167,7 @@ impl Fold {
         if is_server {
             if stream.marks.response_start_us.is_none() {
                 stream.marks.response_start_us = Some(now);
-                stream.transfer = transfer;
+                stream.transfer = transfer.unwrap_or_default();
             }
             stream.marks.first_byte_us.get_or_insert(now);
             if chunk.fin

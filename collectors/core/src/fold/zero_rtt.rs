@@ -28,7 +28,7 @@ impl ZeroRtt {
     /// A packet was buffered or dropped: "0-RTT packets ... might be received prior to ... the ClientHello"; servers
     /// may buffer or drop them (RFC 9001, 5.7).
     pub fn unreadable(&mut self, event: &Event, now_us: i64, dropped: bool) {
-        if event.word(Word::PacketType) == "0RTT" {
+        if event.is(Word::PacketType, "0RTT") {
             self.is_attempted = true;
             self.is_dropped |= dropped;
             self.held_since.get_or_insert(now_us);
@@ -37,14 +37,12 @@ impl ZeroRtt {
 
     /// A packet could be read (server), or was sent (client).
     pub fn packet(&mut self, event: &Event, is_received: bool) {
-        self.has_types |= !event.word(Word::PacketType).is_empty();
-        match event.word(Word::PacketType) {
-            "0RTT" => {
-                self.is_attempted = true;
-                self.is_accepted |= is_received;
-            }
-            "1RTT" => self.has_one_rtt = true,
-            _ => {}
+        if event.is(Word::PacketType, "1RTT") {
+            self.has_types = true;
+            self.has_one_rtt = true;
+        } else if event.is(Word::PacketType, "0RTT") {
+            self.is_attempted = true;
+            self.is_accepted |= is_received;
         }
     }
 

@@ -1,0 +1,81 @@
+//! A stream that stays open for as long as you like costs no more memory, and its parts still add up.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use quiclens_core::catalogue::Catalogue;
+use quiclens_core::dialect::Units;
+use quiclens_core::event::Event;
+use quiclens_core::fold::{Fold, Trace};
+use quiclens_core::header::Vantage;
+use quiclens_core::reader::qlog::Reader;
+use quiclens_core::record::rows::{Cell, Row};
+
+const ROUNDS: u64 = 20_000;
+const PACKET: u64 = 1200;
+
+/// A request, then one packet a round trip of 10 ms in a window of one packet, each lost once in a hundred rounds.
+fn records() -> Vec<String> {
+    let mut all = vec![
+        r#"{"time":0,"name":"transport:packet_received","data":{"header":{"packet_type":"1RTT","packet_number":0},"raw":{"length":40},"frames":[{"frame_type":"stream","stream_id":0,"offset":0,"length":20,"fin":true}]}}"#.to_owned(),
+        r#"{"time":0,"name":"recovery:metrics_updated","data":{"min_rtt":10,"latest_rtt":10,"smoothed_rtt":10,"rtt_variance":1,"congestion_window":1200,"bytes_in_flight":0}}"#.to_owned(),
+    ];
+    let mut number = 0;
+    for round in 0..ROUNDS {
+        let (time, offset) = (5 + round * 10, round * PACKET);
+        for again in 0..=u64::from(round % 100 == 99) {
+            let time = time * 1000 + again * 4000;
+            all.push(format!(
+                r#"{{"time":{}.{:03},"name":"transport:packet_sent","data":{{"header":{{"packet_type":"1RTT","packet_number":{number}}},"raw":{{"length":1200}},"frames":[{{"frame_type":"stream","stream_id":0,"offset":{offset},"length":{PACKET}}}]}}}}"#,
+                time / 1000, time % 1000
+            ));
+            if again == 0 && round % 100 == 99 {
+                all.push(format!(
+                    r#"{{"time":{}.900,"name":"recovery:packet_lost","data":{{"header":{{"packet_type":"1RTT","packet_number":{number}}}}}}}"#,
+                    time / 1000 + 3
+                ));
+            }
+            number += 1;
+        }
+        all.push(format!(
+            r#"{{"time":{},"name":"transport:packet_received","data":{{"header":{{"packet_type":"1RTT","packet_number":{}}},"raw":{{"length":40}},"frames":[{{"frame_type":"ack","acked_ranges":[[{},{}]]}}]}}}}"#,
+            time + 10, round + 1, number - 1, number - 1
+        ));
+    }
+    all
+}
+
+fn number(row: &Row, name: &str) -> u64 {
+    match row.0.iter().find(|(key, _)| *key == name).map(|(_, cell)| cell) {
+        Some(Cell::Whole(value)) => *value,
+        Some(Cell::Int(value)) => value.unsigned_abs(),
+        other => unreachable!("{name}: {other:?}"),
+    }
+}
+
+#[test]
+fn an_endless_response_has_a_bounded_state_and_parts_that_add_up() {
+    let catalogue = Catalogue::load().unwrap();
+    let mut reader = Reader::new(Units { time: 6, rtt: 6, delay: 6, pacing: 1 }, &[]);
+    let trace = Trace { connection_id: "c".into(), vantage: Vantage::Server, ..Trace::default() };
+    let mut fold = Fold::new(trace);
+    let mut largest = 0;
+    for (index, record) in records().iter().enumerate() {
+        let mut event = Event::default();
+        reader.read(&catalogue, record.as_bytes(), &mut event).unwrap();
+        event.seq = index as u64;
+        event.time_us = event.source_ns.div_euclid(1000);
+        fold.event(&event);
+        fold.output.episodes.clear();
+        if index % 1000 == 999 {
+            largest = largest.max(serde_json::to_string(&fold).unwrap().len());
+        }
+    }
+    fold.finish();
+    let row = &fold.output.streams[0];
+    let (duration, sum) = (number(row, "duration_us"), quiclens_core::fold::cause::Cause::ALL);
+    let sum: u64 = sum.into_iter().map(|cause| number(row, cause.column())).sum();
+    assert_eq!(sum, duration);
+    assert!(number(row, "cwnd_blocked_us") > duration / 2, "{row:?}");
+    assert!(number(row, "loss_recovery_us") > 0, "{row:?}");
+    assert!(largest < 1_000_000, "the state grew to {largest} bytes");
+}
