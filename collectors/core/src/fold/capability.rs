@@ -28,8 +28,9 @@ const CANNOT: &str = "cannot";
 
 const FRAMES: &[&str] = &["packet_sent.frames", "packet_received.frames"];
 const ACKS: &[&str] = &["packet_received.frames[].acked_ranges"];
-const METRICS: &[&str] = &["recovery_metrics_updated"];
-const QUEUED: &[&str] = &["http3:frame_created", "stream_data_moved"];
+const RTT: &[&str] = &["recovery_metrics_updated.smoothed_rtt"];
+const WINDOW: &[&str] = &["recovery_metrics_updated.congestion_window"];
+const QUEUED: &[&str] = &["http3:frame_created", "or stream_data_moved to the transport"];
 
 impl Fold {
     /// How each cause could be known from what this log holds.
@@ -68,7 +69,7 @@ impl Fold {
             Cause::RemoteWait | Cause::Network if self.rtt.min_us.is_some() => {
                 (INFERRED, "time to the first byte against the minimum RTT", &[])
             }
-            Cause::RemoteWait | Cause::Network => (CANNOT, "no RTT is logged and none could be computed", METRICS),
+            Cause::RemoteWait | Cause::Network => (CANNOT, "no RTT is logged and none could be computed", RTT),
             _ => (CANNOT, "only the server's trace shows what held its data back", &[]),
         }
     }
@@ -104,17 +105,16 @@ impl Fold {
             Cause::CwndBlocked if seen.window => {
                 (INFERRED, "window full, and new data followed the next acknowledgement", &[])
             }
-            Cause::CwndBlocked => {
-                (CANNOT, "the congestion window is not logged", &["recovery_metrics_updated.congestion_window"])
-            }
+            Cause::CwndBlocked => (CANNOT, "the congestion window is not logged", WINDOW),
             Cause::Bandwidth if seen.window && self.rtt.min_us.is_some() => {
                 (INFERRED, "window full while the round trip had grown or the delivery rate had stopped growing", &[])
             }
-            Cause::Bandwidth => (CANNOT, "it takes the congestion window and the RTT", METRICS),
+            Cause::Bandwidth if seen.window => (CANNOT, "no RTT is logged and none could be computed", RTT),
+            Cause::Bandwidth => (CANNOT, "the congestion window is not logged", WINDOW),
             Cause::Queueing | Cause::Network if seen.acks && self.rtt.min_us.is_some() => {
                 (INFERRED, "the last flight's round trip against the minimum RTT", &[])
             }
-            Cause::Queueing | Cause::Network => (CANNOT, "no RTT is logged and none could be computed", METRICS),
+            Cause::Queueing | Cause::Network => (CANNOT, "no RTT is logged and none could be computed", RTT),
             _ if !seen.frames => (CANNOT, "rows without frames do not say which packet carries which stream", FRAMES),
             Cause::LossRecovery if !seen.acks => (CANNOT, "no acknowledgements are logged", ACKS),
             Cause::LossRecovery if matches!(self.trace.losses, Losses::Packet) => {
@@ -133,12 +133,14 @@ impl Fold {
                 (INFERRED, "bytes sent against three times those received, before the address was validated", &[])
             }
             Cause::Amplification => (CANNOT, "packet sizes are not logged", &["packet_sent.raw.length"]),
-            Cause::Scheduling if is_told => (OBSERVED, "data queued, and packets of other streams before its own", &[]),
-            Cause::Scheduling => (INFERRED, "packets of other streams, and its own right after them", QUEUED),
+            Cause::Scheduling if is_told => {
+                (OBSERVED, "data was queued, and packets of other streams went before its own", &[])
+            }
+            Cause::Scheduling => (INFERRED, "packets of other streams, followed at once by one of its own", QUEUED),
             Cause::Pacing if seen.window || self.pacing_rate.is_some() => {
                 (INFERRED, "a wait as long as the pacer's, with room in window and credit", &[])
             }
-            Cause::Pacing => (CANNOT, "neither window nor pacing rate is logged", METRICS),
+            Cause::Pacing => (CANNOT, "neither window nor pacing rate is logged", WINDOW),
             Cause::AppLimited if is_told => (OBSERVED, "all that was queued was sent, and the FIN was not", &[]),
             Cause::AppLimited => (INFERRED, "a wait that nothing else explains, before the FIN was sent", QUEUED),
             Cause::Unattributed => (OBSERVED, "the rest", &[]),
