@@ -9,6 +9,7 @@ pub mod amplification;
 pub mod blocked;
 pub mod capability;
 pub mod cause;
+pub mod connection;
 pub mod delivery;
 pub mod finish;
 pub mod http;
@@ -200,8 +201,8 @@ pub struct Fold {
     seen: Seen,
     count: Counters,
     aliases: Vec<receiver::Alias>,
-    handshake: finish::Handshake,
-    close: finish::Close,
+    handshake: connection::Handshake,
+    close: connection::Close,
     counter_losses: bool,
     #[serde(skip)]
     /// Rows to take.
