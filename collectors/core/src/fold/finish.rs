@@ -94,6 +94,9 @@ impl Fold {
     pub(super) fn stream_row(&mut self, mut stream: Stream) {
         self.closed.add(stream.id / 4, stream.id / 4 + 1);
         let saves = self.split(&mut stream);
+        if let Some(stretch) = stream.queue.behind.take() {
+            self.behind(stream.id, &stretch);
+        }
         let mut row = Row::default();
         self.key(&mut row);
         let marks = &stream.marks;

@@ -3,6 +3,8 @@
 
 use crate::fold::cause::{Cause, Interval};
 use crate::fold::delivery::has_queue;
+use crate::fold::finish::Episode;
+use crate::fold::stream::{Queue, Stretch};
 use crate::fold::sweep::Gap;
 use crate::fold::{Fold, TURN_US};
 use serde::{Deserialize, Serialize};
@@ -77,6 +79,8 @@ impl Fold {
         let received = self.probe.last_received_us;
         let by_timer = received.is_none_or(|received| now.saturating_sub(received) > TURN_US);
         let is_paced = self.paced_sends >= PACED;
+        let rtt = self.rtt.smoothed_us.unwrap_or(0);
+        let mut done = None;
         let Some(stream) = self.streams.get_mut(&id) else { return };
         if let Some((ready, limit_us)) = stream.queue.ready.filter(|(ready, _)| *ready < now) {
             let is_known = stream.queue.is_known;
@@ -85,6 +89,7 @@ impl Fold {
             let other = other.filter(|other| *other > ready && (is_known || now - other <= TURN_US));
             if let Some(other) = other {
                 stream.intervals.push(Interval { cause: Cause::Scheduling, start_us: ready, end_us: other });
+                done = stream.queue.was_behind(ready, other, seq, rtt);
                 if !is_known {
                     stream.infer(Cause::Scheduling);
                 }
@@ -119,6 +124,24 @@ impl Fold {
         stream.queue.ready = stream.is_hungry().then_some((now, limit));
         self.note_hunger(id);
         self.bound(id);
+        if let Some(stretch) = done {
+            self.behind(id, &stretch);
+        }
+    }
+
+    /// A stretch behind other streams is over.
+    pub(super) fn behind(&mut self, id: u64, stretch: &Stretch) {
+        self.episode(Episode {
+            kind: Cause::Scheduling.name(),
+            stream_id: id.cast_signed(),
+            first_seq: stretch.first_seq,
+            last_seq: Some(stretch.last_seq),
+            start_us: stretch.start_us,
+            end_us: stretch.end_us,
+            confirmed: true,
+            count: stretch.count,
+            ..Episode::default()
+        });
     }
 
     /// The application queued more of a response.
@@ -170,6 +193,20 @@ impl Fold {
     /// has stopped growing, or the controller has found the path's rate.
     pub(super) fn path_is_bottleneck(&self) -> bool {
         has_queue(&self.rtt) || self.delivery.has_stopped_growing()
+    }
+}
+
+impl Queue {
+    /// Data waited behind other streams; gives the stretch before, when this one does not go on with it.
+    fn was_behind(&mut self, start_us: i64, end_us: i64, seq: u64, rtt_us: i64) -> Option<Stretch> {
+        match &mut self.behind {
+            Some(stretch) if start_us.saturating_sub(stretch.end_us) <= rtt_us => {
+                (stretch.end_us, stretch.last_seq) = (end_us, seq);
+                stretch.count += 1;
+                None
+            }
+            behind => behind.replace(Stretch { start_us, end_us, first_seq: seq, last_seq: seq, count: 1 }),
+        }
     }
 }
 

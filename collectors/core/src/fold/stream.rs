@@ -135,6 +135,17 @@ pub struct Stream {
     pub dead_us: u64,
 }
 
+/// Waits of one kind that follow each other within a round trip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "named after the columns of episodes")]
+pub struct Stretch {
+    pub start_us: i64,
+    pub end_us: i64,
+    pub first_seq: u64,
+    pub last_seq: u64,
+    pub count: u32,
+}
+
 /// Bytes of the response that wait, as far as the log tells.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Queue {
@@ -144,6 +155,8 @@ pub struct Queue {
     pub bytes: u64,
     /// Known to be empty since, at which event.
     pub empty_since: Option<(i64, u64)>,
+    /// A stretch behind other streams that may go on: from, to, at which events.
+    pub behind: Option<Stretch>,
     /// Data waits since, and how long a pacer may make it wait after what was sent then.
     pub ready: Option<(i64, u64)>,
 }
