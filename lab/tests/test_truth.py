@@ -92,7 +92,7 @@ def test_a_saving_is_the_difference_to_the_run_without_the_cause(tmp_path: Path)
     assert (table["samples"], table["median_error"], table["ratio_mid"]) == (1, 0.1, 0.9)
     write_errors(runs, tmp_path / "errors.toml")
     errors = tomllib.loads((tmp_path / "errors.toml").read_text())
-    assert errors == {"server_think": {"samples": 1, "ratio_low": 1.1111, "ratio_mid": 1.1111, "ratio_high": 1.1111}}
+    assert errors == {"server_think": {"samples": 1, "ratio_low": 1.0, "ratio_mid": 1.1111, "ratio_high": 1.1111}}
 
 
 @pytest.mark.parametrize(("predicted", "share"), [((300, 200, 100), 1.0), ((300, 100, 200), 0.0), ((0, 0, 0), 0.0)])
