@@ -109,7 +109,7 @@ def write_errors(judged: Iterable[Judged], target: Path) -> None:
         "# Made by `make truth`.",
     ]
     for cause, ratios in sorted(by_cause.items()):
-        low, middle, high = (quantile(ratios, share) for share in BAND)
+        low, middle, high = (quantile(ratios, share) or 1.0 for share in BAND)
         lines += ["", f"[{cause}]", f"samples = {len(ratios)}"]
         lines += [f"ratio_low = {min(low, 1):.4f}", f"ratio_mid = {middle:.4f}", f"ratio_high = {max(high, 1):.4f}"]
     target.parent.mkdir(parents=True, exist_ok=True)
