@@ -94,25 +94,16 @@ impl Fold {
                     stream.infer(Cause::Scheduling);
                 }
             }
-            let pacing = if is_bottleneck { Cause::Bandwidth } else { Cause::Pacing };
             let start_us = other.unwrap_or(ready);
-            // Nobody logs the pacer. What is known to wait although window and credit have room waits for a timer,
-            // which is the pacer's (RFC 9002, 7.7); a turn's own length is not counted for one.
-            let (limit_us, long) = match (is_known, by_timer || is_paced) {
-                // After a pause the pacer has a burst to give: what waits then waits for the machine.
-                (true, true) if limit_us > 0 || others_went => (u64::MAX, Cause::Unattributed),
-                (true, _) => (limit_us, Cause::Unattributed),
-                (false, _) => (limit_us, Cause::AppLimited),
-            };
             if is_bottleneck && start_us < now {
                 stream.transfer.measured(rate);
             }
-            let short =
-                if by_timer || is_paced || limit_us > TURN_US.unsigned_abs() { pacing } else { Cause::Unattributed };
-            stream.gaps.push(Gap { start_us, end_us: now, short, limit_us, long });
-            if long == Cause::AppLimited {
+            let may_pace = limit_us > 0 || others_went;
+            let gap = unexplained(is_known, by_timer || is_paced, may_pace.then_some(limit_us), is_bottleneck);
+            if gap.long == Cause::AppLimited {
                 stream.infer(Cause::AppLimited);
             }
+            stream.gaps.push(Gap { start_us, end_us: now, ..gap });
             self.paced_sends += u32::from(is_known && by_timer);
         }
         if stream.queue.is_known && stream.sent.highest > stream.queue.bytes {
@@ -194,6 +185,25 @@ impl Fold {
     pub(super) fn path_is_bottleneck(&self) -> bool {
         has_queue(&self.rtt) || self.delivery.has_stopped_growing()
     }
+}
+
+/// What a wait that no condition explains is, short or long. Nobody logs the pacer: what is known to wait although
+/// window and credit have room, and goes out by a timer, waits for it (RFC 9002, 7.7). After a pause the pacer has a
+/// burst to give (`paced_us` is none), so what waits then waits for the machine. Where it is not known whether data
+/// waited, a wait longer than the pacer's is the application's.
+fn unexplained(is_known: bool, by_timer: bool, paced_us: Option<u64>, is_bottleneck: bool) -> Gap {
+    let limit_us = match paced_us {
+        Some(_) if is_known && by_timer => u64::MAX,
+        paced => paced.unwrap_or(0),
+    };
+    let is_turn = !by_timer && limit_us <= TURN_US.unsigned_abs();
+    let short = match (is_turn, is_bottleneck) {
+        (true, _) => Cause::Unattributed,
+        (false, true) => Cause::Bandwidth,
+        (false, false) => Cause::Pacing,
+    };
+    let long = if is_known { Cause::Unattributed } else { Cause::AppLimited };
+    Gap { start_us: 0, end_us: 0, short, limit_us, long }
 }
 
 impl Queue {
