@@ -149,7 +149,11 @@ impl Fold {
 
     /// Decides the rest of a stream's time, and what each cause's absence would have saved.
     fn split(&self, stream: &mut Stream) -> Saves {
-        let marks = parts::Marks { fins_are_logged: self.seen.fins || self.seen.stream_events, ..stream.marks };
+        let marks = parts::Marks {
+            fins_are_logged: self.seen.fins || self.seen.stream_events,
+            is_unfinished: self.seen.fins && stream.sent.fin.is_none() && stream.end_is != "end_not_logged",
+            ..stream.marks
+        };
         let min_rtt = stream.rtt.0.filter(|_| stream.end_is == "acked" || self.role == Vantage::Client);
         let mut held: Vec<Interval> = std::mem::take(&mut stream.intervals);
         match self.role {
@@ -217,12 +221,17 @@ impl Fold {
     fn open_waits(&self, stream: &mut Stream) {
         let end_us = self.now_us;
         let losses = stream.losses.iter().map(|loss| (Cause::LossRecovery, loss.due_us));
-        let since = |since: Option<(i64, u64)>, cause| since.map(|(start_us, _)| (cause, start_us));
+        let is_known = stream.queue.is_known && stream.is_hungry();
+        let since = |since: Option<(i64, u64)>, cause, known| since.filter(|_| known).map(|(start, _)| (cause, start));
+        let window = if self.path_is_bottleneck() { Cause::Bandwidth } else { Cause::CwndBlocked };
+        let told = is_known || self.seen.flow_events;
         let waits: Vec<(Cause, i64)> = losses
             .chain(self.probe.series.as_ref().map(|series| (Cause::Pto, series.start_us)))
-            .chain(since(self.credit.blocked, Cause::ConnectionFlowControl))
-            .chain(since(stream.blocked, Cause::StreamFlowControl))
-            .chain(since(stream.queue.empty_since, Cause::AppLimited))
+            .chain(since(self.amplification.since, Cause::Amplification, is_known))
+            .chain(since(self.credit.blocked, Cause::ConnectionFlowControl, told))
+            .chain(since(stream.blocked, Cause::StreamFlowControl, told))
+            .chain(since(self.blocked.full_since, window, is_known))
+            .chain(since(stream.queue.empty_since, Cause::AppLimited, true))
             .chain(stream.gap_since.map(|start_us| (Cause::ReceiverHol, start_us)))
             .collect();
         for (cause, start_us) in waits {

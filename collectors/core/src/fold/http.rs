@@ -13,6 +13,11 @@ struct Field<'a> {
     value: Cow<'a, str>,
 }
 
+#[derive(Deserialize)]
+struct Raw {
+    length: Option<u64>,
+}
+
 /// Longest value that is kept.
 const LONGEST: usize = 2048;
 
@@ -36,7 +41,9 @@ pub fn headers(event: &Event, http: &mut Http) {
 
 /// Stream bytes of a frame: its header (RFC 9114, 7.1: type and length as variable-length integers) and its payload.
 pub fn frame_bytes(event: &Event) -> u64 {
-    if let Some(whole) = event.leftover("frame.raw.length").and_then(|length| length.parse().ok()) {
+    // quic-go names the whole frame's length, header included.
+    let raw = event.leftover("frame.raw").and_then(|json| serde_json::from_str::<Raw>(json).ok());
+    if let Some(whole) = raw.and_then(|raw| raw.length) {
         return whole;
     }
     let payload = event.get(Number::Length).unwrap_or(0);

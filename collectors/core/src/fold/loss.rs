@@ -11,9 +11,20 @@ use serde::{Deserialize, Serialize};
 pub struct Epoch {
     open: Option<(i64, u64)>,
     flight_us: u64,
+    by_packet: bool,
 }
 
 impl Epoch {
+    /// No row tells when it is over: the first acknowledgement of a packet that was sent after it began ends it.
+    pub fn ends_by_packet(&mut self) {
+        self.by_packet = true;
+    }
+
+    /// Whether acknowledgements end it.
+    pub fn is_by_packet(&self) -> bool {
+        self.by_packet
+    }
+
     /// Since when recovery is going on.
     pub fn since(&self) -> Option<i64> {
         self.open.map(|(since, _)| since)
@@ -61,7 +72,7 @@ impl Fold {
             "initial" | "handshake" => self.count.packets_lost_handshake += count,
             _ => self.count.packets_lost_data += count,
         }
-        let (now, seq) = (self.now_us, self.seq);
+        let now = self.now_us;
         for packet in &lost {
             let trigger = match event.word(Word::Trigger) {
                 // RFC 9002, 6.1.1: three packets later, else time.
@@ -76,7 +87,7 @@ impl Fold {
             for chunk in packet.chunks() {
                 if let Some(stream) = self.streams.get_mut(&chunk.stream_id) {
                     stream.packets_lost += 1;
-                    stream.lose(packet, chunk, now, seq, trigger);
+                    stream.lose(packet, chunk, now, trigger);
                 }
             }
         }
@@ -93,7 +104,7 @@ impl Fold {
     /// "Packets declared lost can be acknowledged later": its bytes needed no repair, so nobody waited for one.
     pub(super) fn was_not_lost(&mut self, packet: &Sent) {
         self.count.packets_spurious += 1;
-        let (now, detected) = (self.now_us, packet.time_us);
+        let (now, sent) = (self.now_us, packet.time_us);
         for chunk in packet.chunks() {
             let Some(stream) = self.streams.get_mut(&chunk.stream_id) else { continue };
             if stream.was_not_lost(packet.number) {
@@ -101,7 +112,7 @@ impl Fold {
                     kind: "spurious_loss",
                     stream_id: chunk.stream_id.cast_signed(),
                     first_seq: packet.seq,
-                    start_us: detected,
+                    start_us: sent,
                     end_us: now,
                     confirmed: true,
                     packet_number: Some(packet.number),
@@ -114,12 +125,15 @@ impl Fold {
 
     pub(super) fn begin_epoch(&mut self) {
         if self.epoch.open.is_none() {
-            self.epoch = Epoch { open: Some((self.now_us, self.seq)), flight_us: 0 };
+            let by_packet = self.epoch.by_packet;
+            self.epoch = Epoch { open: Some((self.now_us, self.seq)), flight_us: 0, by_packet };
         }
     }
 
     pub(super) fn end_epoch(&mut self) {
-        if let Epoch { open: Some((start_us, first_seq)), flight_us } = std::mem::take(&mut self.epoch) {
+        let by_packet = self.epoch.by_packet;
+        let over = std::mem::replace(&mut self.epoch, Epoch { by_packet, ..Epoch::default() });
+        if let Epoch { open: Some((start_us, first_seq)), flight_us, .. } = over {
             let end_us = self.now_us;
             self.ssthresh = self.window().or(self.ssthresh);
             self.episode(Episode {

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Migration {
     challenged: Option<(i64, u64)>,
-    /// The log told of the change itself.
-    is_told: bool,
+    /// A migration that the log says has started.
+    started: Option<(i64, u64)>,
 }
 
 impl Fold {
@@ -37,26 +37,29 @@ impl Fold {
         self.count.paths_validated += 1;
     }
 
-    /// The log says that the connection moved. "The endpoint MUST immediately reset the congestion controller and
-    /// round-trip time estimator for the new path to initial values" (RFC 9000, 9.4).
+    /// The log says that the connection moved: states of probing say only that it may. "The endpoint MUST immediately
+    /// reset the congestion controller and round-trip time estimator for the new path" (RFC 9000, 9.4).
     pub(super) fn migrated(&mut self, event: &Event) {
         let state = event.word(crate::event::Word::NewState);
-        if matches!(state, "" | "migration_complete" | "complete" | "migrated") || !self.migration.is_told {
-            self.count.migrations += 1;
-            self.migration.is_told = true;
-            self.rtt.min_us = None;
-            self.rtt.smoothed_us = None;
-            self.rtt.variance_us = None;
-            let (start_us, first_seq) = (self.now_us, self.seq);
-            self.episode(Episode {
-                kind: "migration",
-                first_seq,
-                start_us,
-                end_us: start_us,
-                confirmed: true,
-                ..Episode::default()
-            });
+        if state == "migration_started" {
+            self.migration.started.get_or_insert((self.now_us, self.seq));
         }
+        if state.starts_with("probing") || matches!(state, "migration_started" | "migration_abandoned") {
+            return;
+        }
+        self.count.migrations += 1;
+        self.rtt.min_us = None;
+        self.rtt.smoothed_us = None;
+        self.rtt.variance_us = None;
+        let (start_us, first_seq) = self.migration.started.take().unwrap_or((self.now_us, self.seq));
+        self.episode(Episode {
+            kind: "migration",
+            first_seq,
+            start_us,
+            end_us: self.now_us,
+            confirmed: true,
+            ..Episode::default()
+        });
     }
 
     /// Application keys were changed (RFC 9001, 6); the first keys of a connection are not a change.

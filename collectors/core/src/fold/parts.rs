@@ -18,6 +18,8 @@ pub struct Marks {
     pub first_byte_us: Option<i64>,
     pub last_byte_us: Option<i64>,
     pub end_us: i64,
+    /// More of the response was to come when it ended: the last byte that went out was not its last.
+    pub is_unfinished: bool,
     /// The log shows where streams end, so a missing `request_end_us` means that the request had not ended.
     pub fins_are_logged: bool,
 }
@@ -60,7 +62,7 @@ pub fn server(
     let last_byte = marks.last_byte_us.unwrap_or(end).clamp(answered, end);
     for interval in held.iter_mut() {
         // Once the last byte is out no data waits for window or credit: ATTRIBUTION, rule 2.
-        if waits_for_data(interval.cause) {
+        if waits_for_data(interval.cause) && !marks.is_unfinished {
             interval.end_us = interval.end_us.min(last_byte);
         }
     }
@@ -125,6 +127,7 @@ mod tests {
         first_byte_us: Some(110),
         last_byte_us: Some(300),
         end_us: 500,
+        is_unfinished: false,
         fins_are_logged: true,
     };
 

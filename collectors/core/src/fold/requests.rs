@@ -51,6 +51,10 @@ impl Fold {
     pub(super) fn end_request(&mut self, id: u64, time_us: i64, why: &str) {
         let (now, seq, rtt) = (self.now_us, self.seq, (self.rtt.min_us, self.rtt.smoothed_us));
         let Some(stream) = self.streams.get_mut(&id).filter(|stream| stream.end_is.is_empty()) else { return };
+        if let Some((start_us, _)) = stream.queue.empty_since.take() {
+            // Cut off while the application had nothing.
+            stream.intervals.push(Interval { cause: Cause::AppLimited, start_us, end_us: now });
+        }
         stream.rtt = rtt;
         stream.transfer.ack_delay_us = self.rtt.ack_delay_us.unsigned_abs();
         stream.end(time_us, why, true);

@@ -52,12 +52,16 @@ impl Fold {
 
     /// Nothing is in flight any more: responses that were queued whole have been acknowledged.
     pub(super) fn drained(&mut self) {
-        if !self.trace.frameless || self.in_flight() > 0 {
+        // `eom` is queued, not sent: a response that used up its credit is not done.
+        if !self.trace.frameless || self.in_flight() > 0 || self.credit.blocked.is_some() {
             return;
         }
         let acked = self.probe.last_news_us.unwrap_or(self.now_us);
         let is_done = |stream: &Stream| {
-            stream.end_is.is_empty() && stream.eom && stream.marks.last_byte_us.is_some_and(|last| last <= acked)
+            stream.end_is.is_empty()
+                && stream.eom
+                && stream.blocked.is_none()
+                && stream.marks.last_byte_us.is_some_and(|last| last <= acked)
         };
         let done: Vec<u64> = self.streams.values().filter(|stream| is_done(stream)).map(|stream| stream.id).collect();
         for id in done {
@@ -97,6 +101,8 @@ impl Fold {
         match event.leftover("bbr_recovery_state") {
             // BBR prints the same row in recovery and outside of it.
             Some(state) if state.trim_matches('"') != "NotRecovery" => self.begin_epoch(),
+            // Cubic prints it only outside of recovery; Copa always, so there the acknowledged packet decides.
+            None if event.bytes(event.name).starts_with(b"copa") => self.epoch.ends_by_packet(),
             _ => self.end_epoch(),
         }
         self.delivery.controller_state(event.word(Word::NewState));

@@ -6,6 +6,7 @@ use crate::fold::cause::Cause;
 use crate::fold::finish::Episode;
 use crate::fold::packets::{APPLICATION, Chunk, Sent};
 use crate::fold::saves::Transfer;
+use crate::fold::stream::Repair;
 use crate::fold::{Fold, stats};
 
 impl Fold {
@@ -133,7 +134,6 @@ impl Fold {
         } else {
             None
         };
-        let seq = self.seq;
         if chunk.to > chunk.from && !self.instant.carried.contains(&chunk.stream_id) {
             self.instant.carried.push(chunk.stream_id);
         }
@@ -150,7 +150,7 @@ impl Fold {
         {
             // This stack does not say what it lost: what it sends again it took for lost (RFC 9002, 6).
             let again = Chunk { to: chunk.to.min(before), ..chunk };
-            stream.lose(&packet, &again, now, seq, "inferred");
+            stream.lose(&packet, &again, now, "inferred");
             stream.infer(Cause::LossRecovery);
             stream.packets_lost += 1;
             inferred = packet.bytes.max(1);
@@ -252,7 +252,7 @@ impl Fold {
             self.probe_answered(&series, packets);
         }
         if let Some(start) = self.epoch.since()
-            && !self.trace.frameless
+            && (!self.trace.frameless || self.epoch.is_by_packet())
             && packets.iter().any(|packet| packet.time_us > start)
         {
             // "A recovery period ends and the sender enters congestion avoidance when a packet sent during the
@@ -285,7 +285,7 @@ impl Fold {
         if is_server && stream.sent.is_whole() && stream.end_is.is_empty() {
             self.end_request(chunk.stream_id, now, "acked");
         }
-        for repair in repairs {
+        for repair in whole_packets(repairs) {
             let wait = repair.loss.resent_us.map(|resent| resent.abs_diff(repair.loss.sent_us));
             if let Some(wait) = wait {
                 self.repairs.add(wait);
@@ -293,13 +293,13 @@ impl Fold {
             self.episode(Episode {
                 kind: "repair",
                 stream_id: chunk.stream_id.cast_signed(),
-                first_seq: repair.loss.seq,
+                first_seq: repair.loss.sent_seq,
                 start_us: repair.loss.due_us,
                 end_us: repair.end_us,
                 confirmed: true,
                 trigger: &repair.loss.trigger,
                 packet_number: Some(repair.loss.number),
-                bytes: repair.loss.to - repair.loss.from,
+                bytes: repair.bytes,
                 count: repair.loss.resent,
                 detection_us: Some(repair.loss.detected_us.abs_diff(repair.loss.sent_us)),
                 wait_us: wait,
@@ -330,6 +330,21 @@ impl Fold {
             (rtt.smoothed_us, rtt.variance_us) = (Some(smoothed), Some(variance));
         }
     }
+}
+
+/// Of a packet with several chunks of one stream, the repairs that end together are one.
+fn whole_packets(repairs: Vec<Repair>) -> Vec<Repair> {
+    let mut whole: Vec<Repair> = Vec::with_capacity(repairs.len());
+    for repair in repairs {
+        match whole.iter_mut().find(|known| known.loss.number == repair.loss.number) {
+            Some(known) => {
+                known.bytes += repair.bytes;
+                known.loss.resent = known.loss.resent.max(repair.loss.resent);
+            }
+            None => whole.push(repair),
+        }
+    }
+    whole
 }
 
 /// What a packet of ours carries.

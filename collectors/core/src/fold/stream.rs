@@ -21,12 +21,12 @@ pub struct Loss {
     pub number: u64,
     /// When it was sent.
     pub sent_us: i64,
+    /// By which event.
+    pub sent_seq: u64,
     /// When its acknowledgement was due: sent plus the smoothed RTT of that moment.
     pub due_us: i64,
     /// When it was declared lost.
     pub detected_us: i64,
-    /// Event that declared it.
-    pub seq: u64,
     /// How it was found.
     pub trigger: String,
     /// First retransmission.
@@ -177,6 +177,8 @@ pub struct Http {
 pub struct Repair {
     /// The loss.
     pub loss: Loss,
+    /// Bytes that were lost.
+    pub bytes: u64,
     /// When all of it was acknowledged.
     pub end_us: i64,
 }
@@ -202,7 +204,7 @@ impl Stream {
     }
 
     /// Bytes of ours were lost.
-    pub fn lose(&mut self, packet: &Sent, chunk: &Chunk, now_us: i64, seq: u64, trigger: &str) {
+    pub fn lose(&mut self, packet: &Sent, chunk: &Chunk, now_us: i64, trigger: &str) {
         if self.sent.done.covers(chunk.from, chunk.to) && (self.sent.fin_done || !chunk.fin) {
             return;
         }
@@ -214,9 +216,9 @@ impl Stream {
             fin: chunk.fin,
             number: packet.number,
             sent_us: packet.time_us,
+            sent_seq: packet.seq,
             due_us: packet.time_us.saturating_add(packet.rtt_us).min(now_us),
             detected_us: now_us,
-            seq,
             trigger: trigger.to_owned(),
             resent_us: None,
             resent: 0,
@@ -254,7 +256,7 @@ impl Stream {
         for loss in &repaired {
             self.intervals.push(Interval { cause: Cause::LossRecovery, start_us: loss.due_us, end_us: now_us });
         }
-        repaired.into_iter().map(|loss| Repair { loss, end_us: now_us }).collect()
+        repaired.into_iter().map(|loss| Repair { bytes: loss.to - loss.from, loss, end_us: now_us }).collect()
     }
 
     /// The packet was declared lost and arrived all the same: nothing had to be repaired (RFC 9002, 6.1: "spuriously
