@@ -39,7 +39,7 @@ check: setup
 	for part in $(PARTS); do $(BIN)/mypy $$(ls -d $$part/quiclens_$$part $$part/tests 2>/dev/null); done
 	$(BIN)/python -m quiclens_schema.migrate dump | diff -u schema/clickhouse/schema.sql -
 	cargo fmt --all --check
-	cargo clippy --locked --quiet --workspace --all-targets -- -D warnings
+	cargo clippy --locked --release --quiet --workspace --all-targets -- -D warnings
 
 bench: setup
 	$(BIN)/python -m quiclens_lab.bench

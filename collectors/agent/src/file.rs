@@ -1,5 +1,6 @@
 //! One file through parse, fold and record. Longer than most files: each framing is one loop over the same window.
 
+use crate::records::{Records, Turn, whole};
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::header::Header;
 use quiclens_core::reader::records::{Document, RECORD_LIMIT, Step, Window, next_record};
@@ -141,17 +142,14 @@ impl<'c, 'f> Files<'c, 'f> {
                 self.whole_file(&name, reading.fault.unwrap_or(Skip::NotALog), &kept);
             }
             Some(Framing::Contained) => self.contained(path, &name, reading)?,
-            Some(framing @ (Framing::Sequential | Framing::NdJson)) => self.sequence(&name, reading, framing)?,
-            Some(framing @ (Framing::QuicTrace | Framing::LineV1)) => self.rows(&name, reading, framing)?,
+            Some(framing) => self.records(&name, reading, framing)?,
         }
         (self.flush)(&mut self.tables, false)
     }
 
     /// Counts a file of which nothing can be read.
     pub fn whole_file(&mut self, name: &str, reason: Skip, bytes: &[u8]) {
-        let source = format!("{:016x}", xxh3_64(&bytes[..bytes.len().min(4096)]));
-        let reject = Reject { reason: Some(reason), offset: 0, length: bytes.len() as u64, bytes: kept(bytes) };
-        self.tables.reject(&source, &reject, name, "", None);
+        whole(&mut self.tables, name, reason, bytes);
     }
 
     /// Lets tables that have grown large go.
@@ -262,90 +260,17 @@ impl<'c, 'f> Files<'c, 'f> {
         trace.reject(reject, &mut self.tables);
     }
 
-    /// A header record and events, one each.
-    fn sequence(&mut self, name: &str, mut reading: Reading, framing: Framing) -> Result<(), String> {
-        let mut trace: Option<TraceReader<'_>> = None;
-        let mut complete = true;
+    /// A header record and events, or rows, one each.
+    fn records(&mut self, name: &str, mut reading: Reading, framing: Framing) -> Result<(), String> {
+        let mut records = Records::new(self.catalogue, framing, name);
         loop {
-            match next_record(framing, &mut reading.window) {
-                Step::NeedMore => reading.fill(),
-                Step::Record { len, taken } => {
-                    let record = &reading.window.rest()[..len];
-                    let at_end = reading.window.end && taken == reading.window.rest().len();
-                    let offset = reading.window.offset();
-                    match &mut trace {
-                        None => match Header::sequential(record, framing) {
-                            Some(header) => trace = Some(TraceReader::new(self.catalogue, header, name)),
-                            None => {
-                                let kept = record.to_vec();
-                                self.whole_file(name, Skip::NoHeader, &kept);
-                                trace = Some(TraceReader::new(self.catalogue, Header::rows(framing), name));
-                            }
-                        },
-                        Some(trace) => {
-                            let fault = match trace.push_whole(record, &mut self.tables) {
-                                Ok(()) => None,
-                                Err(Stop::End) => Some(if at_end { Skip::Truncated } else { Skip::NotJson }),
-                                Err(Stop::Skip(reason)) => Some(reason),
-                            };
-                            if let Some(reason) = fault {
-                                complete &= reason != Skip::Truncated;
-                                let bytes = kept(record);
-                                trace.reject(
-                                    Reject { reason: Some(reason), offset, length: len as u64, bytes },
-                                    &mut self.tables,
-                                );
-                            }
-                        }
-                    }
-                    reading.window.consume(taken);
-                    self.grown()?;
-                }
-                Step::Skip { reason, .. } => {
-                    let reject = reading.pass_record(framing, reason);
-                    match &mut trace {
-                        Some(trace) => trace.reject(reject, &mut self.tables),
-                        None => self.tables.reject("", &reject, name, "", None),
-                    }
-                }
-                Step::Events | Step::Element | Step::TraceEnd | Step::Done => break,
+            match records.next(&mut reading.window, &mut self.tables) {
+                Turn::NeedMore => reading.fill(),
+                Turn::Taken => self.grown()?,
+                Turn::Over => break,
             }
         }
-        if let Some(trace) = trace {
-            trace.finish(complete && reading.fault.is_none(), &mut self.tables);
-        }
-        self.end_of(name, reading);
-        Ok(())
-    }
-
-    /// QUIC_TRACE and `quiclens line v1`.
-    fn rows(&mut self, name: &str, mut reading: Reading, framing: Framing) -> Result<(), String> {
-        let mut trace = TraceReader::new(self.catalogue, Header::rows(framing), name);
-        let mut first = true;
-        loop {
-            match next_record(framing, &mut reading.window) {
-                Step::NeedMore => reading.fill(),
-                Step::Record { len, taken } => {
-                    let record = &reading.window.rest()[..len];
-                    let offset = reading.window.offset();
-                    let heading =
-                        first && core::str::from_utf8(record).is_ok_and(quiclens_core::reader::quic_trace::is_heading);
-                    first = false;
-                    if !heading && let Err(Stop::Skip(reason)) = trace.push(record, &mut self.tables) {
-                        let reject = Reject { reason: Some(reason), offset, length: len as u64, bytes: kept(record) };
-                        trace.reject(reject, &mut self.tables);
-                    }
-                    reading.window.consume(taken);
-                    self.grown()?;
-                }
-                Step::Skip { reason, .. } => {
-                    let reject = reading.pass_record(framing, reason);
-                    trace.reject(reject, &mut self.tables);
-                }
-                Step::Events | Step::Element | Step::TraceEnd | Step::Done => break,
-            }
-        }
-        trace.finish(reading.fault.is_none(), &mut self.tables);
+        records.finish(reading.fault.is_none(), &mut self.tables);
         self.end_of(name, reading);
         Ok(())
     }

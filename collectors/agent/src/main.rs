@@ -5,7 +5,9 @@ mod export;
 mod file;
 mod load;
 mod paths;
+mod records;
 mod requests;
+mod run;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -51,6 +53,16 @@ enum Command {
     },
     /// Read a request line and Arrow rows of `events` from standard input, write the qlog to standard output
     Export,
+    /// Follow files that servers are still writing, and ship what they say
+    Run {
+        /// Configuration, TOML; see collectors/README.md
+        config: PathBuf,
+    },
+    /// Print the effective values of a configuration
+    Check {
+        /// Configuration, TOML
+        config: PathBuf,
+    },
     /// Read files and encode their rows for nobody: events a second, rejects, peak memory
     Bench {
         /// Files or folders of traces
@@ -76,6 +88,8 @@ fn main() -> ExitCode {
         Command::Load { paths, requests, sink } => load::run(&paths, &requests, &sink),
         Command::Dump { paths, room } => dump::run(&paths, room),
         Command::Export => export::run(),
+        Command::Run { config } => run::run(&config),
+        Command::Check { config } => run::check(&config),
         Command::Bench { paths } => load::bench(&paths),
     };
     match result {

@@ -1,44 +1,96 @@
 //! Access logs to rows of `request_lines`.
 
 use crate::file::{Files, kept, read_lines};
+use crate::records::Turn;
 use quiclens_core::access_log;
+use quiclens_core::catalogue::Catalogue;
+use quiclens_core::reader::records::{Step, Window, next_record};
 use quiclens_core::reader::skip::Skip;
+use quiclens_core::reader::sniff::Framing;
+use quiclens_core::tables::Tables;
 use quiclens_core::trace::Reject;
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
+
+/// The lines of one access log, whole or growing.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Lines {
+    name: String,
+    log_id: Option<String>,
+    /// Lines that became rows.
+    pub count: u64,
+}
+
+impl Lines {
+    /// Of a log called `name`.
+    pub fn new(name: &str) -> Self {
+        Self { name: name.to_owned(), log_id: None, count: 0 }
+    }
+
+    /// A log has had a line.
+    pub fn has_begun(&self) -> bool {
+        self.log_id.is_some()
+    }
+
+    /// Takes the next line out of the window.
+    pub fn next(&mut self, catalogue: &Catalogue, window: &mut Window, tables: &mut Tables) -> Turn {
+        match next_record(Framing::NdJson, window) {
+            Step::NeedMore => Turn::NeedMore,
+            Step::Record { len, taken } => {
+                self.take(catalogue, window.offset(), &window.rest()[..len], tables);
+                window.consume(taken);
+                Turn::Taken
+            }
+            Step::Skip { reason, taken } => {
+                let reject = Reject {
+                    reason: Some(reason),
+                    offset: window.offset(),
+                    length: taken as u64,
+                    bytes: kept(&window.rest()[..taken]),
+                };
+                tables.reject("", &reject, &self.name, "", None);
+                window.consume(taken);
+                Turn::Taken
+            }
+            Step::Events | Step::Element | Step::TraceEnd | Step::Done => Turn::Over,
+        }
+    }
+
+    /// Takes one line that stands at `offset`.
+    pub fn take(&mut self, catalogue: &Catalogue, offset: u64, line: &[u8], tables: &mut Tables) {
+        if line.iter().all(u8::is_ascii_whitespace) {
+            return;
+        }
+        let log_id = self.log_id.get_or_insert_with(|| format!("{:016x}", xxh3_64(line)));
+        match access_log::read(catalogue.columns("request_lines"), line) {
+            Ok(mut row) => {
+                row.set("log_id", log_id.as_str());
+                row.set("offset", offset);
+                tables.request_lines.push(row);
+                self.count += 1;
+            }
+            Err(reason) => {
+                let reject = Reject { reason: Some(reason), offset, length: line.len() as u64, bytes: kept(line) };
+                tables.reject(log_id, &reject, &self.name, "", None);
+            }
+        }
+    }
+}
 
 impl Files<'_, '_> {
     /// Reads one access log; gives the number of its lines that became rows.
     pub fn read_requests(&mut self, path: &Path) -> Result<u64, String> {
         let name = path.to_string_lossy().into_owned();
         let catalogue = self.catalogue;
-        let columns = catalogue.columns("request_lines");
-        let (mut log_id, mut lines) = (None, 0);
+        let mut lines = Lines::new(&name);
         read_lines(self, path, |files, offset, line| {
-            if line.iter().all(u8::is_ascii_whitespace) {
-                return Ok(());
-            }
-            let log_id = log_id.get_or_insert_with(|| format!("{:016x}", xxh3_64(line)));
-            match access_log::read(columns, line) {
-                Ok(mut row) => {
-                    row.set("log_id", log_id.as_str());
-                    row.set("offset", offset);
-                    files.tables.request_lines.push(row);
-                    lines += 1;
-                }
-                Err(reason) => {
-                    let reject = Reject { reason: Some(reason), offset, length: line.len() as u64, bytes: kept(line) };
-                    files.tables.reject(log_id, &reject, &name, "", None);
-                }
-            }
+            lines.take(catalogue, offset, line, &mut files.tables);
             files.grown()
         })?;
-        if lines == 0 && log_id.is_none() {
-            let known = path.metadata().is_ok_and(|data| data.len() == 0);
-            if known {
-                self.whole_file(&name, Skip::EmptyFile, b"");
-            }
+        if !lines.has_begun() && path.metadata().is_ok_and(|data| data.len() == 0) {
+            self.whole_file(&name, Skip::EmptyFile, b"");
         }
-        Ok(lines)
+        Ok(lines.count)
     }
 }

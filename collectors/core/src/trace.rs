@@ -22,8 +22,12 @@ pub const PRELUDE: usize = 64;
 /// Connections of one file that are open at once; a record of one more is rejected.
 const MOST_CONNECTIONS: usize = 100_000;
 
+mod saved;
+
+pub use saved::Saved;
+
 /// Something that could not become a row.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Reject {
     /// Why.
     pub reason: Option<Skip>,
@@ -50,6 +54,8 @@ struct Connection {
     base_ns: i64,
     last_ns: i64,
     started: bool,
+    /// Events that the newest row of `connections` knew.
+    shown: u64,
 }
 
 /// A trace being read.
@@ -297,7 +303,7 @@ impl<'c> TraceReader<'c> {
             server,
         });
         let key = Key { connection_id, vantage: vantage.name(), trace_id, trace_day };
-        self.connections.push(Connection { key, fold, seq: 0, base_ns: 0, last_ns: 0, started: false });
+        self.connections.push(Connection { key, fold, seq: 0, base_ns: 0, last_ns: 0, started: false, shown: 0 });
         self.is_plain |= self.connections.len() == 1 && group.is_empty();
         self.groups.insert(group, self.connections.len() - 1);
         self.connections.len() - 1
@@ -331,6 +337,20 @@ impl<'c> TraceReader<'c> {
             );
         }
         row
+    }
+
+    /// Rows of the connections as they stand now, for a trace that goes on: without them none of its rows are seen.
+    pub fn show(&mut self, tables: &mut Tables) {
+        for connection in &mut self.connections {
+            if connection.fold.events() > connection.shown {
+                connection.shown = connection.fold.events();
+                tables.aliases.extend(connection.fold.alias_rows());
+                let mut row = connection.fold.connection(false);
+                row.set("time_base_ns", connection.base_ns);
+                tables.connections.push(row);
+                tables.traces.insert(connection.key.trace_id.clone());
+            }
+        }
     }
 
     /// The trace is over. `complete`: nothing of it was cut off.

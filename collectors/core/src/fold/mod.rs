@@ -73,7 +73,7 @@ pub struct Trace {
 }
 
 /// Rows that no later event can change, until someone takes them.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Output {
     /// Rows of `streams`.
     pub streams: Vec<Row>,
@@ -161,7 +161,7 @@ pub struct Counters {
 }
 
 /// State of one connection's fold.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Fold {
     /// The trace.
     pub trace: Trace,

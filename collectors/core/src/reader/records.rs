@@ -25,6 +25,11 @@ impl Window {
         Self { bytes, ..Self::default() }
     }
 
+    /// A window on a file that is read on from `offset`.
+    pub fn from(offset: u64) -> Self {
+        Self { base: offset, ..Self::default() }
+    }
+
     /// Its memory, for the next.
     pub fn into_memory(self) -> Vec<u8> {
         self.bytes
@@ -267,7 +272,7 @@ pub fn next_record(framing: Framing, window: &mut Window) -> Step {
         let stop = if framing == Framing::Sequential {
             // The separator begins a record; a line feed inside one is white space. The header may lack its own, and a
             // file may lose separators: a line that is whole counts as a record too.
-            sequential_end(rest)
+            sequential_end(rest, window.end)
         } else {
             memchr::memchr(b'\n', rest)
         };
@@ -284,8 +289,9 @@ pub fn next_record(framing: Framing, window: &mut Window) -> Step {
     }
 }
 
-/// End of a record of a sequence: its separator, or the line feed after a value that is whole there.
-fn sequential_end(rest: &[u8]) -> Option<usize> {
+/// End of a record of a sequence: its separator, or the line feed after a value that is whole there. `end`: nothing
+/// follows what is here; a file that still grows may be in the middle of a record of several lines.
+fn sequential_end(rest: &[u8], end: bool) -> Option<usize> {
     let line = memchr::memchr2(b'\n', RS, rest)?;
     if rest[line] == RS {
         return Some(line);
@@ -293,8 +299,9 @@ fn sequential_end(rest: &[u8]) -> Option<usize> {
     // The usual case: one line a record. Otherwise it goes on to the separator.
     let after = rest[line..].iter().find(|byte| !byte.is_ascii_whitespace());
     match after {
-        Some(&RS) | None => Some(line),
-        Some(_) if Cursor::new(&rest[..line]).value().is_ok() => Some(line),
-        Some(_) => memchr::memchr(RS, rest),
+        Some(&RS) => Some(line),
+        None if end => Some(line),
+        Some(_) | None if Cursor::new(&rest[..line]).value().is_ok() => Some(line),
+        Some(_) | None => memchr::memchr(RS, rest),
     }
 }

@@ -4,7 +4,7 @@ use crate::reader::json::{Cursor, Fault};
 use crate::reader::quic_trace;
 
 /// How records lie in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Framing {
     /// One JSON document that holds everything.
     Contained,

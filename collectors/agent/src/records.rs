@@ -1,0 +1,174 @@
+//! Records of a sequence or of rows to their trace, one at a time: the same for a file that is whole and for one that
+//! still grows.
+
+use crate::file::kept;
+use quiclens_core::catalogue::Catalogue;
+use quiclens_core::header::Header;
+use quiclens_core::reader::quic_trace::is_heading;
+use quiclens_core::reader::records::{Step, Window, next_record};
+use quiclens_core::reader::skip::{Skip, Stop};
+use quiclens_core::reader::sniff::{Framing, RS};
+use quiclens_core::tables::Tables;
+use quiclens_core::trace::{REJECT_BYTES, Reject, Saved, TraceReader};
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// What became of the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// The next record is not all there.
+    NeedMore,
+    /// A record was taken, or passed over and counted.
+    Taken,
+    /// Nothing comes any more.
+    Over,
+}
+
+/// The records of one file.
+pub struct Records<'c> {
+    catalogue: &'c Catalogue,
+    framing: Framing,
+    name: String,
+    trace: Option<TraceReader<'c>>,
+    complete: bool,
+    /// A record longer than the limit, of which the end has not come.
+    passing: Option<Reject>,
+    is_first: bool,
+}
+
+/// [`Records`] put away between two of them.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SavedRecords {
+    framing: Framing,
+    name: String,
+    trace: Option<Saved>,
+    complete: bool,
+    passing: Option<Reject>,
+    is_first: bool,
+}
+
+impl<'c> Records<'c> {
+    /// Of a file called `name`.
+    pub fn new(catalogue: &'c Catalogue, framing: Framing, name: &str) -> Self {
+        let is_rows = matches!(framing, Framing::QuicTrace | Framing::LineV1);
+        let trace = is_rows.then(|| TraceReader::new(catalogue, Header::rows(framing), name));
+        Self { catalogue, framing, name: name.to_owned(), trace, complete: true, passing: None, is_first: true }
+    }
+
+    /// Takes the next record out of the window.
+    pub fn next(&mut self, window: &mut Window, tables: &mut Tables) -> Turn {
+        if self.passing.is_some() {
+            return self.pass(window, tables);
+        }
+        match next_record(self.framing, window) {
+            Step::NeedMore => Turn::NeedMore,
+            Step::Record { len, taken } => {
+                self.take(window, len, taken, tables);
+                window.consume(taken);
+                Turn::Taken
+            }
+            Step::Skip { reason, .. } => {
+                self.passing = Some(Reject { reason: Some(reason), offset: window.offset(), ..Reject::default() });
+                self.pass(window, tables)
+            }
+            Step::Events | Step::Element | Step::TraceEnd | Step::Done => Turn::Over,
+        }
+    }
+
+    fn take(&mut self, window: &Window, len: usize, taken: usize, tables: &mut Tables) {
+        let record = &window.rest()[..len];
+        let at_end = window.end && taken == window.rest().len();
+        let is_first = std::mem::replace(&mut self.is_first, false);
+        let Some(trace) = &mut self.trace else {
+            let header = Header::sequential(record, self.framing);
+            if header.is_none() {
+                whole(tables, &self.name, Skip::NoHeader, record);
+            }
+            let header = header.unwrap_or_else(|| Header::rows(self.framing));
+            self.trace = Some(TraceReader::new(self.catalogue, header, &self.name));
+            return;
+        };
+        let is_rows = matches!(self.framing, Framing::QuicTrace | Framing::LineV1);
+        if is_rows && is_first && core::str::from_utf8(record).is_ok_and(is_heading) {
+            return;
+        }
+        let pushed = if is_rows { trace.push(record, tables).map(|_| ()) } else { trace.push_whole(record, tables) };
+        let reason = match pushed {
+            Ok(()) => return,
+            Err(Stop::End) if is_rows => return,
+            Err(Stop::End) if at_end => Skip::Truncated,
+            Err(Stop::End) => Skip::NotJson,
+            Err(Stop::Skip(reason)) => reason,
+        };
+        self.complete &= reason != Skip::Truncated;
+        let reject = Reject { reason: Some(reason), offset: window.offset(), length: len as u64, bytes: kept(record) };
+        trace.reject(reject, tables);
+    }
+
+    /// Past a record that is longer than the limit, up to its separator.
+    fn pass(&mut self, window: &mut Window, tables: &mut Tables) -> Turn {
+        let separator = if self.framing == Framing::Sequential { RS } else { b'\n' };
+        let rest = window.rest();
+        let found = memchr::memchr(separator, rest);
+        let taken = found.unwrap_or(rest.len());
+        if let Some(reject) = &mut self.passing {
+            let room = REJECT_BYTES.saturating_sub(reject.bytes.len());
+            reject.bytes.extend_from_slice(&rest[..taken.min(room)]);
+            reject.length += taken as u64;
+        }
+        window.consume(taken);
+        if found.is_none() && !window.end {
+            return Turn::NeedMore;
+        }
+        if let Some(reject) = self.passing.take() {
+            match &mut self.trace {
+                Some(trace) => trace.reject(reject, tables),
+                None => tables.reject("", &reject, &self.name, "", None),
+            }
+        }
+        Turn::Taken
+    }
+
+    /// Rows of the connections as they stand now.
+    pub fn show(&mut self, tables: &mut Tables) {
+        if let Some(trace) = &mut self.trace {
+            trace.show(tables);
+        }
+    }
+
+    /// The file is over. `unharmed`: nothing was wrong with reading it.
+    pub fn finish(self, unharmed: bool, tables: &mut Tables) {
+        if let Some(trace) = self.trace {
+            trace.finish(self.complete && unharmed, tables);
+        }
+    }
+
+    /// Puts the state away.
+    pub fn save(&self) -> SavedRecords {
+        SavedRecords {
+            framing: self.framing,
+            name: self.name.clone(),
+            trace: self.trace.as_ref().map(TraceReader::save),
+            complete: self.complete,
+            passing: self.passing.clone(),
+            is_first: self.is_first,
+        }
+    }
+
+    /// Takes a state up; `None` when this build cannot.
+    pub fn restore(catalogue: &'c Catalogue, saved: SavedRecords) -> Option<Self> {
+        let trace = match saved.trace {
+            Some(trace) => Some(TraceReader::restore(catalogue, trace)?),
+            None => None,
+        };
+        let SavedRecords { framing, name, complete, passing, is_first, .. } = saved;
+        Some(Self { catalogue, framing, name, trace, complete, passing, is_first })
+    }
+}
+
+/// Counts a file, or a record in a header's place, of which nothing can be read.
+pub fn whole(tables: &mut Tables, name: &str, reason: Skip, bytes: &[u8]) {
+    let source = format!("{:016x}", xxh3_64(&bytes[..bytes.len().min(4096)]));
+    let reject = Reject { reason: Some(reason), offset: 0, length: bytes.len() as u64, bytes: kept(bytes) };
+    tables.reject(&source, &reject, name, "", None);
+}

@@ -1,0 +1,148 @@
+//! The configuration of `run`: one TOML file, defaults that work, unknown keys are errors.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// What a collector does.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Where checkpoints are kept; made when it is not there.
+    pub state_dir: PathBuf,
+    /// Folders of traces to follow, with all below them; files count too.
+    #[serde(default)]
+    pub traces: Vec<PathBuf>,
+    /// Access logs to follow, JSON lines.
+    #[serde(default)]
+    pub access_logs: Vec<PathBuf>,
+    /// Where batches go.
+    pub sink: Sink,
+    /// How often folders are looked through, ms.
+    #[serde(default = "scan_interval_ms")]
+    pub scan_interval_ms: u64,
+    /// Longest time that rows wait for others, ms.
+    #[serde(default = "batch_interval_ms")]
+    pub batch_interval_ms: u64,
+    /// A trace that has not grown for so long is over, s.
+    #[serde(default = "idle_timeout_s")]
+    pub idle_timeout_s: u64,
+    /// Whether events are shipped, or summaries alone.
+    #[serde(default = "yes")]
+    pub events: bool,
+    /// Name of this collector in message headers; the host's name by default.
+    #[serde(default = "host_name")]
+    pub name: String,
+}
+
+/// Where batches go.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Sink {
+    /// Kafka topics, as `schema/topics` names them.
+    Kafka {
+        /// bootstrap.servers.
+        brokers: String,
+        /// Options of librdkafka, passed through: SASL, TLS, buffering.
+        #[serde(default)]
+        options: BTreeMap<String, String>,
+    },
+    /// ClickHouse over HTTP, or `quiclens serve`.
+    ClickHouse {
+        /// http://host:8123/database
+        url: String,
+        /// User; the password comes from QUICLENS_STORE_PASSWORD.
+        #[serde(default)]
+        user: Option<String>,
+    },
+    /// Arrow files, one a batch, in a folder a table.
+    Files {
+        /// The folder.
+        folder: PathBuf,
+    },
+}
+
+const fn scan_interval_ms() -> u64 {
+    500
+}
+
+const fn batch_interval_ms() -> u64 {
+    500
+}
+
+const fn idle_timeout_s() -> u64 {
+    600
+}
+
+const fn yes() -> bool {
+    true
+}
+
+fn host_name() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/hostname").map_or_else(|_| "collector".into(), |name| name.trim().into())
+}
+
+impl Config {
+    /// Reads and checks a file; the error says what to change.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        let config: Self =
+            toml::from_str(&text).map_err(|error| format!("{}: {}", path.display(), error.to_string().trim()))?;
+        config.checked().map_err(|error| format!("{}: {error}", path.display()))
+    }
+
+    fn checked(self) -> Result<Self, String> {
+        if self.traces.is_empty() && self.access_logs.is_empty() {
+            return Err("nothing to follow: set traces or access_logs".into());
+        }
+        for (name, value, least) in [
+            ("scan_interval_ms", self.scan_interval_ms, 10),
+            ("batch_interval_ms", self.batch_interval_ms, 10),
+            ("idle_timeout_s", self.idle_timeout_s, 1),
+        ] {
+            if value < least {
+                return Err(format!("{name} is {value}, the least is {least}"));
+            }
+        }
+        if let Sink::ClickHouse { url, .. } = &self.sink
+            && !(url.starts_with("http://") || url.starts_with("https://"))
+        {
+            return Err(format!("sink.url is {url:?}, write http://host:8123/database"));
+        }
+        Ok(self)
+    }
+
+    /// The effective values, as TOML.
+    pub fn effective(&self) -> String {
+        toml::to_string_pretty(self).unwrap_or_else(|error| format!("# {error}"))
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    const LEAST: &str = "state_dir = \"s\"\ntraces = [\"logs\"]\n[sink]\nkind = \"files\"\nfolder = \"out\"\n";
+
+    #[test]
+    fn the_least_configuration_has_defaults_that_are_shown() {
+        let config: Config = toml::from_str::<Config>(LEAST).unwrap().checked().unwrap();
+        let again: Config = toml::from_str(&config.effective()).unwrap();
+        assert_eq!(again.batch_interval_ms, 500);
+        assert!(config.effective().contains("idle_timeout_s = 600"));
+    }
+
+    #[test]
+    fn unknown_keys_and_impossible_values_are_errors() {
+        for (text, says) in [
+            (format!("speed = 9\n{LEAST}"), "speed"),
+            (LEAST.replace("traces = [\"logs\"]\n", ""), "nothing to follow"),
+            (format!("scan_interval_ms = 0\n{LEAST}"), "scan_interval_ms"),
+            (LEAST.replace("files", "ftp"), "ftp"),
+        ] {
+            let error = toml::from_str::<Config>(&text).map_err(|error| error.to_string()).and_then(Config::checked);
+            assert!(error.as_ref().is_err_and(|error| error.contains(says)), "{text}: {error:?}");
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Batches as files: one Arrow IPC stream each, in a folder a table.
+
+use crate::run::sink::{Message, Refusal, Sink};
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// A folder of batches.
+pub struct Files {
+    folder: PathBuf,
+}
+
+impl Files {
+    /// Makes the folder.
+    pub fn open(folder: &Path) -> Result<Self, String> {
+        std::fs::create_dir_all(folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+        Ok(Self { folder: folder.to_owned() })
+    }
+
+    fn write(&self, message: &Message) -> std::io::Result<()> {
+        let folder = self.folder.join(message.table);
+        std::fs::create_dir_all(&folder)?;
+        let draft = folder.join(format!(".{}", message.batch));
+        let mut file = File::create(&draft)?;
+        file.write_all(&message.bytes)?;
+        file.sync_all()?;
+        std::fs::rename(&draft, folder.join(format!("{}.arrow", message.batch)))?;
+        File::open(&folder)?.sync_all()
+    }
+}
+
+impl Sink for Files {
+    fn give(&mut self, messages: &[Message]) -> Result<(), Refusal> {
+        for message in messages {
+            self.write(message)
+                .map_err(|error| Refusal::Later(format!("cannot write below {}: {error}", self.folder.display())))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,142 @@
+//! Batches to Kafka: idempotent producer, `acks=all`, no delivery timeout.
+
+use crate::run::sink::{Message, Refusal, Sink};
+use rdkafka::ClientConfig;
+use rdkafka::ClientContext;
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use rdkafka::message::{DeliveryResult, Header, OwnedHeaders};
+use rdkafka::producer::{BaseProducer, BaseRecord, Producer, ProducerContext};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// Topic of each table, as in `schema/topics`.
+const TOPICS: [(&str, &str); 7] = [
+    ("events", "quic.events.v1"),
+    ("episodes", "quic.episodes.v1"),
+    ("streams", "quic.streams.v1"),
+    ("connections", "quic.connections.v1"),
+    ("connection_aliases", "quic.aliases.v1"),
+    ("request_lines", "http.request-lines.v1"),
+    ("rejects", "quic.rejects.v1"),
+];
+
+/// What the broker has said.
+#[derive(Default)]
+struct Reports {
+    delivered: AtomicU64,
+    failed: Mutex<Option<KafkaError>>,
+}
+
+struct Context(Arc<Reports>);
+
+impl ClientContext for Context {}
+
+impl ProducerContext for Context {
+    type DeliveryOpaque = ();
+
+    fn delivery(&self, result: &DeliveryResult<'_>, (): ()) {
+        match result {
+            Ok(_) => {
+                self.0.delivered.fetch_add(1, Ordering::SeqCst);
+            }
+            Err((error, _)) => {
+                if let Ok(mut failed) = self.0.failed.lock() {
+                    *failed = Some(error.clone());
+                }
+            }
+        }
+    }
+}
+
+/// A producer.
+pub struct Kafka {
+    producer: BaseProducer<Context>,
+    reports: Arc<Reports>,
+    name: String,
+}
+
+/// How long one wait for the broker's reports lasts.
+const POLL: Duration = Duration::from_millis(100);
+
+impl Kafka {
+    /// `options` go to librdkafka as they are, over our own.
+    pub fn open(brokers: &str, options: &BTreeMap<String, String>, name: &str) -> Result<Self, String> {
+        let mut config = ClientConfig::new();
+        for (key, value) in [
+            ("bootstrap.servers", brokers),
+            ("client.id", name),
+            ("enable.idempotence", "true"),
+            ("acks", "all"),
+            // No delivery timeout: what is not delivered is waited for, and the files are not read on.
+            ("message.timeout.ms", "0"),
+            ("compression.type", "none"),
+            ("message.max.bytes", "33554432"),
+            ("queue.buffering.max.kbytes", "262144"),
+            ("linger.ms", "5"),
+        ] {
+            config.set(key, value);
+        }
+        for (key, value) in options {
+            config.set(key, value);
+        }
+        let reports = Arc::new(Reports::default());
+        let producer = config
+            .create_with_context(Context(Arc::clone(&reports)))
+            .map_err(|error| format!("cannot make a Kafka producer: {error}"))?;
+        Ok(Self { producer, reports, name: name.to_owned() })
+    }
+
+    fn produce(&self, message: &Message) -> Result<(), Refusal> {
+        let topic = TOPICS.iter().find(|(table, _)| *table == message.table).map(|(_, topic)| *topic);
+        let topic = topic.ok_or_else(|| Refusal::Never(format!("table {} has no topic", message.table)))?;
+        let (rows, made) = (message.rows.to_string(), message.made_us.to_string());
+        let catalogue = crate::run::catalogue_version();
+        let headers = [
+            ("table", message.table),
+            ("rows", &rows),
+            ("catalogue", &catalogue),
+            ("collector", &self.name),
+            ("batch", &message.batch),
+            ("made_us", &made),
+        ];
+        loop {
+            let owned = headers.iter().fold(OwnedHeaders::new(), |all, (key, value)| {
+                all.insert(Header { key, value: Some(value.as_bytes()) })
+            });
+            let record = BaseRecord::<(), [u8]>::to(topic).payload(&message.bytes[..]).headers(owned);
+            match self.producer.send(record) {
+                Ok(()) => return Ok(()),
+                Err((KafkaError::MessageProduction(RDKafkaErrorCode::QueueFull), _)) => {
+                    self.producer.poll(POLL);
+                }
+                Err((KafkaError::MessageProduction(RDKafkaErrorCode::MessageSizeTooLarge), _)) => {
+                    return Err(Refusal::Never(format!(
+                        "{topic}: a message of {} bytes is too large",
+                        message.bytes.len()
+                    )));
+                }
+                Err((error, _)) => return Err(Refusal::Later(format!("{topic}: {error}"))),
+            }
+        }
+    }
+}
+
+impl Sink for Kafka {
+    fn give(&mut self, messages: &[Message]) -> Result<(), Refusal> {
+        let wanted = self.reports.delivered.load(Ordering::SeqCst) + messages.len() as u64;
+        messages.iter().try_for_each(|message| self.produce(message))?;
+        while self.reports.delivered.load(Ordering::SeqCst) < wanted {
+            self.producer.poll(POLL);
+            let failed = self.reports.failed.lock().ok().and_then(|mut failed| failed.take());
+            if let Some(error) = failed {
+                return Err(Refusal::Later(format!("Kafka: {error}")));
+            }
+            if let Some((code, said)) = self.producer.client().fatal_error() {
+                return Err(Refusal::Never(format!("Kafka: {code}: {said}")));
+            }
+        }
+        Ok(())
+    }
+}

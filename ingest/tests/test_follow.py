@@ -1,0 +1,257 @@
+"""`quiclens-collector run` against reading the same files once: growth, renames, kill -9, truncation, compression."""
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+COLLECTOR = Path(os.environ.get("QUICLENS_COLLECTOR", "target/release/quiclens-collector"))
+VECTORS = Path(__file__).resolve().parents[2] / "schema" / "vectors"
+
+pytestmark = pytest.mark.skipif(not COLLECTOR.is_file(), reason="the collector is not built")
+
+KEYS = {
+    "events": ("trace_id", "seq"),
+    "streams": ("trace_id", "stream_id"),
+    "episodes": ("trace_id", "kind", "stream_id", "first_seq"),
+    "connections": ("trace_id",),
+    "connection_aliases": ("alias", "trace_id"),
+    "request_lines": ("log_id", "offset"),
+    "rejects": ("source", "offset"),
+}
+Rows = dict[tuple[Any, ...], dict[str, Any]]
+
+
+def records(case: str) -> list[bytes]:
+    """A case folder's document as the records of a JSON-SEQ file."""
+    document = json.loads((VECTORS / case / "input.qlog").read_text())
+    trace = document["traces"][0]
+    events = trace.pop("events")
+    header = {"qlog_version": "0.3", "qlog_format": "JSON-SEQ", "trace": trace}
+    return [b"\x1e" + json.dumps(record).encode() + b"\n" for record in (header, *events)]
+
+
+class Collector:
+    """A collector that follows a folder and writes batches to another."""
+
+    def __init__(self, folder: Path, more: str = "") -> None:
+        self.logs, self.out, self.config = folder / "logs", folder / "out", folder / "run.toml"
+        self.logs.mkdir(parents=True)
+        self.config.write_text(
+            f'state_dir = "{folder / "state"}"\ntraces = ["{self.logs}"]\n'
+            f"scan_interval_ms = 20\nbatch_interval_ms = 20\nidle_timeout_s = 2\n{more}\n"
+            f'[sink]\nkind = "files"\nfolder = "{self.out}"\n'
+        )
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        self.process = subprocess.Popen([COLLECTOR, "run", self.config], stderr=subprocess.PIPE)
+
+    def end(self, how: signal.Signals) -> int:
+        assert self.process is not None
+        self.process.send_signal(how)
+        self.process.communicate()
+        code, self.process = self.process.returncode, None
+        return code
+
+    def rows(self, table: str) -> Rows:
+        """The newest row of each key, as the store would show them."""
+        newest: Rows = {}
+        for file in sorted((self.out / table).glob("*.arrow")):
+            for row in pa.ipc.open_stream(file).read_all().to_pylist():
+                key = tuple(row.get(column) for column in KEYS[table])
+                if key not in newest or row.get("version", 0) >= newest[key].get("version", 0):
+                    newest[key] = row
+        return newest
+
+    def wait(self, until: Callable[[], bool], seconds: float = 20) -> None:
+        began = time.monotonic()
+        while not until():
+            assert self.process is None or self.process.poll() is None, "the collector ended"
+            assert time.monotonic() - began < seconds, "waited in vain"
+            time.sleep(0.05)
+
+    def has_seqs(self, count: int) -> bool:
+        return {seq for _, seq in self.rows("events")} == set(range(count))
+
+    def is_complete(self) -> bool:
+        rows = self.rows("connections").values()
+        return bool(rows) and all(row["complete"] for row in rows)
+
+
+@pytest.fixture
+def collector(tmp_path: Path) -> Iterator[Collector]:
+    made = Collector(tmp_path / "run")
+    yield made
+    if made.process is not None:
+        made.end(signal.SIGKILL)
+
+
+def read_once(tmp_path: Path, content: bytes) -> dict[str, Rows]:
+    """What a collector makes of a file that was whole before it started."""
+    whole = Collector(tmp_path / "once")
+    (whole.logs / "trace.sqlog").write_bytes(content)
+    whole.start()
+    whole.wait(whole.is_complete)
+    assert whole.end(signal.SIGTERM) == 0
+    return {table: whole.rows(table) for table in KEYS}
+
+
+def without_names(rows: Rows) -> Rows:
+    """Rows but for the file's name, and for columns without a value, which a batch may leave out."""
+    return {
+        key: {name: value for name, value in row.items() if name not in ("source_file", "file") and value}
+        for key, row in rows.items()
+    }
+
+
+def same(found: Collector, wanted: dict[str, Rows]) -> None:
+    for table in KEYS:
+        assert without_names(found.rows(table)) == without_names(wanted[table]), table
+
+
+def test_a_growing_file_is_seen_before_it_is_over(collector: Collector) -> None:
+    lines = records("aioquic_burst_loss_server")
+    collector.start()
+    with (collector.logs / "trace.sqlog").open("wb", buffering=0) as file:
+        file.write(b"".join(lines[:200]))
+        collector.wait(lambda: collector.has_seqs(199))
+        collector.wait(lambda: bool(collector.rows("connections")))  # an open connection has a row
+        assert not collector.is_complete()
+        file.write(lines[200][:40])  # half a record
+        time.sleep(0.2)
+        assert collector.has_seqs(199) and not collector.rows("rejects")
+        file.write(lines[200][40:] + b"".join(lines[201:]))
+    collector.wait(lambda: collector.has_seqs(len(lines) - 1))
+    collector.wait(collector.is_complete)
+
+
+def test_kills_at_any_moment_lose_and_double_nothing(collector: Collector, tmp_path: Path) -> None:
+    lines = records("aioquic_burst_loss_server")
+    step = len(lines) // 8
+    for begin in range(0, len(lines), step):
+        collector.start()
+        with (collector.logs / "trace.sqlog").open("ab") as file:
+            file.write(b"".join(lines[begin : begin + step]))
+        time.sleep(0.05 + 0.03 * (begin // step % 3))
+        collector.end(signal.SIGKILL)
+    collector.start()
+    collector.wait(collector.is_complete)
+    assert collector.end(signal.SIGTERM) == 0
+    same(collector, read_once(tmp_path, b"".join(lines)))
+
+
+def test_a_stop_puts_everything_away(collector: Collector, tmp_path: Path) -> None:
+    lines = records("aioquic_tail_loss_server")
+    collector.start()
+    path = collector.logs / "trace.sqlog"
+    path.write_bytes(b"".join(lines[:150]))
+    collector.wait(lambda: collector.has_seqs(149))
+    assert collector.end(signal.SIGTERM) == 0
+    path.rename(collector.logs / "renamed.sqlog")
+    with (collector.logs / "renamed.sqlog").open("ab") as file:
+        file.write(b"".join(lines[150:]))
+    collector.start()
+    collector.wait(collector.is_complete)
+    first = {name: len(pa.ipc.open_stream(name).read_all()) for name in (collector.out / "events").glob("*.arrow")}
+    assert sum(first.values()) == len(lines) - 1, "no event was shipped twice"
+    assert collector.end(signal.SIGTERM) == 0
+    same(collector, read_once(tmp_path, b"".join(lines)))
+
+
+def test_a_flipped_byte_in_the_checkpoints_costs_a_second_reading(collector: Collector, tmp_path: Path) -> None:
+    lines = records("aioquic_tail_loss_server")
+    collector.start()
+    path = collector.logs / "trace.sqlog"
+    path.write_bytes(b"".join(lines[:150]))
+    collector.wait(lambda: collector.has_seqs(149))
+    collector.end(signal.SIGTERM)
+    checkpoints = collector.config.parent / "state" / "checkpoints"
+    content = bytearray(checkpoints.read_bytes())
+    content[len(content) // 2] ^= 0x10
+    checkpoints.write_bytes(content)
+    path.write_bytes(b"".join(lines))
+    collector.start()
+    collector.wait(collector.is_complete)
+    assert collector.end(signal.SIGTERM) == 0
+    same(collector, read_once(tmp_path, b"".join(lines)))
+
+
+def test_a_deleted_file_is_read_to_its_end(collector: Collector) -> None:
+    lines = records("aioquic_clean_server")
+    collector.start()
+    path = collector.logs / "trace.sqlog"
+    with path.open("wb", buffering=0) as file:
+        file.write(b"".join(lines[:100]))
+        collector.wait(lambda: collector.has_seqs(99))
+        path.unlink()
+        file.write(b"".join(lines[100:]))
+    collector.wait(lambda: collector.has_seqs(len(lines) - 1))
+    collector.wait(collector.is_complete)
+
+
+def test_copy_truncate_goes_on_with_what_is_written_after_it(collector: Collector) -> None:
+    collector.start()
+    path = collector.logs / "trace.sqlog"
+    first = records("aioquic_clean_server")
+    second = (VECTORS / "quinn_proto_0_11" / "input.sqlog").read_bytes()
+    path.write_bytes(b"".join(first))
+    collector.wait(lambda: collector.has_seqs(len(first) - 1))
+    with path.open("r+b") as file:
+        file.truncate(0)
+    collector.wait(collector.is_complete)
+    with path.open("r+b") as file:
+        file.write(second)
+    collector.wait(lambda: len(collector.rows("events")) == len(first) - 1 + second.count(b"\n") - 1)
+
+
+def test_documents_and_compressed_files_are_read_when_they_are_over(collector: Collector) -> None:
+    collector.start()
+    (collector.logs / "one.qlog").write_bytes((VECTORS / "aioquic_clean_server" / "input.qlog").read_bytes())
+    lines = records("aioquic_think_server")
+    (collector.logs / "two.sqlog.gz").write_bytes(gzip.compress(b"".join(lines)))
+    collector.wait(lambda: len(collector.rows("connections")) == 2 and collector.is_complete())
+
+
+def test_access_logs_grow_too(tmp_path: Path) -> None:
+    log = tmp_path / "access.jsonl"
+    collector = Collector(tmp_path / "run", more=f'access_logs = ["{log}"]')
+    lines = [json.dumps({"time": f"2026-11-20T10:00:0{n}Z", "path": f"/{n}"}) + "\n" for n in range(6)]
+    log.write_text("".join(lines[:3]))
+    collector.start()
+    try:
+        collector.wait(lambda: len(collector.rows("request_lines")) == 3)
+        with log.open("a") as file:
+            file.write("".join(lines[3:]) + "no json\n")
+        collector.wait(lambda: len(collector.rows("request_lines")) == 6 and len(collector.rows("rejects")) == 1)
+        assert collector.end(signal.SIGTERM) == 0
+        collector.start()
+        time.sleep(0.3)
+        collector.end(signal.SIGTERM)
+        assert len(list((collector.out / "request_lines").glob("*.arrow"))) <= 3
+    finally:
+        if collector.process is not None:
+            collector.end(signal.SIGKILL)
+
+
+def test_wrong_configurations_say_what_to_change(tmp_path: Path) -> None:
+    config = tmp_path / "run.toml"
+    for text, says in (
+        ("", "state_dir"),
+        ('state_dir = "s"\n[sink]\nkind = "files"\nfolder = "o"\n', "nothing to follow"),
+        ('state_dir = "s"\ntraces = ["l"]\nspeed = 1\n[sink]\nkind = "files"\nfolder = "o"\n', "speed"),
+    ):
+        config.write_text(text)
+        done = subprocess.run([COLLECTOR, "check", config], capture_output=True, text=True, check=False)
+        assert done.returncode != 0 and says in done.stderr
+    config.write_text('state_dir = "s"\ntraces = ["l"]\n[sink]\nkind = "files"\nfolder = "o"\n')
+    done = subprocess.run([COLLECTOR, "check", config], capture_output=True, text=True, check=True)
+    assert "idle_timeout_s = 600" in done.stdout
