@@ -159,7 +159,7 @@ class Interface:
         gone: "asyncio.Task[None]",
     ) -> None:
         parts, format = self._parts, verdict.format or asked.default_format
-        is_streamed = format.lower() in protocol.STREAMED_FORMATS and not verdict.writes
+        is_streamed = verdict.is_select and format.lower() in protocol.STREAMED_FORMATS
         never: asyncio.Task[None] = asyncio.create_task(asyncio.Event().wait())  # type: ignore[arg-type]
         watch = never if verdict.writes else gone
         with ExitStack() as held:

@@ -27,6 +27,11 @@ class Verdict:
     kills: str = ""  # the query_id of a KILL QUERY
     settings: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def is_select(self) -> bool:
+        """Whether the engine can give the answer in pieces; it cannot for DESCRIBE, SHOW and the like."""
+        return not self.writes and self.normal.startswith(("SELECT", "WITH", "("))
+
 
 class Judge:
     """Verdicts, those of statements asked before from memory."""
