@@ -14,7 +14,7 @@ from quiclens_api.commands.options import AsJson, StoreUrl
 from quiclens_api.failure import DONE, usage
 from quiclens_api.opening import opened
 from quiclens_api.output import answer, say
-from quiclens_api.serve.serving import address, bind, with_tokens
+from quiclens_api.serve.serving import address, bind, digests
 from quiclens_api.serve.serving import serve as serve_now
 from quiclens_api.serve.settings import GB, MB, Keep, Limits, Settings
 
@@ -73,11 +73,18 @@ def serve(
     )
     if not store.startswith("chdb:"):
         raise usage("only an embedded store is served", "--store chdb:DIR; a ClickHouse server serves itself")
+    writers, readers = digests(host, os.environ.get(TOKEN_VARIABLE, ""), os.environ.get(READ_TOKEN_VARIABLE, ""))
     with bind(host, port) as bound, opened(store, create=True, alone=True) as data:
         assert data.folder is not None
-        settings = Settings(data.folder, secrets.token_hex(8), trust_sql=trust_sql, limits=limits, keep=keep)
-        settings = with_tokens(
-            settings, host, os.environ.get(TOKEN_VARIABLE, ""), os.environ.get(READ_TOKEN_VARIABLE, "")
+        settings = Settings(
+            folder=data.folder,
+            instance=secrets.token_hex(8),
+            writer_digests=writers,
+            reader_digests=readers,
+            is_open=not (writers or readers),
+            trust_sql=trust_sql,
+            limits=limits,
+            keep=keep,
         )
         if migrations.migrate(data):
             link(data)  # a migration may have given `requests` columns that only linking fills

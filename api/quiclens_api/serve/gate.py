@@ -101,6 +101,8 @@ def check_tree(root: Node, database: str, is_view: Callable[[str], bool]) -> Non
                 _check_source(source, database, is_view)
         if node.kind == "TableIdentifier":
             check_table(node.name, database)
+        if node.kind in ("ExistsTableQuery", "ShowCreateTableQuery"):
+            check_table(".".join(each.name for each in node.below), database)
         if node.kind == "Identifier" and node.name.startswith("system."):
             _check_system(node.name.split(".")[1])
         if node.kind == "Storage":
@@ -115,15 +117,15 @@ def check_write(root: Node, normal: Sequence[Word], database: str) -> str:
     """Refuse writes that do more than fill, migrate and link; returns the table written to."""
     first = [word.text for word in normal[:6]]
     statement = root.below[0]
-    target = next((each.name for each in statement.below if each.kind == "Identifier"), "")
+    names = [each.name for each in statement.below if each.kind == "Identifier"]
+    where, table = (names[0], names[1]) if len(names) > 1 else (database, "".join(names))
     if any(each.kind == "Function" for each in statement.below) and statement.kind in ("InsertQuery", "CreateQuery"):
         raise Refused("Writing to or like a table function is refused over HTTP")
-    if not target:
-        raise Refused("A statement that names no table is refused over HTTP")
-    check_table(target, database)
-    where, _, table = target.rpartition(".")
-    if (where or database) != "default":
-        raise Refused(f"Only tables of the database default may be written to, not {target}")
+    if not table:
+        raise Refused("A statement that names no table, or several, is refused over HTTP")
+    check_table(f"{where}.{table}", database)
+    if where != "default":
+        raise Refused(f"Only tables of the database default may be written to, not {where}.{table}")
     for before, word in pairwise(normal):
         if first[0] == "CREATE" and before.text == "AS" and word.is_name and word.text not in ("SELECT", "WITH"):
             _check_copied(normal[normal.index(word) :], database)

@@ -9,7 +9,7 @@ from quiclens_api.serve.engine import Handle
 from quiclens_api.serve.faults import Fault
 from quiclens_api.serve.judge import Judge
 from quiclens_api.serve.protocol import Asked
-from quiclens_api.serve.statements import Insert
+from quiclens_api.serve.statements import Insert, words
 
 _EVERY_INSERT = {
     "async_insert": "0",  # on by default since 26.x; an insert is done when it is answered
@@ -45,6 +45,15 @@ def values_are_plain(judge: Judge, insert: Insert, asked: Asked) -> bool:
             return False
         raise
     return not verdict.writes
+
+
+def refuse_more_statements(insert: Insert) -> None:
+    """The engine reads VALUES up to a semicolon and forgets the rest, whatever it is."""
+    if insert.format != "Values" or b";" not in insert.data:
+        return
+    found = words(insert.data.decode("latin-1"))
+    if any(word.text == ";" for word in found if word.kind == "symbol") and any(word.text != ";" for word in found):
+        raise Fault(62, "SYNTAX_ERROR", "Syntax error: multi-statements are not allowed")
 
 
 def checked_insert(handle: Handle, table: str, insert: Insert) -> dict[str, int]:

@@ -15,7 +15,7 @@ from quiclens_api.serve.access import Role, role_of
 from quiclens_api.serve.answers import Sender
 from quiclens_api.serve.engine import Engine, Handle, Pieces
 from quiclens_api.serve.faults import Fault
-from quiclens_api.serve.inserts import checked_insert, insert_settings, values_are_plain
+from quiclens_api.serve.inserts import checked_insert, insert_settings, refuse_more_statements, values_are_plain
 from quiclens_api.serve.judge import Judge, Verdict
 from quiclens_api.serve.metrics import Metrics
 from quiclens_api.serve.protocol import Asked
@@ -75,6 +75,8 @@ class Interface:
         sender.headers["X-ClickHouse-Query-Id"] = asked.query_id
         body = b"" if is_form else await bodies.received(request, self._limits, lease)
         self._metrics.bytes_received.inc(len(body))
+        if not self._parts.settings.trust_sql:
+            protocol.refuse_settings(asked.settings)
         encoding = request.headers.get("content-encoding", "")
         body = await bodies.plain(body, encoding, asked.is_framed_in, self._limits, lease)
         if asked.is_readonly:
@@ -104,6 +106,7 @@ class Interface:
         def work() -> dict[str, int]:
             verdict = parts.judge.verdict(insert.statement, asked.parameters, asked.database)
             _must_write(run.role)
+            refuse_more_statements(insert)
             plain = values_are_plain(parts.judge, insert, asked)
             protocol.check_settings(verdict.settings, self._limits, writes=True)
             settings = protocol.capped(asked.settings, self._limits, writes=True) | insert_settings(
@@ -112,8 +115,6 @@ class Interface:
             with parts.engine.handle(asked.database, settings, run.tag) as handle:
                 if insert.format == "Values" and asked.parameters:
                     sql = f"{insert.statement} {insert.data.decode()}"
-                    if handle.classify(sql) != 1:
-                        raise Fault(62, "SYNTAX_ERROR", "Syntax error: multi-statements are not allowed")
                     return dict(handle.run(sql, asked.parameters, "Null").counts)
                 return checked_insert(handle, verdict.table, insert)
 
@@ -130,22 +131,23 @@ class Interface:
             text = sql.decode()
         except UnicodeDecodeError as error:
             raise Fault(62, "SYNTAX_ERROR", f"Syntax error: the statement is no UTF-8: {error}") from error
+        # Judging needs no turn, so that a query can be killed when all turns are taken.
+        verdict = await asyncio.to_thread(parts.judge.verdict, text, asked.parameters, asked.database)
+        self._metrics.queries.inc()
+        if verdict.kills:
+            await sender.whole((await parts.running.kill(verdict.kills, run.role)).encode())
+            return
+        if verdict.normal == _GO_GREETING and asked.protocol_version and asked.default_format == "Native":
+            sender.is_of("Native")
+            await self._finish(sender, asked, _greeting(parts.engine), {})
+            return
+        if verdict.writes:
+            _must_write(run.role)
+        protocol.check_settings(verdict.settings, self._limits, verdict.writes)
+        settings = protocol.capped(asked.settings, self._limits, verdict.writes)
+        if verdict.writes:
+            settings |= insert_settings(verdict.table, is_plain=True)
         async with parts.queries.one():
-            verdict = await parts.queries.run(lambda: parts.judge.verdict(text, asked.parameters, asked.database))
-            self._metrics.queries.inc()
-            if verdict.kills:
-                await sender.whole((await parts.running.kill(verdict.kills, run.role)).encode())
-                return
-            if verdict.normal == _GO_GREETING and asked.protocol_version and asked.default_format == "Native":
-                sender.is_of("Native")
-                await self._finish(sender, asked, _greeting(parts.engine), {})
-                return
-            if verdict.writes:
-                _must_write(run.role)
-            protocol.check_settings(verdict.settings, self._limits, verdict.writes)
-            settings = protocol.capped(asked.settings, self._limits, verdict.writes)
-            if verdict.writes:
-                settings |= insert_settings(verdict.table, is_plain=True)
             await self._run(asked, text, verdict, settings, run, sender, gone)
 
     async def _run(

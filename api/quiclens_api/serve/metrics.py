@@ -19,7 +19,7 @@ class Metrics:
         def gauge(name: str, help: str, *labels: str) -> Gauge:
             return Gauge(f"quiclens_serve_{name}", help, labels, registry=self._registry)
 
-        self.queries = counter("queries", "Statements run that are no inserts of data")
+        self.queries = counter("queries", "Statements that may run, inserts of data apart")
         self.inserts = counter("inserts", "Inserts of data acknowledged")
         self.rows_written = counter("rows_written", "Rows of acknowledged inserts")
         self.bytes_received = counter("received_bytes", "Bytes of request bodies, as they came")

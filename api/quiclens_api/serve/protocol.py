@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from quiclens_api.serve import allowed
 from quiclens_api.serve.codecs import ENCODINGS, Encoder, encoder, framer
-from quiclens_api.serve.faults import Fault
+from quiclens_api.serve.faults import Fault, Refused
 from quiclens_api.serve.settings import Limits
 
 
@@ -115,6 +115,13 @@ def capped(asked: Mapping[str, str], limits: Limits, writes: bool) -> dict[str, 
         if not 0 < _number(settings.get(name, "")) <= most:
             settings[name] = f"{most:.0f}" if most >= 1 else f"{most:g}"
     return settings | {"result_overflow_mode": "throw", "timeout_overflow_mode": "throw"}
+
+
+def refuse_settings(asked: Iterable[str]) -> None:
+    """Fault when a request sets what would undo a check."""
+    for name in asked:
+        if allowed.is_refused_setting(name):
+            raise Refused(f"Setting {name} is refused over HTTP")
 
 
 def check_settings(asked: Iterable[tuple[str, str]], limits: Limits, writes: bool) -> None:

@@ -7,7 +7,7 @@ import secrets
 import signal
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,6 +21,7 @@ from quiclens_api.serve.app import create_app
 from quiclens_api.serve.settings import Settings
 
 _LONGEST_URL = 1 << 20  # ClickHouse's http_max_uri_size
+_CONNECTIONS = 500  # beyond, 503
 _TOKEN_FILE = "owner.token"
 
 
@@ -34,15 +35,17 @@ def address(listen: str) -> tuple[str, int]:
 
 def bind(host: str, port: int) -> socket.socket:
     """The listening socket; CannotRun when the address is taken or not ours."""
-    try:
-        family, _, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        bound = socket.socket(family, socket.SOCK_STREAM)
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.bind(where)
-        bound.listen(128)
-    except OSError as error:
-        hint = "another port: --listen 127.0.0.1:8124"
-        raise CannotRun("cannot_listen", f"cannot listen on {host}:{port}: {error.strerror}", hint) from error
+    with ExitStack() as held:
+        try:
+            family, _, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+            bound = held.enter_context(socket.socket(family, socket.SOCK_STREAM))
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            bound.bind(where)
+            bound.listen(128)
+        except OSError as error:
+            hint = "another port: --listen 127.0.0.1:8124"
+            raise CannotRun("cannot_listen", f"cannot listen on {host}:{port}: {error.strerror}", hint) from error
+        held.pop_all()
     return bound
 
 
@@ -54,17 +57,16 @@ def url_of(bound: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def with_tokens(settings: Settings, host: str, writer: str, reader: str) -> Settings:
-    """The settings with the tokens' digests; CannotRun when others could reach the address without one."""
+def digests(host: str, writer: str, reader: str) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
+    """The tokens of writers and readers as they are kept; UsageMistake when others could reach us without one."""
     try:
-        writers, readers = [digest(writer)] if writer else [], [digest(reader)] if reader else []
+        found = tuple((digest(token),) if token else () for token in (writer, reader))
     except ValueError as error:
         raise usage(f"a token cannot be read: {error}", "the token itself, or sha256: and 64 hex digits") from error
-    if not is_loopback(host) and not (writers or readers):
+    if not is_loopback(host) and not any(found):
         hint = "set QUICLENS_SERVE_TOKEN, or listen on 127.0.0.1"
         raise usage(f"{host} can be reached from other machines, and no token is set", hint)
-    is_open = not (writers or readers)
-    return replace(settings, writer_digests=tuple(writers), reader_digests=tuple(readers), is_open=is_open)
+    return found[0], found[1]
 
 
 def serve(
@@ -87,6 +89,7 @@ def serve(
             server_header=False,
             h11_max_incomplete_event_size=_LONGEST_URL,
             timeout_keep_alive=30,
+            limit_concurrency=_CONNECTIONS,
             timeout_graceful_shutdown=int(settings.limits.drain_seconds),
         )
         url = url_of(bound)
