@@ -55,6 +55,16 @@ def test_a_format_with_a_header_has_one(served: Served, format: str) -> None:
     assert got.body.count(b"many") == (1 if format != "JSON" else 300_001)
 
 
+def test_an_answer_does_not_wait_for_the_clients_acknowledgement(served: Served) -> None:
+    """Head and body in two packets, without TCP_NODELAY, cost 40 ms each time."""
+    seconds = []
+    for _ in range(20):
+        began = time.perf_counter()
+        served.one("SELECT 1")
+        seconds.append(time.perf_counter() - began)
+    assert min(seconds) < 0.035
+
+
 def test_every_answer_has_clickhouses_headers(served: Served) -> None:
     got = served.ask("SELECT number FROM numbers(10)", query_id="mine")
     assert got.headers["x-clickhouse-query-id"] == "mine" and got.headers["x-clickhouse-timezone"]

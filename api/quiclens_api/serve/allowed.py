@@ -33,7 +33,7 @@ OTHER_TABLE_FUNCTIONS = _names(
 _FUNCTIONS = re.compile(
     r"ai(generate|extract|classify|translate|embed|filter|redact|similarity)\w*|catboost\w*|dictget\w*|dicthas|dictisin"
     r"|joinget\w*|filesystem\w*|getmacro|getserverport|getserversetting|getclienthttpheader|zookeeper\w*|fuzz\w+"
-    r"|serveruuid|addressto\w*|demangle|showcertificate|getoskernelversion|executable\w*|currentrequesturl"
+    r"|hascolumnintable|reversedns\w*|logtrace|trap|generateserialid|serveruuid|addressto\w*|demangle|showcertificate|getoskernelversion|executable\w*|currentrequesturl"
 )
 
 # Tables about what is stored and what the engine can do. Others tell of other people's queries, of users,
@@ -62,10 +62,13 @@ _SETTINGS = re.compile(
     r"|additional_.*|ai_function.*|.*format_schema.*|output_format_schema|http_response_headers|default_table_engine"
     r"|default_temporary_table_engine|default_dictionary.*|readonly|profile|role|workload|function_implementation"
     r"|input_format_values_interpret_expressions|input_format_values_deduce.*|log_comment|allow_ddl|async_insert.*"
-    r"|format_template_.*|http_allow_.*"
+    r"|format_template_.*|http_allow_.*|implicit_.*|parallel_replicas_.*|promql_.*|stream_like_.*|default_view_definer"
+    r"|database|select|filter|order|sort|format|input_format|output_format|framing_output_format|compression"
 )
 # Read often, harmless, and caught by the words above.
 _HARMLESS = re.compile(r"max_bytes_before_.*|min_bytes_to_use_.*|.*_filesystem_read_method|temporary_files_codec")
+
+FILTERS = "additional_table_filters"  # judged by what it says, see `judge`
 
 # Most to allow: name of the setting, and of the limit in `Limits`.
 CAPPED = {

@@ -83,7 +83,7 @@ def check_words(normal: Sequence[Word]) -> bool:
         ):
             raise Refused(f"Function {normal[index + 2].text} is refused over HTTP: it reaches past the store")
     for setting, _ in settings_set(normal):
-        if allowed.is_refused_setting(setting):
+        if setting != allowed.FILTERS and allowed.is_refused_setting(setting):
             raise Refused(f"Setting {setting} is refused over HTTP")
     return _writes([word.text for word in normal[:6]])
 
@@ -132,6 +132,8 @@ def check_write(root: Node, normal: Sequence[Word], database: str) -> str:
     is_kept = table in catalogue.load().tables or table == "schema_migrations"
     if is_kept and (first[0] in ("DROP", "TRUNCATE", "DELETE") or first[:3] == ["CREATE", "OR", "REPLACE"]):
         raise Refused(f"Table {table} {_KEPT_FROM_DDL}")
+    if first[0] == "CREATE" and any((a.text, b.text) == (":", "Identifier") for a, b in pairwise(normal)):
+        raise Refused("A view whose tables are parameters is refused over HTTP: what it reads cannot be known")
     for command in (each.name for each in root.all() if each.kind == "AlterCommand"):
         if command not in _ALTERS and not (command in _SWAPS and (table == "requests" or not is_kept)):
             raise Refused(f"ALTER TABLE {table} {command.replace('_', ' ')} is refused over HTTP")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from threading import Lock
 
 from quiclens_api.serve import gate
+from quiclens_api.serve.allowed import FILTERS
 from quiclens_api.serve.engine import Engine, Handle
 from quiclens_api.serve.faults import Fault, Refused
 from quiclens_api.serve.statements import output_format, settings_set, words
@@ -77,11 +78,25 @@ class Judge:
         if self._trust_sql:
             is_read = found[0].text in ("SELECT", "WITH", "(", "SHOW", "EXPLAIN", "DESCRIBE", "EXISTS")
             return Verdict(normal, not is_read, "", output_format(found), "", wanted)
+        for name, value in wanted:
+            if name == FILTERS:
+                self._judge_filters(handle, value, database)
         writes = gate.check_words(found)
         root = gate.tree(handle.text(f"EXPLAIN AST {sql}", parameters))
         gate.check_tree(root, database, lambda name: _is_view(handle, name))
         table = gate.check_write(root, found, database) if writes else ""
         return Verdict(normal, writes, table, output_format(found), "", wanted)
+
+    def _judge_filters(self, handle: Handle, value: str, database: str) -> None:
+        """Grafana's ad-hoc filters: expressions in strings, each judged as that of a SELECT would be."""
+        parts = list(words(value))
+        if any(part.kind != "string" and part.text not in "{}:," for part in parts):
+            raise Refused(f"Setting {FILTERS} is refused over HTTP unless it is a map of strings")
+        for part in parts:
+            if part.kind == "string":
+                expression = handle.text(f"SELECT {part.text}").rstrip("\n")
+                if FILTERS in expression or self._judge(handle, f"SELECT {expression}", {}, database).writes:
+                    raise Refused(f"Setting {FILTERS} is refused over HTTP with such a filter")
 
 
 def _is_view(handle: Handle, name: str) -> bool:

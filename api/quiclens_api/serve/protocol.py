@@ -114,7 +114,8 @@ def capped(asked: Mapping[str, str], limits: Limits, writes: bool) -> dict[str, 
     for name, most in _most(limits, writes).items():
         if not 0 < _number(settings.get(name, "")) <= most:
             settings[name] = f"{most:.0f}" if most >= 1 else f"{most:g}"
-    return settings | {"result_overflow_mode": "throw", "timeout_overflow_mode": "throw"}
+    spill = {"max_temporary_data_on_disk_size_for_query": f"{limits.spill_bytes}"}
+    return settings | spill | {"result_overflow_mode": "throw", "timeout_overflow_mode": "throw"}
 
 
 def refuse_settings(asked: Iterable[str]) -> None:

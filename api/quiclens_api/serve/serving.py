@@ -37,8 +37,10 @@ def bind(host: str, port: int) -> socket.socket:
     """The listening socket; CannotRun when the address is taken or not ours."""
     with ExitStack() as held:
         try:
-            family, _, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-            bound = held.enter_context(socket.socket(family, socket.SOCK_STREAM))
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
+            family, _, protocol, _, where = found[0]
+            # With the protocol named, asyncio sets TCP_NODELAY; without, an answer waits 40 ms for its body.
+            bound = held.enter_context(socket.socket(family, socket.SOCK_STREAM, protocol))
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             bound.bind(where)
             bound.listen(128)

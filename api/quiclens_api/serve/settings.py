@@ -16,6 +16,7 @@ class Limits:
     memory_bytes: int = 4 * GB  # of one statement in the engine
     result_rows: int = 50_000_000
     result_bytes: int = 4 * GB
+    spill_bytes: int = 20 * GB  # of one statement's sorts and groups on disk
     upload_bytes: int = 512 * MB  # of one body, decompressed
     uploads_bytes: int = 1 * GB  # of all bodies held at one time
     queries_at_once: int = 8
