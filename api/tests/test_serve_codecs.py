@@ -2,6 +2,7 @@
 
 import gzip
 import random
+import time
 import zlib
 
 import pytest
@@ -88,6 +89,14 @@ def test_an_insert_is_parted_from_its_data(sql: bytes, format: str, data: bytes)
 )
 def test_other_statements_have_no_data(sql: bytes) -> None:
     assert split_insert(sql) is None
+
+
+@pytest.mark.parametrize("open_", ["/*", "$a$", "$a$b$c", "'", "`", '"', "'\"`", "\\'", "$" * 3])
+def test_a_statement_full_of_things_that_never_close_takes_no_time(open_: str) -> None:
+    began = time.perf_counter()
+    split_insert(b"INSERT " + open_.encode() * 100_000)
+    split_insert(b"INSERT " + "".join(f"$a{n}$ " for n in range(40_000)).encode())
+    assert time.perf_counter() - began < 2
 
 
 def test_words_end_with_the_text_whatever_it_is() -> None:

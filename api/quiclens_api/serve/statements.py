@@ -10,16 +10,17 @@ from dataclasses import dataclass
 
 _WORD = re.compile(
     r"""
-      (?P<gap>      \s+ | --[^\n]* | \#[ !][^\n]* | /\*.*?\*/ )
-    | (?P<string>   '(?:[^'\\]|\\.|'')*' )
-    | (?P<quoted>   `(?:[^`\\]|\\.|``)*` | "(?:[^"\\]|\\.|"")*" )
-    | (?P<heredoc>  \$(?P<tag>\w*)\$.*?\$(?P=tag)\$ )
+      (?P<gap>      \s+ | --[^\n]* | \#[ !][^\n]* | /\*.*?(?:\*/|\Z) )
+    | (?P<string>   '(?:[^'\\]|\\.|'')*+(?:'|\Z|\\\Z) )
+    | (?P<quoted>   `(?:[^`\\]|\\.|``)*+(?:`|\Z|\\\Z) | "(?:[^"\\]|\\.|"")*+(?:"|\Z|\\\Z) )
+    | (?P<heredoc>  \$(?P<tag>\w*+)\$.*?(?:\$(?P=tag)\$|\Z) )
     | (?P<word>     [A-Za-z_][A-Za-z0-9_]* )
     | (?P<number>   [0-9][0-9A-Za-z_.]* )
     | (?P<symbol>   . )
     """,
     re.VERBOSE | re.DOTALL,
 )
+# What is not closed goes on to the end: looking for the end again from each later place would take for ever.
 _HEAD_BYTES = 262_144  # the engine's max_query_size; a statement's words are all before its data
 _DATA_GAP = re.compile(rb"[ \t\f]*\r?\n?")
 
