@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 
 from starlette.types import Message, Send
 
@@ -113,6 +113,3 @@ class Sender:
 
 def _line(value: str) -> bytes:
     return value.encode("ascii", "replace").replace(b"\r", b" ").replace(b"\n", b" ")
-
-
-Headers = Mapping[str, str]
