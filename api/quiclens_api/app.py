@@ -13,6 +13,7 @@ from quiclens_api.commands.link import link
 from quiclens_api.commands.load import load
 from quiclens_api.commands.migrate import migrate
 from quiclens_api.commands.report import report
+from quiclens_api.commands.serve import serve
 from quiclens_api.commands.slow import slow
 from quiclens_api.commands.status import status
 
@@ -36,7 +37,7 @@ def create_app() -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    for command in (demo, load, slow, explain, export, report, failed, check, status, link, migrate):
+    for command in (demo, load, slow, explain, export, report, failed, check, status, serve, link, migrate):
         app.command(help=_unwrapped(inspect.cleandoc(command.__doc__ or "")))(command)
     return app
 

@@ -22,14 +22,17 @@ _ENGINES_FILES = ("status", "metadata", "store")
 
 
 @contextmanager
-def opened(url: str, *, create: bool = False) -> Iterator[Store]:
-    """The store, closed afterwards. A question never makes a store: that is for `load` and `migrate`."""
+def opened(url: str, *, create: bool = False, alone: bool = False) -> Iterator[Store]:
+    """The store, closed afterwards. A question never makes a store: that is for `load` and `migrate`.
+
+    `alone` is for who must hold the folder itself, as `serve` does.
+    """
     logging.getLogger("clickhouse_connect").addHandler(logging.NullHandler())  # what it has to say, we say
     try:
         where = stores.place(url)
         if where.is_embedded:
             _look(url, Path(where.folder), create)
-        with stores.open(url) as store:
+        with stores.open(url, alone=alone) if alone else stores.open(url) as store:
             yield store
     except StoreBusy as error:
         raise CannotRun("store_busy", str(error), "one process at a time may own an embedded store") from error

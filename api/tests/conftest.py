@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # pytest's importlib mode leaves
 
 from api_ran import Ran, Run
 from api_seed import TABLES
+from serve_process import Served, start
 
 
 @pytest.fixture(scope="session")
@@ -28,6 +29,23 @@ def store_url(tmp_path_factory: pytest.TempPathFactory) -> str:
             lines = "\n".join(json.dumps(row) for row in rows)
             store.command(f"INSERT INTO {table} FORMAT JSONEachRow\n{lines}")
     return url
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A store that is served to this machine without tokens."""
+    running = start(tmp_path_factory.mktemp("served") / "store")
+    yield running
+    assert running.stop() == 0
+
+
+@pytest.fixture(scope="session")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A store that is served to who has a token: `write` may write, `read` may read."""
+    tokens = {"QUICLENS_SERVE_TOKEN": "write", "QUICLENS_SERVE_READ_TOKEN": "read"}
+    running = start(tmp_path_factory.mktemp("guarded") / "store", **tokens)
+    yield running
+    assert running.stop() == 0
 
 
 @pytest.fixture

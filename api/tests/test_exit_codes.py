@@ -126,7 +126,20 @@ def test_without_a_collector_the_hint_says_how_to_build_it(run: Run, monkeypatch
 def test_every_command_has_help_with_examples(run: Run) -> None:
     listed = run("--help")
     assert listed.code == 0
-    for name in ("load", "slow", "explain", "export", "report", "failed", "check", "status", "link", "migrate", "demo"):
+    for name in (
+        "load",
+        "slow",
+        "explain",
+        "export",
+        "report",
+        "failed",
+        "check",
+        "status",
+        "serve",
+        "link",
+        "migrate",
+        "demo",
+    ):
         told = run(name, "--help")
         assert name in listed.out and told.code == 0 and f"quiclens {name}" in told.out and "--json" in told.out
 

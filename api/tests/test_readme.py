@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 from api_ran import Run
 from api_seed import A
+from serve_process import Served
 
 README = Path(__file__).parents[1] / "README.md"
 # What needs a collector, traffic or somebody's files: their options are checked, they are not run.
-_NOT_RUN = ("demo", "load", "check", "export")
+_NOT_RUN = ("demo", "load", "check", "export", "serve")
 
 
 def examples() -> list[str]:
@@ -27,6 +28,11 @@ def test_an_example_of_the_readme_runs(run: Run, example: str) -> None:
         return
     ran = run(command, *words, "--json")
     assert ran.code in (0, 1) and "error" not in ran.document, ran.err
+
+
+def test_the_readmes_python_runs_against_a_server(served: Served) -> None:
+    (block,) = re.findall(r"^```python\n(.*?)^```", README.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    exec(compile(block.replace("8123", str(served.port)), str(README), "exec"), {})
 
 
 def test_the_readme_has_examples() -> None:

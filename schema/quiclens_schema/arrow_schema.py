@@ -1,15 +1,16 @@
-"""Field names of an Arrow IPC stream, read from its first message without an Arrow library.
+"""Field names and number of rows of an Arrow IPC stream, read from its messages without an Arrow library.
 
-The engine ignores columns it does not know and defaults those that are missing, in silence. So every batch's
-names are compared with the catalogue before it is inserted. Layout: Arrow's Message.fbs and Schema.fbs,
-https://arrow.apache.org/docs/format/Columnar.html#ipc-streaming-format.
+The engine ignores columns it does not know, defaults those that are missing, and takes a cut stream or the first of
+several, in silence. So every batch's names and rows are known before it is inserted.
+Layout: Arrow's Message.fbs and Schema.fbs, https://arrow.apache.org/docs/format/Columnar.html#ipc-streaming-format.
 """
 
 import struct
 
 _CONTINUATION = 0xFFFFFFFF
-_MESSAGE_HEADER_TYPE, _MESSAGE_HEADER = 1, 2  # slots of table Message
-_HEADER_IS_SCHEMA = 1
+_MESSAGE_HEADER_TYPE, _MESSAGE_HEADER, _MESSAGE_BODY_LENGTH = 1, 2, 3  # slots of table Message
+_HEADER_IS_SCHEMA, _HEADER_IS_RECORD_BATCH = 1, 3
+_BATCH_LENGTH = 0  # slot of table RecordBatch
 _SCHEMA_FIELDS = 1  # slot of table Schema
 _FIELD_NAME = 0  # slot of table Field
 
@@ -20,6 +21,49 @@ def field_names(stream: bytes) -> tuple[str, ...]:
         return _field_names(stream)
     except (struct.error, UnicodeDecodeError, IndexError) as error:
         raise ValueError(f"not an Arrow IPC stream: {error}") from None
+
+
+def row_count(stream: bytes) -> int:
+    """Rows of one complete stream; ValueError when it is cut, has no end mark, or has bytes after it."""
+    try:
+        return _row_count(stream)
+    except (struct.error, IndexError) as error:
+        raise ValueError(f"not an Arrow IPC stream, or cut: {error}") from None
+
+
+def _row_count(stream: bytes) -> int:
+    rows = at = 0
+    while True:
+        if at >= len(stream):
+            raise ValueError("the Arrow stream is cut: it has no end mark")
+        continuation, length = struct.unpack_from("<II", stream, at)
+        at += 8
+        if continuation != _CONTINUATION:
+            raise ValueError("not an Arrow IPC stream: it does not begin with a message")
+        if not length:
+            break
+        buffer = stream[at : at + length]
+        message = _follow(buffer, 0)
+        if _is_record_batch(buffer, message):
+            rows += _number(buffer, _follow(buffer, _slot(buffer, message, _MESSAGE_HEADER) or 0), _BATCH_LENGTH)
+        at += length + _number(buffer, message, _MESSAGE_BODY_LENGTH)
+    if at != len(stream):
+        raise ValueError("the Arrow stream has bytes after its end mark; they would be lost")
+    return rows
+
+
+def _is_record_batch(buffer: bytes, message: int) -> bool:
+    kind = _slot(buffer, message, _MESSAGE_HEADER_TYPE)
+    return kind is not None and buffer[kind] == _HEADER_IS_RECORD_BATCH
+
+
+def _number(buffer: bytes, table: int, slot: int) -> int:
+    """A whole number of 64 bits, 0 where the table leaves it out, as FlatBuffers has it."""
+    place = _slot(buffer, table, slot)
+    (value,) = (0,) if place is None else struct.unpack_from("<q", buffer, place)
+    if value < 0:
+        raise ValueError("not an Arrow IPC stream: a length is negative")
+    return int(value)
 
 
 def _field_names(stream: bytes) -> tuple[str, ...]:

@@ -1,16 +1,14 @@
 """The only door to ClickHouse: the embedded engine (chdb) or a server, with the same SQL.
 
 A store may be used from many threads: every call borrows its own handle, since one handle serialises.
-The embedded store belongs to one process at a time; `owner.json` in its folder says to which.
+The embedded store belongs to one process at a time; `owner.json` in its folder says to which. Where that process
+serves the store, `open` uses it over HTTP: the same answers, only not from this process.
 """
 
-import fcntl
-import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from queue import Empty, LifoQueue
 from types import TracebackType
@@ -21,14 +19,13 @@ import clickhouse_connect
 from clickhouse_connect.driver.client import Client
 from clickhouse_connect.driver.exceptions import ClickHouseError
 
-from quiclens_schema import catalogue
+from quiclens_schema import catalogue, owner
 from quiclens_schema.arrow_schema import field_names
 
 DEFAULT_URL = "chdb:quiclens-data"
 PASSWORD_VARIABLE = "QUICLENS_STORE_PASSWORD"
 
-_OWNER_FILE = "owner.json"
-_LOCK_FILE = "status"  # the engine holds an flock on it while it is open
+_OWNER_USER = "quiclens"  # whom the holder of the token file says it is; the token decides
 _QUERY_SETTINGS = {
     # All of a trace lies in one partition, so FINAL never has to merge across partitions.
     "do_not_merge_across_partitions_select_final": "1",
@@ -85,14 +82,16 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a store is: a folder of the embedded engine, or a server's address."""
+    """Where a store is: a folder of the embedded engine, or a server's address, or a folder that a server holds."""
 
     folder: str = ""
     dsn: str = ""
+    token_file: str = ""
 
     @property
     def is_embedded(self) -> bool:
-        return bool(self.folder)
+        """Whether this process runs the engine, or would."""
+        return bool(self.folder) and not self.dsn
 
 
 def place(url: str) -> Place:
@@ -116,8 +115,11 @@ def without_password(url: str) -> str:
     return urlunsplit(parts._replace(netloc=f"{parts.username or ''}:***@{parts.netloc.rpartition('@')[2]}"))
 
 
-def open(url: str = DEFAULT_URL) -> "Store":
-    """Open the store; StoreBusy when another process holds it, StoreError when it cannot be had."""
+def open(url: str = DEFAULT_URL, *, alone: bool = False) -> "Store":
+    """Open the store; StoreBusy when another process holds it and does not serve it, StoreError when it cannot be had.
+
+    With `alone`, also a process that serves it is in the way.
+    """
     where = place(url)
     if not where.is_embedded:
         return Store(where)
@@ -127,15 +129,15 @@ def open(url: str = DEFAULT_URL) -> "Store":
     except OSError as error:
         raise StoreError(f"cannot make the store's folder {folder}: {error.strerror}") from error
     if _is_held_elsewhere(folder):
-        raise _busy(folder)
+        return _served(folder, alone)
     try:
         store = Store(where)
     except StoreError as error:
         if _is_held_elsewhere(folder):  # another process was quicker
-            raise _busy(folder) from error
+            return _served(folder, alone, error)
         raise
     _open_here[where.folder] += 1
-    _write_owner(folder)
+    owner.write(folder)
     return store
 
 
@@ -156,6 +158,12 @@ class Store:
     def folder(self) -> Path | None:
         """The embedded store's folder, None for a server."""
         return Path(self._place.folder) if self.is_embedded else None
+
+    def announce(self, url: str, instance: str, token_file: Path) -> None:
+        """Tell other processes that this one serves the embedded store at `url`, until the store is closed."""
+        if self.folder is None:
+            raise StoreError("only an embedded store can be served")
+        owner.write(self.folder, url, instance, str(token_file))
 
     def query(
         self, sql: str, parameters: Parameters | None = None, settings: Mapping[str, Any] | None = None
@@ -223,7 +231,7 @@ class Store:
         if self.folder is not None:
             _open_here[self._place.folder] -= 1
             if not _open_here[self._place.folder]:
-                _remove_owner(self.folder)
+                owner.remove(self.folder)
 
     def __enter__(self) -> Self:
         return self
@@ -239,7 +247,7 @@ class Store:
                 return clickhouse_connect.get_client(
                     interface="chdb", path=self._place.folder, settings=dict(_QUERY_SETTINGS), tz_mode="aware"
                 )
-            return _server_client(self._place.dsn)
+            return _server_client(self._place)
         except ClickHouseError as error:
             raise _store_error(error) from error
         except (RuntimeError, OSError) as error:
@@ -288,14 +296,17 @@ class _Borrowed:
             raise _store_error(error) from error
 
 
-def _server_client(dsn: str) -> Client:
-    parts = urlsplit(dsn)
+def _server_client(where: Place) -> Client:
+    parts = urlsplit(where.dsn)
+    username = unquote(parts.username) if parts.username else None
     password = os.environ.get(PASSWORD_VARIABLE) or unquote(parts.password or "")
+    if where.token_file:
+        username, password = _OWNER_USER, Path(where.token_file).read_text(encoding="ascii").strip()
     return clickhouse_connect.get_client(
         interface=parts.scheme,
         host=parts.hostname or "localhost",
         port=parts.port or (8443 if parts.scheme == "https" else 8123),
-        username=unquote(parts.username) if parts.username else None,
+        username=username,
         password=password,
         database=parts.path.strip("/") or "default",
         settings=dict(_QUERY_SETTINGS),
@@ -328,47 +339,24 @@ def _first_line(text: str) -> str:
 
 
 def _is_held_elsewhere(folder: Path) -> bool:
-    """Whether another process holds the engine's lock: asked first, since the engine itself complains on stderr."""
     if _open_here[str(folder)]:
         return False
     try:
-        with (folder / _LOCK_FILE).open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return False
-    except BlockingIOError:
-        return True
+        return owner.is_locked(folder)
     except OSError as error:
         raise StoreError(f"cannot read the store's folder {folder}: {error.strerror}") from error
-    return False
 
 
-def _write_owner(folder: Path) -> None:
-    owner = {"pid": os.getpid(), "since": datetime.now(UTC).isoformat(timespec="seconds")}
-    draft = folder / f"{_OWNER_FILE}.{os.getpid()}"
-    draft.write_text(json.dumps(owner) + "\n", encoding="utf-8")
-    draft.replace(folder / _OWNER_FILE)
-
-
-def _remove_owner(folder: Path) -> None:
-    if _owner_pid(folder) == os.getpid():
-        (folder / _OWNER_FILE).unlink(missing_ok=True)
-
-
-def _owner_pid(folder: Path) -> int | None:
-    """The process that says it holds the folder, None when nobody says so or it is gone."""
-    try:
-        owner = json.loads((folder / _OWNER_FILE).read_text(encoding="utf-8"))
-        pid = int(owner["pid"])
-        os.kill(pid, 0)
-    except PermissionError:
-        return pid
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return pid
-
-
-def _busy(folder: Path) -> StoreBusy:
-    pid = _owner_pid(folder)
-    holder = f"process {pid}" if pid is not None else "another process"
-    return StoreBusy(f"store {folder} is held by {holder}; stop it, or use another --store", pid)
+def _served(folder: Path, alone: bool, cause: Exception | None = None) -> "Store":
+    """The store as another process serves it; StoreBusy, which names that process, when it does not."""
+    holder = owner.read(folder)
+    if holder is None:
+        raise StoreBusy(f"store {folder} is held by another process; stop it, or use another --store") from cause
+    name = f"process {holder.pid}" + (f", which serves it at {holder.url}" if holder.url else "")
+    if alone or not holder.url:
+        raise StoreBusy(f"store {folder} is held by {name}; stop it, or use another --store", holder.pid) from cause
+    if not holder.answers():
+        raise StoreBusy(f"store {folder} is held by {name} but does not answer there", holder.pid) from cause
+    if not os.access(holder.token_file, os.R_OK):
+        raise StoreBusy(f"store {folder} is held by {name}; its token is another user's", holder.pid) from cause
+    return Store(Place(str(folder), holder.url, holder.token_file))

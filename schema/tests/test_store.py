@@ -1,3 +1,4 @@
+import contextlib
 import io
 import json
 import os
@@ -13,7 +14,7 @@ import pyarrow as pa
 import pytest
 from arrow_batches import batch, stream
 from quiclens_schema import store as stores
-from quiclens_schema.arrow_schema import field_names
+from quiclens_schema.arrow_schema import field_names, row_count
 from quiclens_schema.store import Store, StoreBusy, StoreError
 
 FRAME_NUMBERS = [
@@ -217,3 +218,51 @@ def test_the_example_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Monk
     names: dict[str, Any] = {}
     exec(example, names)
     assert names["slow"] == 0
+
+
+def aliases_stream(batches: int = 2) -> bytes:
+    schema = pa.schema([pa.field("alias", pa.string()), pa.field("version", pa.uint64())])
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, schema) as writer:
+        for number in range(batches):
+            writer.write_batch(pa.record_batch([pa.array(["a"] * (number + 1)), pa.array([1] * (number + 1))], schema))
+    return sink.getvalue()
+
+
+def test_rows_are_counted_without_an_arrow_library() -> None:
+    assert [row_count(aliases_stream(batches)) for batches in range(4)] == [0, 1, 3, 6]
+    dictionaries = pa.table({"a": pa.array(["x", "y", "x"]).dictionary_encode()})
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, dictionaries.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+        writer.write_table(dictionaries)
+    assert row_count(sink.getvalue()) == 3
+
+
+def test_a_stream_that_is_cut_anywhere_or_goes_on_is_no_stream() -> None:
+    data = aliases_stream()
+    for end in range(len(data)):
+        with pytest.raises(ValueError):
+            row_count(data[:end])
+    for more in (b"\0", data, b"\xff\xff\xff\xff\0\0\0\0"):
+        with pytest.raises(ValueError, match="after its end mark"):
+            row_count(data + more)
+
+
+def test_random_bytes_are_no_stream_and_never_a_crash() -> None:
+    data = bytearray(aliases_stream())
+    for place in range(len(data)):
+        for bit in (1, 128):
+            data[place] ^= bit
+            with contextlib.suppress(ValueError):
+                row_count(bytes(data))
+            data[place] ^= bit
+
+
+def test_a_holder_that_serves_is_named_with_its_address(store: Store) -> None:
+    assert store.folder is not None
+    store.announce("http://127.0.0.1:9", "nobody", store.folder / "owner.token")
+    second = subprocess.run(
+        [sys.executable, "-c", OPEN_ELSEWHERE, f"chdb:{store.folder}"], capture_output=True, text=True, check=True
+    )
+    assert f"held by process {os.getpid()}, which serves it at http://127.0.0.1:9 but does not answer" in second.stdout
+    assert second.stdout.count("\n") == 1 and second.stderr == ""

@@ -1,0 +1,1 @@
+"""The ClickHouse HTTP interface over the embedded store."""

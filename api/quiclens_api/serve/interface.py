@@ -1,0 +1,290 @@
+"""One request of the ClickHouse HTTP interface, from its headers to its answer."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from tempfile import SpooledTemporaryFile
+
+from starlette.requests import Request
+from starlette.types import Receive, Scope, Send
+
+from quiclens_api.serve import bodies, protocol
+from quiclens_api.serve.access import Role, role_of
+from quiclens_api.serve.answers import Sender
+from quiclens_api.serve.engine import Engine, Handle, Pieces
+from quiclens_api.serve.faults import Fault
+from quiclens_api.serve.inserts import checked_insert, insert_settings, refuse_more_statements, values_are_plain
+from quiclens_api.serve.judge import Judge, Verdict
+from quiclens_api.serve.metrics import Metrics
+from quiclens_api.serve.protocol import Asked
+from quiclens_api.serve.running import Gone, Run, Running
+from quiclens_api.serve.settings import Settings
+from quiclens_api.serve.statements import Insert, split_insert
+from quiclens_api.serve.turns import Lease, Room, Turns
+
+_AT_ONCE_BYTES = 1 << 20  # an answer up to this size is sent whole, with its length
+_SPOOL_BYTES = 32 << 20  # of an answer that waits for its end, kept in memory; the rest in a file
+_GO_GREETING = "SELECT displayName(), version(), revision(), timezone()"
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What requests share."""
+
+    settings: Settings
+    engine: Engine
+    judge: Judge
+    running: Running
+    queries: Turns
+    inserts: Turns
+    room: Room
+    metrics: Metrics
+
+
+class Interface:
+    """The ASGI endpoint at `/`."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._limits = parts.settings.limits
+        self._metrics = parts.metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        sender = Sender(send, self._metrics, self._limits.stall_seconds, self._parts.engine.timezone)
+        try:
+            role = role_of(self._parts.settings, request.headers)
+            with self._parts.room.lease() as lease:
+                await self._serve(request, role, lease, sender)
+        except Fault as fault:
+            if request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers:
+                sender.headers["Connection"] = "close"  # what is left of the body is not read
+            await sender.fault(fault)
+        except (Gone, bodies.ClientDisconnect):
+            return
+
+    async def _serve(self, request: Request, role: Role, lease: Lease, sender: Sender) -> None:
+        began = time.perf_counter()
+        given = list(request.query_params.multi_items())
+        is_form = request.headers.get("content-type", "").startswith("multipart/form-data")
+        if is_form:
+            given += await bodies.form(request, self._limits)
+        asked = protocol.read(request.method, given, request.headers)
+        sender.headers["X-ClickHouse-Query-Id"] = asked.query_id
+        body = b"" if is_form else await bodies.received(request, self._limits, lease)
+        self._metrics.bytes_received.inc(len(body))
+        if not self._parts.settings.trust_sql:
+            protocol.refuse_settings(asked.settings)
+        encoding = request.headers.get("content-encoding", "")
+        body = await bodies.plain(body, encoding, asked.is_framed_in, self._limits, lease)
+        if asked.is_readonly:
+            role = Role.READER
+        if not asked.query and not body and request.method in ("GET", "HEAD"):
+            await sender.whole(b"Ok.\n")
+            return
+        query = asked.query.encode()
+        insert = split_insert(query or body)
+        gone = asyncio.create_task(_gone(request))
+        try:
+            with self._parts.running.one(asked.query_id, role) as run:
+                if insert is not None:
+                    await self._insert(asked, _with(insert, body if query else b""), run, sender)
+                    kind = "insert"
+                else:
+                    await self._query(asked, b"\n".join(part for part in (query, body) if part), run, sender, gone)
+                    kind = "query"
+            self._metrics.seconds.labels(kind).observe(time.perf_counter() - began)
+        finally:
+            gone.cancel()
+
+    async def _insert(self, asked: Asked, insert: Insert, run: Run, sender: Sender) -> None:
+        """An insert of data runs to its end even when its client goes away: it is then simply not acknowledged."""
+        parts = self._parts
+
+        def work() -> dict[str, int]:
+            verdict = parts.judge.verdict(insert.statement, asked.parameters, asked.database)
+            _must_write(run.role)
+            refuse_more_statements(insert)
+            plain = values_are_plain(parts.judge, insert, asked)
+            protocol.check_settings(verdict.settings, self._limits, writes=True)
+            settings = protocol.capped(asked.settings, self._limits, writes=True) | insert_settings(
+                verdict.table, plain
+            )
+            with parts.engine.handle(asked.database, settings, run.tag) as handle:
+                if insert.format == "Values" and asked.parameters:
+                    sql = f"{insert.statement} {insert.data.decode()}"
+                    return dict(handle.run(sql, asked.parameters, "Null").counts)
+                return checked_insert(handle, verdict.table, insert)
+
+        async with parts.inserts.one():
+            counts = await parts.inserts.run(work)
+        self._metrics.inserts.inc()
+        self._metrics.rows_written.inc(counts.get("written_rows", 0))
+        sender.headers["X-ClickHouse-Summary"] = protocol.summary(counts)
+        await sender.whole(b"")
+
+    async def _query(self, asked: Asked, sql: bytes, run: Run, sender: Sender, gone: "asyncio.Task[None]") -> None:
+        parts = self._parts
+        try:
+            text = sql.decode()
+        except UnicodeDecodeError as error:
+            raise Fault(62, "SYNTAX_ERROR", f"Syntax error: the statement is no UTF-8: {error}") from error
+        # Judging needs no turn, so that a query can be killed when all turns are taken.
+        verdict = await asyncio.to_thread(parts.judge.verdict, text, asked.parameters, asked.database)
+        self._metrics.queries.inc()
+        if verdict.kills:
+            await sender.whole((await parts.running.kill(verdict.kills, run.role)).encode())
+            return
+        if verdict.normal == _GO_GREETING and asked.protocol_version and asked.default_format == "Native":
+            sender.is_of("Native")
+            await self._finish(sender, asked, _greeting(parts.engine), {})
+            return
+        if verdict.writes:
+            _must_write(run.role)
+        protocol.check_settings(verdict.settings, self._limits, verdict.writes)
+        settings = protocol.capped(asked.settings, self._limits, verdict.writes)
+        if verdict.writes:
+            settings |= insert_settings(verdict.table, is_plain=True)
+        async with parts.queries.one():
+            await self._run(asked, text, verdict, settings, run, sender, gone)
+
+    async def _run(
+        self,
+        asked: Asked,
+        text: str,
+        verdict: Verdict,
+        settings: dict[str, str],
+        run: Run,
+        sender: Sender,
+        gone: "asyncio.Task[None]",
+    ) -> None:
+        parts, format = self._parts, verdict.format or asked.default_format
+        is_streamed = verdict.is_select and format.lower() in protocol.STREAMED_FORMATS
+        never: asyncio.Task[None] = asyncio.create_task(asyncio.Event().wait())  # type: ignore[arg-type]
+        watch = never if verdict.writes else gone
+        with ExitStack() as held:
+            held.callback(never.cancel)
+
+            def begin() -> Handle:
+                readonly = run.role is Role.READER
+                return held.enter_context(parts.engine.handle(asked.database, settings, run.tag, readonly))
+
+            try:
+                handle = await parts.queries.run(begin)
+                if is_streamed:
+                    pieces = await parts.running.watched(
+                        run, parts.queries.run(lambda: handle.stream(text, asked.parameters, format)), watch
+                    )
+                    await self._stream(asked, format, pieces, run, sender, watch)
+                else:
+                    answer = await parts.running.watched(
+                        run, parts.queries.run(lambda: handle.run(text, asked.parameters, format)), watch
+                    )
+                    if answer.data:
+                        sender.is_of(format)
+                    self._metrics.rows_written.inc(answer.counts["written_rows"])
+                    await self._finish(sender, asked, answer.data, dict(answer.counts))
+            except Gone:
+                self._metrics.cancelled.inc()
+                raise
+
+    async def _stream(
+        self, asked: Asked, format: str, pieces: Pieces, run: Run, sender: Sender, gone: "asyncio.Task[None]"
+    ) -> None:
+        """Send what fits in one piece whole, the rest as it comes, or from its end on when that was asked for."""
+
+        async def next_piece() -> bytes:
+            return await self._parts.running.watched(run, self._parts.queries.run(pieces.next), gone)
+
+        is_ended = False
+        try:
+            with SpooledTemporaryFile(_SPOOL_BYTES) as spool:
+                size = 0
+                while not is_ended and (asked.is_whole or size < _AT_ONCE_BYTES):
+                    piece = await next_piece()
+                    is_ended = not piece
+                    size += len(piece)
+                    _bounded(size, self._limits.result_bytes)
+                    spool.write(piece)
+                spool.seek(0)
+                sender.is_of(format)
+                if is_ended and size <= _SPOOL_BYTES:
+                    await self._finish(
+                        sender, asked, spool.read(), {"result_rows": pieces.rows, "read_rows": pieces.rows_read}
+                    )
+                    return
+
+                async def all_pieces() -> AsyncIterator[bytes]:
+                    nonlocal is_ended
+                    sent = 0
+                    while data := spool.read(_AT_ONCE_BYTES):
+                        sent += len(data)
+                        yield data
+                    while not is_ended:
+                        data = await next_piece()
+                        is_ended = not data
+                        sent += len(data)
+                        _bounded(sent, self._limits.result_bytes)
+                        if data:
+                            yield data
+
+                sender.headers["X-ClickHouse-Summary"] = protocol.summary({})
+                encoder, encoding = protocol.encoder_of(asked, None)
+                await sender.streamed(all_pieces(), encoder, encoding)
+        finally:
+            if not is_ended:
+                await self._parts.queries.run(lambda: _give_up(pieces))
+
+    async def _finish(self, sender: Sender, asked: Asked, data: bytes, counts: dict[str, int]) -> None:
+        sender.headers["X-ClickHouse-Summary"] = protocol.summary({"result_bytes": len(data), **counts})
+        encoder, encoding = protocol.encoder_of(asked, len(data))
+        await sender.whole(data, 200, encoder, encoding)
+
+
+async def _gone(request: Request) -> None:
+    """Ends when the client is gone; the body was read before."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def _with(insert: Insert, body: bytes) -> Insert:
+    """The rows of an INSERT in `query` go on in the body."""
+    if not body:
+        return insert
+    before = insert.data.rstrip() if insert.format != "Values" else insert.data
+    return Insert(insert.head, insert.format, before + b"\n" + body if before.strip() else body)
+
+
+def _must_write(role: Role) -> None:
+    if role is not Role.WRITER:
+        raise Fault(164, "READONLY", "Cannot execute a writing statement in readonly mode")
+
+
+def _bounded(size: int, most: int) -> None:
+    if size > most:
+        raise Fault(396, "TOO_MANY_ROWS_OR_BYTES", f"Limit for result exceeded, max bytes: {most:,}")
+
+
+def _give_up(pieces: Pieces) -> None:
+    """Close an answer that was cut short; that it was cancelled is no news."""
+    with suppress(Fault):
+        pieces.close()
+
+
+def _greeting(engine: Engine) -> bytes:
+    """What clickhouse-go asks first and decodes as revision 54460 whatever the server is; then it speaks revision 0."""
+
+    def text(value: str) -> bytes:
+        return bytes([len(value.encode())]) + value.encode()
+
+    block = b"\x01\x00\x02\xff\xff\xff\xff\x00" + b"\x04\x01"  # BlockInfo, 4 columns, 1 row
+    for name, type_, data in (
+        ("displayName()", "String", text("quiclens")),
+        ("version()", "String", text(engine.version)),
+        ("revision()", "UInt32", bytes(4)),
+        ("timezone()", "String", text(engine.timezone)),
+    ):
+        block += text(name) + text(type_) + b"\x00" + data  # no custom serialization
+    return block

@@ -1,0 +1,112 @@
+"""Asks the engine how it reads a statement, and `gate` whether that may run. Nothing of the statement runs here."""
+
+import re
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from threading import Lock
+
+from quiclens_api.serve import gate
+from quiclens_api.serve.allowed import FILTERS
+from quiclens_api.serve.engine import Engine, Handle
+from quiclens_api.serve.faults import Fault, Refused
+from quiclens_api.serve.statements import output_format, settings_set, words
+
+_REMEMBERED = 1024
+_LONGEST_REMEMBERED = 32_768
+_KILL = re.compile(r"KILL QUERY WHERE query_id = '((?:[^'\\]|\\.)*)'(?: (SYNC|ASYNC|TEST))?(?: FORMAT \w+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A statement that may run: its text as the engine renders it, and what that says."""
+
+    normal: str
+    writes: bool
+    table: str = ""  # written to
+    format: str = ""  # asked for by the statement itself
+    kills: str = ""  # the query_id of a KILL QUERY
+    settings: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def is_select(self) -> bool:
+        """Whether the engine can give the answer in pieces; it cannot for DESCRIBE, SHOW and the like."""
+        return not self.writes and self.normal.startswith(("SELECT", "WITH", "("))
+
+
+class Judge:
+    """Verdicts, those of statements asked before from memory."""
+
+    def __init__(self, engine: Engine, trust_sql: bool) -> None:
+        self._engine = engine
+        self._trust_sql = trust_sql
+        self._known: OrderedDict[tuple[str, str], Verdict] = OrderedDict()
+        self._lock = Lock()
+
+    def verdict(self, sql: str, parameters: Mapping[str, str], database: str) -> Verdict:
+        """The statement's verdict; Fault when it does not parse, is more than one, or may not run."""
+        key = (sql, database)
+        # A parameter may be the name of a table, then the verdict is about this request alone.
+        is_fixed = len(sql) < _LONGEST_REMEMBERED and ":identifier" not in sql.lower().replace(" ", "")
+        if is_fixed:
+            with self._lock:
+                if key in self._known:
+                    self._known.move_to_end(key)
+                    return self._known[key]
+        with self._engine.handle() as handle:
+            found = self._judge(handle, sql, parameters, database)
+        if is_fixed:
+            with self._lock:
+                self._known[key] = found
+                if len(self._known) > _REMEMBERED:
+                    self._known.popitem(last=False)
+        return found
+
+    def _judge(self, handle: Handle, sql: str, parameters: Mapping[str, str], database: str) -> Verdict:
+        if not sql.strip().strip(";").strip():
+            raise Fault(62, "SYNTAX_ERROR", "Empty query")
+        count = handle.classify(sql)
+        if count > 1:
+            raise Fault(62, "SYNTAX_ERROR", "Syntax error: multi-statements are not allowed")
+        normal = handle.text("SELECT formatQuerySingleLine({sql:String})", {"sql": _escaped(sql)}).rstrip("\n")
+        if count != 1:
+            raise Refused("The statement cannot be judged")
+        if match := _KILL.fullmatch(normal):
+            return Verdict(normal, False, kills=re.sub(r"\\(.)", r"\1", match[1]), format="")
+        found = list(words(normal))
+        wanted = tuple(settings_set(found))
+        if self._trust_sql:
+            is_read = found[0].text in ("SELECT", "WITH", "(", "SHOW", "EXPLAIN", "DESCRIBE", "EXISTS")
+            return Verdict(normal, not is_read, "", output_format(found), "", wanted)
+        for name, value in wanted:
+            if name == FILTERS:
+                self._judge_filters(handle, value, database)
+        writes = gate.check_words(found)
+        root = gate.tree(handle.text(f"EXPLAIN AST {sql}", parameters))
+        gate.check_tree(root, database, lambda name: _is_view(handle, name))
+        table = gate.check_write(root, found, database) if writes else ""
+        return Verdict(normal, writes, table, output_format(found), "", wanted)
+
+    def _judge_filters(self, handle: Handle, value: str, database: str) -> None:
+        """Grafana's ad-hoc filters: expressions in strings, each judged as that of a SELECT would be."""
+        parts = list(words(value))
+        if any(part.kind != "string" and part.text not in "{}:," for part in parts):
+            raise Refused(f"Setting {FILTERS} is refused over HTTP unless it is a map of strings")
+        for part in parts:
+            if part.kind == "string":
+                expression = handle.text(f"SELECT {part.text}").rstrip("\n")
+                if FILTERS in expression or self._judge(handle, f"SELECT {expression}", {}, database).writes:
+                    raise Refused(f"Setting {FILTERS} is refused over HTTP with such a filter")
+
+
+def _is_view(handle: Handle, name: str) -> bool:
+    """Whether a name with arguments is one of the store's own views with parameters."""
+    asked = "SELECT count() FROM system.tables WHERE database = 'default' AND engine = 'View' AND name = {name:String}"
+    return handle.text(asked, {"name": _escaped(name)}).strip() == "1"
+
+
+def _escaped(text: str) -> str:
+    """A parameter's value as the engine reads it: tab-separated's escapes."""
+    for plain, escape in (("\\", "\\\\"), ("\n", "\\n"), ("\t", "\\t"), ("\r", "\\r"), ("\0", "\\0"), ("\b", "\\b")):
+        text = text.replace(plain, escape)
+    return text.replace("\f", "\\f")

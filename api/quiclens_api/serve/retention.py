@@ -1,0 +1,157 @@
+"""How long rows are kept: whole days are dropped, events first, when they are too old or the store is too large.
+
+A day's age counts from the day itself or from the last write to it, whichever is later: logs of last year that were
+loaded today, and traces without a wall clock, stay as long as any other.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+
+from quiclens_api.serve.engine import Engine, quoted
+from quiclens_api.serve.settings import MB, Keep
+
+_EVENTS = ("events",)
+_SUMMARIES = ("connections", "streams", "episodes", "connection_aliases", "request_lines", "requests")
+_PARTS = """
+SELECT
+    table,
+    partition,
+    partition_id,
+    toUnixTimestamp(max(modification_time)),
+    sum(rows),
+    sum(bytes_on_disk)
+FROM system.parts
+WHERE database = 'default' AND active
+GROUP BY table, partition, partition_id
+LIMIT 1000000
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """One partition: a day of a table, of `requests` an hour."""
+
+    table: str
+    day: date | None  # None for a table without partitions
+    id: str
+    written_at: datetime
+    rows: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """One partition and why it goes: `age` or `size`."""
+
+    partition: Partition
+    why: str
+
+    @property
+    def rows(self) -> int:
+        return self.partition.rows
+
+    @property
+    def bytes(self) -> int:
+        return self.partition.bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """What one look did."""
+
+    disk_bytes: int
+    dropped: tuple[Drop, ...]
+    told: tuple[str, ...]
+
+
+def sweep(engine: Engine, keep: Keep, now: datetime) -> Sweep:
+    """Drop what is too old or too much."""
+    partitions = _partitions(engine)
+    drops = plan(partitions, keep, now)
+    with engine.handle() as handle:
+        for drop in drops:
+            where = f"ALTER TABLE `{drop.partition.table}` DROP PARTITION ID {quoted(drop.partition.id)}"
+            handle.run(where, {}, "Null")
+        told = [_told(day, drops) for day in sorted({(d.partition.day or date.min, d.why) for d in drops})]
+        if keep.summaries_days and any(each.table == "rejects" for each in partitions):
+            told += _forget_rejects(engine, now - timedelta(days=keep.summaries_days))
+    left = sum(each.bytes for each in partitions) - sum(drop.bytes for drop in drops)
+    if keep.disk_bytes and left > keep.disk_bytes:
+        told.append(
+            f"the store takes {left // MB:,} MB, more than its {keep.disk_bytes // MB:,} MB; its last day is kept"
+        )
+    return Sweep(left, tuple(drops), tuple(told))
+
+
+def plan(partitions: Sequence[Partition], keep: Keep, now: datetime) -> list[Drop]:
+    """Which partitions go: first by age, then, oldest first, events before summaries, until the rest fits.
+
+    For its size the store never loses the newest day.
+    """
+    drops: list[Drop] = []
+    left = sum(each.bytes for each in partitions)
+    days_left: list[tuple[datetime, date, list[Partition]]] = []
+    for tables, days in ((_EVENTS, keep.events_days), (_SUMMARIES, keep.summaries_days)):
+        by_day: dict[date, list[Partition]] = defaultdict(list)
+        for each in partitions:
+            if each.table in tables and each.day is not None:
+                by_day[each.day].append(each)
+        ages = sorted((_since(day, found), day, found) for day, found in by_day.items())
+        for since, day, found in ages:
+            if days and since < now - timedelta(days=days):
+                drops += [Drop(each, "age") for each in found]
+                left -= sum(each.bytes for each in found)
+            else:
+                days_left.append((since, day, found))
+        if days_left and days_left[-1][1] in by_day:
+            days_left.pop()  # the newest day
+    for _, _, found in days_left if keep.disk_bytes else ():
+        if left <= keep.disk_bytes:
+            break
+        drops += [Drop(each, "size") for each in found]
+        left -= sum(each.bytes for each in found)
+    return drops
+
+
+def _since(day: date, found: Iterable[Partition]) -> datetime:
+    """When a day began to age. Of requests only the day counts: linking again writes them anew."""
+    end = datetime.combine(day, datetime.min.time(), UTC) + timedelta(days=1)
+    return max([end, *(each.written_at for each in found if each.table != "requests")])
+
+
+def _partitions(engine: Engine) -> list[Partition]:
+    with engine.handle() as handle:
+        text = handle.text(_PARTS)
+    found = []
+    for line in text.splitlines():
+        table, partition, id_, written, rows, size = line.split("\t")
+        at = datetime.fromtimestamp(int(written), UTC)
+        found.append(Partition(table, _day(partition), id_, at, int(rows), int(size)))
+    return found
+
+
+def _day(partition: str) -> date | None:
+    try:
+        return date.fromisoformat(partition.strip("'")[:10])
+    except ValueError:
+        return None
+
+
+def _forget_rejects(engine: Engine, before: datetime) -> list[str]:
+    """Rejects have no partitions: old ones are deleted by row."""
+    old = f"ingested_at < fromUnixTimestamp64Micro({int(before.timestamp() * 1e6)})"
+    with engine.handle(settings={"mutations_sync": "1"}) as handle:
+        rows = int(handle.text(f"SELECT count() FROM rejects WHERE {old}").strip())
+        if rows:
+            handle.run(f"ALTER TABLE rejects DELETE WHERE {old}", {}, "Null")
+    return [f"deleted {rows:,} rejects from before {before:%Y-%m-%d}"] if rows else []
+
+
+def _told(day: tuple[date, str], drops: Sequence[Drop]) -> str:
+    of_day = [drop for drop in drops if (drop.partition.day or date.min, drop.why) == day]
+    tables = sorted({drop.partition.table for drop in of_day})
+    rows, size = sum(drop.rows for drop in of_day), sum(drop.bytes for drop in of_day)
+    why = "too old" if day[1] == "age" else "the store is too large"
+    return f"dropped {day[0]} of {', '.join(tables)}: {rows:,} rows, {size / MB:.1f} MB; {why}"

@@ -1,0 +1,138 @@
+"""Running the app: the address is taken first, then the app starts, then others are told, and all of it in reverse."""
+
+import asyncio
+import logging
+import os
+import secrets
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import uvicorn
+from quiclens_schema.store import Store
+
+from quiclens_api.failure import CannotRun, usage
+from quiclens_api.serve.access import digest, is_loopback
+from quiclens_api.serve.app import create_app
+from quiclens_api.serve.settings import Settings
+
+_LONGEST_URL = 1 << 20  # ClickHouse's http_max_uri_size
+_CONNECTIONS = 500  # beyond, 503
+_TOKEN_FILE = "owner.token"
+
+
+def address(listen: str) -> tuple[str, int]:
+    """HOST:PORT, [IPv6]:PORT or PORT; UsageMistake for anything else."""
+    host, _, port = listen.rpartition(":")
+    if not port.isascii() or not port.isdigit() or int(port) > 65_535:
+        raise usage(f"{listen!r} is no address", "--listen HOST:PORT, as 127.0.0.1:8123")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """The listening socket; CannotRun when the address is taken or not ours."""
+    with ExitStack() as held:
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
+            family, _, protocol, _, where = found[0]
+            # With the protocol named, asyncio sets TCP_NODELAY; without, an answer waits 40 ms for its body.
+            bound = held.enter_context(socket.socket(family, socket.SOCK_STREAM, protocol))
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            bound.bind(where)
+            bound.listen(128)
+        except OSError as error:
+            hint = "another port: --listen 127.0.0.1:8124"
+            raise CannotRun("cannot_listen", f"cannot listen on {host}:{port}: {error.strerror}", hint) from error
+        held.pop_all()
+    return bound
+
+
+def url_of(bound: socket.socket) -> str:
+    """How processes of this machine reach it."""
+    host, port = bound.getsockname()[:2]
+    if host in ("0.0.0.0", "::"):
+        host = "127.0.0.1" if host == "0.0.0.0" else "::1"
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def digests(host: str, writer: str, reader: str) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
+    """The tokens of writers and readers as they are kept; UsageMistake when others could reach us without one."""
+    try:
+        found = tuple((digest(token),) if token else () for token in (writer, reader))
+    except ValueError as error:
+        raise usage(f"a token cannot be read: {error}", "the token itself, or sha256: and 64 hex digits") from error
+    if not is_loopback(host) and not any(found):
+        hint = "set QUICLENS_SERVE_TOKEN, or listen on 127.0.0.1"
+        raise usage(f"{host} can be reached from other machines, and no token is set", hint)
+    return found[0], found[1]
+
+
+def serve(
+    store: Store, settings: Settings, bound: socket.socket, ready: Callable[[str], None], tell: Callable[[str], None]
+) -> None:
+    """Serve until SIGTERM or SIGINT; running requests are finished first, as long as `drain_seconds` allows."""
+    with _token_file(settings.folder) as (path, token), TemporaryDirectory(prefix="quiclens-serve-") as empty:
+        # The engine takes a table name that is a file's for that file: here there are none.
+        os.chdir(empty)
+        known = replace(settings, writer_digests=(*settings.writer_digests, digest(token)))
+        app = create_app(known, tell)
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # a cut answer is told to its client, and counted
+        config = uvicorn.Config(
+            app,
+            http="h11",
+            ws="none",
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            h11_max_incomplete_event_size=_LONGEST_URL,
+            timeout_keep_alive=30,
+            limit_concurrency=_CONNECTIONS,
+            timeout_graceful_shutdown=int(settings.limits.drain_seconds),
+        )
+        url = url_of(bound)
+
+        def started() -> None:
+            store.announce(url, settings.instance, path)
+            ready(url)
+
+        asyncio.run(_Server(config, started).serve(sockets=[bound]))
+
+
+class _Server(uvicorn.Server):
+    """Says when it is ready, and ends quietly on a signal: the exit code is ours to choose."""
+
+    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._started = started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._started()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        kept = {each: signal.signal(each, self.handle_exit) for each in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for each, before in kept.items():
+                signal.signal(each, before)
+
+
+@contextmanager
+def _token_file(folder: Path) -> Iterator[tuple[Path, str]]:
+    """A token of this run for commands of the same user, in a file that only that user can read."""
+    path, token = folder / _TOKEN_FILE, secrets.token_urlsafe(32)
+    path.unlink(missing_ok=True)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(token + "\n")
+    try:
+        yield path, token
+    finally:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,50 @@
+"""What `serve` was told: addresses, who may do what, limits, and how long to keep things."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+GB = 1_000_000_000
+MB = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of one request and of all together; a request may ask for less, never for more."""
+
+    seconds: float = 300  # of a query
+    write_seconds: float = 3600  # of a statement that writes
+    memory_bytes: int = 4 * GB  # of one statement in the engine
+    result_rows: int = 50_000_000
+    result_bytes: int = 4 * GB
+    spill_bytes: int = 20 * GB  # of one statement's sorts and groups on disk
+    upload_bytes: int = 512 * MB  # of one body, decompressed
+    uploads_bytes: int = 1 * GB  # of all bodies held at one time
+    queries_at_once: int = 8
+    inserts_at_once: int = 4
+    wait_seconds: float = 5  # for one's turn, then 429
+    stall_seconds: float = 120  # without a byte read or sent, then the request is given up
+    drain_seconds: float = 30  # for running requests when serve stops
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """How long rows are kept and how much room they may take; 0 is for ever, without bound."""
+
+    events_days: float = 7
+    summaries_days: float = 90
+    disk_bytes: int = 0
+    every_seconds: float = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All that the app needs. Tokens are kept as SHA-256 digests."""
+
+    folder: Path  # of the open store
+    instance: str  # what /ping answers with
+    writer_digests: tuple[bytes, ...] = ()
+    reader_digests: tuple[bytes, ...] = ()
+    is_open: bool = True  # without a token, whoever reaches the (loopback) address may write
+    trust_sql: bool = False
+    limits: Limits = field(default_factory=Limits)
+    keep: Keep = field(default_factory=Keep)

@@ -1,0 +1,100 @@
+"""Who may do what: tokens, roles, addresses."""
+
+import base64
+import hashlib
+
+import pytest
+from api_ran import Run
+from serve_process import Served
+
+from quiclens_api.failure import UsageMistake
+from quiclens_api.serve.access import digest, is_loopback
+from quiclens_api.serve.serving import address
+
+WRITE = "INSERT INTO link_pending (token) VALUES ('x')"
+
+
+def asked(served: Served, sql: str, **headers: str) -> int:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return served.request(sql.encode(), "POST", "/", named).status
+
+
+def basic(token: str) -> str:
+    return "Basic " + base64.b64encode(f"anyone:{token}".encode()).decode()
+
+
+def test_without_a_token_only_ping_answers(guarded: Served) -> None:
+    assert guarded.ask(method="GET", path="/ping").status == 200
+    assert guarded.ask("SELECT 1").status == 401 and guarded.ask("SELECT 1").code == 516
+    assert guarded.ask(method="GET", path="/metrics").status == 401
+    assert asked(guarded, "SELECT 1", X_ClickHouse_Key="wrong") == 403
+    assert asked(guarded, "SELECT 1", Authorization="Basic !!!") == 401
+    assert guarded.ask("SELECT 1", user="x", password="write").status == 401
+
+
+@pytest.mark.parametrize("token", ["read", "write"])
+def test_a_token_is_taken_in_each_of_its_places(guarded: Served, token: str) -> None:
+    assert asked(guarded, "SELECT 1", X_ClickHouse_User="x", X_ClickHouse_Key=token) == 200
+    assert asked(guarded, "SELECT 1", Authorization=basic(token)) == 200
+    assert asked(guarded, "SELECT 1", Authorization=f"Bearer {token}") == 200
+    assert guarded.request(b"", "GET", "/metrics", {"Authorization": f"Bearer {token}"}).status == 200
+
+
+def test_a_reader_reads_and_sets_limits_and_nothing_else(guarded: Served) -> None:
+    assert asked(guarded, "SELECT count() FROM requests SETTINGS max_threads = 1", X_ClickHouse_Key="read") == 200
+    for sql in (
+        WRITE,
+        "INSERT INTO link_pending (token) FORMAT TSV\nx",
+        "INSERT INTO link_pending (token) SELECT 'x'",
+        "CREATE TABLE mine (a UInt8) ENGINE = Memory",
+        "DROP TABLE IF EXISTS mine",
+        "ALTER TABLE connections ADD COLUMN x UInt8",
+        "DELETE FROM link_pending WHERE 1",
+        "OPTIMIZE TABLE events",
+    ):
+        got = guarded.request(sql.encode(), "POST", "/", {"X-ClickHouse-Key": "read"})
+        assert got.code == 164, got.text
+    assert asked(guarded, WRITE, X_ClickHouse_Key="write") == 200
+
+
+def test_a_digest_stands_for_its_token() -> None:
+    assert digest("sha256:" + hashlib.sha256(b"t").hexdigest()) == digest("t")
+    for wrong in ("sha256:12", "sha256:no hex"):
+        with pytest.raises(ValueError):
+            digest(wrong)
+
+
+def test_loopback_is_this_machine_and_no_other() -> None:
+    assert all(map(is_loopback, ("127.0.0.1", "127.9.9.9", "::1", "[::1]", "localhost", "LocalHost.")))
+    assert not any(map(is_loopback, ("0.0.0.0", "::", "10.0.0.1", "localhost.example", "", "127.0.0.1.example")))
+
+
+def test_an_address_is_read_or_refused() -> None:
+    assert address("127.0.0.1:8123") == ("127.0.0.1", 8123) and address("[::1]:1") == ("::1", 1)
+    assert address(":8123") == ("127.0.0.1", 8123) and address("8123") == ("127.0.0.1", 8123)
+    for wrong in ("", "host", "host:", "host:70000", "host:-1"):
+        with pytest.raises(UsageMistake):
+            address(wrong)
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("--listen", "0.0.0.0:0"), 2),
+        (("--listen", "nonsense"), 2),
+        (("--keep-events", "soon"), 2),
+        (("--max-disk-gb", "-1"), 2),
+        (("--store", "http://host:8123/x"), 2),
+        (("--listen", "192.0.2.1:1"), 2),  # which no machine has: the token comes first
+    ],
+)
+def test_a_wrong_command_line_serves_nothing(
+    run: Run, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], code: int
+) -> None:
+    monkeypatch.delenv("QUICLENS_SERVE_TOKEN", raising=False)
+    assert run("serve", *words, "--json").code == code
+
+
+def test_a_taken_port_is_one_line(run: Run, served: Served) -> None:
+    ran = run("serve", "--listen", f"127.0.0.1:{served.port}", "--json")
+    assert ran.code == 3 and ran.document["error"]["code"] == "cannot_listen"

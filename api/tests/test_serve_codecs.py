@@ -1,0 +1,109 @@
+"""Compression both ways, bounded; and an INSERT apart from its data. Neither needs an engine."""
+
+import gzip
+import random
+import time
+import zlib
+
+import pytest
+
+from quiclens_api.serve.codecs import ENCODINGS, decoded, encoder, framer, unframed
+from quiclens_api.serve.faults import Fault
+from quiclens_api.serve.statements import split_insert, words
+
+DATA = random.Random(1).randbytes(3_000_000) + bytes(2_000_000)
+
+
+def ignore(_: int) -> None:
+    return
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize("data", [b"", b"x", DATA], ids=["empty", "byte", "5 MB"])
+def test_what_was_encoded_is_decoded(encoding: str, data: bytes) -> None:
+    made = encoder(encoding)
+    packed = made.add(data[:10]) + made.add(data[10:]) + made.end()
+    assert decoded(packed, encoding, len(data), ignore) == data
+    assert decoded(packed + packed, encoding, 2 * len(data), ignore) == data + data
+    if len(data) > 1:
+        for broken in (packed[:-1], packed[: len(packed) // 2], packed + b"junk", b"junk" + packed):
+            with pytest.raises(Fault) as caught:
+                decoded(broken, encoding, len(data) + 10, ignore)
+            assert caught.value.code == 271
+
+
+@pytest.mark.parametrize("method", ["LZ4", "ZSTD"])
+def test_frames_are_read_and_their_checksums_compared(method: str) -> None:
+    packed = framer(method).add(DATA)
+    assert unframed(packed, len(DATA), ignore) == DATA
+    for place in (0, 16, 20, 30, len(packed) - 1):
+        broken = bytearray(packed)
+        broken[place] ^= 1
+        with pytest.raises(Fault):
+            unframed(bytes(broken), len(DATA), ignore)
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_a_bomb_stops_at_the_limit(encoding: str) -> None:
+    made = encoder(encoding)
+    bomb = b"".join(made.add(bytes(10_000_000)) for _ in range(20)) + made.end()
+    grown: list[int] = []
+    with pytest.raises(Fault) as caught:
+        decoded(bomb, encoding, 1_000_000, grown.append)
+    assert caught.value.status == 413 and sum(grown) <= 1_000_000
+
+
+def test_zlib_and_gzip_of_others_are_read() -> None:
+    assert decoded(gzip.compress(DATA), "gzip", len(DATA), ignore) == DATA
+    assert decoded(zlib.compress(DATA), "deflate", len(DATA), ignore) == DATA
+
+
+@pytest.mark.parametrize(
+    ("sql", "format", "data"),
+    [
+        (b"INSERT INTO t FORMAT TSV\n1\t2", "TSV", b"1\t2"),
+        (b"insert into t format TSV \t\r\n\n1", "TSV", b"\n1"),
+        (b'INSERT INTO t (a, `format`, "values") FORMAT CSV x', "CSV", b"x"),
+        (b"INSERT INTO t (`a\\` FORMAT CSV`) VALUES(1)", "Values", b"(1)"),
+        (b"-- FORMAT A\nINSERT /* VALUES */ INTO t VALUES (1)", "Values", b" (1)"),
+        (b"INSERT INTO t FORMAT RowBinary\n\xff'`\"/*", "RowBinary", b"\xff'`\"/*"),
+        (b"INSERT INTO t FORMAT ArrowStream", "ArrowStream", b""),
+    ],
+)
+def test_an_insert_is_parted_from_its_data(sql: bytes, format: str, data: bytes) -> None:
+    found = split_insert(sql)
+    assert found is not None and (found.format, found.data) == (format, data)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        b"SELECT 1 FORMAT TSV",
+        b"INSERT INTO t SELECT 1 FORMAT TSV",
+        b"INSERT INTO t WITH 1 AS x SELECT x",
+        b"INSERT INTO t",
+        b"",
+        b"\xff\xfe",
+        b"'INSERT' INTO t FORMAT TSV",
+    ],
+)
+def test_other_statements_have_no_data(sql: bytes) -> None:
+    assert split_insert(sql) is None
+
+
+@pytest.mark.parametrize("open_", ["/*", "$a$", "$a$b$c", "'", "`", '"', "'\"`", "\\'", "$" * 3])
+def test_a_statement_full_of_things_that_never_close_takes_no_time(open_: str) -> None:
+    began = time.perf_counter()
+    split_insert(b"INSERT " + open_.encode() * 100_000)
+    split_insert(b"INSERT " + "".join(f"$a{n}$ " for n in range(40_000)).encode())
+    assert time.perf_counter() - began < 2
+
+
+def test_words_end_with_the_text_whatever_it_is() -> None:
+    rng = random.Random(7)
+    alphabet = "'\"`\\$/*-# \nabA1(),;"
+    for _ in range(2000):
+        text = "".join(rng.choice(alphabet) for _ in range(rng.randrange(40)))
+        found = list(words(text))
+        assert all(text[word.start : word.end] for word in found)
+        assert [word.start for word in found] == sorted(word.start for word in found)

@@ -1,0 +1,272 @@
+"""What no statement may do over HTTP, however it is wrapped: reach files, hosts, programs, other people's queries."""
+
+from pathlib import Path
+
+import pytest
+from serve_process import Served, start
+
+FUNCTIONS = (
+    "file('{file}', 'LineAsString')",
+    "url('http://127.0.0.1:9/', 'LineAsString', 'x String')",
+    "remote('127.0.0.1', system.one)",
+    "remoteSecure('127.0.0.1', system.one)",
+    "cluster('default', system.one)",
+    "s3('http://127.0.0.1:9/x', 'CSV', 'x String')",
+    "gcs('http://127.0.0.1:9/x', 'CSV', 'x String')",
+    "executable('cat', 'TSV', 'x String')",
+    "Python(tab)",
+    "python(tab)",
+    "mysql('127.0.0.1:9', 'a', 'b', 'c', 'd')",
+    "postgresql('127.0.0.1:9', 'a', 'b', 'c', 'd')",
+    "sqlite('{file}', 't')",
+    "hdfs('hdfs://127.0.0.1:9/x', 'CSV', 'x String')",
+    "azureBlobStorage('a', 'b', 'c')",
+    "icebergLocal('{file}')",
+    "deltaLakeLocal('{file}')",
+    "filesystem('/etc')",
+    "merge('system', 'processes')",
+    "loop(system.processes)",
+    "eval('SELECT 1')",
+    "dictionary('d')",
+    "viewExplain('EXPLAIN', '', (SELECT 1))",
+    "fileCluster('default', '{file}')",
+    "arrowStream('x')",
+    "mergeTreeIndex('default', 'requests')",
+)
+NESTED = (
+    "SELECT * FROM {}",
+    "WITH x AS (SELECT * FROM {}) SELECT * FROM x",
+    "SELECT 1 UNION ALL SELECT 2 FROM {}",
+    "SELECT (SELECT count() FROM {})",
+    "SELECT 1 WHERE 'a' IN (SELECT * FROM {})",
+    "SELECT count() FROM numbers(3) AS n LEFT JOIN {} AS f ON 1 = 1",
+    "SELECT * FROM view(SELECT * FROM {})",
+    "SELECT 1 FROM (SELECT * FROM (SELECT * FROM {} LIMIT 1))",
+    "EXPLAIN SELECT * FROM {}",
+    "EXPLAIN AST SELECT * FROM {}",
+    "DESCRIBE TABLE {}",
+    "CREATE VIEW leak AS SELECT * FROM {}",
+    "CREATE TABLE leak ENGINE = Memory AS SELECT * FROM {}",
+    "CREATE TABLE leak AS {}",
+    "INSERT INTO link_pending (token) SELECT * FROM {}",
+    "INSERT INTO FUNCTION {} SELECT 1",
+    "INSERT INTO TABLE FUNCTION {} FORMAT TSV\n1",
+    "DELETE FROM link_pending WHERE token IN (SELECT * FROM {})",
+    "/* SELECT 1 */ SELECT -- x\n * FROM {}",
+)
+STATEMENTS = (
+    "SELECT file('{file}')",
+    "SELECT FILE('{file}')",
+    "SELECT `file`('{file}')",
+    "SELECT `fi\\x6ce`('{file}')",
+    "DROP TABLE link_pending, events",
+    "SELECT * APPLY(file) FROM (SELECT '{file}' AS a)",
+    "SELECT * APPLY file FROM (SELECT '{file}' AS a)",
+    "SELECT COLUMNS('.') APPLY(x -> file(x)) FROM (SELECT '{file}' AS a)",
+    "SELECT * REPLACE(file('{file}') AS a) FROM (SELECT 1 AS a)",
+    "SELECT arrayMap(x -> file(x), ['{file}'])",
+    "SELECT 1 LIMIT length(file('{file}'))",
+    "SELECT sum(1) OVER (ORDER BY file('{file}'))",
+    "SELECT 1 ORDER BY 1 WITH FILL FROM length(file('{file}'))",
+    "SELECT * FROM `{file}`",
+    'SELECT * FROM "{file}"',
+    "SELECT * FROM '{file}'",
+    "SELECT * FROM default.`{file}`",
+    "SELECT * FROM default.{{t:Identifier}}",
+    "SELECT * FROM {{t:Identifier}}",
+    "SELECT 'secret' IN `{file}`",
+    "SELECT 'secret' IN default.`{file}`",
+    "SELECT 'secret' NOT IN (`{file}`)",
+    "DESCRIBE `{file}`",
+    "SHOW CREATE TABLE `{file}`",
+    "EXISTS TABLE `{file}`",
+    "CREATE TABLE leak AS `{file}`",
+    "CREATE TABLE leak AS default.`{file}`",
+    "CREATE TABLE leak CLONE AS `{file}`",
+    "INSERT INTO `{file}` VALUES (1)",
+    "SELECT 1 INTO OUTFILE '{file}.out'",
+    "EXPLAIN SELECT 1 INTO OUTFILE '{file}.out'",
+    "SELECT 1 INTO /* */ OUTFILE '{file}.out' FORMAT TSV",
+    "INSERT INTO link_pending (token) FROM INFILE '{file}' FORMAT LineAsString",
+    "INSERT INTO link_pending (token) VALUES (file('{file}'))",
+    "INSERT INTO link_pending (token) VALUES ('a'), ((SELECT * FROM file('{file}', 'LineAsString')))",
+    "CREATE TABLE leak (x String) ENGINE = File(TSV, '{file}')",
+    "CREATE TABLE leak (x String) ENGINE = URL('http://127.0.0.1:9/', 'TSV')",
+    "CREATE TABLE leak (x String) ENGINE = Executable('cat', TSV)",
+    "CREATE TABLE leak AS link_pending ENGINE = Merge('system', '.*')",
+    "CREATE TABLE leak (x String DEFAULT file('{file}')) ENGINE = Memory",
+    "CREATE TABLE leak (x String) ENGINE = MergeTree ORDER BY x SETTINGS disk = disk(type = 'local', path = '/tmp/')",
+    "CREATE TABLE leak (x String) ENGINE = MergeTree ORDER BY x SETTINGS storage_policy = 'x'",
+    "ALTER TABLE link_pending UPDATE token = file('{file}') WHERE 1",
+    "ALTER TABLE link_pending ADD COLUMN x String DEFAULT file('{file}')",
+    "CREATE DICTIONARY leak (a UInt64) PRIMARY KEY a SOURCE(FILE(path '{file}' format 'CSV')) LAYOUT(FLAT())",
+    "CREATE FUNCTION leak AS x -> file(x)",
+    "CREATE DATABASE leak ENGINE = Filesystem('/')",
+    "CREATE MATERIALIZED VIEW leak TO link_pending AS SELECT * FROM requests",
+    "CREATE NAMED COLLECTION leak AS a = 'b'",
+    "CREATE USER leak",
+    "GRANT ALL ON *.* TO default",
+    "BACKUP TABLE requests TO File('{file}.backup')",
+    "RESTORE TABLE requests FROM File('{file}')",
+    "ATTACH TABLE leak FROM '{file}' (x String) ENGINE = MergeTree ORDER BY x",
+    "DETACH TABLE requests",
+    "RENAME TABLE requests TO leak",
+    "EXCHANGE TABLES requests AND streams",
+    "SYSTEM SHUTDOWN",
+    "SYSTEM STOP MERGES",
+    "KILL QUERY WHERE 1",
+    "KILL MUTATION WHERE 1",
+    "SHOW PROCESSLIST",
+    "SHOW GRANTS",
+    "SELECT * FROM system.processes",
+    "SELECT * FROM `system`.`processes`",
+    "SELECT * FROM system.query_log",
+    "SELECT * FROM system.user_query_log",
+    "SELECT * FROM system.named_collections",
+    "SELECT * FROM system.server_settings",
+    "SELECT * FROM system.stack_trace",
+    "SELECT * FROM system.users",
+    "SELECT * FROM system.disks",
+    "SELECT 1 IN system.processes",
+    "SELECT 1 SETTINGS additional_result_filter = 'length(file(\\'{file}\\')) > 0'",
+    "SELECT * FROM requests SETTINGS additional_table_filters = {{'requests': 'file(1)'}}",
+    "SELECT 1 SETTINGS additional_table_filters = '{{\\'one\\': \\'file(1)\\'}}'",
+    "SELECT 1 SETTINGS additional_table_filters = {{t:Map(String, String)}}",
+    "SELECT * FROM system.one SETTINGS additional_table_filters = {{'system.one': 'length(file(\\'{file}\\')) > 0'}}",
+    "SELECT * FROM system.one SETTINGS additional_table_filters = {{'x': '1 IN (SELECT 1 FROM system.processes)'}}",
+    "SELECT * FROM (SELECT 1 FROM system.one SETTINGS additional_table_filters = {{'system.one': 'fi\\x6ce(1) = 1'}})",
+    "SELECT * SETTINGS implicit_table_at_top_level = '{file}'",
+    "SELECT * FROM processes SETTINGS database = 'system'",
+    "SELECT 1 SETTINGS filter = 'length(file(\\'{file}\\')) > 0'",
+    "CREATE VIEW leak AS SELECT * FROM {{name:Identifier}}",
+    "SELECT hasColumnInTable('127.0.0.1:9', 'u', 'p', 'd', 't', 'c')",
+    "SELECT reverseDNSQuery('127.0.0.1')",
+    "SELECT 1 SETTINGS format_avro_schema_registry_url = 'http://127.0.0.1:9/'",
+    "SELECT 1 SETTINGS output_format_schema = '{file}.out'",
+    "SELECT (SELECT 1 SETTINGS allow_introspection_functions = 1)",
+    "INSERT INTO link_pending (token) SETTINGS input_format_record_errors_file_path = '{file}.out' FORMAT TSV\na",
+    "INSERT INTO link_pending (token) SETTINGS input_format_values_interpret_expressions = 1 VALUES (file('{file}'))",
+    "SELECT getServerSetting('path')",
+    "SELECT getMacro('x')",
+    "SELECT dictGet('d', 'x', 1)",
+    "SELECT aiGenerate('x', 'y')",
+    "DROP TABLE events",
+    "DROP TABLE IF EXISTS default.events SYNC",
+    "DROP DATABASE default",
+    "TRUNCATE TABLE requests",
+    "DELETE FROM connections WHERE 1",
+    "ALTER TABLE connections DELETE WHERE 1",
+    "ALTER TABLE events DROP PARTITION ID '20200101'",
+    "ALTER TABLE events DROP COLUMN seq",
+    "ALTER TABLE requests FETCH PARTITION '1' FROM '/x'",
+    "ALTER TABLE requests FREEZE",
+    "CREATE OR REPLACE TABLE events (x String) ENGINE = Memory",
+    "CREATE OR REPLACE VIEW events AS SELECT 1",
+    "INSERT INTO system.one VALUES (1)",
+    "SELECT 1; SELECT * FROM file('{file}')",
+    "SELECT 1; DROP TABLE link_pending",
+)
+
+
+@pytest.fixture(scope="module")
+def secret(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("secret") / "secret"
+    path.write_text("secret\n")
+    return path
+
+
+def refused(served: Served, sql: str, path: Path, **parameters: str) -> None:
+    got = served.ask(sql, **parameters)
+    assert got.status >= 400, f"{sql}: {got.text}"
+    assert got.code in (48, 62, 81, 497), f"{sql}: {got.text}"
+    assert "secret\n" not in got.text
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_table_function_that_reaches_past_the_store_is_refused(served: Served, secret: Path, function: str) -> None:
+    refused(served, f"SELECT * FROM {function.format(file=secret)}", secret)
+
+
+@pytest.mark.parametrize("nested", NESTED)
+def test_it_is_refused_wherever_it_stands(served: Served, secret: Path, nested: str) -> None:
+    for function in ("file('{file}', 'LineAsString')", "url('http://127.0.0.1:9/', 'LineAsString', 'x String')"):
+        refused(served, nested.format(function.format(file=secret)), secret)
+
+
+@pytest.mark.parametrize("sql", STATEMENTS)
+def test_a_statement_that_reaches_past_the_store_is_refused(served: Served, secret: Path, sql: str) -> None:
+    refused(served, sql.format(file=secret), secret, param_t=str(secret))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("additional_result_filter", "file('/etc/hostname') = ''"),
+        ("dialect", "prql"),
+        ("implicit_table_at_top_level", "/etc/hostname"),
+        ("filter", "file('/etc/hostname') = ''"),
+        ("select", "file('/etc/hostname')"),
+        ("additional_table_filters", "{'requests': '1'}"),
+        ("format_schema", "/etc/passwd"),
+        ("input_format_record_errors_file_path", "/tmp/x"),
+        ("default_table_engine", "Log"),
+        ("allow_introspection_functions", "1"),
+    ],
+)
+def test_a_setting_that_undoes_a_check_is_refused_as_a_parameter_too(served: Served, name: str, value: str) -> None:
+    got = served.ask("SELECT 1", **{name: value})
+    assert got.code == 497 and name in got.text
+
+
+def test_a_database_of_the_engine_is_no_way_round(served: Served) -> None:
+    assert served.ask("SELECT * FROM processes", database="system").code == 497
+    assert served.ask("SELECT * FROM one", database="system").status == 200
+
+
+def test_the_folder_in_which_serve_was_started_holds_no_tables(served: Served) -> None:
+    """The engine takes a bare name for a file of the working folder."""
+    names = [path.name for path in Path.cwd().iterdir() if path.name.isidentifier()]
+    assert names
+    for name in names:
+        assert served.ask(f"SELECT * FROM {name}").code == 60
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM numbers(2)",
+        "SELECT min(number), max(number) FROM numbers(10) WHERE number IN (1, 2)",
+        "SELECT number AS `req/s` FROM numbers(2) ORDER BY `req/s`",
+        "SELECT number IN (SELECT number FROM numbers(2)) FROM numbers(3)",
+        "WITH x AS (SELECT 1 AS one) SELECT one FROM x WHERE one IN x",
+        "SELECT name FROM system.tables WHERE database = 'default' AND name = 'requests'",
+        "SELECT * FROM connections_of(connection_id = 'a')",
+        "SELECT * FROM values('a String', 'x')",
+        "SELECT path, dialect, format FROM (SELECT 1 AS path, 2 AS dialect, 3 AS format)",
+        "SELECT 'INTO OUTFILE', 'file(1)', '/etc/hostname'",
+        "SELECT * FROM requests SETTINGS additional_table_filters = {'requests': ' carrier = \\'it\\\\\\'s\\' '}",
+        "SHOW TABLES",
+        "SHOW CREATE TABLE requests",
+        "DESCRIBE TABLE requests",
+        "EXPLAIN SELECT count() FROM requests",
+        "EXISTS TABLE requests",
+        "SELECT table_name FROM information_schema.tables LIMIT 1",
+        "SELECT extractURLParameter('http://a/?b=c', 'b'), path('http://a/b'), format('{}', 'a')",
+        "SELECT JSONExtractString('{\"a\":1}', 'a') SETTINGS max_threads = 1",
+        "SELECT arrayMap(x -> x + 1, [1]) AS a, dictionary.a FROM (SELECT tuple(1)::Tuple(a UInt8) AS dictionary)",
+    ],
+)
+def test_an_ordinary_statement_runs(served: Served, sql: str) -> None:
+    got = served.ask(sql)
+    assert got.status == 200, got.text
+
+
+def test_who_trusts_all_sql_says_so(tmp_path: Path, secret: Path) -> None:
+    running = start(tmp_path / "store", "--trust-sql")
+    try:
+        assert running.ask(f"SELECT * FROM file('{secret}', 'LineAsString')").body == b"secret\n"
+        assert running.ask("SELECT 1; SELECT 2").code == 62
+        assert running.ask("SELECT count() FROM system.processes").status == 200
+    finally:
+        running.stop()

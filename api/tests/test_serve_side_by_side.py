@@ -1,0 +1,132 @@
+"""Many clients at once, and the end of the process at the worst moment."""
+
+import random
+import signal
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from quiclens_schema import store as stores
+from serve_process import Served, start, until
+
+from quiclens_api.serve.faults import Fault
+from quiclens_api.serve.turns import Room
+
+LONG = "SELECT count() FROM numbers(100000000000) WHERE sipHash64(number) = 1"
+
+
+def test_a_long_query_does_not_delay_an_insert(served: Served) -> None:
+    served.ask("CREATE OR REPLACE TABLE quick (a UInt32) ENGINE = MergeTree ORDER BY a")
+    threads = [threading.Thread(target=served.ask, args=(LONG,), kwargs={"query_id": f"long {n}"}) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    assert until(lambda: 'running{kind="queries"} 8' in served.ask(method="GET", path="/metrics").text)
+    began = time.monotonic()
+    for n in range(10):
+        assert served.ask(f"{n}\n", query="INSERT INTO quick FORMAT TSV").status == 200
+    seconds = time.monotonic() - began
+    for n in range(8):
+        assert "waiting" in served.ask(f"KILL QUERY WHERE query_id = 'long {n}'").text
+    for thread in threads:
+        thread.join(20)
+    assert served.one("SELECT count() FROM quick") == "10"
+    assert seconds < 10  # alone it is a tenth of a second; eight queries take both cores
+
+
+def test_who_finds_no_turn_is_told_to_come_again(tmp_path: Path) -> None:
+    running = start(tmp_path / "store")
+    try:
+        pool = ThreadPoolExecutor(10)
+        long = [pool.submit(running.ask, LONG, query_id=f"long {n}") for n in range(8)]
+        assert until(lambda: 'running{kind="queries"} 8' in running.ask(method="GET", path="/metrics").text)
+        got = running.ask("SELECT 1")
+        assert got.status == 429 and got.headers["retry-after"] == "1" and got.code == 202
+        assert running.ask(method="GET", path="/ping").status == 200
+        for n in range(8):
+            running.ask(f"KILL QUERY WHERE query_id = 'long {n}'")
+        assert {each.result().code for each in long} == {394}
+        assert running.one("SELECT 1") == "1"
+        pool.shutdown()
+    finally:
+        running.stop()
+
+
+def test_bodies_have_only_so_much_room() -> None:
+    room = Room(10)
+    with room.lease() as first, room.lease() as second:
+        first.grow(6)
+        with pytest.raises(Fault) as caught:
+            second.grow(5)
+        assert caught.value.status == 503 and caught.value.retry_after_seconds
+        second.grow(4)
+    assert room.held == 0
+
+
+def test_readers_and_writers_side_by_side_lose_nothing(served: Served) -> None:
+    served.ask("CREATE OR REPLACE TABLE many (writer UInt8, n UInt32) ENGINE = MergeTree ORDER BY (writer, n)")
+
+    def write(writer: int) -> int:
+        for n in range(30):
+            body = "".join(f"{writer}\t{n * 100 + row}\n" for row in range(100))
+            assert served.ask(body, query="INSERT INTO many FORMAT TSV").status == 200
+        return 3000
+
+    def read(_: int) -> int:
+        for _ in range(30):
+            count, distinct = served.one("SELECT count(), uniqExact(writer, n) FROM many").split("\t")
+            assert count == distinct and int(count) % 100 == 0
+        return 0
+
+    with ThreadPoolExecutor(6) as pool:
+        written = sum(pool.map(write, range(3))) + sum(pool.map(read, range(3)))
+    assert served.one("SELECT count() FROM many") == str(written)
+
+
+def test_acknowledged_rows_outlive_kill_9(tmp_path: Path) -> None:
+    """Three times killed in the middle of inserts by two clients; only what was not acknowledged may be missing."""
+    folder = tmp_path / "store"
+    acknowledged: set[int] = set()
+    sent = 0
+    for turn in range(3):
+        running = start(folder)
+        running.ask(
+            "CREATE TABLE IF NOT EXISTS kept (block UInt32, n UInt32) ENGINE = MergeTree ORDER BY (block, n)"
+            " SETTINGS fsync_after_insert = 1, fsync_part_directory = 1"
+        )
+        stop = threading.Event()
+
+        def insert(first: int, running: Served = running, stop: threading.Event = stop) -> int:
+            block = first
+            while not stop.is_set():
+                body = "".join(f"{block}\t{n}\n" for n in range(2000))
+                try:
+                    if running.ask(body, query="INSERT INTO kept FORMAT TSV").status == 200:
+                        acknowledged.add(block)
+                except OSError:
+                    return block
+                block += 2
+            return block
+
+        with ThreadPoolExecutor(2) as pool:
+            going = [pool.submit(insert, sent + n) for n in range(2)]
+            time.sleep(0.5 + random.Random(turn).random())
+            running.process.send_signal(signal.SIGKILL)
+            stop.set()
+            sent = max(each.result() for each in going) + 2
+        running.process.communicate(timeout=10)
+        assert (folder / "owner.json").exists()  # what a killed process leaves, and the next does not mind
+    assert len(acknowledged) > 20
+    running = start(folder)
+    try:
+        found = running.one("SELECT block, count(), uniqExact(n) FROM kept GROUP BY block").splitlines()
+        stored = {
+            int(block): (int(rows), int(distinct)) for block, rows, distinct in (row.split("\t") for row in found)
+        }
+        assert acknowledged <= stored.keys()
+        assert set(stored.values()) == {(2000, 2000)}
+        with stores.open(running.store_url) as store:
+            assert store.query("SELECT count() FROM kept").one() == (2000 * len(stored),)
+    finally:
+        running.stop()

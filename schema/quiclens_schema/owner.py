@@ -1,0 +1,88 @@
+"""Who holds an embedded store: `owner.json` in its folder, and the engine's own lock.
+
+A process that also serves the store writes where: `url` is its ClickHouse HTTP interface, `instance` what its
+`/ping` answers with, and `token_file` the file, readable by the store's user alone, whose token it lets in.
+"""
+
+import fcntl
+import json
+import os
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from http.client import HTTPException
+from pathlib import Path
+from urllib.request import ProxyHandler, build_opener
+
+INSTANCE_HEADER = "X-Quiclens-Instance"
+
+_OWNER_FILE = "owner.json"
+_LOCK_FILE = "status"  # the engine holds an flock on it while it is open
+_PING_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The process that holds a folder; `url` is empty where it does not serve it."""
+
+    pid: int
+    since: str
+    url: str = ""
+    instance: str = ""
+    token_file: str = ""
+
+    def is_alive(self) -> bool:
+        """Whether a process of this id runs."""
+        try:
+            os.kill(self.pid, 0)
+        except PermissionError:
+            return True
+        except OSError:
+            return False
+        return True
+
+    def answers(self) -> bool:
+        """Whether what listens at `url` is this very process, not another that took its port."""
+        try:
+            # Never through a proxy: the address is one of this machine's.
+            with build_opener(ProxyHandler({})).open(f"{self.url}/ping", timeout=_PING_SECONDS) as answer:
+                return bool(self.instance) and answer.headers.get(INSTANCE_HEADER) == self.instance
+        except (OSError, ValueError, HTTPException):
+            return False
+
+
+def is_locked(folder: Path) -> bool:
+    """Whether a process holds the engine's lock: asked first, since the engine itself complains on stderr."""
+    try:
+        with (folder / _LOCK_FILE).open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
+
+
+def read(folder: Path) -> Owner | None:
+    """Who says that it holds the folder; None when nobody does or it is gone."""
+    try:
+        said = json.loads((folder / _OWNER_FILE).read_text(encoding="utf-8"))
+        texts = {name: str(said.get(name, "")) for name in ("since", "url", "instance", "token_file")}
+        owner = Owner(pid=int(said["pid"]), **texts)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return owner if owner.is_alive() else None
+
+
+def write(folder: Path, url: str = "", instance: str = "", token_file: str = "") -> None:
+    """Say that this process holds the folder."""
+    owner = Owner(os.getpid(), datetime.now(UTC).isoformat(timespec="seconds"), url, instance, token_file)
+    draft = folder / f"{_OWNER_FILE}.{os.getpid()}"
+    draft.write_text(json.dumps({name: value for name, value in asdict(owner).items() if value}) + "\n", "utf-8")
+    draft.replace(folder / _OWNER_FILE)
+
+
+def remove(folder: Path) -> None:
+    """Take back what this process said; another's word stays."""
+    owner = read(folder)
+    if owner is not None and owner.pid == os.getpid():
+        (folder / _OWNER_FILE).unlink(missing_ok=True)
