@@ -5,6 +5,7 @@ stdout is one JSON document; progress and errors go to stderr. Exit 0 done, 1 a 
 """
 
 import argparse
+import asyncio
 import json
 import os
 import sys
@@ -44,6 +45,13 @@ def parser() -> argparse.ArgumentParser:
     bench = commands.add_parser("bench-input", help="many server traces with at least N events in all")
     bench.add_argument("--events", type=_count, required=True, metavar="N")
 
+    live = commands.add_parser("live", help="a real server and clients on loopback, whose logs grow while they run")
+    live.add_argument("--out", type=Path, required=True, metavar="DIR")
+    live.add_argument("--connections", type=_count, default=20)
+    live.add_argument("--requests", type=_count, default=5, help="of each connection")
+    live.add_argument("--together", type=_count, default=4, help="connections at once")
+    live.add_argument("--pause-ms", type=int, default=100, help="between a connection's requests")
+
     for command in (demo, one, bench):
         command.add_argument("--out", type=Path, required=True, metavar="DIR")
         command.add_argument("--seed", type=int, default=1)
@@ -68,6 +76,12 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         from quiclens_lab.truth.command import run as run_truth
 
         return run_truth(options)
+
+    if options.command == "live":
+        from quiclens_lab.live import live
+
+        pause_s = options.pause_ms / 1000
+        return asyncio.run(live(options.out, options.connections, options.requests, options.together, pause_s))
 
     from quiclens_lab.demo import make_folder, prepare_folder
 
