@@ -1,4 +1,4 @@
-"""Field names of an Arrow IPC stream, read from its first message without an Arrow library.
+"""Field names and sizes of an Arrow IPC stream, read from its messages without an Arrow library.
 
 The engine ignores columns it does not know and defaults those that are missing, in silence. So every batch's
 names are compared with the catalogue before it is inserted. Layout: Arrow's Message.fbs and Schema.fbs,
@@ -9,7 +9,9 @@ import struct
 
 _CONTINUATION = 0xFFFFFFFF
 _MESSAGE_HEADER_TYPE, _MESSAGE_HEADER = 1, 2  # slots of table Message
-_HEADER_IS_SCHEMA = 1
+_HEADER_IS_SCHEMA, _HEADER_IS_DICTIONARY, _HEADER_IS_BATCH = 1, 2, 3
+_DICTIONARY_DATA = 1  # slot of table DictionaryBatch
+_BATCH_BUFFERS, _BATCH_COMPRESSION = 2, 3  # slots of table RecordBatch
 _SCHEMA_FIELDS = 1  # slot of table Schema
 _FIELD_NAME = 0  # slot of table Field
 
@@ -20,6 +22,46 @@ def field_names(stream: bytes) -> tuple[str, ...]:
         return _field_names(stream)
     except (struct.error, UnicodeDecodeError, IndexError) as error:
         raise ValueError(f"not an Arrow IPC stream: {error}") from None
+
+
+def uncompressed_bytes(metadata: bytes, body: memoryview) -> int:
+    """What the buffers of one batch message come to once they are decompressed, as they themselves declare.
+
+    A few bytes can declare any length, so this is asked before anything is decompressed. ValueError when the
+    message is no batch.
+    """
+    try:
+        return _uncompressed_bytes(metadata, body)
+    except (struct.error, IndexError) as error:
+        raise ValueError(f"not an Arrow batch: {error}") from None
+
+
+def _uncompressed_bytes(metadata: bytes, body: memoryview) -> int:
+    message = _follow(metadata, 0)
+    kind = _slot(metadata, message, _MESSAGE_HEADER_TYPE)
+    header = _slot(metadata, message, _MESSAGE_HEADER)
+    if kind is None or header is None or metadata[kind] not in (_HEADER_IS_DICTIONARY, _HEADER_IS_BATCH):
+        raise ValueError("not an Arrow batch")
+    batch = _follow(metadata, header)
+    if metadata[kind] == _HEADER_IS_DICTIONARY:
+        data = _slot(metadata, batch, _DICTIONARY_DATA)
+        if data is None:
+            return 0
+        batch = _follow(metadata, data)
+    buffers = _slot(metadata, batch, _BATCH_BUFFERS)
+    is_compressed = _slot(metadata, batch, _BATCH_COMPRESSION) is not None
+    if buffers is None:
+        return 0
+    vector = _follow(metadata, buffers)
+    (count,) = struct.unpack_from("<I", metadata, vector)
+    total = 0
+    for index in range(count):
+        offset, length = struct.unpack_from("<qq", metadata, vector + 4 + 16 * index)
+        declared = -1
+        if is_compressed and length >= 8:
+            (declared,) = struct.unpack_from("<q", body, offset)
+        total += declared if declared >= 0 else length  # -1: left as it is
+    return total
 
 
 def _field_names(stream: bytes) -> tuple[str, ...]:
