@@ -27,11 +27,17 @@ from quiclens_schema import topics
 
 from quiclens_ingest.kafka import BrokerError, create_topics, wait_until_ready
 
+
+class BrokerMissing(BrokerError):  # noqa: N818 (a state, not a mistake)
+    """This machine has no Java or no Maven, so it can have no broker."""
+
+
 _READY_SECONDS = 60
 _STOP_SECONDS = 30
 _JAVA_VERSION_MIN = 17
 _JVM = ("-Xms128m", "-Xmx768m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _LOGGING = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
+_started: dict[int, subprocess.Popen[bytes]] = {}  # by this process, so that it can be waited for
 _PROPERTIES = """process.roles=broker,controller
 node.id=1
 listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}
@@ -90,6 +96,7 @@ def start(data: Path, port: int = 0, jars: Path | None = None) -> Running:
             start_new_session=True,  # an interrupt at the terminal is not for it
         )
     brokers = f"127.0.0.1:{port}"
+    _started[process.pid] = process
     running = Running(process.pid, brokers)
     (data / "broker.json").write_text(json.dumps(asdict(running)), encoding="utf-8")
     until = time.monotonic() + _READY_SECONDS
@@ -126,6 +133,8 @@ def stop(data: Path) -> bool:
         if time.monotonic() > until:
             ending = signal.SIGKILL
         time.sleep(0.2)
+    if (process := _started.pop(found.pid, None)) is not None:
+        process.wait()
     (data / "broker.json").unlink(missing_ok=True)
     return True
 
@@ -138,7 +147,7 @@ def fetch_jars(folder: Path | None = None) -> Path:
         return folder
     maven = shutil.which("mvn")
     if maven is None:
-        raise BrokerError("Maven is not on this machine; it fetches Kafka's jars")
+        raise BrokerMissing("Maven is not on this machine; it fetches Kafka's jars")
     draft = folder.with_name(f"{folder.name}.{os.getpid()}")
     words = [maven, "-q", "-B", "-f", str(pom), "dependency:copy-dependencies", "-DincludeScope=runtime"]
     _run([*words, f"-DoutputDirectory={draft}"], "fetch of the jars")
@@ -159,11 +168,11 @@ def _pom() -> Path:
 def _java() -> str:
     java = shutil.which("java")
     if java is None:
-        raise BrokerError(f"Java is not on this machine; the broker needs {_JAVA_VERSION_MIN} or newer")
+        raise BrokerMissing(f"Java is not on this machine; the broker needs {_JAVA_VERSION_MIN} or newer")
     said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
     version = said.partition('"')[2].partition(".")[0].partition('"')[0]
     if not version.isdigit() or int(version) < _JAVA_VERSION_MIN:
-        raise BrokerError(f"the broker needs Java {_JAVA_VERSION_MIN} or newer, this is {version or 'unknown'}")
+        raise BrokerMissing(f"the broker needs Java {_JAVA_VERSION_MIN} or newer, this is {version or 'unknown'}")
     return java
 
 

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
@@ -10,6 +10,8 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 from quiclens_schema.topics import Topic
 
 __all__ = ["Consumer", "KafkaError", "KafkaException", "Message", "Producer", "TopicPartition"]
+
+OnCommit = Callable[[KafkaError | None, list[TopicPartition]], None]
 
 _log = logging.getLogger("quiclens.kafka")
 
@@ -30,20 +32,29 @@ def producer(brokers: str, more: Mapping[str, str] | None = None) -> Producer:
     return Producer(_common(brokers, more) | {"enable.idempotence": "true", "linger.ms": "5"})
 
 
-def consumer(brokers: str, group: str, message_bytes_max: int, more: Mapping[str, str] | None = None) -> Consumer:
+def consumer(
+    brokers: str,
+    group: str,
+    message_bytes_max: int,
+    more: Mapping[str, str] | None = None,
+    on_commit: OnCommit | None = None,
+) -> Consumer:
     """A consumer that commits only what it is told to, and never skips to the end."""
     return Consumer(
-        _common(brokers, more)
-        | {
-            "group.id": group,
-            "enable.auto.commit": "false",
-            "enable.auto.offset.store": "false",
-            "auto.offset.reset": "earliest",
+        {
             "partition.assignment.strategy": "cooperative-sticky",
             "session.timeout.ms": "10000",
             "fetch.message.max.bytes": "4194304",  # a larger message comes alone
             "receive.message.max.bytes": str(max(100_000_000, 2 * message_bytes_max)),
-            "queued.max.messages.kbytes": "65536",  # read ahead per partition, beside what blocks hold
+            "queued.max.messages.kbytes": "65536",  # read ahead, beside what blocks hold
+        }
+        | _common(brokers, more)
+        | {
+            **({"on_commit": on_commit} if on_commit else {}),
+            "group.id": group,
+            "enable.auto.commit": "false",
+            "enable.auto.offset.store": "false",
+            "auto.offset.reset": "earliest",
         }
     )
 
@@ -104,6 +115,13 @@ def lag(brokers: str, group: str, topics: Sequence[str], more: Mapping[str, str]
         reader.close()
 
 
+def delete_before(brokers: str, places: Sequence[TopicPartition]) -> None:
+    """Delete the messages before these offsets, as retention does when their time has come."""
+    admin = _admin(brokers)  # kept: what it was asked for ends with it
+    for future in admin.delete_records(list(places)).values():
+        future.result(timeout=30)
+
+
 def _committed(reader: Consumer, places: list[TopicPartition]) -> list[TopicPartition]:
     """What the group has stored; a broker that has just started may not yet know who coordinates the group."""
     until = time.monotonic() + 10
@@ -134,7 +152,7 @@ def _common(brokers: str, more: Mapping[str, str] | None) -> dict[str, Any]:
         "client.id": "quiclens",
         "reconnect.backoff.max.ms": "2000",
         "error_cb": _say,
-        "log_level": 3,
+        "log_level": 2,  # what matters comes by error_cb and by poll
         "logger": _log,
         **(more or {}),
     }

@@ -14,23 +14,27 @@ from quiclens_ingest.arrow_types import common
 from quiclens_ingest.message import columns
 
 
+class StitchError(Exception):
+    """The batches cannot be one block, though each is one of its table: one of them is not what it seemed."""
+
+
 def stitch(table: str, batches: Sequence[pa.RecordBatch]) -> tuple[bytes, int]:
-    """One IPC stream with the rows of all batches in order, and their number.
+    """One IPC stream with the rows of all batches in order, and their number; StitchError when that cannot be.
 
     It has the columns that any batch has. Where a batch has none, its rows get null if the column may be null, else
     what the engine takes for a column that is not there: nothing, zero, empty.
     """
     known = columns(table)
     present = [name for name in known if any(name in batch.schema.names for batch in batches)]
-    fields = [_field(name, known[name], batches) for name in present]
-    chunks = [
-        pa.chunked_array([_column(batch, field) for batch in batches if batch.num_rows], type=field.type)
-        for field in fields
-    ]
-    whole = pa.Table.from_arrays(chunks, schema=pa.schema(fields)).unify_dictionaries().combine_chunks()
-    out = io.BytesIO()
-    with pa.ipc.new_stream(out, whole.schema) as writer:
-        writer.write_table(whole)
+    try:
+        fields = [_field(name, known[name], batches) for name in present]
+        chunks = [pa.chunked_array([_column(batch, field) for batch in batches], type=field.type) for field in fields]
+        whole = pa.Table.from_arrays(chunks, schema=pa.schema(fields)).unify_dictionaries().combine_chunks()
+        out = io.BytesIO()
+        with pa.ipc.new_stream(out, whole.schema) as writer:
+            writer.write_table(whole)
+    except pa.ArrowException as error:
+        raise StitchError(str(error).partition("\n")[0]) from error
     return out.getvalue(), whole.num_rows
 
 
