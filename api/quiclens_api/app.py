@@ -4,6 +4,7 @@ import inspect
 
 import typer
 
+from quiclens_api.commands.audit import audit
 from quiclens_api.commands.check import check
 from quiclens_api.commands.demo import demo
 from quiclens_api.commands.explain import explain
@@ -37,7 +38,7 @@ def create_app() -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    for command in (demo, load, slow, explain, export, report, failed, check, status, ingest, link, migrate):
+    for command in (demo, load, slow, explain, export, report, failed, check, status, audit, ingest, link, migrate):
         app.command(help=_unwrapped(inspect.cleandoc(command.__doc__ or "")))(command)
     return app
 
