@@ -102,7 +102,7 @@ def lag(brokers: str, group: str, topics: Sequence[str], more: Mapping[str, str]
     """By topic, how many messages the group has not yet stored; BrokerError when nobody answers."""
     reader = consumer(brokers, group, 1, more)
     try:
-        known = reader.list_topics(timeout=10).topics
+        known = reader.list_topics(timeout=5).topics
         places = [TopicPartition(name, part) for name in topics if name in known for part in known[name].partitions]
         behind = dict.fromkeys((place.topic for place in places), 0)
         for place in _committed(reader, places) if places else []:

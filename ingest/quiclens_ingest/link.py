@@ -5,6 +5,7 @@ reader sees an hour before or after, never between.
 """
 
 import json
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,6 +18,7 @@ from quiclens_schema.catalogue import load as load_catalogue
 from quiclens_schema.store import Store
 
 _HOURS_AT_ONCE = 168  # a week of hours is built together: bounds the scratch tables' memory
+_SCRATCH_SECONDS_MAX = 3600  # no step takes so long: who made an older table is gone
 _SOURCES = ("connections", "streams", "connection_aliases", "request_lines")
 
 _one_at_a_time = Lock()  # a later build must not be replaced by an earlier one
@@ -47,6 +49,10 @@ class Mark:
             )
         except (TypeError, ValueError) as error:
             raise ValueError(f"not a mark: {text[:80]}") from error
+
+
+NOTHING = Mark(tuple((table, ()) for table in _SOURCES))
+"""The mark of an empty store: everything came later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +122,9 @@ def data_time(store: Store, since: Mark) -> datetime | None:
 
 def sweep(store: Store) -> None:
     """Drop scratch tables that processes left behind which were killed more than an hour ago."""
-    for (name,) in store.query(_sql("left_scratch")).rows:
-        store.command(f"DROP TABLE IF EXISTS {name} SYNC")
+    for (name,) in store.query(_sql("scratch_tables")).rows:
+        if time.time() - int(name[-32:-24], 16) > _SCRATCH_SECONDS_MAX:
+            store.command(f"DROP TABLE IF EXISTS {name} SYNC")
 
 
 def _link(store: Store, hours: Sequence[datetime]) -> LinkSummary:
@@ -177,7 +184,7 @@ class _Scratch:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._suffix = uuid4().hex
+        self._suffix = f"{int(time.time()):08x}{uuid4().hex[:24]}"  # when it was made, and nobody else's
         self._names: dict[str, str] = {}
 
     def make(self, name: str, columns: str) -> None:

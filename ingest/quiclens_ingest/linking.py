@@ -13,7 +13,7 @@ from threading import Condition, Thread
 
 from quiclens_schema.store import Store, StoreError
 
-from quiclens_ingest.link import Mark, all_hours, changed_hours, data_time, link, mark, sweep
+from quiclens_ingest.link import NOTHING, Mark, all_hours, changed_hours, data_time, link, mark, sweep
 from quiclens_ingest.metrics import Metrics
 
 _log = logging.getLogger("quiclens.ingest")
@@ -103,6 +103,7 @@ class Rounds:
         here = mark(self._store)
         if self._since is None:
             hours = all_hours(self._store)
+            self._data_time = data_time(self._store, NOTHING)
         elif here == self._since and not self._late:
             return 0
         else:

@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+DEFAULT_GROUP = "quiclens-ingest"
+
 
 class SettingsError(Exception):
     """A setting is unknown, of another type or out of its range; one line for people."""
@@ -17,7 +19,7 @@ class Settings:
 
     brokers: str = "127.0.0.1:9092"
     """Where the cluster answers, host:port and more after commas."""
-    group: str = "quiclens-ingest"
+    group: str = DEFAULT_GROUP
     """The consumer group: processes of one group share the partitions."""
     kafka: Mapping[str, str] = field(default_factory=dict)
     """More for the client, by librdkafka's names (TLS, SASL). Secrets: `ssl.key.password` and the like from a file."""

@@ -25,9 +25,8 @@ from quiclens_schema.store import Store
 ROOT = Path(__file__).resolve().parents[2]
 COLLECTOR = Path(os.environ.get("QUICLENS_COLLECTOR", ROOT / "target" / "release" / "quiclens-collector"))
 # One simulated server made most of the aioquic cases, always with the same connection id: of those, one.
-CASES = sorted(path for path in (ROOT / "schema" / "vectors").iterdir() if not path.match("aioquic_*_server")) + [
-    ROOT / "schema" / "vectors" / "aioquic_stream_credit_server"
-]
+CASES = [each for each in (ROOT / "schema" / "vectors").iterdir() if not each.match("aioquic_*_server")]
+CASES = [*sorted(CASES), ROOT / "schema" / "vectors" / "aioquic_stream_credit_server"]
 TRACES = [trace for case in CASES for trace in case.glob("input.*")]
 
 Rows = tuple[str, Any]  # a table, and a record batch of it
@@ -110,7 +109,7 @@ class Pipe:
         self.flush()
 
     def send_raw(self, table: str, content: bytes, headers: dict[str, str] | None = None, partition: int = -1) -> None:
-        self._producer.produce(self._tables[table], content, headers=headers or {}, partition=partition)
+        self._producer.produce(self._tables[table], content, headers=list((headers or {}).items()), partition=partition)
         self._producer.poll(0)
 
     def flush(self) -> None:
