@@ -3,11 +3,10 @@
 from pathlib import Path
 
 import pytest
+from api_ran import Run
 from quiclens_schema import store as stores
 from quiclens_schema.migrate import migrate
 from quiclens_schema.store import Store
-
-from api_ran import Run
 
 TRACE = "connection_id, vantage, trace_id, trace_day"
 WHO = "'c', 'server', 't', toDate('2026-01-01')"

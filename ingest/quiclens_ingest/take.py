@@ -96,6 +96,7 @@ class Taker:
 
     def run(self, stop: Event) -> None:
         """Take until told to stop, then store and commit what is held; TakeError when that cannot go on."""
+        self._find_cluster(stop)
         self._consumer.subscribe(
             list(self._tables), on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost
         )
@@ -108,6 +109,17 @@ class Taker:
                 each.given_up.set()
             self._pool.shutdown()
             self._consumer.close()
+
+    def _find_cluster(self, stop: Event) -> None:
+        """Ask which cluster it is until it answers: its id is part of what a reject is known by."""
+        while not self._cluster and not stop.is_set():
+            try:
+                self._cluster = str(self._consumer.list_topics(next(iter(self._tables)), timeout=5).cluster_id or "-")
+            except KafkaException as error:
+                self._metrics.retries.labels("take").inc()
+                _log.warning("no broker answers, trying again: %s", error.args[0].str())
+                stop.wait(1)
+            self.turned_at = time.monotonic()
 
     def _turn(self) -> None:
         for message in self._consumer.consume(_MESSAGES_PER_POLL, _POLL_SECONDS):
@@ -243,8 +255,6 @@ class Taker:
 
     def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         self._metrics.rebalances.labels("assigned").inc()
-        if not self._cluster:
-            self._cluster = str(consumer.list_topics(next(iter(self._tables)), timeout=10).cluster_id or "")
         try:
             known = consumer.committed(partitions, timeout=10) if partitions else []
         except KafkaException:

@@ -14,6 +14,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
+from quiclens_ingest.linking import Rounds
 from quiclens_schema import store as stores
 from taking import Pipe, content, seqs, sliced, until
 
@@ -57,11 +58,11 @@ def test_killed_at_any_moment_it_loses_nothing_and_doubles_nothing(tmp_path: Pat
     feeder.join()
     process = start(tmp_path, pipe, settings)
     until(lambda: pipe.lag() == 0)
-    time.sleep(1.5)  # a round of linking
     code, document = end(process)
     assert (code, document["rejected"]) == (0, {}), (tmp_path / "said.txt").read_text()
     with stores.open(f"chdb:{tmp_path / 'store'}") as store:
         assert seqs(store) == loaded.seqs
+        Rounds(store, 0).next()  # as the next process would go on
         assert content(store) == loaded.content
 
 
@@ -91,6 +92,13 @@ def test_told_to_end_it_stores_and_commits_what_it_holds(tmp_path: Path, pipe: P
     assert pipe.lag() == 0
     with stores.open(f"chdb:{tmp_path / 'store'}") as store:
         assert seqs(store) == loaded.seqs
+
+
+def test_without_a_broker_it_waits_and_can_be_told_to_end(tmp_path: Path, pipe: Pipe) -> None:
+    process = start(tmp_path, pipe, "", "--brokers", "127.0.0.1:1")
+    until(lambda: "no broker answers" in (tmp_path / "said.txt").read_text())
+    code, document = end(process)
+    assert (code, document["messages"]) == (0, 0)
 
 
 def test_an_unknown_setting_is_a_usage_error(tmp_path: Path, pipe: Pipe) -> None:
