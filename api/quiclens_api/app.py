@@ -4,11 +4,13 @@ import inspect
 
 import typer
 
+from quiclens_api.commands.audit import audit
 from quiclens_api.commands.check import check
 from quiclens_api.commands.demo import demo
 from quiclens_api.commands.explain import explain
 from quiclens_api.commands.export import export
 from quiclens_api.commands.failed import failed
+from quiclens_api.commands.ingest import ingest
 from quiclens_api.commands.link import link
 from quiclens_api.commands.load import load
 from quiclens_api.commands.migrate import migrate
@@ -37,7 +39,8 @@ def create_app() -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    for command in (demo, load, slow, explain, export, report, failed, check, status, serve, link, migrate):
+    commands = (demo, load, slow, explain, export, report, failed, check, status, audit, serve, ingest, link, migrate)
+    for command in commands:
         app.command(help=_unwrapped(inspect.cleandoc(command.__doc__ or "")))(command)
     return app
 

@@ -4,31 +4,55 @@ Each touched hour is built anew in a scratch table and swapped in whole, so link
 reader sees an hour before or after, never between.
 """
 
-import os
+import json
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.resources import files
 from threading import Lock
 from typing import Any
+from uuid import uuid4
 
 from quiclens_schema.catalogue import load as load_catalogue
 from quiclens_schema.store import Store
 
 _HOURS_AT_ONCE = 168  # a week of hours is built together: bounds the scratch tables' memory
+_SCRATCH_SECONDS_MAX = 3600  # no step takes so long: who made an older table is gone
 _SOURCES = ("connections", "streams", "connection_aliases", "request_lines")
 
-_one_at_a_time = Lock()  # the scratch tables' names are this process's
+_one_at_a_time = Lock()  # a later build must not be replaced by an earlier one
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What the store held at one moment: the parts of each table that link reads."""
+    """What the store held at one moment: of each table that link reads, its partitions and their runs of blocks.
 
-    parts: tuple[tuple[str, tuple[str, ...]], ...]
+    An insert is a block, numbered within its table; a merge makes one part of a run of blocks. So a part that was
+    merged of what was there before is known, and a part with one block more is not.
+    """
 
-    def parameters(self) -> dict[str, list[str]]:
-        return {f"{table}_parts": list(names) for table, names in self.parts}
+    known: tuple[tuple[str, tuple[tuple[str, int, int], ...]], ...]
+
+    def parameters(self) -> dict[str, list[tuple[str, int, int]]]:
+        return {f"{table}_known": list(runs) for table, runs in self.known}
+
+    def text(self) -> str:
+        return json.dumps(self.known)
+
+    @staticmethod
+    def of(text: str) -> "Mark":
+        """The mark that `text` wrote; ValueError for anything else."""
+        try:
+            return Mark(
+                tuple((table, tuple((str(p), int(a), int(b)) for p, a, b in runs)) for table, runs in json.loads(text))
+            )
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"not a mark: {text[:80]}") from error
+
+
+NOTHING = Mark(tuple((table, ()) for table in _SOURCES))
+"""The mark of an empty store: everything came later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +65,21 @@ class LinkSummary:
 
 def mark(store: Store) -> Mark:
     """Remember what is stored, so that `link_since` can tell what came later."""
-    found = store.query(
-        """
-        SELECT
-            table,
-            groupArray(name)
-        FROM system.parts
-        WHERE database = currentDatabase() AND active AND table IN {tables:Array(String)}
-        GROUP BY table
-        LIMIT 100
-        """,
-        {"tables": list(_SOURCES)},
-    )
-    parts = dict(found.rows)
-    return Mark(tuple((table, tuple(parts.get(table, ()))) for table in _SOURCES))
+    found = store.query(_sql("stored_blocks"), {"tables": list(_SOURCES)})
+    runs: dict[str, list[tuple[str, int, int]]] = {table: [] for table in _SOURCES}
+    for table, is_replicated, partition, first, last in found.rows:
+        # Where one process numbers the blocks, a lower number never comes later: gaps were other partitions' blocks.
+        _extend(runs[table], (partition, int(first), int(last)), is_gapless=not is_replicated)
+    return Mark(tuple((table, tuple(runs[table])) for table in _SOURCES))
+
+
+def _extend(runs: list[tuple[str, int, int]], part: tuple[str, int, int], *, is_gapless: bool) -> None:
+    """Add a part, in order of partition and block, to the last run if it goes on from there."""
+    partition, first, last = part
+    if runs and runs[-1][0] == partition and (is_gapless or runs[-1][2] + 1 >= first):
+        runs[-1] = (partition, runs[-1][1], max(last, runs[-1][2]))
+    else:
+        runs.append((partition, 0 if is_gapless else first, last))
 
 
 def link_since(store: Store, since: Mark) -> LinkSummary:
@@ -73,7 +98,7 @@ def link(store: Store, hours: Iterable[datetime] | None = None) -> LinkSummary:
 def changed_hours(store: Store, since: Mark) -> list[datetime]:
     """Hours of `requests` that may differ: where the changed things are, and where their rows sat before.
 
-    A merge makes an old part look new, so hours may come that did not change; none that did is missing.
+    A part merged of old and new rows is new as a whole, so hours may come that did not change; none is missing.
     """
     with _Scratch(store) as scratch:
         scratch.make("changed_connections", "connection_id String")
@@ -87,6 +112,19 @@ def changed_hours(store: Store, since: Mark) -> list[datetime]:
 def all_hours(store: Store) -> list[datetime]:
     """Every hour that `requests` has or should have."""
     return [hour for (hour,) in store.query(_sql("all_hours")).rows]
+
+
+def data_time(store: Store, since: Mark) -> datetime | None:
+    """The latest instant that anything stored after the mark speaks of; None when nothing dated came."""
+    (latest,) = store.query(_sql("data_time"), _taken("data_time", since.parameters())).one()
+    return latest if isinstance(latest, datetime) else None
+
+
+def sweep(store: Store) -> None:
+    """Drop scratch tables that processes left behind which were killed more than an hour ago."""
+    for (name,) in store.query(_sql("scratch_tables")).rows:
+        if time.time() - int(name[-32:-24], 16) > _SCRATCH_SECONDS_MAX:
+            store.command(f"DROP TABLE IF EXISTS {name} SYNC")
 
 
 def _link(store: Store, hours: Sequence[datetime]) -> LinkSummary:
@@ -119,8 +157,13 @@ def _rewrite(store: Store, hours: Sequence[datetime]) -> int:
 
 def _run(store: Store, name: str, bound: Mapping[str, Any]) -> None:
     """Run one SQL file with those of the parameters that it takes."""
+    store.command(_sql(name), _taken(name, bound))
+
+
+def _taken(name: str, bound: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the parameters that a SQL file takes."""
     sql = _sql(name)
-    store.command(sql, {key: value for key, value in bound.items() if f"{{{key}:" in sql})
+    return {key: value for key, value in bound.items() if f"{{{key}:" in sql}
 
 
 def _swap(store: Store, scratch: str, hours: Sequence[datetime], made: set[str]) -> None:
@@ -137,10 +180,11 @@ def _swap(store: Store, scratch: str, hours: Sequence[datetime], made: set[str])
 
 
 class _Scratch:
-    """Tables that live as long as one step, under names of this process."""
+    """Tables that live as long as one step, under names that no other process takes."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._suffix = f"{int(time.time()):08x}{uuid4().hex[:24]}"  # when it was made, and nobody else's
         self._names: dict[str, str] = {}
 
     def make(self, name: str, columns: str) -> None:
@@ -154,7 +198,7 @@ class _Scratch:
         return dict(self._names)
 
     def _name(self, name: str) -> str:
-        self._names[name] = f"link_{name}_{os.getpid()}"
+        self._names[name] = f"link_{name}_{self._suffix}"
         return self._names[name]
 
     def __enter__(self) -> "_Scratch":

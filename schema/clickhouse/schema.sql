@@ -209,6 +209,16 @@ PARTITION BY trace_day
 ORDER BY (connection_id, vantage, trace_id, seq)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
 
+CREATE TABLE link_marks
+(
+    `name` String,
+    `mark` String,
+    `made_at` DateTime64(6, 'UTC') DEFAULT now64(6)
+)
+ENGINE = ReplacingMergeTree(made_at)
+ORDER BY name
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
+
 CREATE TABLE link_pending
 (
     `token` String,

@@ -1,4 +1,4 @@
-"""Field names and number of rows of an Arrow IPC stream, read from its messages without an Arrow library.
+"""Field names, number of rows and sizes of an Arrow IPC stream, read from its messages without an Arrow library.
 
 The engine ignores columns it does not know, defaults those that are missing, and takes a cut stream or the first of
 several, in silence. So every batch's names and rows are known before it is inserted.
@@ -9,8 +9,9 @@ import struct
 
 _CONTINUATION = 0xFFFFFFFF
 _MESSAGE_HEADER_TYPE, _MESSAGE_HEADER, _MESSAGE_BODY_LENGTH = 1, 2, 3  # slots of table Message
-_HEADER_IS_SCHEMA, _HEADER_IS_RECORD_BATCH = 1, 3
-_BATCH_LENGTH = 0  # slot of table RecordBatch
+_HEADER_IS_SCHEMA, _HEADER_IS_DICTIONARY, _HEADER_IS_BATCH = 1, 2, 3
+_DICTIONARY_DATA = 1  # slot of table DictionaryBatch
+_BATCH_LENGTH, _BATCH_BUFFERS, _BATCH_COMPRESSION = 0, 2, 3  # slots of table RecordBatch
 _SCHEMA_FIELDS = 1  # slot of table Schema
 _FIELD_NAME = 0  # slot of table Field
 
@@ -54,7 +55,7 @@ def _row_count(stream: bytes) -> int:
 
 def _is_record_batch(buffer: bytes, message: int) -> bool:
     kind = _slot(buffer, message, _MESSAGE_HEADER_TYPE)
-    return kind is not None and buffer[kind] == _HEADER_IS_RECORD_BATCH
+    return kind is not None and buffer[kind] == _HEADER_IS_BATCH
 
 
 def _number(buffer: bytes, table: int, slot: int) -> int:
@@ -64,6 +65,46 @@ def _number(buffer: bytes, table: int, slot: int) -> int:
     if value < 0:
         raise ValueError("not an Arrow IPC stream: a length is negative")
     return int(value)
+
+
+def uncompressed_bytes(metadata: bytes, body: memoryview) -> int:
+    """What the buffers of one batch message come to once they are decompressed, as they themselves declare.
+
+    A few bytes can declare any length, so this is asked before anything is decompressed. ValueError when the
+    message is no batch.
+    """
+    try:
+        return _uncompressed_bytes(metadata, body)
+    except (struct.error, IndexError) as error:
+        raise ValueError(f"not an Arrow batch: {error}") from None
+
+
+def _uncompressed_bytes(metadata: bytes, body: memoryview) -> int:
+    message = _follow(metadata, 0)
+    kind = _slot(metadata, message, _MESSAGE_HEADER_TYPE)
+    header = _slot(metadata, message, _MESSAGE_HEADER)
+    if kind is None or header is None or metadata[kind] not in (_HEADER_IS_DICTIONARY, _HEADER_IS_BATCH):
+        raise ValueError("not an Arrow batch")
+    batch = _follow(metadata, header)
+    if metadata[kind] == _HEADER_IS_DICTIONARY:
+        data = _slot(metadata, batch, _DICTIONARY_DATA)
+        if data is None:
+            return 0
+        batch = _follow(metadata, data)
+    buffers = _slot(metadata, batch, _BATCH_BUFFERS)
+    is_compressed = _slot(metadata, batch, _BATCH_COMPRESSION) is not None
+    if buffers is None:
+        return 0
+    vector = _follow(metadata, buffers)
+    (count,) = struct.unpack_from("<I", metadata, vector)
+    total = 0
+    for index in range(count):
+        offset, length = struct.unpack_from("<qq", metadata, vector + 4 + 16 * index)
+        declared = -1
+        if is_compressed and length >= 8:
+            (declared,) = struct.unpack_from("<q", body, offset)
+        total += declared if declared >= 0 else length  # -1: left as it is
+    return total
 
 
 def _field_names(stream: bytes) -> tuple[str, ...]:

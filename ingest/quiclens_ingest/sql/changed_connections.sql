@@ -5,15 +5,30 @@ FROM
 (
     SELECT connection_id
     FROM connections
-    WHERE NOT has({connections_parts:Array(String)}, _part)
+    WHERE NOT arrayExists(
+            known -> known.1 = splitByChar('_', _part)[1]
+                AND known.2 <= toInt64(splitByChar('_', _part)[2])
+                AND known.3 >= toInt64(splitByChar('_', _part)[3]),
+            {connections_known:Array(Tuple(String, Int64, Int64))}
+        )
     UNION ALL
     SELECT connection_id
     FROM streams
-    WHERE NOT has({streams_parts:Array(String)}, _part)
+    WHERE NOT arrayExists(
+            known -> known.1 = splitByChar('_', _part)[1]
+                AND known.2 <= toInt64(splitByChar('_', _part)[2])
+                AND known.3 >= toInt64(splitByChar('_', _part)[3]),
+            {streams_known:Array(Tuple(String, Int64, Int64))}
+        )
     UNION ALL
     SELECT connection_id
     FROM connection_aliases
-    WHERE NOT has({connection_aliases_parts:Array(String)}, _part)
+    WHERE NOT arrayExists(
+            known -> known.1 = splitByChar('_', _part)[1]
+                AND known.2 <= toInt64(splitByChar('_', _part)[2])
+                AND known.3 >= toInt64(splitByChar('_', _part)[3]),
+            {connection_aliases_known:Array(Tuple(String, Int64, Int64))}
+        )
     UNION ALL
     SELECT assumeNotNull(requests.connection_id) AS connection_id
     FROM requests
@@ -21,6 +36,11 @@ FROM
     (
         SELECT trace_id
         FROM connections
-        WHERE NOT has({connections_parts:Array(String)}, _part)
+        WHERE NOT arrayExists(
+                known -> known.1 = splitByChar('_', _part)[1]
+                    AND known.2 <= toInt64(splitByChar('_', _part)[2])
+                    AND known.3 >= toInt64(splitByChar('_', _part)[3]),
+                {connections_known:Array(Tuple(String, Int64, Int64))}
+            )
     )
 )

@@ -5,7 +5,12 @@ SELECT DISTINCT
     offset,
     connection_id
 FROM request_lines
-WHERE NOT has({request_lines_parts:Array(String)}, _part)
+WHERE NOT arrayExists(
+        known -> known.1 = splitByChar('_', _part)[1]
+            AND known.2 <= toInt64(splitByChar('_', _part)[2])
+            AND known.3 >= toInt64(splitByChar('_', _part)[3]),
+        {request_lines_known:Array(Tuple(String, Int64, Int64))}
+    )
     OR connection_id IN
     (
         SELECT connection_id

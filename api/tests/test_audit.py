@@ -1,0 +1,85 @@
+"""`audit` over a store of its own: what is missing, what stands twice, and what is as it should be."""
+
+from pathlib import Path
+
+import pytest
+from api_ran import Run
+from quiclens_schema import store as stores
+from quiclens_schema.migrate import migrate
+from quiclens_schema.store import Store
+
+TRACE = "connection_id, vantage, trace_id, trace_day"
+WHO = "'c', 'server', 't', toDate('2026-01-01')"
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    """A trace of twelve records, of which record 4 became no event."""
+    url = f"chdb:{tmp_path}/store"
+    with stores.open(url) as store:
+        migrate(store)
+        events(store, "seq != 4")
+        store.command("INSERT INTO rejects (source, offset, reason, trace_id, seq) VALUES ('t', 9, 'no_time', 't', 4)")
+        store.command(
+            f"INSERT INTO connections ({TRACE}, version, analysis_version, events_seen, events_kept)"
+            f" SELECT {WHO}, bitShiftLeft(toUInt64(3), 40) + 12, 3, 11, 'all'"
+        )
+    return url
+
+
+def events(store: Store, which: str, who: str = WHO) -> None:
+    store.command(f"INSERT INTO events ({TRACE}, seq) SELECT {who}, number AS seq FROM numbers(12) WHERE {which}")
+
+
+def test_a_trace_that_is_whole_is_exit_code_0_even_when_rows_came_twice(run: Run, url: str) -> None:
+    with stores.open(url) as store:
+        events(store, "seq != 4")
+    ran = run("audit", "--store", url, "--json")
+    assert ran.code == 0
+    assert ran.document["rows"] == []
+    assert ran.document["samples"] == 1
+    assert ran.document["params"] == {"limit": 100, "events": 11, "missing": 0, "doubled": 0}
+
+
+def test_what_is_missing_is_named_by_runs_from_the_first_record_to_the_last(run: Run, url: str) -> None:
+    with stores.open(url) as store:
+        store.command("DELETE FROM events WHERE seq IN (0, 5, 6, 11)")
+    ran = run("audit", "--store", url, "--json")
+    assert ran.code == 1
+    names = [column["name"] for column in ran.document["columns"]]
+    assert names == ["connection_id", "vantage", "trace_id", "server", "problem", "first_seq", "last_seq", "records"]
+    assert [row[4:] for row in ran.document["rows"]] == [
+        ["missing", 0, 0, 1],
+        ["missing", 5, 6, 2],
+        ["missing", 11, 11, 1],
+    ]
+    assert ran.document["params"]["missing"] == 4
+
+
+def test_a_record_on_two_days_stands_twice(run: Run, url: str) -> None:
+    with stores.open(url) as store:
+        events(store, "seq IN (2, 3, 8)", WHO.replace("2026", "2025"))
+    ran = run("audit", "--store", url, "--json")
+    assert [row[4:] for row in ran.document["rows"]] == [["doubled", 2, 3, 2], ["doubled", 8, 8, 1]]
+
+
+def test_a_trace_of_which_no_event_came_is_missing_as_a_whole(run: Run, url: str) -> None:
+    with stores.open(url) as store:
+        store.command("TRUNCATE TABLE events")
+    ran = run("audit", "--store", url, "--json")
+    assert [row[4:] for row in ran.document["rows"]] == [["missing", 0, 3, 4], ["missing", 5, 11, 7]]
+    assert "missing" in run("audit", "--store", url).out
+
+
+def test_events_that_were_not_to_be_kept_are_not_missed(run: Run, url: str) -> None:
+    with stores.open(url) as store:
+        store.command("TRUNCATE TABLE events")
+        store.command("ALTER TABLE connections UPDATE events_kept = 'none' WHERE 1 SETTINGS mutations_sync = 2")
+    ran = run("audit", "--store", url, "--json")
+    assert (ran.code, ran.document["samples"]) == (0, 0)
+
+
+def test_status_says_when_no_broker_answers(run: Run) -> None:
+    ran = run("status", "--brokers", "127.0.0.1:1", "--json")
+    assert ran.code == 3
+    assert ran.document["error"]["code"] == "no_broker"

@@ -1,0 +1,241 @@
+"""One real Kafka broker on this machine, for tests and for `make up`.
+
+    python -m quiclens_ingest.broker start --data DIR [--port N]
+    python -m quiclens_ingest.broker status --data DIR
+    python -m quiclens_ingest.broker stop --data DIR
+
+KRaft, one process, loopback only. Its jars come from Maven Central once; `deploy/kafka/pom.xml` names them.
+"""
+
+import argparse
+import base64
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from quiclens_schema import topics
+
+from quiclens_ingest.kafka import BrokerError, create_topics, wait_until_ready
+
+
+class BrokerMissing(BrokerError):  # noqa: N818 (a state, not a mistake)
+    """This machine has no Java or no Maven, so it can have no broker."""
+
+
+_READY_SECONDS = 60
+_STOP_SECONDS = 30
+_JAVA_VERSION_MIN = 17
+_JVM = ("-Xms128m", "-Xmx768m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+_LOGGING = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
+_started: dict[int, subprocess.Popen[bytes]] = {}  # by this process, so that it can be waited for
+_PROPERTIES = """process.roles=broker,controller
+node.id=1
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+controller.listener.names=CONTROLLER
+controller.quorum.voters=1@127.0.0.1:{controller_port}
+log.dirs={logs}
+auto.create.topics.enable=false
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=4
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+group.initial.rebalance.delay.ms=0
+message.max.bytes=16777216
+log.cleaner.dedupe.buffer.size=16777216
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A broker that runs: its process, and the address for clients."""
+
+    pid: int
+    brokers: str
+
+
+def start(data: Path, port: int = 0, jars: Path | None = None) -> Running:
+    """Start the broker and make the topics; if it runs already, only say where. BrokerError if it does not come up."""
+    data = data.resolve()
+    running = status(data)
+    if running is not None:
+        return running
+    java = _java()
+    jars = fetch_jars(jars)
+    data.mkdir(parents=True, exist_ok=True)
+    remembered = _read(data / "ports.json")
+    port = port or _free(int(remembered.get("port", 0)))
+    controller_port = _free(int(remembered.get("controller_port", 0)))
+    (data / "ports.json").write_text(json.dumps({"port": port, "controller_port": controller_port}), encoding="utf-8")
+    properties = data / "server.properties"
+    logs = data / "log"
+    properties.write_text(_PROPERTIES.format(port=port, controller_port=controller_port, logs=logs), encoding="utf-8")
+    words = [java, *_JVM, _LOGGING, "-cp", f"{jars}/*"]
+    if not (logs / "meta.properties").exists():
+        identity = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        _run([*words, "kafka.tools.StorageTool", "format", "-t", identity, "-c", str(properties)], "format")
+    with (data / "broker.log").open("ab") as log:
+        process = subprocess.Popen(
+            [*words, "kafka.Kafka", str(properties)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,  # an interrupt at the terminal is not for it
+        )
+    brokers = f"127.0.0.1:{port}"
+    _started[process.pid] = process
+    running = Running(process.pid, brokers)
+    (data / "broker.json").write_text(json.dumps(asdict(running)), encoding="utf-8")
+    until = time.monotonic() + _READY_SECONDS
+    while True:
+        try:
+            wait_until_ready(brokers, 1)
+            break
+        except BrokerError as error:
+            if process.poll() is not None or time.monotonic() > until:
+                stop(data)
+                raise BrokerError(f"the broker did not come up, see {data / 'broker.log'}") from error
+    create_topics(brokers, topics.load().values())
+    return running
+
+
+def status(data: Path) -> Running | None:
+    """The broker that runs on this folder, or None."""
+    found = _read(data / "broker.json")
+    pid = int(found.get("pid", 0))
+    return Running(pid, str(found["brokers"])) if pid and _is_ours(pid, data) else None
+
+
+def stop(data: Path) -> bool:
+    """End the broker of this folder and wait; whether there was one. No other process is ever signalled."""
+    data = data.resolve()
+    found = status(data)
+    if found is None:
+        (data / "broker.json").unlink(missing_ok=True)
+        return False
+    until = time.monotonic() + _STOP_SECONDS
+    ending = signal.SIGTERM
+    while _is_ours(found.pid, data):
+        os.kill(found.pid, ending)
+        if time.monotonic() > until:
+            ending = signal.SIGKILL
+        time.sleep(0.2)
+    if (process := _started.pop(found.pid, None)) is not None:
+        process.wait()
+    (data / "broker.json").unlink(missing_ok=True)
+    return True
+
+
+def fetch_jars(folder: Path | None = None) -> Path:
+    """The folder of the broker's jars, fetched once with Maven; BrokerError when that fails."""
+    pom = _pom()
+    folder = folder or pom.parents[2] / "target" / "kafka-4.1.0"
+    if folder.is_dir():
+        return folder
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise BrokerMissing("Maven is not on this machine; it fetches Kafka's jars")
+    draft = folder.with_name(f"{folder.name}.{os.getpid()}")
+    words = [maven, "-q", "-B", "-f", str(pom), "dependency:copy-dependencies", "-DincludeScope=runtime"]
+    _run([*words, f"-DoutputDirectory={draft}"], "fetch of the jars")
+    try:
+        draft.rename(folder)
+    except OSError:  # another was quicker
+        shutil.rmtree(draft)
+    return folder
+
+
+def _pom() -> Path:
+    for folder in Path(__file__).resolve().parents:
+        if (folder / "deploy" / "kafka" / "pom.xml").is_file():
+            return folder / "deploy" / "kafka" / "pom.xml"
+    raise BrokerError("deploy/kafka/pom.xml is not in this tree")
+
+
+def _java() -> str:
+    java = shutil.which("java")
+    if java is None:
+        raise BrokerMissing(f"Java is not on this machine; the broker needs {_JAVA_VERSION_MIN} or newer")
+    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    version = said.partition('"')[2].partition(".")[0].partition('"')[0]
+    if not version.isdigit() or int(version) < _JAVA_VERSION_MIN:
+        raise BrokerMissing(f"the broker needs Java {_JAVA_VERSION_MIN} or newer, this is {version or 'unknown'}")
+    return java
+
+
+def _run(words: Sequence[str], what: str) -> None:
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        lines = (done.stderr + done.stdout).strip().splitlines()
+        raise BrokerError(f"the broker's {what} failed: {lines[0] if lines else 'without a word'}")
+
+
+def _free(wanted: int) -> int:
+    """The wanted port if nobody listens on it, else any that is free."""
+    for port in (wanted, 0):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+                return int(probe.getsockname()[1])
+            except OSError:
+                continue
+    raise BrokerError("no port is free on 127.0.0.1")
+
+
+def _is_ours(pid: int, data: Path) -> bool:
+    """Whether this process is a broker on this very folder: its command line names the folder's properties."""
+    proc = Path(f"/proc/{pid}")
+    if proc.parent.is_dir() and Path("/proc/self").exists():
+        try:
+            words = (proc / "cmdline").read_bytes().decode(errors="replace")  # empty when it ended and was not reaped
+        except OSError:
+            return False
+    else:
+        listed = subprocess.run(["ps", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False)
+        words = listed.stdout
+    return "kafka.Kafka" in words and str(data.resolve() / "server.properties") in words
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def main() -> int:
+    """Exit 0 done, 1 not running, 3 cannot run."""
+    parser = argparse.ArgumentParser(prog="python -m quiclens_ingest.broker", description="One Kafka broker here.")
+    parser.add_argument("verb", choices=("start", "stop", "status"))
+    parser.add_argument("--data", type=Path, required=True, help="folder of its data, its log and its pid")
+    parser.add_argument("--port", type=int, default=0, help="on 127.0.0.1; any free one if not said")
+    parser.add_argument("--jars", type=Path, help="folder of Kafka's jars; target/kafka-4.1.0 if not said")
+    given = parser.parse_args()
+    try:
+        if given.verb == "stop":
+            return 0 if stop(given.data) else 1
+        found = start(given.data, given.port, given.jars) if given.verb == "start" else status(given.data)
+    except BrokerError as error:
+        print(f"broker: {error}", file=sys.stderr)
+        return 3
+    print(json.dumps(asdict(found) if found else None))
+    return 0 if found else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

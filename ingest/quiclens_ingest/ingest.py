@@ -1,0 +1,126 @@
+"""`quiclens ingest`: from the topics to the store, until told to stop."""
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Event
+from typing import Any
+from uuid import uuid4
+
+from quiclens_schema import topics
+from quiclens_schema.store import Store
+
+from quiclens_ingest import kafka
+from quiclens_ingest.blocks import BlockLimits
+from quiclens_ingest.insert import Inserter
+from quiclens_ingest.linking import Linker
+from quiclens_ingest.message import Limits
+from quiclens_ingest.metrics import Metrics, serve
+from quiclens_ingest.settings import Settings
+from quiclens_ingest.take import Duties, Taker
+
+_log = logging.getLogger("quiclens.ingest")
+
+_DECOMPRESSED_PER_BYTE = 8
+_STALE_SECONDS = 60.0  # a loop that did not turn, or a store that takes nothing, for so long is not healthy
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What one run did."""
+
+    messages: int
+    rows: dict[str, int]
+    rejected: dict[str, int]
+    seconds: float
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "messages": self.messages,
+            "rows": self.rows,
+            "rejected": self.rejected,
+            "seconds": round(self.seconds, 3),
+        }
+
+
+def ingest(
+    store: Store,
+    settings: Settings,
+    stop: Event,
+    metrics: Metrics | None = None,
+    ready: Callable[[], None] | None = None,
+) -> Taken:
+    """Take from Kafka into a migrated store until `stop` is set, then finish what is held.
+
+    TakeError when the client cannot go on; a broker or a store that is away is waited for.
+    """
+    began = time.monotonic()
+    metrics = metrics or Metrics()
+    tables = {topic.name: table for table, topic in topics.of_tables().items()}
+    taker: Taker | None = None
+    consumer = kafka.consumer(
+        settings.brokers,
+        settings.group,
+        settings.message_bytes_max,
+        settings.kafka,
+        on_commit=lambda error, places: taker.committed(error, places) if taker else None,
+    )
+    linker = Linker(store, settings.link_seconds, settings.late_link_seconds, metrics)
+    inserter = Inserter(store, kafka.producer(settings.brokers, settings.kafka), uuid4().hex[:12], metrics)
+    taker = Taker(
+        consumer,
+        tables,
+        (
+            Limits(settings.message_bytes_max, settings.message_bytes_max * _DECOMPRESSED_PER_BYTE),
+            BlockLimits(settings.block_rows, settings.block_bytes, settings.block_age_ms / 1000),
+        ),
+        settings.held_bytes_max,
+        settings.inserts_at_once,
+        settings.drain_seconds,
+        Duties(inserter.store_until_done, linker.lead, (topics.of_tables()["connections"].name, 0)),
+        metrics,
+    )
+    server = serve(metrics, settings.metrics_address, _health(taker, inserter)) if settings.metrics_address else None
+    try:
+        if ready is not None:
+            ready()
+        taker.run(stop)
+    finally:
+        linker.close()
+        if server is not None:
+            server.shutdown()
+            server.server_close()
+    return _summary(metrics, time.monotonic() - began)
+
+
+def _health(taker: Taker, inserter: Inserter) -> Callable[[], dict[str, Any]]:
+    def health() -> dict[str, Any]:
+        now = time.monotonic()
+        turned = now - taker.turned_at
+        failing = now - inserter.failing_since if inserter.failing_since is not None else 0.0
+        return {
+            "ok": turned < _STALE_SECONDS and failing < _STALE_SECONDS,
+            "seconds_since_turn": round(turned, 1),
+            "store_failing_seconds": round(failing, 1),
+        }
+
+    return health
+
+
+def _summary(metrics: Metrics, seconds: float) -> Taken:
+    def by(name: str, label: str) -> dict[str, int]:
+        return {
+            sample.labels[label]: int(sample.value)
+            for metric in metrics.registry.collect()
+            for sample in metric.samples
+            if sample.name == name and sample.value
+        }
+
+    messages = by("quiclens_ingest_messages_total", "topic")
+    return Taken(
+        messages=sum(messages.values()),
+        rows=by("quiclens_ingest_rows_total", "table"),
+        rejected=by("quiclens_ingest_rejects_total", "reason"),
+        seconds=seconds,
+    )

@@ -1,0 +1,106 @@
+"""One block into the store: its rows to their table, its rejects to their topic, all or not yet."""
+
+import logging
+import time
+from collections.abc import Sequence
+from threading import Event
+
+from quiclens_schema.store import Store, StoreError
+
+from quiclens_ingest.blocks import Block, Taken
+from quiclens_ingest.kafka import BrokerError, Producer
+from quiclens_ingest.metrics import Metrics
+from quiclens_ingest.rejects import produce, reject
+from quiclens_ingest.stitch import StitchError, encode, stitch
+
+_log = logging.getLogger("quiclens.ingest")
+
+_BACKOFF_FIRST_SECONDS, _BACKOFF_MAX_SECONDS = 0.2, 10.0
+# ClickHouse's codes for data that it cannot take, whoever sends them however often: CANNOT_PARSE_TEXT,
+# CANNOT_PARSE_DATE, CANNOT_READ_ALL_DATA, TYPE_MISMATCH, CANNOT_CONVERT_TYPE, INCORRECT_DATA, TOO_LARGE_STRING_SIZE,
+# ARGUMENT_OUT_OF_BOUND, VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE, CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN.
+_DATA_IS_BAD = frozenset((6, 38, 33, 53, 70, 117, 131, 69, 321, 349))
+_MEMORY_LIMIT = 241  # the block may be too much for it where one message is not
+
+
+class Inserter:
+    """Stores blocks; used from several threads at once, each with its own block."""
+
+    def __init__(self, store: Store, producer: Producer, instance: str, metrics: Metrics) -> None:
+        self._store = store
+        self._producer = producer
+        self._instance = instance
+        self._metrics = metrics
+        self.failing_since: float | None = None  # monotonic; None while the last attempt was good
+
+    def store_until_done(self, block: Block, given_up: Event) -> bool:
+        """Try until the block is stored, ever more slowly; False when it was given up before."""
+        delay = _BACKOFF_FIRST_SECONDS
+        while not given_up.is_set():
+            try:
+                self._store_once(block)
+            except (StoreError, BrokerError) as error:
+                self.failing_since = self.failing_since or time.monotonic()
+                self._metrics.retries.labels("insert").inc()
+                if delay == _BACKOFF_FIRST_SECONDS or delay >= _BACKOFF_MAX_SECONDS:
+                    _log.warning("table %s takes no rows, trying again: %s", block.source.table, _short(error))
+                given_up.wait(delay)
+                delay = min(delay * 2, _BACKOFF_MAX_SECONDS)
+            else:
+                self.failing_since = None
+                return True
+        return False
+
+    def _store_once(self, block: Block) -> None:
+        began = time.monotonic()
+        good = [message for message in block.taken if message.batch is not None]
+        rejects = [message.reject for message in block.taken if message.reject is not None]
+        bad = self._insert(block.source.table, good)
+        self._metrics.insert_seconds.labels(block.source.table).observe(time.monotonic() - began)
+        queryable_at = time.time()
+        rejects += [reject(block.source, one.partition, one.offset, one.value, "refused_by_store") for one in bad]
+        if (
+            rejects and block.source.table == "rejects"
+        ):  # not by way of the topic: what cannot be read there would come again
+            self._store.insert_arrow("rejects", encode("rejects", rejects), len(rejects))
+        elif rejects:
+            produce(self._producer, self._instance, rejects)
+        self._count(block, good, bad, queryable_at)
+
+    def _insert(self, table: str, good: Sequence[Taken]) -> list[Taken]:
+        """Insert the messages together, or one by one when together they are refused; those that are bad alone."""
+        if sum(message.rows for message in good) == 0:
+            return []
+        try:
+            self._store.insert_arrow(table, *stitch(table, [message.batch for message in good]))
+        except (StoreError, StitchError) as error:
+            if not _is_about_data(error) or (len(good) == 1 and getattr(error, "code", None) == _MEMORY_LIMIT):
+                raise
+            _log.warning("table %s refuses a block of %d messages: %s", table, len(good), _short(error))
+            if len(good) == 1:
+                return list(good)
+            return [bad for message in good for bad in self._insert(table, [message])]
+        return []
+
+    def _count(self, block: Block, good: Sequence[Taken], bad: Sequence[Taken], queryable_at: float) -> None:
+        metrics, table = self._metrics, block.source.table
+        metrics.blocks.labels(table).inc()
+        metrics.rows.labels(table).inc(sum(one.rows for one in good) - sum(one.rows for one in bad))
+        metrics.bytes.labels(table).inc(sum(len(one.value) for one in block.taken))
+        for one in block.taken:
+            if one.reject is not None:
+                metrics.rejects.labels(one.reject["reason"]).inc()
+            if one.heartbeat_us is not None:
+                freshness = queryable_at - one.heartbeat_us / 1e6
+                metrics.freshness_seconds.observe(freshness)
+                metrics.freshness_last.set(freshness)
+        metrics.rejects.labels("refused_by_store").inc(len(bad))
+
+
+def _is_about_data(error: Exception) -> bool:
+    code = getattr(error, "code", None)
+    return isinstance(error, StitchError) or code in _DATA_IS_BAD or code == _MEMORY_LIMIT
+
+
+def _short(error: Exception) -> str:
+    return (str(error).strip().splitlines() or ["without a word"])[0][:300]

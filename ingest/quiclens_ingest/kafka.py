@@ -1,0 +1,163 @@
+"""The only door to Kafka: administration, producing, and what clients have in common."""
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions, NewTopic
+from quiclens_schema.topics import Topic
+
+__all__ = ["Consumer", "KafkaError", "KafkaException", "Message", "Producer", "TopicPartition"]
+
+OnCommit = Callable[[KafkaError | None, list[TopicPartition]], None]
+
+_log = logging.getLogger("quiclens.kafka")
+
+
+_COORDINATOR_COMES = (
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+)
+
+
+class BrokerError(Exception):
+    """The brokers cannot be reached or refused; one line for people."""
+
+
+def producer(brokers: str, more: Mapping[str, str] | None = None) -> Producer:
+    """An idempotent producer: a message that was acknowledged is on the topic once."""
+    return Producer(_common(brokers, more) | {"enable.idempotence": "true", "linger.ms": "5"})
+
+
+def consumer(
+    brokers: str,
+    group: str,
+    message_bytes_max: int,
+    more: Mapping[str, str] | None = None,
+    on_commit: OnCommit | None = None,
+) -> Consumer:
+    """A consumer that commits only what it is told to, and never skips to the end."""
+    return Consumer(
+        {
+            "partition.assignment.strategy": "cooperative-sticky",
+            "session.timeout.ms": "10000",
+            "fetch.message.max.bytes": "4194304",  # a larger message comes alone
+            "receive.message.max.bytes": str(max(100_000_000, 2 * message_bytes_max)),
+            "queued.max.messages.kbytes": "65536",  # read ahead, beside what blocks hold
+        }
+        | _common(brokers, more)
+        | {
+            **({"on_commit": on_commit} if on_commit else {}),
+            "group.id": group,
+            "enable.auto.commit": "false",
+            "enable.auto.offset.store": "false",
+            "auto.offset.reset": "earliest",
+        }
+    )
+
+
+def wait_until_ready(brokers: str, seconds: float) -> None:
+    """Return when a broker answers; BrokerError when none does in time."""
+    until = time.monotonic() + seconds
+    admin = _admin(brokers)
+    while True:
+        try:
+            if admin.list_topics(timeout=2).brokers:
+                return
+        except KafkaException as error:
+            if time.monotonic() > until:
+                raise BrokerError(f"no broker answers at {brokers}: {error.args[0].str()}") from error
+
+
+def create_topics(brokers: str, topics: Iterable[Topic]) -> list[str]:
+    """Make the topics that are missing, give all of them their settings; the names of those made."""
+    admin = _admin(brokers)
+    wanted = {topic.name: topic for topic in topics}
+    there = admin.list_topics(timeout=10).topics
+    missing = [topic for name, topic in wanted.items() if name not in there]
+    new = [NewTopic(topic.name, topic.partitions, config=topic.settings()) for topic in missing]
+    grown = [
+        NewPartitions(name, topic.partitions)
+        for name, topic in wanted.items()
+        if name in there and len(there[name].partitions) < topic.partitions
+    ]
+    old = [_settings(topic) for name, topic in wanted.items() if name in there]
+    try:
+        for futures in (
+            admin.create_topics(new) if new else {},
+            admin.create_partitions(grown) if grown else {},
+            admin.incremental_alter_configs(old) if old else {},
+        ):
+            for future in futures.values():
+                future.result(timeout=30)
+    except KafkaException as error:
+        raise BrokerError(f"the topics cannot be made: {error.args[0].str()}") from error
+    return [topic.name for topic in missing]
+
+
+def lag(brokers: str, group: str, topics: Sequence[str], more: Mapping[str, str] | None = None) -> dict[str, int]:
+    """By topic, how many messages the group has not yet stored; BrokerError when nobody answers."""
+    reader = consumer(brokers, group, 1, more)
+    try:
+        known = reader.list_topics(timeout=5).topics
+        places = [TopicPartition(name, part) for name in topics if name in known for part in known[name].partitions]
+        behind = dict.fromkeys((place.topic for place in places), 0)
+        for place in _committed(reader, places) if places else []:
+            low, high = reader.get_watermark_offsets(place, timeout=10)
+            behind[place.topic] += high - max(place.offset, low)
+        return behind
+    except KafkaException as error:
+        raise BrokerError(f"no broker answers at {brokers}: {error.args[0].str()}") from error
+    finally:
+        reader.close()
+
+
+def delete_before(brokers: str, places: Sequence[TopicPartition]) -> None:
+    """Delete the messages before these offsets, as retention does when their time has come."""
+    admin = _admin(brokers)  # kept: what it was asked for ends with it
+    for future in admin.delete_records(list(places)).values():
+        future.result(timeout=30)
+
+
+def _committed(reader: Consumer, places: list[TopicPartition]) -> list[TopicPartition]:
+    """What the group has stored; a broker that has just started may not yet know who coordinates the group."""
+    until = time.monotonic() + 10
+    while True:
+        try:
+            return reader.committed(places, timeout=10)
+        except KafkaException as error:
+            if error.args[0].code() not in _COORDINATOR_COMES or time.monotonic() > until:
+                raise
+            time.sleep(0.2)
+
+
+def _settings(topic: Topic) -> ConfigResource:
+    entries = [
+        ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
+        for name, value in topic.settings().items()
+    ]
+    return ConfigResource(ConfigResource.Type.TOPIC, topic.name, incremental_configs=entries)
+
+
+def _admin(brokers: str) -> AdminClient:
+    return AdminClient(_common(brokers, None))
+
+
+def _common(brokers: str, more: Mapping[str, str] | None) -> dict[str, Any]:
+    return {
+        "bootstrap.servers": brokers,
+        "client.id": "quiclens",
+        "reconnect.backoff.max.ms": "2000",
+        "error_cb": _say,
+        "log_level": 2,  # what matters comes by error_cb and by poll
+        "logger": _log,
+        **(more or {}),
+    }
+
+
+def _say(error: KafkaError) -> None:
+    """Connections come and go; the client goes on by itself, and what cannot go on is raised by poll."""
+    _log.info("%s", error.str())

@@ -1,0 +1,153 @@
+"""Linking while data arrive: open hours every few seconds, closed ones once they close, and again when late data come.
+
+One process of the group links: the one that has partition 0 of the connections' topic. The group gives a partition to
+one member and takes it back before another gets it, so there is no lease to renew, no clock to trust, and no table
+to keep; a member that hangs loses it after the session's time.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from threading import Condition, Thread
+
+from quiclens_schema.store import Store, StoreError
+
+from quiclens_ingest.link import NOTHING, Mark, all_hours, changed_hours, data_time, link, mark, sweep
+from quiclens_ingest.metrics import Metrics
+
+_log = logging.getLogger("quiclens.ingest")
+
+NAME = "ingest"
+CLOSES_AFTER = timedelta(hours=1, minutes=5)  # of its beginning, by the time that the data speak of
+_RETRY_SECONDS = 5.0
+
+
+class Linker:
+    """Links in a thread of its own while it is told that it leads."""
+
+    def __init__(self, store: Store, seconds: float, late_seconds: float, metrics: Metrics) -> None:
+        self._store = store
+        self._seconds = seconds
+        self._late_seconds = late_seconds
+        self._metrics = metrics
+        self._change = Condition()
+        self._is_leading = False
+        self._is_ending = False
+        self._is_busy = False
+        self._thread = Thread(target=self._run, name="link", daemon=True)
+        if seconds > 0:
+            self._thread.start()
+
+    def lead(self, is_leading: bool) -> None:
+        """Begin, or stop and return when the round that runs is done: what an earlier round made never comes last."""
+        with self._change:
+            self._is_leading = is_leading
+            self._change.notify_all()
+            if not is_leading:
+                self._change.wait_for(lambda: not self._is_busy, timeout=30)
+        self._metrics.is_linking.set(is_leading)
+
+    def close(self) -> None:
+        """Stop, after the round that runs."""
+        with self._change:
+            self._is_leading, self._is_ending = False, True
+            self._change.notify_all()
+        if self._thread.ident is not None:
+            self._thread.join(timeout=30)
+
+    def _run(self) -> None:
+        rounds: Rounds | None = None
+        pause = 0.0
+        while True:
+            with self._change:
+                self._change.wait_for(lambda: self._is_ending or not self._is_leading, timeout=pause)
+                if not self._is_leading:
+                    rounds = None
+                    self._change.wait_for(lambda: self._is_ending or self._is_leading)
+                if self._is_ending:
+                    return
+                self._is_busy = True
+            pause = self._seconds
+            try:
+                rounds = rounds or Rounds(self._store, self._late_seconds)
+                began = time.monotonic()
+                hours = rounds.next()
+                self._metrics.linked_hours.inc(hours)
+                self._metrics.link_seconds.observe(time.monotonic() - began)
+            except StoreError as error:
+                self._metrics.retries.labels("link").inc()
+                _log.warning("linking failed and is tried again: %s", str(error).partition("\n")[0])
+                rounds, pause = None, max(self._seconds, _RETRY_SECONDS)
+            finally:
+                with self._change:
+                    self._is_busy = False
+                    self._change.notify_all()
+
+
+class Rounds:
+    """Rounds of linking, each from where the one before had come to; the store remembers it for the next process."""
+
+    def __init__(self, store: Store, late_seconds: float, now: Callable[[], float] = time.monotonic) -> None:
+        self._store = store
+        self._late_seconds = late_seconds
+        self._now = now
+        self._late: set[datetime] = set()
+        self._late_since = now()
+        self._data_time: datetime | None = None
+        sweep(store)
+        self._since = self._remembered()
+
+    def next(self) -> int:
+        """Link what changed; how many hours. Hours already closed that got late data wait to be linked together."""
+        here = mark(self._store)
+        if self._since is None:
+            hours = all_hours(self._store)
+            self._data_time = data_time(self._store, NOTHING)
+        elif here == self._since and not self._late:
+            return 0
+        else:
+            hours = self._chosen(self._since)
+        link(self._store, hours)
+        if here != self._since or hours:
+            self._since = here
+            if not self._late:
+                self._remember(here)
+        return len(hours)
+
+    def _chosen(self, since: Mark) -> list[datetime]:
+        """Hours to link now: open ones, those that close with these data, and the late ones when it is their time."""
+        changed = set(changed_hours(self._store, since))
+        before = self._data_time
+        latest = data_time(self._store, since)
+        self._data_time = max(filter(None, (before, latest)), default=None)
+        late = {hour for hour in changed if before is not None and hour + CLOSES_AFTER <= before}
+        if late and not self._late:
+            self._late_since = self._now()
+        self._late |= late
+        chosen = changed - late
+        if self._late and self._now() - self._late_since >= self._late_seconds:
+            chosen |= self._late
+            self._late = set()
+        return sorted(chosen)
+
+    def _remembered(self) -> Mark | None:
+        """How far linking had come; None when nobody knows, or when a migration or a killed load wants all again."""
+        tokens = [token for (token,) in self._store.query("SELECT token FROM link_pending LIMIT 1000").rows]
+        if tokens:
+            link(self._store)
+            self._store.command("DELETE FROM link_pending WHERE token IN {tokens:Array(String)}", {"tokens": tokens})
+        found = self._store.query(
+            "SELECT argMax(mark, made_at) FROM link_marks WHERE name = {name:String} HAVING count() > 0 LIMIT 1",
+            {"name": NAME},
+        ).rows
+        try:
+            return Mark.of(found[0][0]) if found else None
+        except ValueError:
+            return None
+
+    def _remember(self, here: Mark) -> None:
+        self._store.command(
+            "INSERT INTO link_marks (name, mark) VALUES ({name:String}, {mark:String})",
+            {"name": NAME, "mark": here.text()},
+        )

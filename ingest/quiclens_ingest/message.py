@@ -1,0 +1,129 @@
+"""One Kafka message: a record batch of one table, or the reason why it is none."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import pyarrow as pa
+from quiclens_schema import catalogue
+from quiclens_schema.arrow_schema import uncompressed_bytes
+
+from quiclens_ingest.arrow_types import canonical, has_nulls_inside, is_readable_as
+
+_END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
+
+
+class Unreadable(Exception):  # noqa: N818 (what the message is)
+    """The message is no batch; `reason` is one of catalogue/rejects.toml."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How large a message may be, as it comes and decompressed."""
+
+    message_bytes: int
+    decompressed_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a message says: its rows, and when the collector's heartbeat in it was made, where it has one."""
+
+    batch: pa.RecordBatch = field(repr=False)
+    bytes: int
+    heartbeat_us: int | None
+
+
+def read(table: str, headers: Mapping[str, bytes], value: bytes, limits: Limits) -> Reading:
+    """Read and check a message of a table's topic; Unreadable when anything about it is not as agreed.
+
+    Everything that the engine would pass over in silence is looked at here: names, types, nulls, the number of rows
+    and of batches, the end mark.
+    """
+    if len(value) > limits.message_bytes:
+        raise Unreadable("message_too_large", f"{len(value)} bytes, the limit is {limits.message_bytes}")
+    rows = _headers(table, headers)
+    try:
+        batch = _only_batch(value, limits)
+    except (pa.ArrowException, OSError, ValueError, UnicodeDecodeError) as error:
+        raise Unreadable("not_arrow", str(error).partition("\n")[0]) from None
+    _check_schema(table, batch)
+    if batch.num_rows != rows:
+        raise Unreadable("rows_disagree", f"the header says {rows} rows, the batch has {batch.num_rows}")
+    return Reading(batch, batch.get_total_buffer_size(), _whole(headers.get("heartbeat_us")))
+
+
+def _headers(table: str, headers: Mapping[str, bytes]) -> int:
+    named = headers.get("table", b"").decode(errors="replace")
+    if named != table:
+        raise Unreadable("bad_headers", f"its table is {named!r}, the topic's is {table!r}")
+    rows = _whole(headers.get("rows"))
+    if rows is None:
+        raise Unreadable("bad_headers", f"its number of rows is {headers.get('rows')!r}")
+    return rows
+
+
+def _whole(text: bytes | None) -> int | None:
+    return int(text) if text is not None and len(text) < 20 and text.isdigit() else None
+
+
+def _only_batch(value: bytes, limits: Limits) -> pa.RecordBatch:
+    """The stream's one record batch, once it is known that it ends as it should and how large it becomes."""
+    _check_messages(value, limits)
+    reader = pa.ipc.open_stream(value)
+    batch = reader.read_next_batch()
+    batch.schema.names  # noqa: B018 (names that are no UTF-8 raise)
+    batch.validate(full=True)  # offsets, indices and UTF-8 from foreign bytes: combining them reads where they point
+    return batch
+
+
+def _check_messages(value: bytes, limits: Limits) -> None:
+    source = pa.BufferReader(value)
+    messages = pa.ipc.MessageReader.open_stream(source)
+    batches = total = 0
+    for message in messages:
+        if message.type not in ("record batch", "dictionary"):
+            continue
+        batches += message.type == "record batch"
+        total += uncompressed_bytes(message.metadata.to_pybytes(), memoryview(message.body))
+        if total > limits.decompressed_bytes:
+            raise Unreadable("message_too_large", f"more than {limits.decompressed_bytes} bytes when decompressed")
+    if batches != 1:
+        raise ValueError(f"{batches} record batches, expected one")
+    if source.tell() != len(value):
+        raise ValueError(f"{len(value) - source.tell()} bytes after the stream's end")
+    if not value.endswith(_END_OF_STREAM):
+        raise ValueError("the stream breaks off before its end mark")
+
+
+def _check_schema(table: str, batch: pa.RecordBatch) -> None:
+    known = columns(table)
+    names = batch.schema.names
+    problems = [f"unknown column {name}" for name in names if name not in known]
+    problems += [f"column {name} twice" for name in sorted({name for name in names if names.count(name) > 1})]
+    problems += [f"no column {name}" for name in catalogue.load().table(table).key_columns if name not in names]
+    for name, column in zip(names, batch.columns, strict=True):
+        if name in known and not problems:
+            problems += _column_problems(name, known[name], column)
+    if problems:
+        raise Unreadable("wrong_schema", ", ".join(problems[:3]))
+
+
+def _column_problems(name: str, wanted: pa.Field, column: pa.Array) -> list[str]:
+    if not is_readable_as(column.type, wanted.type):
+        return [f"column {name} is {column.type}, not {wanted.type}"]
+    if (column.null_count and not wanted.nullable) or has_nulls_inside(column):
+        return [f"column {name} has nulls"]
+    return []
+
+
+@cache
+def columns(table: str) -> Mapping[str, Any]:
+    """The Arrow field of every column that a batch of this table may have, in the catalogue's order."""
+    described = catalogue.load().table(table)
+    return {name: canonical(name, described.column(name).type) for name in described.sent_columns}

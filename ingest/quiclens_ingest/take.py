@@ -1,0 +1,318 @@
+"""The consumer's loop: take messages, close blocks, and commit what is stored; inserts run beside it.
+
+One thread polls, so that no insert, however slow, makes the group think that we are gone. A topic has one block on its
+way at a time: what comes meanwhile is the next block, larger while the store is slow.
+"""
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from threading import Event
+from typing import cast
+
+from quiclens_ingest.blocks import Block, BlockLimits, Source, Taken, next_block
+from quiclens_ingest.kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from quiclens_ingest.message import Limits, Unreadable, read
+from quiclens_ingest.metrics import Metrics
+from quiclens_ingest.rejects import reject
+
+_log = logging.getLogger("quiclens.ingest")
+
+_POLL_SECONDS = 0.05
+_MESSAGES_PER_POLL = 8  # few, for each may be megabytes
+_COMMIT_SECONDS = 0.5
+_MEASURE_SECONDS = 1.0
+_MESSAGE_OVERHEAD_BYTES, _COLUMN_OVERHEAD_BYTES = 1024, 512  # what Arrow's objects take beside the buffers
+_RESUME_SHARE = 0.6  # of held_bytes_max
+
+Place = tuple[str, int]  # topic, partition
+
+
+class TakeError(Exception):
+    """Nothing can be taken any more; one line for people."""
+
+
+@dataclass(slots=True)
+class _Share:
+    """A partition while it is ours."""
+
+    expected: int | None = None  # the next message's offset
+    stored: int | None = None  # everything before it is in the store
+    committed: int | None = None
+
+
+@dataclass(slots=True)
+class _OnItsWay:
+    block: Block
+    done: "Future[bool]"
+    shares: Mapping[int, _Share]  # as they were when it began: a partition may be lost and come back
+    given_up: Event = field(default_factory=Event)
+
+
+@dataclass(frozen=True, slots=True)
+class Duties:
+    """What the loop hands on: how to store a block, and whom to tell that this process is to link, or not any more."""
+
+    store: Callable[[Block, Event], bool]
+    lead: Callable[[bool], None]
+    leader: Place  # who has this partition links: the group gives it to one process
+
+
+class Taker:
+    """One member of the consumer group."""
+
+    def __init__(
+        self,
+        consumer: Consumer,
+        tables: Mapping[str, str],
+        limits: tuple[Limits, BlockLimits],
+        held_bytes_max: int,
+        inserts_at_once: int,
+        drain_seconds: float,
+        duties: Duties,
+        metrics: Metrics,
+    ) -> None:
+        self._consumer = consumer
+        self._tables = tables  # by topic
+        self._message_limits, self._block_limits = limits
+        self._held_bytes_max = held_bytes_max
+        self._inserts_at_once = inserts_at_once
+        self._drain_seconds = drain_seconds
+        self._duties = duties
+        self._metrics = metrics
+        self._shares: dict[Place, _Share] = {}
+        self._pending: dict[str, deque[Taken]] = {topic: deque() for topic in tables}
+        self._on_their_way: dict[str, _OnItsWay] = {}
+        self._pool = ThreadPoolExecutor(inserts_at_once, thread_name_prefix="insert")
+        self._held_bytes = 0
+        self._is_paused = False
+        self._is_assignment_new = False  # its partitions are not paused yet, where the others are
+        self._cluster = ""
+        self._next_commit = self._next_measure = 0.0
+        self.turned_at = time.monotonic()
+
+    def run(self, stop: Event) -> None:
+        """Take until told to stop, then store and commit what is held; TakeError when that cannot go on."""
+        self._find_cluster(stop)
+        self._consumer.subscribe(
+            list(self._tables), on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost
+        )
+        try:
+            while not stop.is_set():
+                self._turn()
+            self._drain()
+        finally:
+            for each in self._on_their_way.values():
+                each.given_up.set()
+            self._pool.shutdown()
+            self._consumer.close()
+
+    def _find_cluster(self, stop: Event) -> None:
+        """Ask which cluster it is until it answers: its id is part of what a reject is known by."""
+        while not self._cluster and not stop.is_set():
+            try:
+                self._cluster = str(self._consumer.list_topics(next(iter(self._tables)), timeout=5).cluster_id or "-")
+            except KafkaException as error:
+                self._metrics.retries.labels("take").inc()
+                _log.warning("no broker answers, trying again: %s", error.args[0].str())
+                stop.wait(1)
+            self.turned_at = time.monotonic()
+
+    def _turn(self) -> None:
+        for message in self._consumer.consume(_MESSAGES_PER_POLL, _POLL_SECONDS):
+            self._take(message)
+        self._collect()
+        self._begin(is_hurried=self._is_paused)
+        self._press()
+        self._metrics.held_bytes.set(self._held_bytes)
+        self._metrics.is_paused.set(self._is_paused)
+        now = self.turned_at = time.monotonic()
+        if now >= self._next_commit:
+            self._commit(list(self._shares), is_waited_for=False)
+            self._next_commit = now + _COMMIT_SECONDS
+        if now >= self._next_measure:
+            self._measure()
+            self._next_measure = now + _MEASURE_SECONDS
+
+    def _take(self, message: Message) -> None:
+        error = message.error()
+        if error is not None:
+            if error.fatal():
+                raise TakeError(f"the client cannot go on: {error.str()}")
+            self._metrics.retries.labels("take").inc()
+            _log.warning("a partition cannot be read, trying again: %s", error.str())
+            return
+        topic, partition, offset = str(message.topic()), int(message.partition() or 0), int(message.offset() or 0)
+        share = self._shares.get((topic, partition))
+        if share is None:  # taken away while it was on its way to us
+            return
+        if share.expected is not None and offset > share.expected:
+            self._metrics.offsets_missed.labels(topic).inc(offset - share.expected)
+            _log.error("%s/%d: %d messages were gone before they were taken", topic, partition, offset - share.expected)
+        share.expected = offset + 1
+        self._metrics.messages.labels(topic).inc()
+        taken = self._read(topic, partition, offset, message)
+        self._pending[topic].append(taken)
+        self._held_bytes += taken.bytes
+
+    def _read(self, topic: str, partition: int, offset: int, message: Message) -> Taken:
+        raw = message.value()
+        value = raw if isinstance(raw, bytes) else b""
+        pairs = cast("list[tuple[str, bytes | None]]", message.headers() or [])
+        headers = {name: text for name, text in pairs if text is not None}
+        now = time.monotonic()
+        try:
+            found = read(self._tables[topic], headers, value, self._message_limits)
+        except Unreadable as why:
+            _log.warning("%s/%d at %d is rejected: %s", topic, partition, offset, why)
+            row = reject(self._source(topic), partition, offset, value, why.reason)
+            return Taken(partition, offset, now, b"", len(row["bytes"]) + _MESSAGE_OVERHEAD_BYTES, reject=row)
+        size = found.bytes + len(value) + _MESSAGE_OVERHEAD_BYTES + _COLUMN_OVERHEAD_BYTES * found.batch.num_columns
+        return Taken(partition, offset, now, value, size, batch=found.batch, heartbeat_us=found.heartbeat_us)
+
+    def _source(self, topic: str) -> Source:
+        return Source(self._cluster, topic, self._tables[topic])
+
+    def _begin(self, *, is_hurried: bool) -> None:
+        """Close blocks and hand them to free inserters, the topic that has waited longest first."""
+        now = time.monotonic()
+        waiting = [topic for topic, pending in self._pending.items() if pending and topic not in self._on_their_way]
+        for topic in sorted(waiting, key=lambda topic: self._pending[topic][0].at):
+            if len(self._on_their_way) >= self._inserts_at_once:
+                return
+            pending = self._pending[topic]
+            block = next_block(self._source(topic), pending, self._block_limits, now, is_hurried=is_hurried)
+            if block is None:
+                continue
+            for _ in block.taken:
+                pending.popleft()
+            shares = {partition: self._shares[topic, partition] for partition in block.ranges}
+            given_up = Event()
+            done = self._pool.submit(self._duties.store, block, given_up)
+            self._on_their_way[topic] = _OnItsWay(block, done, shares, given_up)
+
+    def _collect(self) -> None:
+        """Remember how far the partitions of finished blocks are stored; an unforeseen failure is raised here."""
+        for topic, each in list(self._on_their_way.items()):
+            if not each.done.done():
+                continue
+            del self._on_their_way[topic]
+            self._held_bytes -= each.block.bytes
+            if not each.done.result():
+                continue
+            for partition, (_, last) in each.block.ranges.items():
+                if self._shares.get((topic, partition)) is each.shares[partition]:
+                    each.shares[partition].stored = last + 1
+
+    def _press(self) -> None:
+        """Pause all partitions while too much is held, and go on when enough of it is stored."""
+        is_too_much = self._held_bytes > self._held_bytes_max
+        if (is_too_much and not self._is_paused) or (self._is_paused and self._is_assignment_new):
+            self._consumer.pause([TopicPartition(*place) for place in self._shares])
+            self._is_paused = True
+        elif self._is_paused and self._held_bytes <= self._held_bytes_max * _RESUME_SHARE:
+            self._consumer.resume([TopicPartition(*place) for place in self._shares])
+            self._is_paused = False
+        self._is_assignment_new = False
+
+    def _commit(self, places: list[Place], *, is_waited_for: bool) -> None:
+        """Commit what is stored and not committed; what fails stays to be committed with what comes next."""
+        due = {place: share for place in places if (share := self._shares[place]).stored not in (None, share.committed)}
+        offsets = [TopicPartition(*place, share.stored) for place, share in due.items() if share.stored is not None]
+        if not offsets:
+            return
+        try:
+            if is_waited_for:
+                self.committed(None, self._consumer.commit(offsets=offsets, asynchronous=False) or [])
+            else:
+                for share in due.values():
+                    share.committed = share.stored  # taken back when the answer is no
+                self._consumer.commit(offsets=offsets, asynchronous=True)
+        except KafkaException as error:
+            self.committed(error.args[0], offsets)
+
+    def committed(self, error: KafkaError | None, offsets: list[TopicPartition]) -> None:
+        """The answer to a commit."""
+        for offset in offsets:
+            share = self._shares.get((offset.topic, offset.partition))
+            failed = error or offset.error
+            self._metrics.commits.labels("failed" if failed else "done").inc()
+            if share is not None:
+                share.committed = None if failed else offset.offset
+        if error is not None:
+            _log.info("a commit failed and is made again: %s", error.str())
+
+    def _measure(self) -> None:
+        self._metrics.partitions.set(len(self._shares))
+        for (topic, partition), share in self._shares.items():
+            low, high = self._consumer.get_watermark_offsets(TopicPartition(topic, partition), cached=True)
+            begin = share.stored if share.stored is not None else low
+            if high >= 0:
+                self._metrics.lag.labels(topic, partition).set(max(high - begin, 0))
+
+    def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        self._metrics.rebalances.labels("assigned").inc()
+        try:
+            known = consumer.committed(partitions, timeout=10) if partitions else []
+        except KafkaException:
+            known = partitions  # without a committed offset: a gap before the first message is not seen
+        for place in known:
+            begin = place.offset if place.offset >= 0 else None
+            self._shares[place.topic, place.partition] = _Share(begin, begin, begin)
+        self._is_assignment_new = True
+        if self._duties.leader in self._shares:
+            self._duties.lead(True)
+
+    def _revoked(self, _: Consumer, partitions: list[TopicPartition]) -> None:
+        """Finish what is on its way, for a while, and commit it; forget the rest, which the next owner takes."""
+        self._metrics.rebalances.labels("revoked").inc()
+        places = [(place.topic, place.partition) for place in partitions]
+        if self._duties.leader in places:
+            self._duties.lead(False)
+        concerned = [
+            each.done
+            for topic, each in self._on_their_way.items()
+            if any((topic, partition) in places for partition in each.block.ranges)
+        ]
+        wait(concerned, timeout=self._drain_seconds)
+        self._collect()
+        self._commit([place for place in places if place in self._shares], is_waited_for=True)
+        self._forget(places)
+
+    def _lost(self, _: Consumer, partitions: list[TopicPartition]) -> None:
+        """The group went on without us: nothing may be committed any more."""
+        self._metrics.rebalances.labels("lost").inc()
+        places = [(place.topic, place.partition) for place in partitions]
+        if self._duties.leader in places:
+            self._duties.lead(False)
+        self._forget(places)
+
+    def _forget(self, places: list[Place]) -> None:
+        for topic, partition in places:
+            if self._shares.pop((topic, partition), None) is None:
+                continue
+            pending = self._pending[topic]
+            self._pending[topic] = deque(message for message in pending if message.partition != partition)
+            self._held_bytes -= sum(message.bytes for message in pending if message.partition == partition)
+            if (topic, str(partition)) in self._metrics.lag._metrics:
+                self._metrics.lag.remove(topic, str(partition))
+
+    def _drain(self) -> None:
+        """Store and commit what is held, as far as the time goes; the rest is taken again by whoever comes next."""
+        until = time.monotonic() + self._drain_seconds
+        while (self._on_their_way or any(self._pending.values())) and time.monotonic() < until:
+            self._consumer.pause([TopicPartition(*place) for place in self._shares])
+            self._begin(is_hurried=True)
+            wait([each.done for each in self._on_their_way.values()], timeout=_POLL_SECONDS)
+            self._collect()
+            for message in self._consumer.consume(1, 0):  # answers the group; the partitions are paused
+                self._take(message)
+            self.turned_at = time.monotonic()
+        for each in self._on_their_way.values():
+            each.given_up.set()
+        wait([each.done for each in self._on_their_way.values()], timeout=_POLL_SECONDS)
+        self._collect()
+        self._commit(list(self._shares), is_waited_for=True)

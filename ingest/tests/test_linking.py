@@ -1,0 +1,114 @@
+"""Rounds of linking while data arrive, without a broker."""
+
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from arrow_batches import batch
+from quiclens_ingest.link import Mark, changed_hours, mark
+from quiclens_ingest.linking import Rounds
+from quiclens_schema.store import Store
+
+HOUR = datetime(2026, 1, 1, 10, tzinfo=UTC)
+
+
+def lines(store: Store, *times: datetime, log: str = "log") -> None:
+    rows = [
+        {"log_id": log, "offset": int(at.timestamp() * 1e6) % (1 << 40), "time": at, "time_is": "start"} for at in times
+    ]
+    store.insert_arrow(*batch("request_lines", rows))
+
+
+def requests(store: Store) -> int:
+    return int(store.query("SELECT count() FROM requests LIMIT 1").one()[0])
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_open_hours_are_linked_at_once_and_late_data_of_closed_ones_together(store: Store) -> None:
+    clock = Clock()
+    rounds = Rounds(store, 30, clock)
+    lines(store, HOUR, HOUR + timedelta(minutes=59))
+    assert rounds.next() == 1
+    assert rounds.next() == 0
+    lines(store, HOUR + timedelta(hours=1, minutes=6))  # ends the first hour
+    assert rounds.next() == 1
+    lines(store, HOUR + timedelta(minutes=30))
+    assert rounds.next() == 0
+    lines(store, HOUR + timedelta(minutes=31), HOUR + timedelta(hours=1, minutes=7))
+    assert rounds.next() == 1
+    assert requests(store) == 4
+    clock.now = 31
+    assert rounds.next() == 1
+    assert requests(store) == 6
+    assert rounds.next() == 0
+
+
+def test_an_hour_is_open_for_five_minutes_after_its_end(store: Store) -> None:
+    rounds = Rounds(store, 30, Clock())
+    lines(store, HOUR + timedelta(hours=1, minutes=4))
+    rounds.next()
+    lines(store, HOUR + timedelta(minutes=58))
+    assert rounds.next() == 1
+    assert requests(store) == 2
+
+
+def test_the_next_process_goes_on_where_the_last_one_came_to(store: Store) -> None:
+    lines(store, HOUR)
+    assert Rounds(store, 30, Clock()).next() == 1
+    assert Rounds(store, 30, Clock()).next() == 0
+    lines(store, HOUR + timedelta(hours=3))
+    assert Rounds(store, 30, Clock()).next() == 1
+
+
+def test_late_hours_that_were_not_linked_are_by_the_next_process(store: Store) -> None:
+    rounds = Rounds(store, 30, Clock())
+    lines(store, HOUR + timedelta(hours=5))
+    rounds.next()
+    lines(store, HOUR)
+    assert rounds.next() == 0
+    assert Rounds(store, 30, Clock()).next() >= 1
+    assert requests(store) == 2
+
+
+def test_what_a_migration_or_a_killed_load_wants_linked_is_linked(store: Store) -> None:
+    lines(store, HOUR)
+    Rounds(store, 30, Clock()).next()
+    store.command("TRUNCATE TABLE requests")
+    store.command("INSERT INTO link_pending (token) VALUES ('killed')")
+    Rounds(store, 30, Clock()).next()
+    assert requests(store) == 1
+    assert store.query("SELECT count() FROM link_pending LIMIT 1").one() == (0,)
+
+
+def test_a_merge_of_what_was_known_is_no_change(store: Store) -> None:
+    for minute in range(6):
+        lines(store, HOUR + timedelta(minutes=minute), HOUR + timedelta(days=1, minutes=minute))
+    known = mark(store)
+    store.command("OPTIMIZE TABLE request_lines FINAL")
+    assert changed_hours(store, known) == []
+    lines(store, HOUR + timedelta(hours=2))
+    store.command("OPTIMIZE TABLE request_lines FINAL")
+    assert HOUR + timedelta(hours=2) in changed_hours(store, known)
+
+
+def test_a_mark_is_what_was_written(store: Store) -> None:
+    lines(store, HOUR)
+    here = mark(store)
+    assert Mark.of(here.text()) == here
+    with pytest.raises(ValueError, match="not a mark"):
+        Mark.of("[[1]]")
+
+
+def test_scratch_tables_of_killed_processes_are_swept_when_they_are_old(store: Store) -> None:
+    old, young = (f"link_pairs_{int(time.time() - age):08x}{'0' * 24}" for age in (4000, 60))
+    for name in (old, young):
+        store.command(f"CREATE TABLE {name} (a UInt8) ENGINE = Memory")
+    Rounds(store, 30, Clock())
+    found = store.query("SELECT name FROM system.tables WHERE startsWith(name, 'link_pairs') LIMIT 9").rows
+    assert found == [(young,)]
