@@ -1,4 +1,4 @@
-# make demo | test | check | bench | truth | schema | lock | setup | clean. Every target does its own set-up, once.
+# make demo | test | up | down | check | bench | truth | schema | lock | setup | clean. Every target does its own set-up, once.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -20,7 +20,7 @@ RUST_FILES := Cargo.toml Cargo.lock $(shell find collectors schema/catalogue -ty
 export UV_PROJECT_ENVIRONMENT := .venv
 export QUICLENS_COLLECTOR := $(CURDIR)/$(COLLECTOR)
 
-.PHONY: setup demo test check bench truth schema lock clean
+.PHONY: setup demo test up down check bench truth schema lock clean
 
 setup: $(MADE)/prerequisites $(MADE)/python $(COLLECTOR)
 
@@ -32,6 +32,13 @@ test: check $(QUICGO)
 	cargo test --locked --release --quiet --workspace
 	cd lab/quicgo && go vet . && go test -count=1 .
 	@echo "make test: ran ruff, mypy, the schema.sql comparison, rustfmt, clippy, pytest ($(PARTS)), cargo test and go test"
+
+# The whole live system on this machine, in quiclens-live/: a server that writes, collector, Kafka, ingest, store.
+up: setup
+	$(BIN)/python -m quiclens_lab.system up
+
+down: setup
+	$(BIN)/python -m quiclens_lab.system down
 
 check: setup
 	$(BIN)/ruff check .

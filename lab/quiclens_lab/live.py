@@ -169,13 +169,13 @@ async def live(folder: Path, connections: int, requests: int, together: int, pau
         transport = server._transport
         assert transport is not None
         port = transport.get_extra_info("sockname")[1]
-        room = asyncio.Semaphore(together)
+        numbers = iter(range(connections))
 
-        async def one(number: int) -> None:
-            async with room:
+        async def one_after_the_other() -> None:
+            for number in numbers:
                 await client(port, number, requests, pause_s)
 
-        await asyncio.gather(*(one(number) for number in range(connections)))
+        await asyncio.gather(*(one_after_the_other() for _ in range(together)))
         await asyncio.sleep(0.2)
         server.close()
     return {"connections": connections, "requests": connections * requests}

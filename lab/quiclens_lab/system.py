@@ -1,0 +1,160 @@
+"""`make up` and `make down`: the whole live system on this machine, and exactly that ended again.
+
+A real server writes logs, the collector follows them into Kafka, `quiclens ingest` takes them into the embedded store,
+which `quiclens serve` holds. What was started stands in `system.json`, with the command line by which it is told again.
+"""
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from quiclens_lab.errors import LabError
+from quiclens_lab.machine import LAB, collector_binary
+
+DEPLOY = LAB.parent / "deploy" / "local"
+BIN = Path(sys.executable).parent
+RECORD = "system.json"
+PATIENCE_S = 30
+LISTEN = "127.0.0.1:8123"
+
+
+def up(folder: Path, listen: str) -> dict[str, Any]:
+    """Start what does not run; returns where it answers."""
+    folder = folder.resolve()
+    if (folder / RECORD).exists() and any(_is_ours(each) for each in _read(folder)["processes"]):
+        raise LabError(f"{folder} has a running system; `make down` ends it")
+    for name in ("traffic/traces", "collector", "log"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    (folder / "traffic" / "access.jsonl").touch()
+    record: dict[str, Any] = {"processes": [], "broker": str(folder / "broker")}
+    _write(folder, record)
+    broker = _json([sys.executable, "-m", "quiclens_ingest.broker", "start", "--data", str(folder / "broker")])
+    store = f"chdb:{folder / 'store'}"
+    quiclens = str(BIN / "quiclens")
+    _start(folder, record, "serve", [quiclens, "serve", "--store", store, "--listen", listen])
+    _wait(f"http://{listen}/ping", folder / "log" / "serve.log")
+    _json([quiclens, "migrate", "--store", store, "--json"])
+    ingest = _configured(folder, "ingest.toml", broker["brokers"])
+    _start(folder, record, "ingest", [quiclens, "ingest", "--config", str(ingest), "--store", store])
+    collector = _configured(folder, "collector.toml", broker["brokers"])
+    _start(folder, record, "collector", [str(collector_binary().resolve()), "run", str(collector)])
+    traffic = ["live", "--out", str(folder / "traffic"), "--connections", "1000000", "--requests", "6"]
+    _start(folder, record, "server", [str(BIN / "quiclens-lab"), *traffic, "--together", "3", "--pause-ms", "300"])
+    return {"store": store, "serve": f"http://{listen}", "brokers": broker["brokers"], "logs": str(folder / "log")}
+
+
+def down(folder: Path) -> dict[str, Any]:
+    """End what `up` started, the last first; returns what was ended."""
+    folder = folder.resolve()
+    if not (folder / RECORD).exists():
+        return {"ended": []}
+    record = _read(folder)
+    ended = []
+    for process in reversed(record["processes"]):
+        if _is_ours(process):
+            os.kill(process["pid"], signal.SIGTERM)
+            _until_gone(process)
+            ended.append(process["name"])
+    stopped = subprocess.run(
+        [sys.executable, "-m", "quiclens_ingest.broker", "stop", "--data", record["broker"]],
+        capture_output=True,
+        check=False,
+    )
+    if stopped.returncode == 0:
+        ended.append("broker")
+    (folder / RECORD).unlink()
+    return {"ended": ended}
+
+
+def _configured(folder: Path, name: str, brokers: str) -> Path:
+    text = (DEPLOY / name).read_text().replace("@DIR@", str(folder)).replace("@BROKERS@", brokers)
+    target = folder / name
+    target.write_text(text)
+    return target
+
+
+def _start(folder: Path, record: dict[str, Any], name: str, words: list[str]) -> None:
+    with (folder / "log" / f"{name}.log").open("ab") as log:
+        process = subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder, start_new_session=True
+        )
+    record["processes"].append({"name": name, "pid": process.pid, "words": words})
+    _write(folder, record)
+
+
+def _is_ours(process: dict[str, Any]) -> bool:
+    """The process lives and is what was started: a number may belong to another by now."""
+    try:
+        words = Path(f"/proc/{process['pid']}/cmdline").read_bytes().split(b"\0")
+        state = Path(f"/proc/{process['pid']}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    wanted = [word.encode() for word in process["words"][1:]]
+    return state != "Z" and all(word in words for word in wanted)
+
+
+def _until_gone(process: dict[str, Any]) -> None:
+    began = time.monotonic()
+    while _is_ours(process):
+        if time.monotonic() - began > PATIENCE_S:
+            os.kill(process["pid"], signal.SIGKILL)
+        time.sleep(0.05)
+
+
+def _wait(url: str, log: Path) -> None:
+    began = time.monotonic()
+    while True:
+        try:
+            with urllib.request.urlopen(url, timeout=1):
+                return
+        except OSError as error:
+            if time.monotonic() - began > PATIENCE_S:
+                raise LabError(f"{url} does not answer: {error}; see {log}") from error
+        time.sleep(0.2)
+
+
+def _json(words: list[str]) -> dict[str, Any]:
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise LabError(f"{' '.join(words)}: {done.stderr.strip() or done.stdout.strip()}")
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def _read(folder: Path) -> dict[str, Any]:
+    record: dict[str, Any] = json.loads((folder / RECORD).read_text())
+    return record
+
+
+def _write(folder: Path, record: dict[str, Any]) -> None:
+    (folder / RECORD).write_text(json.dumps(record, indent=1) + "\n")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m quiclens_lab.system", description=__doc__)
+    parser.add_argument("what", choices=["up", "down"])
+    parser.add_argument("--dir", type=Path, default=Path("quiclens-live"), help="everything it writes")
+    parser.add_argument("--listen", default=LISTEN, help="where the store answers")
+    options = parser.parse_args()
+    try:
+        answer = up(options.dir, options.listen) if options.what == "up" else down(options.dir)
+    except (LabError, OSError) as error:
+        if options.what == "up":
+            down(options.dir)
+        print(f"quiclens: {error}", file=sys.stderr)
+        return 3
+    print(json.dumps(answer))
+    if options.what == "up":
+        print(f"in a few seconds: .venv/bin/quiclens slow --store {answer['store']}", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
