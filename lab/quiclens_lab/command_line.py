@@ -52,6 +52,10 @@ def parser() -> argparse.ArgumentParser:
     live.add_argument("--together", type=_count, default=4, help="connections at once")
     live.add_argument("--pause-ms", type=int, default=100, help="between a connection's requests")
 
+    striking = commands.add_parser("faults", help="kill and hold processes of the live system; nothing may be lost")
+    striking.add_argument("--schedules", type=_count, default=3)
+    striking.add_argument("--seed", type=int, default=1)
+
     for command in (demo, one, bench):
         command.add_argument("--out", type=Path, required=True, metavar="DIR")
         command.add_argument("--seed", type=int, default=1)
@@ -76,6 +80,11 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         from quiclens_lab.truth.command import run as run_truth
 
         return run_truth(options)
+
+    if options.command == "faults":
+        from quiclens_lab.faults import faults
+
+        return faults(options.schedules, options.seed, progress.show)
 
     if options.command == "live":
         from quiclens_lab.live import live

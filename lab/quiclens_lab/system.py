@@ -8,10 +8,12 @@ import argparse
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 import urllib.request
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +27,8 @@ PATIENCE_S = 30
 LISTEN = "127.0.0.1:8123"
 
 
-def up(folder: Path, listen: str) -> dict[str, Any]:
-    """Start what does not run; returns where it answers."""
+def up(folder: Path, listen: str, with_traffic: bool = True) -> dict[str, Any]:
+    """Start everything, with or without a server that writes; returns where it answers."""
     folder = folder.resolve()
     if (folder / RECORD).exists() and any(_is_ours(each) for each in _read(folder)["processes"]):
         raise LabError(f"{folder} has a running system; `make down` ends it")
@@ -38,13 +40,18 @@ def up(folder: Path, listen: str) -> dict[str, Any]:
     broker = _json([sys.executable, "-m", "quiclens_ingest.broker", "start", "--data", str(folder / "broker")])
     store = f"chdb:{folder / 'store'}"
     quiclens = str(BIN / "quiclens")
+    listen = _free(listen)
     _start(folder, record, "serve", [quiclens, "serve", "--store", store, "--listen", listen])
     _wait(f"http://{listen}/ping", folder / "log" / "serve.log")
     _json([quiclens, "migrate", "--store", store, "--json"])
     ingest = _configured(folder, "ingest.toml", broker["brokers"])
-    _start(folder, record, "ingest", [quiclens, "ingest", "--config", str(ingest), "--store", store])
+    # By its address, not by its folder: else ingest would take the folder over while serve is away.
+    served = f"http://{listen}/default"
+    _start(folder, record, "ingest", [quiclens, "ingest", "--config", str(ingest), "--store", served])
     collector = _configured(folder, "collector.toml", broker["brokers"])
     _start(folder, record, "collector", [str(collector_binary().resolve()), "run", str(collector)])
+    if not with_traffic:
+        return {"store": store, "serve": f"http://{listen}", "brokers": broker["brokers"], "logs": str(folder / "log")}
     traffic = ["live", "--out", str(folder / "traffic"), "--connections", "1000000", "--requests", "6"]
     _start(folder, record, "server", [str(BIN / "quiclens-lab"), *traffic, "--together", "3", "--pause-ms", "300"])
     return {"store": store, "serve": f"http://{listen}", "brokers": broker["brokers"], "logs": str(folder / "log")}
@@ -71,6 +78,36 @@ def down(folder: Path) -> dict[str, Any]:
         ended.append("broker")
     (folder / RECORD).unlink()
     return {"ended": ended}
+
+
+def pid_of(folder: Path, name: str) -> int:
+    """The process of this name."""
+    if name == "broker":
+        running = _json([sys.executable, "-m", "quiclens_ingest.broker", "status", "--data", str(folder / "broker")])
+        return int(running["pid"])
+    return int(next(each["pid"] for each in reversed(_read(folder)["processes"]) if each["name"] == name))
+
+
+def again(folder: Path, name: str) -> None:
+    """Start a process that was killed, as it was started."""
+    if name == "broker":
+        _json([sys.executable, "-m", "quiclens_ingest.broker", "start", "--data", str(folder / "broker")])
+        return
+    record = _read(folder)
+    before = [each for each in record["processes"] if each["name"] == name]
+    # A process that was killed holds its locks until its last thread is gone, which only its parent is told.
+    with suppress(ChildProcessError):
+        os.waitpid(before[-1]["pid"], 0)
+    _start(folder, record, name, before[-1]["words"])
+
+
+def _free(listen: str) -> str:
+    """The address with a free port where none is asked for, so that a process may come back to it."""
+    host, _, port = listen.rpartition(":")
+    if port != "0":
+        return listen
+    with socket.create_server((host, 0)) as taken:
+        return f"{host}:{taken.getsockname()[1]}"
 
 
 def _configured(folder: Path, name: str, brokers: str) -> Path:
