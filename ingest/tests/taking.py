@@ -76,7 +76,7 @@ class Pipe:
     def __init__(self, brokers: str) -> None:
         self.brokers = brokers
         self.group = f"test-{uuid4().hex[:8]}"
-        self._producer = kafka.producer(brokers)
+        self._producer = kafka.producer(brokers, {"sticky.partitioning.linger.ms": "0"})  # spread them
         self._tables = {topic.table: topic.name for topic in topics.load().values() if topic.table}
         reader = kafka.consumer(brokers, self.group, 1)
         known = reader.list_topics(timeout=10).topics
