@@ -25,7 +25,9 @@ from quiclens_schema.store import Store
 ROOT = Path(__file__).resolve().parents[2]
 COLLECTOR = Path(os.environ.get("QUICLENS_COLLECTOR", ROOT / "target" / "release" / "quiclens-collector"))
 # One simulated server made most of the aioquic cases, always with the same connection id: of those, one.
+# Rule cases differ in content but not in identity cannot be told apart in one store: a trace is its first record.
 CASES = [each for each in (ROOT / "schema" / "vectors").iterdir() if not each.match("aioquic_*_server")]
+CASES = [each for each in CASES if not each.match("rule_*")]
 CASES = [*sorted(CASES), ROOT / "schema" / "vectors" / "aioquic_stream_credit_server"]
 TRACES = [trace for case in CASES for trace in case.glob("input.*")]
 
