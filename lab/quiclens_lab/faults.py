@@ -76,7 +76,7 @@ def schedule(number: int, draw: random.Random, folder: Path) -> Outcome:
             strikes = [_strike(folder, draw) for _ in range(STRIKES)]
             server.wait(timeout=LIMIT_S)
         wanted = {path.stem: path.read_bytes().count(b"\n") - 1 for path in (traffic / "traces").glob("*.sqlog")}
-        missing, doubled = _settled(places["store"], wanted)
+        missing, doubled = _settled(folder, places["store"], wanted)
     finally:
         system.down(folder)
     return Outcome(
@@ -87,6 +87,7 @@ def schedule(number: int, draw: random.Random, folder: Path) -> Outcome:
 def _strike(folder: Path, draw: random.Random) -> str:
     """Kill or hold one process for a moment, and bring it back."""
     time.sleep(draw.uniform(0.1, 1.2))
+    system.revive(folder)
     target = draw.choice(TARGETS)
     is_held = draw.random() < 0.3
     pid = system.pid_of(folder, target)
@@ -99,10 +100,11 @@ def _strike(folder: Path, draw: random.Random) -> str:
     return f"{'hold' if is_held else 'kill'} {target}"
 
 
-def _settled(store: str, wanted: dict[str, int]) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
+def _settled(folder: Path, store: str, wanted: dict[str, int]) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
     """Wait until the store has everything; what is missing and what is seen twice when patience ends."""
     began = time.monotonic()
     while True:
+        system.revive(folder)  # a process that met a store or a broker that was away may have given up
         rows = _stored(store)
         missing = {name: sorted(set(range(count)) - set(rows.get(name, ()))) for name, count in wanted.items()}
         missing = {name: seqs[:20] for name, seqs in missing.items() if seqs}

@@ -85,7 +85,7 @@ def pid_of(folder: Path, name: str) -> int:
     if name == "broker":
         running = _json([sys.executable, "-m", "quiclens_ingest.broker", "status", "--data", str(folder / "broker")])
         return int(running["pid"])
-    return int(next(each["pid"] for each in reversed(_read(folder)["processes"]) if each["name"] == name))
+    return int(_newest(folder, name)["pid"])
 
 
 def again(folder: Path, name: str) -> None:
@@ -93,12 +93,25 @@ def again(folder: Path, name: str) -> None:
     if name == "broker":
         _json([sys.executable, "-m", "quiclens_ingest.broker", "start", "--data", str(folder / "broker")])
         return
-    record = _read(folder)
-    before = [each for each in record["processes"] if each["name"] == name]
+    before = _newest(folder, name)
     # A process that was killed holds its locks until its last thread is gone, which only its parent is told.
     with suppress(ChildProcessError):
-        os.waitpid(before[-1]["pid"], 0)
-    _start(folder, record, name, before[-1]["words"])
+        os.waitpid(before["pid"], 0)
+    _start(folder, _read(folder), name, before["words"])
+
+
+def revive(folder: Path) -> list[str]:
+    """What a supervisor does: start again what has ended; returns what that was."""
+    names = dict.fromkeys(each["name"] for each in _read(folder)["processes"])
+    dead = [name for name in names if not _is_ours(_newest(folder, name))]
+    for name in dead:
+        again(folder, name)
+    return dead
+
+
+def _newest(folder: Path, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = next(each for each in reversed(_read(folder)["processes"]) if each["name"] == name)
+    return found
 
 
 def _free(listen: str) -> str:
