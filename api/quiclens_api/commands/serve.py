@@ -14,7 +14,7 @@ from quiclens_api.commands.options import AsJson, StoreUrl
 from quiclens_api.failure import DONE, usage
 from quiclens_api.opening import opened
 from quiclens_api.output import answer, say
-from quiclens_api.serve.serving import address, bind, digests
+from quiclens_api.serve.serving import address, bind, digests, in_an_empty_folder
 from quiclens_api.serve.serving import serve as serve_now
 from quiclens_api.serve.settings import GB, MB, Keep, Limits, Settings
 
@@ -74,7 +74,8 @@ def serve(
     if not store.startswith("chdb:"):
         raise usage("only an embedded store is served", "--store chdb:DIR; a ClickHouse server serves itself")
     writers, readers = digests(host, os.environ.get(TOKEN_VARIABLE, ""), os.environ.get(READ_TOKEN_VARIABLE, ""))
-    with bind(host, port) as bound, opened(store, create=True, alone=True) as data:
+    place = f"chdb:{os.path.realpath(store.removeprefix('chdb:').removeprefix('//'))}"
+    with in_an_empty_folder(), bind(host, port) as bound, opened(place, create=True, alone=True) as data:
         assert data.folder is not None
         settings = Settings(
             folder=data.folder,

@@ -71,13 +71,24 @@ def digests(host: str, writer: str, reader: str) -> tuple[tuple[bytes, ...], tup
     return found[0], found[1]
 
 
+@contextmanager
+def in_an_empty_folder() -> Iterator[None]:
+    """Work where there are no files, from before the engine starts: it takes a table name that is a file's, in the
+    folder in which it was started, for that file."""
+    before = os.getcwd()
+    with TemporaryDirectory(prefix="quiclens-serve-") as empty:
+        os.chdir(empty)
+        try:
+            yield
+        finally:
+            os.chdir(before)
+
+
 def serve(
     store: Store, settings: Settings, bound: socket.socket, ready: Callable[[str], None], tell: Callable[[str], None]
 ) -> None:
     """Serve until SIGTERM or SIGINT; running requests are finished first, as long as `drain_seconds` allows."""
-    with _token_file(settings.folder) as (path, token), TemporaryDirectory(prefix="quiclens-serve-") as empty:
-        # The engine takes a table name that is a file's for that file: here there are none.
-        os.chdir(empty)
+    with _token_file(settings.folder) as (path, token):
         known = replace(settings, writer_digests=(*settings.writer_digests, digest(token)))
         app = create_app(known, tell)
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # a cut answer is told to its client, and counted
