@@ -149,12 +149,18 @@ def test_kills_at_any_moment_lose_and_double_nothing(collector: Collector, tmp_p
     same(collector, read_once(tmp_path, b"".join(lines)))
 
 
-def test_a_stop_puts_everything_away(collector: Collector, tmp_path: Path) -> None:
-    lines = records("aioquic_tail_loss_server")
+def half_followed(collector: Collector, lines: list[bytes]) -> Path:
+    """The growing log of a running collector that has put away the first 150 records."""
     collector.start()
     path = collector.logs / "trace.sqlog"
     path.write_bytes(b"".join(lines[:150]))
     collector.wait(lambda: collector.has_seqs(149))
+    return path
+
+
+def test_a_stop_puts_everything_away(collector: Collector, tmp_path: Path) -> None:
+    lines = records("aioquic_tail_loss_server")
+    path = half_followed(collector, lines)
     assert collector.end(signal.SIGTERM) == 0
     path.rename(collector.logs / "renamed.sqlog")
     with (collector.logs / "renamed.sqlog").open("ab") as file:
@@ -169,10 +175,7 @@ def test_a_stop_puts_everything_away(collector: Collector, tmp_path: Path) -> No
 
 def test_a_flipped_byte_in_the_checkpoints_costs_a_second_reading(collector: Collector, tmp_path: Path) -> None:
     lines = records("aioquic_tail_loss_server")
-    collector.start()
-    path = collector.logs / "trace.sqlog"
-    path.write_bytes(b"".join(lines[:150]))
-    collector.wait(lambda: collector.has_seqs(149))
+    path = half_followed(collector, lines)
     collector.end(signal.SIGTERM)
     checkpoints = collector.config.parent / "state" / "checkpoints"
     content = bytearray(checkpoints.read_bytes())

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from quiclens_lab import system
-from quiclens_lab.machine import collector_binary
 
 BIN = Path(sys.executable).parent
 STRIKES = 4
@@ -126,8 +125,3 @@ def _stored(store: str) -> dict[str, list[int]]:
     done = subprocess.run([sys.executable, "-c", script, store], capture_output=True, text=True, check=False)
     found: dict[str, list[int]] = json.loads(done.stdout) if done.returncode == 0 else {}
     return found
-
-
-def can_run() -> bool:
-    """The collector is built."""
-    return collector_binary().is_file()

@@ -15,7 +15,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// A file, whatever it is called: device, inode and the hash of its first bytes, for inodes are used again.
+/// A file, whatever it is called. Inodes are used again: [`Entry::prefix`] tells a new file from the old one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FileId {
     /// Device.
