@@ -99,6 +99,7 @@ pub fn is_public(address: IpAddr) -> bool {
 /// `text` with every address in it replaced by its network, or `None` when it has none. Ports stay.
 pub fn scrub(text: &str, prefix: Prefix) -> Option<String> {
     let bytes = text.as_bytes();
+    memchr::memchr2(b'.', b':', bytes)?;
     let inside = |byte: u8| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.');
     let (mut out, mut kept, mut at) = (String::new(), 0, 0);
     while at < bytes.len() {

@@ -54,7 +54,7 @@ fn kind(key: &str) -> Kind {
 /// The value of one field of an event as it may be kept, or `None` where it may be kept as it is.
 /// `path` is the field's, with `.` between its parts, and `raw` its JSON; what is no JSON is not kept.
 pub fn field(event: &str, path: &str, raw: &str, prefix: Prefix) -> Option<String> {
-    if is_plain(raw) {
+    if is_plain(raw) || is_plain_text(path, raw) {
         return None;
     }
     let Ok(mut value) = serde_json::from_str::<Value>(raw) else { return Some(quoted(REDACTED)) };
@@ -82,6 +82,17 @@ pub fn json(value: &mut Value, prefix: Prefix) -> bool {
 fn is_plain(raw: &str) -> bool {
     raw.bytes().next().is_none_or(|byte| matches!(byte, b'0'..=b'9' | b'-' | b't' | b'f' | b'n'))
         && !raw.contains(['"', '{', '['])
+}
+
+/// A word under a key that says nothing of it: most strings are.
+fn is_plain_text(path: &str, raw: &str) -> bool {
+    !path.contains('.')
+        && raw.len() <= 64
+        && raw.starts_with('"')
+        && memchr::memchr3(b'.', b':', b'\\', raw.as_bytes()).is_none()
+        && !matches!(path, "old" | "new" | "key" | "raw")
+        && kind(path) == Kind::Plain
+        && serde_json::from_str::<&str>(raw).is_ok()
 }
 
 fn quoted(text: &str) -> String {

@@ -170,15 +170,11 @@ impl<'r> Filler<'r> {
 
     /// Keeps a text in `more`.
     pub fn keep(&mut self, name: &str, text: &str, private: bool) {
-        let kept = if !self.rules.redact {
-            Value::from(text).to_string()
-        } else if private {
-            Value::from(REDACTED).to_string()
+        let kept = if private && self.rules.redact {
+            quoted(REDACTED)
         } else {
-            match address::scrub(text, self.rules.prefix) {
-                Some(scrubbed) => Value::from(scrubbed).to_string(),
-                None => Value::from(text).to_string(),
-            }
+            let scrubbed = if self.rules.redact { address::scrub(text, self.rules.prefix) } else { None };
+            quoted(scrubbed.as_deref().unwrap_or(text))
         };
         self.more.extend([name.to_owned(), kept]);
     }
@@ -400,6 +396,18 @@ impl<'r> Filler<'r> {
             (None, None) => {}
         }
     }
+}
+
+/// A JSON string; most texts are one between quotes.
+fn quoted(text: &str) -> String {
+    if text.bytes().any(|byte| byte < b' ' || matches!(byte, b'"' | b'\\')) {
+        return Value::from(text).to_string();
+    }
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    out.push_str(text);
+    out.push('"');
+    out
 }
 
 fn degrees(text: &str) -> Option<f64> {
