@@ -1,0 +1,420 @@
+//! What the pieces of a line mean, and the row that they make.
+
+use super::config::{TimeIs, Unit};
+use super::time::{Clock, decimal};
+use crate::address::{self, Client, Prefix};
+use crate::redact::{self, REDACTED};
+use quiclens_core::header::normal_id;
+use quiclens_core::reader::skip::Skip;
+use quiclens_core::record::rows::{Cell, Row};
+use serde_json::Value;
+
+/// What a piece of a line is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// Something without a column.
+    More,
+    /// The value of a header field, or a user: not kept where addresses are not.
+    Private,
+    Time(Clock, TimeIs),
+    /// A fraction of a second that belongs to the time.
+    Fraction(Unit),
+    TimeIs,
+    Text(&'static str),
+    /// A whole number up to a limit.
+    Whole(&'static str, u64),
+    Duration(&'static str, Unit),
+    /// Requests on the connection so far, this one counted.
+    Count,
+    ConnectionId,
+    /// An id by which others know the request. Of several the one that ranks highest: X-Request-Id, traceparent, the
+    /// server's own.
+    ExternalId(u8),
+    Protocol,
+    /// Method, target, protocol.
+    Request,
+    Path,
+    PathAlone,
+    Query,
+    Address,
+    Port,
+    AddressPort,
+    Network,
+    Latitude,
+    Longitude,
+}
+
+impl Meaning {
+    /// Of a column of `request_lines`, or of one of those that are handed out; `None` for any other name.
+    pub fn of_column(name: &str, unit: Option<Unit>, time_is: TimeIs) -> Option<Self> {
+        const TEXTS: [&str; 17] = [
+            "method",
+            "authority",
+            "server",
+            "cluster",
+            "pop",
+            "carrier",
+            "country",
+            "region",
+            "city",
+            "h3_cell",
+            "network_type",
+            "app",
+            "app_version",
+            "device",
+            "user_hash",
+            "arm",
+            "time_is",
+        ];
+        const NUMBERS: [(&str, u64); 6] = [
+            ("stream_id", u64::MAX),
+            ("status", u16::MAX as u64),
+            ("request_bytes", u64::MAX),
+            ("response_bytes", u64::MAX),
+            ("asn", u32::MAX as u64),
+            ("request_number", u32::MAX as u64),
+        ];
+        let us = unit.unwrap_or(Unit::Microseconds);
+        Some(match name {
+            "time" => Self::Time(Clock::Auto(unit.unwrap_or(Unit::Seconds)), time_is),
+            "time_is" => Self::TimeIs,
+            "duration_us" => Self::Duration("duration_us", us),
+            "rtt_us" => Self::Duration("rtt_us", us),
+            "connection_id" => Self::ConnectionId,
+            "external_id" => Self::ExternalId(3),
+            "protocol" => Self::Protocol,
+            "path" => Self::Path,
+            "client_network" => Self::Network,
+            "client_address" => Self::AddressPort,
+            "client_port" => Self::Port,
+            "latitude" => Self::Latitude,
+            "longitude" => Self::Longitude,
+            _ => match NUMBERS.iter().find(|(known, _)| *known == name) {
+                Some((name, limit)) => Self::Whole(name, *limit),
+                None => Self::Text(TEXTS.iter().find(|known| **known == name)?),
+            },
+        })
+    }
+}
+
+/// What holds for all lines of a log.
+#[derive(Clone, Debug)]
+pub(super) struct Rules {
+    pub redact: bool,
+    pub prefix: Prefix,
+    pub offset_minutes: i32,
+    pub time_is: TimeIs,
+    /// `-` and nothing stand for what is not there.
+    pub dash_is_none: bool,
+    /// nginx counts HTTP/3 requests by their stream's number (`ngx_http_v3_request.c`: `(c->quic->id >> 2) + 1`).
+    pub count_is_stream: bool,
+}
+
+/// One line: its row, and what is looked up and not stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// The row of `request_lines`, without `log_id` and `offset`.
+    pub row: Row,
+    /// The client as the line names it.
+    pub client: Client,
+    /// Latitude and longitude in degrees, where the line gives them.
+    pub location: Option<(f64, f64)>,
+}
+
+/// Makes a line's row, piece by piece.
+#[derive(Debug)]
+pub(super) struct Filler<'r> {
+    rules: &'r Rules,
+    row: Row,
+    more: Vec<String>,
+    client: Client,
+    time: Option<i64>,
+    fraction_us: i64,
+    path: Option<(String, String)>,
+    query: Option<(String, String)>,
+    count: Option<u64>,
+    external: Option<(u8, String, String)>,
+    latitude: Option<f64>,
+    longitude: Option<f64>,
+}
+
+impl<'r> Filler<'r> {
+    pub fn new(rules: &'r Rules) -> Self {
+        Self {
+            rules,
+            row: Row(Vec::with_capacity(28)),
+            more: Vec::with_capacity(16),
+            client: Client::default(),
+            time: None,
+            fraction_us: 0,
+            path: None,
+            query: None,
+            count: None,
+            external: None,
+            latitude: None,
+            longitude: None,
+        }
+    }
+
+    /// Takes a piece. What its column cannot hold, or has already, goes to `more` under the piece's name.
+    pub fn take(&mut self, name: &str, meaning: &Meaning, text: &str) {
+        if self.rules.dash_is_none && matches!(text, "" | "-") {
+            return;
+        }
+        if !self.set(name, meaning, text) {
+            let private =
+                matches!(meaning, Meaning::Private | Meaning::Address | Meaning::AddressPort | Meaning::Network);
+            self.keep(name, text, private);
+        }
+    }
+
+    /// Keeps a text in `more`.
+    pub fn keep(&mut self, name: &str, text: &str, private: bool) {
+        let kept = if private && self.rules.redact {
+            quoted(REDACTED)
+        } else {
+            let scrubbed = if self.rules.redact { address::scrub(text, self.rules.prefix) } else { None };
+            quoted(scrubbed.as_deref().unwrap_or(text))
+        };
+        self.more.extend([name.to_owned(), kept]);
+    }
+
+    /// Keeps JSON in `more`.
+    pub fn keep_json(&mut self, path: &str, raw: &str) {
+        let redacted = if self.rules.redact { redact::field("", path, raw, self.rules.prefix) } else { None };
+        self.more.extend([path.to_owned(), redacted.unwrap_or_else(|| raw.to_owned())]);
+    }
+
+    fn set(&mut self, name: &str, meaning: &Meaning, text: &str) -> bool {
+        match meaning {
+            Meaning::More | Meaning::Private => false,
+            Meaning::Time(clock, time_is) => {
+                let read = clock.read(text, self.rules.offset_minutes).filter(|_| self.time.is_none());
+                self.time = self.time.or(read);
+                if read.is_some() && self.row.get("time_is").is_none() {
+                    self.row.set("time_is", time_is.name());
+                }
+                read.is_some()
+            }
+            Meaning::Fraction(unit) => match decimal(text, unit.places()) {
+                Some(us @ 0..1_000_000) => {
+                    self.fraction_us = us;
+                    true
+                }
+                _ => false,
+            },
+            Meaning::TimeIs => {
+                let known = matches!(text, "start" | "end");
+                if known {
+                    self.row.0.retain(|(name, _)| *name != "time_is");
+                    self.row.set("time_is", text);
+                }
+                known
+            }
+            Meaning::Text(column) => self.column(column, text),
+            Meaning::Whole(column, limit) => match text.parse::<u64>() {
+                // `+5` parses, and is how HAProxy marks a figure that is not final.
+                Ok(number) if number <= *limit && !text.starts_with('+') => self.column(column, number),
+                _ => false,
+            },
+            Meaning::Duration(column, unit) => match decimal(text, unit.places()).map(u64::try_from) {
+                Some(Ok(us)) => self.column(column, us),
+                _ => false,
+            },
+            Meaning::Count => {
+                let number = text.parse::<u64>().ok().and_then(|count| count.checked_sub(1));
+                let number = number.filter(|number| *number <= u64::from(u32::MAX));
+                self.count = number;
+                number.is_some_and(|number| self.column("request_number", number))
+            }
+            Meaning::ConnectionId => self.column("connection_id", normal_id(text)),
+            Meaning::ExternalId(rank) => self.external(*rank, name, text),
+            Meaning::Protocol => self.protocol(name, text),
+            Meaning::Request => self.request(text),
+            Meaning::Path => self.target(text),
+            Meaning::PathAlone if self.path.is_none() => {
+                self.path = Some((name.to_owned(), text.to_owned()));
+                true
+            }
+            Meaning::Query if self.query.is_none() => {
+                self.query = Some((name.to_owned(), text.to_owned()));
+                true
+            }
+            Meaning::PathAlone | Meaning::Query => false,
+            Meaning::Address => self.client(address::read(text)),
+            Meaning::AddressPort => self.client(address::read_with_port(text)),
+            Meaning::Port => match text.parse() {
+                Ok(port) if self.client.port.is_none() => {
+                    self.client.port = Some(port);
+                    self.rules.redact
+                }
+                _ => false,
+            },
+            Meaning::Network => self.network(text),
+            Meaning::Latitude => degrees(text).is_some_and(|degrees| self.latitude.replace(degrees).is_none()),
+            Meaning::Longitude => degrees(text).is_some_and(|degrees| self.longitude.replace(degrees).is_none()),
+        }
+    }
+
+    fn column(&mut self, name: &'static str, value: impl Into<Cell>) -> bool {
+        let is_first = self.row.get(name).is_none();
+        if is_first {
+            self.row.set(name, value);
+        }
+        is_first
+    }
+
+    fn external(&mut self, rank: u8, name: &str, text: &str) -> bool {
+        if self.external.as_ref().is_some_and(|(known, ..)| *known >= rank) {
+            return false;
+        }
+        if let Some((_, name, text)) = self.external.replace((rank, name.to_owned(), text.to_owned())) {
+            self.keep(&name, &text, false);
+        }
+        true
+    }
+
+    /// True where nothing of it needs to be kept: the address is handed out, and kept only where nothing is redacted.
+    fn client(&mut self, read: Client) -> bool {
+        let is_first = read.address.is_some() && self.client.address.is_none();
+        if is_first {
+            self.client = Client { address: read.address, port: read.port.or(self.client.port) };
+        }
+        is_first && self.rules.redact
+    }
+
+    /// A network that is small enough to be kept, or an address, which is truncated later.
+    fn network(&mut self, text: &str) -> bool {
+        let Some((base, bits)) = text.split_once('/') else { return self.client(address::read(text)) };
+        let Some(base) = address::read(base).address else { return false };
+        let limit = if base.is_ipv4() { self.rules.prefix.v4 } else { self.rules.prefix.v6 };
+        match bits.parse::<u8>() {
+            Ok(bits) if bits <= limit || !self.rules.redact => self.column("client_network", text),
+            Ok(_) => self.column("client_network", self.rules.prefix.network(base)),
+            Err(_) => false,
+        }
+    }
+
+    /// `h3`, `h2`, `h1`; how a version that the short form does not give back was written is kept too.
+    fn protocol(&mut self, name: &str, text: &str) -> bool {
+        let short = match text {
+            "HTTP/3.0" | "HTTP/3" | "h3" => "h3",
+            "HTTP/2.0" | "HTTP/2" | "h2" => "h2",
+            "HTTP/1.1" | "h1" => "h1",
+            _ if text.eq_ignore_ascii_case("http/1.1") => "h1",
+            _ if text.eq_ignore_ascii_case("http/2") => "h2",
+            _ if text.eq_ignore_ascii_case("http/3") || text.starts_with("h3-") => "h3",
+            "h2c" => "h2",
+            "HTTP/1.0" => "h1",
+            _ => text,
+        };
+        if !self.column("protocol", short) {
+            // The same again, as `$http3` beside `$server_protocol`, is no news.
+            return self.row.text("protocol") == Some(short);
+        }
+        if matches!(text, "HTTP/1.0" | "h2c") || text.starts_with("h3-") {
+            self.keep(name, text, false);
+        }
+        true
+    }
+
+    /// `GET /path HTTP/1.1`. Anything else is kept whole.
+    fn request(&mut self, text: &str) -> bool {
+        let parts = text.split_once(' ').and_then(|(method, rest)| Some((method, rest.rsplit_once(' ')?)));
+        match parts {
+            Some((method, (target, protocol)))
+                if is_token(method) && !target.is_empty() && protocol.starts_with("HTTP/") =>
+            {
+                self.column("method", method);
+                self.target(target);
+                self.protocol("server_protocol", protocol);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// A request's target; its absolute form, in which HAProxy writes HTTP/2's and HTTP/3's, is taken apart.
+    fn target(&mut self, text: &str) -> bool {
+        let absolute = text
+            .split_once("://")
+            .filter(|(scheme, _)| matches!(*scheme, "http" | "https"))
+            .map(|(_, rest)| rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len())));
+        match absolute {
+            Some((authority, path)) if !authority.is_empty() => {
+                self.column("authority", authority);
+                self.column("path", if path.is_empty() { "/" } else { path })
+            }
+            _ => self.column("path", text),
+        }
+    }
+
+    /// The row. Without a time the line is none: a request must be somewhere on the clock.
+    pub fn finish(mut self) -> Result<Line, Skip> {
+        let time = self.time.ok_or(Skip::NoTime)?;
+        let time = if time % 1_000_000 == 0 { time + self.fraction_us } else { time };
+        self.row.set("time", time);
+        if self.row.get("time_is").is_none() {
+            self.row.set("time_is", self.rules.time_is.name());
+        }
+        self.row.set("line_day", time.div_euclid(86_400_000_000));
+        if let Some((_, _, text)) = self.external.take() {
+            self.row.set("external_id", text);
+        }
+        self.join_path();
+        if let Some(number) = self.count
+            && self.rules.count_is_stream
+            && self.row.text("protocol") == Some("h3")
+        {
+            self.column("stream_id", number * 4);
+        }
+        let Self { mut row, more, client, latitude, longitude, .. } = self;
+        row.set("more", Cell::List(more));
+        Ok(Line { row, client, location: latitude.zip(longitude) })
+    }
+
+    /// Puts path and query together where the line has no whole target; else keeps them as they are.
+    fn join_path(&mut self) {
+        let (path, query) = (self.path.take(), self.query.take());
+        if self.row.get("path").is_some() {
+            for (name, text) in [path, query].into_iter().flatten() {
+                if self.row.text("path") != Some(text.as_str()) {
+                    self.keep(&name, &text, false);
+                }
+            }
+            return;
+        }
+        match (path, query) {
+            (Some((_, path)), Some((_, query))) => {
+                let mark = if query.starts_with('?') { "" } else { "?" };
+                self.target(&format!("{path}{mark}{query}"));
+            }
+            (Some((_, path)), None) => {
+                self.target(&path);
+            }
+            (None, Some((name, query))) => self.keep(&name, &query, false),
+            (None, None) => {}
+        }
+    }
+}
+
+/// A JSON string; most texts are one between quotes.
+fn quoted(text: &str) -> String {
+    if text.bytes().any(|byte| byte < b' ' || matches!(byte, b'"' | b'\\')) {
+        return Value::from(text).to_string();
+    }
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    out.push_str(text);
+    out.push('"');
+    out
+}
+
+fn degrees(text: &str) -> Option<f64> {
+    text.parse::<f64>().ok().filter(|degrees| degrees.is_finite())
+}
+
+/// A method, RFC 9110 5.6.2.
+fn is_token(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
+}

@@ -1,0 +1,73 @@
+//! nginx's `log_format`. Words as of nginx 1.31.5, `ngx_http_variables.c`, `ngx_http_log_module.c` and
+//! `ngx_http_v3_module.c`; QUIC has one variable of its own, `$http3`.
+
+use super::config::{TimeIs, Unit};
+use super::fill::Meaning;
+use super::pattern::Piece;
+use super::time::{COMMON, Clock};
+
+/// The predefined `combined`.
+pub(super) const COMBINED: &str = r#"$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent""#;
+
+/// Takes a format apart.
+pub(super) fn pieces(format: &str) -> Result<Vec<Piece>, String> {
+    let mut pieces = Vec::new();
+    let mut rest = format;
+    while let Some(at) = rest.find('$') {
+        let (text, variable) = rest.split_at(at);
+        pieces.push(Piece::Literal(text.to_owned()));
+        let name = variable.get(1..).unwrap_or("");
+        let (name, left) = match name.strip_prefix('{') {
+            Some(inside) => inside.split_once('}').ok_or("a ${ without }")?,
+            None => {
+                let end = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(name.len());
+                name.split_at(end)
+            }
+        };
+        if name.is_empty() {
+            return Err("a $ without a variable's name".to_owned());
+        }
+        pieces.push(Piece::value(name, meaning(name)));
+        rest = left;
+    }
+    pieces.push(Piece::Literal(rest.to_owned()));
+    Ok(pieces)
+}
+
+/// Times are those of the log's writing, after the response was sent.
+fn meaning(name: &str) -> Meaning {
+    match name {
+        "msec" => Meaning::Time(Clock::Epoch(Unit::Seconds), TimeIs::End),
+        "time_iso8601" => Meaning::Time(Clock::Auto(Unit::Seconds), TimeIs::End),
+        "time_local" => Clock::of_strftime(COMMON).map_or(Meaning::More, |clock| Meaning::Time(clock, TimeIs::End)),
+        "request" => Meaning::Request,
+        "request_method" => Meaning::Text("method"),
+        "request_uri" => Meaning::Path,
+        "uri" | "document_uri" => Meaning::PathAlone,
+        "args" | "query_string" | "is_args" => Meaning::Query,
+        "host" | "http_host" => Meaning::Text("authority"),
+        "hostname" => Meaning::Text("server"),
+        "status" => Meaning::Whole("status", u16::MAX.into()),
+        "body_bytes_sent" | "bytes_sent" => Meaning::Whole("response_bytes", u64::MAX),
+        "request_length" => Meaning::Whole("request_bytes", u64::MAX),
+        "request_time" => Meaning::Duration("duration_us", Unit::Seconds),
+        // Microseconds: `tcpi_rtt` as the kernel gives it. Not there for HTTP/3.
+        "tcpinfo_rtt" => Meaning::Duration("rtt_us", Unit::Microseconds),
+        "remote_addr" | "realip_remote_addr" => Meaning::Address,
+        "remote_port" | "realip_remote_port" => Meaning::Port,
+        "server_protocol" | "http3" | "http2" => Meaning::Protocol,
+        "connection_requests" => Meaning::Count,
+        "http_x_request_id" => Meaning::ExternalId(2),
+        "http_traceparent" => Meaning::ExternalId(1),
+        "request_id" => Meaning::ExternalId(0),
+        "remote_user" | "http_user_agent" | "http_referer" => Meaning::Private,
+        // `$connection` is nginx's own number, and another one for each stream of a QUIC connection.
+        _ if ["http_", "sent_http_", "sent_trailer_", "cookie_", "upstream_http_", "upstream_cookie_"]
+            .iter()
+            .any(|prefix| name.starts_with(prefix)) =>
+        {
+            Meaning::Private
+        }
+        _ => Meaning::More,
+    }
+}

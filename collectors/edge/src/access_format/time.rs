@@ -1,0 +1,326 @@
+//! Times as access logs write them.
+
+use super::config::Unit;
+
+/// A form of time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Clock {
+    /// RFC 3339, also without a colon in the offset, else a number of the unit since 1970.
+    Auto(Unit),
+    /// A number of the unit since 1970.
+    Epoch(Unit),
+    /// Parts one after the other.
+    Parts(Vec<Part>),
+}
+
+/// A part of a time, named after `strftime`'s letters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Literal(u8),
+    Year,
+    Month,
+    MonthName,
+    Day,
+    Hour,
+    Minute,
+    Second,
+    Fraction,
+    Zone,
+    EpochSeconds,
+    DayName,
+}
+
+/// `10/Oct/2000:13:55:36 -0700`.
+pub(super) const COMMON: &str = "%d/%b/%Y:%H:%M:%S %z";
+/// HAProxy's `%tr`.
+pub(super) const HAPROXY: &str = "%d/%b/%Y:%H:%M:%S.%f";
+const MONTHS: &[u8] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
+
+impl Clock {
+    /// Of a `strftime` format with Envoy's `%f`, `%3f`; `None` for one with a part that we do not read.
+    pub fn of_strftime(format: &str) -> Option<Self> {
+        let mut parts = Vec::new();
+        let mut bytes = format.bytes();
+        while let Some(byte) = bytes.next() {
+            if byte != b'%' {
+                parts.push(Part::Literal(byte));
+                continue;
+            }
+            let mut letter = bytes.next()?;
+            while letter.is_ascii_digit() || matches!(letter, b'-' | b'_' | b'E' | b'O') {
+                letter = bytes.next()?;
+            }
+            match letter {
+                b'Y' => parts.push(Part::Year),
+                b'm' => parts.push(Part::Month),
+                b'b' | b'h' => parts.push(Part::MonthName),
+                b'd' | b'e' => parts.push(Part::Day),
+                b'H' => parts.push(Part::Hour),
+                b'M' => parts.push(Part::Minute),
+                b'S' => parts.push(Part::Second),
+                b'f' | b'N' => parts.push(Part::Fraction),
+                b'z' | b'Z' => parts.push(Part::Zone),
+                b's' => parts.push(Part::EpochSeconds),
+                b'a' => parts.push(Part::DayName),
+                b'%' => parts.push(Part::Literal(b'%')),
+                b'T' => {
+                    parts.extend([Part::Hour, Part::Literal(b':'), Part::Minute, Part::Literal(b':'), Part::Second])
+                }
+                b'F' => parts.extend([Part::Year, Part::Literal(b'-'), Part::Month, Part::Literal(b'-'), Part::Day]),
+                _ => return None,
+            }
+        }
+        let has = |part| parts.contains(&part);
+        let dated = has(Part::Year)
+            && (has(Part::Month) || has(Part::MonthName))
+            && [Part::Day, Part::Hour, Part::Minute, Part::Second].into_iter().all(has);
+        (dated || has(Part::EpochSeconds)).then_some(Self::Parts(parts))
+    }
+
+    /// How finely it tells time: the finer of two in one line is the request's time.
+    pub fn rank(&self) -> u8 {
+        match self {
+            Self::Auto(_) => 2,
+            Self::Epoch(_) => 3,
+            Self::Parts(parts) => u8::from(parts.contains(&Part::Fraction)) * 2 + u8::from(parts.contains(&Part::Zone)),
+        }
+    }
+
+    /// Microseconds since 1970, rounded down; `offset_minutes` is for a time that does not say its own.
+    /// `None` for what is no time of this form, and for one that the store cannot hold.
+    pub fn read(&self, text: &str, offset_minutes: i32) -> Option<i64> {
+        let us = match self {
+            Self::Epoch(unit) => decimal(text, unit.places())?,
+            Self::Auto(unit) => match decimal(text, unit.places()) {
+                Some(us) => us,
+                None => rfc3339(text, offset_minutes)?,
+            },
+            Self::Parts(parts) => parsed(parts, text, offset_minutes)?,
+        };
+        // ClickHouse's DateTime64 ends in 2299.
+        (0..=10_000_000_000_000_000).contains(&us).then_some(us)
+    }
+}
+
+/// `text` times 10^`places`, rounded towards zero; `None` for what is no plain decimal number or does not fit.
+pub(super) fn decimal(text: &str, places: i32) -> Option<i64> {
+    let (negative, digits) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
+    let (number, exponent) = match digits.split_once(['e', 'E']) {
+        Some((number, exponent)) => (number, exponent.parse::<i32>().ok()?),
+        None => (digits, 0),
+    };
+    let (integer, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if integer.is_empty() || number.ends_with('.') || !(-30..=30).contains(&exponent) {
+        return None;
+    }
+    // What lies right of the last place is cut; left of it, zeros are added.
+    let mut left = i64::try_from(integer.len()).ok()? + i64::from(places + exponent);
+    let mut value = 0i64;
+    for byte in integer.bytes().chain(fraction.bytes()) {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        if left > 0 {
+            value = value.checked_mul(10)?.checked_add(i64::from(digit))?;
+        }
+        left -= 1;
+    }
+    for _ in 0..left.clamp(0, 64) {
+        value = value.checked_mul(10)?;
+    }
+    Some(if negative { -value } else { value })
+}
+
+/// RFC 3339, with `T` or a space, with or without colon in the offset, with or without an offset; also the slashed
+/// dates of Go's `wall` formats.
+fn rfc3339(text: &str, offset_minutes: i32) -> Option<i64> {
+    let separator = *text.as_bytes().get(4)?;
+    let between = *text.as_bytes().get(10)?;
+    if !matches!(separator, b'-' | b'/') || !matches!(between, b'T' | b't' | b' ') {
+        return None;
+    }
+    let literal = Part::Literal;
+    let parts = [
+        Part::Year,
+        literal(separator),
+        Part::Month,
+        literal(separator),
+        Part::Day,
+        literal(between),
+        Part::Hour,
+        literal(b':'),
+        Part::Minute,
+        literal(b':'),
+        Part::Second,
+        Part::Fraction,
+        Part::Zone,
+    ];
+    parsed(&parts, text, offset_minutes)
+}
+
+fn parsed(parts: &[Part], text: &str, offset_minutes: i32) -> Option<i64> {
+    let mut rest = text.as_bytes();
+    let (mut year, mut month, mut day) = (1970, 1, 1);
+    let (mut hour, mut minute, mut second, mut fraction_us) = (0, 0, 0, 0);
+    let (mut offset, mut epoch) = (i64::from(offset_minutes), None);
+    for part in parts {
+        match part {
+            Part::Literal(byte) => rest = rest.strip_prefix(&[*byte])?,
+            Part::Year => year = digits(&mut rest, 4)?,
+            Part::Month => month = digits(&mut rest, 2)?,
+            Part::MonthName => {
+                let name = rest.get(..3)?;
+                month = i64::try_from(MONTHS.chunks_exact(3).position(|known| known == name)?).ok()? + 1;
+                rest = rest.get(3..)?;
+            }
+            Part::DayName => rest = rest.get(3..)?,
+            Part::Day => {
+                rest = rest.strip_prefix(b" ").unwrap_or(rest);
+                day = digits(&mut rest, 2)?;
+            }
+            Part::Hour => hour = digits(&mut rest, 2)?,
+            Part::Minute => minute = digits(&mut rest, 2)?,
+            Part::Second => second = digits(&mut rest, 2)?,
+            Part::EpochSeconds => epoch = Some(digits(&mut rest, 12)?),
+            Part::Fraction => {
+                // Its point is a literal where the format has one.
+                rest = rest.strip_prefix(b".").unwrap_or(rest);
+                let mut unit = 100_000;
+                while let Some((digit @ b'0'..=b'9', left)) = rest.split_first() {
+                    fraction_us += i64::from(digit - b'0') * unit;
+                    unit /= 10;
+                    rest = left;
+                }
+            }
+            Part::Zone => offset = zone(&mut rest, i64::from(offset_minutes))?,
+        }
+    }
+    let real = (1..=12).contains(&month)
+        && (1..=days_in(year, month)).contains(&day)
+        && hour <= 23
+        && minute <= 59
+        // A leap second is logged as one now and then.
+        && second <= 60;
+    if !rest.is_empty() || !real {
+        return None;
+    }
+    let seconds = match epoch {
+        Some(seconds) => seconds,
+        None => days_since_1970(year, month, day) * 86_400 + hour * 3600 + (minute - offset) * 60 + second,
+    };
+    seconds.checked_mul(1_000_000)?.checked_add(fraction_us)
+}
+
+/// Up to `most` digits.
+fn digits(rest: &mut &[u8], most: usize) -> Option<i64> {
+    let count = rest.iter().take(most).take_while(|byte| byte.is_ascii_digit()).count();
+    let (number, left) = rest.split_at_checked(count)?;
+    *rest = left;
+    (count > 0).then(|| number.iter().fold(0, |value, digit| value * 10 + i64::from(digit - b'0')))
+}
+
+/// Minutes east of UTC.
+fn zone(rest: &mut &[u8], default: i64) -> Option<i64> {
+    let sign = match rest.split_first() {
+        None => return Some(default),
+        Some((b'Z' | b'z', left)) => {
+            *rest = left;
+            return Some(0);
+        }
+        Some((b'+', left)) => {
+            *rest = left;
+            1
+        }
+        Some((b'-', left)) => {
+            *rest = left;
+            -1
+        }
+        // `UTC` and `GMT` are the only names that mean one thing.
+        Some(_) => {
+            *rest = rest.strip_prefix(b"UTC").or_else(|| rest.strip_prefix(b"GMT"))?;
+            return Some(0);
+        }
+    };
+    let hours = digits(rest, 2)?;
+    *rest = rest.strip_prefix(b":").unwrap_or(rest);
+    let minutes = digits(rest, 2).unwrap_or(0);
+    (hours <= 23 && minutes <= 59).then_some(sign * (hours * 60 + minutes))
+}
+
+fn days_in(year: i64, month: i64) -> i64 {
+    match month {
+        4 | 6 | 9 | 11 => 30,
+        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
+        2 => 28,
+        _ => 31,
+    }
+}
+
+/// Days from 1970-01-01 of the Gregorian calendar; years are counted from March, so that the leap day is the last.
+fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
+    let year = year - i64::from(month <= 2);
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    year * 365 + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + day_of_year - 719_468
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_in_every_form() {
+        let common = Clock::of_strftime(COMMON).unwrap();
+        let haproxy = Clock::of_strftime(HAPROXY).unwrap();
+        let auto = Clock::Auto(Unit::Seconds);
+        let ten = 1_795_168_800_000_000;
+        for (clock, text, want) in [
+            (&common, "20/Nov/2026:10:00:00 +0000", Some(ten)),
+            (&common, "20/Nov/2026:03:00:00 -0700", Some(ten)),
+            (&common, "31/Feb/2026:03:00:00 -0700", None),
+            (&common, "20/Nov/2026:10:00:00", None),
+            (&common, "20/Nov/2026:10:00:00 +0000x", None),
+            (&haproxy, "20/Nov/2026:10:00:00.250", Some(ten + 250_000)),
+            (&auto, "2026-11-20T10:00:00Z", Some(ten)),
+            (&auto, "2026-11-20T11:30:00.1234567+01:30", Some(ten + 123_456)),
+            (&auto, "2026/11/20 10:00:00.5", Some(ten + 500_000)),
+            (&auto, "1795168800.1234567", Some(ten + 123_456)),
+            (&auto, "1.7951688e9", Some(ten)),
+            (&auto, "now", None),
+            (&auto, "-5", None),
+            (&auto, "99999999999999999999", None),
+            (&Clock::Epoch(Unit::Nanoseconds), "1795168800000000999", Some(ten)),
+            (&Clock::of_strftime("%s.%3f").unwrap(), "1795168800.250", Some(ten + 250_000)),
+            (&Clock::of_strftime("%Y/%m/%dT%H:%M:%S%z").unwrap(), "2026/11/20T10:00:00+0000", Some(ten)),
+        ] {
+            assert_eq!(clock.read(text, 0), want, "{text}");
+        }
+        assert_eq!(haproxy.read("20/Nov/2026:12:00:00.000", 120), Some(ten));
+        assert_eq!(Clock::of_strftime("%H:%M"), None);
+        assert_eq!(Clock::of_strftime("%"), None);
+    }
+
+    #[test]
+    fn days_agree_with_the_calendar() {
+        for (text, us) in [
+            ("1970-01-01T00:00:00Z", 0),
+            ("2000-02-29T00:00:00Z", 951_782_400_000_000),
+            ("2100-03-01T00:00:00Z", 4_107_542_400_000_000),
+        ] {
+            assert_eq!(Clock::Auto(Unit::Seconds).read(text, 0), Some(us), "{text}");
+        }
+        assert_eq!(Clock::Auto(Unit::Seconds).read("2100-02-29T00:00:00Z", 0), None);
+    }
+
+    #[test]
+    fn decimals_are_cut_not_rounded() {
+        assert_eq!(decimal("0.000929675", 6), Some(929));
+        assert_eq!(decimal("12", 3), Some(12_000));
+        assert_eq!(decimal("1999", -3), Some(1));
+        assert_eq!(decimal("1.5e-3", 6), Some(1500));
+        for text in ["", "-", ".", "1.", "+5", "1e99", "0x10", "9999999999999999999"] {
+            assert_eq!(decimal(text, 6), None, "{text}");
+        }
+    }
+}

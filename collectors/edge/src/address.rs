@@ -1,0 +1,217 @@
+//! Client addresses: as logs write them, and what is left of one that may be kept.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+/// A client as a log names it. Never stored: it is looked up, hashed and truncated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Client {
+    /// Its address, an IPv4 one in its own form.
+    pub address: Option<IpAddr>,
+    /// Its port.
+    pub port: Option<u16>,
+}
+
+/// How many bits of an address may be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prefix {
+    /// Of an IPv4 address.
+    pub v4: u8,
+    /// Of an IPv6 address.
+    pub v6: u8,
+}
+
+impl Default for Prefix {
+    fn default() -> Self {
+        Self { v4: 24, v6: 48 }
+    }
+}
+
+impl Prefix {
+    /// The network of an address, such as `192.0.2.0/24`; the network of an IPv4-mapped address is IPv4's.
+    pub fn network(self, address: IpAddr) -> String {
+        match address.to_canonical() {
+            IpAddr::V4(v4) => {
+                let bits = self.v4.min(32);
+                let mask = u32::MAX.checked_shl(32 - u32::from(bits)).unwrap_or(0);
+                format!("{}/{bits}", Ipv4Addr::from(u32::from(v4) & mask))
+            }
+            IpAddr::V6(v6) => {
+                let bits = self.v6.min(128);
+                let mask = u128::MAX.checked_shl(128 - u32::from(bits)).unwrap_or(0);
+                format!("{}/{bits}", Ipv6Addr::from(u128::from(v6) & mask))
+            }
+        }
+    }
+}
+
+/// Reads `192.0.2.7`, `192.0.2.7:443`, `2001:db8::1`, `[2001:db8::1]`, `[2001:db8::1]:443`. A client without an
+/// address when it is none of these.
+pub fn read(text: &str) -> Client {
+    let text = text.trim();
+    if text.is_empty() || text.len() > 64 {
+        return Client::default();
+    }
+    let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+    if let Ok(address) = bare.parse::<IpAddr>() {
+        return Client { address: Some(address.to_canonical()), port: None };
+    }
+    match text.parse::<SocketAddr>() {
+        Ok(socket) => Client { address: Some(socket.ip().to_canonical()), port: Some(socket.port()) },
+        Err(_) => Client::default(),
+    }
+}
+
+/// Reads what HAProxy's `%ci:%cp` makes, where an IPv6 address stands without brackets; anything of [`read`] too.
+pub fn read_with_port(text: &str) -> Client {
+    let client = read(text);
+    if client.port.is_some() {
+        return client;
+    }
+    let split = text.rsplit_once(':').and_then(|(address, port)| {
+        Some(Client { address: Some(address.parse::<IpAddr>().ok()?.to_canonical()), port: Some(port.parse().ok()?) })
+    });
+    split.unwrap_or(client)
+}
+
+/// An address that a database of networks can know. Private, shared, loopback, link-local, multicast and
+/// unspecified ones are not.
+pub fn is_public(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(v4) => {
+            let [a, b, ..] = v4.octets();
+            let shared = a == 100 && (64..128).contains(&b);
+            !(v4.is_private()
+                || shared
+                || v4.is_loopback()
+                || v4.is_link_local()
+                || v4.is_multicast()
+                || v4.is_broadcast()
+                || a == 0)
+        }
+        IpAddr::V6(v6) => {
+            let first = v6.segments()[0];
+            let local = first & 0xfe00 == 0xfc00 || first & 0xffc0 == 0xfe80;
+            !(local || v6.is_loopback() || v6.is_multicast() || v6.is_unspecified())
+        }
+    }
+}
+
+/// `text` with every address in it replaced by its network, or `None` when it has none. Ports stay.
+pub fn scrub(text: &str, prefix: Prefix) -> Option<String> {
+    let bytes = text.as_bytes();
+    memchr::memchr2(b'.', b':', bytes)?;
+    let inside = |byte: u8| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.');
+    let (mut out, mut kept, mut at) = (String::new(), 0, 0);
+    while at < bytes.len() {
+        if !inside(bytes[at]) {
+            at += 1;
+            continue;
+        }
+        let start = at;
+        while at < bytes.len() && inside(bytes[at]) {
+            at += 1;
+        }
+        let alone = |byte: Option<&u8>| byte.is_none_or(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
+        let before = start.checked_sub(1).and_then(|at| bytes.get(at));
+        if !alone(before) || !alone(bytes.get(at)) {
+            continue;
+        }
+        // Runs of these bytes are ASCII, so their ends are character boundaries.
+        if let Some((length, network)) = text.get(start..at).and_then(|run| leading(run, prefix)) {
+            // `192.0.2.7/32` goes with its length; a network as small as ours is one already.
+            let end = start + length;
+            let bits = text.get(end..).map_or(0, prefix_length);
+            if text.get(start..end + bits).is_some_and(|written| written == network) {
+                continue;
+            }
+            out.push_str(text.get(kept..start).unwrap_or(""));
+            out.push_str(&network);
+            kept = end + bits;
+            at = at.max(kept);
+        }
+    }
+    if kept == 0 {
+        return None;
+    }
+    out.push_str(text.get(kept..).unwrap_or(""));
+    Some(out)
+}
+
+/// Length of the `/24` that `text` begins with, or 0.
+fn prefix_length(text: &str) -> usize {
+    let digits = text.strip_prefix('/').map_or(0, |rest| rest.bytes().take_while(u8::is_ascii_digit).count());
+    if digits == 0 { 0 } else { digits + 1 }
+}
+
+/// The network of the address that `run` is, or is with a port or punctuation after it, and the address's length.
+fn leading(run: &str, prefix: Prefix) -> Option<(usize, String)> {
+    if run.len() < 3 || run.len() > 64 || !run.contains(['.', ':']) || !run.bytes().any(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let trimmed = run.trim_end_matches(['.', ':']);
+    let whole = [run, trimmed].into_iter().find_map(|text| Some((text.len(), text.parse::<IpAddr>().ok()?)));
+    let with_port = || {
+        let (address, port) = trimmed.rsplit_once(':')?;
+        let parsed: Ipv4Addr = address.parse().ok()?;
+        port.parse::<u16>().ok().map(|_| (address.len(), IpAddr::V4(parsed)))
+    };
+    let (length, address) = whole.or_else(with_port)?;
+    (!address.is_unspecified()).then(|| (length, prefix.network(address)))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read_as_logs_write_them() {
+        for (text, address, port) in [
+            ("192.0.2.7", "192.0.2.7", None),
+            ("192.0.2.7:443", "192.0.2.7", Some(443)),
+            ("2001:db8::1", "2001:db8::1", None),
+            ("[2001:db8::1]", "2001:db8::1", None),
+            ("[2001:db8::1]:443", "2001:db8::1", Some(443)),
+            ("::ffff:192.0.2.7", "192.0.2.7", None),
+        ] {
+            assert_eq!(read(text), Client { address: Some(address.parse().unwrap()), port }, "{text}");
+        }
+        assert_eq!(read_with_port("::ffff:192.0.2.7:5000").port, Some(5000));
+        assert_eq!(read_with_port("unix:1"), Client::default());
+        assert_eq!(read("-"), Client::default());
+        assert_eq!(read("192.0.2.7:99999"), Client::default());
+    }
+
+    #[test]
+    fn a_network_is_what_is_left_of_an_address() {
+        let prefix = Prefix::default();
+        assert_eq!(prefix.network("192.0.2.77".parse().unwrap()), "192.0.2.0/24");
+        assert_eq!(prefix.network("2001:db8:1:2:3::4".parse().unwrap()), "2001:db8:1::/48");
+        assert_eq!(prefix.network("::ffff:192.0.2.77".parse().unwrap()), "192.0.2.0/24");
+        let none = Prefix { v4: 0, v6: 0 };
+        assert_eq!(none.network("192.0.2.77".parse().unwrap()), "0.0.0.0/0");
+        assert_eq!(none.network("2001:db8::1".parse().unwrap()), "::/0");
+        let all = Prefix { v4: 200, v6: 200 };
+        assert_eq!(all.network("192.0.2.77".parse().unwrap()), "192.0.2.77/32");
+        assert_eq!(all.network("2001:db8::1".parse().unwrap()), "2001:db8::1/128");
+    }
+
+    #[test]
+    fn text_loses_its_addresses_and_nothing_else() {
+        let prefix = Prefix::default();
+        for (text, want) in [
+            ("path to 192.0.2.7:443 lost", "path to 192.0.2.0/24:443 lost"),
+            ("192.0.2.7, 2001:db8::7", "192.0.2.0/24, 2001:db8::/48"),
+            ("for=\"[2001:db8::7]:80\"", "for=\"[2001:db8::/48]:80\""),
+            ("192.0.2.7/32 192.0.2.0/25", "192.0.2.0/24 192.0.2.0/24"),
+            ("seen 192.0.2.7.", "seen 192.0.2.0/24."),
+            ("é192.0.2.7é", "é192.0.2.0/24é"),
+        ] {
+            assert_eq!(scrub(text, prefix).as_deref(), Some(want), "{text}");
+        }
+        for text in ["10:20:30", "1.2.3", "std::deque", "v1.2.3.4", "0.0.0.0", "::", "a::b", "12.5", "192.0.2.0/24", ""]
+        {
+            assert_eq!(scrub(text, prefix), None, "{text}");
+        }
+    }
+}

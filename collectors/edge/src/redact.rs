@@ -1,0 +1,246 @@
+//! What may not be kept of an event or a header: addresses, header values, payload bytes, secrets of keys.
+//!
+//! An address becomes its network, a value that may not be kept the text `[redacted]`, so that a reader still sees
+//! that it was there. Values of `:method`, `:path`, `:authority` and `:status` stay; so do ports, lengths and names.
+
+use crate::address::{Prefix, scrub};
+use serde_json::Value;
+
+/// Stands for a value that was not kept.
+pub const REDACTED: &str = "[redacted]";
+
+/// Header fields whose values are kept.
+const KEPT_HEADERS: [&str; 4] = [":method", ":path", ":authority", ":status"];
+
+/// What a key says of the value under it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Plain,
+    Headers,
+    Payload,
+    Address,
+}
+
+fn kind(key: &str) -> Kind {
+    match key.to_ascii_lowercase().as_str() {
+        "headers" | "header_list" | "header_fields" | "request_headers" | "response_headers" | "resp_headers"
+        | "trailers" | "header_block" | "field_lines" => Kind::Headers,
+        "payload"
+        | "payload_data"
+        | "raw_data"
+        | "raw_bytes"
+        | "body"
+        | "token"
+        | "stateless_reset_token"
+        | "reset_token"
+        | "secret"
+        | "cookie"
+        | "cookies"
+        | "set_cookie"
+        | "authorization"
+        | "user_agent"
+        | "referer"
+        | "referrer"
+        | "user"
+        | "user_id"
+        | "username"
+        | "remote_user" => Kind::Payload,
+        "ip" | "ip_v4" | "ip_v6" | "src_ip" | "dst_ip" | "address" | "addr" | "local_address" | "remote_address"
+        | "client_address" | "peer_address" | "client_ip" | "remote_ip" | "remote_addr" => Kind::Address,
+        _ => Kind::Plain,
+    }
+}
+
+/// The value of one field of an event as it may be kept, or `None` where it may be kept as it is.
+/// `path` is the field's, with `.` between its parts, and `raw` its JSON; what is no JSON is not kept.
+pub fn field(event: &str, path: &str, raw: &str, prefix: Prefix) -> Option<String> {
+    if is_plain(raw) || is_plain_text(path, raw) {
+        return None;
+    }
+    let Ok(mut value) = serde_json::from_str::<Value>(raw) else { return Some(quoted(REDACTED)) };
+    let mut parts = path.rsplit('.');
+    let last = parts.next().unwrap_or(path);
+    let above = parts.next().unwrap_or("");
+    let is_key = event.ends_with("key_updated") || event.ends_with("key_discarded") || event.ends_with("key_retired");
+    // Fields of a header that were taken apart: which header it is does not stand beside the value.
+    let in_headers =
+        path.split('.').any(|part| kind(part) == Kind::Headers || part == "instruction" || part == "header_field");
+    let hidden = (is_key && matches!(last, "old" | "new" | "key"))
+        || (last == "data" && matches!(above, "raw" | "token" | "payload"))
+        || (last == "raw" && value.is_string())
+        || (in_headers && last != "name" && kind(last) != Kind::Headers && !value.is_object());
+    let changed = if hidden { hide(&mut value) } else { in_place(last, &mut value, prefix) };
+    changed.then(|| value.to_string())
+}
+
+/// Redacts a header, or any other JSON, in place; true when something was not kept.
+pub fn json(value: &mut Value, prefix: Prefix) -> bool {
+    in_place("", value, prefix)
+}
+
+/// Numbers and words hold nothing; most fields of most events are these.
+fn is_plain(raw: &str) -> bool {
+    raw.bytes().next().is_none_or(|byte| matches!(byte, b'0'..=b'9' | b'-' | b't' | b'f' | b'n'))
+        && !raw.contains(['"', '{', '['])
+}
+
+/// A word under a key that says nothing of it: most strings are.
+fn is_plain_text(path: &str, raw: &str) -> bool {
+    !path.contains('.')
+        && raw.len() <= 64
+        && raw.starts_with('"')
+        && memchr::memchr3(b'.', b':', b'\\', raw.as_bytes()).is_none()
+        && !matches!(path, "old" | "new" | "key" | "raw")
+        && kind(path) == Kind::Plain
+        && serde_json::from_str::<&str>(raw).is_ok()
+}
+
+fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+fn hide(value: &mut Value) -> bool {
+    let empty = match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty() || text == REDACTED,
+        Value::Array(list) => list.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    };
+    if !empty {
+        *value = REDACTED.into();
+    }
+    !empty
+}
+
+fn in_place(key: &str, value: &mut Value, prefix: Prefix) -> bool {
+    match (kind(key), &mut *value) {
+        (Kind::Headers, _) => headers(value),
+        (Kind::Payload, Value::String(_) | Value::Array(_)) => hide(value),
+        (Kind::Payload, Value::Object(fields)) if key == "token" || key == "cookies" => {
+            fields.iter_mut().fold(false, |changed, (key, value)| {
+                (if key == "type" || key == "length" { false } else { hide(value) }) | changed
+            })
+        }
+        (at, Value::String(text)) => match scrub(text, prefix) {
+            Some(scrubbed) => {
+                *text = scrubbed;
+                true
+            }
+            // Written in some other way, such as hex.
+            None if at == Kind::Address && !matches!(text.as_str(), "" | "::" | "0.0.0.0" | REDACTED) => {
+                !is_network(text) && hide(value)
+            }
+            None => false,
+        },
+        (_, Value::Array(list)) => list.iter_mut().fold(false, |changed, item| in_place("", item, prefix) | changed),
+        (_, Value::Object(fields)) => {
+            let raw = key == "raw";
+            fields.iter_mut().fold(false, |changed, (key, value)| {
+                let hidden = (raw && key == "data" || key == "raw") && value.is_string();
+                (if hidden { hide(value) } else { in_place(key, value, prefix) }) | changed
+            })
+        }
+        _ => false,
+    }
+}
+
+/// What this module itself writes for an address with no bits kept.
+fn is_network(text: &str) -> bool {
+    text.split_once('/').is_some_and(|(address, _)| address.parse::<std::net::IpAddr>().is_ok())
+}
+
+/// Header lists, `[{"name","value"}…]` or `[[name, value]…]`, and objects from name to value.
+fn headers(value: &mut Value) -> bool {
+    let kept = |name: &str| KEPT_HEADERS.contains(&name);
+    match value {
+        Value::Array(list) => list.iter_mut().fold(false, |changed, item| {
+            (match item {
+                Value::Object(fields) => {
+                    let keep = fields.get("name").and_then(Value::as_str).is_some_and(kept);
+                    let hides = |key: &str| !matches!(key, "name" | "name_length" | "value_length" | "length");
+                    !keep
+                        && fields.iter_mut().fold(false, |changed, (key, value)| (hides(key) && hide(value)) | changed)
+                }
+                Value::Array(pair) => {
+                    let keep = pair.first().and_then(Value::as_str).is_some_and(kept);
+                    !keep && pair.iter_mut().skip(1).fold(false, |changed, value| hide(value) | changed)
+                }
+                other => hide(other),
+            }) | changed
+        }),
+        Value::Object(fields) => fields
+            .iter_mut()
+            .fold(false, |changed, (name, value)| (!kept(&name.to_ascii_lowercase()) && hide(value)) | changed),
+        other => hide(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn redacted(event: &str, path: &str, raw: &str) -> String {
+        field(event, path, raw, Prefix::default()).unwrap_or_else(|| "as it is".to_owned())
+    }
+
+    #[test]
+    fn addresses_become_networks_wherever_they_stand() {
+        let started = "quic:connection_started";
+        for (path, raw, want) in [
+            ("src_ip", r#""192.0.2.7""#, r#""192.0.2.0/24""#),
+            (
+                "remote",
+                r#"{"address_v4":{"ip":"192.0.2.7","port":5}}"#,
+                r#"{"address_v4":{"ip":"192.0.2.0/24","port":5}}"#,
+            ),
+            ("addr_from", r#"{"ip_v6":"2001:db8:1:2::7"}"#, r#"{"ip_v6":"2001:db8:1::/48"}"#),
+            ("preferred_address", r#"{"ip_v4":"0a000001"}"#, r#"{"ip_v4":"[redacted]"}"#),
+            ("message", r#""lost 192.0.2.7:5""#, r#""lost 192.0.2.0/24:5""#),
+            ("src_port", "5", "as it is"),
+            ("src_ip", r#""::""#, "as it is"),
+            ("src_cid", r#""5af1522f""#, "as it is"),
+        ] {
+            assert_eq!(redacted(started, path, raw), want, "{path}");
+        }
+    }
+
+    #[test]
+    fn header_values_go_but_for_four() {
+        let list = r#"[{"name":":method","value":"GET"},{"name":"cookie","value":"a=b"}]"#;
+        let want = r#"[{"name":":method","value":"GET"},{"name":"cookie","value":"[redacted]"}]"#;
+        assert_eq!(redacted("http3:frame_created", "frame.headers", list), want);
+        assert_eq!(
+            redacted("h", "frames.0.frame", &format!("{{\"headers\":{list}}}")),
+            format!("{{\"headers\":{want}}}")
+        );
+        assert_eq!(
+            redacted("h", "headers", r#"{":path":"/a","User-Agent":["x"]}"#),
+            r#"{":path":"/a","User-Agent":"[redacted]"}"#
+        );
+        assert_eq!(
+            redacted("h", "headers", r#"[[":status","200"],["x","y"]]"#),
+            r#"[[":status","200"],["x","[redacted]"]]"#
+        );
+        assert_eq!(redacted("qpack:instruction_created", "instruction.value", r#""x""#), r#""[redacted]""#);
+        assert_eq!(redacted("h", "headers.0.name", r#"":path""#), "as it is");
+    }
+
+    #[test]
+    fn payload_bytes_and_keys_go_and_lengths_stay() {
+        assert_eq!(redacted("e", "raw", r#"{"length":5,"data":"0011"}"#), r#"{"length":5,"data":"[redacted]"}"#);
+        assert_eq!(redacted("e", "frame.raw.data", r#""0011""#), r#""[redacted]""#);
+        assert_eq!(redacted("e", "raw", r#""0011""#), r#""[redacted]""#);
+        assert_eq!(redacted("security:key_updated", "new", r#""00ff""#), r#""[redacted]""#);
+        assert_eq!(redacted("quic:congestion_state_updated", "new", r#""slow_start""#), "as it is");
+        assert_eq!(redacted("e", "broken", "{"), r#""[redacted]""#);
+    }
+
+    #[test]
+    fn what_is_redacted_stays_so() {
+        for raw in [r#"{"headers":[{"name":"a","value":"b"}],"src_ip":"192.0.2.7"}"#, r#"{"ip":"0a000001"}"#] {
+            let once = redacted("e", "x", raw);
+            assert_eq!(redacted("e", "x", &once), "as it is", "{once}");
+        }
+    }
+}
