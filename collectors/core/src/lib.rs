@@ -11,4 +11,5 @@ pub mod qvis;
 pub mod reader;
 pub mod record;
 pub mod tables;
+pub mod topics;
 pub mod trace;

@@ -18,7 +18,10 @@ pub struct Config {
     pub access_logs: Vec<PathBuf>,
     /// Where batches go.
     pub sink: Sink,
-    /// How often folders are looked through, ms.
+    /// How news of files come.
+    #[serde(default)]
+    pub watch: Watch,
+    /// How often folders are looked through where they must be polled, ms.
     #[serde(default = "scan_interval_ms")]
     pub scan_interval_ms: u64,
     /// Longest time that rows wait for others, ms.
@@ -27,12 +30,26 @@ pub struct Config {
     /// A trace that has not grown for so long is over, s.
     #[serde(default = "idle_timeout_s")]
     pub idle_timeout_s: u64,
+    /// Processor time that may be taken, cores; past it files are read later. 0: no cap.
+    #[serde(default = "cpu_cap")]
+    pub cpu_cap: f64,
     /// Whether events are shipped, or summaries alone.
     #[serde(default = "yes")]
     pub events: bool,
     /// Name of this collector in message headers; the host's name by default.
     #[serde(default = "host_name")]
     pub name: String,
+}
+
+/// How news of files come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Watch {
+    /// From the kernel (inotify); by polling where it has none.
+    #[default]
+    Auto,
+    /// By polling.
+    Poll,
 }
 
 /// Where batches go.
@@ -74,6 +91,10 @@ const fn idle_timeout_s() -> u64 {
     600
 }
 
+const fn cpu_cap() -> f64 {
+    0.25
+}
+
 const fn yes() -> bool {
     true
 }
@@ -103,6 +124,9 @@ impl Config {
             if value < least {
                 return Err(format!("{name} is {value}, the least is {least}"));
             }
+        }
+        if !(self.cpu_cap >= 0.0 && self.cpu_cap.is_finite()) {
+            return Err(format!("cpu_cap is {}, the least is 0", self.cpu_cap));
         }
         if let Sink::ClickHouse { url, .. } = &self.sink
             && !(url.starts_with("http://") || url.starts_with("https://"))
@@ -140,6 +164,7 @@ mod tests {
             (LEAST.replace("traces = [\"logs\"]\n", ""), "nothing to follow"),
             (format!("scan_interval_ms = 0\n{LEAST}"), "scan_interval_ms"),
             (LEAST.replace("files", "ftp"), "ftp"),
+            (format!("cpu_cap = -1\n{LEAST}"), "cpu_cap"),
         ] {
             let error = toml::from_str::<Config>(&text).map_err(|error| error.to_string()).and_then(Config::checked);
             assert!(error.as_ref().is_err_and(|error| error.contains(says)), "{text}: {error:?}");

@@ -65,6 +65,8 @@ pub struct Followed<'c> {
     pub is_dirty: bool,
     /// It has no name any more.
     pub is_deleted: bool,
+    /// No news of it come: its name was taken from it, or is a link to it.
+    pub is_adrift: bool,
     is_access_log: bool,
 }
 
@@ -105,6 +107,7 @@ impl<'c> Followed<'c> {
             grew: now,
             is_dirty: false,
             is_deleted: false,
+            is_adrift: path.is_symlink(),
             is_access_log,
         };
         let is_taken_up = match known {
@@ -156,11 +159,17 @@ impl<'c> Followed<'c> {
         }
     }
 
-    /// Reads what is there, up to a turn's worth. `now_s` is the clock by which its connections are heard of.
+    /// Reads what is there, up to a turn's worth, and holds no memory for more than is left. `now_s` is the clock by which its connections are heard of.
     pub fn read(&mut self, catalogue: &'c Catalogue, now_s: u64, tables: &mut Tables) -> io::Result<After> {
         if let Form::Records(records) = &mut self.form {
             records.at(now_s);
         }
+        let after = self.read_on(catalogue, tables);
+        self.window.shrink();
+        after
+    }
+
+    fn read_on(&mut self, catalogue: &'c Catalogue, tables: &mut Tables) -> io::Result<After> {
         let mut left = TURN;
         loop {
             while self.next(catalogue, tables) == Turn::Taken {
@@ -176,7 +185,9 @@ impl<'c> Followed<'c> {
                 return Ok(After::More);
             }
             let offset = self.window.offset() + self.window.rest().len() as u64;
-            let got = self.input.read(offset, self.window.space(), CHUNK.min(left))?;
+            // One byte more than is known to be there, to see that there is none.
+            let known = usize::try_from(self.size.saturating_sub(offset)).unwrap_or(CHUNK).saturating_add(1);
+            let got = self.input.read(offset, self.window.space(), CHUNK.min(left).min(known))?;
             left -= got.min(left);
             if got == 0 {
                 return Ok(After::Idle);
