@@ -1,6 +1,7 @@
 //! One trace of a file: its identity, its connections, and the way of each record through parse, fold and record.
 
 use crate::catalogue::Catalogue;
+use crate::client::Known;
 use crate::dialect::Units;
 use crate::event::{Event, Kind, Number, Word};
 use crate::fold::{Fold, Trace};
@@ -54,8 +55,25 @@ struct Connection {
     base_ns: i64,
     last_ns: i64,
     started: bool,
+    client: Known,
     /// Events that the newest row of `connections` knew.
     shown: u64,
+}
+
+impl Connection {
+    /// Its row as of now, and those of its aliases, among which are its client's keys.
+    fn rows(&self, complete: bool, tables: &mut Tables) {
+        tables.aliases.extend(self.fold.alias_rows());
+        tables.aliases.extend(self.fold.client_rows(&self.client));
+        let mut row = self.fold.connection(complete);
+        row.set("time_base_ns", self.base_ns);
+        self.client.fill(&mut row);
+        if let Some(edge) = &tables.edge {
+            edge.redact_connection(&mut row);
+        }
+        tables.connections.push(row);
+        tables.traces.insert(self.key.trace_id.clone());
+    }
 }
 
 /// A trace being read.
@@ -223,7 +241,7 @@ impl<'c> TraceReader<'c> {
                     }
                     None => {
                         let group = group.to_owned();
-                        self.begin(group, raw)
+                        self.begin(group, raw, tables)
                     }
                 }
             }
@@ -247,6 +265,11 @@ impl<'c> TraceReader<'c> {
         event.time_us = since.div_euclid(1000);
         event.time_ns = u16::try_from(since.rem_euclid(1000)).unwrap_or(0);
         connection.fold.event(event);
+        if let Some(edge) = &tables.edge {
+            let trace = &connection.fold.trace;
+            connection.client.see(&**edge, &self.header, trace.vantage, trace.server.as_deref(), event);
+            edge.redact_event(event);
+        }
         if tables.wants_events {
             tables.events.push(&connection.key, event);
         }
@@ -258,7 +281,7 @@ impl<'c> TraceReader<'c> {
     }
 
     /// A connection of the file: its ids, its clock, what the header says of it.
-    fn begin(&mut self, group: String, raw: &[u8]) -> usize {
+    fn begin(&mut self, group: String, raw: &[u8], tables: &Tables) -> usize {
         let header = &self.header;
         let mut vantage = header.vantage();
         let declared = if group.is_empty() { header.declared() } else { Some(normal_id(&group)) };
@@ -291,6 +314,10 @@ impl<'c> TraceReader<'c> {
         let started_us = epoch_ns.map(|epoch| epoch.wrapping_add(self.event.source_ns).div_euclid(1000));
         let day = started_us.map_or(0, |us| us.div_euclid(86_400_000_000));
         let trace_day = i32::try_from(day).unwrap_or(0);
+        let client = match &tables.edge {
+            Some(edge) => Known::of_header(&**edge, header, server.as_deref()),
+            None => Known::default(),
+        };
         let fold = Fold::new(Trace {
             connection_id: connection_id.clone(),
             trace_id: trace_id.clone(),
@@ -303,7 +330,16 @@ impl<'c> TraceReader<'c> {
             server,
         });
         let key = Key { connection_id, vantage: vantage.name(), trace_id, trace_day };
-        self.connections.push(Connection { key, fold, seq: 0, base_ns: 0, last_ns: 0, started: false, shown: 0 });
+        self.connections.push(Connection {
+            key,
+            fold,
+            seq: 0,
+            base_ns: 0,
+            last_ns: 0,
+            started: false,
+            client,
+            shown: 0,
+        });
         self.is_plain |= self.connections.len() == 1 && group.is_empty();
         self.groups.insert(group, self.connections.len() - 1);
         self.connections.len() - 1
@@ -344,11 +380,7 @@ impl<'c> TraceReader<'c> {
         for connection in &mut self.connections {
             if connection.fold.events() > connection.shown {
                 connection.shown = connection.fold.events();
-                tables.aliases.extend(connection.fold.alias_rows());
-                let mut row = connection.fold.connection(false);
-                row.set("time_base_ns", connection.base_ns);
-                tables.connections.push(row);
-                tables.traces.insert(connection.key.trace_id.clone());
+                connection.rows(false, tables);
             }
         }
     }
@@ -364,11 +396,7 @@ impl<'c> TraceReader<'c> {
             if let Some(id) = &declared {
                 connection.fold.declare(id);
             }
-            tables.aliases.extend(connection.fold.alias_rows());
-            let mut row = connection.fold.connection(complete);
-            row.set("time_base_ns", connection.base_ns);
-            tables.connections.push(row);
-            tables.traces.insert(connection.key.trace_id.clone());
+            connection.rows(complete, tables);
             tables.abilities.push((connection.key, connection.fold.abilities(), connection.fold.events()));
         }
     }

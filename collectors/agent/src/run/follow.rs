@@ -2,15 +2,19 @@
 
 use crate::file::Files;
 use crate::paths::find;
-use crate::run::config::Config;
+use crate::requests::LineReader;
+use crate::run::config::{AccessLog, Config};
 use crate::run::followed::{After, Followed, identity};
 use crate::run::journal::{Entry, FileId};
+use crate::run::refresh::Refresh;
 use crate::run::ship::{Cycle, Shipper};
 use crate::run::sink::Message;
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::tables::Tables;
+use quiclens_edge::deployment::Deployment;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A document, or a compressed or deleted file, that has not grown for so long is over.
@@ -20,6 +24,9 @@ const SETTLED: Duration = Duration::from_secs(2);
 pub struct Follower<'c> {
     catalogue: &'c Catalogue,
     config: &'c Config,
+    /// Of each access log, in the order of the config.
+    readers: Vec<Arc<LineReader>>,
+    refresh: Refresh,
     known: BTreeMap<FileId, Entry>,
     files: BTreeMap<FileId, Followed<'c>>,
     /// Files that are over: their size and first bytes then.
@@ -33,15 +40,35 @@ pub struct Follower<'c> {
 
 impl<'c> Follower<'c> {
     /// Follows what `config` names, from where `known` says.
-    pub fn new(catalogue: &'c Catalogue, config: &'c Config, known: BTreeMap<FileId, Entry>, shipper: Shipper) -> Self {
-        let tables = Tables { wants_events: config.events, ..Tables::default() };
-        let (files, over) = (BTreeMap::new(), BTreeMap::new());
-        Self { catalogue, config, known, files, over, tables, shipper, scanned: None, cut: Instant::now(), number: 0 }
+    pub fn new(
+        catalogue: &'c Catalogue,
+        config: &'c Config,
+        deployment: Arc<Deployment>,
+        known: BTreeMap<FileId, Entry>,
+        shipper: Shipper,
+    ) -> Result<Self, String> {
+        let reader = |log: &AccessLog| LineReader::new(&log.format, config.redact, Some(Arc::clone(&deployment)));
+        let readers = config.access_logs.iter().map(|log| reader(log).map(Arc::new)).collect::<Result<_, _>>()?;
+        Ok(Self {
+            catalogue,
+            config,
+            readers,
+            refresh: Refresh::new(Arc::clone(&deployment)),
+            known,
+            files: BTreeMap::new(),
+            over: BTreeMap::new(),
+            tables: Tables { wants_events: config.events, edge: Some(deployment), ..Tables::default() },
+            shipper,
+            scanned: None,
+            cut: Instant::now(),
+            number: 0,
+        })
     }
 
     /// One turn over everything. True when there is more to do at once.
     pub fn turn(&mut self) -> Result<bool, String> {
         let now = Instant::now();
+        self.refresh.turn(now);
         if self.scanned.is_none_or(|scanned| now - scanned >= Duration::from_millis(self.config.scan_interval_ms)) {
             self.scanned = Some(now);
             self.scan(now);
@@ -61,14 +88,17 @@ impl<'c> Follower<'c> {
 
     /// Files that are new, or that have grown after they were over.
     fn scan(&mut self, now: Instant) {
-        for (places, is_access_log) in [(&self.config.traces, false), (&self.config.access_logs, true)] {
-            for path in find(places).0 {
-                self.meet(&path, is_access_log, now);
+        for path in find(&self.config.traces).0 {
+            self.meet(&path, None, now);
+        }
+        for (log, reader) in self.config.access_logs.iter().zip(self.readers.clone()) {
+            for path in find(std::slice::from_ref(&log.path)).0 {
+                self.meet(&path, Some(&reader), now);
             }
         }
     }
 
-    fn meet(&mut self, path: &Path, is_access_log: bool, now: Instant) {
+    fn meet(&mut self, path: &Path, reader: Option<&Arc<LineReader>>, now: Instant) {
         let Ok(metadata) = path.metadata() else { return };
         let id = identity(&metadata);
         if let Some(followed) = self.files.get_mut(&id) {
@@ -83,7 +113,7 @@ impl<'c> Follower<'c> {
         }
         self.over.remove(&id);
         let known = self.known.remove(&id);
-        if let Ok(followed) = Followed::open(self.catalogue, path, is_access_log, known, now) {
+        if let Ok(followed) = Followed::open(self.catalogue, path, reader.cloned(), known, now) {
             self.files.insert(id, followed);
         }
     }
@@ -96,12 +126,12 @@ impl<'c> Follower<'c> {
             // Cut short under its writer (copy-truncate), or grown after it was over: what is there now is read from
             // its start; what was read before was shipped or is on its way.
             let path: PathBuf = file.path.clone();
-            let is_access_log = file.is_access_log();
+            let reader = file.reader();
             if is_cut_short {
                 file.finish(self.catalogue, &mut self.tables);
             }
             self.files.remove(id);
-            self.meet(&path, is_access_log, now);
+            self.meet(&path, reader.as_ref(), now);
             return Ok(true);
         }
         let mut is_busy = false;

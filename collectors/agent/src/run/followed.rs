@@ -1,7 +1,7 @@
 //! One file that is followed: what of it was read, and what its records make.
 
 use crate::records::{Records, Turn};
-use crate::requests::Lines;
+use crate::requests::{LineReader, Lines};
 use crate::run::journal::{Entry, FileId, State};
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::reader::records::Window;
@@ -11,6 +11,7 @@ use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -54,7 +55,8 @@ pub struct Followed<'c> {
     pub is_dirty: bool,
     /// It has no name any more.
     pub is_deleted: bool,
-    is_access_log: bool,
+    /// Of an access log.
+    reader: Option<Arc<LineReader>>,
 }
 
 /// What is to be done with a file after a turn.
@@ -76,7 +78,7 @@ impl<'c> Followed<'c> {
     pub fn open(
         catalogue: &'c Catalogue,
         path: &Path,
-        is_access_log: bool,
+        reader: Option<Arc<LineReader>>,
         known: Option<Entry>,
         now: Instant,
     ) -> io::Result<Self> {
@@ -86,14 +88,14 @@ impl<'c> Followed<'c> {
             id: identity(&metadata),
             path: path.to_owned(),
             window: Window::default(),
-            form: if is_access_log { Form::Lines(Lines::new(&path.to_string_lossy())) } else { Form::Unknown },
+            form: if reader.is_some() { Form::Lines(Lines::new(&path.to_string_lossy())) } else { Form::Unknown },
             prefix: (0, xxh3_64(&[])),
             size: metadata.len(),
             over_at: 0,
             grew: now,
             is_dirty: false,
             is_deleted: false,
-            is_access_log,
+            reader,
             file,
         };
         if let Some(known) = known.filter(|known| known.id == followed.id) {
@@ -151,7 +153,7 @@ impl<'c> Followed<'c> {
     pub fn read(&mut self, catalogue: &'c Catalogue, tables: &mut Tables) -> io::Result<After> {
         let mut left = TURN;
         loop {
-            while self.next(catalogue, tables) == Turn::Taken {
+            while self.next(tables) == Turn::Taken {
                 self.is_dirty = true;
                 if !tables.is_small() {
                     return Ok(After::More);
@@ -173,10 +175,13 @@ impl<'c> Followed<'c> {
         }
     }
 
-    fn next(&mut self, catalogue: &Catalogue, tables: &mut Tables) -> Turn {
+    fn next(&mut self, tables: &mut Tables) -> Turn {
         match &mut self.form {
             Form::Records(records) => records.next(&mut self.window, tables),
-            Form::Lines(lines) => lines.next(catalogue, &mut self.window, tables),
+            Form::Lines(lines) => match &self.reader {
+                Some(reader) => lines.next(reader, &mut self.window, tables),
+                None => Turn::Over,
+            },
             Form::Unknown | Form::Whole | Form::Over => Turn::Over,
         }
     }
@@ -222,7 +227,7 @@ impl<'c> Followed<'c> {
     pub fn finish(&mut self, catalogue: &'c Catalogue, tables: &mut Tables) -> bool {
         self.learn_form(catalogue, true);
         self.window.end = true;
-        while self.next(catalogue, tables) == Turn::Taken {}
+        while self.next(tables) == Turn::Taken {}
         self.is_dirty = true;
         self.over_at = self.size;
         match std::mem::replace(&mut self.form, Form::Over) {
@@ -255,9 +260,9 @@ impl<'c> Followed<'c> {
         self.prefix
     }
 
-    /// It is an access log.
-    pub fn is_access_log(&self) -> bool {
-        self.is_access_log
+    /// What reads its lines, of an access log.
+    pub fn reader(&self) -> Option<Arc<LineReader>> {
+        self.reader.clone()
     }
 
     /// It was over and has grown.

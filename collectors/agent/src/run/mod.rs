@@ -7,6 +7,7 @@ pub mod config;
 mod follow;
 mod followed;
 pub mod journal;
+mod refresh;
 mod ship;
 pub mod sink;
 mod to_clickhouse;
@@ -17,6 +18,7 @@ use config::Config;
 use follow::Follower;
 use journal::Journal;
 use quiclens_core::catalogue::Catalogue;
+use quiclens_edge::deployment::Deployment;
 use ship::Shipper;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::path::Path;
@@ -38,12 +40,14 @@ pub fn run(path: &Path) -> Result<(), String> {
     for signal in [SIGTERM, SIGINT] {
         signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(|error| format!("signals: {error}"))?;
     }
+    let deployment =
+        Deployment::open(&config.enrich, &config.name, config.redact).map_err(|error| error.to_string())?;
     let (journal, found) = Journal::open(&config.state_dir)?;
     if found.damaged > 0 {
         eprintln!("quiclens-collector: {} damaged checkpoints; their files are read again", found.damaged);
     }
     let shipper = Shipper::start(sink::open(&config.sink, &config.name)?, journal)?;
-    let mut follower = Follower::new(&catalogue, &config, found.entries, shipper);
+    let mut follower = Follower::new(&catalogue, &config, Arc::new(deployment), found.entries, shipper)?;
     eprintln!("quiclens-collector: following {} places", config.traces.len() + config.access_logs.len());
     let pause =
         Duration::from_millis(config.scan_interval_ms.min(config.batch_interval_ms) / 4).max(Duration::from_millis(5));

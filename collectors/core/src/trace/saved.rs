@@ -2,6 +2,7 @@
 
 use super::{Connection, Reject, Stashed, TraceReader};
 use crate::catalogue::Catalogue;
+use crate::client::Known;
 use crate::dialect::Units;
 use crate::fold::{ANALYSIS_VERSION, Fold};
 use crate::header::Header;
@@ -38,11 +39,12 @@ struct State {
     base_ns: i64,
     last_ns: i64,
     started: bool,
+    client: Known,
 }
 
 impl Saved {
     /// Which states this build can take up.
-    pub const VERSION: u64 = ANALYSIS_VERSION << 8 | 1;
+    pub const VERSION: u64 = ANALYSIS_VERSION << 8 | 2;
 }
 
 impl<'c> TraceReader<'c> {
@@ -95,8 +97,8 @@ impl<'c> TraceReader<'c> {
                 trace_id: fold.trace.trace_id.clone(),
                 trace_day: fold.trace.trace_day,
             };
-            let State { seq, base_ns, last_ns, started, .. } = state;
-            reader.connections.push(Connection { key, fold, seq, base_ns, last_ns, started, shown: 0 });
+            let State { seq, base_ns, last_ns, started, client, .. } = state;
+            reader.connections.push(Connection { key, fold, seq, base_ns, last_ns, started, client, shown: 0 });
         }
         if saved.groups.iter().any(|(_, at)| *at >= reader.connections.len()) {
             return None;
@@ -116,6 +118,7 @@ impl State {
             base_ns: connection.base_ns,
             last_ns: connection.last_ns,
             started: connection.started,
+            client: connection.client.clone(),
         }
     }
 }
