@@ -231,7 +231,7 @@ def test_documents_and_compressed_files_are_read_when_they_are_over(collector: C
 
 def test_access_logs_grow_too(tmp_path: Path) -> None:
     log = tmp_path / "access.jsonl"
-    collector = Collector(tmp_path / "run", more=f'access_logs = ["{log}"]')
+    collector = Collector(tmp_path / "run", more=f'[[access_log]]\npath = "{log}"')
     lines = [json.dumps({"time": f"2026-11-20T10:00:0{n}Z", "path": f"/{n}"}) + "\n" for n in range(6)]
     log.write_text("".join(lines[:3]))
     collector.start()

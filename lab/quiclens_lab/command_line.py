@@ -62,6 +62,10 @@ def parser() -> argparse.ArgumentParser:
     striking.add_argument("--schedules", type=_count, default=3)
     striking.add_argument("--seed", type=int, default=1)
 
+    linking = commands.add_parser("link", help="do requests find their streams? Retry, migration, 0-RTT, changed ids")
+    linking.add_argument("--connections", type=_count, default=200)
+    linking.add_argument("--seed", type=int, default=1)
+
     for command in (demo, one, bench):
         command.add_argument("--out", type=Path, required=True, metavar="DIR")
         command.add_argument("--seed", type=int, default=1)
@@ -96,6 +100,10 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         from quiclens_lab.collector_bench import collector_bench
 
         return collector_bench(options.connections, options.active, options.seconds, options.cpu_cap)
+    if options.command == "link":
+        from quiclens_lab.link_check import link_check
+
+        return link_check(options.connections, options.seed, progress.show)
 
     if options.command == "live":
         from quiclens_lab.live import live

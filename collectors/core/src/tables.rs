@@ -1,6 +1,7 @@
 //! Rows on their way out, and the batches they become.
 
 use crate::catalogue::Catalogue;
+use crate::client::Edge;
 use crate::fold::capability::Ability;
 use crate::record::Batch;
 use crate::record::events::{Events, Key};
@@ -8,6 +9,7 @@ use crate::record::rows::{Cell, Row, batch};
 use crate::trace::Reject;
 use arrow_schema::ArrowError;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Rows of a batch of events, about; a block that ClickHouse sorts in one go.
@@ -44,6 +46,8 @@ pub struct Tables {
     pub rejected: BTreeMap<&'static str, u64>,
     /// What each finished trace can show.
     pub abilities: Vec<(Key, Vec<Ability>, u64)>,
+    /// What adds to rows who the client is, and takes from them what may not be kept.
+    pub edge: Option<Arc<dyn Edge>>,
 }
 
 impl Tables {
@@ -60,7 +64,9 @@ impl Tables {
         row.set("file", file);
         row.set("trace_id", trace_id);
         row.set("seq", seq);
-        row.0.push(("bytes", Cell::Bytes(reject.bytes.clone())));
+        if self.edge.as_ref().is_none_or(|edge| edge.keeps_reject_bytes()) {
+            row.0.push(("bytes", Cell::Bytes(reject.bytes.clone())));
+        }
         self.rejects.push(row);
     }
 

@@ -1,6 +1,7 @@
 //! One trace of a file: its identity, its connections, and the way of each record through parse, fold and record.
 
 use crate::catalogue::Catalogue;
+use crate::client::Known;
 use crate::dialect::Units;
 use crate::event::{Event, Kind, Number, Word};
 use crate::fold::{Fold, Trace};
@@ -203,7 +204,7 @@ impl<'c> TraceReader<'c> {
                 tables.reject(&self.source(), &reject, &self.file, "", None);
                 return;
             }
-            None => self.begin(raw),
+            None => self.begin(raw, tables),
         };
         let Some(connection) = self.open.get_mut(slot) else { return };
         let event = &mut self.event;
@@ -227,6 +228,11 @@ impl<'c> TraceReader<'c> {
         event.time_us = since.div_euclid(1000);
         event.time_ns = u16::try_from(since.rem_euclid(1000)).unwrap_or(0);
         connection.fold.event(event);
+        if let Some(edge) = &tables.edge {
+            let trace = &connection.fold.trace;
+            connection.client.see(&**edge, &self.header, trace.vantage, trace.server.as_deref(), event);
+            edge.redact_event(event);
+        }
         if tables.wants_events {
             tables.events.push(&connection.key, event);
         }
@@ -238,7 +244,7 @@ impl<'c> TraceReader<'c> {
     }
 
     /// A connection of the file: its ids, its clock, what the header says of it.
-    fn begin(&mut self, raw: &[u8]) -> usize {
+    fn begin(&mut self, raw: &[u8], tables: &Tables) -> usize {
         let group = self.event.str(self.event.group).to_owned();
         let header = &self.header;
         let mut vantage = header.vantage();
@@ -272,6 +278,10 @@ impl<'c> TraceReader<'c> {
         let started_us = epoch_ns.map(|epoch| epoch.wrapping_add(self.event.source_ns).div_euclid(1000));
         let day = started_us.map_or(0, |us| us.div_euclid(86_400_000_000));
         let trace_day = i32::try_from(day).unwrap_or(0);
+        let client = match &tables.edge {
+            Some(edge) => Known::of_header(&**edge, header, server.as_deref()),
+            None => Known::default(),
+        };
         let fold = Fold::new(Trace {
             connection_id: connection_id.clone(),
             trace_id: trace_id.clone(),
@@ -293,6 +303,7 @@ impl<'c> TraceReader<'c> {
             base_ns: 0,
             last_ns: 0,
             started: false,
+            client,
             shown: 0,
             is_closed: false,
             heard_s: self.now_s,
@@ -335,11 +346,7 @@ impl<'c> TraceReader<'c> {
         for connection in self.open.all_mut() {
             if connection.fold.events() > connection.shown {
                 connection.shown = connection.fold.events();
-                tables.aliases.extend(connection.fold.alias_rows());
-                let mut row = connection.fold.connection(false);
-                row.set("time_base_ns", connection.base_ns);
-                tables.connections.push(row);
-                tables.traces.insert(connection.key.trace_id.clone());
+                connection.rows(false, tables);
             }
         }
     }
@@ -380,11 +387,7 @@ fn end(mut connection: Connection, declared: Option<&str>, complete: bool, table
     if let Some(id) = declared {
         connection.fold.declare(id);
     }
-    tables.aliases.extend(connection.fold.alias_rows());
-    let mut row = connection.fold.connection(complete);
-    row.set("time_base_ns", connection.base_ns);
-    tables.connections.push(row);
-    tables.traces.insert(connection.key.trace_id.clone());
+    connection.rows(complete, tables);
     tables.abilities.push((connection.key, connection.fold.abilities(), connection.fold.events()));
 }
 

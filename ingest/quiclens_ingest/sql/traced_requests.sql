@@ -8,7 +8,7 @@ WITH
         FROM {pairs:Identifier}
         WHERE NOT is_ambiguous
         ORDER BY
-            is_alias,
+            rank,
             start_at,
             log_id,
             offset
@@ -20,7 +20,7 @@ WITH
             every.*,
             chosen.connection_id AS of_connection_id,
             assumeNotNull(chosen.stream_id) AS of_stream_id,
-            if(chosen.is_alias, 'alias', 'id') AS link
+            ['id', 'alias', 'tuple'][chosen.rank + 1] AS link
         FROM {lines:Identifier} AS every
         INNER JOIN chosen ON chosen.log_id = every.log_id AND chosen.offset = every.offset
     ),

@@ -1,5 +1,8 @@
 //! The configuration of `run`: one TOML file, defaults that work, unknown keys are errors.
 
+use crate::requests::LineReader;
+use quiclens_edge::access_format::{AccessFormatConfig, Preset};
+use quiclens_edge::enrich::EnrichConfig;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,9 +16,15 @@ pub struct Config {
     /// Folders of traces to follow, with all below them; files count too.
     #[serde(default)]
     pub traces: Vec<PathBuf>,
-    /// Access logs to follow, JSON lines.
+    /// Access logs to follow, each in its format.
+    #[serde(default, rename = "access_log")]
+    pub access_logs: Vec<AccessLog>,
+    /// What is looked up of clients and servers.
     #[serde(default)]
-    pub access_logs: Vec<PathBuf>,
+    pub enrich: EnrichConfig,
+    /// Keep no client address, header value, payload byte, user name.
+    #[serde(default = "yes")]
+    pub redact: bool,
     /// Where batches go.
     pub sink: Sink,
     /// How news of files come.
@@ -50,6 +59,17 @@ pub enum Watch {
     Auto,
     /// By polling.
     Poll,
+}
+
+/// Access logs of one format.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct AccessLog {
+    /// A file, or a folder with all below it.
+    pub path: PathBuf,
+    /// What its lines are; JSON with the column names of `request_lines` by default.
+    #[serde(default = "json_lines")]
+    pub format: AccessFormatConfig,
 }
 
 /// Where batches go.
@@ -99,6 +119,10 @@ const fn yes() -> bool {
     true
 }
 
+fn json_lines() -> AccessFormatConfig {
+    AccessFormatConfig { preset: Some(Preset::Json), ..AccessFormatConfig::default() }
+}
+
 fn host_name() -> String {
     std::fs::read_to_string("/proc/sys/kernel/hostname").map_or_else(|_| "collector".into(), |name| name.trim().into())
 }
@@ -114,7 +138,7 @@ impl Config {
 
     fn checked(self) -> Result<Self, String> {
         if self.traces.is_empty() && self.access_logs.is_empty() {
-            return Err("nothing to follow: set traces or access_logs".into());
+            return Err("nothing to follow: set traces or [[access_log]]".into());
         }
         for (name, value, least) in [
             ("scan_interval_ms", self.scan_interval_ms, 10),
@@ -132,6 +156,10 @@ impl Config {
             && !(url.starts_with("http://") || url.starts_with("https://"))
         {
             return Err(format!("sink.url is {url:?}, write http://host:8123/database"));
+        }
+        for log in &self.access_logs {
+            LineReader::new(&log.format, self.redact, None)
+                .map_err(|error| format!("access_log {}: {error}", log.path.display()))?;
         }
         Ok(self)
     }
@@ -165,6 +193,8 @@ mod tests {
             (format!("scan_interval_ms = 0\n{LEAST}"), "scan_interval_ms"),
             (LEAST.replace("files", "ftp"), "ftp"),
             (format!("cpu_cap = -1\n{LEAST}"), "cpu_cap"),
+            (format!("{LEAST}[[access_log]]\npath = \"a\"\nformat = {{ syntax = \"nginx\" }}\n"), "access_log a: "),
+            (format!("{LEAST}[enrich]\ncities = \"x\"\n"), "cities"),
         ] {
             let error = toml::from_str::<Config>(&text).map_err(|error| error.to_string()).and_then(Config::checked);
             assert!(error.as_ref().is_err_and(|error| error.contains(says)), "{text}: {error:?}");

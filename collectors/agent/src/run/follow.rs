@@ -2,17 +2,21 @@
 
 use crate::file::Files;
 use crate::paths::find;
-use crate::run::config::{Config, Watch};
+use crate::requests::LineReader;
+use crate::run::config::{AccessLog, Config, Watch};
 use crate::run::followed::{After, Followed, give_up, identity};
 use crate::run::journal::{Entry, FileId, Known};
 use crate::run::limits::CpuCap;
 use crate::run::notice::{News, Notices};
+use crate::run::refresh::Refresh;
 use crate::run::ship::{Cycle, Shipper};
 use crate::run::sink::Message;
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::tables::Tables;
+use quiclens_edge::deployment::Deployment;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A document, or a compressed or deleted file, that has not grown for so long is over.
@@ -34,6 +38,9 @@ const CLOSED_S: u64 = 5;
 pub struct Follower<'c> {
     catalogue: &'c Catalogue,
     config: &'c Config,
+    /// Of each access log, in the order of the config.
+    readers: Vec<Arc<LineReader>>,
+    refresh: Refresh,
     known: BTreeMap<FileId, Known>,
     files: BTreeMap<FileId, Followed<'c>>,
     /// Files that are over: their size then.
@@ -58,16 +65,26 @@ pub struct Follower<'c> {
 
 impl<'c> Follower<'c> {
     /// Follows what `config` names, from where `known` says.
-    pub fn new(catalogue: &'c Catalogue, config: &'c Config, known: BTreeMap<FileId, Known>, shipper: Shipper) -> Self {
+    pub fn new(
+        catalogue: &'c Catalogue,
+        config: &'c Config,
+        deployment: Arc<Deployment>,
+        known: BTreeMap<FileId, Known>,
+        shipper: Shipper,
+    ) -> Result<Self, String> {
+        let reader = |log: &AccessLog| LineReader::new(&log.format, config.redact, Some(Arc::clone(&deployment)));
+        let readers = config.access_logs.iter().map(|log| reader(log).map(Arc::new)).collect::<Result<_, _>>()?;
         let began = Instant::now();
-        Self {
+        Ok(Self {
             catalogue,
             config,
+            readers,
+            refresh: Refresh::new(Arc::clone(&deployment)),
             known,
             files: BTreeMap::new(),
             over: BTreeMap::new(),
             gone: Vec::new(),
-            tables: Tables { wants_events: config.events, ..Tables::default() },
+            tables: Tables { wants_events: config.events, edge: Some(deployment), ..Tables::default() },
             shipper,
             cap: CpuCap::new(config.cpu_cap),
             notices: (config.watch == Watch::Auto).then(Notices::start).and_then(polled_instead),
@@ -79,7 +96,7 @@ impl<'c> Follower<'c> {
             ended_s: 0,
             cut: began,
             number: 0,
-        }
+        })
     }
 
     /// Waits for news, at most so long, and takes what there is. True when there is more to do at once.
@@ -92,6 +109,7 @@ impl<'c> Follower<'c> {
             }
         };
         let now = Instant::now();
+        self.refresh.turn(now);
         self.hear(&news, now);
         let mut is_busy = false;
         for id in self.due(now) {
@@ -119,8 +137,8 @@ impl<'c> Follower<'c> {
             }
         }
         for path in &news.changed {
-            if let Some(is_access_log) = self.is_wanted(path) {
-                let met = self.meet(path, is_access_log, now);
+            if let Some(reader) = self.wanted(path) {
+                let met = self.meet(path, reader.as_ref(), now);
                 self.due.extend(met);
             }
         }
@@ -131,7 +149,8 @@ impl<'c> Follower<'c> {
         if news.is_incomplete || self.scanned.is_none_or(|scanned| now - scanned >= every) {
             self.scanned = Some(now);
             // First the watch, then the look: what comes in between is seen twice and not never.
-            let places = [&self.config.traces[..], &self.config.access_logs[..]].concat();
+            let logs = self.config.access_logs.iter().map(|log| log.path.clone());
+            let places: Vec<PathBuf> = self.config.traces.iter().cloned().chain(logs).collect();
             let watched = self.notices.take().map(|mut notices| notices.watch(&places).map(|()| notices));
             self.notices = watched.and_then(polled_instead);
             self.scan(now);
@@ -139,19 +158,18 @@ impl<'c> Follower<'c> {
         }
     }
 
-    /// Whether a file is one to be followed, and if so, whether it is an access log.
-    fn is_wanted(&self, path: &Path) -> Option<bool> {
-        let is_in = |places: &[PathBuf]| {
-            places.iter().any(|place| {
-                let inside = path.strip_prefix(place).ok();
-                // As in `find`: hidden files and folders are read where they are named.
-                inside.is_some_and(|inside| !inside.iter().any(|name| name.to_string_lossy().starts_with('.')))
-            })
+    /// Whether a file is one to be followed, and if so, what reads its lines where it is an access log.
+    fn wanted(&self, path: &Path) -> Option<Option<Arc<LineReader>>> {
+        let is_in = |place: &PathBuf| {
+            // As in `find`: hidden files and folders are read where they are named.
+            let inside = path.strip_prefix(place).ok();
+            inside.is_some_and(|inside| !inside.iter().any(|name| name.to_string_lossy().starts_with('.')))
         };
-        if is_in(&self.config.access_logs) {
-            return Some(true);
+        let of_log = self.config.access_logs.iter().zip(&self.readers).find(|(log, _)| is_in(&log.path));
+        match of_log {
+            Some((_, reader)) => Some(Some(Arc::clone(reader))),
+            None => self.config.traces.iter().any(is_in).then_some(None),
         }
-        is_in(&self.config.traces).then_some(false)
     }
 
     /// Files to look at in this turn: without news from the kernel, all.
@@ -172,11 +190,13 @@ impl<'c> Follower<'c> {
     /// Files that are new, or that have grown after they were over; and files that are gone.
     fn scan(&mut self, now: Instant) {
         let mut seen = BTreeSet::new();
-        let mut is_all = true;
-        for (places, is_access_log) in [(&self.config.traces, false), (&self.config.access_logs, true)] {
-            let (found, unreadable) = find(places);
+        let (found, unreadable) = find(&self.config.traces);
+        let mut is_all = unreadable.is_empty();
+        seen.extend(found.iter().filter_map(|path| self.meet(path, None, now)));
+        for (log, reader) in self.config.access_logs.iter().zip(self.readers.clone()) {
+            let (found, unreadable) = find(std::slice::from_ref(&log.path));
             is_all &= unreadable.is_empty();
-            seen.extend(found.iter().filter_map(|path| self.meet(path, is_access_log, now)));
+            seen.extend(found.iter().filter_map(|path| self.meet(path, Some(&reader), now)));
         }
         if is_all {
             for (id, known) in std::mem::take(&mut self.known) {
@@ -192,7 +212,7 @@ impl<'c> Follower<'c> {
     }
 
     /// Takes a file up that is new, or news of one.
-    fn meet(&mut self, path: &Path, is_access_log: bool, now: Instant) -> Option<FileId> {
+    fn meet(&mut self, path: &Path, reader: Option<&Arc<LineReader>>, now: Instant) -> Option<FileId> {
         let metadata = path.metadata().ok()?;
         let id = identity(&metadata);
         if let Some(followed) = self.files.get_mut(&id) {
@@ -207,7 +227,7 @@ impl<'c> Follower<'c> {
             return Some(id);
         }
         let known = self.known.remove(&id);
-        match Followed::open(self.catalogue, path, is_access_log, known.as_ref(), now) {
+        match Followed::open(self.catalogue, path, reader.cloned(), known.as_ref(), now) {
             Ok((followed, is_taken_up)) => {
                 let was_known = self.over.remove(&id).is_some() || known.is_some();
                 if was_known && !is_taken_up {
@@ -240,13 +260,13 @@ impl<'c> Follower<'c> {
             // Cut short under its writer (copy-truncate), or grown after it was over: what is there now is read from
             // its start; what was read before was shipped or is on its way.
             let path: PathBuf = file.path.clone();
-            let is_access_log = file.is_access_log();
+            let reader = file.reader();
             if is_cut_short {
                 file.finish(self.catalogue, &mut self.tables);
             }
             self.files.remove(id);
             self.gone.push(Entry::gone(*id));
-            self.meet(&path, is_access_log, now);
+            self.meet(&path, reader.as_ref(), now);
             return Ok(true);
         }
         let mut is_busy = false;

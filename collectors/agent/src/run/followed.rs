@@ -1,7 +1,7 @@
 //! One file that is followed: what of it was read, and what its records make.
 
 use crate::records::{Records, SavedRecords, Turn};
-use crate::requests::Lines;
+use crate::requests::{LineReader, Lines};
 use crate::run::input::Input;
 use crate::run::journal::{Entry, FileId, HEAD, Head, Known};
 use quiclens_core::catalogue::Catalogue;
@@ -15,6 +15,7 @@ use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -67,7 +68,8 @@ pub struct Followed<'c> {
     pub is_deleted: bool,
     /// No news of it come: its name was taken from it, or is a link to it.
     pub is_adrift: bool,
-    is_access_log: bool,
+    /// Of an access log.
+    reader: Option<Arc<LineReader>>,
 }
 
 /// What is to be done with a file after a turn.
@@ -89,7 +91,7 @@ impl<'c> Followed<'c> {
     pub fn open(
         catalogue: &'c Catalogue,
         path: &Path,
-        is_access_log: bool,
+        reader: Option<Arc<LineReader>>,
         known: Option<&Known>,
         now: Instant,
     ) -> io::Result<(Self, bool)> {
@@ -100,7 +102,7 @@ impl<'c> Followed<'c> {
             path: path.to_owned(),
             input: Input::File(file, 0),
             window: Window::default(),
-            form: if is_access_log { Form::Lines(Lines::new(&path.to_string_lossy())) } else { Form::Unknown },
+            form: if reader.is_some() { Form::Lines(Lines::new(&path.to_string_lossy())) } else { Form::Unknown },
             prefix: (0, xxh3_64(&[])),
             size: metadata.len(),
             over_at: 0,
@@ -108,7 +110,7 @@ impl<'c> Followed<'c> {
             is_dirty: false,
             is_deleted: false,
             is_adrift: path.is_symlink(),
-            is_access_log,
+            reader,
         };
         let is_taken_up = match known {
             Some(known) if known.is_sound && followed.is_same(&known.head)? => followed.take_up(catalogue, known),
@@ -172,7 +174,7 @@ impl<'c> Followed<'c> {
     fn read_on(&mut self, catalogue: &'c Catalogue, tables: &mut Tables) -> io::Result<After> {
         let mut left = TURN;
         loop {
-            while self.next(catalogue, tables) == Turn::Taken {
+            while self.next(tables) == Turn::Taken {
                 self.is_dirty = true;
                 if !tables.is_small() {
                     return Ok(After::More);
@@ -197,10 +199,13 @@ impl<'c> Followed<'c> {
         }
     }
 
-    fn next(&mut self, catalogue: &Catalogue, tables: &mut Tables) -> Turn {
+    fn next(&mut self, tables: &mut Tables) -> Turn {
         match &mut self.form {
             Form::Records(records) => records.next(&mut self.window, tables),
-            Form::Lines(lines) => lines.next(catalogue, &mut self.window, tables),
+            Form::Lines(lines) => match &self.reader {
+                Some(reader) => lines.next(reader, &mut self.window, tables),
+                None => Turn::Over,
+            },
             Form::Unknown | Form::Whole | Form::Over => Turn::Over,
         }
     }
@@ -254,7 +259,7 @@ impl<'c> Followed<'c> {
     pub fn finish(&mut self, catalogue: &'c Catalogue, tables: &mut Tables) -> bool {
         self.learn_form(catalogue, true);
         self.window.end = true;
-        while self.next(catalogue, tables) == Turn::Taken {}
+        while self.next(tables) == Turn::Taken {}
         self.is_dirty = true;
         self.over_at = self.size;
         match std::mem::replace(&mut self.form, Form::Over) {
@@ -282,9 +287,9 @@ impl<'c> Followed<'c> {
         self.over_at
     }
 
-    /// It is an access log.
-    pub fn is_access_log(&self) -> bool {
-        self.is_access_log
+    /// What reads its lines, of an access log.
+    pub fn reader(&self) -> Option<Arc<LineReader>> {
+        self.reader.clone()
     }
 
     /// It was over and has grown.

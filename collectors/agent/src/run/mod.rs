@@ -10,6 +10,7 @@ mod input;
 pub mod journal;
 mod limits;
 mod notice;
+mod refresh;
 mod ship;
 pub mod sink;
 mod to_clickhouse;
@@ -20,6 +21,7 @@ use config::Config;
 use follow::Follower;
 use journal::Journal;
 use quiclens_core::catalogue::Catalogue;
+use quiclens_edge::deployment::Deployment;
 use ship::Shipper;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::path::Path;
@@ -42,12 +44,14 @@ pub fn run(path: &Path) -> Result<(), String> {
         signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(|error| format!("signals: {error}"))?;
     }
     limits::raise_open_files();
+    let deployment =
+        Deployment::open(&config.enrich, &config.name, config.redact).map_err(|error| error.to_string())?;
     let (journal, found) = Journal::open(&config.state_dir)?;
     if found.damaged > 0 {
         eprintln!("quiclens-collector: {} damaged checkpoints; their files are read again", found.damaged);
     }
     let shipper = Shipper::start(sink::open(&config.sink, &config.name)?, journal)?;
-    let mut follower = Follower::new(&catalogue, &config, found.files, shipper);
+    let mut follower = Follower::new(&catalogue, &config, Arc::new(deployment), found.files, shipper)?;
     eprintln!("quiclens-collector: following {} places", config.traces.len() + config.access_logs.len());
     let pause =
         Duration::from_millis(config.scan_interval_ms.min(config.batch_interval_ms) / 4).max(Duration::from_millis(5));

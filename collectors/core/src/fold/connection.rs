@@ -1,7 +1,9 @@
 //! The connection's row: its handshake, its close, and everything that was counted.
 
+use crate::client::Known;
 use crate::event::{Event, Word};
 use crate::fold::Fold;
+use crate::fold::receiver::Alias;
 use crate::record::rows::{Cell, Row};
 use serde::{Deserialize, Serialize};
 
@@ -160,18 +162,28 @@ impl Fold {
 
     /// Rows of `connection_aliases`.
     pub fn alias_rows(&self) -> Vec<Row> {
-        let rows = self.aliases.iter().map(|alias| {
-            let mut row = Row::default();
-            row.set("alias", alias.id.as_str());
-            row.set("role", alias.role.as_str());
-            row.set("server", self.trace.server.clone());
-            row.set("first_us", alias.first_us);
-            row.set("last_us", alias.last_us);
-            row.set("first_at", self.wall(alias.first_us));
-            row.set("last_at", self.wall(alias.last_us));
-            self.key(&mut row);
-            row
-        });
-        rows.collect()
+        let server = self.trace.server.as_deref();
+        let row = |alias: &Alias| self.alias_row(&alias.id, &alias.role, server, (alias.first_us, alias.last_us));
+        self.aliases.iter().map(row).collect()
+    }
+
+    /// Rows of `connection_aliases` by which lines of the client's address and port are found.
+    pub fn client_rows(&self, client: &Known) -> Vec<Row> {
+        let server = self.trace.server.as_deref().or(client.server());
+        let row = |(key, first_us)| self.alias_row(key, "client_key", server, (first_us, self.now_us));
+        client.keys().map(row).collect()
+    }
+
+    fn alias_row(&self, id: &str, role: &str, server: Option<&str>, (first_us, last_us): (i64, i64)) -> Row {
+        let mut row = Row::default();
+        row.set("alias", id);
+        row.set("role", role);
+        row.set("server", server);
+        row.set("first_us", first_us);
+        row.set("last_us", last_us);
+        row.set("first_at", self.wall(first_us));
+        row.set("last_at", self.wall(last_us));
+        self.key(&mut row);
+        row
     }
 }

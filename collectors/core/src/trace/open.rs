@@ -1,7 +1,9 @@
 //! The connections of a trace that are open: found by the name that their records give them, ended one by one.
 
+use crate::client::Known;
 use crate::fold::Fold;
 use crate::record::events::Key;
+use crate::tables::Tables;
 use rustc_hash::FxHashMap;
 
 /// One connection of a trace.
@@ -16,6 +18,8 @@ pub(super) struct Connection {
     pub base_ns: i64,
     pub last_ns: i64,
     pub started: bool,
+    /// What is known of its client.
+    pub client: Known,
     /// Events that the newest row of `connections` knew.
     pub shown: u64,
     /// Its close was logged.
@@ -24,6 +28,22 @@ pub(super) struct Connection {
     pub heard_s: u64,
     /// It has had a record since it was put away.
     pub is_dirty: bool,
+}
+
+impl Connection {
+    /// Its row as of now, and those of its aliases, among which are its client's keys.
+    pub fn rows(&self, complete: bool, tables: &mut Tables) {
+        tables.aliases.extend(self.fold.alias_rows());
+        tables.aliases.extend(self.fold.client_rows(&self.client));
+        let mut row = self.fold.connection(complete);
+        row.set("time_base_ns", self.base_ns);
+        self.client.fill(&mut row);
+        if let Some(edge) = &tables.edge {
+            edge.redact_connection(&mut row);
+        }
+        tables.connections.push(row);
+        tables.traces.insert(self.key.trace_id.clone());
+    }
 }
 
 /// The open connections of one trace. Slots are used again, numbers are not.

@@ -2,6 +2,7 @@
 
 use super::{Connection, Reject, Stashed, TraceReader};
 use crate::catalogue::Catalogue;
+use crate::client::Known;
 use crate::dialect::Units;
 use crate::fold::{ANALYSIS_VERSION, Fold};
 use crate::header::Header;
@@ -41,6 +42,7 @@ pub struct SavedConnection<'f> {
     base_ns: i64,
     last_ns: i64,
     started: bool,
+    client: Known,
     shown: u64,
     is_closed: bool,
 }
@@ -123,6 +125,7 @@ impl<'c> TraceReader<'c> {
             base_ns: saved.base_ns,
             last_ns: saved.last_ns,
             started: saved.started,
+            client: saved.client,
             shown: saved.shown,
             is_closed: saved.is_closed,
             heard_s: self.now_s,
@@ -140,6 +143,7 @@ impl<'f> SavedConnection<'f> {
             base_ns: connection.base_ns,
             last_ns: connection.last_ns,
             started: connection.started,
+            client: connection.client.clone(),
             shown: connection.shown,
             is_closed: connection.is_closed,
         }
