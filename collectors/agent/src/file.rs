@@ -147,6 +147,24 @@ impl<'c, 'f> Files<'c, 'f> {
         (self.flush)(&mut self.tables, false)
     }
 
+    /// Reads a file again for the events of connections that only its end decided to keep.
+    pub fn again(&mut self, path: &Path) -> Result<(), String> {
+        let owed = std::mem::take(&mut self.tables.owed);
+        if owed.is_empty() {
+            return Ok(());
+        }
+        let mut flush = |_: &mut Tables, _: bool| Ok(());
+        let mut files = Files::new(self.catalogue, true, &mut flush);
+        files.tables.again = Some(owed.clone());
+        std::mem::swap(&mut files.tables.events, &mut self.tables.events);
+        let done = files.read(path);
+        std::mem::swap(&mut files.tables.events, &mut self.tables.events);
+        if files.files == 0 {
+            self.tables.lose(&owed);
+        }
+        done
+    }
+
     /// Counts a file of which nothing can be read.
     pub fn whole_file(&mut self, name: &str, reason: Skip, bytes: &[u8]) {
         whole(&mut self.tables, name, reason, bytes);

@@ -136,6 +136,16 @@ impl<'c> Records<'c> {
         }
     }
 
+    /// The trace whose events may have to be read again, once its header is known.
+    pub fn trace(&mut self) -> Option<&mut TraceReader<'c>> {
+        self.trace.as_mut()
+    }
+
+    /// How its records are told apart.
+    pub fn framing(&self) -> Framing {
+        self.framing
+    }
+
     /// The file is over. `unharmed`: nothing was wrong with reading it.
     pub fn finish(self, unharmed: bool, tables: &mut Tables) {
         if let Some(trace) = self.trace {

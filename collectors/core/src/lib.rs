@@ -10,5 +10,6 @@ pub mod keys;
 pub mod qvis;
 pub mod reader;
 pub mod record;
+pub mod retention;
 pub mod tables;
 pub mod trace;

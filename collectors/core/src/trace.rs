@@ -11,6 +11,7 @@ use crate::reader::sniff::Framing;
 use crate::reader::{number, quic_trace};
 use crate::record::events::Key;
 use crate::record::rows::{Cell, Row};
+use crate::retention::{At, Standing};
 use crate::tables::Tables;
 use rustc_hash::FxHashMap;
 use serde_json::Value;
@@ -22,6 +23,7 @@ pub const PRELUDE: usize = 64;
 /// Connections of one file that are open at once; a record of one more is rejected.
 const MOST_CONNECTIONS: usize = 100_000;
 
+mod kept;
 mod saved;
 
 pub use saved::Saved;
@@ -56,6 +58,7 @@ struct Connection {
     started: bool,
     /// Events that the newest row of `connections` knew.
     shown: u64,
+    standing: Standing,
 }
 
 /// A trace being read.
@@ -242,12 +245,21 @@ impl<'c> TraceReader<'c> {
         if !connection.started {
             connection.started = true;
             connection.base_ns = event.source_ns;
+            connection.standing = tables.begin(&connection.fold.trace);
         }
         let since = event.source_ns.wrapping_sub(connection.base_ns);
         event.time_us = since.div_euclid(1000);
         event.time_ns = u16::try_from(since.rem_euclid(1000)).unwrap_or(0);
+        if tables.again.is_some() {
+            if connection.standing.owed().is_some_and(|before| event.seq < before) {
+                tables.events.push(&connection.key, event);
+            }
+            return;
+        }
         connection.fold.event(event);
-        if tables.wants_events {
+        let at = if event.kind == Kind::ConnectionClosed { At::Close } else { At::Us(event.time_us) };
+        connection.look(tables, at, event.seq);
+        if tables.wants_events && connection.standing.flows() {
             tables.events.push(&connection.key, event);
         }
         tables.counted += 1;
@@ -303,7 +315,16 @@ impl<'c> TraceReader<'c> {
             server,
         });
         let key = Key { connection_id, vantage: vantage.name(), trace_id, trace_day };
-        self.connections.push(Connection { key, fold, seq: 0, base_ns: 0, last_ns: 0, started: false, shown: 0 });
+        self.connections.push(Connection {
+            key,
+            fold,
+            seq: 0,
+            base_ns: 0,
+            last_ns: 0,
+            started: false,
+            shown: 0,
+            standing: Standing::ALL,
+        });
         self.is_plain |= self.connections.len() == 1 && group.is_empty();
         self.groups.insert(group, self.connections.len() - 1);
         self.connections.len() - 1
@@ -342,11 +363,11 @@ impl<'c> TraceReader<'c> {
     /// Rows of the connections as they stand now, for a trace that goes on: without them none of its rows are seen.
     pub fn show(&mut self, tables: &mut Tables) {
         for connection in &mut self.connections {
-            if connection.fold.events() > connection.shown {
+            // Its row says that all events are kept only with the last of them.
+            if connection.fold.events() > connection.shown && connection.standing.owed().is_none() {
                 connection.shown = connection.fold.events();
                 tables.aliases.extend(connection.fold.alias_rows());
-                let mut row = connection.fold.connection(false);
-                row.set("time_base_ns", connection.base_ns);
+                let row = connection.row(false, tables);
                 tables.connections.push(row);
                 tables.traces.insert(connection.key.trace_id.clone());
             }
@@ -356,8 +377,14 @@ impl<'c> TraceReader<'c> {
     /// The trace is over. `complete`: nothing of it was cut off.
     pub fn finish(mut self, complete: bool, tables: &mut Tables) {
         self.open(tables);
+        if tables.again.is_some() {
+            return;
+        }
         for mut connection in std::mem::take(&mut self.connections) {
             connection.fold.finish();
+            connection.look(tables, At::End, connection.seq);
+            tables.owed.extend(connection.owed());
+            tables.lost += u64::from(connection.standing.is_lost());
             tables.streams.append(&mut connection.fold.output.streams);
             tables.episodes.append(&mut connection.fold.output.episodes);
             let declared = self.header.declared();
@@ -365,8 +392,7 @@ impl<'c> TraceReader<'c> {
                 connection.fold.declare(id);
             }
             tables.aliases.extend(connection.fold.alias_rows());
-            let mut row = connection.fold.connection(complete);
-            row.set("time_base_ns", connection.base_ns);
+            let row = connection.row(complete, tables);
             tables.connections.push(row);
             tables.traces.insert(connection.key.trace_id.clone());
             tables.abilities.push((connection.key, connection.fold.abilities(), connection.fold.events()));

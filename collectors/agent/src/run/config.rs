@@ -1,5 +1,6 @@
 //! The configuration of `run`: one TOML file, defaults that work, unknown keys are errors.
 
+use crate::run::keep::Keep;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -30,6 +31,9 @@ pub struct Config {
     /// Whether events are shipped, or summaries alone.
     #[serde(default = "yes")]
     pub events: bool,
+    /// Of whose connections events are kept; absent: of all.
+    #[serde(default)]
+    pub retention: Option<Keep>,
     /// Name of this collector in message headers; the host's name by default.
     #[serde(default = "host_name")]
     pub name: String,
@@ -104,6 +108,7 @@ impl Config {
                 return Err(format!("{name} is {value}, the least is {least}"));
             }
         }
+        self.retention.as_ref().map_or(Ok(()), Keep::check)?;
         if let Sink::ClickHouse { url, .. } = &self.sink
             && !(url.starts_with("http://") || url.starts_with("https://"))
         {
@@ -140,6 +145,10 @@ mod tests {
             (LEAST.replace("traces = [\"logs\"]\n", ""), "nothing to follow"),
             (format!("scan_interval_ms = 0\n{LEAST}"), "scan_interval_ms"),
             (LEAST.replace("files", "ftp"), "ftp"),
+            (format!("{LEAST}[retention]\nslow_ms = 500\n"), "retention.share is missing"),
+            (format!("{LEAST}[retention]\nshare = 1.5\n"), "retention.share is 1.5"),
+            (format!("{LEAST}[retention]\ntrace_probability = 0\n"), "trace_probability"),
+            (format!("{LEAST}[retention]\nshares = 0.5\n"), "shares"),
         ] {
             let error = toml::from_str::<Config>(&text).map_err(|error| error.to_string()).and_then(Config::checked);
             assert!(error.as_ref().is_err_and(|error| error.contains(says)), "{text}: {error:?}");

@@ -5,6 +5,7 @@ use crate::paths::find;
 use crate::run::config::Config;
 use crate::run::followed::{After, Followed, identity};
 use crate::run::journal::{Entry, FileId};
+use crate::run::keep::{remember, retention};
 use crate::run::ship::{Cycle, Shipper};
 use crate::run::sink::Message;
 use quiclens_core::catalogue::Catalogue;
@@ -34,7 +35,8 @@ pub struct Follower<'c> {
 impl<'c> Follower<'c> {
     /// Follows what `config` names, from where `known` says.
     pub fn new(catalogue: &'c Catalogue, config: &'c Config, known: BTreeMap<FileId, Entry>, shipper: Shipper) -> Self {
-        let tables = Tables { wants_events: config.events, ..Tables::default() };
+        let retention = retention(config.retention.as_ref(), config.events, &config.state_dir);
+        let tables = Tables { wants_events: true, retention, ..Tables::default() };
         let (files, over) = (BTreeMap::new(), BTreeMap::new());
         Self { catalogue, config, known, files, over, tables, shipper, scanned: None, cut: Instant::now(), number: 0 }
     }
@@ -46,9 +48,13 @@ impl<'c> Follower<'c> {
             self.scanned = Some(now);
             self.scan(now);
         }
+        if let Some(retention) = &mut self.tables.retention {
+            remember(retention, &self.config.state_dir)?;
+        }
         let mut is_busy = false;
         for id in self.files.keys().cloned().collect::<Vec<_>>() {
             is_busy |= self.read(&id, now)?;
+            is_busy |= self.replay(&id);
             if !self.tables.is_small() {
                 self.cut()?;
             }
@@ -98,6 +104,7 @@ impl<'c> Follower<'c> {
             let path: PathBuf = file.path.clone();
             let is_access_log = file.is_access_log();
             if is_cut_short {
+                file.lose();
                 file.finish(self.catalogue, &mut self.tables);
             }
             self.files.remove(id);
@@ -122,14 +129,26 @@ impl<'c> Follower<'c> {
         Ok(is_busy)
     }
 
+    /// A turn of reading again what was decided to be kept. True when more of it is there.
+    fn replay(&mut self, id: &FileId) -> bool {
+        let Some(file) = self.files.get_mut(id) else { return false };
+        file.replay(self.catalogue, &mut self.tables).unwrap_or_else(|error| {
+            eprintln!("quiclens-collector: {}: {error}", file.path.display());
+            false
+        })
+    }
+
     fn finish(&mut self, id: &FileId) -> Result<(), String> {
         let Some(file) = self.files.get_mut(id) else { return Ok(()) };
+        if file.settle(&self.tables) {
+            return Ok(());
+        }
         if file.finish(self.catalogue, &mut self.tables) {
             let path = file.path.clone();
             let mut flush = |_: &mut Tables, _: bool| Ok(());
-            let mut files = Files::new(self.catalogue, self.config.events, &mut flush);
+            let mut files = Files::new(self.catalogue, true, &mut flush);
             std::mem::swap(&mut files.tables, &mut self.tables);
-            let done = files.read(&path);
+            let done = files.read(&path).and_then(|()| files.again(&path));
             std::mem::swap(&mut files.tables, &mut self.tables);
             done?;
         }
@@ -139,6 +158,10 @@ impl<'c> Follower<'c> {
     /// Everything that is ready goes, with the states of the files that it came from.
     fn cut(&mut self) -> Result<(), String> {
         self.cut = Instant::now();
+        let lost = std::mem::take(&mut self.tables.lost);
+        if lost > 0 {
+            eprintln!("quiclens-collector: events of {lost} connections were to be kept, but their files are gone");
+        }
         let is_all = self.shipper.wants_all();
         for file in self.files.values_mut().filter(|file| file.is_dirty) {
             file.show(&mut self.tables);

@@ -3,6 +3,7 @@
 use crate::records::{Records, Turn};
 use crate::requests::Lines;
 use crate::run::journal::{Entry, FileId, State};
+use crate::run::replay::{Pass, Replay};
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::reader::records::Window;
 use quiclens_core::reader::sniff::{Framing, sniff};
@@ -55,6 +56,10 @@ pub struct Followed<'c> {
     /// It has no name any more.
     pub is_deleted: bool,
     is_access_log: bool,
+    /// Events that are being read again.
+    replay: Option<Replay<'c>>,
+    /// What its end decides is decided.
+    is_settled: bool,
 }
 
 /// What is to be done with a file after a turn.
@@ -94,6 +99,8 @@ impl<'c> Followed<'c> {
             is_dirty: false,
             is_deleted: false,
             is_access_log,
+            replay: None,
+            is_settled: false,
             file,
         };
         if let Some(known) = known.filter(|known| known.id == followed.id) {
@@ -133,6 +140,7 @@ impl<'c> Followed<'c> {
         let was = std::mem::replace(&mut self.size, metadata.len());
         if self.size != was {
             self.grew = now;
+            self.is_settled = false;
         }
         Ok(self.size < was)
     }
@@ -218,6 +226,50 @@ impl<'c> Followed<'c> {
         }
     }
 
+    /// Reads events again that were decided to be kept, up to a turn's worth. True when more of them are there.
+    pub fn replay(&mut self, catalogue: &'c Catalogue, tables: &mut Tables) -> io::Result<bool> {
+        let Form::Records(records) = &mut self.form else { return Ok(false) };
+        let framing = records.framing();
+        let Some(trace) = records.trace() else { return Ok(false) };
+        let replay = match &mut self.replay {
+            Some(replay) => replay,
+            None => {
+                let owed = trace.owed();
+                if owed.is_empty() {
+                    return Ok(false);
+                }
+                self.replay.insert(Replay::new(catalogue, framing, owed, self.window.offset()))
+            }
+        };
+        match replay.turn(&self.file, tables)? {
+            Pass::More => return Ok(true),
+            Pass::Done => trace.repaid(&replay.owed()),
+            Pass::Gone => trace.lose(),
+        }
+        self.replay = None;
+        self.is_dirty = true;
+        Ok(true)
+    }
+
+    /// Before the end: what it decides to keep is read again in turns. True while that lasts.
+    pub fn settle(&mut self, tables: &Tables) -> bool {
+        let Form::Records(records) = &mut self.form else { return false };
+        let Some(trace) = records.trace() else { return false };
+        if !std::mem::replace(&mut self.is_settled, true) {
+            trace.settle(tables);
+        }
+        !trace.owed().is_empty()
+    }
+
+    /// What was read of it is no longer there.
+    pub fn lose(&mut self) {
+        if let Form::Records(records) = &mut self.form
+            && let Some(trace) = records.trace()
+        {
+            trace.lose();
+        }
+    }
+
     /// The file is over: its records end here. True when the caller must read it as a whole.
     pub fn finish(&mut self, catalogue: &'c Catalogue, tables: &mut Tables) -> bool {
         self.learn_form(catalogue, true);
@@ -227,7 +279,15 @@ impl<'c> Followed<'c> {
         self.over_at = self.size;
         match std::mem::replace(&mut self.form, Form::Over) {
             Form::Records(records) => {
+                let framing = records.framing();
                 records.finish(true, tables);
+                // What only the very end decided, after the last record without its separator.
+                let owed = std::mem::take(&mut tables.owed);
+                if !owed.is_empty()
+                    && !repay(Replay::new(catalogue, framing, owed.clone(), self.size), &self.file, tables)
+                {
+                    tables.lose(&owed);
+                }
                 false
             }
             Form::Whole => true,
@@ -276,6 +336,17 @@ impl<'c> Followed<'c> {
         };
         let is_gone = self.is_deleted && self.is_over();
         Entry { id: self.id.clone(), prefix: self.prefix, offset, state, is_gone }
+    }
+}
+
+/// Reads all that is owed again, at once; false where the file is shorter than it was.
+fn repay(mut replay: Replay<'_>, file: &File, tables: &mut Tables) -> bool {
+    loop {
+        match replay.turn(file, tables) {
+            Ok(Pass::More) => {}
+            Ok(Pass::Done) => return true,
+            Ok(Pass::Gone) | Err(_) => return false,
+        }
     }
 }
 

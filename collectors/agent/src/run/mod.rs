@@ -7,6 +7,8 @@ pub mod config;
 mod follow;
 mod followed;
 pub mod journal;
+pub mod keep;
+mod replay;
 mod ship;
 pub mod sink;
 mod to_clickhouse;

@@ -7,6 +7,7 @@ use crate::fold::{ANALYSIS_VERSION, Fold};
 use crate::header::Header;
 use crate::reader::sniff::Framing;
 use crate::record::events::Key;
+use crate::retention::Standing;
 use serde::{Deserialize, Serialize};
 
 /// Everything that a [`TraceReader`] knows between two records. Its fields are in no order that lasts: a state of
@@ -38,11 +39,12 @@ struct State {
     base_ns: i64,
     last_ns: i64,
     started: bool,
+    standing: Standing,
 }
 
 impl Saved {
     /// Which states this build can take up.
-    pub const VERSION: u64 = ANALYSIS_VERSION << 8 | 1;
+    pub const VERSION: u64 = ANALYSIS_VERSION << 8 | 2;
 }
 
 impl<'c> TraceReader<'c> {
@@ -95,8 +97,8 @@ impl<'c> TraceReader<'c> {
                 trace_id: fold.trace.trace_id.clone(),
                 trace_day: fold.trace.trace_day,
             };
-            let State { seq, base_ns, last_ns, started, .. } = state;
-            reader.connections.push(Connection { key, fold, seq, base_ns, last_ns, started, shown: 0 });
+            let State { seq, base_ns, last_ns, started, standing, .. } = state;
+            reader.connections.push(Connection { key, fold, seq, base_ns, last_ns, started, shown: 0, standing });
         }
         if saved.groups.iter().any(|(_, at)| *at >= reader.connections.len()) {
             return None;
@@ -116,6 +118,7 @@ impl State {
             base_ns: connection.base_ns,
             last_ns: connection.last_ns,
             started: connection.started,
+            standing: connection.standing,
         }
     }
 }

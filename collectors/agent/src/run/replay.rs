@@ -1,0 +1,99 @@
+//! Reading again: events of connections that were decided to be kept after some of their records had been read.
+//!
+//! Files are their own spool. One pass over a file, a turn's worth at a time, serves all its connections that were decided
+//! by then; the fold is not run again, and what the same bytes were rejected for is not counted again.
+
+use crate::records::{Records, Turn};
+use quiclens_core::catalogue::Catalogue;
+use quiclens_core::reader::records::Window;
+use quiclens_core::reader::sniff::Framing;
+use quiclens_core::retention::Owed;
+use quiclens_core::tables::Tables;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+/// Bytes that are read again before another file's turn.
+const TURN: usize = 1 << 20;
+const CHUNK: usize = 256 << 10;
+
+/// How far a pass is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pass {
+    /// There is more of it.
+    More,
+    /// All that was owed is in the tables, or has been.
+    Done,
+    /// The file is shorter than it was.
+    Gone,
+}
+
+/// One pass over the beginning of a file.
+pub struct Replay<'c> {
+    records: Option<Records<'c>>,
+    window: Window,
+    offset: u64,
+    until: u64,
+    scratch: Tables,
+}
+
+impl<'c> Replay<'c> {
+    /// Of what is `owed` from the records before `until`.
+    pub fn new(catalogue: &'c Catalogue, framing: Framing, owed: Owed, until: u64) -> Self {
+        let scratch = Tables { wants_events: true, again: Some(owed), ..Tables::default() };
+        let records = Some(Records::new(catalogue, framing, ""));
+        Self { records, window: Window::default(), offset: 0, until, scratch }
+    }
+
+    /// What it serves.
+    pub fn owed(&self) -> Owed {
+        self.scratch.again.clone().unwrap_or_default()
+    }
+
+    /// Reads a turn's worth.
+    pub fn turn(&mut self, file: &File, tables: &mut Tables) -> io::Result<Pass> {
+        std::mem::swap(&mut self.scratch.events, &mut tables.events);
+        let done = self.read(file);
+        std::mem::swap(&mut self.scratch.events, &mut tables.events);
+        done
+    }
+
+    fn read(&mut self, file: &File) -> io::Result<Pass> {
+        let mut left = TURN;
+        loop {
+            while let Some(records) = &mut self.records
+                && records.next(&mut self.window, &mut self.scratch) == Turn::Taken
+            {
+                if !self.scratch.is_small() {
+                    return Ok(Pass::More);
+                }
+            }
+            if self.window.end {
+                if let Some(records) = self.records.take() {
+                    records.finish(true, &mut self.scratch);
+                }
+                return Ok(Pass::Done);
+            }
+            if left == 0 {
+                return Ok(Pass::More);
+            }
+            let wanted = usize::try_from(self.until - self.offset).unwrap_or(CHUNK).min(CHUNK).min(left);
+            let got = fill(file, self.window.space(), self.offset, wanted)?;
+            if got == 0 && wanted > 0 {
+                return Ok(Pass::Gone);
+            }
+            left -= got;
+            self.offset += got as u64;
+            self.window.end = self.offset >= self.until;
+        }
+    }
+}
+
+/// Appends up to `wanted` bytes of a file from `offset`, wherever its cursor stands.
+fn fill(file: &File, space: &mut Vec<u8>, offset: u64, wanted: usize) -> io::Result<usize> {
+    let length = space.len();
+    space.resize(length + wanted, 0);
+    let got = file.read_at(&mut space[length..], offset);
+    space.truncate(length + got.as_ref().map_or(0, |got| *got));
+    got
+}
