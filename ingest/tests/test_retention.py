@@ -40,6 +40,12 @@ def stands(collector: Collector) -> list[tuple[str, float, float]]:
     return [(row["events_kept"], row["event_probability"], row["trace_probability"]) for row in rows]
 
 
+def another(case: str, number: int) -> list[bytes]:
+    """The records of a case as another connection's."""
+    header, *lines = records(case)
+    return [header.replace(b'"ODCID": "', b'"ODCID": "%08x' % number), *lines]
+
+
 def shared(cases: list[str], copies: int) -> list[bytes]:
     """One file of many connections, their records in turn, that differ by their group_id."""
     header: bytes = b""
@@ -109,9 +115,10 @@ def test_the_other_rules_keep_too(make: Make, case: str, rules: str) -> None:
 def test_the_second_of_a_kind_is_not_new_also_after_a_restart(make: Make) -> None:
     collector = make("novel = true\nshare = 0.0")
     for number, case in enumerate(("aioquic_clean_server", "aioquic_think_server")):
-        (collector.logs / f"{case}.sqlog").write_bytes(b"".join(records(case)))
+        (collector.logs / f"{case}.sqlog").write_bytes(b"".join(another(case, number)))
         collector.start()
-        collector.wait(lambda: len(collector.rows("connections")) == number + 1 and collector.is_complete())
+        collector.wait(lambda wanted=number + 1: len(collector.rows("connections")) == wanted)
+        collector.wait(collector.is_complete)
         assert collector.end(signal.SIGTERM) == 0
     assert sorted(stands(collector)) == [("all", 1.0, 1.0), ("none", 0.0, 1.0)]
 
@@ -120,12 +127,11 @@ def test_documents_and_compressed_files_are_decided_at_their_end(make: Make) -> 
     collector = make(SLOW)
     collector.start()
     slow, quick = "aioquic_think_server", "aioquic_clean_server"
-    for case in (slow, quick):
-        (collector.logs / f"{case}.qlog").write_bytes((VECTORS / case / "input.qlog").read_bytes())
     for number, case in enumerate((slow, quick)):
-        lines = records(case)
-        lines[1] = lines[1].replace(b'{"time":', b'{"copy": 1, "time":')  # another trace of its own
-        (collector.logs / f"{number}.sqlog.gz").write_bytes(gzip.compress(b"".join(lines)))
+        document = (VECTORS / case / "input.qlog").read_bytes()
+        document = document.replace(b'"ODCID": "', b'"ODCID": "d%d' % number)
+        (collector.logs / f"{case}.qlog").write_bytes(document)
+        (collector.logs / f"{number}.sqlog.gz").write_bytes(gzip.compress(b"".join(another(case, number))))
     collector.wait(lambda: len(collector.rows("connections")) == 4 and collector.is_complete())
     assert sorted(stands(collector)) == 2 * [("all", 1.0, 1.0)] + 2 * [("none", 0.0, 1.0)]
     every = list(range(len(records(slow)) - 1))
@@ -147,17 +153,20 @@ def test_a_shared_file_is_read_again_for_those_that_were_slow(make: Make, tmp_pa
 
 
 def test_kills_while_events_are_read_again_lose_and_double_nothing(make: Make, tmp_path: Path) -> None:
-    lines = shared(["aioquic_think_server"], 48)
+    lines = shared(["aioquic_think_server"], 160)
     content = b"".join(lines)
     collector = make(SLOW, idle_timeout_s=8)
     path = collector.logs / "all.sqlog"
     path.write_bytes(b"".join(lines[: len(lines) // 3]))
     collector.start()
-    collector.wait(lambda: len(collector.rows("connections")) == 48)
+    collector.wait(lambda: len(collector.rows("connections")) == 160)
     path.write_bytes(content)  # the same beginning, and the slow requests' ends
     interrupted = 0
-    for number in range(12):
-        time.sleep(0.02 + 0.015 * number)
+    for number in range(8):
+        before = len(list((collector.out / "events").glob("*.arrow")))
+        began = time.monotonic()
+        while len(list((collector.out / "events").glob("*.arrow"))) == before and time.monotonic() - began < 3:
+            time.sleep(0.002 * number)
         collector.end(signal.SIGKILL)
         interrupted += 0 < len(collector.rows("events")) < len(lines) - 1
         collector.start()
@@ -185,10 +194,10 @@ def test_a_deleted_file_is_read_again_through_its_descriptor(make: Make) -> None
 
 def test_what_was_truncated_before_the_decision_is_lost_and_said(make: Make) -> None:
     lines = records("aioquic_think_server")
-    collector = make("failed = true\nshare = 0.0", idle_timeout_s=600)
+    collector = make(SLOW, idle_timeout_s=600)
     collector.start()
     path = collector.logs / "trace.sqlog"
-    path.write_bytes(b"".join(lines[:20]))  # a handshake: without a request it has failed, should it end here
+    path.write_bytes(b"".join(lines[:-2]))  # a request that is slow, should it end here
     collector.wait(lambda: stands(collector) == [("none", 0.0, 1.0)])
     assert collector.process is not None and collector.process.stderr is not None
     with path.open("r+b") as file:
