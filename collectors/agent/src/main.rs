@@ -4,6 +4,7 @@ mod dump;
 mod export;
 mod file;
 mod load;
+mod passing;
 mod paths;
 mod records;
 mod requests;

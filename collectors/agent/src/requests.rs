@@ -1,6 +1,7 @@
 //! Access logs to rows of `request_lines`.
 
-use crate::file::{Files, kept, read_lines};
+use crate::file::{Files, kept};
+use crate::passing::{Passing, pass};
 use crate::records::Turn;
 use quiclens_core::access_log;
 use quiclens_core::catalogue::Catalogue;
@@ -20,12 +21,14 @@ pub struct Lines {
     log_id: Option<String>,
     /// Lines that became rows.
     pub count: u64,
+    /// A line longer than the limit, of which the end has not come.
+    passing: Option<Passing>,
 }
 
 impl Lines {
     /// Of a log called `name`.
     pub fn new(name: &str) -> Self {
-        Self { name: name.to_owned(), log_id: None, count: 0 }
+        Self { name: name.to_owned(), log_id: None, count: 0, passing: None }
     }
 
     /// A log has had a line.
@@ -35,6 +38,9 @@ impl Lines {
 
     /// Takes the next line out of the window.
     pub fn next(&mut self, catalogue: &Catalogue, window: &mut Window, tables: &mut Tables) -> Turn {
+        if self.passing.is_some() {
+            return self.pass(window, tables);
+        }
         match next_record(Framing::NdJson, window) {
             Step::NeedMore => Turn::NeedMore,
             Step::Record { len, taken } => {
@@ -42,23 +48,22 @@ impl Lines {
                 window.consume(taken);
                 Turn::Taken
             }
-            Step::Skip { reason, taken } => {
-                let reject = Reject {
-                    reason: Some(reason),
-                    offset: window.offset(),
-                    length: taken as u64,
-                    bytes: kept(&window.rest()[..taken]),
-                };
-                tables.reject("", &reject, &self.name, "", None);
-                window.consume(taken);
-                Turn::Taken
+            Step::Skip { reason, .. } => {
+                self.passing = Some(Passing::begin(reason, window.offset()));
+                self.pass(window, tables)
             }
             Step::Events | Step::Element | Step::TraceEnd | Step::Done => Turn::Over,
         }
     }
 
+    fn pass(&mut self, window: &mut Window, tables: &mut Tables) -> Turn {
+        let Some(reject) = pass(&mut self.passing, window, b'\n') else { return Turn::NeedMore };
+        tables.reject("", &reject, &self.name, "", None);
+        Turn::Taken
+    }
+
     /// Takes one line that stands at `offset`.
-    pub fn take(&mut self, catalogue: &Catalogue, offset: u64, line: &[u8], tables: &mut Tables) {
+    fn take(&mut self, catalogue: &Catalogue, offset: u64, line: &[u8], tables: &mut Tables) {
         if line.iter().all(u8::is_ascii_whitespace) {
             return;
         }
@@ -84,10 +89,15 @@ impl Files<'_, '_> {
         let name = path.to_string_lossy().into_owned();
         let catalogue = self.catalogue;
         let mut lines = Lines::new(&name);
-        read_lines(self, path, |files, offset, line| {
-            lines.take(catalogue, offset, line, &mut files.tables);
-            files.grown()
-        })?;
+        let Some(mut reading) = self.open(path, &name) else { return Ok(0) };
+        loop {
+            match lines.next(catalogue, &mut reading.window, &mut self.tables) {
+                Turn::NeedMore => reading.fill(),
+                Turn::Taken => self.grown()?,
+                Turn::Over => break,
+            }
+        }
+        self.end_of(&name, reading);
         if !lines.has_begun() && path.metadata().is_ok_and(|data| data.len() == 0) {
             self.whole_file(&name, Skip::EmptyFile, b"");
         }

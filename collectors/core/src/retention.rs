@@ -13,8 +13,17 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-/// Events that are still to be read again: of each trace those before a seq.
-pub type Owed = BTreeMap<String, u64>;
+/// Events that are still to be read again, by trace.
+pub type Owed = BTreeMap<String, Owing>;
+
+/// Events of one trace that are still to be read again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owing {
+    /// Those before this seq.
+    pub before: u64,
+    /// Where its first record stands, if another connection of the same name may have ended before; else 0.
+    pub began_at: u64,
+}
 
 /// Keeps the share apart from whatever else is chosen by a hash of the id.
 const SHARE_SEED: u64 = 0x7175_6963_6c65_6e73;

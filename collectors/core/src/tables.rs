@@ -80,7 +80,7 @@ impl Tables {
     /// How a connection stands when its first record has come.
     pub(crate) fn begin(&mut self, trace: &Trace) -> Standing {
         match (&self.again, &mut self.retention) {
-            (Some(again), _) => Standing::again(again.get(&trace.trace_id).copied()),
+            (Some(again), _) => Standing::again(again.get(&trace.trace_id).map(|owing| owing.before)),
             (None, Some(retention)) => retention.begin(trace),
             (None, None) => Standing::ALL,
         }

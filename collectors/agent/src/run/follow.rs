@@ -3,42 +3,63 @@
 use crate::file::Files;
 use crate::paths::find;
 use crate::run::config::Config;
-use crate::run::followed::{After, Followed, identity};
-use crate::run::journal::{Entry, FileId};
+use crate::run::followed::{After, Followed, give_up, identity};
+use crate::run::journal::{Entry, FileId, Known};
 use crate::run::keep::{remember, retention};
 use crate::run::ship::{Cycle, Shipper};
 use crate::run::sink::Message;
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::tables::Tables;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// A document, or a compressed or deleted file, that has not grown for so long is over.
 const SETTLED: Duration = Duration::from_secs(2);
 
+/// A connection that was closed has no late records after so long.
+const CLOSED_S: u64 = 5;
+
 /// Everything that is followed.
 pub struct Follower<'c> {
     catalogue: &'c Catalogue,
     config: &'c Config,
-    known: BTreeMap<FileId, Entry>,
+    known: BTreeMap<FileId, Known>,
     files: BTreeMap<FileId, Followed<'c>>,
-    /// Files that are over: their size and first bytes then.
-    over: BTreeMap<FileId, (u64, (u32, u64))>,
+    /// Files that are over: their size then.
+    over: BTreeMap<FileId, u64>,
+    /// Files that the journal knows and that are no more, or are others now.
+    gone: Vec<Entry>,
     tables: Tables,
     shipper: Shipper,
+    began: Instant,
     scanned: Option<Instant>,
+    /// Second in which connections were ended last.
+    ended_s: u64,
     cut: Instant,
     number: u64,
 }
 
 impl<'c> Follower<'c> {
     /// Follows what `config` names, from where `known` says.
-    pub fn new(catalogue: &'c Catalogue, config: &'c Config, known: BTreeMap<FileId, Entry>, shipper: Shipper) -> Self {
+    pub fn new(catalogue: &'c Catalogue, config: &'c Config, known: BTreeMap<FileId, Known>, shipper: Shipper) -> Self {
+        let began = Instant::now();
         let retention = retention(config.retention.as_ref(), config.events, &config.state_dir);
-        let tables = Tables { wants_events: true, retention, ..Tables::default() };
-        let (files, over) = (BTreeMap::new(), BTreeMap::new());
-        Self { catalogue, config, known, files, over, tables, shipper, scanned: None, cut: Instant::now(), number: 0 }
+        Self {
+            catalogue,
+            config,
+            known,
+            files: BTreeMap::new(),
+            over: BTreeMap::new(),
+            gone: Vec::new(),
+            tables: Tables { wants_events: true, retention, ..Tables::default() },
+            shipper,
+            began,
+            scanned: None,
+            ended_s: 0,
+            cut: began,
+            number: 0,
+        }
     }
 
     /// One turn over everything. True when there is more to do at once.
@@ -52,46 +73,75 @@ impl<'c> Follower<'c> {
             remember(retention, &self.config.state_dir)?;
         }
         let mut is_busy = false;
-        for id in self.files.keys().cloned().collect::<Vec<_>>() {
+        for id in self.files.keys().copied().collect::<Vec<_>>() {
             is_busy |= self.read(&id, now)?;
             is_busy |= self.replay(&id);
             if !self.tables.is_small() {
                 self.cut()?;
             }
         }
+        self.end_quiet(now);
         if now - self.cut >= Duration::from_millis(self.config.batch_interval_ms) {
             self.cut()?;
         }
         Ok(is_busy)
     }
 
-    /// Files that are new, or that have grown after they were over.
+    /// Files that are new, or that have grown after they were over; and files that are gone.
     fn scan(&mut self, now: Instant) {
+        let mut seen = BTreeSet::new();
+        let mut is_all = true;
         for (places, is_access_log) in [(&self.config.traces, false), (&self.config.access_logs, true)] {
-            for path in find(places).0 {
-                self.meet(&path, is_access_log, now);
+            let (found, unreadable) = find(places);
+            is_all &= unreadable.is_empty();
+            seen.extend(found.iter().filter_map(|path| self.meet(path, is_access_log, now)));
+        }
+        if is_all {
+            for (id, known) in std::mem::take(&mut self.known) {
+                give_up(self.catalogue, &known, &mut self.tables);
+                self.gone.push(Entry::gone(id));
+            }
+            let gone: Vec<FileId> = self.over.keys().filter(|id| !seen.contains(*id)).copied().collect();
+            for id in gone {
+                self.over.remove(&id);
+                self.gone.push(Entry::gone(id));
             }
         }
     }
 
-    fn meet(&mut self, path: &Path, is_access_log: bool, now: Instant) {
-        let Ok(metadata) = path.metadata() else { return };
+    /// Takes a file up that is new, or news of one.
+    fn meet(&mut self, path: &Path, is_access_log: bool, now: Instant) -> Option<FileId> {
+        let metadata = path.metadata().ok()?;
         let id = identity(&metadata);
         if let Some(followed) = self.files.get_mut(&id) {
             // Renamed files keep their state.
             if followed.path != path {
                 path.clone_into(&mut followed.path);
             }
-            return;
+            return Some(id);
         }
-        if self.over.get(&id).is_some_and(|(size, _)| *size == metadata.len()) {
-            return;
+        if self.over.get(&id).is_some_and(|size| *size == metadata.len()) {
+            return Some(id);
         }
-        self.over.remove(&id);
         let known = self.known.remove(&id);
-        if let Ok(followed) = Followed::open(self.catalogue, path, is_access_log, known, now) {
-            self.files.insert(id, followed);
+        match Followed::open(self.catalogue, path, is_access_log, known.as_ref(), now) {
+            Ok((followed, is_taken_up)) => {
+                let was_known = self.over.remove(&id).is_some() || known.is_some();
+                if was_known && !is_taken_up {
+                    self.gone.push(Entry::gone(id));
+                }
+                if let Some(known) = known.filter(|known| !followed.is_same(&known.head).unwrap_or(false)) {
+                    give_up(self.catalogue, &known, &mut self.tables);
+                }
+                if followed.is_over() {
+                    self.over.insert(id, followed.over_at());
+                } else {
+                    self.files.insert(id, followed);
+                }
+            }
+            Err(_) => self.known.extend(known.map(|known| (id, known))),
         }
+        Some(id)
     }
 
     /// One file's turn. True when more of it is there.
@@ -108,12 +158,13 @@ impl<'c> Follower<'c> {
                 file.finish(self.catalogue, &mut self.tables);
             }
             self.files.remove(id);
+            self.gone.push(Entry::gone(*id));
             self.meet(&path, is_access_log, now);
             return Ok(true);
         }
         let mut is_busy = false;
         if file.is_behind() {
-            is_busy = match file.read(self.catalogue, &mut self.tables) {
+            is_busy = match file.read(self.catalogue, (now - self.began).as_secs(), &mut self.tables) {
                 Ok(after) => after == After::More,
                 Err(error) => {
                     eprintln!("quiclens-collector: {}: {error}", file.path.display());
@@ -127,6 +178,17 @@ impl<'c> Follower<'c> {
             self.finish(id)?;
         }
         Ok(is_busy)
+    }
+
+    /// Once a second, connections that are over in files that go on.
+    fn end_quiet(&mut self, now: Instant) {
+        let now_s = (now - self.began).as_secs();
+        if now_s > self.ended_s {
+            self.ended_s = now_s;
+            for file in self.files.values_mut() {
+                file.end_quiet(now_s, CLOSED_S, self.config.idle_timeout_s, &mut self.tables);
+            }
+        }
     }
 
     /// A turn of reading again what was decided to be kept. True when more of it is there.
@@ -145,7 +207,12 @@ impl<'c> Follower<'c> {
         }
         if file.finish(self.catalogue, &mut self.tables) {
             let path = file.path.clone();
-            let mut flush = |_: &mut Tables, _: bool| Ok(());
+            let (number, shipper) = (&mut self.number, &self.shipper);
+            // Rows go as they come; the state, which says that all of it was read, with the last of them.
+            let mut flush = |tables: &mut Tables, all: bool| {
+                let messages = messages(tables, self.catalogue, &self.config.name, number, all)?;
+                if messages.is_empty() { Ok(()) } else { shipper.ship(Cycle { messages, entries: Vec::new() }) }
+            };
             let mut files = Files::new(self.catalogue, true, &mut flush);
             std::mem::swap(&mut files.tables, &mut self.tables);
             let done = files.read(&path).and_then(|()| files.again(&path));
@@ -162,37 +229,21 @@ impl<'c> Follower<'c> {
         if lost > 0 {
             eprintln!("quiclens-collector: events of {lost} connections were to be kept, but their files are gone");
         }
-        let is_all = self.shipper.wants_all();
+        let mut entries = std::mem::take(&mut self.gone);
         for file in self.files.values_mut().filter(|file| file.is_dirty) {
             file.show(&mut self.tables);
+            file.put_away(&mut entries)?;
         }
-        let batches =
-            self.tables.batches(self.catalogue, true).map_err(|error| format!("cannot build a batch: {error}"))?;
-        let mut messages = Vec::with_capacity(batches.len());
-        for batch in &batches {
-            self.number += 1;
-            messages.push(Message::of(batch, &self.config.name, self.number)?);
-        }
-        let mut entries: Vec<Entry> =
-            self.files.values_mut().filter(|file| file.is_dirty || is_all).map(Followed::entry).collect();
-        let done: Vec<FileId> =
-            self.files.iter().filter(|(_, file)| file.is_over()).map(|(id, _)| id.clone()).collect();
-        for id in done {
-            if let Some(file) = self.files.remove(&id) {
-                self.over.insert(id, (file.over_at(), file.prefix()));
-            }
-        }
-        if is_all {
-            let over = self.over.iter().filter(|(id, _)| !entries.iter().any(|entry| entry.id == **id));
-            let over = over.map(|(id, (offset, prefix))| Entry::over(id.clone(), *offset, *prefix));
-            entries.extend(over.collect::<Vec<_>>());
-        }
+        let messages = messages(&mut self.tables, self.catalogue, &self.config.name, &mut self.number, true)?;
+        let over = self.files.values().filter(|file| file.is_over() && !file.is_deleted);
+        self.over.extend(over.map(|file| (file.id, file.over_at())));
+        self.files.retain(|_, file| !file.is_over());
         self.tables.traces.clear();
         self.tables.abilities.clear();
         if messages.is_empty() && entries.is_empty() {
             return Ok(());
         }
-        self.shipper.ship(Cycle { messages, entries, is_all })
+        self.shipper.ship(Cycle { messages, entries })
     }
 
     /// Ships what is ready and waits until it is acknowledged.
@@ -200,4 +251,20 @@ impl<'c> Follower<'c> {
         self.cut()?;
         self.shipper.finish()
     }
+}
+
+/// What of the tables is large enough to go, or with `all` everything. `number` counts the messages of this collector.
+fn messages(
+    tables: &mut Tables,
+    catalogue: &Catalogue,
+    name: &str,
+    number: &mut u64,
+    all: bool,
+) -> Result<Vec<Message>, String> {
+    let batches = tables.batches(catalogue, all).map_err(|error| format!("cannot build a batch: {error}"))?;
+    let numbered = batches.iter().map(|batch| {
+        *number += 1;
+        Message::of(batch, name, *number)
+    });
+    numbered.collect()
 }

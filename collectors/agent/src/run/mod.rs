@@ -6,6 +6,7 @@
 pub mod config;
 mod follow;
 mod followed;
+mod input;
 pub mod journal;
 pub mod keep;
 mod replay;
@@ -45,7 +46,7 @@ pub fn run(path: &Path) -> Result<(), String> {
         eprintln!("quiclens-collector: {} damaged checkpoints; their files are read again", found.damaged);
     }
     let shipper = Shipper::start(sink::open(&config.sink, &config.name)?, journal)?;
-    let mut follower = Follower::new(&catalogue, &config, found.entries, shipper);
+    let mut follower = Follower::new(&catalogue, &config, found.files, shipper);
     eprintln!("quiclens-collector: following {} places", config.traces.len() + config.access_logs.len());
     let pause =
         Duration::from_millis(config.scan_interval_ms.min(config.batch_interval_ms) / 4).max(Duration::from_millis(5));

@@ -4,14 +4,13 @@
 //! by then; the fold is not run again, and what the same bytes were rejected for is not counted again.
 
 use crate::records::{Records, Turn};
+use crate::run::input::Input;
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::reader::records::Window;
 use quiclens_core::reader::sniff::Framing;
 use quiclens_core::retention::Owed;
 use quiclens_core::tables::Tables;
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 
 /// Bytes that are read again before another file's turn.
 const TURN: usize = 1 << 20;
@@ -51,14 +50,25 @@ impl<'c> Replay<'c> {
     }
 
     /// Reads a turn's worth.
-    pub fn turn(&mut self, file: &File, tables: &mut Tables) -> io::Result<Pass> {
+    pub fn turn(&mut self, input: &mut Input, tables: &mut Tables) -> io::Result<Pass> {
         std::mem::swap(&mut self.scratch.events, &mut tables.events);
-        let done = self.read(file);
+        let done = self.read(input);
         std::mem::swap(&mut self.scratch.events, &mut tables.events);
         done
     }
 
-    fn read(&mut self, file: &File) -> io::Result<Pass> {
+    /// Reads all of it at once; false where the file is shorter than it was.
+    pub fn all(mut self, input: &mut Input, tables: &mut Tables) -> bool {
+        loop {
+            match self.turn(input, tables) {
+                Ok(Pass::More) => {}
+                Ok(Pass::Done) => return true,
+                Ok(Pass::Gone) | Err(_) => return false,
+            }
+        }
+    }
+
+    fn read(&mut self, input: &mut Input) -> io::Result<Pass> {
         let mut left = TURN;
         loop {
             while let Some(records) = &mut self.records
@@ -78,7 +88,7 @@ impl<'c> Replay<'c> {
                 return Ok(Pass::More);
             }
             let wanted = usize::try_from(self.until - self.offset).unwrap_or(CHUNK).min(CHUNK).min(left);
-            let got = fill(file, self.window.space(), self.offset, wanted)?;
+            let got = input.read(self.offset, self.window.space(), wanted)?;
             if got == 0 && wanted > 0 {
                 return Ok(Pass::Gone);
             }
@@ -87,13 +97,4 @@ impl<'c> Replay<'c> {
             self.window.end = self.offset >= self.until;
         }
     }
-}
-
-/// Appends up to `wanted` bytes of a file from `offset`, wherever its cursor stands.
-fn fill(file: &File, space: &mut Vec<u8>, offset: u64, wanted: usize) -> io::Result<usize> {
-    let length = space.len();
-    space.resize(length + wanted, 0);
-    let got = file.read_at(&mut space[length..], offset);
-    space.truncate(length + got.as_ref().map_or(0, |got| *got));
-    got
 }

@@ -11,23 +11,15 @@ use std::time::Duration;
 pub struct Cycle {
     /// Batches.
     pub messages: Vec<Message>,
-    /// States.
+    /// What became of those files' parts.
     pub entries: Vec<Entry>,
-    /// The states are those of all files: the journal may be written anew.
-    pub is_all: bool,
-}
-
-/// What the thread says to the other.
-#[derive(Default)]
-struct Said {
-    fatal: Option<String>,
-    is_heavy: bool,
 }
 
 /// The thread.
 pub struct Shipper {
     cycles: Option<SyncSender<Cycle>>,
-    said: Arc<Mutex<Said>>,
+    /// Why shipping ended.
+    fatal: Arc<Mutex<Option<String>>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -40,13 +32,13 @@ impl Shipper {
     /// Starts the thread.
     pub fn start(sink: Box<dyn Sink>, journal: Journal) -> Result<Self, String> {
         let (cycles, taken) = sync_channel(IN_FLIGHT);
-        let said = Arc::new(Mutex::new(Said::default()));
-        let shared = Arc::clone(&said);
+        let fatal = Arc::new(Mutex::new(None));
+        let shared = Arc::clone(&fatal);
         let thread = std::thread::Builder::new()
             .name("ship".into())
             .spawn(move || work(sink, journal, &taken, &shared))
             .map_err(|error| format!("cannot start a thread: {error}"))?;
-        Ok(Self { cycles: Some(cycles), said, thread: Some(thread) })
+        Ok(Self { cycles: Some(cycles), fatal, thread: Some(thread) })
     }
 
     /// Gives a cycle away; waits while too many are on their way.
@@ -56,14 +48,9 @@ impl Shipper {
         if sent { Ok(()) } else { self.fault().and_then(|()| Err("the shipping thread is gone".into())) }
     }
 
-    /// The journal is mostly old entries: the next cycle should hold the states of all files.
-    pub fn wants_all(&self) -> bool {
-        self.said.lock().is_ok_and(|said| said.is_heavy)
-    }
-
     /// Why shipping ended, if it did.
     fn fault(&self) -> Result<(), String> {
-        match self.said.lock().ok().and_then(|said| said.fatal.clone()) {
+        match self.fatal.lock().ok().and_then(|fatal| fatal.clone()) {
             Some(fatal) => Err(fatal),
             None => Ok(()),
         }
@@ -79,15 +66,13 @@ impl Shipper {
     }
 }
 
-fn work(mut sink: Box<dyn Sink>, mut journal: Journal, cycles: &Receiver<Cycle>, said: &Mutex<Said>) {
+fn work(mut sink: Box<dyn Sink>, mut journal: Journal, cycles: &Receiver<Cycle>, fatal: &Mutex<Option<String>>) {
     for cycle in cycles {
-        let done = give(sink.as_mut(), &cycle.messages).and_then(|()| {
-            if cycle.is_all { journal.rewrite(cycle.entries.iter()) } else { journal.commit(&cycle.entries) }
-        });
-        let Ok(mut said) = said.lock() else { return };
-        said.is_heavy = journal.is_heavy();
-        if let Err(fatal) = done {
-            said.fatal = Some(fatal);
+        let done = give(sink.as_mut(), &cycle.messages).and_then(|()| journal.commit(&cycle.entries));
+        if let Err(said) = done {
+            if let Ok(mut fatal) = fatal.lock() {
+                *fatal = Some(said);
+            }
             return;
         }
     }

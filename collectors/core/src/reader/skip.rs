@@ -22,11 +22,12 @@ pub enum Skip {
     NoName,
     NoTime,
     BadLine,
+    SourceLost,
 }
 
 impl Skip {
     /// All of them, in the catalogue's order.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::EmptyFile,
         Self::Unreadable,
         Self::NotALog,
@@ -43,6 +44,7 @@ impl Skip {
         Self::NoName,
         Self::NoTime,
         Self::BadLine,
+        Self::SourceLost,
     ];
 
     /// The catalogue's name.
@@ -64,6 +66,7 @@ impl Skip {
             Self::NoName => "no_name",
             Self::NoTime => "no_time",
             Self::BadLine => "bad_line",
+            Self::SourceLost => "source_lost",
         }
     }
 }

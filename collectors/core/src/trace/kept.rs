@@ -2,7 +2,7 @@
 
 use super::{Connection, TraceReader};
 use crate::record::rows::Row;
-use crate::retention::{At, Owed};
+use crate::retention::{At, Owed, Owing};
 use crate::tables::Tables;
 
 impl Connection {
@@ -14,9 +14,23 @@ impl Connection {
         }
     }
 
+    /// Decides as if nothing came any more, before the rows of its end are made: what it owes can still be read again in
+    /// turns. True when it owes nothing.
+    pub(super) fn settle(&mut self, tables: &Tables) -> bool {
+        if let Some(retention) = &tables.retention
+            && !self.standing.is_settled()
+        {
+            let mut end = self.fold.clone();
+            end.finish();
+            self.standing.look(&retention.rules, &end.output.streams, || end.outcome(), At::End, self.seq);
+            self.is_dirty |= self.standing.is_settled();
+        }
+        self.standing.owed().is_none()
+    }
+
     /// What must be read again.
-    pub(super) fn owed(&self) -> Option<(String, u64)> {
-        Some((self.key.trace_id.clone(), self.standing.owed()?))
+    pub(super) fn owed(&self) -> Option<(String, Owing)> {
+        Some((self.key.trace_id.clone(), Owing { before: self.standing.owed()?, began_at: self.began_at }))
     }
 
     /// Its row as of now.
@@ -29,37 +43,44 @@ impl Connection {
 }
 
 impl TraceReader<'_> {
+    /// Says where the next record stands.
+    pub fn stand(&mut self, offset: u64) {
+        self.offset = offset;
+    }
+
+    /// Reading again, a connection begins where it did the first time, though one of its name has not ended here.
+    pub(super) fn part(&mut self, tables: &Tables) {
+        if let Some(again) = &tables.again
+            && self.offset > 0
+            && again.values().any(|owing| owing.began_at == self.offset)
+        {
+            self.open.part(self.event.str(self.event.group));
+        }
+    }
+
     /// Events that were not recorded when they were read, and are wanted now.
-    pub fn owed(&self) -> Owed {
-        self.connections.iter().filter_map(Connection::owed).collect()
+    pub fn owed(&mut self) -> Owed {
+        self.open.all_mut().filter_map(|connection| connection.owed()).collect()
     }
 
     /// Those events are on their way with the next cut.
     pub fn repaid(&mut self, owed: &Owed) {
-        for connection in self.connections.iter_mut().filter(|each| owed.contains_key(&each.key.trace_id)) {
+        for connection in self.open.all_mut().filter(|each| owed.contains_key(&each.key.trace_id)) {
             connection.standing.repaid();
-            connection.shown = 0;
+            (connection.shown, connection.is_dirty) = (0, true);
         }
     }
 
     /// What was read before cannot be read again.
     pub fn lose(&mut self) {
-        for connection in &mut self.connections {
+        for connection in self.open.all_mut() {
             connection.standing.lose();
-            connection.shown = 0;
+            (connection.shown, connection.is_dirty) = (0, true);
         }
     }
 
-    /// Decides as if nothing came any more, before the rows of the end are made: what they owe can still be read again
-    /// in turns.
-    pub fn settle(&mut self, tables: &Tables) {
-        for connection in self.connections.iter_mut().filter(|each| !each.standing.is_settled()) {
-            let mut end = connection.fold.clone();
-            end.finish();
-            if let Some(retention) = &tables.retention {
-                let (streams, seq) = (&end.output.streams, connection.seq);
-                connection.standing.look(&retention.rules, streams, || end.outcome(), At::End, seq);
-            }
-        }
+    /// Decides for all connections as if nothing came any more. True when nothing is owed.
+    pub fn settle(&mut self, tables: &Tables) -> bool {
+        self.open.all_mut().fold(true, |is_settled, connection| connection.settle(tables) && is_settled)
     }
 }
