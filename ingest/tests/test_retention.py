@@ -219,3 +219,39 @@ def test_without_events_every_row_says_so(tmp_path: Path) -> None:
         assert stands(collector) == [("none", 0.0, 1.0)] and not collector.rows("events")
     finally:
         collector.end(signal.SIGKILL)
+
+
+def test_connections_of_one_name_after_each_other_are_read_again_apart(make: Make) -> None:
+    """The first is decided by its end, while the file goes on; the second by a slow request."""
+
+    def named(case: str, group: str) -> list[bytes]:
+        header, *lines = records(case)
+        return [
+            header,
+            *(b"\x1e" + json.dumps(json.loads(line[1:]) | {"group_id": group}).encode() + b"\n" for line in lines),
+        ]
+
+    header, *first = named("aioquic_burst_loss_server", "aaaaaaaaaaaaaaaa")
+    second = named("aioquic_think_server", "aaaaaaaaaaaaaaaa")[1:]
+    quiet = named("aioquic_clean_server", "bbbbbbbbbbbbbbbb")[1:]
+    collector = make("slow_ms = 700\nlossy = 0.001\nshare = 0.0", idle_timeout_s=3)
+    collector.start()
+    with (collector.logs / "all.sqlog").open("wb", buffering=0) as file:
+        file.write(b"".join((header, *quiet[:70], *first)))
+        others = iter(quiet[70:])
+
+        def goes_on() -> bool:
+            file.write(next(others, b""))
+            time.sleep(0.5)
+            return any(row["complete"] for row in collector.rows("connections").values())
+
+        collector.wait(goes_on)
+        (ended,) = (row for row in collector.rows("connections").values() if row["complete"])
+        assert (ended["events_kept"], ended["events_seen"]) == ("all", len(first))
+        assert kept(collector) == {ended["trace_id"]: list(range(len(first)))}
+        file.write(b"".join(second))
+    collector.wait(lambda: len(collector.rows("connections")) == 3)
+    collector.wait(collector.is_complete)
+    assert sorted(map(len, kept(collector).values())) == sorted((len(first), len(second)))
+    assert all(seqs == list(range(len(seqs))) for seqs in kept(collector).values())
+    assert sorted(stands(collector)) == 2 * [("all", 1.0, 1.0)] + [("none", 0.0, 1.0)]

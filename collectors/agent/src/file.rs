@@ -8,6 +8,7 @@ use quiclens_core::reader::records::{Document, RECORD_LIMIT, Step, Window};
 use quiclens_core::reader::scan::Scan;
 use quiclens_core::reader::skip::{Skip, Stop};
 use quiclens_core::reader::sniff::{Framing, sniff};
+use quiclens_core::retention::Again;
 use quiclens_core::tables::Tables;
 use quiclens_core::trace::{REJECT_BYTES, Reject, TraceReader};
 use quiclens_tail::{Fault, Source};
@@ -144,11 +145,11 @@ impl<'c, 'f> Files<'c, 'f> {
             return Ok(());
         }
         let opened = self.files;
-        self.tables.again = Some(owed);
+        self.tables.again = Some(Again::new(owed));
         let done = self.read(path);
-        let owed = self.tables.again.take();
-        if let Some(owed) = owed.filter(|_| self.files == opened) {
-            self.tables.lose(&owed);
+        let again = self.tables.again.take();
+        if let Some(again) = again.filter(|_| self.files == opened) {
+            self.tables.lose(&again.owed);
         }
         done
     }

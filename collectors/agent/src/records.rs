@@ -142,9 +142,24 @@ impl<'c> Records<'c> {
         self.trace.as_mut()
     }
 
-    /// How its records are told apart.
-    pub fn framing(&self) -> Framing {
-        self.framing
+    /// To read the same records again, from where connections begin that came after those which decided the identity.
+    pub fn again(&self) -> Option<Self> {
+        let trace = TraceReader::restore(self.catalogue, self.trace.as_ref()?.save())?;
+        let (framing, name) = (self.framing, self.name.clone());
+        Some(Self {
+            catalogue: self.catalogue,
+            framing,
+            name,
+            trace: Some(trace),
+            complete: true,
+            passing: None,
+            is_first: false,
+        })
+    }
+
+    /// To read the same records again from the first.
+    pub fn anew(&self) -> Self {
+        Self::new(self.catalogue, self.framing, &self.name)
     }
 
     /// The file is over. `unharmed`: nothing was wrong with reading it.

@@ -10,7 +10,7 @@ use crate::fold::Trace;
 use crate::fold::connection::Outcome;
 use crate::record::rows::Row;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 /// Events that are still to be read again, by trace.
@@ -23,6 +23,32 @@ pub struct Owing {
     pub before: u64,
     /// Where its first record stands, if another connection of the same name may have ended before; else 0.
     pub began_at: u64,
+}
+
+/// What is wanted of records that are read again.
+#[derive(Clone, Debug, Default)]
+pub struct Again {
+    /// The events.
+    pub owed: Owed,
+    /// Where their connections begin.
+    starts: BTreeSet<u64>,
+}
+
+impl Again {
+    /// Of `owed` alone.
+    pub fn new(owed: Owed) -> Self {
+        Self { starts: owed.values().map(|owing| owing.began_at).collect(), owed }
+    }
+
+    /// Where reading begins.
+    pub fn start(&self) -> u64 {
+        self.starts.first().copied().unwrap_or(0)
+    }
+
+    /// A wanted connection's first record stands here.
+    pub fn starts_at(&self, offset: u64) -> bool {
+        self.starts.contains(&offset)
+    }
 }
 
 /// Keeps the share apart from whatever else is chosen by a hash of the id.

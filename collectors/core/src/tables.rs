@@ -6,7 +6,7 @@ use crate::fold::capability::Ability;
 use crate::record::Batch;
 use crate::record::events::{Events, Key};
 use crate::record::rows::{Cell, Row, batch};
-use crate::retention::{Owed, Retention, Standing};
+use crate::retention::{Again, Owed, Retention, Standing};
 use crate::trace::Reject;
 use arrow_schema::ArrowError;
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,7 +29,7 @@ pub struct Tables {
     /// Of whose connections; none: of all.
     pub retention: Option<Retention>,
     /// Only these events are wanted, and nothing else: what was read once is read again.
-    pub again: Option<Owed>,
+    pub again: Option<Again>,
     /// Events of traces that are over and must be read again.
     pub owed: Owed,
     /// Traces whose events were to be kept and could not be read again.
@@ -80,7 +80,7 @@ impl Tables {
     /// How a connection stands when its first record has come.
     pub(crate) fn begin(&mut self, trace: &Trace) -> Standing {
         match (&self.again, &mut self.retention) {
-            (Some(again), _) => Standing::again(again.get(&trace.trace_id).map(|owing| owing.before)),
+            (Some(again), _) => Standing::again(again.owed.get(&trace.trace_id).map(|owing| owing.before)),
             (None, Some(retention)) => retention.begin(trace),
             (None, None) => Standing::ALL,
         }

@@ -197,7 +197,9 @@ impl<'c> TraceReader<'c> {
 
     /// The parsed event goes to its connection.
     fn take(&mut self, raw: &[u8], tables: &mut Tables) {
-        self.part(tables);
+        if !self.is_wanted(tables) {
+            return;
+        }
         let slot = match self.open.find(self.event.str(self.event.group)) {
             Some(slot) => slot,
             None if self.open.count() >= MOST_CONNECTIONS => {

@@ -194,7 +194,7 @@ impl<'c> Follower<'c> {
     /// A turn of reading again what was decided to be kept. True when more of it is there.
     fn replay(&mut self, id: &FileId) -> bool {
         let Some(file) = self.files.get_mut(id) else { return false };
-        file.replay(self.catalogue, &mut self.tables).unwrap_or_else(|error| {
+        file.replay(&mut self.tables).unwrap_or_else(|error| {
             eprintln!("quiclens-collector: {}: {error}", file.path.display());
             false
         })

@@ -10,7 +10,7 @@ use quiclens_core::reader::records::Window;
 use quiclens_core::reader::skip::Skip;
 use quiclens_core::reader::sniff::{Framing, sniff};
 use quiclens_core::tables::Tables;
-use quiclens_core::trace::Reject;
+use quiclens_core::trace::{Reject, TraceReader};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, Metadata};
 use std::io;
@@ -248,20 +248,19 @@ impl<'c> Followed<'c> {
     }
 
     /// Reads events again that were decided to be kept, up to a turn's worth. True when more of them are there.
-    pub fn replay(&mut self, catalogue: &'c Catalogue, tables: &mut Tables) -> io::Result<bool> {
+    pub fn replay(&mut self, tables: &mut Tables) -> io::Result<bool> {
         let Form::Records(records) = &mut self.form else { return Ok(false) };
-        let framing = records.framing();
-        let Some(trace) = records.trace() else { return Ok(false) };
         let replay = match &mut self.replay {
             Some(replay) => replay,
             None => {
-                let owed = trace.owed();
+                let owed = records.trace().map(TraceReader::owed).unwrap_or_default();
                 if owed.is_empty() {
                     return Ok(false);
                 }
-                self.replay.insert(Replay::new(catalogue, framing, owed, self.window.offset()))
+                self.replay.insert(Replay::new(records, owed, self.window.offset()))
             }
         };
+        let Some(trace) = records.trace() else { return Ok(false) };
         match replay.turn(&mut self.input, tables)? {
             Pass::More => return Ok(true),
             Pass::Done => trace.repaid(&replay.owed()),
@@ -297,13 +296,11 @@ impl<'c> Followed<'c> {
         self.over_at = self.size;
         match std::mem::replace(&mut self.form, Form::Over) {
             Form::Records(records) => {
-                let framing = records.framing();
+                let anew = records.anew();
                 records.finish(true, tables);
                 // What only the very end decided, after the last record without its separator.
                 let owed = std::mem::take(&mut tables.owed);
-                if !owed.is_empty()
-                    && !Replay::new(catalogue, framing, owed.clone(), self.size).all(&mut self.input, tables)
-                {
+                if !owed.is_empty() && !Replay::new(&anew, owed.clone(), self.size).all(&mut self.input, tables) {
                     tables.lose(&owed);
                 }
                 false

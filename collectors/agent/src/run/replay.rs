@@ -1,14 +1,12 @@
 //! Reading again: events of connections that were decided to be kept after some of their records had been read.
 //!
-//! Files are their own spool. One pass over a file, a turn's worth at a time, serves all its connections that were decided
+//! Files are their own spool. One pass over a file, from where the first of them began, a turn's worth at a time, serves all its connections that were decided
 //! by then; the fold is not run again, and what the same bytes were rejected for is not counted again.
 
 use crate::records::{Records, Turn};
 use crate::run::input::Input;
-use quiclens_core::catalogue::Catalogue;
 use quiclens_core::reader::records::Window;
-use quiclens_core::reader::sniff::Framing;
-use quiclens_core::retention::Owed;
+use quiclens_core::retention::{Again, Owed};
 use quiclens_core::tables::Tables;
 use std::io;
 
@@ -37,16 +35,21 @@ pub struct Replay<'c> {
 }
 
 impl<'c> Replay<'c> {
-    /// Of what is `owed` from the records before `until`.
-    pub fn new(catalogue: &'c Catalogue, framing: Framing, owed: Owed, until: u64) -> Self {
-        let scratch = Tables { wants_events: true, again: Some(owed), ..Tables::default() };
-        let records = Some(Records::new(catalogue, framing, ""));
-        Self { records, window: Window::default(), offset: 0, until, scratch }
+    /// Of what is `owed` of the file of `live`, from the records before `until`.
+    pub fn new(live: &Records<'c>, owed: Owed, until: u64) -> Self {
+        let again = Again::new(owed);
+        // Where all of them began later, what the file began with is known.
+        let (records, offset) = match live.again() {
+            Some(records) if again.start() > 0 => (records, again.start()),
+            _ => (live.anew(), 0),
+        };
+        let scratch = Tables { wants_events: true, again: Some(again), ..Tables::default() };
+        Self { records: Some(records), window: Window::from(offset), offset, until, scratch }
     }
 
     /// What it serves.
     pub fn owed(&self) -> Owed {
-        self.scratch.again.clone().unwrap_or_default()
+        self.scratch.again.as_ref().map(|again| again.owed.clone()).unwrap_or_default()
     }
 
     /// Reads a turn's worth.

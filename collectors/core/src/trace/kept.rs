@@ -48,14 +48,18 @@ impl TraceReader<'_> {
         self.offset = offset;
     }
 
-    /// Reading again, a connection begins where it did the first time, though one of its name has not ended here.
-    pub(super) fn part(&mut self, tables: &Tables) {
-        if let Some(again) = &tables.again
-            && self.offset > 0
-            && again.values().any(|owing| owing.began_at == self.offset)
-        {
-            self.open.part(self.event.str(self.event.group));
+    /// Reading again, a connection begins where it did the first time, though one of its name has not ended here, and
+    /// others do not begin at all.
+    pub(super) fn is_wanted(&mut self, tables: &Tables) -> bool {
+        let Some(again) = tables.again.as_ref().filter(|_| self.offset > 0) else { return true };
+        let group = self.event.str(self.event.group);
+        if again.starts_at(self.offset) {
+            self.open.part(group);
+            return true;
         }
+        let is_known = self.open.find(group).is_some();
+        self.open.begun += u64::from(!is_known);
+        is_known
     }
 
     /// Events that were not recorded when they were read, and are wanted now.
@@ -81,6 +85,10 @@ impl TraceReader<'_> {
 
     /// Decides for all connections as if nothing came any more. True when nothing is owed.
     pub fn settle(&mut self, tables: &Tables) -> bool {
-        self.open.all_mut().fold(true, |is_settled, connection| connection.settle(tables) && is_settled)
+        let mut is_settled = true;
+        for connection in self.open.all_mut() {
+            is_settled &= connection.settle(tables);
+        }
+        is_settled
     }
 }
