@@ -15,7 +15,7 @@ QUICGO := target/quicgo-lab
 
 PARTS := schema ingest api dashboards lab
 PYTHON_FILES := $(foreach part,$(PARTS),$(part)/quiclens_$(part) $(wildcard $(part)/tests))
-RUST_FILES := Cargo.toml Cargo.lock $(shell find collectors schema/catalogue -type f -not -path '*/target/*')
+RUST_FILES := Cargo.toml Cargo.lock $(shell find collectors schema/catalogue schema/topics -type f -not -path '*/target/*')
 
 export UV_PROJECT_ENVIRONMENT := .venv
 export QUICLENS_COLLECTOR := $(CURDIR)/$(COLLECTOR)

@@ -5,6 +5,7 @@ import json
 import signal
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,10 @@ def another(case: str, number: int) -> list[bytes]:
     """The records of a case as another connection's."""
     header, *lines = records(case)
     return [header.replace(b'"ODCID": "', b'"ODCID": "%08x' % number), *lines]
+
+
+def has_connections(collector: Collector, count: int) -> bool:
+    return len(collector.rows("connections")) == count
 
 
 def shared(cases: list[str], copies: int) -> list[bytes]:
@@ -117,7 +122,7 @@ def test_the_second_of_a_kind_is_not_new_also_after_a_restart(make: Make) -> Non
     for number, case in enumerate(("aioquic_clean_server", "aioquic_think_server")):
         (collector.logs / f"{case}.sqlog").write_bytes(b"".join(another(case, number)))
         collector.start()
-        collector.wait(lambda wanted=number + 1: len(collector.rows("connections")) == wanted)
+        collector.wait(partial(has_connections, collector, number + 1))
         collector.wait(collector.is_complete)
         assert collector.end(signal.SIGTERM) == 0
     assert sorted(stands(collector)) == [("all", 1.0, 1.0), ("none", 0.0, 1.0)]

@@ -52,6 +52,12 @@ def parser() -> argparse.ArgumentParser:
     live.add_argument("--together", type=_count, default=4, help="connections at once")
     live.add_argument("--pause-ms", type=int, default=100, help="between a connection's requests")
 
+    taking = commands.add_parser("collector-bench", help="memory and processor time of the collector")
+    taking.add_argument("--connections", type=_count, default=5000, help="open at once, a file each")
+    taking.add_argument("--active", type=_count, default=500, help="of which so many grow")
+    taking.add_argument("--seconds", type=_count, default=30, help="for so long")
+    taking.add_argument("--cpu-cap", type=float, default=0.0, help="cores; 0: none")
+
     striking = commands.add_parser("faults", help="kill and hold processes of the live system; nothing may be lost")
     striking.add_argument("--schedules", type=_count, default=3)
     striking.add_argument("--seed", type=int, default=1)
@@ -85,6 +91,11 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         from quiclens_lab.faults import faults
 
         return faults(options.schedules, options.seed, progress.show)
+
+    if options.command == "collector-bench":
+        from quiclens_lab.collector_bench import collector_bench
+
+        return collector_bench(options.connections, options.active, options.seconds, options.cpu_cap)
 
     if options.command == "live":
         from quiclens_lab.live import live

@@ -12,4 +12,5 @@ pub mod reader;
 pub mod record;
 pub mod retention;
 pub mod tables;
+pub mod topics;
 pub mod trace;

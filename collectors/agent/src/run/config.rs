@@ -19,7 +19,10 @@ pub struct Config {
     pub access_logs: Vec<PathBuf>,
     /// Where batches go.
     pub sink: Sink,
-    /// How often folders are looked through, ms.
+    /// How news of files come.
+    #[serde(default)]
+    pub watch: Watch,
+    /// How often folders are looked through where they must be polled, ms.
     #[serde(default = "scan_interval_ms")]
     pub scan_interval_ms: u64,
     /// Longest time that rows wait for others, ms.
@@ -28,6 +31,9 @@ pub struct Config {
     /// A trace that has not grown for so long is over, s.
     #[serde(default = "idle_timeout_s")]
     pub idle_timeout_s: u64,
+    /// Processor time that may be taken, cores; past it files are read later. 0: no cap.
+    #[serde(default = "cpu_cap")]
+    pub cpu_cap: f64,
     /// Whether events are shipped, or summaries alone.
     #[serde(default = "yes")]
     pub events: bool,
@@ -37,6 +43,17 @@ pub struct Config {
     /// Name of this collector in message headers; the host's name by default.
     #[serde(default = "host_name")]
     pub name: String,
+}
+
+/// How news of files come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Watch {
+    /// From the kernel (inotify); by polling where it has none.
+    #[default]
+    Auto,
+    /// By polling.
+    Poll,
 }
 
 /// Where batches go.
@@ -78,6 +95,10 @@ const fn idle_timeout_s() -> u64 {
     600
 }
 
+const fn cpu_cap() -> f64 {
+    0.25
+}
+
 const fn yes() -> bool {
     true
 }
@@ -109,6 +130,9 @@ impl Config {
             }
         }
         self.retention.as_ref().map_or(Ok(()), Keep::check)?;
+        if !(self.cpu_cap >= 0.0 && self.cpu_cap.is_finite()) {
+            return Err(format!("cpu_cap is {}, the least is 0", self.cpu_cap));
+        }
         if let Sink::ClickHouse { url, .. } = &self.sink
             && !(url.starts_with("http://") || url.starts_with("https://"))
         {
@@ -149,6 +173,7 @@ mod tests {
             (format!("{LEAST}[retention]\nshare = 1.5\n"), "retention.share is 1.5"),
             (format!("{LEAST}[retention]\ntrace_probability = 0\n"), "trace_probability"),
             (format!("{LEAST}[retention]\nshares = 0.5\n"), "shares"),
+            (format!("cpu_cap = -1\n{LEAST}"), "cpu_cap"),
         ] {
             let error = toml::from_str::<Config>(&text).map_err(|error| error.to_string()).and_then(Config::checked);
             assert!(error.as_ref().is_err_and(|error| error.contains(says)), "{text}: {error:?}");

@@ -2,10 +2,12 @@
 
 use crate::file::Files;
 use crate::paths::find;
-use crate::run::config::Config;
+use crate::run::config::{Config, Watch};
 use crate::run::followed::{After, Followed, give_up, identity};
 use crate::run::journal::{Entry, FileId, Known};
 use crate::run::keep::{remember, retention};
+use crate::run::limits::CpuCap;
+use crate::run::notice::{News, Notices};
 use crate::run::ship::{Cycle, Shipper};
 use crate::run::sink::Message;
 use quiclens_core::catalogue::Catalogue;
@@ -16,6 +18,15 @@ use std::time::{Duration, Instant};
 
 /// A document, or a compressed or deleted file, that has not grown for so long is over.
 const SETTLED: Duration = Duration::from_secs(2);
+
+/// Where the kernel tells what changes, everything is looked through all the same, for what it may have missed.
+const SAFETY: Duration = Duration::from_secs(15);
+
+/// How often files of which no news come are looked at, and those that may be over.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// How often states are put away: what was shipped since would be shipped again after a kill.
+const STATES: Duration = Duration::from_secs(1);
 
 /// A connection that was closed has no late records after so long.
 const CLOSED_S: u64 = 5;
@@ -32,8 +43,14 @@ pub struct Follower<'c> {
     gone: Vec<Entry>,
     tables: Tables,
     shipper: Shipper,
+    cap: CpuCap,
+    notices: Option<Notices>,
+    /// Files to be read in the next turn.
+    due: BTreeSet<FileId>,
     began: Instant,
     scanned: Option<Instant>,
+    looked: Instant,
+    put_away: Instant,
     /// Second in which connections were ended last.
     ended_s: u64,
     cut: Instant,
@@ -54,37 +71,107 @@ impl<'c> Follower<'c> {
             gone: Vec::new(),
             tables: Tables { wants_events: true, retention, ..Tables::default() },
             shipper,
+            cap: CpuCap::new(config.cpu_cap),
+            notices: (config.watch == Watch::Auto).then(Notices::start).and_then(polled_instead),
+            due: BTreeSet::new(),
             began,
             scanned: None,
+            looked: began,
+            put_away: began,
             ended_s: 0,
             cut: began,
             number: 0,
         }
     }
 
-    /// One turn over everything. True when there is more to do at once.
-    pub fn turn(&mut self) -> Result<bool, String> {
+    /// Waits for news, at most so long, and takes what there is. True when there is more to do at once.
+    pub fn turn(&mut self, pause: Duration) -> Result<bool, String> {
+        let news = match &self.notices {
+            Some(notices) => notices.wait(pause),
+            None => {
+                std::thread::sleep(pause);
+                News::default()
+            }
+        };
         let now = Instant::now();
-        if self.scanned.is_none_or(|scanned| now - scanned >= Duration::from_millis(self.config.scan_interval_ms)) {
-            self.scanned = Some(now);
-            self.scan(now);
-        }
+        self.hear(&news, now);
         if let Some(retention) = &mut self.tables.retention {
             remember(retention, &self.config.state_dir)?;
         }
         let mut is_busy = false;
-        for id in self.files.keys().copied().collect::<Vec<_>>() {
-            is_busy |= self.read(&id, now)?;
-            is_busy |= self.replay(&id);
-            if !self.tables.is_small() {
-                self.cut()?;
+        for id in self.due(now) {
+            if self.read(&id, now)? | self.replay(&id) {
+                self.due.insert(id);
+                is_busy = true;
             }
+            if !self.tables.is_small() {
+                self.cut(false)?;
+            }
+            self.cap.rest();
         }
         self.end_quiet(now);
         if now - self.cut >= Duration::from_millis(self.config.batch_interval_ms) {
-            self.cut()?;
+            self.cut(false)?;
         }
         Ok(is_busy)
+    }
+
+    /// Follows the news, or looks through everything when it is time.
+    fn hear(&mut self, news: &News, now: Instant) {
+        for path in &news.left {
+            for file in self.files.values_mut().filter(|file| file.path == *path) {
+                file.is_adrift = true;
+            }
+        }
+        for path in &news.changed {
+            if let Some(is_access_log) = self.is_wanted(path) {
+                let met = self.meet(path, is_access_log, now);
+                self.due.extend(met);
+            }
+        }
+        let every = match self.notices {
+            Some(_) => SAFETY,
+            None => Duration::from_millis(self.config.scan_interval_ms),
+        };
+        if news.is_incomplete || self.scanned.is_none_or(|scanned| now - scanned >= every) {
+            self.scanned = Some(now);
+            // First the watch, then the look: what comes in between is seen twice and not never.
+            let places = [&self.config.traces[..], &self.config.access_logs[..]].concat();
+            let watched = self.notices.take().map(|mut notices| notices.watch(&places).map(|()| notices));
+            self.notices = watched.and_then(polled_instead);
+            self.scan(now);
+            self.due.extend(self.files.keys());
+        }
+    }
+
+    /// Whether a file is one to be followed, and if so, whether it is an access log.
+    fn is_wanted(&self, path: &Path) -> Option<bool> {
+        let is_in = |places: &[PathBuf]| {
+            places.iter().any(|place| {
+                let inside = path.strip_prefix(place).ok();
+                // As in `find`: hidden files and folders are read where they are named.
+                inside.is_some_and(|inside| !inside.iter().any(|name| name.to_string_lossy().starts_with('.')))
+            })
+        };
+        if is_in(&self.config.access_logs) {
+            return Some(true);
+        }
+        is_in(&self.config.traces).then_some(false)
+    }
+
+    /// Files to look at in this turn: without news from the kernel, all.
+    fn due(&mut self, now: Instant) -> Vec<FileId> {
+        if self.notices.is_none() {
+            return self.files.keys().copied().collect();
+        }
+        if now - self.looked >= LOOK {
+            self.looked = now;
+            let due = self.files.values().filter(|file| {
+                file.is_adrift || file.is_deleted || now - file.grew >= settled(file, self.config.idle_timeout_s)
+            });
+            self.due.extend(due.map(|file| file.id));
+        }
+        std::mem::take(&mut self.due).into_iter().collect()
     }
 
     /// Files that are new, or that have grown after they were over; and files that are gone.
@@ -118,6 +205,7 @@ impl<'c> Follower<'c> {
             if followed.path != path {
                 path.clone_into(&mut followed.path);
             }
+            followed.is_adrift = path.is_symlink();
             return Some(id);
         }
         if self.over.get(&id).is_some_and(|size| *size == metadata.len()) {
@@ -136,7 +224,12 @@ impl<'c> Follower<'c> {
                 if followed.is_over() {
                     self.over.insert(id, followed.over_at());
                 } else {
+                    // Another file had this name, if any had.
+                    for other in self.files.values_mut().filter(|other| other.path == path) {
+                        other.is_adrift = true;
+                    }
                     self.files.insert(id, followed);
+                    self.due.insert(id);
                 }
             }
             Err(_) => self.known.extend(known.map(|known| (id, known))),
@@ -172,8 +265,7 @@ impl<'c> Follower<'c> {
                 }
             };
         }
-        let settled =
-            if file.is_whole() || file.is_deleted { SETTLED } else { Duration::from_secs(self.config.idle_timeout_s) };
+        let settled = settled(file, self.config.idle_timeout_s);
         if !file.is_behind() && !file.is_over() && now - file.grew >= settled {
             self.finish(id)?;
         }
@@ -186,7 +278,9 @@ impl<'c> Follower<'c> {
         if now_s > self.ended_s {
             self.ended_s = now_s;
             for file in self.files.values_mut() {
-                file.end_quiet(now_s, CLOSED_S, self.config.idle_timeout_s, &mut self.tables);
+                if file.end_quiet(now_s, CLOSED_S, self.config.idle_timeout_s, &mut self.tables) {
+                    self.due.insert(file.id);
+                }
             }
         }
     }
@@ -222,22 +316,26 @@ impl<'c> Follower<'c> {
         Ok(())
     }
 
-    /// Everything that is ready goes, with the states of the files that it came from.
-    fn cut(&mut self) -> Result<(), String> {
+    /// Everything that is ready goes; now and then, or at the `last`, with the states of the files that it came from.
+    fn cut(&mut self, last: bool) -> Result<(), String> {
         self.cut = Instant::now();
         let lost = std::mem::take(&mut self.tables.lost);
         if lost > 0 {
             eprintln!("quiclens-collector: events of {lost} connections were to be kept, but their files are gone");
         }
-        let mut entries = std::mem::take(&mut self.gone);
-        for file in self.files.values_mut().filter(|file| file.is_dirty) {
-            file.show(&mut self.tables);
-            file.put_away(&mut entries)?;
+        let mut entries = Vec::new();
+        if last || self.cut - self.put_away >= STATES {
+            self.put_away = self.cut;
+            entries.append(&mut self.gone);
+            for file in self.files.values_mut().filter(|file| file.is_dirty) {
+                file.show(&mut self.tables);
+                file.put_away(&mut entries)?;
+            }
         }
         let messages = messages(&mut self.tables, self.catalogue, &self.config.name, &mut self.number, true)?;
-        let over = self.files.values().filter(|file| file.is_over() && !file.is_deleted);
+        let over = self.files.values().filter(|file| file.is_over() && !file.is_dirty && !file.is_deleted);
         self.over.extend(over.map(|file| (file.id, file.over_at())));
-        self.files.retain(|_, file| !file.is_over());
+        self.files.retain(|_, file| file.is_dirty || !file.is_over());
         self.tables.traces.clear();
         self.tables.abilities.clear();
         if messages.is_empty() && entries.is_empty() {
@@ -248,9 +346,19 @@ impl<'c> Follower<'c> {
 
     /// Ships what is ready and waits until it is acknowledged.
     pub fn stop(mut self) -> Result<(), String> {
-        self.cut()?;
+        self.cut(true)?;
         self.shipper.finish()
     }
+}
+
+/// How long a file must not have grown to be over.
+fn settled(file: &Followed<'_>, idle_timeout_s: u64) -> Duration {
+    if file.is_whole() || file.is_deleted { SETTLED } else { Duration::from_secs(idle_timeout_s) }
+}
+
+/// The watch, or word that there is none and everything is polled.
+fn polled_instead(notices: Result<Notices, String>) -> Option<Notices> {
+    notices.inspect_err(|said| eprintln!("quiclens-collector: {said}; polling instead")).ok()
 }
 
 /// What of the tables is large enough to go, or with `all` everything. `number` counts the messages of this collector.

@@ -66,6 +66,8 @@ pub struct Followed<'c> {
     pub is_dirty: bool,
     /// It has no name any more.
     pub is_deleted: bool,
+    /// No news of it come: its name was taken from it, or is a link to it.
+    pub is_adrift: bool,
     is_access_log: bool,
     /// Events that are being read again.
     replay: Option<Replay<'c>>,
@@ -110,6 +112,7 @@ impl<'c> Followed<'c> {
             grew: now,
             is_dirty: false,
             is_deleted: false,
+            is_adrift: path.is_symlink(),
             is_access_log,
             replay: None,
             is_settled: false,
@@ -164,11 +167,17 @@ impl<'c> Followed<'c> {
         }
     }
 
-    /// Reads what is there, up to a turn's worth. `now_s` is the clock by which its connections are heard of.
+    /// Reads what is there, up to a turn's worth, and holds no memory for more than is left. `now_s` is the clock by which its connections are heard of.
     pub fn read(&mut self, catalogue: &'c Catalogue, now_s: u64, tables: &mut Tables) -> io::Result<After> {
         if let Form::Records(records) = &mut self.form {
             records.at(now_s);
         }
+        let after = self.read_on(catalogue, tables);
+        self.window.shrink();
+        after
+    }
+
+    fn read_on(&mut self, catalogue: &'c Catalogue, tables: &mut Tables) -> io::Result<After> {
         let mut left = TURN;
         loop {
             while self.next(catalogue, tables) == Turn::Taken {
@@ -184,7 +193,9 @@ impl<'c> Followed<'c> {
                 return Ok(After::More);
             }
             let offset = self.window.offset() + self.window.rest().len() as u64;
-            let got = self.input.read(offset, self.window.space(), CHUNK.min(left))?;
+            // One byte more than is known to be there, to see that there is none.
+            let known = usize::try_from(self.size.saturating_sub(offset)).unwrap_or(CHUNK).saturating_add(1);
+            let got = self.input.read(offset, self.window.space(), CHUNK.min(left).min(known))?;
             left -= got.min(left);
             if got == 0 {
                 return Ok(After::Idle);
@@ -232,12 +243,12 @@ impl<'c> Followed<'c> {
         }
     }
 
-    /// Ends connections that are over while the file goes on.
-    pub fn end_quiet(&mut self, now_s: u64, closed_s: u64, idle_s: u64, tables: &mut Tables) {
-        if let Form::Records(records) = &mut self.form {
-            records.at(now_s);
-            self.is_dirty |= records.end_quiet(closed_s, idle_s, tables);
-        }
+    /// Ends connections that are over while the file goes on. True when others must be read again before they can end.
+    pub fn end_quiet(&mut self, now_s: u64, closed_s: u64, idle_s: u64, tables: &mut Tables) -> bool {
+        let Form::Records(records) = &mut self.form else { return false };
+        records.at(now_s);
+        self.is_dirty |= records.end_quiet(closed_s, idle_s, tables);
+        records.trace().is_some_and(|trace| !trace.owed().is_empty())
     }
 
     /// Rows of its connections as they stand now.

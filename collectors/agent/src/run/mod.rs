@@ -9,6 +9,8 @@ mod followed;
 mod input;
 pub mod journal;
 pub mod keep;
+mod limits;
+mod notice;
 mod replay;
 mod ship;
 pub mod sink;
@@ -41,6 +43,7 @@ pub fn run(path: &Path) -> Result<(), String> {
     for signal in [SIGTERM, SIGINT] {
         signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(|error| format!("signals: {error}"))?;
     }
+    limits::raise_open_files();
     let (journal, found) = Journal::open(&config.state_dir)?;
     if found.damaged > 0 {
         eprintln!("quiclens-collector: {} damaged checkpoints; their files are read again", found.damaged);
@@ -50,10 +53,9 @@ pub fn run(path: &Path) -> Result<(), String> {
     eprintln!("quiclens-collector: following {} places", config.traces.len() + config.access_logs.len());
     let pause =
         Duration::from_millis(config.scan_interval_ms.min(config.batch_interval_ms) / 4).max(Duration::from_millis(5));
+    let mut is_busy = true;
     while !stop.load(Ordering::Relaxed) {
-        if !follower.turn()? {
-            std::thread::sleep(pause);
-        }
+        is_busy = follower.turn(if is_busy { Duration::ZERO } else { pause })?;
     }
     follower.stop()
 }

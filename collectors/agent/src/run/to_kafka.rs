@@ -11,17 +11,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Topic of each table, as in `schema/topics`.
-const TOPICS: [(&str, &str); 7] = [
-    ("events", "quic.events.v1"),
-    ("episodes", "quic.episodes.v1"),
-    ("streams", "quic.streams.v1"),
-    ("connections", "quic.connections.v1"),
-    ("connection_aliases", "quic.aliases.v1"),
-    ("request_lines", "http.request-lines.v1"),
-    ("rejects", "quic.rejects.v1"),
-];
-
 /// What the broker has said.
 #[derive(Default)]
 struct Reports {
@@ -54,6 +43,7 @@ impl ProducerContext for Context {
 pub struct Kafka {
     producer: BaseProducer<Context>,
     reports: Arc<Reports>,
+    topics: BTreeMap<String, &'static str>,
     name: String,
 }
 
@@ -85,11 +75,11 @@ impl Kafka {
         let producer = config
             .create_with_context(Context(Arc::clone(&reports)))
             .map_err(|error| format!("cannot make a Kafka producer: {error}"))?;
-        Ok(Self { producer, reports, name: name.to_owned() })
+        Ok(Self { producer, reports, topics: quiclens_core::topics::by_table()?, name: name.to_owned() })
     }
 
     fn produce(&self, message: &Message) -> Result<(), Refusal> {
-        let topic = TOPICS.iter().find(|(table, _)| *table == message.table).map(|(_, topic)| *topic);
+        let topic = self.topics.get(message.table).copied();
         let topic = topic.ok_or_else(|| Refusal::Never(format!("table {} has no topic", message.table)))?;
         let (rows, made) = (message.rows.to_string(), message.made_us.to_string());
         let catalogue = crate::run::catalogue_version();
