@@ -70,6 +70,7 @@ def sweep(engine: Engine, keep: Keep, now: datetime) -> Sweep:
     """Drop what is too old or too much."""
     partitions = _partitions(engine)
     drops = plan(partitions, keep, now)
+    _say_dropped(engine, sorted({d.partition.day for d in drops if d.partition.table in _EVENTS and d.partition.day}))
     with engine.handle() as handle:
         for drop in drops:
             where = f"ALTER TABLE `{drop.partition.table}` DROP PARTITION ID {quoted(drop.partition.id)}"
@@ -116,9 +117,27 @@ def plan(partitions: Sequence[Partition], keep: Keep, now: datetime) -> list[Dro
 
 
 def _since(day: date, found: Iterable[Partition]) -> datetime:
-    """When a day began to age. Of requests only the day counts: linking again writes them anew."""
+    """When a day began to age. Linking again writes requests anew, and dropping events writes connections anew: their
+    own writing counts only where nothing else of the day is there."""
     end = datetime.combine(day, datetime.min.time(), UTC) + timedelta(days=1)
-    return max([end, *(each.written_at for each in found if each.table != "requests")])
+    written = {each.table: each.written_at for each in found if each.table != "requests"}
+    if len(written) > 1:
+        written.pop("connections", None)
+    return max([end, *written.values()])
+
+
+def _say_dropped(engine: Engine, days: Sequence[date]) -> None:
+    """Rows that stay say first that their events go, so that no answer ever counts on events that are not there."""
+    if not days:
+        return
+    of_days = f"trace_day IN ({', '.join(quoted(str(day)) for day in days)})"
+    of_traces = f"trace_id IN (SELECT trace_id FROM connections WHERE events_kept = 'dropped' AND {of_days})"
+    with engine.handle(settings={"mutations_sync": "1"}) as handle:
+        for table, change, where in (
+            ("connections", "events_kept = 'dropped'", f"events_kept = 'all' AND {of_days}"),
+            ("requests", "coverage = 'summary'", f"coverage IN ('full', 'partial') AND {of_traces}"),
+        ):
+            handle.run(f"ALTER TABLE {table} UPDATE {change} WHERE {where}", {}, "Null")
 
 
 def _partitions(engine: Engine) -> list[Partition]:

@@ -8,6 +8,7 @@ use quiclens_core::reader::records::{Document, RECORD_LIMIT, Step, Window};
 use quiclens_core::reader::scan::Scan;
 use quiclens_core::reader::skip::{Skip, Stop};
 use quiclens_core::reader::sniff::{Framing, sniff};
+use quiclens_core::retention::Again;
 use quiclens_core::tables::Tables;
 use quiclens_core::trace::{REJECT_BYTES, Reject, TraceReader};
 use quiclens_tail::{Fault, Source};
@@ -135,6 +136,22 @@ impl<'c, 'f> Files<'c, 'f> {
             Some(framing) => self.records(&name, reading, framing)?,
         }
         (self.flush)(&mut self.tables, false)
+    }
+
+    /// Reads a file again for the events of connections that only later records, or its end, decided to keep.
+    pub fn again(&mut self, path: &Path) -> Result<(), String> {
+        let owed = std::mem::take(&mut self.tables.owed);
+        if owed.is_empty() {
+            return Ok(());
+        }
+        let opened = self.files;
+        self.tables.again = Some(Again::new(owed));
+        let done = self.read(path);
+        let again = self.tables.again.take();
+        if let Some(again) = again.filter(|_| self.files == opened) {
+            self.tables.lose(&again.owed);
+        }
+        done
     }
 
     /// Counts a file of which nothing can be read.

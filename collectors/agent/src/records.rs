@@ -89,6 +89,7 @@ impl<'c> Records<'c> {
             self.trace = Some(TraceReader::new(self.catalogue, header, &self.name));
             return;
         };
+        trace.stand(window.offset());
         let is_rows = matches!(self.framing, Framing::QuicTrace | Framing::LineV1);
         if is_rows && is_first && core::str::from_utf8(record).is_ok_and(is_heading) {
             return;
@@ -134,6 +135,31 @@ impl<'c> Records<'c> {
         if let Some(trace) = &mut self.trace {
             trace.show(tables);
         }
+    }
+
+    /// The trace whose events may have to be read again, once its header is known.
+    pub fn trace(&mut self) -> Option<&mut TraceReader<'c>> {
+        self.trace.as_mut()
+    }
+
+    /// To read the same records again, from where connections begin that came after those which decided the identity.
+    pub fn again(&self) -> Option<Self> {
+        let trace = TraceReader::restore(self.catalogue, self.trace.as_ref()?.save())?;
+        let (framing, name) = (self.framing, self.name.clone());
+        Some(Self {
+            catalogue: self.catalogue,
+            framing,
+            name,
+            trace: Some(trace),
+            complete: true,
+            passing: None,
+            is_first: false,
+        })
+    }
+
+    /// To read the same records again from the first.
+    pub fn anew(&self) -> Self {
+        Self::new(self.catalogue, self.framing, &self.name)
     }
 
     /// The file is over. `unharmed`: nothing was wrong with reading it.

@@ -10,6 +10,7 @@ pub mod keys;
 pub mod qvis;
 pub mod reader;
 pub mod record;
+pub mod retention;
 pub mod tables;
 pub mod topics;
 pub mod trace;

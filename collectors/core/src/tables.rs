@@ -2,10 +2,12 @@
 
 use crate::catalogue::Catalogue;
 use crate::client::Edge;
+use crate::fold::Trace;
 use crate::fold::capability::Ability;
 use crate::record::Batch;
 use crate::record::events::{Events, Key};
 use crate::record::rows::{Cell, Row, batch};
+use crate::retention::{Again, Owed, Retention, Standing};
 use crate::trace::Reject;
 use arrow_schema::ArrowError;
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,6 +28,14 @@ pub struct Tables {
     pub events: Events,
     /// Whether events are wanted at all.
     pub wants_events: bool,
+    /// Of whose connections; none: of all.
+    pub retention: Option<Retention>,
+    /// Only these events are wanted, and nothing else: what was read once is read again.
+    pub again: Option<Again>,
+    /// Events of traces that are over and must be read again.
+    pub owed: Owed,
+    /// Traces whose events were to be kept and could not be read again.
+    pub lost: u64,
     /// Rows of `streams`.
     pub streams: Vec<Row>,
     /// Rows of `episodes`.
@@ -54,6 +64,9 @@ impl Tables {
     /// Counts a reject and keeps it. `source` is its trace, log or file.
     pub fn reject(&mut self, source: &str, reject: &Reject, file: &str, trace_id: &str, seq: Option<u64>) {
         let Some(reason) = reject.reason else { return };
+        if self.again.is_some() {
+            return;
+        }
         *self.rejected.entry(reason.name()).or_default() += 1;
         let mut row = Row::default();
         row.set("source", source);
@@ -68,6 +81,26 @@ impl Tables {
             row.0.push(("bytes", Cell::Bytes(reject.bytes.clone())));
         }
         self.rejects.push(row);
+    }
+
+    /// How a connection stands when its first record has come.
+    pub(crate) fn begin(&mut self, trace: &Trace) -> Standing {
+        match (&self.again, &mut self.retention) {
+            (Some(again), _) => Standing::again(again.owed.get(&trace.trace_id).map(|owing| owing.before)),
+            (None, Some(retention)) => retention.begin(trace),
+            (None, None) => Standing::ALL,
+        }
+    }
+
+    /// Events of these traces cannot be read again: their rows, which are still here, say so.
+    pub fn lose(&mut self, owed: &Owed) {
+        self.lost += owed.len() as u64;
+        for row in &mut self.connections {
+            if row.text("trace_id").is_some_and(|trace_id| owed.contains_key(trace_id)) {
+                row.0.retain(|(name, _)| *name != "events_kept");
+                row.set("events_kept", "none");
+            }
+        }
     }
 
     /// Batches that are large enough, or with `all` everything. Connections come after what they speak of.

@@ -12,6 +12,7 @@ use crate::reader::sniff::Framing;
 use crate::reader::{number, quic_trace};
 use crate::record::events::Key;
 use crate::record::rows::{Cell, Row};
+use crate::retention::{At, Standing};
 use crate::tables::Tables;
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
@@ -22,6 +23,7 @@ pub const PRELUDE: usize = 64;
 /// Connections of one file that are open at once; a record of one more is rejected.
 const MOST_CONNECTIONS: usize = 100_000;
 
+mod kept;
 mod open;
 mod saved;
 
@@ -64,6 +66,8 @@ pub struct TraceReader<'c> {
     is_delta: bool,
     /// The caller's clock, s.
     now_s: u64,
+    /// Where the record stands that is being taken; 0 for those that decide the identity.
+    offset: u64,
 }
 
 impl<'c> TraceReader<'c> {
@@ -81,6 +85,7 @@ impl<'c> TraceReader<'c> {
             catalogue,
             is_delta: header.is_delta(),
             now_s: 0,
+            offset: 0,
             header,
             file: file.to_owned(),
             dialect,
@@ -161,6 +166,7 @@ impl<'c> TraceReader<'c> {
     /// Decides identity and units from the first records, and takes them.
     fn open(&mut self, tables: &mut Tables) {
         let Some(stash) = self.stash.take() else { return };
+        self.offset = 0;
         let mut first_rtt = None;
         for raw in stash.iter().filter_map(|stashed| if let Stashed::Record(raw) = stashed { Some(raw) } else { None })
         {
@@ -192,6 +198,9 @@ impl<'c> TraceReader<'c> {
 
     /// The parsed event goes to its connection.
     fn take(&mut self, raw: &[u8], tables: &mut Tables) {
+        if !self.is_wanted(tables) {
+            return;
+        }
         let slot = match self.open.find(self.event.str(self.event.group)) {
             Some(slot) => slot,
             None if self.open.count() >= MOST_CONNECTIONS => {
@@ -223,17 +232,26 @@ impl<'c> TraceReader<'c> {
         if !connection.started {
             connection.started = true;
             connection.base_ns = event.source_ns;
+            connection.standing = tables.begin(&connection.fold.trace);
         }
         let since = event.source_ns.wrapping_sub(connection.base_ns);
         event.time_us = since.div_euclid(1000);
         event.time_ns = u16::try_from(since.rem_euclid(1000)).unwrap_or(0);
+        if tables.again.is_some() {
+            if connection.standing.owed().is_some_and(|before| event.seq < before) {
+                tables.events.push(&connection.key, event);
+            }
+            return;
+        }
         connection.fold.event(event);
         if let Some(edge) = &tables.edge {
             let trace = &connection.fold.trace;
             connection.client.see(&**edge, &self.header, trace.vantage, trace.server.as_deref(), event);
             edge.redact_event(event);
         }
-        if tables.wants_events {
+        let at = if event.kind == Kind::ConnectionClosed { At::Close } else { At::Us(event.time_us) };
+        connection.look(tables, at, event.seq);
+        if tables.wants_events && connection.standing.flows() {
             tables.events.push(&connection.key, event);
         }
         tables.counted += 1;
@@ -308,6 +326,8 @@ impl<'c> TraceReader<'c> {
             is_closed: false,
             heard_s: self.now_s,
             is_dirty: true,
+            began_at: self.offset,
+            standing: Standing::ALL,
         })
     }
 
@@ -344,7 +364,8 @@ impl<'c> TraceReader<'c> {
     /// Rows of the connections as they stand now, for a trace that goes on: without them none of its rows are seen.
     pub fn show(&mut self, tables: &mut Tables) {
         for connection in self.open.all_mut() {
-            if connection.fold.events() > connection.shown {
+            // Its row says that all events are kept only with the last of them.
+            if connection.fold.events() > connection.shown && connection.standing.owed().is_none() {
                 connection.shown = connection.fold.events();
                 connection.rows(false, tables);
             }
@@ -360,7 +381,7 @@ impl<'c> TraceReader<'c> {
     /// Ends the connections of a shared trace that are over: closed and silent for `closed_s`, or silent for `idle_s`.
     /// A later record of one of them begins another. True when there were any.
     pub fn end_quiet(&mut self, closed_s: u64, idle_s: u64, tables: &mut Tables) -> bool {
-        let quiet = self.open.take_quiet(self.now_s, closed_s, idle_s);
+        let quiet = self.open.take_quiet(self.now_s, closed_s, idle_s, |connection| connection.settle(tables));
         let is_any = !quiet.is_empty();
         let declared = self.header.declared();
         for connection in quiet {
@@ -372,6 +393,9 @@ impl<'c> TraceReader<'c> {
     /// The trace is over. `complete`: nothing of it was cut off.
     pub fn finish(mut self, complete: bool, tables: &mut Tables) {
         self.open(tables);
+        if tables.again.is_some() {
+            return;
+        }
         let declared = self.header.declared();
         for connection in self.open.take_all() {
             end(connection, declared.as_deref(), complete, tables);
@@ -382,6 +406,9 @@ impl<'c> TraceReader<'c> {
 /// The last rows of a connection; `declared` is the id that the header gives it.
 fn end(mut connection: Connection, declared: Option<&str>, complete: bool, tables: &mut Tables) {
     connection.fold.finish();
+    connection.look(tables, At::End, connection.seq);
+    tables.owed.extend(connection.owed());
+    tables.lost += u64::from(connection.standing.is_lost());
     tables.streams.append(&mut connection.fold.output.streams);
     tables.episodes.append(&mut connection.fold.output.episodes);
     if let Some(id) = declared {

@@ -80,15 +80,13 @@ SELECT
     multiIf(isNotNull(lines.log_id), 'log', isNotNull(streams.method), 'http', 'stream') AS source,
     ifNull(lines.link, 'none') AS link,
     multiIf(
-        streams.events_kept = 'none', 'summary',
+        streams.events_kept != 'all', 'summary',
         streams.connection_complete AND streams.complete, 'full',
         'partial'
     ) AS coverage,
-    1 / if(
-        streams.event_probability * streams.trace_probability > 0,
-        streams.event_probability * streams.trace_probability,
-        1
-    ) AS weight,
+    -- A request is here when it has a line, whatever was traced; without one only its trace brings it here. Whether the
+    -- trace's events were kept changes nothing: its summaries always are.
+    1 / if(isNull(lines.log_id) AND streams.trace_probability > 0, streams.trace_probability, 1) AS weight,
     streams.complete,
     streams.duration_us,
     lines.duration_us AS logged_duration_us,

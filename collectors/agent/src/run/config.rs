@@ -1,6 +1,7 @@
 //! The configuration of `run`: one TOML file, defaults that work, unknown keys are errors.
 
 use crate::requests::LineReader;
+use crate::run::keep::Keep;
 use quiclens_edge::access_format::{AccessFormatConfig, Preset};
 use quiclens_edge::enrich::EnrichConfig;
 use serde::{Deserialize, Serialize};
@@ -45,6 +46,9 @@ pub struct Config {
     /// Whether events are shipped, or summaries alone.
     #[serde(default = "yes")]
     pub events: bool,
+    /// Of whose connections events are kept; absent: of all.
+    #[serde(default)]
+    pub retention: Option<Keep>,
     /// Name of this collector in message headers; the host's name by default.
     #[serde(default = "host_name")]
     pub name: String,
@@ -149,6 +153,7 @@ impl Config {
                 return Err(format!("{name} is {value}, the least is {least}"));
             }
         }
+        self.retention.as_ref().map_or(Ok(()), Keep::check)?;
         if !(self.cpu_cap >= 0.0 && self.cpu_cap.is_finite()) {
             return Err(format!("cpu_cap is {}, the least is 0", self.cpu_cap));
         }
@@ -192,6 +197,10 @@ mod tests {
             (LEAST.replace("traces = [\"logs\"]\n", ""), "nothing to follow"),
             (format!("scan_interval_ms = 0\n{LEAST}"), "scan_interval_ms"),
             (LEAST.replace("files", "ftp"), "ftp"),
+            (format!("{LEAST}[retention]\nslow_ms = 500\n"), "retention.share is missing"),
+            (format!("{LEAST}[retention]\nshare = 1.5\n"), "retention.share is 1.5"),
+            (format!("{LEAST}[retention]\ntrace_probability = 0\n"), "trace_probability"),
+            (format!("{LEAST}[retention]\nshares = 0.5\n"), "shares"),
             (format!("cpu_cap = -1\n{LEAST}"), "cpu_cap"),
             (format!("{LEAST}[[access_log]]\npath = \"a\"\nformat = {{ syntax = \"nginx\" }}\n"), "access_log a: "),
             (format!("{LEAST}[enrich]\ncities = \"x\"\n"), "cities"),

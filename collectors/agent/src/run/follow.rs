@@ -6,6 +6,7 @@ use crate::requests::LineReader;
 use crate::run::config::{AccessLog, Config, Watch};
 use crate::run::followed::{After, Followed, give_up, identity};
 use crate::run::journal::{Entry, FileId, Known};
+use crate::run::keep::{remember, retention};
 use crate::run::limits::CpuCap;
 use crate::run::notice::{News, Notices};
 use crate::run::refresh::Refresh;
@@ -75,6 +76,7 @@ impl<'c> Follower<'c> {
         let reader = |log: &AccessLog| LineReader::new(&log.format, config.redact, Some(Arc::clone(&deployment)));
         let readers = config.access_logs.iter().map(|log| reader(log).map(Arc::new)).collect::<Result<_, _>>()?;
         let began = Instant::now();
+        let retention = retention(config.retention.as_ref(), config.events, &config.state_dir);
         Ok(Self {
             catalogue,
             config,
@@ -84,7 +86,7 @@ impl<'c> Follower<'c> {
             files: BTreeMap::new(),
             over: BTreeMap::new(),
             gone: Vec::new(),
-            tables: Tables { wants_events: config.events, edge: Some(deployment), ..Tables::default() },
+            tables: Tables { wants_events: true, retention, edge: Some(deployment), ..Tables::default() },
             shipper,
             cap: CpuCap::new(config.cpu_cap),
             notices: (config.watch == Watch::Auto).then(Notices::start).and_then(polled_instead),
@@ -111,9 +113,12 @@ impl<'c> Follower<'c> {
         let now = Instant::now();
         self.refresh.turn(now);
         self.hear(&news, now);
+        if let Some(retention) = &mut self.tables.retention {
+            remember(retention, &self.config.state_dir)?;
+        }
         let mut is_busy = false;
         for id in self.due(now) {
-            if self.read(&id, now)? {
+            if self.read(&id, now)? | self.replay(&id) {
                 self.due.insert(id);
                 is_busy = true;
             }
@@ -262,6 +267,7 @@ impl<'c> Follower<'c> {
             let path: PathBuf = file.path.clone();
             let reader = file.reader();
             if is_cut_short {
+                file.lose();
                 file.finish(self.catalogue, &mut self.tables);
             }
             self.files.remove(id);
@@ -292,13 +298,27 @@ impl<'c> Follower<'c> {
         if now_s > self.ended_s {
             self.ended_s = now_s;
             for file in self.files.values_mut() {
-                file.end_quiet(now_s, CLOSED_S, self.config.idle_timeout_s, &mut self.tables);
+                if file.end_quiet(now_s, CLOSED_S, self.config.idle_timeout_s, &mut self.tables) {
+                    self.due.insert(file.id);
+                }
             }
         }
     }
 
+    /// A turn of reading again what was decided to be kept. True when more of it is there.
+    fn replay(&mut self, id: &FileId) -> bool {
+        let Some(file) = self.files.get_mut(id) else { return false };
+        file.replay(&mut self.tables).unwrap_or_else(|error| {
+            eprintln!("quiclens-collector: {}: {error}", file.path.display());
+            false
+        })
+    }
+
     fn finish(&mut self, id: &FileId) -> Result<(), String> {
         let Some(file) = self.files.get_mut(id) else { return Ok(()) };
+        if file.settle(&self.tables) {
+            return Ok(());
+        }
         if file.finish(self.catalogue, &mut self.tables) {
             let path = file.path.clone();
             let (number, shipper) = (&mut self.number, &self.shipper);
@@ -307,9 +327,9 @@ impl<'c> Follower<'c> {
                 let messages = messages(tables, self.catalogue, &self.config.name, number, all)?;
                 if messages.is_empty() { Ok(()) } else { shipper.ship(Cycle { messages, entries: Vec::new() }) }
             };
-            let mut files = Files::new(self.catalogue, self.config.events, &mut flush);
+            let mut files = Files::new(self.catalogue, true, &mut flush);
             std::mem::swap(&mut files.tables, &mut self.tables);
-            let done = files.read(&path);
+            let done = files.read(&path).and_then(|()| files.again(&path));
             std::mem::swap(&mut files.tables, &mut self.tables);
             done?;
         }
@@ -319,6 +339,10 @@ impl<'c> Follower<'c> {
     /// Everything that is ready goes; now and then, or at the `last`, with the states of the files that it came from.
     fn cut(&mut self, last: bool) -> Result<(), String> {
         self.cut = Instant::now();
+        let lost = std::mem::take(&mut self.tables.lost);
+        if lost > 0 {
+            eprintln!("quiclens-collector: events of {lost} connections were to be kept, but their files are gone");
+        }
         let mut entries = Vec::new();
         if last || self.cut - self.put_away >= STATES {
             self.put_away = self.cut;

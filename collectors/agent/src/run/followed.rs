@@ -4,12 +4,13 @@ use crate::records::{Records, SavedRecords, Turn};
 use crate::requests::{LineReader, Lines};
 use crate::run::input::Input;
 use crate::run::journal::{Entry, FileId, HEAD, Head, Known};
+use crate::run::replay::{Pass, Replay};
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::reader::records::Window;
 use quiclens_core::reader::skip::Skip;
 use quiclens_core::reader::sniff::{Framing, sniff};
 use quiclens_core::tables::Tables;
-use quiclens_core::trace::Reject;
+use quiclens_core::trace::{Reject, TraceReader};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, Metadata};
 use std::io;
@@ -70,6 +71,10 @@ pub struct Followed<'c> {
     pub is_adrift: bool,
     /// Of an access log.
     reader: Option<Arc<LineReader>>,
+    /// Events that are being read again.
+    replay: Option<Replay<'c>>,
+    /// What its end decides is decided.
+    is_settled: bool,
 }
 
 /// What is to be done with a file after a turn.
@@ -111,6 +116,8 @@ impl<'c> Followed<'c> {
             is_deleted: false,
             is_adrift: path.is_symlink(),
             reader,
+            replay: None,
+            is_settled: false,
         };
         let is_taken_up = match known {
             Some(known) if known.is_sound && followed.is_same(&known.head)? => followed.take_up(catalogue, known),
@@ -147,6 +154,7 @@ impl<'c> Followed<'c> {
         let was = std::mem::replace(&mut self.size, look.size);
         if self.size != was {
             self.grew = now;
+            self.is_settled = false;
         }
         Ok(self.size < was)
     }
@@ -240,18 +248,58 @@ impl<'c> Followed<'c> {
         }
     }
 
-    /// Ends connections that are over while the file goes on.
-    pub fn end_quiet(&mut self, now_s: u64, closed_s: u64, idle_s: u64, tables: &mut Tables) {
-        if let Form::Records(records) = &mut self.form {
-            records.at(now_s);
-            self.is_dirty |= records.end_quiet(closed_s, idle_s, tables);
-        }
+    /// Ends connections that are over while the file goes on. True when others must be read again before they can end.
+    pub fn end_quiet(&mut self, now_s: u64, closed_s: u64, idle_s: u64, tables: &mut Tables) -> bool {
+        let Form::Records(records) = &mut self.form else { return false };
+        records.at(now_s);
+        self.is_dirty |= records.end_quiet(closed_s, idle_s, tables);
+        records.trace().is_some_and(|trace| !trace.owed().is_empty())
     }
 
     /// Rows of its connections as they stand now.
     pub fn show(&mut self, tables: &mut Tables) {
         if let Form::Records(records) = &mut self.form {
             records.show(tables);
+        }
+    }
+
+    /// Reads events again that were decided to be kept, up to a turn's worth. True when more of them are there.
+    pub fn replay(&mut self, tables: &mut Tables) -> io::Result<bool> {
+        let Form::Records(records) = &mut self.form else { return Ok(false) };
+        let replay = match &mut self.replay {
+            Some(replay) => replay,
+            None => {
+                let owed = records.trace().map(TraceReader::owed).unwrap_or_default();
+                if owed.is_empty() {
+                    return Ok(false);
+                }
+                self.replay.insert(Replay::new(records, owed, self.window.offset()))
+            }
+        };
+        let Some(trace) = records.trace() else { return Ok(false) };
+        match replay.turn(&mut self.input, tables)? {
+            Pass::More => return Ok(true),
+            Pass::Done => trace.repaid(&replay.owed()),
+            Pass::Gone => trace.lose(),
+        }
+        self.replay = None;
+        self.is_dirty = true;
+        Ok(true)
+    }
+
+    /// Before the end: what it decides to keep is read again in turns. True while that lasts.
+    pub fn settle(&mut self, tables: &Tables) -> bool {
+        let Form::Records(records) = &mut self.form else { return false };
+        let Some(trace) = records.trace() else { return false };
+        if std::mem::replace(&mut self.is_settled, true) { !trace.owed().is_empty() } else { !trace.settle(tables) }
+    }
+
+    /// What was read of it is no longer there.
+    pub fn lose(&mut self) {
+        if let Form::Records(records) = &mut self.form
+            && let Some(trace) = records.trace()
+        {
+            trace.lose();
         }
     }
 
@@ -264,7 +312,13 @@ impl<'c> Followed<'c> {
         self.over_at = self.size;
         match std::mem::replace(&mut self.form, Form::Over) {
             Form::Records(records) => {
+                let anew = records.anew();
                 records.finish(true, tables);
+                // What only the very end decided, after the last record without its separator.
+                let owed = std::mem::take(&mut tables.owed);
+                if !owed.is_empty() && !Replay::new(&anew, owed.clone(), self.size).all(&mut self.input, tables) {
+                    tables.lose(&owed);
+                }
                 false
             }
             Form::Whole => true,
@@ -352,7 +406,12 @@ pub fn give_up(catalogue: &Catalogue, known: &Known, tables: &mut Tables) {
     let head = &known.head;
     let form = if known.is_sound { Form::restore(catalogue, known) } else { None };
     match form {
-        Some(Form::Records(records)) => records.finish(false, tables),
+        Some(Form::Records(mut records)) => {
+            if let Some(trace) = records.trace() {
+                trace.lose();
+            }
+            records.finish(false, tables);
+        }
         Some(_) => {}
         None if head.state.is_empty() && !head.name.is_empty() => {}
         None => {

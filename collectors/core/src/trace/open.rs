@@ -3,6 +3,7 @@
 use crate::client::Known;
 use crate::fold::Fold;
 use crate::record::events::Key;
+use crate::retention::Standing;
 use crate::tables::Tables;
 use rustc_hash::FxHashMap;
 
@@ -28,6 +29,9 @@ pub(super) struct Connection {
     pub heard_s: u64,
     /// It has had a record since it was put away.
     pub is_dirty: bool,
+    /// Where its first record stands; 0 for those that decide the identity.
+    pub began_at: u64,
+    pub standing: Standing,
 }
 
 impl Connection {
@@ -35,8 +39,7 @@ impl Connection {
     pub fn rows(&self, complete: bool, tables: &mut Tables) {
         tables.aliases.extend(self.fold.alias_rows());
         tables.aliases.extend(self.fold.client_rows(&self.client));
-        let mut row = self.fold.connection(complete);
-        row.set("time_base_ns", self.base_ns);
+        let mut row = self.row(complete, tables);
         self.client.fill(&mut row);
         if let Some(edge) = &tables.edge {
             edge.redact_connection(&mut row);
@@ -110,13 +113,20 @@ impl Open {
     }
 
     /// Takes out the named connections that are closed and silent for `closed_s`, or silent for `idle_s`. The one of
-    /// records that name none ends with the trace.
-    pub fn take_quiet(&mut self, now_s: u64, closed_s: u64, idle_s: u64) -> Vec<Connection> {
+    /// records that name none ends with the trace. `is_settled`: what its end decides is decided and done.
+    pub fn take_quiet(
+        &mut self,
+        now_s: u64,
+        closed_s: u64,
+        idle_s: u64,
+        is_settled: impl Fn(&mut Connection) -> bool,
+    ) -> Vec<Connection> {
         let mut quiet = Vec::new();
         for (slot, held) in self.slots.iter_mut().enumerate() {
             let is_over = |connection: &mut Box<Connection>| {
                 let silent_s = now_s.saturating_sub(connection.heard_s);
-                !connection.group.is_empty() && silent_s >= if connection.is_closed { closed_s } else { idle_s }
+                let is_quiet = silent_s >= if connection.is_closed { closed_s } else { idle_s };
+                !connection.group.is_empty() && is_quiet && is_settled(connection)
             };
             let Some(connection) = held.take_if(is_over) else { continue };
             self.groups.remove(&connection.group);
@@ -125,6 +135,15 @@ impl Open {
             quiet.push(*connection);
         }
         quiet
+    }
+
+    /// Takes out the one whose records say `group`: the next of them begins another.
+    pub fn part(&mut self, group: &str) {
+        if let Some(slot) = self.groups.remove(group)
+            && self.slots.get_mut(slot).is_some_and(|held| held.take().is_some())
+        {
+            self.free.push(slot);
+        }
     }
 
     /// Takes out all.

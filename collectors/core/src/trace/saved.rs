@@ -8,6 +8,7 @@ use crate::fold::{ANALYSIS_VERSION, Fold};
 use crate::header::Header;
 use crate::reader::sniff::Framing;
 use crate::record::events::Key;
+use crate::retention::Standing;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -45,11 +46,13 @@ pub struct SavedConnection<'f> {
     client: Known,
     shown: u64,
     is_closed: bool,
+    began_at: u64,
+    standing: Standing,
 }
 
 impl Saved {
     /// Which states this build can take up.
-    pub const VERSION: u64 = ANALYSIS_VERSION << 8 | 2;
+    pub const VERSION: u64 = ANALYSIS_VERSION << 8 | 3;
 }
 
 impl<'c> TraceReader<'c> {
@@ -130,6 +133,8 @@ impl<'c> TraceReader<'c> {
             is_closed: saved.is_closed,
             heard_s: self.now_s,
             is_dirty: false,
+            began_at: saved.began_at,
+            standing: saved.standing,
         });
     }
 }
@@ -146,6 +151,8 @@ impl<'f> SavedConnection<'f> {
             client: connection.client.clone(),
             shown: connection.shown,
             is_closed: connection.is_closed,
+            began_at: connection.began_at,
+            standing: connection.standing,
         }
     }
 }
