@@ -64,6 +64,14 @@ impl Tables {
         self.rejects.push(row);
     }
 
+    /// Counts a run of records, `first` to `last`, that is lost as one: see [`Tables::reject`].
+    pub fn reject_run(&mut self, source: &str, reject: &Reject, file: &str, trace_id: &str, run: (u64, u64)) {
+        self.reject(source, reject, file, trace_id, Some(run.0));
+        if let Some(row) = self.rejects.last_mut() {
+            row.set("seq_last", run.1);
+        }
+    }
+
     /// Batches that are large enough, or with `all` everything. Connections come after what they speak of.
     pub fn batches(&mut self, catalogue: &Catalogue, all: bool) -> Result<Vec<Batch>, ArrowError> {
         let mut out = Vec::new();
