@@ -9,6 +9,7 @@ mod followed;
 mod input;
 pub mod journal;
 mod ship;
+mod spool;
 pub mod sink;
 mod to_clickhouse;
 mod to_files;
