@@ -1,5 +1,6 @@
 //! The configuration of `run`: one TOML file, defaults that work, unknown keys are errors.
 
+use crate::run::listen::config::{Listen, Spool, check};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,12 @@ pub struct Config {
     /// Access logs to follow, JSON lines.
     #[serde(default)]
     pub access_logs: Vec<PathBuf>,
+    /// Sockets, standard input and topics of `quiclens line v1`.
+    #[serde(default)]
+    pub listen: Vec<Listen>,
+    /// Where what they give is kept until it is shipped.
+    #[serde(default)]
+    pub spool: Spool,
     /// Where batches go.
     pub sink: Sink,
     /// How often folders are looked through, ms.
@@ -92,9 +99,10 @@ impl Config {
     }
 
     fn checked(self) -> Result<Self, String> {
-        if self.traces.is_empty() && self.access_logs.is_empty() {
-            return Err("nothing to follow: set traces or access_logs".into());
+        if self.traces.is_empty() && self.access_logs.is_empty() && self.listen.is_empty() {
+            return Err("nothing to follow: set traces, access_logs or listen".into());
         }
+        check(&self.listen, &self.spool)?;
         for (name, value, least) in [
             ("scan_interval_ms", self.scan_interval_ms, 10),
             ("batch_interval_ms", self.batch_interval_ms, 10),

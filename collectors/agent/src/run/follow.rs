@@ -7,6 +7,7 @@ use crate::run::followed::{After, Followed, give_up, identity};
 use crate::run::journal::{Entry, FileId, Known};
 use crate::run::ship::{Cycle, Shipper};
 use crate::run::sink::Message;
+use crate::run::spooled::Spooled;
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::tables::Tables;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,6 +31,7 @@ pub struct Follower<'c> {
     /// Files that the journal knows and that are no more, or are others now.
     gone: Vec<Entry>,
     tables: Tables,
+    spooled: Option<Spooled<'c>>,
     shipper: Shipper,
     began: Instant,
     scanned: Option<Instant>,
@@ -41,7 +43,13 @@ pub struct Follower<'c> {
 
 impl<'c> Follower<'c> {
     /// Follows what `config` names, from where `known` says.
-    pub fn new(catalogue: &'c Catalogue, config: &'c Config, known: BTreeMap<FileId, Known>, shipper: Shipper) -> Self {
+    pub fn new(
+        catalogue: &'c Catalogue,
+        config: &'c Config,
+        known: BTreeMap<FileId, Known>,
+        spooled: Option<Spooled<'c>>,
+        shipper: Shipper,
+    ) -> Self {
         let began = Instant::now();
         Self {
             catalogue,
@@ -51,6 +59,7 @@ impl<'c> Follower<'c> {
             over: BTreeMap::new(),
             gone: Vec::new(),
             tables: Tables { wants_events: config.events, ..Tables::default() },
+            spooled,
             shipper,
             began,
             scanned: None,
@@ -67,8 +76,16 @@ impl<'c> Follower<'c> {
             self.scanned = Some(now);
             self.scan(now);
         }
-        let mut is_busy = false;
-        for id in self.files.keys().copied().collect::<Vec<_>>() {
+        let (mut is_busy, mut is_pressed) = (false, false);
+        if let Some(spooled) = &mut self.spooled {
+            is_busy = spooled.read((now - self.began).as_secs())?;
+            // Files can be read later.
+            is_pressed = spooled.is_pressed();
+            if !spooled.tables.is_small() {
+                self.cut()?;
+            }
+        }
+        for id in self.files.keys().filter(|_| !is_pressed).copied().collect::<Vec<_>>() {
             is_busy |= self.read(&id, now)?;
             if !self.tables.is_small() {
                 self.cut()?;
@@ -181,6 +198,9 @@ impl<'c> Follower<'c> {
             for file in self.files.values_mut() {
                 file.end_quiet(now_s, CLOSED_S, self.config.idle_timeout_s, &mut self.tables);
             }
+            if let Some(spooled) = &mut self.spooled {
+                spooled.end_quiet(now_s, CLOSED_S, self.config.idle_timeout_s);
+            }
         }
     }
 
@@ -192,7 +212,7 @@ impl<'c> Follower<'c> {
             // Rows go as they come; the state, which says that all of it was read, with the last of them.
             let mut flush = |tables: &mut Tables, all: bool| {
                 let messages = messages(tables, self.catalogue, &self.config.name, number, all)?;
-                if messages.is_empty() { Ok(()) } else { shipper.ship(Cycle { messages, entries: Vec::new() }) }
+                if messages.is_empty() { Ok(()) } else { shipper.ship(Cycle::of_files(messages, Vec::new())) }
             };
             let mut files = Files::new(self.catalogue, self.config.events, &mut flush);
             std::mem::swap(&mut files.tables, &mut self.tables);
@@ -211,7 +231,16 @@ impl<'c> Follower<'c> {
             file.show(&mut self.tables);
             file.put_away(&mut entries)?;
         }
-        let messages = messages(&mut self.tables, self.catalogue, &self.config.name, &mut self.number, true)?;
+        let mut cut = |tables: &mut Tables| messages(tables, self.catalogue, &self.config.name, &mut self.number, true);
+        let mut messages = cut(&mut self.tables)?;
+        let (mut droppable, mut passed) = (Vec::new(), None);
+        if let Some(spooled) = self.spooled.as_mut().filter(|spooled| spooled.is_dirty) {
+            spooled.show();
+            passed = Some(spooled.put_away(&mut entries)?);
+            let (events, others) = cut(&mut spooled.tables)?.into_iter().partition(|message| message.table == "events");
+            droppable = events;
+            messages.extend::<Vec<Message>>(others);
+        }
         let over = self.files.values().filter(|file| file.is_over() && !file.is_deleted);
         self.over.extend(over.map(|file| (file.id, file.over_at())));
         self.files.retain(|_, file| !file.is_over());
@@ -220,7 +249,14 @@ impl<'c> Follower<'c> {
         if messages.is_empty() && entries.is_empty() {
             return Ok(());
         }
-        self.shipper.ship(Cycle { messages, entries })
+        self.shipper.ship(Cycle { messages, droppable, entries, passed })
+    }
+
+    /// No source of the spool is left: its connections are over.
+    pub fn end_spooled(&mut self) {
+        if let Some(spooled) = &mut self.spooled {
+            spooled.finish(self.catalogue);
+        }
     }
 
     /// Ships what is ready and waits until it is acknowledged.

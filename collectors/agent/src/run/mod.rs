@@ -8,9 +8,13 @@ mod follow;
 mod followed;
 mod input;
 pub mod journal;
+mod listen;
+mod outbox;
+mod relief;
 mod ship;
-mod spool;
 pub mod sink;
+mod spool;
+mod spooled;
 mod to_clickhouse;
 mod to_files;
 mod to_kafka;
@@ -18,12 +22,19 @@ mod to_kafka;
 use config::Config;
 use follow::Follower;
 use journal::Journal;
+use listen::Listening;
+use listen::config::WhenFull;
+use outbox::Outbox;
 use quiclens_core::catalogue::Catalogue;
+use relief::Relief;
 use ship::Shipper;
 use signal_hook::consts::{SIGINT, SIGTERM};
+use spool::{Room, Spool};
+use spooled::Spooled;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Prints the effective configuration.
@@ -40,21 +51,77 @@ pub fn run(path: &Path) -> Result<(), String> {
     for signal in [SIGTERM, SIGINT] {
         signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(|error| format!("signals: {error}"))?;
     }
-    let (journal, found) = Journal::open(&config.state_dir)?;
+    let (journal, mut found) = Journal::open(&config.state_dir)?;
     if found.damaged > 0 {
         eprintln!("quiclens-collector: {} damaged checkpoints; their files are read again", found.damaged);
     }
-    let shipper = Shipper::start(sink::open(&config.sink, &config.name)?, journal)?;
-    let mut follower = Follower::new(&catalogue, &config, found.files, shipper);
-    eprintln!("quiclens-collector: following {} places", config.traces.len() + config.access_logs.len());
+    let mut intake = Intake::open(&config)?;
+    let relief = intake.as_ref().map(|intake| intake.relief(&config)).transpose()?;
+    let shipper = Shipper::start(sink::open(&config.sink, &config.name)?, journal, relief)?;
+    let known = found.files.remove(&spooled::ID);
+    let spooled = intake.as_ref().map(|intake| Spooled::open(&catalogue, &intake.spool, known.as_ref(), config.events));
+    let mut follower = Follower::new(&catalogue, &config, found.files, spooled, shipper);
+    let places = config.traces.len() + config.access_logs.len() + config.listen.len();
+    eprintln!("quiclens-collector: following {places} places");
     let pause =
         Duration::from_millis(config.scan_interval_ms.min(config.batch_interval_ms) / 4).max(Duration::from_millis(5));
+    let follows_files = !config.traces.is_empty() || !config.access_logs.is_empty();
     while !stop.load(Ordering::Relaxed) {
+        let is_over = !follows_files && intake.as_ref().is_some_and(Intake::is_over);
         if !follower.turn()? {
+            if is_over {
+                // Standard input has ended, and nothing else is followed.
+                follower.end_spooled();
+                break;
+            }
             std::thread::sleep(pause);
         }
     }
+    if let Some(intake) = intake.take() {
+        intake.stop();
+    }
     follower.stop()
+}
+
+/// The spool with the threads that fill and sync it.
+struct Intake {
+    spool: Arc<Spool>,
+    listening: Listening,
+    syncing: JoinHandle<()>,
+}
+
+impl Intake {
+    /// Opens spool and sources. None where there are no sources, and no spool of earlier ones.
+    fn open(config: &Config) -> Result<Option<Self>, String> {
+        let folder = config.state_dir.join("spool");
+        if config.listen.is_empty() && !folder.is_dir() {
+            return Ok(None);
+        }
+        let room = Room { max_bytes: config.spool.max_bytes, min_free_bytes: config.spool.min_free_bytes };
+        let spool = Spool::open(&folder, room, config.spool.when_full == WhenFull::DropEvents)?;
+        let syncing = spool.start()?;
+        let listening = Listening::start(&config.listen, &spool)?;
+        Ok(Some(Self { spool, listening, syncing }))
+    }
+
+    fn relief(&self, config: &Config) -> Result<Relief, String> {
+        let folder = config.state_dir.join("outbox");
+        let outbox = Outbox::open(&folder, config.spool.outbox_max_bytes)
+            .map_err(|error| format!("cannot use {}: {error}", folder.display()))?;
+        Relief::new(&self.spool, outbox, &config.name)
+    }
+
+    /// No source gives anything any more, and all that they gave is synced.
+    fn is_over(&self) -> bool {
+        self.listening.is_over() && self.spool.acknowledged()
+    }
+
+    /// Ends the sources, then the spool: what they have given is synced.
+    fn stop(self) {
+        self.listening.stop();
+        self.spool.stop();
+        let _ = self.syncing.join();
+    }
 }
 
 /// Which catalogue the batches are of.

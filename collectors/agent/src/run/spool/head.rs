@@ -1,6 +1,6 @@
 //! What a record of the spool says of its payload: where it came from, and which lines of which connections it holds.
 
-use quiclens_core::reader::number::whole;
+use quiclens_core::reader::quic_trace::named;
 use quiclens_core::reader::skip::Skip;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -95,9 +95,7 @@ fn runs(payload: &[u8]) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     let mut open: BTreeMap<&str, usize> = BTreeMap::new();
     for line in payload.split(|byte| *byte == b'\n') {
-        let mut columns = line.splitn(3, |byte| *byte == b'\t');
-        let (Some(connection), Some(seq), Some(_)) = (columns.next(), columns.next(), columns.next()) else { continue };
-        let (Ok(connection), Some(seq)) = (str::from_utf8(connection), whole(seq)) else { continue };
+        let Some((connection, seq)) = named(line) else { continue };
         match open.get(connection).and_then(|at| runs.get_mut(*at)) {
             Some(run) if run.last_seq.checked_add(1) == Some(seq) => (run.last_seq, run.lines) = (seq, run.lines + 1),
             _ => {

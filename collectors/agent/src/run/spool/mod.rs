@@ -46,10 +46,9 @@ struct Inner {
 impl Spool {
     /// Opens or makes the spool in `folder`. `drops_events`: when it fills, events are dropped before it is full.
     pub fn open(folder: &Path, room: Room, drops_events: bool) -> Result<Arc<Self>, String> {
-        let writer =
-            Writer::open(folder, room).map_err(|error| format!("cannot use the spool {}: {error}", folder.display()))?;
-        let inner =
-            Inner { writer, synced: (0, 0), is_dirty: true, is_stopped: false, is_pressed: false, fault: None };
+        let writer = Writer::open(folder, room)
+            .map_err(|error| format!("cannot use the spool {}: {error}", folder.display()))?;
+        let inner = Inner { writer, synced: (0, 0), is_dirty: true, is_stopped: false, is_pressed: false, fault: None };
         let max_bytes = room.max_bytes;
         Ok(Arc::new(Self { inner: Mutex::new(inner), changed: Condvar::new(), drops_events, max_bytes }))
     }
@@ -122,7 +121,9 @@ impl Spool {
     /// Waits until everything that was appended before is synced; false when it never will be.
     pub fn acknowledged(&self) -> bool {
         let mut inner = self.lock();
-        let Some(wanted) = inner.writer.segments.back().map(|active| (active.number, active.bytes)) else { return false };
+        let Some(wanted) = inner.writer.segments.back().map(|active| (active.number, active.bytes)) else {
+            return false;
+        };
         while inner.synced < wanted && inner.fault.is_none() {
             inner = self.changed.wait_timeout(inner, LOOK).unwrap_or_else(PoisonError::into_inner).0;
         }

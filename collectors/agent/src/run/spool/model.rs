@@ -69,7 +69,7 @@ impl Model {
         let payload = payload.into_bytes();
         let what = What::lines("here", Position::Running(0), &payload);
         let What::Lines { runs, .. } = what.clone() else { panic!("lines") };
-        let offset = self.spool.lock().writer.end();
+        let offset = self.kept.last().map_or(0, |kept| kept.offset + kept.payload.len() as u64);
         match self.spool.append(what, &payload) {
             Ok(()) => self.kept.push(Kept { offset, payload, runs, is_flipped: false }),
             Err(Refused::Full) => {}
@@ -119,7 +119,9 @@ impl Model {
             }
             self.flipped.push(head.number);
             if (begin + payload.0..begin + payload.1).contains(&at) {
-                self.kept.iter_mut().find(|kept| kept.offset == head.offset).map(|kept| kept.is_flipped = true);
+                if let Some(kept) = self.kept.iter_mut().find(|kept| kept.offset == head.offset) {
+                    kept.is_flipped = true;
+                }
             }
             break;
         }
@@ -149,6 +151,7 @@ impl Model {
                 assert_ne!(*bytes, kept.payload);
                 Item::Reject {
                     offset: kept.offset,
+                    end: kept.offset + kept.payload.len() as u64,
                     source: "here".into(),
                     reason: Skip::SpoolCorrupt,
                     length: kept.payload.len() as u64,

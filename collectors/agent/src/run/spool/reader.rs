@@ -27,6 +27,8 @@ pub enum Item {
     Reject {
         /// Place among all payloads.
         offset: u64,
+        /// Place of what comes after it.
+        end: u64,
         /// Source, empty where it is not known.
         source: String,
         /// Why.
@@ -147,18 +149,19 @@ impl Reader {
             What::Lines { source, runs, .. } => {
                 let length = bytes.len() as u64;
                 bytes.truncate(REJECT_BYTES);
-                Some(Item::Reject { offset: head.offset, source, reason: Skip::SpoolCorrupt, length, bytes, runs })
+                Some(Item::Reject { offset: head.offset, end, source, reason: Skip::SpoolCorrupt, length, bytes, runs })
             }
             What::Reject { source, reason, length, .. } => {
                 let reason = if is_sound { reason } else { Skip::SpoolCorrupt };
-                Some(Item::Reject { offset: head.offset, source, reason, length, bytes, runs: Vec::new() })
+                Some(Item::Reject { offset: head.offset, end, source, reason, length, bytes, runs: Vec::new() })
             }
         };
         if head.offset <= expected {
             return item;
         }
         self.ready = item;
-        let (source, length, runs) = (String::new(), head.offset - expected, Vec::new());
-        Some(Item::Reject { offset: expected, source, reason: Skip::SpoolCorrupt, length, bytes: lost, runs })
+        let (end, length) = (head.offset, head.offset - expected);
+        let (source, reason, runs) = (String::new(), Skip::SpoolCorrupt, Vec::new());
+        Some(Item::Reject { offset: expected, end, source, reason, length, bytes: lost, runs })
     }
 }

@@ -196,11 +196,6 @@ impl Writer {
         self.segments.iter().map(|segment| segment.bytes).sum()
     }
 
-    /// Place after the last payload.
-    pub fn end(&self) -> u64 {
-        self.next.1
-    }
-
     /// Whether the disk would be left with too little.
     fn is_disk_full(&self, more: u64) -> bool {
         rustix::fs::statvfs(&self.folder)
@@ -214,12 +209,7 @@ pub fn is_full(error: &io::Error) -> bool {
 }
 
 /// Makes a segment with its first record, and syncs it.
-fn begin(
-    folder: &Path,
-    id: u64,
-    newest: &BTreeMap<Place, Position>,
-    next: (u64, u64),
-) -> io::Result<(File, Segment)> {
+fn begin(folder: &Path, id: u64, newest: &BTreeMap<Place, Position>, next: (u64, u64)) -> io::Result<(File, Segment)> {
     let newest = newest.iter().map(|((source, _), position)| (source.clone(), *position)).collect();
     let head = Head { number: next.0, offset: next.1, what: What::Positions { spool: id, newest } };
     let mut bytes = Vec::new();
