@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from quiclens_ingest import kafka
 from test_follow import COLLECTOR, Collector, without_names
@@ -32,14 +31,30 @@ class Listening(Collector):
     def __init__(self, folder: Path, listen: str, spool: str = "", extra: str = "") -> None:
         super().__init__(folder)
         self.state = folder / "state"
+        self.clients: list[socket.socket] = []
         self.config.write_text(
             f'state_dir = "{self.state}"\nscan_interval_ms = 20\nbatch_interval_ms = 20\n{extra}\n'
             f'[[listen]]\n{listen}\n[spool]\n{spool}\n[sink]\nkind = "files"\nfolder = "{self.out}"\n'
         )
 
     def start(self, stdin: int | None = None) -> None:
-        self.said = (self.config.parent / "said").open("ab")
-        self.process = subprocess.Popen([COLLECTOR, "run", self.config], stderr=self.said, stdin=stdin)
+        with (self.config.parent / "said").open("ab") as said:
+            self.process = subprocess.Popen([COLLECTOR, "run", self.config], stderr=said, stdin=stdin)
+
+    def connect(self, address: Any, family: int = socket.AF_UNIX, kind: int = socket.SOCK_STREAM) -> socket.socket:
+        """A peer, as soon as somebody listens there."""
+        until = time.monotonic() + 20
+        while True:
+            client = socket.socket(family, kind)
+            self.clients.append(client)
+            try:
+                client.connect(address if family == socket.AF_INET else str(address))
+            except OSError:
+                assert time.monotonic() < until, "nobody listens"
+                time.sleep(0.02)
+                continue
+            client.settimeout(20)
+            return client
 
     def seqs(self, connection: str = "c1") -> list[int]:
         """Every seq of a connection that the sink has, as often as it is there under another identity."""
@@ -67,29 +82,16 @@ def made(tmp_path: Path) -> Iterator[Callable[..., Listening]]:
 
     yield make
     for one in collectors:
+        for client in one.clients:
+            client.close()
         if one.process is not None:
             one.end(signal.SIGKILL)
-
-
-def connected(family: int, kind: int, address: Any) -> socket.socket:
-    until = time.monotonic() + 20
-    while True:
-        client = socket.socket(family, kind)
-        try:
-            client.connect(address)
-        except OSError:
-            client.close()
-            assert time.monotonic() < until, "nobody listens"
-            time.sleep(0.02)
-            continue
-        client.settimeout(20)
-        return client
 
 
 def acknowledged(client: socket.socket) -> None:
     """Say that all is sent, and wait until the collector says that all is synced."""
     client.shutdown(socket.SHUT_WR)
-    assert client.recv(1) == b""
+    assert client.recv(100) == b"synced\n"
     client.close()
 
 
@@ -108,10 +110,10 @@ def test_lines_come_through_each_socket(made: Callable[..., Listening], tmp_path
     if kind == "udp":
         collector.wait(lambda: (collector.state / "spool").is_dir())
         time.sleep(0.3)
-        client = connected(socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", port))
+        client = collector.connect(("127.0.0.1", port), socket.AF_INET, socket.SOCK_DGRAM)
     else:
         how = socket.SOCK_STREAM if kind == "unix_stream" else socket.SOCK_DGRAM
-        client = connected(socket.AF_UNIX, how, str(path))
+        client = collector.connect(path, kind=how)
     some = lines("c1", 0, 5) + lines("c2", 0, 300)
     for begin in range(0, len(some), 7):
         client.sendall(b"".join(some[begin : begin + 7]).removesuffix(b"\n" if kind != "unix_stream" else b""))
@@ -130,7 +132,7 @@ def test_lines_come_through_each_socket(made: Callable[..., Listening], tmp_path
 def test_half_and_long_lines_of_a_stream_are_counted(made: Callable[..., Listening], tmp_path: Path) -> None:
     collector = made(f'kind = "unix_stream"\npath = "{tmp_path / "s"}"\nmax_connections = 2')
     collector.start()
-    client = connected(socket.AF_UNIX, socket.SOCK_STREAM, str(tmp_path / "s"))
+    client = collector.connect(tmp_path / "s")
     first = lines("c1", 0, 20)
     client.sendall(b"".join(first[:10]) + b"x" * 100_000 + b"\n" + b"".join(first[10:]) + b"c1\t20\t12")
     acknowledged(client)
@@ -140,11 +142,11 @@ def test_half_and_long_lines_of_a_stream_are_counted(made: Callable[..., Listeni
     assert found["too_long"]["length"] == 100_000 and len(found["too_long"]["bytes"]) == 65_536
     assert found["truncated"]["bytes"] == b"c1\t20\t12"
     assert found["truncated"]["file"] == f"unix_stream:{tmp_path / 's'}"
-    peers = [connected(socket.AF_UNIX, socket.SOCK_STREAM, str(tmp_path / "s")) for _ in range(2)]
+    peers = [collector.connect(tmp_path / "s") for _ in range(2)]
     for peer in peers:
         peer.sendall(b"c1\t0")
     time.sleep(0.3)
-    more = connected(socket.AF_UNIX, socket.SOCK_STREAM, str(tmp_path / "s"))
+    more = collector.connect(tmp_path / "s")
     assert more.recv(1) == b""  # turned away
     for peer in [*peers, more]:
         peer.close()
@@ -156,7 +158,7 @@ def test_kills_lose_nothing_that_was_acknowledged(made: Callable[..., Listening]
     step, steps = 700, 8
     for turn in range(steps):
         collector.start()
-        client = connected(socket.AF_UNIX, socket.SOCK_STREAM, path)
+        client = collector.connect(tmp_path / "s")
         client.sendall(b"".join(lines("c1", turn * step, (turn + 1) * step)))
         client.sendall(b"".join(lines("c2", turn * 10, (turn + 1) * 10)))
         acknowledged(client)
@@ -168,7 +170,7 @@ def test_kills_lose_nothing_that_was_acknowledged(made: Callable[..., Listening]
     assert len(collector.rows("connections")) == 2 and not collector.rows("rejects")
     once = made(f'kind = "unix_stream"\npath = "{path}"')
     once.start()
-    client = connected(socket.AF_UNIX, socket.SOCK_STREAM, path)
+    client = once.connect(path)
     for turn in range(steps):
         client.sendall(b"".join(lines("c1", turn * step, (turn + 1) * step)))
         client.sendall(b"".join(lines("c2", turn * 10, (turn + 1) * 10)))
@@ -193,7 +195,7 @@ def test_a_flipped_byte_in_the_spool(made: Callable[..., Listening], tmp_path: P
     collector.start()
     marks = []
     for turn in range(3):
-        client = connected(socket.AF_UNIX, socket.SOCK_STREAM, str(tmp_path / "s"))
+        client = collector.connect(tmp_path / "s")
         client.sendall(b"".join(lines("c1", turn * 40, (turn + 1) * 40) + lines("c2", turn * 9, (turn + 1) * 9)))
         acknowledged(client)
         marks.append(collector.spool_bytes())
@@ -222,7 +224,7 @@ def test_a_flipped_byte_in_the_spool(made: Callable[..., Listening], tmp_path: P
 
 def away(collector: Listening) -> None:
     """Nothing can be written where the sink is."""
-    collector.out.parent.mkdir(exist_ok=True)
+    collector.wait(collector.out.is_dir)
     collector.out.rename(collector.out.with_name("out.away"))
     collector.out.write_bytes(b"")
 
@@ -236,7 +238,7 @@ def test_a_full_spool_makes_the_peer_wait(made: Callable[..., Listening], tmp_pa
     path = str(tmp_path / "s")
     collector = made(f'kind = "unix_stream"\npath = "{path}"', spool="max_bytes = 1048576")
     collector.start()
-    client = connected(socket.AF_UNIX, socket.SOCK_STREAM, path)
+    client = collector.connect(tmp_path / "s")
     away(collector)
     count = 80_000
     text = b"".join(lines("c1", 0, count))
@@ -252,7 +254,7 @@ def test_a_full_spool_makes_the_peer_wait(made: Callable[..., Listening], tmp_pa
     collector.wait(lambda: len(collector.seqs()) > 1000)
     kept = collector.seqs()
     assert kept == list(range(len(kept)))
-    client = connected(socket.AF_UNIX, socket.SOCK_STREAM, path)
+    client = collector.connect(tmp_path / "s")
     client.sendall(b"".join(lines("c1", len(kept), count)))
     acknowledged(client)
     collector.wait(lambda: collector.has("c1", count), 60)
@@ -261,11 +263,9 @@ def test_a_full_spool_makes_the_peer_wait(made: Callable[..., Listening], tmp_pa
 
 def test_a_full_spool_drops_events_and_keeps_summaries(made: Callable[..., Listening], tmp_path: Path) -> None:
     path = str(tmp_path / "s")
-    collector = made(
-        f'kind = "unix_stream"\npath = "{path}"', spool='max_bytes = 1048576\nwhen_full = "drop_events"'
-    )
+    collector = made(f'kind = "unix_stream"\npath = "{path}"', spool='max_bytes = 1048576\nwhen_full = "drop_events"')
     collector.start()
-    client = connected(socket.AF_UNIX, socket.SOCK_STREAM, path)
+    client = collector.connect(tmp_path / "s")
     client.settimeout(60)
     client.sendall(b"".join(lines("c1", 0, 10)))
     collector.wait(lambda: collector.has("c1", 10))
@@ -293,12 +293,14 @@ def test_a_full_disk_is_a_full_spool(made: Callable[..., Listening], tmp_path: P
     collector = made(f'kind = "unix_stream"\npath = "{path}"', spool="min_free_bytes = 0")
     spool = collector.state / "spool"
     spool.mkdir(parents=True)
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=600k", "none", spool], capture_output=True, check=False)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=600k", "none", spool], capture_output=True, check=False
+    )
     if mounted.returncode != 0:
         pytest.skip(f"no tmpfs: {mounted.stderr.decode().strip()}")
     try:
         collector.start()
-        client = connected(socket.AF_UNIX, socket.SOCK_STREAM, path)
+        client = collector.connect(tmp_path / "s")
         away(collector)
         count = 60_000
         text = b"".join(lines("c1", 0, count))
@@ -316,6 +318,8 @@ def test_a_full_disk_is_a_full_spool(made: Callable[..., Listening], tmp_path: P
         assert not collector.rows("rejects")
         assert collector.end(signal.SIGTERM) == 0
     finally:
+        if collector.process is not None:
+            collector.end(signal.SIGKILL)
         subprocess.run(["umount", spool], check=True)
 
 
@@ -351,7 +355,7 @@ def test_addresses_and_sockets_that_cannot_be_had_are_told(made: Callable[..., L
     done = subprocess.run([COLLECTOR, "check", first.config], capture_output=True, text=True, check=True)
     assert "max_connections = 256" in done.stdout and "max_bytes = 1073741824" in done.stdout
     first.start()
-    connected(socket.AF_UNIX, socket.SOCK_STREAM, str(tmp_path / "s")).close()
+    first.connect(tmp_path / "s")
     second = made(f'kind = "unix_stream"\npath = "{tmp_path / "s"}"')
     done = subprocess.run([COLLECTOR, "run", second.config], capture_output=True, text=True, check=False)
     assert done.returncode != 0 and "cannot listen" in done.stderr

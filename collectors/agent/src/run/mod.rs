@@ -1,4 +1,4 @@
-//! `run`: follows files that servers are still writing, and ships what they say.
+//! `run`: follows files that servers are still writing and listens to sockets, and ships what they say.
 //!
 //! One thread reads and folds; one ships. A cut of all that is ready, with the state of every file it came from, is one
 //! cycle; its states become checkpoints when the sink has acknowledged all of its batches, and not before.

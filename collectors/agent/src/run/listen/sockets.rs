@@ -7,7 +7,7 @@ use crate::run::listen::{Ended, Intake};
 use quiclens_core::reader::skip::Skip;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::UdpSocket;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileTypeExt;
@@ -29,13 +29,13 @@ enum Socket {
     Datagram(UnixDatagram),
     Udp(UdpSocket, Option<Dropped>),
     Listener(UnixListener, usize),
-    Stream(Box<dyn Stream>, Cut),
+    Stdin(File, Cut),
+    Peer(UnixStream, Cut),
 }
 
-/// Bytes that can be waited for.
-trait Stream: Read + AsFd + Send {}
-
-impl<S: Read + AsFd + Send> Stream for S {}
+/// What a peer that has ended its side is told, when all that it sent is on disk. The end of the stream alone would not
+/// say so: a collector that is killed ends it too.
+const SYNCED: &[u8] = b"synced\n";
 
 struct Named {
     name: String,
@@ -99,7 +99,7 @@ impl Sockets {
             }
             Listen::Stdin {} => {
                 let made = io::stdin().as_fd().try_clone_to_owned();
-                ("-".to_owned(), made.map(|stdin| Socket::Stream(Box::new(File::from(stdin)), Cut::default())))
+                ("-".to_owned(), made.map(|stdin| Socket::Stdin(File::from(stdin), Cut::default())))
             }
             Listen::Kafka { .. } => return Ok(()),
         };
@@ -115,17 +115,17 @@ impl Sockets {
         while !intake.is_stopped() && !self.open.is_empty() {
             let ready = self.ready();
             let (mut kept, mut peers) = (Vec::with_capacity(self.open.len()), Vec::new());
-            let count = self.open.iter().filter(|named| matches!(named.socket, Socket::Stream(..))).count();
+            let count = self.open.iter().filter(|named| matches!(named.socket, Socket::Peer(..))).count();
             for (mut named, is_ready) in std::mem::take(&mut self.open).into_iter().zip(ready) {
                 let after = if is_ready { named.turn(&mut buffer, intake) } else { Ok(After::Goes) };
                 match after {
                     Ok(After::Goes) => kept.push(named),
-                    Ok(After::Over) => named.end(intake),
+                    Ok(After::Over) => named.end(intake, true),
                     Ok(After::Peer(peer)) => {
                         if let Socket::Listener(_, most) = named.socket
                             && count + peers.len() < most
                         {
-                            let socket = Socket::Stream(Box::new(peer), Cut::default());
+                            let socket = Socket::Peer(peer, Cut::default());
                             peers.push(Named { name: named.name.clone(), socket });
                         } else {
                             eprintln!("quiclens-collector: {}: too many peers, one was turned away", named.name);
@@ -144,7 +144,7 @@ impl Sockets {
         }
         for mut named in self.open {
             named.look();
-            named.end(intake);
+            named.end(intake, false);
         }
     }
 
@@ -165,7 +165,8 @@ impl Socket {
             Self::Datagram(socket) => socket.as_fd(),
             Self::Udp(socket, _) => socket.as_fd(),
             Self::Listener(socket, _) => socket.as_fd(),
-            Self::Stream(stream, _) => stream.as_fd(),
+            Self::Stdin(stream, _) => stream.as_fd(),
+            Self::Peer(stream, _) => stream.as_fd(),
         }
     }
 }
@@ -180,27 +181,22 @@ impl Named {
                 Ok((peer, _)) => Ok(After::Peer(peer)),
                 Err(error) => Ok(said(&self.name, &error)),
             },
-            Socket::Stream(stream, cut) => match stream.read(&mut buffer[..CHUNK]) {
-                Ok(0) => Ok(After::Over),
-                Ok(count) => {
-                    let mut pieces = Vec::new();
-                    cut.push(&buffer[..count], |piece| pieces.push(piece));
-                    pieces.into_iter().try_for_each(|piece| intake.piece(&self.name, piece))?;
-                    Ok(After::Goes)
-                }
-                Err(error) if is_passing(&error) => Ok(After::Goes),
-                // A peer that was killed is gone like one that has closed.
-                Err(_) => Ok(After::Over),
-            },
+            Socket::Stdin(stream, cut) => bytes(&self.name, stream, cut, buffer, intake),
+            Socket::Peer(stream, cut) => bytes(&self.name, stream, cut, buffer, intake),
         }
     }
 
-    /// A stream is over. Its peer sees the end when all that it sent is on disk.
-    fn end(self, intake: &Intake) {
-        if let Socket::Stream(stream, cut) = self.socket {
-            let _ = cut.finish().map(|piece| intake.piece(&self.name, piece));
-            intake.spool.acknowledged();
-            drop(stream);
+    /// A stream is over; `is_ended` by its peer, who is told when all that it sent is on disk.
+    fn end(self, intake: &Intake, is_ended: bool) {
+        let (peer, cut) = match self.socket {
+            Socket::Stdin(_, cut) => (None, cut),
+            Socket::Peer(peer, cut) => (Some(peer), cut),
+            Socket::Datagram(_) | Socket::Udp(..) | Socket::Listener(..) => return,
+        };
+        let is_taken = cut.finish().is_none_or(|piece| intake.piece(&self.name, piece).is_ok());
+        if let Some(mut peer) = peer.filter(|_| is_ended && is_taken && intake.spool.acknowledged()) {
+            // It may have gone away, which is its right.
+            let _ = peer.write_all(SYNCED);
         }
     }
 
@@ -212,6 +208,27 @@ impl Named {
                 eprintln!("quiclens-collector: {}: the kernel dropped {count} datagrams", self.name);
             }
         }
+    }
+}
+
+fn bytes(
+    name: &str,
+    stream: &mut impl Read,
+    cut: &mut Cut,
+    buffer: &mut [u8],
+    intake: &Intake,
+) -> Result<After, Ended> {
+    match stream.read(&mut buffer[..CHUNK]) {
+        Ok(0) => Ok(After::Over),
+        Ok(count) => {
+            let mut pieces = Vec::new();
+            cut.push(&buffer[..count], |piece| pieces.push(piece));
+            pieces.into_iter().try_for_each(|piece| intake.piece(name, piece))?;
+            Ok(After::Goes)
+        }
+        Err(error) if is_passing(&error) => Ok(After::Goes),
+        // A peer that was killed is gone like one that has closed.
+        Err(_) => Ok(After::Over),
     }
 }
 

@@ -43,6 +43,13 @@ struct Inner {
     fault: Option<String>,
 }
 
+impl Inner {
+    /// A segment that was begun since the last sync is to be marked as synced too.
+    fn note_segment(&mut self) {
+        self.is_dirty |= self.writer.segments.back().is_some_and(|active| active.number > self.synced.0);
+    }
+}
+
 impl Spool {
     /// Opens or makes the spool in `folder`. `drops_events`: when it fills, events are dropped before it is full.
     pub fn open(folder: &Path, room: Room, drops_events: bool) -> Result<Arc<Self>, String> {
@@ -108,6 +115,7 @@ impl Spool {
             Err(Refused::TooLarge) => {}
         }
         inner.is_pressed |= self.drops_events && inner.writer.used() > self.max_bytes / 4 * 3;
+        inner.note_segment();
         self.changed.notify_all();
         done
     }
@@ -147,6 +155,7 @@ impl Spool {
         if inner.writer.used() < self.max_bytes / 2 {
             inner.is_pressed = false;
         }
+        inner.note_segment();
         self.changed.notify_all();
         Ok(())
     }

@@ -14,6 +14,8 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Segments that a full spool has, about.
 const SEGMENTS: u64 = 16;
 const LARGEST_SEGMENT: u64 = 8 << 20;
+/// Bytes that are kept for the segment that lets a full disk's last one go.
+const RESERVE: u64 = 64 << 10;
 
 /// Why a record was not taken.
 #[derive(Debug)]
@@ -51,6 +53,10 @@ pub struct Writer {
     newest: BTreeMap<Place, Position>,
     /// A record that did not fit may have left bytes behind the segment's.
     is_torn: bool,
+    /// A record found no room since something was taken away last.
+    is_short: bool,
+    /// Everything before it was shipped.
+    passed: u64,
 }
 
 fn place(source: &str, position: Position) -> Place {
@@ -109,7 +115,11 @@ impl Writer {
             },
         };
         sync_folder(folder)?;
-        Ok(Self { folder: folder.to_owned(), room, id, segments, file, next, newest, is_torn: false })
+        let (is_torn, is_short, passed) = (false, false, 0);
+        let folder = folder.to_owned();
+        let writer = Self { folder, room, id, segments, file, next, newest, is_torn, is_short, passed };
+        writer.reserve();
+        Ok(writer)
     }
 
     /// Newest position of a source, or of a partition of it (-1 where it has none).
@@ -127,6 +137,14 @@ impl Writer {
             *running = if let Some(Position::Running(before)) = before { before + 1 } else { 0 };
         }
         let newest = what.position().map(|(source, position)| (place(source, position), position));
+        let said = |error: &io::Error| format!("cannot write to the spool: {error}");
+        if self.segments.back().is_some_and(|active| active.bytes >= self.most()) {
+            match self.roll() {
+                Ok(()) => {}
+                Err(error) if is_full(&error) => return Err(self.short()),
+                Err(error) => return Err(Refused::Broken(said(&error))),
+            }
+        }
         let head = Head { number: self.next.0, offset: self.next.1, what };
         encode(&head, payload, &mut bytes).ok_or(Refused::TooLarge)?;
         let length = bytes.len() as u64;
@@ -134,27 +152,59 @@ impl Writer {
             return Err(Refused::TooLarge);
         }
         if self.used() + length > self.room.max_bytes || self.is_disk_full(length) {
-            return Err(Refused::Full);
+            return Err(self.short());
         }
-        self.write(&bytes).map_err(|error| match is_full(&error) {
-            true => Refused::Full,
-            false => Refused::Broken(format!("cannot write to the spool {}: {error}", self.folder.display())),
-        })?;
+        match self.write(&bytes) {
+            Ok(()) => {}
+            Err(error) if is_full(&error) => return Err(self.short()),
+            Err(error) => return Err(Refused::Broken(said(&error))),
+        }
         self.next = (head.number + 1, head.offset + payload.len() as u64);
         self.newest.extend(newest);
         Ok(())
     }
 
+    /// Bytes after which a segment is full.
+    fn most(&self) -> u64 {
+        (self.room.max_bytes / SEGMENTS).min(LARGEST_SEGMENT)
+    }
+
+    /// There is no room. Where all was shipped, the segment that is written to can make some.
+    fn short(&mut self) -> Refused {
+        self.is_short = true;
+        match self.relieve() {
+            Ok(()) => Refused::Full,
+            Err(error) => Refused::Broken(format!("cannot take away what was shipped: {error}")),
+        }
+    }
+
+    /// A new segment instead of one that was shipped as a whole. On a disk without a byte the reserve makes room for it.
+    fn relieve(&mut self) -> io::Result<()> {
+        let is_large = self.segments.back().is_some_and(|active| active.bytes > RESERVE);
+        if self.is_short && is_large && self.passed >= self.next.1 {
+            match self.roll() {
+                Err(error) if is_full(&error) => {
+                    std::fs::remove_file(self.folder.join("reserve"))?;
+                    self.roll()?;
+                }
+                done => done?,
+            }
+            self.free()?;
+            self.reserve();
+        }
+        Ok(())
+    }
+
+    /// Sets the reserve aside; where it does not fit, the next time tries again.
+    fn reserve(&self) {
+        let path = self.folder.join("reserve");
+        if std::fs::write(&path, vec![0; RESERVE as usize]).is_err() {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let most = (self.room.max_bytes / SEGMENTS).min(LARGEST_SEGMENT);
-        let end = self.segments.back().map_or(0, |active| active.bytes);
-        if self.is_torn {
-            self.file.set_len(end)?;
-            self.is_torn = false;
-        }
-        if end >= most {
-            self.roll()?;
-        }
+        self.mend()?;
         let Some(active) = self.segments.back_mut() else { return Ok(()) };
         if let Err(error) = self.file.write_all(bytes) {
             self.is_torn = self.file.set_len(active.bytes).is_err();
@@ -164,8 +214,18 @@ impl Writer {
         Ok(())
     }
 
+    /// Cuts off what a record that did not fit left behind.
+    fn mend(&mut self) -> io::Result<()> {
+        if self.is_torn {
+            self.file.set_len(self.segments.back().map_or(0, |active| active.bytes))?;
+            self.is_torn = false;
+        }
+        Ok(())
+    }
+
     /// A new segment; the one before it is synced first.
     fn roll(&mut self) -> io::Result<()> {
+        self.mend()?;
         self.file.sync_data()?;
         let (file, first) = begin(&self.folder, self.id, &self.newest, self.next)?;
         sync_folder(&self.folder)?;
@@ -183,10 +243,17 @@ impl Writer {
 
     /// Everything before `offset` was shipped: segments that hold nothing else go.
     pub fn passed(&mut self, offset: u64) -> io::Result<()> {
-        while self.segments.get(1).is_some_and(|second| second.offset <= offset) {
+        self.passed = offset;
+        self.free()?;
+        self.relieve()
+    }
+
+    fn free(&mut self) -> io::Result<()> {
+        while self.segments.get(1).is_some_and(|second| second.offset <= self.passed) {
             if let Some(first) = self.segments.pop_front() {
                 std::fs::remove_file(&first.path)?;
             }
+            self.is_short = false;
         }
         Ok(())
     }
