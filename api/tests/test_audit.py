@@ -56,6 +56,18 @@ def test_what_is_missing_is_named_by_runs_from_the_first_record_to_the_last(run:
     assert ran.document["params"]["missing"] == 4
 
 
+def test_a_run_of_rejects_accounts_for_each_of_its_records(run: Run, url: str) -> None:
+    with stores.open(url) as store:
+        store.command("DELETE FROM events WHERE seq IN (0, 6, 7, 8, 9)")
+        store.command(
+            "INSERT INTO rejects (source, offset, reason, trace_id, seq, seq_last)"
+            " VALUES ('s', 1, 'spool_corrupt', 't', 6, 8), ('s', 2, 'spool_full', 't', 0, 0)"
+        )
+    ran = run("audit", "--store", url, "--json")
+    assert [row[4:] for row in ran.document["rows"]] == [["missing", 9, 9, 1]]
+    assert ran.document["params"]["missing"] == 1
+
+
 def test_a_record_on_two_days_stands_twice(run: Run, url: str) -> None:
     with stores.open(url) as store:
         events(store, "seq IN (2, 3, 8)", WHO.replace("2026", "2025"))

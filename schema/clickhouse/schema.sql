@@ -239,6 +239,7 @@ CREATE TABLE rejects
     `file` String CODEC(ZSTD(3)),
     `trace_id` String CODEC(ZSTD(3)),
     `seq` Nullable(UInt64) CODEC(ZSTD(3)),
+    `seq_last` Nullable(UInt64) CODEC(ZSTD(3)),
     `bytes` String CODEC(ZSTD(3)),
     `ingested_at` DateTime64(6, 'UTC') DEFAULT now64(6) CODEC(ZSTD(3))
 )

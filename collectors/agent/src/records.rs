@@ -56,6 +56,18 @@ impl<'c> Records<'c> {
         Self { catalogue, framing, name: name.to_owned(), trace, complete: true, passing: None, is_first: true }
     }
 
+    /// Rows of `quiclens line v1` that come one by one; `source` is that of rejects among them.
+    pub fn line_v1(catalogue: &'c Catalogue, name: &str, source: &str) -> Self {
+        let mut records = Self::new(catalogue, Framing::LineV1, name);
+        records.trace = records.trace.map(|trace| trace.begun(source));
+        records
+    }
+
+    /// See [`TraceReader::trace_id`].
+    pub fn trace_id(&mut self, group: &str) -> Option<&str> {
+        self.trace.as_mut()?.trace_id(group)
+    }
+
     /// Takes the next record out of the window.
     pub fn next(&mut self, window: &mut Window, tables: &mut Tables) -> Turn {
         if self.passing.is_some() {

@@ -14,6 +14,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
+/// The tables that batches are of.
+pub const NAMES: [&str; 7] =
+    ["events", "streams", "episodes", "connection_aliases", "request_lines", "rejects", "connections"];
+
 /// Rows of a batch of events, about; a block that ClickHouse sorts in one go.
 pub const EVENT_ROWS: usize = 65_536;
 /// Bytes of a batch of events, about: it must stay small where records are large.
@@ -100,6 +104,14 @@ impl Tables {
                 row.0.retain(|(name, _)| *name != "events_kept");
                 row.set("events_kept", "none");
             }
+        }
+    }
+
+    /// Counts a run of records, `first` to `last`, that is lost as one: see [`Tables::reject`].
+    pub fn reject_run(&mut self, source: &str, reject: &Reject, file: &str, trace_id: &str, run: (u64, u64)) {
+        self.reject(source, reject, file, trace_id, Some(run.0));
+        if let Some(row) = self.rejects.last_mut() {
+            row.set("seq_last", run.1);
         }
     }
 

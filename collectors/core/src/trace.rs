@@ -97,6 +97,19 @@ impl<'c> TraceReader<'c> {
         }
     }
 
+    /// Takes rows at once, without waiting for others that tell what they are; `source` is that of rejects among them.
+    pub fn begun(mut self, source: &str) -> Self {
+        self.stash = None;
+        self.open.first = Some(source.to_owned());
+        self
+    }
+
+    /// Trace id of the open connection that records call `group`.
+    pub fn trace_id(&mut self, group: &str) -> Option<&str> {
+        let slot = self.open.find(group)?;
+        self.open.get_mut(slot).map(|connection| connection.key.trace_id.as_str())
+    }
+
     /// Takes a record that is all of `text`, or says why it is none.
     pub fn push_whole(&mut self, text: &[u8], tables: &mut Tables) -> Result<(), Stop> {
         let length = self.parse(text)?;
@@ -147,6 +160,14 @@ impl<'c> TraceReader<'c> {
     }
 
     fn take_reject(&mut self, reject: &Reject, tables: &mut Tables) {
+        if self.header.framing == Framing::LineV1 {
+            // A row says itself which connection's record it was to be.
+            let named = quic_trace::named(&reject.bytes);
+            let place = named.and_then(|(group, seq)| Some((self.trace_id(group)?.to_owned(), seq)));
+            let (trace_id, seq) = place.unzip();
+            tables.reject(&self.source(), reject, &self.file, trace_id.as_deref().unwrap_or(""), seq);
+            return;
+        }
         // A record that names no connection has a place in one only where the file has no other.
         match self.open.only() {
             Some(only) => {

@@ -2,6 +2,7 @@
 
 use crate::requests::LineReader;
 use crate::run::keep::Keep;
+use crate::run::listen::config::{Listen, Spool, check};
 use quiclens_edge::access_format::{AccessFormatConfig, Preset};
 use quiclens_edge::enrich::EnrichConfig;
 use serde::{Deserialize, Serialize};
@@ -26,6 +27,12 @@ pub struct Config {
     /// Keep no client address, header value, payload byte, user name.
     #[serde(default = "yes")]
     pub redact: bool,
+    /// Sockets, standard input and topics of `quiclens line v1`.
+    #[serde(default)]
+    pub listen: Vec<Listen>,
+    /// Where what they give is kept until it is shipped.
+    #[serde(default)]
+    pub spool: Spool,
     /// Where batches go.
     pub sink: Sink,
     /// How news of files come.
@@ -141,9 +148,10 @@ impl Config {
     }
 
     fn checked(self) -> Result<Self, String> {
-        if self.traces.is_empty() && self.access_logs.is_empty() {
-            return Err("nothing to follow: set traces or [[access_log]]".into());
+        if self.traces.is_empty() && self.access_logs.is_empty() && self.listen.is_empty() {
+            return Err("nothing to follow: set traces, [[access_log]] or [[listen]]".into());
         }
+        check(&self.listen, &self.spool)?;
         for (name, value, least) in [
             ("scan_interval_ms", self.scan_interval_ms, 10),
             ("batch_interval_ms", self.batch_interval_ms, 10),

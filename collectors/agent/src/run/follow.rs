@@ -12,6 +12,7 @@ use crate::run::notice::{News, Notices};
 use crate::run::refresh::Refresh;
 use crate::run::ship::{Cycle, Shipper};
 use crate::run::sink::Message;
+use crate::run::spooled::Spooled;
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::tables::Tables;
 use quiclens_edge::deployment::Deployment;
@@ -49,6 +50,7 @@ pub struct Follower<'c> {
     /// Files that the journal knows and that are no more, or are others now.
     gone: Vec<Entry>,
     tables: Tables,
+    spooled: Option<Spooled<'c>>,
     shipper: Shipper,
     cap: CpuCap,
     notices: Option<Notices>,
@@ -71,6 +73,7 @@ impl<'c> Follower<'c> {
         config: &'c Config,
         deployment: Arc<Deployment>,
         known: BTreeMap<FileId, Known>,
+        spooled: Option<Spooled<'c>>,
         shipper: Shipper,
     ) -> Result<Self, String> {
         let reader = |log: &AccessLog| LineReader::new(&log.format, config.redact, Some(Arc::clone(&deployment)));
@@ -87,6 +90,7 @@ impl<'c> Follower<'c> {
             over: BTreeMap::new(),
             gone: Vec::new(),
             tables: Tables { wants_events: true, retention, edge: Some(deployment), ..Tables::default() },
+            spooled,
             shipper,
             cap: CpuCap::new(config.cpu_cap),
             notices: (config.watch == Watch::Auto).then(Notices::start).and_then(polled_instead),
@@ -116,8 +120,16 @@ impl<'c> Follower<'c> {
         if let Some(retention) = &mut self.tables.retention {
             remember(retention, &self.config.state_dir)?;
         }
-        let mut is_busy = false;
-        for id in self.due(now) {
+        let (mut is_busy, mut is_pressed) = (false, false);
+        if let Some(spooled) = &mut self.spooled {
+            is_busy = spooled.read((now - self.began).as_secs())?;
+            // Files can be read later.
+            is_pressed = spooled.is_pressed();
+            if !spooled.tables.is_small() {
+                self.cut(false)?;
+            }
+        }
+        for id in if is_pressed { Vec::new() } else { self.due(now) } {
             if self.read(&id, now)? | self.replay(&id) {
                 self.due.insert(id);
                 is_busy = true;
@@ -302,6 +314,9 @@ impl<'c> Follower<'c> {
                     self.due.insert(file.id);
                 }
             }
+            if let Some(spooled) = &mut self.spooled {
+                spooled.end_quiet(now_s, CLOSED_S, self.config.idle_timeout_s);
+            }
         }
     }
 
@@ -325,7 +340,7 @@ impl<'c> Follower<'c> {
             // Rows go as they come; the state, which says that all of it was read, with the last of them.
             let mut flush = |tables: &mut Tables, all: bool| {
                 let messages = messages(tables, self.catalogue, &self.config.name, number, all)?;
-                if messages.is_empty() { Ok(()) } else { shipper.ship(Cycle { messages, entries: Vec::new() }) }
+                if messages.is_empty() { Ok(()) } else { shipper.ship(Cycle::of_files(messages, Vec::new())) }
             };
             let mut files = Files::new(self.catalogue, true, &mut flush);
             std::mem::swap(&mut files.tables, &mut self.tables);
@@ -352,7 +367,16 @@ impl<'c> Follower<'c> {
                 file.put_away(&mut entries)?;
             }
         }
-        let messages = messages(&mut self.tables, self.catalogue, &self.config.name, &mut self.number, true)?;
+        let mut cut = |tables: &mut Tables| messages(tables, self.catalogue, &self.config.name, &mut self.number, true);
+        let mut messages = cut(&mut self.tables)?;
+        let (mut droppable, mut passed) = (Vec::new(), None);
+        if let Some(spooled) = self.spooled.as_mut().filter(|spooled| spooled.is_dirty) {
+            spooled.show();
+            passed = Some(spooled.put_away(&mut entries)?);
+            let (events, others) = cut(&mut spooled.tables)?.into_iter().partition(|message| message.table == "events");
+            droppable = events;
+            messages.extend::<Vec<Message>>(others);
+        }
         let over = self.files.values().filter(|file| file.is_over() && !file.is_dirty && !file.is_deleted);
         self.over.extend(over.map(|file| (file.id, file.over_at())));
         self.files.retain(|_, file| file.is_dirty || !file.is_over());
@@ -361,7 +385,14 @@ impl<'c> Follower<'c> {
         if messages.is_empty() && entries.is_empty() {
             return Ok(());
         }
-        self.shipper.ship(Cycle { messages, entries })
+        self.shipper.ship(Cycle { messages, droppable, entries, passed })
+    }
+
+    /// No source of the spool is left: its connections are over.
+    pub fn end_spooled(&mut self) {
+        if let Some(spooled) = &mut self.spooled {
+            spooled.finish(self.catalogue);
+        }
     }
 
     /// Ships what is ready and waits until it is acknowledged.

@@ -1,18 +1,30 @@
 //! The shipping thread: gives cycles to the sink in order, and writes their checkpoints once they are acknowledged.
 
 use crate::run::journal::{Entry, Journal};
+use crate::run::relief::Relief;
 use crate::run::sink::{Message, Refusal, Sink};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What was cut at one moment: batches, and the states of the files that they came from.
 pub struct Cycle {
     /// Batches.
     pub messages: Vec<Message>,
+    /// Raw events that may be dropped when the spool is full.
+    pub droppable: Vec<Message>,
     /// What became of those files' parts.
     pub entries: Vec<Entry>,
+    /// Where in the spool its reading stands.
+    pub passed: Option<u64>,
+}
+
+impl Cycle {
+    /// Of files alone.
+    pub fn of_files(messages: Vec<Message>, entries: Vec<Entry>) -> Self {
+        Self { messages, droppable: Vec::new(), entries, passed: None }
+    }
 }
 
 /// The thread.
@@ -30,13 +42,13 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 impl Shipper {
     /// Starts the thread.
-    pub fn start(sink: Box<dyn Sink>, journal: Journal) -> Result<Self, String> {
+    pub fn start(sink: Box<dyn Sink>, journal: Journal, relief: Option<Relief>) -> Result<Self, String> {
         let (cycles, taken) = sync_channel(IN_FLIGHT);
         let fatal = Arc::new(Mutex::new(None));
         let shared = Arc::clone(&fatal);
         let thread = std::thread::Builder::new()
             .name("ship".into())
-            .spawn(move || work(sink, journal, &taken, &shared))
+            .spawn(move || work(Ship { sink, journal, relief }, &taken, &shared))
             .map_err(|error| format!("cannot start a thread: {error}"))?;
         Ok(Self { cycles: Some(cycles), fatal, thread: Some(thread) })
     }
@@ -66,9 +78,20 @@ impl Shipper {
     }
 }
 
-fn work(mut sink: Box<dyn Sink>, mut journal: Journal, cycles: &Receiver<Cycle>, fatal: &Mutex<Option<String>>) {
-    for cycle in cycles {
-        let done = give(sink.as_mut(), &cycle.messages).and_then(|()| journal.commit(&cycle.entries));
+/// What the thread has.
+struct Ship {
+    sink: Box<dyn Sink>,
+    journal: Journal,
+    relief: Option<Relief>,
+}
+
+fn work(mut ship: Ship, cycles: &Receiver<Cycle>, fatal: &Mutex<Option<String>>) {
+    loop {
+        let done = match cycles.recv_timeout(FIRST_PAUSE) {
+            Ok(cycle) => ship.take(&cycle),
+            Err(RecvTimeoutError::Timeout) => ship.idle(),
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
         if let Err(said) = done {
             if let Ok(mut fatal) = fatal.lock() {
                 *fatal = Some(said);
@@ -78,18 +101,70 @@ fn work(mut sink: Box<dyn Sink>, mut journal: Journal, cycles: &Receiver<Cycle>,
     }
 }
 
-/// Gives until it is taken: the world may be bad for hours, and the files wait.
-fn give(sink: &mut dyn Sink, messages: &[Message]) -> Result<(), String> {
-    let mut pause = FIRST_PAUSE;
-    loop {
-        match sink.give(messages) {
-            Ok(()) => return Ok(()),
-            Err(Refusal::Never(said)) => return Err(said),
-            Err(Refusal::Later(said)) => {
-                eprintln!("quiclens-collector: {said}; trying again in {} ms", pause.as_millis());
-                std::thread::sleep(pause);
-                pause = (pause * 2).min(LONGEST_PAUSE);
+impl Ship {
+    /// Gives a cycle until it is taken, and notes that it was.
+    fn take(&mut self, cycle: &Cycle) -> Result<(), String> {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            match self.offer(cycle) {
+                Ok(()) => break,
+                Err(Refusal::Never(said)) => return Err(said),
+                // The world may be bad for hours; files and spool wait, as long as there is room.
+                Err(Refusal::Later(said)) => {
+                    if let Some(relief) = self.relief.as_mut().filter(|relief| relief.is_wanted())
+                        && relief.put_by(cycle)?
+                    {
+                        break;
+                    }
+                    eprintln!("quiclens-collector: {said}; trying again in {} ms", pause.as_millis());
+                    self.rest(pause);
+                    pause = (pause * 2).min(LONGEST_PAUSE);
+                }
             }
+        }
+        self.journal.commit(&cycle.entries)?;
+        match (&self.relief, cycle.passed) {
+            (Some(relief), Some(offset)) => relief.passed(offset),
+            _ => Ok(()),
+        }
+    }
+
+    /// What has waited goes first.
+    fn offer(&mut self, cycle: &Cycle) -> Result<(), Refusal> {
+        self.drain()?;
+        let relief = self.relief.as_ref();
+        let patience = || !relief.is_some_and(Relief::is_wanted);
+        for messages in [&cycle.droppable, &cycle.messages] {
+            if !messages.is_empty() {
+                self.sink.give(messages, &patience)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn drain(&mut self) -> Result<(), Refusal> {
+        match &mut self.relief {
+            Some(relief) if relief.is_waiting() => relief.drain(self.sink.as_mut(), &|| false),
+            _ => Ok(()),
+        }
+    }
+
+    /// Nothing new has come for a while.
+    fn idle(&mut self) -> Result<(), String> {
+        match self.drain() {
+            Err(Refusal::Never(said)) => Err(said),
+            Ok(()) | Err(Refusal::Later(_)) => Ok(()),
+        }
+    }
+
+    /// Waits, but no longer than until room must be made.
+    fn rest(&self, pause: Duration) {
+        let began = Instant::now();
+        while began.elapsed() < pause && !self.relief.as_ref().is_some_and(Relief::is_wanted) {
+            std::thread::sleep(FIRST_PAUSE.min(pause));
+        }
+        if began.elapsed() < FIRST_PAUSE {
+            std::thread::sleep(FIRST_PAUSE);
         }
     }
 }

@@ -20,6 +20,11 @@ pub struct Message {
 }
 
 impl Message {
+    /// The name of a table that messages are of.
+    pub fn known_table(name: &str) -> Option<&'static str> {
+        quiclens_core::tables::NAMES.into_iter().find(|table| *table == name)
+    }
+
     /// Of a batch; `name` is the collector's.
     pub fn of(batch: &Batch, name: &str, number: u64) -> Result<Self, String> {
         let mut bytes = Vec::new();
@@ -40,11 +45,14 @@ pub enum Refusal {
     Never(String),
 }
 
+/// Whether a sink that gets no answer may go on waiting for one.
+pub type Patience<'p> = dyn Fn() -> bool + 'p;
+
 /// A place for batches.
 pub trait Sink: Send {
     /// Gives all of `messages` away and returns when they are there for good. After `Later` all may be given again:
     /// identity is in the rows' keys.
-    fn give(&mut self, messages: &[Message]) -> Result<(), Refusal>;
+    fn give(&mut self, messages: &[Message], patience: &Patience<'_>) -> Result<(), Refusal>;
 }
 
 /// The configured sink.

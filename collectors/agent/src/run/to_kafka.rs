@@ -1,6 +1,6 @@
 //! Batches to Kafka: idempotent producer, `acks=all`, no delivery timeout.
 
-use crate::run::sink::{Message, Refusal, Sink};
+use crate::run::sink::{Message, Patience, Refusal, Sink};
 use rdkafka::ClientConfig;
 use rdkafka::ClientContext;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
@@ -9,7 +9,7 @@ use rdkafka::producer::{BaseProducer, BaseRecord, Producer, ProducerContext};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What the broker has said.
 #[derive(Default)]
@@ -41,11 +41,15 @@ impl ProducerContext for Context {
 
 /// A producer.
 pub struct Kafka {
+    config: ClientConfig,
     producer: BaseProducer<Context>,
     reports: Arc<Reports>,
     topics: BTreeMap<String, &'static str>,
     name: String,
 }
+
+/// How long nothing is heard of the broker before a sink that is not to wait gives up.
+const SILENCE: Duration = Duration::from_secs(2);
 
 /// How long one wait for the broker's reports lasts.
 const POLL: Duration = Duration::from_millis(100);
@@ -71,11 +75,19 @@ impl Kafka {
         for (key, value) in options {
             config.set(key, value);
         }
-        let reports = Arc::new(Reports::default());
-        let producer = config
-            .create_with_context(Context(Arc::clone(&reports)))
-            .map_err(|error| format!("cannot make a Kafka producer: {error}"))?;
-        Ok(Self { producer, reports, topics: quiclens_core::topics::by_table()?, name: name.to_owned() })
+        let (producer, reports) = begin(&config)?;
+        Ok(Self { config, producer, reports, topics: quiclens_core::topics::by_table()?, name: name.to_owned() })
+    }
+
+    /// Nothing is heard of the broker: what is on its way is forgotten, and may be given again.
+    fn give_up(&mut self) -> Refusal {
+        match begin(&self.config) {
+            Ok(anew) => {
+                (self.producer, self.reports) = anew;
+                Refusal::Later("Kafka: no answer".into())
+            }
+            Err(said) => Refusal::Never(said),
+        }
     }
 
     fn produce(&self, message: &Message) -> Result<(), Refusal> {
@@ -113,12 +125,27 @@ impl Kafka {
     }
 }
 
+fn begin(config: &ClientConfig) -> Result<(BaseProducer<Context>, Arc<Reports>), String> {
+    let reports = Arc::new(Reports::default());
+    let producer = config
+        .create_with_context(Context(Arc::clone(&reports)))
+        .map_err(|error| format!("cannot make a Kafka producer: {error}"))?;
+    Ok((producer, reports))
+}
+
 impl Sink for Kafka {
-    fn give(&mut self, messages: &[Message]) -> Result<(), Refusal> {
+    fn give(&mut self, messages: &[Message], patience: &Patience<'_>) -> Result<(), Refusal> {
         let wanted = self.reports.delivered.load(Ordering::SeqCst) + messages.len() as u64;
         messages.iter().try_for_each(|message| self.produce(message))?;
+        let mut heard = (Instant::now(), self.reports.delivered.load(Ordering::SeqCst));
         while self.reports.delivered.load(Ordering::SeqCst) < wanted {
             self.producer.poll(POLL);
+            let delivered = self.reports.delivered.load(Ordering::SeqCst);
+            if delivered > heard.1 {
+                heard = (Instant::now(), delivered);
+            } else if heard.0.elapsed() > SILENCE && !patience() {
+                return Err(self.give_up());
+            }
             let failed = self.reports.failed.lock().ok().and_then(|mut failed| failed.take());
             if let Some(error) = failed {
                 return Err(Refusal::Later(format!("Kafka: {error}")));

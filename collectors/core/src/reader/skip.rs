@@ -23,11 +23,13 @@ pub enum Skip {
     NoTime,
     BadLine,
     SourceLost,
+    SpoolCorrupt,
+    SpoolFull,
 }
 
 impl Skip {
     /// All of them, in the catalogue's order.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 19] = [
         Self::EmptyFile,
         Self::Unreadable,
         Self::NotALog,
@@ -45,6 +47,8 @@ impl Skip {
         Self::NoTime,
         Self::BadLine,
         Self::SourceLost,
+        Self::SpoolCorrupt,
+        Self::SpoolFull,
     ];
 
     /// The catalogue's name.
@@ -67,6 +71,8 @@ impl Skip {
             Self::NoTime => "no_time",
             Self::BadLine => "bad_line",
             Self::SourceLost => "source_lost",
+            Self::SpoolCorrupt => "spool_corrupt",
+            Self::SpoolFull => "spool_full",
         }
     }
 }

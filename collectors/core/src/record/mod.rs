@@ -4,6 +4,7 @@ pub mod dictionary;
 pub mod events;
 pub mod read;
 pub mod rows;
+pub mod runs;
 
 use arrow_array::RecordBatch;
 use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
