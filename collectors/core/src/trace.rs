@@ -344,6 +344,7 @@ impl<'c> TraceReader<'c> {
         for connection in &mut self.connections {
             if connection.fold.events() > connection.shown {
                 connection.shown = connection.fold.events();
+                tables.streams.extend(connection.fold.standing());
                 tables.aliases.extend(connection.fold.alias_rows());
                 let mut row = connection.fold.connection(false);
                 row.set("time_base_ns", connection.base_ns);
