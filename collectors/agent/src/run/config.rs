@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// What a collector does.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -33,6 +35,15 @@ pub struct Config {
     /// Name of this collector in message headers; the host's name by default.
     #[serde(default = "host_name")]
     pub name: String,
+    /// Time between heartbeats, by which freshness is measured, s; 0 for none. Files get none.
+    #[serde(default = "heartbeat_interval_s")]
+    pub heartbeat_interval_s: u64,
+    /// Where /metrics and /healthz answer, address and port of this machine; empty for nowhere.
+    #[serde(default)]
+    pub metrics_address: String,
+    /// Other machines may ask for them too.
+    #[serde(default)]
+    pub metrics_public: bool,
 }
 
 /// Where batches go.
@@ -74,6 +85,10 @@ const fn idle_timeout_s() -> u64 {
     600
 }
 
+const fn heartbeat_interval_s() -> u64 {
+    10
+}
+
 const fn yes() -> bool {
     true
 }
@@ -104,12 +119,28 @@ impl Config {
                 return Err(format!("{name} is {value}, the least is {least}"));
             }
         }
+        if !self.metrics_address.is_empty() {
+            let address: SocketAddr = self.metrics_address.parse().map_err(|_| {
+                format!("metrics_address is {:?}, write an address and a port: 127.0.0.1:9465", self.metrics_address)
+            })?;
+            if !address.ip().is_loopback() && !self.metrics_public {
+                return Err(format!("metrics_address is {address}: other machines need metrics_public = true"));
+            }
+        }
         if let Sink::ClickHouse { url, .. } = &self.sink
             && !(url.starts_with("http://") || url.starts_with("https://"))
         {
             return Err(format!("sink.url is {url:?}, write http://host:8123/database"));
         }
         Ok(self)
+    }
+
+    /// Time between heartbeats; zero where nobody would see them.
+    pub fn heartbeat_interval(&self) -> Duration {
+        match self.sink {
+            Sink::Files { .. } => Duration::ZERO,
+            Sink::Kafka { .. } | Sink::ClickHouse { .. } => Duration::from_secs(self.heartbeat_interval_s),
+        }
     }
 
     /// The effective values, as TOML.
@@ -140,9 +171,18 @@ mod tests {
             (LEAST.replace("traces = [\"logs\"]\n", ""), "nothing to follow"),
             (format!("scan_interval_ms = 0\n{LEAST}"), "scan_interval_ms"),
             (LEAST.replace("files", "ftp"), "ftp"),
+            (format!("metrics_address = \"9465\"\n{LEAST}"), "127.0.0.1:9465"),
+            (format!("metrics_address = \"0.0.0.0:9465\"\n{LEAST}"), "metrics_public"),
         ] {
             let error = toml::from_str::<Config>(&text).map_err(|error| error.to_string()).and_then(Config::checked);
             assert!(error.as_ref().is_err_and(|error| error.contains(says)), "{text}: {error:?}");
+        }
+    }
+
+    #[test]
+    fn metrics_are_for_other_machines_only_when_that_is_said() {
+        for more in ["metrics_address = \"[::1]:9465\"\n", "metrics_address = \"0.0.0.0:1\"\nmetrics_public = true\n"] {
+            assert!(toml::from_str::<Config>(&format!("{more}{LEAST}")).unwrap().checked().is_ok(), "{more}");
         }
     }
 }

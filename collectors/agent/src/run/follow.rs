@@ -4,7 +4,9 @@ use crate::file::Files;
 use crate::paths::find;
 use crate::run::config::Config;
 use crate::run::followed::{After, Followed, identity};
+use crate::run::heartbeat::Heartbeat;
 use crate::run::journal::{Entry, FileId};
+use crate::run::metrics::Metrics;
 use crate::run::ship::{Cycle, Shipper};
 use crate::run::sink::Message;
 use quiclens_core::catalogue::Catalogue;
@@ -29,14 +31,33 @@ pub struct Follower<'c> {
     scanned: Option<Instant>,
     cut: Instant,
     number: u64,
+    heartbeat: Heartbeat,
+    metrics: Metrics,
 }
 
 impl<'c> Follower<'c> {
     /// Follows what `config` names, from where `known` says.
-    pub fn new(catalogue: &'c Catalogue, config: &'c Config, known: BTreeMap<FileId, Entry>, shipper: Shipper) -> Self {
-        let tables = Tables { wants_events: config.events, ..Tables::default() };
-        let (files, over) = (BTreeMap::new(), BTreeMap::new());
-        Self { catalogue, config, known, files, over, tables, shipper, scanned: None, cut: Instant::now(), number: 0 }
+    pub fn new(
+        catalogue: &'c Catalogue,
+        config: &'c Config,
+        known: BTreeMap<FileId, Entry>,
+        shipper: Shipper,
+        metrics: Metrics,
+    ) -> Self {
+        Self {
+            catalogue,
+            config,
+            known,
+            files: BTreeMap::new(),
+            over: BTreeMap::new(),
+            tables: Tables { wants_events: config.events, ..Tables::default() },
+            shipper,
+            scanned: None,
+            cut: Instant::now(),
+            number: 0,
+            heartbeat: Heartbeat::new(&config.name, config.heartbeat_interval()),
+            metrics,
+        }
     }
 
     /// One turn over everything. True when there is more to do at once.
@@ -45,6 +66,12 @@ impl<'c> Follower<'c> {
         if self.scanned.is_none_or(|scanned| now - scanned >= Duration::from_millis(self.config.scan_interval_ms)) {
             self.scanned = Some(now);
             self.scan(now);
+        }
+        self.heartbeat.beat(now, &mut self.tables);
+        if self.shipper.is_full() {
+            let behind = self.files.values().map(Followed::bytes_behind_now).sum();
+            self.count(now, behind);
+            return Ok(false);
         }
         let mut is_busy = false;
         for id in self.files.keys().cloned().collect::<Vec<_>>() {
@@ -56,7 +83,23 @@ impl<'c> Follower<'c> {
         if now - self.cut >= Duration::from_millis(self.config.batch_interval_ms) {
             self.cut()?;
         }
+        let behind = self.files.values().map(Followed::bytes_behind).sum();
+        self.count(now, behind);
         Ok(is_busy)
+    }
+
+    fn count(&mut self, now: Instant, behind: u64) {
+        let mut open = 0;
+        for file in self.files.values_mut() {
+            open += i64::from(file.is_open());
+            let (bytes, records) = std::mem::take(&mut file.uncounted);
+            self.metrics.bytes.inc_by(bytes);
+            self.metrics.records.inc_by(records);
+        }
+        self.metrics.files.set(i64::try_from(self.files.len()).unwrap_or(i64::MAX));
+        self.metrics.open_connections.set(open);
+        self.metrics.counted(self.tables.counted, &self.tables.rejected);
+        self.metrics.turned(now, behind);
     }
 
     /// Files that are new, or that have grown after they were over.
@@ -145,10 +188,11 @@ impl<'c> Follower<'c> {
         }
         let batches =
             self.tables.batches(self.catalogue, true).map_err(|error| format!("cannot build a batch: {error}"))?;
+        let heartbeat_us = self.heartbeat.take();
         let mut messages = Vec::with_capacity(batches.len());
         for batch in &batches {
             self.number += 1;
-            messages.push(Message::of(batch, &self.config.name, self.number)?);
+            messages.push(Message { heartbeat_us, ..Message::of(batch, &self.config.name, self.number)? });
         }
         let mut entries: Vec<Entry> =
             self.files.values_mut().filter(|file| file.is_dirty || is_all).map(Followed::entry).collect();

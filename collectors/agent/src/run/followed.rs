@@ -55,6 +55,8 @@ pub struct Followed<'c> {
     /// It has no name any more.
     pub is_deleted: bool,
     is_access_log: bool,
+    /// Bytes read and records taken that no metric has counted yet.
+    pub uncounted: (u64, u64),
 }
 
 /// What is to be done with a file after a turn.
@@ -94,6 +96,7 @@ impl<'c> Followed<'c> {
             is_dirty: false,
             is_deleted: false,
             is_access_log,
+            uncounted: (0, 0),
             file,
         };
         if let Some(known) = known.filter(|known| known.id == followed.id) {
@@ -139,12 +142,31 @@ impl<'c> Followed<'c> {
 
     /// Something may be there that was not read.
     pub fn is_behind(&self) -> bool {
+        self.bytes_behind() > 0
+    }
+
+    /// Bytes that are there and were not read; what is read only when it is over does not count.
+    pub fn bytes_behind(&self) -> u64 {
+        self.bytes_before(self.size)
+    }
+
+    /// The same of the file as it is now; what is cut short meanwhile is left for [`Followed::look`] to find.
+    pub fn bytes_behind_now(&self) -> u64 {
+        self.file.metadata().map_or(0, |metadata| self.bytes_before(metadata.len()))
+    }
+
+    fn bytes_before(&self, size: u64) -> u64 {
         match self.form {
-            Form::Over | Form::Whole => false,
+            Form::Over | Form::Whole => 0,
             Form::Unknown | Form::Records(_) | Form::Lines(_) => {
-                self.size > self.window.offset() + self.window.rest().len() as u64
+                size.saturating_sub(self.window.offset() + self.window.rest().len() as u64)
             }
         }
+    }
+
+    /// The state of a trace is held.
+    pub fn is_open(&self) -> bool {
+        matches!(self.form, Form::Records(_))
     }
 
     /// Reads what is there, up to a turn's worth.
@@ -153,6 +175,7 @@ impl<'c> Followed<'c> {
         loop {
             while self.next(catalogue, tables) == Turn::Taken {
                 self.is_dirty = true;
+                self.uncounted.1 += 1;
                 if !tables.is_small() {
                     return Ok(After::More);
                 }
@@ -165,6 +188,7 @@ impl<'c> Followed<'c> {
             }
             let got = self.file.by_ref().take(CHUNK.min(left) as u64).read_to_end(self.window.space())?;
             left -= got.min(left);
+            self.uncounted.0 += got as u64;
             if got == 0 {
                 return Ok(After::Idle);
             }

@@ -124,6 +124,11 @@ impl Journal {
         Ok(())
     }
 
+    /// Bytes of the file.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
     /// Old entries outweigh the live ones: [`Journal::rewrite`] is due.
     pub fn is_heavy(&self) -> bool {
         self.size > COMPACT_AT && self.size > 3 * self.live.values().sum::<u64>()

@@ -6,7 +6,11 @@
 pub mod config;
 mod follow;
 mod followed;
+mod health;
+mod heartbeat;
 pub mod journal;
+mod metrics;
+mod process;
 mod ship;
 pub mod sink;
 mod to_clickhouse;
@@ -16,13 +20,14 @@ mod to_kafka;
 use config::Config;
 use follow::Follower;
 use journal::Journal;
+use metrics::Metrics;
 use quiclens_core::catalogue::Catalogue;
 use ship::Shipper;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Prints the effective configuration.
 pub fn check(path: &Path) -> Result<(), String> {
@@ -42,8 +47,13 @@ pub fn run(path: &Path) -> Result<(), String> {
     if found.damaged > 0 {
         eprintln!("quiclens-collector: {} damaged checkpoints; their files are read again", found.damaged);
     }
-    let shipper = Shipper::start(sink::open(&config.sink, &config.name)?, journal)?;
-    let mut follower = Follower::new(&catalogue, &config, found.entries, shipper);
+    let metrics = Metrics::new(Instant::now());
+    metrics.damaged_checkpoints.inc_by(found.damaged);
+    if !config.metrics_address.is_empty() {
+        metrics.serve(&config.metrics_address)?;
+    }
+    let shipper = Shipper::start(sink::open(&config.sink, &config.name)?, journal, metrics.clone())?;
+    let mut follower = Follower::new(&catalogue, &config, found.entries, shipper, metrics);
     eprintln!("quiclens-collector: following {} places", config.traces.len() + config.access_logs.len());
     let pause =
         Duration::from_millis(config.scan_interval_ms.min(config.batch_interval_ms) / 4).max(Duration::from_millis(5));

@@ -15,6 +15,8 @@ pub struct Message {
     pub batch: String,
     /// When it was made, us since 1970.
     pub made_us: i64,
+    /// When the heartbeat was made that travels in the same cut, us since 1970.
+    pub heartbeat_us: Option<i64>,
     /// The stream.
     pub bytes: Vec<u8>,
 }
@@ -27,7 +29,7 @@ impl Message {
         let made_us = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros());
         let made_us = i64::try_from(made_us).unwrap_or(i64::MAX);
         let id = format!("{name}-{made_us}-{number}");
-        Ok(Self { table: batch.table, rows: batch.rows.num_rows(), batch: id, made_us, bytes })
+        Ok(Self { table: batch.table, rows: batch.rows.num_rows(), batch: id, made_us, heartbeat_us: None, bytes })
     }
 }
 

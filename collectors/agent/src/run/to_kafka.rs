@@ -93,6 +93,7 @@ impl Kafka {
         let topic = topic.ok_or_else(|| Refusal::Never(format!("table {} has no topic", message.table)))?;
         let (rows, made) = (message.rows.to_string(), message.made_us.to_string());
         let catalogue = crate::run::catalogue_version();
+        let heartbeat = message.heartbeat_us.map(|made| made.to_string());
         let headers = [
             ("table", message.table),
             ("rows", &rows),
@@ -105,6 +106,10 @@ impl Kafka {
             let owned = headers.iter().fold(OwnedHeaders::new(), |all, (key, value)| {
                 all.insert(Header { key, value: Some(value.as_bytes()) })
             });
+            let owned = match &heartbeat {
+                Some(made) => owned.insert(Header { key: "heartbeat_us", value: Some(made.as_bytes()) }),
+                None => owned,
+            };
             let record = BaseRecord::<(), [u8]>::to(topic).payload(&message.bytes[..]).headers(owned);
             match self.producer.send(record) {
                 Ok(()) => return Ok(()),
