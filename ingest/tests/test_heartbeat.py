@@ -16,7 +16,10 @@ from taking import Pipe, running, until
 COLLECTOR = Path(os.environ.get("QUICLENS_COLLECTOR", "target/release/quiclens-collector"))
 VECTOR = Path(__file__).resolve().parents[2] / "schema" / "vectors" / "newest_names" / "input.sqlog"
 
-pytestmark = pytest.mark.skipif(not COLLECTOR.is_file(), reason="the collector is not built")
+pytestmark = [
+    pytest.mark.kafka,
+    pytest.mark.skipif(not COLLECTOR.is_file(), reason="the collector is not built"),
+]
 
 
 def configured(folder: Path, brokers: str) -> Path:

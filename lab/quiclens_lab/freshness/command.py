@@ -17,6 +17,7 @@ from threading import Thread
 from typing import Any
 
 from quiclens_lab import progress, system
+from quiclens_lab.errors import LabError
 from quiclens_lab.freshness import processor
 from quiclens_lab.freshness.ladder import Series, Step, climb, step
 from quiclens_lab.freshness.latency import latency
@@ -147,6 +148,8 @@ def _plain(folder: Path) -> dict[str, Any]:
             listening = Thread(target=_listen, args=(consumer, stored))
             listening.start()
             while not stored:
+                if consumer.poll() is not None:
+                    raise LabError("the plain consumer ended before it began")
                 time.sleep(0.1)
 
             def measure(asked: int, number: int) -> Step:

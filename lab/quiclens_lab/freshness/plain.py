@@ -86,8 +86,8 @@ def produce(templates: list[Template], brokers: str, rate: float, seconds: float
 
 def consume(brokers: str, store: Path, stop: Event) -> None:
     """Take and insert until told to stop."""
-    topics = AdminClient({"bootstrap.servers": brokers}).create_topics([NewTopic(TOPIC, PARTITIONS, 1)])
-    topics[TOPIC].result(30)
+    admin = AdminClient({"bootstrap.servers": brokers})  # kept: what it was asked for ends with it
+    admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])[TOPIC].result(30)
     client: Any = clickhouse_connect.get_client(interface="chdb", path=str(store))
     client.command(TABLE)
     consumer = Consumer(

@@ -8,7 +8,7 @@ use crate::run::heartbeat::Heartbeat;
 use crate::run::journal::{Entry, FileId};
 use crate::run::metrics::Metrics;
 use crate::run::ship::{Cycle, Shipper};
-use crate::run::sink::Message;
+use crate::run::sink::{LARGEST, Message};
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::tables::Tables;
 use std::collections::BTreeMap;
@@ -182,6 +182,8 @@ impl<'c> Follower<'c> {
     /// Everything that is ready goes, with the states of the files that it came from.
     fn cut(&mut self) -> Result<(), String> {
         self.cut = Instant::now();
+        let behind = self.files.values().map(Followed::bytes_behind).sum();
+        self.count(self.cut, behind);
         let is_all = self.shipper.wants_all();
         for file in self.files.values_mut().filter(|file| file.is_dirty) {
             file.show(&mut self.tables);
@@ -191,8 +193,8 @@ impl<'c> Follower<'c> {
         let heartbeat_us = self.heartbeat.take();
         let mut messages = Vec::with_capacity(batches.len());
         for batch in &batches {
-            self.number += 1;
-            messages.push(Message { heartbeat_us, ..Message::of(batch, &self.config.name, self.number)? });
+            let all = Message::all_of(batch, &self.config.name, &mut self.number, LARGEST)?;
+            messages.extend(all.into_iter().map(|message| Message { heartbeat_us, ..message }));
         }
         let mut entries: Vec<Entry> =
             self.files.values_mut().filter(|file| file.is_dirty || is_all).map(Followed::entry).collect();

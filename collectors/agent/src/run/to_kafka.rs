@@ -136,6 +136,11 @@ impl Sink for Kafka {
             self.producer.poll(POLL);
             let failed = self.reports.failed.lock().ok().and_then(|mut failed| failed.take());
             if let Some(error) = failed {
+                if error.rdkafka_error_code() == Some(RDKafkaErrorCode::MessageSizeTooLarge) {
+                    return Err(Refusal::Never(format!(
+                        "Kafka: {error}: the topics' max.message.bytes is to be what schema/topics says"
+                    )));
+                }
                 return Err(Refusal::Later(format!("Kafka: {error}")));
             }
             if let Some((code, said)) = self.producer.client().fatal_error() {
