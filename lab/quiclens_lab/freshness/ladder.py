@@ -78,7 +78,7 @@ def climb(measure: Callable[[int, int], Step]) -> dict[str, Any]:
     cheapest = min((sum(each.cpu_s.values()) for each in steps if each.cpu_s), default=None)
     kept = [each for each in steps if each.is_kept_up]
     return {
-        "sustained_per_second": round(max((each.stored for each in kept), default=0)),
+        "sustained_per_second": round(max((min(each.written, each.stored) for each in kept), default=0)),
         "at_most_per_second": round(max(each.stored for each in steps)),
         "cpu_s_per_million": cheapest and round(cheapest, 2),
         "ended_by": "pipeline" if not steps[-1].is_kept_up else "writer" if not steps[-1].is_written else "steps",

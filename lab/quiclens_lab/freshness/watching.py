@@ -58,7 +58,7 @@ class Watch:
     _over: Event = field(default_factory=Event)
 
     def run(self, words: list[str], patience_s: float) -> None:
-        """Run the writer to its end, and until all of its requests can be queried, or patience ends."""
+        """Run the writer to its end, and until all that it wrote can be queried, or patience ends."""
         self.before = self._count()
         with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as writer:
             threads = [Thread(target=self._watch), Thread(target=self._count_on)]
@@ -67,7 +67,7 @@ class Watch:
             try:
                 self._listen(writer)
                 until = time.monotonic() + patience_s
-                while self._waiting and time.monotonic() < until:
+                while (self._waiting or self.behind_at(time.time())) and time.monotonic() < until:
                     time.sleep(PAUSE_S)
             finally:
                 self._over.set()
