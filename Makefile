@@ -1,4 +1,4 @@
-# make demo | test | up | down | check | bench | truth | schema | lock | setup | clean. Every target does its own set-up, once.
+# make demo | test | up | down | check | bench | freshness | truth | schema | lock | setup | clean. Every target does its own set-up, once.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -20,7 +20,7 @@ RUST_FILES := Cargo.toml Cargo.lock $(shell find collectors schema/catalogue sch
 export UV_PROJECT_ENVIRONMENT := .venv
 export QUICLENS_COLLECTOR := $(CURDIR)/$(COLLECTOR)
 
-.PHONY: setup demo test up down check bench truth schema lock clean
+.PHONY: setup demo test up down check bench freshness truth schema lock clean
 
 setup: $(MADE)/prerequisites $(MADE)/python $(COLLECTOR)
 
@@ -50,6 +50,10 @@ check: setup
 
 bench: setup
 	$(BIN)/python -m quiclens_lab.bench
+
+# The live system at 50,000 events a second, then ever more, beside a plain pipeline; a quarter of an hour.
+freshness: setup
+	$(BIN)/quiclens-lab freshness --keep
 
 # Kept in lab/truth-runs/; fails when a bar is missed. The product's intervals come out of the same run.
 truth: setup $(QUICGO)

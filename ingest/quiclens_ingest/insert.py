@@ -90,10 +90,8 @@ class Inserter:
         for one in block.taken:
             if one.reject is not None:
                 metrics.rejects.labels(one.reject["reason"]).inc()
-            if one.heartbeat_us is not None:
-                freshness = queryable_at - one.heartbeat_us / 1e6
-                metrics.freshness_seconds.observe(freshness)
-                metrics.freshness_last.set(freshness)
+            if one.heartbeat is not None:
+                metrics.fresh(table, one.heartbeat.collector, one.heartbeat.made_us / 1e6, queryable_at)
         metrics.rejects.labels("refused_by_store").inc(len(bad))
 
 

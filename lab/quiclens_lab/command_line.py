@@ -65,6 +65,11 @@ def parser() -> argparse.ArgumentParser:
     linking = commands.add_parser("link", help="do requests find their streams? Retry, migration, 0-RTT, changed ids")
     linking.add_argument("--connections", type=_count, default=200)
     linking.add_argument("--seed", type=int, default=1)
+    fresh = commands.add_parser("freshness", help="how old data are when they can be asked for, at a steady rate")
+    fresh.add_argument("--rate", type=_count, default=50_000, help="events a second")
+    fresh.add_argument("--seconds", type=_count, default=60, help="at the steady rate, after a warm-up")
+    fresh.add_argument("--only", nargs="+", choices=["steady", "ladder", "plain", "latency"], help="parts of it")
+    fresh.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
 
     for command in (demo, one, bench):
         command.add_argument("--out", type=Path, required=True, metavar="DIR")
@@ -104,6 +109,10 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         from quiclens_lab.link_check import link_check
 
         return link_check(options.connections, options.seed, progress.show)
+    if options.command == "freshness":
+        from quiclens_lab.freshness.command import run as run_freshness
+
+        return run_freshness(options)
 
     if options.command == "live":
         from quiclens_lab.live import live

@@ -144,20 +144,25 @@ class Asking(QuicConnectionProtocol):
         await self._waiting[stream_id]
 
 
-async def client(port: int, number: int, requests: int, pause_s: float) -> None:
-    """One connection: some requests with pauses."""
+async def client(port: int, number: int, requests: int, pause_s: float, took_s: list[float]) -> None:
+    """One connection: some requests with pauses. `took_s` gets what each took beside the application's time."""
     configuration = QuicConfiguration(is_client=True, alpn_protocols=H3_ALPN, verify_mode=ssl.CERT_NONE)
     async with connect(HOST, port, configuration=configuration, create_protocol=Asking) as protocol:
         assert isinstance(protocol, Asking)
         for request in range(requests):
             size = int(skewed(1_000, 60_000, number, "size", request))
-            path = f"/{size}/{whole(200, 40_000, number, 'think', request)}"
-            await protocol.get(path, f"live-{number}-{request}")
+            think_us = whole(200, 40_000, number, "think", request)
+            began = time.monotonic()
+            await protocol.get(f"/{size}/{think_us}", f"live-{number}-{request}")
+            took_s.append(time.monotonic() - began - think_us / 1e6)
             await asyncio.sleep(pause_s)
 
 
-async def live(folder: Path, connections: int, requests: int, together: int, pause_s: float) -> dict[str, int]:
+async def live(
+    folder: Path, connections: int, requests: int, together: int, pause_s: float, took_s: list[float] | None = None
+) -> dict[str, int]:
     """Serve and ask until so many connections have made so many requests each; what was done."""
+    took_s = [] if took_s is None else took_s
     folder.mkdir(parents=True, exist_ok=True)
     configuration = QuicConfiguration(
         is_client=False, alpn_protocols=H3_ALPN, quic_logger=GrowingLogger(folder / "traces")
@@ -173,7 +178,7 @@ async def live(folder: Path, connections: int, requests: int, together: int, pau
 
         async def one_after_the_other() -> None:
             for number in numbers:
-                await client(port, number, requests, pause_s)
+                await client(port, number, requests, pause_s, took_s)
 
         await asyncio.gather(*(one_after_the_other() for _ in range(together)))
         await asyncio.sleep(0.2)

@@ -27,8 +27,8 @@ PATIENCE_S = 30
 LISTEN = "127.0.0.1:8123"
 
 
-def up(folder: Path, listen: str, with_traffic: bool = True) -> dict[str, Any]:
-    """Start everything, with or without a server that writes; returns where it answers."""
+def up(folder: Path, listen: str, with_traffic: bool = True, deploy: Path = DEPLOY) -> dict[str, Any]:
+    """Start everything, with or without a server that writes, as `deploy` configures it; returns where it answers."""
     folder = folder.resolve()
     if (folder / RECORD).exists() and any(_is_ours(each) for each in _read(folder)["processes"]):
         raise LabError(f"{folder} has a running system; `make down` ends it")
@@ -44,11 +44,11 @@ def up(folder: Path, listen: str, with_traffic: bool = True) -> dict[str, Any]:
     _start(folder, record, "serve", [quiclens, "serve", "--store", store, "--listen", listen])
     _wait(f"http://{listen}/ping", folder / "log" / "serve.log")
     _json([quiclens, "migrate", "--store", store, "--json"])
-    ingest = _configured(folder, "ingest.toml", broker["brokers"])
+    ingest = _configured(folder, deploy / "ingest.toml", broker["brokers"])
     # By its address, not by its folder: else ingest would take the folder over while serve is away.
     served = f"http://{listen}/default"
     _start(folder, record, "ingest", [quiclens, "ingest", "--config", str(ingest), "--store", served])
-    collector = _configured(folder, "collector.toml", broker["brokers"])
+    collector = _configured(folder, deploy / "collector.toml", broker["brokers"])
     _start(folder, record, "collector", [str(collector_binary().resolve()), "run", str(collector)])
     if not with_traffic:
         return {"store": store, "serve": f"http://{listen}", "brokers": broker["brokers"], "logs": str(folder / "log")}
@@ -123,9 +123,9 @@ def _free(listen: str) -> str:
         return f"{host}:{taken.getsockname()[1]}"
 
 
-def _configured(folder: Path, name: str, brokers: str) -> Path:
-    text = (DEPLOY / name).read_text().replace("@DIR@", str(folder)).replace("@BROKERS@", brokers)
-    target = folder / name
+def _configured(folder: Path, source: Path, brokers: str) -> Path:
+    text = source.read_text().replace("@DIR@", str(folder)).replace("@BROKERS@", brokers)
+    target = folder / source.name
     target.write_text(text)
     return target
 

@@ -27,7 +27,7 @@ Group = Annotated[str, typer.Option("--group", metavar="NAME", help="The consume
 def status(
     brokers: Brokers = "", group: Group = DEFAULT_GROUP, store: StoreUrl = DEFAULT_URL, as_json: AsJson = False
 ) -> int:
-    """Show whether data arrive: traces, last event and rejects per server, and the room they take.
+    """Show whether data arrive: traces, last event and rejects per server, heartbeats per collector, and the room.
 
     With --brokers also the lag: messages on the topics that are not yet stored.
 
@@ -48,8 +48,11 @@ def status(
     line += f"{about['request_lines']:,} access log lines"
     if brokers:
         line += f", {sum(behind.values()):,} messages not yet stored"
+    beats = [
+        f"collector {each['collector']}: heartbeat {each['heartbeat_age_s']:.0f} s ago" for each in about["collectors"]
+    ]
     view = plain_view(found, "Who sends", "Nothing was loaded yet.")
-    answer(as_json, found.document(), *view, Text(line, style="dim"))
+    answer(as_json, found.document(), *view, *(Text(beat) for beat in beats), Text(line, style="dim"))
     return DONE if found.rows else NOTHING_FOUND
 
 

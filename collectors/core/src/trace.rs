@@ -388,6 +388,7 @@ impl<'c> TraceReader<'c> {
             // Its row says that all events are kept only with the last of them.
             if connection.fold.events() > connection.shown && connection.standing.owed().is_none() {
                 connection.shown = connection.fold.events();
+                tables.streams.extend(connection.fold.standing());
                 connection.rows(false, tables);
             }
         }

@@ -7,7 +7,9 @@ use quiclens_edge::access_format::{AccessFormatConfig, Preset};
 use quiclens_edge::enrich::EnrichConfig;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// What a collector does.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -59,6 +61,15 @@ pub struct Config {
     /// Name of this collector in message headers; the host's name by default.
     #[serde(default = "host_name")]
     pub name: String,
+    /// Time between heartbeats, by which freshness is measured, s; 0 for none. Files get none.
+    #[serde(default = "heartbeat_interval_s")]
+    pub heartbeat_interval_s: u64,
+    /// Where /metrics and /healthz answer, address and port of this machine; empty for nowhere.
+    #[serde(default)]
+    pub metrics_address: String,
+    /// Other machines may ask for them too.
+    #[serde(default)]
+    pub metrics_public: bool,
 }
 
 /// How news of files come.
@@ -126,6 +137,10 @@ const fn cpu_cap() -> f64 {
     0.25
 }
 
+const fn heartbeat_interval_s() -> u64 {
+    10
+}
+
 const fn yes() -> bool {
     true
 }
@@ -165,6 +180,14 @@ impl Config {
         if !(self.cpu_cap >= 0.0 && self.cpu_cap.is_finite()) {
             return Err(format!("cpu_cap is {}, the least is 0", self.cpu_cap));
         }
+        if !self.metrics_address.is_empty() {
+            let address: SocketAddr = self.metrics_address.parse().map_err(|_| {
+                format!("metrics_address is {:?}, write an address and a port: 127.0.0.1:9465", self.metrics_address)
+            })?;
+            if !address.ip().is_loopback() && !self.metrics_public {
+                return Err(format!("metrics_address is {address}: other machines need metrics_public = true"));
+            }
+        }
         if let Sink::ClickHouse { url, .. } = &self.sink
             && !(url.starts_with("http://") || url.starts_with("https://"))
         {
@@ -175,6 +198,14 @@ impl Config {
                 .map_err(|error| format!("access_log {}: {error}", log.path.display()))?;
         }
         Ok(self)
+    }
+
+    /// Time between heartbeats; zero where nobody would see them.
+    pub fn heartbeat_interval(&self) -> Duration {
+        match self.sink {
+            Sink::Files { .. } => Duration::ZERO,
+            Sink::Kafka { .. } | Sink::ClickHouse { .. } => Duration::from_secs(self.heartbeat_interval_s),
+        }
     }
 
     /// The effective values, as TOML.
@@ -212,9 +243,18 @@ mod tests {
             (format!("cpu_cap = -1\n{LEAST}"), "cpu_cap"),
             (format!("{LEAST}[[access_log]]\npath = \"a\"\nformat = {{ syntax = \"nginx\" }}\n"), "access_log a: "),
             (format!("{LEAST}[enrich]\ncities = \"x\"\n"), "cities"),
+            (format!("metrics_address = \"9465\"\n{LEAST}"), "127.0.0.1:9465"),
+            (format!("metrics_address = \"0.0.0.0:9465\"\n{LEAST}"), "metrics_public"),
         ] {
             let error = toml::from_str::<Config>(&text).map_err(|error| error.to_string()).and_then(Config::checked);
             assert!(error.as_ref().is_err_and(|error| error.contains(says)), "{text}: {error:?}");
+        }
+    }
+
+    #[test]
+    fn metrics_are_for_other_machines_only_when_that_is_said() {
+        for more in ["metrics_address = \"[::1]:9465\"\n", "metrics_address = \"0.0.0.0:1\"\nmetrics_public = true\n"] {
+            assert!(toml::from_str::<Config>(&format!("{more}{LEAST}")).unwrap().checked().is_ok(), "{more}");
         }
     }
 }

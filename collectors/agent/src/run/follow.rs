@@ -5,13 +5,15 @@ use crate::paths::find;
 use crate::requests::LineReader;
 use crate::run::config::{AccessLog, Config, Watch};
 use crate::run::followed::{After, Followed, give_up, identity};
+use crate::run::heartbeat::Heartbeat;
 use crate::run::journal::{Entry, FileId, Known};
 use crate::run::keep::{remember, retention};
 use crate::run::limits::CpuCap;
+use crate::run::metrics::Metrics;
 use crate::run::notice::{News, Notices};
 use crate::run::refresh::Refresh;
 use crate::run::ship::{Cycle, Shipper};
-use crate::run::sink::Message;
+use crate::run::sink::{Message, messages};
 use crate::run::spooled::Spooled;
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::tables::Tables;
@@ -64,6 +66,8 @@ pub struct Follower<'c> {
     ended_s: u64,
     cut: Instant,
     number: u64,
+    heartbeat: Heartbeat,
+    metrics: Metrics,
 }
 
 impl<'c> Follower<'c> {
@@ -75,6 +79,7 @@ impl<'c> Follower<'c> {
         known: BTreeMap<FileId, Known>,
         spooled: Option<Spooled<'c>>,
         shipper: Shipper,
+        metrics: Metrics,
     ) -> Result<Self, String> {
         let reader = |log: &AccessLog| LineReader::new(&log.format, config.redact, Some(Arc::clone(&deployment)));
         let readers = config.access_logs.iter().map(|log| reader(log).map(Arc::new)).collect::<Result<_, _>>()?;
@@ -102,6 +107,8 @@ impl<'c> Follower<'c> {
             ended_s: 0,
             cut: began,
             number: 0,
+            heartbeat: Heartbeat::new(&config.name, config.heartbeat_interval()),
+            metrics,
         })
     }
 
@@ -119,6 +126,12 @@ impl<'c> Follower<'c> {
         self.hear(&news, now);
         if let Some(retention) = &mut self.tables.retention {
             remember(retention, &self.config.state_dir)?;
+        }
+        self.heartbeat.beat(now, &mut self.tables);
+        if self.shipper.is_full() {
+            let behind = self.files.values().map(Followed::bytes_behind_now).sum();
+            self.count(now, behind);
+            return Ok(false);
         }
         let (mut is_busy, mut is_pressed) = (false, false);
         if let Some(spooled) = &mut self.spooled {
@@ -143,6 +156,8 @@ impl<'c> Follower<'c> {
         if now - self.cut >= Duration::from_millis(self.config.batch_interval_ms) {
             self.cut(false)?;
         }
+        let behind = self.files.values().map(Followed::bytes_behind).sum();
+        self.count(now, behind);
         Ok(is_busy)
     }
 
@@ -202,6 +217,22 @@ impl<'c> Follower<'c> {
             self.due.extend(due.map(|file| file.id));
         }
         std::mem::take(&mut self.due).into_iter().collect()
+    }
+
+    /// What has been read since, for the metrics.
+    fn count(&mut self, now: Instant, behind: u64) {
+        let mut open = 0;
+        for file in self.files.values_mut() {
+            open += i64::from(file.is_open());
+            let (bytes, records) = std::mem::take(&mut file.uncounted);
+            self.metrics.bytes.inc_by(bytes);
+            self.metrics.records.inc_by(records);
+        }
+        self.metrics.files.set(i64::try_from(self.files.len()).unwrap_or(i64::MAX));
+        self.metrics.open_connections.set(open);
+        let spooled = self.spooled.as_ref().map(|spooled| &spooled.tables);
+        self.metrics.counted(std::iter::once(&self.tables).chain(spooled));
+        self.metrics.turned(now, behind);
     }
 
     /// Files that are new, or that have grown after they were over; and files that are gone.
@@ -354,6 +385,8 @@ impl<'c> Follower<'c> {
     /// Everything that is ready goes; now and then, or at the `last`, with the states of the files that it came from.
     fn cut(&mut self, last: bool) -> Result<(), String> {
         self.cut = Instant::now();
+        let behind = self.files.values().map(Followed::bytes_behind).sum();
+        self.count(self.cut, behind);
         let lost = std::mem::take(&mut self.tables.lost);
         if lost > 0 {
             eprintln!("quiclens-collector: events of {lost} connections were to be kept, but their files are gone");
@@ -376,6 +409,11 @@ impl<'c> Follower<'c> {
             let (events, others) = cut(&mut spooled.tables)?.into_iter().partition(|message| message.table == "events");
             droppable = events;
             messages.extend::<Vec<Message>>(others);
+        }
+        if let Some(heartbeat_us) = self.heartbeat.take() {
+            for message in messages.iter_mut().chain(&mut droppable) {
+                message.heartbeat_us = Some(heartbeat_us);
+            }
         }
         let over = self.files.values().filter(|file| file.is_over() && !file.is_dirty && !file.is_deleted);
         self.over.extend(over.map(|file| (file.id, file.over_at())));
@@ -410,20 +448,4 @@ fn settled(file: &Followed<'_>, idle_timeout_s: u64) -> Duration {
 /// The watch, or word that there is none and everything is polled.
 fn polled_instead(notices: Result<Notices, String>) -> Option<Notices> {
     notices.inspect_err(|said| eprintln!("quiclens-collector: {said}; polling instead")).ok()
-}
-
-/// What of the tables is large enough to go, or with `all` everything. `number` counts the messages of this collector.
-fn messages(
-    tables: &mut Tables,
-    catalogue: &Catalogue,
-    name: &str,
-    number: &mut u64,
-    all: bool,
-) -> Result<Vec<Message>, String> {
-    let batches = tables.batches(catalogue, all).map_err(|error| format!("cannot build a batch: {error}"))?;
-    let numbered = batches.iter().map(|batch| {
-        *number += 1;
-        Message::of(batch, name, *number)
-    });
-    numbered.collect()
 }

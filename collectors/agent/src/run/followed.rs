@@ -75,6 +75,8 @@ pub struct Followed<'c> {
     replay: Option<Replay<'c>>,
     /// What its end decides is decided.
     is_settled: bool,
+    /// Bytes read and records taken that no metric has counted yet.
+    pub uncounted: (u64, u64),
 }
 
 /// What is to be done with a file after a turn.
@@ -118,6 +120,7 @@ impl<'c> Followed<'c> {
             reader,
             replay: None,
             is_settled: false,
+            uncounted: (0, 0),
         };
         let is_taken_up = match known {
             Some(known) if known.is_sound && followed.is_same(&known.head)? => followed.take_up(catalogue, known),
@@ -161,15 +164,35 @@ impl<'c> Followed<'c> {
 
     /// Something may be there that was not read.
     pub fn is_behind(&self) -> bool {
+        self.bytes_behind() > 0
+    }
+
+    /// Bytes that are there and were not read; what is read only when it is over does not count.
+    pub fn bytes_behind(&self) -> u64 {
+        self.bytes_before(self.size)
+    }
+
+    /// The same of the file as it is now; what is cut short meanwhile is left for [`Followed::look`] to find.
+    pub fn bytes_behind_now(&self) -> u64 {
+        self.input.look().map_or(0, |now| self.bytes_before(now.size))
+    }
+
+    fn bytes_before(&self, size: u64) -> u64 {
         match self.form {
-            Form::Over | Form::Whole => false,
+            Form::Over | Form::Whole => 0,
             Form::Unknown | Form::Records(_) | Form::Lines(_) => {
-                self.size > self.window.offset() + self.window.rest().len() as u64
+                size.saturating_sub(self.window.offset() + self.window.rest().len() as u64)
             }
         }
     }
 
-    /// Reads what is there, up to a turn's worth, and holds no memory for more than is left. `now_s` is the clock by which its connections are heard of.
+    /// The state of a trace is held.
+    pub fn is_open(&self) -> bool {
+        matches!(self.form, Form::Records(_))
+    }
+
+    /// Reads what is there, up to a turn's worth, and holds no memory for more than is left. `now_s` is the clock by
+    /// which its connections are heard of.
     pub fn read(&mut self, catalogue: &'c Catalogue, now_s: u64, tables: &mut Tables) -> io::Result<After> {
         if let Form::Records(records) = &mut self.form {
             records.at(now_s);
@@ -184,6 +207,7 @@ impl<'c> Followed<'c> {
         loop {
             while self.next(tables) == Turn::Taken {
                 self.is_dirty = true;
+                self.uncounted.1 += 1;
                 if !tables.is_small() {
                     return Ok(After::More);
                 }
@@ -199,6 +223,7 @@ impl<'c> Followed<'c> {
             let known = usize::try_from(self.size.saturating_sub(offset)).unwrap_or(CHUNK).saturating_add(1);
             let got = self.input.read(offset, self.window.space(), CHUNK.min(left).min(known))?;
             left -= got.min(left);
+            self.uncounted.0 += got as u64;
             if got == 0 {
                 return Ok(After::Idle);
             }

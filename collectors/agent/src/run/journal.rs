@@ -174,6 +174,11 @@ impl Journal {
         if self.size > COMPACT_AT && self.size > 3 * self.live_bytes { self.compact() } else { Ok(()) }
     }
 
+    /// Bytes of the file.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
     /// Copies the live records: beside the old file, synced, renamed, the folder synced.
     fn compact(&mut self) -> Result<(), String> {
         let draft = self.path.with_extension("new");

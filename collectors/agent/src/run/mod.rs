@@ -6,13 +6,17 @@
 pub mod config;
 mod follow;
 mod followed;
+mod health;
+mod heartbeat;
 mod input;
 pub mod journal;
 pub mod keep;
 mod limits;
 mod listen;
+mod metrics;
 mod notice;
 mod outbox;
+mod process;
 mod refresh;
 mod relief;
 mod replay;
@@ -29,6 +33,7 @@ use follow::Follower;
 use journal::Journal;
 use listen::Listening;
 use listen::config::WhenFull;
+use metrics::Metrics;
 use outbox::Outbox;
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::tables::Tables;
@@ -42,7 +47,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Prints the effective configuration.
 pub fn check(path: &Path) -> Result<(), String> {
@@ -66,15 +71,20 @@ pub fn run(path: &Path) -> Result<(), String> {
     if found.damaged > 0 {
         eprintln!("quiclens-collector: {} damaged checkpoints; their files are read again", found.damaged);
     }
+    let metrics = Metrics::new(Instant::now());
+    metrics.damaged_checkpoints.inc_by(found.damaged);
+    if !config.metrics_address.is_empty() {
+        metrics.serve(&config.metrics_address)?;
+    }
     let mut intake = Intake::open(&config)?;
     let relief = intake.as_ref().map(|intake| intake.relief(&config)).transpose()?;
-    let shipper = Shipper::start(sink::open(&config.sink, &config.name)?, journal, relief)?;
+    let shipper = Shipper::start(sink::open(&config.sink, &config.name)?, journal, relief, metrics.clone())?;
     let known = found.files.remove(&spooled::ID);
     // What a socket gave is not read a second time: all of its events are kept, or none.
     let retention = keep::retention(None, config.events, &config.state_dir);
     let tables = Tables { wants_events: true, retention, edge: Some(deployment.clone()), ..Tables::default() };
     let spooled = intake.as_ref().map(|intake| Spooled::open(&catalogue, &intake.spool, known.as_ref(), tables));
-    let mut follower = Follower::new(&catalogue, &config, Arc::clone(&deployment), found.files, spooled, shipper)?;
+    let mut follower = Follower::new(&catalogue, &config, deployment, found.files, spooled, shipper, metrics)?;
     let places = config.traces.len() + config.access_logs.len() + config.listen.len();
     eprintln!("quiclens-collector: following {places} places");
     let pause =

@@ -96,7 +96,7 @@ impl Outbox {
     }
 
     fn write(&self, message: &Message) -> io::Result<u64> {
-        let Message { table, rows, batch, made_us, bytes } = message.clone();
+        let Message { table, rows, batch, made_us, bytes, .. } = message.clone();
         let stored = Stored { table: table.to_owned(), rows, batch, made_us, bytes };
         let body = postcard::to_stdvec(&stored).map_err(io::Error::other)?;
         let draft = self.folder.join("draft");
@@ -117,7 +117,7 @@ impl Outbox {
             let stored: Stored = postcard::from_bytes(body).ok().filter(|_| is_sound)?;
             let table = Message::known_table(&stored.table)?;
             let Stored { rows, batch, made_us, bytes, .. } = stored;
-            Some(Message { table, rows, batch, made_us, bytes })
+            Some(Message { table, rows, batch, made_us, heartbeat_us: None, bytes })
         });
         Ok(Some((*number, message.map_or(Oldest::Damaged(bytes), Oldest::Message))))
     }
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     fn message(batch: &str) -> Message {
-        Message { table: "streams", rows: 1, batch: batch.into(), made_us: 5, bytes: vec![7; 100] }
+        Message { table: "streams", rows: 1, batch: batch.into(), made_us: 5, heartbeat_us: None, bytes: vec![7; 100] }
     }
 
     fn batches(outbox: &mut Outbox) -> Vec<String> {

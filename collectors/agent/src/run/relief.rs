@@ -3,7 +3,7 @@
 
 use crate::run::outbox::{Oldest, Outbox};
 use crate::run::ship::Cycle;
-use crate::run::sink::{Message, Patience, Refusal, Sink};
+use crate::run::sink::{Message, Patience, Refusal, Sink, messages};
 use crate::run::spool::Spool;
 use arrow_ipc::reader::StreamReader;
 use quiclens_core::catalogue::Catalogue;
@@ -84,14 +84,7 @@ impl Relief {
     }
 
     fn messages(&mut self, tables: &mut Tables) -> Result<Vec<Message>, String> {
-        let batches =
-            tables.batches(&self.catalogue, true).map_err(|error| format!("cannot build a batch: {error}"))?;
-        let name = format!("{}-relief", self.name);
-        let numbered = batches.iter().map(|batch| {
-            self.made += 1;
-            Message::of(batch, &name, self.made)
-        });
-        numbered.collect()
+        messages(tables, &self.catalogue, &format!("{}-relief", self.name), &mut self.made, true)
     }
 
     /// A row in place of a message whose bytes are others than were written.

@@ -1,6 +1,7 @@
 //! The shipping thread: gives cycles to the sink in order, and writes their checkpoints once they are acknowledged.
 
 use crate::run::journal::{Entry, Journal};
+use crate::run::metrics::Metrics;
 use crate::run::relief::Relief;
 use crate::run::sink::{Message, Refusal, Sink};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -33,6 +34,7 @@ pub struct Shipper {
     /// Why shipping ended.
     fatal: Arc<Mutex<Option<String>>>,
     thread: Option<JoinHandle<()>>,
+    metrics: Metrics,
 }
 
 /// Cycles on their way at once; when so many are, reading waits.
@@ -42,22 +44,34 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 impl Shipper {
     /// Starts the thread.
-    pub fn start(sink: Box<dyn Sink>, journal: Journal, relief: Option<Relief>) -> Result<Self, String> {
+    pub fn start(
+        sink: Box<dyn Sink>,
+        journal: Journal,
+        relief: Option<Relief>,
+        metrics: Metrics,
+    ) -> Result<Self, String> {
         let (cycles, taken) = sync_channel(IN_FLIGHT);
         let fatal = Arc::new(Mutex::new(None));
         let shared = Arc::clone(&fatal);
+        let counted = metrics.clone();
         let thread = std::thread::Builder::new()
             .name("ship".into())
-            .spawn(move || work(Ship { sink, journal, relief }, &taken, &shared))
+            .spawn(move || work(Ship { sink, journal, relief, metrics: counted }, &taken, &shared))
             .map_err(|error| format!("cannot start a thread: {error}"))?;
-        Ok(Self { cycles: Some(cycles), fatal, thread: Some(thread) })
+        Ok(Self { cycles: Some(cycles), fatal, thread: Some(thread), metrics })
     }
 
     /// Gives a cycle away; waits while too many are on their way.
     pub fn ship(&self, cycle: Cycle) -> Result<(), String> {
         self.fault()?;
+        self.metrics.cycles_in_flight.inc();
         let sent = self.cycles.as_ref().is_some_and(|cycles| cycles.send(cycle).is_ok());
         if sent { Ok(()) } else { self.fault().and_then(|()| Err("the shipping thread is gone".into())) }
+    }
+
+    /// Too many cycles are on their way: one more would wait.
+    pub fn is_full(&self) -> bool {
+        usize::try_from(self.metrics.cycles_in_flight.get()).is_ok_and(|cycles| cycles > IN_FLIGHT)
     }
 
     /// Why shipping ended, if it did.
@@ -83,6 +97,7 @@ struct Ship {
     sink: Box<dyn Sink>,
     journal: Journal,
     relief: Option<Relief>,
+    metrics: Metrics,
 }
 
 fn work(mut ship: Ship, cycles: &Receiver<Cycle>, fatal: &Mutex<Option<String>>) {
@@ -105,24 +120,31 @@ impl Ship {
     /// Gives a cycle until it is taken, and notes that it was.
     fn take(&mut self, cycle: &Cycle) -> Result<(), String> {
         let mut pause = FIRST_PAUSE;
-        loop {
+        let is_dropped = loop {
             match self.offer(cycle) {
-                Ok(()) => break,
+                Ok(()) => break false,
                 Err(Refusal::Never(said)) => return Err(said),
                 // The world may be bad for hours; files and spool wait, as long as there is room.
                 Err(Refusal::Later(said)) => {
                     if let Some(relief) = self.relief.as_mut().filter(|relief| relief.is_wanted())
                         && relief.put_by(cycle)?
                     {
-                        break;
+                        break true;
                     }
+                    self.metrics.retries.inc();
                     eprintln!("quiclens-collector: {said}; trying again in {} ms", pause.as_millis());
                     self.rest(pause);
                     pause = (pause * 2).min(LONGEST_PAUSE);
                 }
             }
-        }
+        };
         self.journal.commit(&cycle.entries)?;
+        let events = cycle.droppable.iter().filter(|_| !is_dropped);
+        for message in cycle.messages.iter().chain(events) {
+            self.metrics.sent(message.table, message.rows, message.bytes.len());
+        }
+        self.metrics.checkpoint_bytes.set(i64::try_from(self.journal.size()).unwrap_or(i64::MAX));
+        self.metrics.acknowledged(Instant::now());
         match (&self.relief, cycle.passed) {
             (Some(relief), Some(offset)) => relief.passed(offset),
             _ => Ok(()),

@@ -95,6 +95,7 @@ impl Kafka {
         let topic = topic.ok_or_else(|| Refusal::Never(format!("table {} has no topic", message.table)))?;
         let (rows, made) = (message.rows.to_string(), message.made_us.to_string());
         let catalogue = crate::run::catalogue_version();
+        let heartbeat = message.heartbeat_us.map(|made| made.to_string());
         let headers = [
             ("table", message.table),
             ("rows", &rows),
@@ -107,6 +108,10 @@ impl Kafka {
             let owned = headers.iter().fold(OwnedHeaders::new(), |all, (key, value)| {
                 all.insert(Header { key, value: Some(value.as_bytes()) })
             });
+            let owned = match &heartbeat {
+                Some(made) => owned.insert(Header { key: "heartbeat_us", value: Some(made.as_bytes()) }),
+                None => owned,
+            };
             let record = BaseRecord::<(), [u8]>::to(topic).payload(&message.bytes[..]).headers(owned);
             match self.producer.send(record) {
                 Ok(()) => return Ok(()),
@@ -148,6 +153,11 @@ impl Sink for Kafka {
             }
             let failed = self.reports.failed.lock().ok().and_then(|mut failed| failed.take());
             if let Some(error) = failed {
+                if error.rdkafka_error_code() == Some(RDKafkaErrorCode::MessageSizeTooLarge) {
+                    return Err(Refusal::Never(format!(
+                        "Kafka: {error}: the topics' max.message.bytes is to be what schema/topics says"
+                    )));
+                }
                 return Err(Refusal::Later(format!("Kafka: {error}")));
             }
             if let Some((code, said)) = self.producer.client().fatal_error() {
