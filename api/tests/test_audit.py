@@ -38,7 +38,7 @@ def test_a_trace_that_is_whole_is_exit_code_0_even_when_rows_came_twice(run: Run
     assert ran.code == 0
     assert ran.document["rows"] == []
     assert ran.document["samples"] == 1
-    assert ran.document["params"] == {"limit": 100, "events": 11, "missing": 0, "doubled": 0}
+    assert ran.document["params"] == {"limit": 100, "events": 11, "missing": 0, "doubled": 0, "traces_dropped": 0}
 
 
 def test_what_is_missing_is_named_by_runs_from_the_first_record_to_the_last(run: Run, url: str) -> None:

@@ -38,6 +38,8 @@ def status(store: Store, url: str, now: datetime) -> Report:
         rows.append([*who, traces, events, requests, last, lag, rejects.pop(tuple(who), {})])
     rows += [[*who, 0, 0, 0, None, None, counts] for who, counts in rejects.items()]
     whole = ask(store, "status_store").dicts()[0]
+    whole["disk"] = {name: size for name, _, size in ask(store, "status_disk", {"limit": GROUPS_AT_MOST}).rows}
+    whole["dropped"] = ask(store, "status_dropped", {"limit": GROUPS_AT_MOST}).dicts()
     return Report(
         name="status",
         params={"store": url, **whole, "rejects": dict(sorted(by_reason.items()))},

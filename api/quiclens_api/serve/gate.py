@@ -129,7 +129,7 @@ def check_write(root: Node, normal: Sequence[Word], database: str) -> str:
     for before, word in pairwise(normal):
         if first[0] == "CREATE" and before.text == "AS" and word.is_name and word.text not in ("SELECT", "WITH"):
             _check_copied(normal[normal.index(word) :], database)
-    is_kept = table in catalogue.load().tables or table == "schema_migrations"
+    is_kept = table in catalogue.load().tables or table in ("schema_migrations", "dropped_days")
     if is_kept and (first[0] in ("DROP", "TRUNCATE", "DELETE") or first[:3] == ["CREATE", "OR", "REPLACE"]):
         raise Refused(f"Table {table} {_KEPT_FROM_DDL}")
     if first[0] == "CREATE" and any((a.text, b.text) == (":", "Identifier") for a, b in pairwise(normal)):
