@@ -28,6 +28,7 @@ WHERE database = currentDatabase() AND active
 GROUP BY table, partition, partition_id
 LIMIT 1000000
 """
+_ANY_SIZE = {"max_partition_size_to_drop": "0", "max_table_size_to_drop": "0"}  # 50 GB otherwise
 _REMEMBER = """
 INSERT INTO dropped_days (table_name, day, rows, bytes, why)
 SELECT {table:String}, {day:Date}, {rows:UInt64}, {bytes:UInt64}, {why:String}
@@ -79,7 +80,7 @@ def sweep(store: Store, keep: Keep, now: datetime) -> Sweep:
         which = drop.partition
         said = {"table": which.table, "day": which.day, "rows": which.rows, "bytes": which.bytes, "why": drop.why}
         store.command(_REMEMBER, said)
-        store.command(f"ALTER TABLE `{which.table}` DROP PARTITION ID {{id:String}}", {"id": which.id})
+        store.command(f"ALTER TABLE `{which.table}` DROP PARTITION ID {{id:String}}", {"id": which.id}, _ANY_SIZE)
     told = [_told(day, drops) for day in sorted({(d.partition.day or date.min, d.why) for d in drops})]
     if keep.summaries_days and any(each.table == "rejects" for each in partitions):
         told += _forget_rejects(store, now - timedelta(days=keep.summaries_days))
