@@ -83,7 +83,7 @@ class Judge:
                 self._judge_filters(handle, value, database)
         writes = gate.check_words(found)
         root = gate.tree(handle.text(f"EXPLAIN AST {sql}", parameters))
-        gate.check_tree(root, database, lambda name: _is_view(handle, name))
+        gate.check_tree(root, database, lambda name: _is_view(handle, name), output_format(found))
         table = gate.check_write(root, found, database) if writes else ""
         return Verdict(normal, writes, table, output_format(found), "", wanted)
 
