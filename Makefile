@@ -34,11 +34,12 @@ test: check $(QUICGO)
 	@echo "make test: ran ruff, mypy, the schema.sql comparison, rustfmt, clippy, pytest ($(PARTS)), cargo test and go test"
 
 # The whole live system on this machine, in quiclens-live/: a server that writes, collector, Kafka, ingest, store.
+# make up UP="--listen 127.0.0.1:8124" where port 8123 is taken; UP="--dir …" goes to `make down` too.
 up: setup
-	$(BIN)/python -m quiclens_lab.system up
+	$(BIN)/python -m quiclens_lab.system up $(UP)
 
 down: setup
-	$(BIN)/python -m quiclens_lab.system down
+	$(BIN)/python -m quiclens_lab.system down $(UP)
 
 check: setup
 	$(BIN)/ruff check .
@@ -58,12 +59,12 @@ freshness: setup
 # Kept in lab/truth-runs/; fails when a bar is missed. The product's intervals come out of the same run.
 truth: setup $(QUICGO)
 	rm -rf $(MADE)/quic-go
-	$(QUICGO) -test.run '^TestGenerate$$' -out $(CURDIR)/$(MADE)/quic-go -seeds 1-100
+	$(QUICGO) -test.run '^TestGenerate$$' -out "$(CURDIR)/$(MADE)"/quic-go -seeds 1-100
 	$(BIN)/quiclens-lab truth --keep --errors schema/catalogue/saves_errors.toml --logs $(MADE)/quic-go
 	rm -rf $(MADE)/quic-go
 
 $(QUICGO): $(wildcard lab/quicgo/*.go) lab/quicgo/go.mod lab/quicgo/go.sum | $(MADE)/prerequisites
-	cd lab/quicgo && go test -c -o $(CURDIR)/$@ .
+	cd lab/quicgo && go test -c -o "$(CURDIR)/$@" .
 
 # The dump of what the migrations make; read its diff before committing it.
 schema: setup

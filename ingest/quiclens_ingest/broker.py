@@ -85,8 +85,9 @@ def start(data: Path, port: int = 0, jars: Path | None = None) -> Running:
     properties.write_text(_PROPERTIES.format(port=port, controller_port=controller_port, logs=logs), encoding="utf-8")
     words = [java, *_JVM, _LOGGING, "-cp", f"{jars}/*"]
     if not (logs / "meta.properties").exists():
+        # With "=", for one of 64 begins with "-" and would be taken for an option.
         identity = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        _run([*words, "kafka.tools.StorageTool", "format", "-t", identity, "-c", str(properties)], "format")
+        _run([*words, "kafka.tools.StorageTool", "format", f"--cluster-id={identity}", "-c", str(properties)], "format")
     with (data / "broker.log").open("ab") as log:
         process = subprocess.Popen(
             [*words, "kafka.Kafka", str(properties)],
@@ -230,7 +231,7 @@ def main() -> int:
         if given.verb == "stop":
             return 0 if stop(given.data) else 1
         found = start(given.data, given.port, given.jars) if given.verb == "start" else status(given.data)
-    except BrokerError as error:
+    except (BrokerError, OSError) as error:
         print(f"broker: {error}", file=sys.stderr)
         return 3
     print(json.dumps(asdict(found) if found else None))

@@ -118,6 +118,19 @@ PARTITION BY trace_day
 ORDER BY (connection_id, vantage, trace_id)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
 
+CREATE TABLE dropped_days
+(
+    `table_name` LowCardinality(String),
+    `day` Date,
+    `rows` UInt64,
+    `bytes` UInt64,
+    `why` LowCardinality(String),
+    `dropped_at` DateTime64(6, 'UTC') DEFAULT now64(6)
+)
+ENGINE = MergeTree
+ORDER BY (table_name, day)
+SETTINGS index_granularity = 8192;
+
 CREATE TABLE episodes
 (
     `connection_id` String CODEC(ZSTD(3)),

@@ -46,6 +46,8 @@ def status(store: Store, url: str, now: datetime) -> Report:
         for name, made in ask(store, "status_collectors", {"limit": GROUPS_AT_MOST}).rows
     ]
     whole = ask(store, "status_store").dicts()[0]
+    whole["disk"] = {name: size for name, _, size in ask(store, "status_disk", {"limit": GROUPS_AT_MOST}).rows}
+    whole["dropped"] = ask(store, "status_dropped", {"limit": GROUPS_AT_MOST}).dicts()
     return Report(
         name="status",
         params={"store": url, **whole, "collectors": collectors, "rejects": dict(sorted(by_reason.items()))},
