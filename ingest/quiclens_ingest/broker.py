@@ -54,6 +54,7 @@ transaction.state.log.min.isr=1
 share.coordinator.state.topic.replication.factor=1
 share.coordinator.state.topic.min.isr=1
 group.initial.rebalance.delay.ms=0
+group.min.session.timeout.ms=1000
 message.max.bytes=16777216
 log.cleaner.dedupe.buffer.size=16777216
 """

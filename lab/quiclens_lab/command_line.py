@@ -52,9 +52,11 @@ def parser() -> argparse.ArgumentParser:
     live.add_argument("--together", type=_count, default=4, help="connections at once")
     live.add_argument("--pause-ms", type=int, default=100, help="between a connection's requests")
 
-    striking = commands.add_parser("faults", help="kill and hold processes of the live system; nothing may be lost")
+    striking = commands.add_parser("faults", help="strike at the live system and its files; nothing may be lost")
     striking.add_argument("--schedules", type=_count, default=3)
     striking.add_argument("--seed", type=int, default=1)
+    striking.add_argument("--only", type=int, action="append", default=[], metavar="NUMBER", help="this schedule alone")
+    striking.add_argument("--keep", type=Path, metavar="DIR", help="where the folders of schedules that fail are kept")
 
     for command in (demo, one, bench):
         command.add_argument("--out", type=Path, required=True, metavar="DIR")
@@ -63,7 +65,7 @@ def parser() -> argparse.ArgumentParser:
     judging = commands.add_parser("truth", help="is quiclens right? runs of known causes, judged and compared")
     judging.add_argument("--seeds", type=_count, default=SEEDS, help="runs of each scenario")
     add_options(judging)
-    for command in (demo, judging):
+    for command in (demo, judging, striking):
         command.add_argument(
             "--jobs", type=_count, default=min(2, os.cpu_count() or 1), help="processes; changes no result"
         )
@@ -82,9 +84,10 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         return run_truth(options)
 
     if options.command == "faults":
-        from quiclens_lab.faults import faults
+        from quiclens_lab.faults import faults, schedules_of
 
-        return faults(options.schedules, options.seed, progress.show)
+        chosen = schedules_of(options.schedules, options.seed, options.only)
+        return faults(chosen, options.jobs, options.keep, progress.show)
 
     if options.command == "live":
         from quiclens_lab.live import live
@@ -125,5 +128,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (LabError, OSError) as error:
         print(f"quiclens-lab: {error}", file=sys.stderr)
         return CANNOT_RUN
-    print(json.dumps(document))
+    print(json.dumps(document, default=str))
     return 0 if document.get("passes", True) else BAR_MISSED

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -27,8 +28,17 @@ PATIENCE_S = 30
 LISTEN = "127.0.0.1:8123"
 
 
-def up(folder: Path, listen: str, with_traffic: bool = True) -> dict[str, Any]:
-    """Start everything, with or without a server that writes; returns where it answers."""
+def up(
+    folder: Path,
+    listen: str,
+    with_traffic: bool = True,
+    settings: Mapping[str, str] | None = None,
+    broker_port: int = 0,
+) -> dict[str, Any]:
+    """Start everything, with or without a server that writes; returns where it answers.
+
+    `settings` are other texts than those in deploy/local for the processes' configuration, by the file's name.
+    """
     folder = folder.resolve()
     if (folder / RECORD).exists() and any(_is_ours(each) for each in _read(folder)["processes"]):
         raise LabError(f"{folder} has a running system; `make down` ends it")
@@ -37,18 +47,24 @@ def up(folder: Path, listen: str, with_traffic: bool = True) -> dict[str, Any]:
     (folder / "traffic" / "access.jsonl").touch()
     record: dict[str, Any] = {"processes": [], "broker": str(folder / "broker")}
     _write(folder, record)
-    broker = _json([sys.executable, "-m", "quiclens_ingest.broker", "start", "--data", str(folder / "broker")])
     store = f"chdb:{folder / 'store'}"
     quiclens = str(BIN / "quiclens")
     listen = _free(listen)
-    _start(folder, record, "serve", [quiclens, "serve", "--store", store, "--listen", listen])
-    _wait(f"http://{listen}/ping", folder / "log" / "serve.log")
-    _json([quiclens, "migrate", "--store", store, "--json"])
-    ingest = _configured(folder, "ingest.toml", broker["brokers"])
+    words = [sys.executable, "-m", "quiclens_ingest.broker", "start", "--data", str(folder / "broker")]
+    with subprocess.Popen([*words, "--port", str(broker_port)], stdout=subprocess.PIPE, text=True) as starting:
+        _start(folder, record, "serve", [quiclens, "serve", "--store", store, "--listen", listen])
+        _wait(f"http://{listen}/ping", folder / "log" / "serve.log")
+        _json([quiclens, "migrate", "--store", store, "--json"])
+        said, _ = starting.communicate()
+    if starting.returncode != 0:
+        raise LabError("the broker did not start")
+    broker = json.loads(said)
+    settings = settings or {name: (DEPLOY / name).read_text() for name in ("ingest.toml", "collector.toml")}
+    ingest = _configured(folder, "ingest.toml", settings, broker["brokers"])
     # By its address, not by its folder: else ingest would take the folder over while serve is away.
     served = f"http://{listen}/default"
     _start(folder, record, "ingest", [quiclens, "ingest", "--config", str(ingest), "--store", served])
-    collector = _configured(folder, "collector.toml", broker["brokers"])
+    collector = _configured(folder, "collector.toml", settings, broker["brokers"])
     _start(folder, record, "collector", [str(collector_binary().resolve()), "run", str(collector)])
     if not with_traffic:
         return {"store": store, "serve": f"http://{listen}", "brokers": broker["brokers"], "logs": str(folder / "log")}
@@ -89,15 +105,19 @@ def pid_of(folder: Path, name: str) -> int:
 
 
 def again(folder: Path, name: str) -> None:
-    """Start a process that was killed, as it was started."""
+    """Start a process that was killed or told to end, as it was started."""
     if name == "broker":
         _json([sys.executable, "-m", "quiclens_ingest.broker", "start", "--data", str(folder / "broker")])
         return
     before = _newest(folder, name)
-    # A process that was killed holds its locks until its last thread is gone, which only its parent is told.
-    with suppress(ChildProcessError):
-        os.waitpid(before["pid"], 0)
+    wait_until_ended(before["pid"])
     _start(folder, _read(folder), name, before["words"])
+
+
+def wait_until_ended(pid: int) -> None:
+    """A process holds its locks until its last thread is gone, which only its parent is told."""
+    with suppress(ChildProcessError):
+        os.waitpid(pid, 0)
 
 
 def revive(folder: Path) -> list[str]:
@@ -107,6 +127,19 @@ def revive(folder: Path) -> list[str]:
     for name in dead:
         again(folder, name)
     return dead
+
+
+def beside(folder: Path, name: str, words: list[str]) -> int:
+    """Start one more process of the system under a name of its own; returns its pid."""
+    _start(folder, _read(folder), name, words)
+    return pid_of(folder, name)
+
+
+def forget(folder: Path, name: str) -> None:
+    """A process that has ended is none of the system's any more: nobody starts it again."""
+    record = _read(folder)
+    record["processes"] = [each for each in record["processes"] if each["name"] != name]
+    _write(folder, record)
 
 
 def _newest(folder: Path, name: str) -> dict[str, Any]:
@@ -123,8 +156,8 @@ def _free(listen: str) -> str:
         return f"{host}:{taken.getsockname()[1]}"
 
 
-def _configured(folder: Path, name: str, brokers: str) -> Path:
-    text = (DEPLOY / name).read_text().replace("@DIR@", str(folder)).replace("@BROKERS@", brokers)
+def _configured(folder: Path, name: str, settings: Mapping[str, str], brokers: str) -> Path:
+    text = settings[name].replace("@DIR@", str(folder)).replace("@BROKERS@", brokers)
     target = folder / name
     target.write_text(text)
     return target

@@ -1,0 +1,143 @@
+"""One schedule against a system that runs: write, strike, read plainly, and wait until the store says the same."""
+
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from quiclens_schema import store as stores
+from quiclens_schema.store import StoreError
+
+from quiclens_lab import system
+from quiclens_lab.faults_compare import Content, Difference, content, differences, read_plainly, shown
+from quiclens_lab.faults_fates import Fates
+from quiclens_lab.faults_live import Live
+from quiclens_lab.faults_schedule import Schedule
+from quiclens_lab.faults_striking import Striker
+from quiclens_lab.faults_traffic import make_traffic
+from quiclens_lab.faults_writer import Log, Writer
+
+LONGEST_S = 120.0
+"""How long a busy machine may take until nothing moves any more."""
+WRONG_S = 6.0
+"""How long it may be wrong although nothing moves."""
+QUIET_S = 1.0
+"""Without a checkpoint for so long and without lag, a collector has nothing to say."""
+IDLE_S = 4.0
+"""A file that did not grow for so long is over: the collector's `idle_timeout_s`, its turns, and shipping."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """How long each phase took, what the plain reading has, and what the store does not say as it should."""
+
+    phases_s: dict[str, float]
+    rows: dict[str, int]
+    wrong: dict[str, Any]
+
+
+def run(schedule: Schedule, live: Live) -> Found:
+    """Do it all; everything that was started still runs afterwards."""
+    laps = [time.monotonic()]
+    own, shared = make_logs(schedule, live)
+    logs = [*own, *shared.values()]
+    writer = Writer(logs, schedule.planned_s, Fates(live, own, schedule.fates).turn)
+    writer.start()
+    striker = Striker(live, writer, shared, logs)
+    for strike in schedule.strikes:
+        striker.strike(strike)
+    writer.join()
+    for log in logs:
+        log.close()
+    laps.append(time.monotonic())
+    readings, records = _readings(live, list(shared.values()))
+    laps.append(time.monotonic())
+    differing = _settled(live, readings, laps[1])
+    laps.append(time.monotonic())
+    wrong = shown(differing) if differing else {}
+    wrong |= _uncounted(live, striker.flips) | _lost_by_reading(readings[0], records)
+    names = ("strikes", "plain_reading", "settling")
+    phases_s = {name: round(end - begin, 1) for name, begin, end in zip(names, laps, laps[1:], strict=False)}
+    return Found(phases_s, {**readings[0].counts, "records": records}, wrong)
+
+
+def make_logs(schedule: Schedule, live: Live) -> tuple[list[Log], dict[str, Log]]:
+    """The connections' own files, and those that many share, by the name that strikes use."""
+    traffic = make_traffic(schedule.seed * 1_000 + schedule.number)
+    draw = random.Random(schedule.seed * 7_000_003 + schedule.number)
+    kept, kept_access = live.folder / "kept" / "traces", live.folder / "kept" / "access"
+    for each in (kept, kept_access):
+        each.mkdir(parents=True)
+    own = []
+    for number, (connection_id, records) in enumerate(traffic.own.items()):
+        begin = 0.6 * number / len(traffic.own)
+        path = live.traces / f"{connection_id}.sqlog"
+        own.append(Log(path, kept, records, draw, span=(begin, begin + 0.4), is_own=True))
+    return own, {
+        "shared": Log(live.traces / "shared.sqlog", kept, traffic.shared, draw, traffic.shared_header),
+        "lines": Log(live.traces / "lines.log", kept, traffic.lines, draw),
+        "access": Log(live.access / "access.jsonl", kept_access, traffic.access, draw),
+    }
+
+
+def _readings(live: Live, shared: Sequence[Log]) -> tuple[list[Content], int]:
+    """What plain readings say of all bytes that were written, and of those that still stand there where some do not."""
+    kept = live.folder / "kept"
+    places = [("kept-store", kept / "traces", kept / "access")]
+    if any(log.has_unsure_end for log in shared):
+        places.append(("left-store", live.traces, live.access))
+    readings = []
+    for name, traces, access in places:
+        store = f"chdb:{live.folder / name}"
+        read_plainly(store, _files(traces), _files(access))
+        with stores.open(store) as opened:
+            readings.append(content(opened))
+    records = sum(_records(path) for folder in ("traces", "access") for path in _files(kept / folder))
+    return readings, records
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.rglob("*")) if path.is_file() and path.stat().st_size > 0]
+
+
+def _records(path: Path) -> int:
+    """Lines of a file, a cut last one included, its header not."""
+    text = path.read_bytes()
+    return text.count(b"\n") + (not text.endswith(b"\n")) - text.count(b'"qlog_version"')
+
+
+def _settled(live: Live, readings: Sequence[Content], ended: float) -> list[Difference]:
+    """Wait until nothing moves any more, and compare; once more while it is wrong, for what moves unseen."""
+    wrong = [Difference("missing", ("everything",))]
+    moved, wrong_since, until = ended, 0.0, time.monotonic() + LONGEST_S
+    while time.monotonic() < until:
+        if system.revive(live.folder):
+            moved = time.monotonic()
+        time.sleep(0.2)
+        if time.monotonic() - moved < IDLE_S or time.time() - live.checkpoints.stat().st_mtime < QUIET_S:
+            continue
+        if live.lag() != 0:
+            continue
+        try:
+            with live.open() as store:
+                wrong = differences(content(store), readings)
+        except StoreError:
+            continue
+        wrong_since = wrong_since or time.monotonic()
+        if not wrong or time.monotonic() - wrong_since > WRONG_S:
+            return wrong
+    return wrong
+
+
+def _uncounted(live: Live, flips: int) -> dict[str, Any]:
+    """Flipped bytes of which the collector said nothing."""
+    said = (live.folder / "log" / "collector.log").read_text(errors="replace").count("damaged checkpoints")
+    return {"flips": {"struck": flips, "said": said}} if said < flips else {}
+
+
+def _lost_by_reading(reading: Content, records: int) -> dict[str, Any]:
+    """Every record is an event, a line or a reject: what we compare with has not lost any itself."""
+    counted = sum(reading.counts[name] for name in ("events", "request_lines", "rejects"))
+    return {} if counted == records else {"reading": {"records": records, "counted": counted}}

@@ -1,0 +1,102 @@
+"""Schedules of faults as data: what strikes when, drawn from a seed, so that any one can be run again alone."""
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+STRIKES = 4
+OWN_LOGS = 6
+"""Connections that have a file of their own."""
+FATES = ("left", "renamed", "compressed", "deleted")
+"""What a server does with a connection's file when it is done."""
+
+Drawn = dict[str, float | int | str | bool]
+
+
+@dataclass(frozen=True)
+class Strike:
+    """One fault: `pause_s` after the one before, lasting `lasts_s`; `more` are its kind's own parameters."""
+
+    kind: str
+    pause_s: float
+    lasts_s: float
+    more: Mapping[str, float | int | str | bool]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What one run does. The same seed and number give the same schedule and the same traffic."""
+
+    number: int
+    seed: int
+    fates: tuple[str, ...]
+    strikes: tuple[Strike, ...]
+
+    @property
+    def planned_s(self) -> float:
+        """How long traffic is written: as long as the strikes take, when nothing has to be waited for."""
+        return sum(each.pause_s + each.lasts_s for each in self.strikes) + 1.0
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def _away(low_s: float, high_s: float) -> Callable[[random.Random], tuple[float, Drawn]]:
+    """Kinds whose only parameter is how long something is away."""
+    return lambda draw: (round(draw.uniform(low_s, high_s), 2), {})
+
+
+def _replay(draw: random.Random) -> tuple[float, Drawn]:
+    return 0.3, {"back": round(draw.uniform(0.2, 1.0), 2), "ends": draw.choice(("killed", "told"))}
+
+
+def _rebalance(draw: random.Random) -> tuple[float, Drawn]:
+    return round(draw.uniform(0.0, 0.8), 2), {"dies": draw.choice(("joiner", "elder"))}
+
+
+def _flip(draw: random.Random) -> tuple[float, Drawn]:
+    return round(draw.uniform(0.1, 0.6), 2), {"at": round(draw.random(), 4), "bit": draw.randrange(8)}
+
+
+def _truncate(draw: random.Random) -> tuple[float, Drawn]:
+    return 0.0, {"writes_between": draw.random() < 0.5}
+
+
+def _rotate(draw: random.Random) -> tuple[float, Drawn]:
+    return 0.0, {"compress": draw.random() < 0.5}
+
+
+KINDS: dict[str, Callable[[random.Random], tuple[float, Drawn]]] = {
+    "kill collector": _away(0.1, 1.0),
+    "kill ingest": _away(0.1, 1.0),
+    "kill serve": _away(0.1, 1.0),
+    "kill broker": _away(0.1, 1.0),
+    "hold collector": _away(0.2, 3.0),
+    "hold ingest": _away(0.2, 3.0),
+    "hold serve": _away(0.2, 2.0),
+    "hold broker": _away(0.2, 3.0),
+    "broker outage": _away(2.0, 5.0),
+    "rebalance": _rebalance,
+    "replay": _replay,
+    "flip checkpoint": _flip,
+    "rotate traces": _rotate,
+    "rotate access": _rotate,
+    "truncate lines": _truncate,
+    "truncate access": _truncate,
+    "kill writer": _away(0.0, 0.5),
+}
+"""Every kind with how its length in seconds and its parameters are drawn."""
+
+
+def draw_schedule(number: int, seed: int, kinds: tuple[str, ...] = tuple(KINDS)) -> Schedule:
+    """Schedule `number` of a seed. Two of its kinds go round, so that many schedules have each of them often."""
+    draw = random.Random(seed * 1_000_003 + number)
+    chosen = [kinds[2 * number % len(kinds)], kinds[(2 * number + 1) % len(kinds)]]
+    chosen += [draw.choice(kinds) for _ in range(STRIKES - len(chosen))]
+    draw.shuffle(chosen)
+    strikes = []
+    for kind in chosen:
+        lasts_s, more = KINDS[kind](draw)
+        strikes.append(Strike(kind, round(draw.uniform(0.1, 1.2), 2), lasts_s, more))
+    return Schedule(number, seed, tuple(draw.choice(FATES) for _ in range(OWN_LOGS)), tuple(strikes))
