@@ -56,7 +56,9 @@ def parser() -> argparse.ArgumentParser:
     striking.add_argument("--schedules", type=_count, default=3)
     striking.add_argument("--seed", type=int, default=1)
     striking.add_argument("--only", type=int, action="append", default=[], metavar="NUMBER", help="this schedule alone")
-    striking.add_argument("--keep", type=Path, metavar="DIR", help="where the folders of schedules that fail are kept")
+    striking.add_argument(
+        "--keep", type=Path, metavar="DIR", help="for outcomes as they come, and folders of those that fail"
+    )
 
     for command in (demo, one, bench):
         command.add_argument("--out", type=Path, required=True, metavar="DIR")

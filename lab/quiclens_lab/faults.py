@@ -46,13 +46,21 @@ class Outcome:
 def faults(
     schedules: Sequence[Schedule], jobs: int, keep: Path | None, progress: Callable[[int, int], None]
 ) -> dict[str, Any]:
-    """Run the schedules, `jobs` side by side, each in a process and a folder of its own."""
+    """Run the schedules, `jobs` side by side, each in a process and a folder of its own.
+
+    Below `keep` each outcome is told as soon as it is there.
+    """
+    if keep is not None:
+        keep.mkdir(parents=True, exist_ok=True)
     outcomes: list[Outcome] = []
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context, max_tasks_per_child=1) as pool:
         for done in as_completed([pool.submit(in_its_folder, each, keep) for each in schedules]):
             outcomes.append(done.result())
             progress(len(outcomes), len(schedules))
+            if keep is not None:
+                with (keep / "outcomes.jsonl").open("a") as told:
+                    told.write(json.dumps(outcomes[-1].as_json(), default=str) + "\n")
     outcomes.sort(key=lambda each: each.schedule.number)
     struck = Counter(strike.kind for each in outcomes for strike in each.schedule.strikes)
     return {
@@ -88,7 +96,6 @@ def in_its_folder(schedule: Schedule, keep: Path | None) -> Outcome:
 def _kept(folder: Path, keep: Path, outcome: Outcome) -> Path:
     target = keep / f"{outcome.schedule.seed}-{outcome.schedule.number}"
     shutil.rmtree(target, ignore_errors=True)
-    keep.mkdir(parents=True, exist_ok=True)
     shutil.move(folder, target)
     (target / "outcome.json").write_text(json.dumps(outcome.as_json(), indent=1, default=str) + "\n")
     return target

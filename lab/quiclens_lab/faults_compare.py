@@ -21,7 +21,7 @@ VIEWS = {
     "connections": "connections_now",
     "connection_aliases": "aliases_now",
     "request_lines": "request_lines FINAL",
-    "rejects": "rejects FINAL",
+    "rejects": "(SELECT * FROM rejects FINAL WHERE reason != 'empty_file')",  # nothing was in it to lose
 }
 GROUPS = {"request_lines": "log_id", "rejects": "source"}  # of the others trace_id
 LEFT_OUT = {"source_file", "file", "ingested_at"}

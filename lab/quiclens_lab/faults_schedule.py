@@ -1,7 +1,7 @@
 """Schedules of faults as data: what strikes when, drawn from a seed, so that any one can be run again alone."""
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -89,14 +89,20 @@ KINDS: dict[str, Callable[[random.Random], tuple[float, Drawn]]] = {
 """Every kind with how its length in seconds and its parameters are drawn."""
 
 
-def draw_schedule(number: int, seed: int, kinds: tuple[str, ...] = tuple(KINDS)) -> Schedule:
+def draw_schedule(number: int, seed: int) -> Schedule:
     """Schedule `number` of a seed. Two of its kinds go round, so that many schedules have each of them often."""
     draw = random.Random(seed * 1_000_003 + number)
+    kinds = list(KINDS)
     chosen = [kinds[2 * number % len(kinds)], kinds[(2 * number + 1) % len(kinds)]]
     chosen += [draw.choice(kinds) for _ in range(STRIKES - len(chosen))]
     draw.shuffle(chosen)
+    return schedule_of(number, seed, chosen, draw)
+
+
+def schedule_of(number: int, seed: int, kinds: Sequence[str], draw: random.Random) -> Schedule:
+    """Strikes of these kinds in this order; everything else is drawn."""
     strikes = []
-    for kind in chosen:
+    for kind in kinds:
         lasts_s, more = KINDS[kind](draw)
         strikes.append(Strike(kind, round(draw.uniform(0.1, 1.2), 2), lasts_s, more))
     return Schedule(number, seed, tuple(draw.choice(FATES) for _ in range(OWN_LOGS)), tuple(strikes))
