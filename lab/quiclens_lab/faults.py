@@ -55,12 +55,16 @@ def faults(
     outcomes: list[Outcome] = []
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context, max_tasks_per_child=1) as pool:
-        for done in as_completed([pool.submit(in_its_folder, each, keep) for each in schedules]):
-            outcomes.append(done.result())
-            progress(len(outcomes), len(schedules))
-            if keep is not None:
-                with (keep / "outcomes.jsonl").open("a") as told:
-                    told.write(json.dumps(outcomes[-1].as_json(), default=str) + "\n")
+        try:
+            for done in as_completed([pool.submit(in_its_folder, each, keep) for each in schedules]):
+                outcomes.append(done.result())
+                progress(len(outcomes), len(schedules))
+                if keep is not None:
+                    with (keep / "outcomes.jsonl").open("a") as told:
+                        told.write(json.dumps(outcomes[-1].as_json(), default=str) + "\n")
+        except KeyboardInterrupt:
+            pool.shutdown(cancel_futures=True)  # those that run end what they started
+            raise
     outcomes.sort(key=lambda each: each.schedule.number)
     struck = Counter(strike.kind for each in outcomes for strike in each.schedule.strikes)
     return {

@@ -1,18 +1,18 @@
 """What a store says against what a plain reading says: row by row, column by column."""
 
-import json
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from quiclens_ingest.load import load
 from quiclens_schema import catalogue
+from quiclens_schema import store as stores
+from quiclens_schema.migrate import migrate
 from quiclens_schema.store import Store
 
-from quiclens_lab.errors import LabError
+from quiclens_lab.machine import collector_binary
 
 VIEWS = {
     "events": "events_now",
@@ -27,7 +27,6 @@ GROUPS = {"request_lines": "log_id", "rejects": "source"}  # of the others trace
 LEFT_OUT = {"source_file", "file", "ingested_at"}
 """Columns that say where and when something was read, not what."""
 SHOWN = 12
-BIN = Path(sys.executable).parent
 
 Key = tuple[Any, ...]
 Rows = dict[Key, dict[str, Any]]
@@ -112,12 +111,9 @@ def shown(wrong: Iterable[Difference]) -> dict[str, Any]:
     return {"counts": dict(counts), "examples": [each for examples in some.values() for each in examples]}
 
 
-def read_plainly(store: str, traces: Sequence[Path], access_logs: Sequence[Path]) -> dict[str, Any]:
-    """Load files into a fresh store with `quiclens load`; its document."""
-    words = [str(BIN / "quiclens"), "load", *map(str, traces), "--store", store, "--json"]
-    words += [word for path in access_logs for word in ("--requests", str(path))]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if done.returncode not in (0, 1):
-        raise LabError(f"load failed: {done.stdout.strip() or done.stderr.strip()}")
-    document: dict[str, Any] = json.loads(done.stdout)
-    return document
+def read_plainly(folder: Path, traces: Sequence[Path], access_logs: Sequence[Path]) -> Content:
+    """What a fresh store says after loading these files."""
+    with stores.open(f"chdb:{folder}") as opened:
+        migrate(opened)
+        load(opened, traces, access_logs, collector=collector_binary())
+        return content(opened)

@@ -1,18 +1,19 @@
 """The live system under faults: its settings, its ports, and what can be asked of it from outside."""
 
-import os
+import json
 import random
 import re
-import signal
 import socket
 import time
 import urllib.request
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 from urllib.parse import urlencode
 
+from quiclens_ingest import broker as brokers
 from quiclens_ingest import kafka
 from quiclens_ingest.kafka import BrokerError, KafkaException, TopicPartition
 from quiclens_ingest.settings import DEFAULT_GROUP
@@ -77,12 +78,6 @@ class Live:
     def checkpoints(self) -> Path:
         return self.folder / "collector" / "checkpoints"
 
-    def end(self, name: str, how: signal.Signals = signal.SIGKILL) -> None:
-        """End a process and wait until it is gone."""
-        pid = system.pid_of(self.folder, name)
-        os.kill(pid, how)
-        system.wait_until_ended(pid)
-
     def open(self) -> Store:
         """The store as `serve` answers for it; StoreError while it is away."""
         return stores.open(self.url)
@@ -127,12 +122,18 @@ class Live:
 
 def start(folder: Path) -> Live:
     """Start all of it, without a server that writes."""
-    serve, metrics, broker = (f"127.0.0.1:{free_port()}" for _ in range(3))
-    (folder / "traffic" / "access").mkdir(parents=True)
-    settings = {"collector.toml": COLLECTOR, "ingest.toml": INGEST.replace("@METRICS@", metrics)}
-    port = int(broker.rpartition(":")[2])
-    system.up(folder, serve, with_traffic=False, settings=settings, broker_port=port)
-    return Live(folder, broker, f"http://{serve}", metrics)
+    serve, metrics = (f"127.0.0.1:{free_port()}" for _ in range(2))
+    for name in ("traffic/access", "deploy", "broker"):
+        (folder / name).mkdir(parents=True)
+    (folder / "deploy" / "collector.toml").write_text(COLLECTOR)
+    (folder / "deploy" / "ingest.toml").write_text(INGEST.replace("@METRICS@", metrics))
+    ports = {"port": free_port(), "controller_port": free_port()}
+    (folder / "broker" / "ports.json").write_text(json.dumps(ports))
+    with ThreadPoolExecutor(1) as beside:  # the broker takes longest
+        broker = beside.submit(brokers.start, folder / "broker")
+        until(lambda: (folder / "broker" / "broker.json").exists() or broker.done(), PATIENCE_S, "no broker comes up")
+        system.up(folder, serve, with_traffic=False, deploy=folder / "deploy")
+        return Live(folder, broker.result().brokers, f"http://{serve}", metrics)
 
 
 def free_port() -> int:

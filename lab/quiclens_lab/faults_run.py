@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from quiclens_schema import store as stores
 from quiclens_schema.store import StoreError
 
-from quiclens_lab import system
 from quiclens_lab.faults_compare import Content, Difference, content, differences, read_plainly, shown
 from quiclens_lab.faults_fates import Fates
 from quiclens_lab.faults_live import Live
@@ -46,15 +44,14 @@ def run(schedule: Schedule, live: Live) -> Found:
     writer = Writer(logs, schedule.planned_s, Fates(live, own, schedule.fates).turn)
     writer.start()
     striker = Striker(live, writer, shared, logs)
-    for strike in schedule.strikes:
-        striker.strike(strike)
+    striker.strike_all(schedule.strikes)
     writer.join()
     for log in logs:
         log.close()
     laps.append(time.monotonic())
     readings, records = _readings(live, list(shared.values()))
     laps.append(time.monotonic())
-    differing = _settled(live, readings, laps[1])
+    differing = _settled(live, striker, readings, laps[1])
     laps.append(time.monotonic())
     wrong = shown(differing) if differing else {}
     wrong |= _uncounted(live, striker.flips) | _lost_by_reading(readings[0], records)
@@ -88,12 +85,7 @@ def _readings(live: Live, shared: Sequence[Log]) -> tuple[list[Content], int]:
     places = [("kept-store", kept / "traces", kept / "access")]
     if any(log.has_unsure_end for log in shared):
         places.append(("left-store", live.traces, live.access))
-    readings = []
-    for name, traces, access in places:
-        store = f"chdb:{live.folder / name}"
-        read_plainly(store, _files(traces), _files(access))
-        with stores.open(store) as opened:
-            readings.append(content(opened))
+    readings = [read_plainly(live.folder / name, _files(traces), _files(access)) for name, traces, access in places]
     records = sum(_records(path) for folder in ("traces", "access") for path in _files(kept / folder))
     return readings, records
 
@@ -108,12 +100,12 @@ def _records(path: Path) -> int:
     return text.count(b"\n") + (not text.endswith(b"\n")) - text.count(b'"qlog_version"')
 
 
-def _settled(live: Live, readings: Sequence[Content], ended: float) -> list[Difference]:
+def _settled(live: Live, striker: Striker, readings: Sequence[Content], ended: float) -> list[Difference]:
     """Wait until nothing moves any more, and compare; once more while it is wrong, for what moves unseen."""
     wrong = [Difference("missing", ("everything",))]
     moved, wrong_since, until = ended, 0.0, time.monotonic() + LONGEST_S
     while time.monotonic() < until:
-        if system.revive(live.folder):
+        if striker.supervise():
             moved = time.monotonic()
         time.sleep(0.2)
         if time.monotonic() - moved < IDLE_S or time.time() - live.checkpoints.stat().st_mtime < QUIET_S:

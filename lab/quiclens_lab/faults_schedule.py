@@ -5,7 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-STRIKES = 4
+STRIKES = 5
+WITHIN_S = 6.0
+"""Strikes begin within so many seconds, and may overlap."""
 OWN_LOGS = 6
 """Connections that have a file of their own."""
 FATES = ("left", "renamed", "compressed", "deleted")
@@ -16,12 +18,17 @@ Drawn = dict[str, float | int | str | bool]
 
 @dataclass(frozen=True)
 class Strike:
-    """One fault: `pause_s` after the one before, lasting `lasts_s`; `more` are its kind's own parameters."""
+    """One fault: when it begins after the traffic did, how long it lasts, and `more` of its kind's own parameters."""
 
     kind: str
-    pause_s: float
+    at_s: float
     lasts_s: float
     more: Mapping[str, float | int | str | bool]
+
+    @property
+    def target(self) -> str:
+        """What is struck: the kind's last word."""
+        return self.kind.partition(" ")[2]
 
 
 @dataclass(frozen=True)
@@ -35,8 +42,8 @@ class Schedule:
 
     @property
     def planned_s(self) -> float:
-        """How long traffic is written: as long as the strikes take, when nothing has to be waited for."""
-        return sum(each.pause_s + each.lasts_s for each in self.strikes) + 1.0
+        """How long traffic is written: until the strikes are over, when nothing has to be waited for."""
+        return max(each.at_s + each.lasts_s for each in self.strikes) + 1.0
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -76,9 +83,9 @@ KINDS: dict[str, Callable[[random.Random], tuple[float, Drawn]]] = {
     "hold ingest": _away(0.2, 3.0),
     "hold serve": _away(0.2, 2.0),
     "hold broker": _away(0.2, 3.0),
-    "broker outage": _away(2.0, 5.0),
-    "rebalance": _rebalance,
-    "replay": _replay,
+    "outage broker": _away(2.0, 5.0),
+    "rebalance ingest": _rebalance,
+    "replay ingest": _replay,
     "flip checkpoint": _flip,
     "rotate traces": _rotate,
     "rotate access": _rotate,
@@ -95,14 +102,14 @@ def draw_schedule(number: int, seed: int) -> Schedule:
     kinds = list(KINDS)
     chosen = [kinds[2 * number % len(kinds)], kinds[(2 * number + 1) % len(kinds)]]
     chosen += [draw.choice(kinds) for _ in range(STRIKES - len(chosen))]
-    draw.shuffle(chosen)
     return schedule_of(number, seed, chosen, draw)
 
 
 def schedule_of(number: int, seed: int, kinds: Sequence[str], draw: random.Random) -> Schedule:
-    """Strikes of these kinds in this order; everything else is drawn."""
+    """One strike of each of these kinds; everything else is drawn."""
     strikes = []
     for kind in kinds:
         lasts_s, more = KINDS[kind](draw)
-        strikes.append(Strike(kind, round(draw.uniform(0.1, 1.2), 2), lasts_s, more))
-    return Schedule(number, seed, tuple(draw.choice(FATES) for _ in range(OWN_LOGS)), tuple(strikes))
+        strikes.append(Strike(kind, round(draw.uniform(0.3, WITHIN_S), 2), lasts_s, more))
+    fates = tuple(draw.choice(FATES) for _ in range(OWN_LOGS))
+    return Schedule(number, seed, fates, tuple(sorted(strikes, key=lambda each: each.at_s)))

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -28,17 +28,8 @@ PATIENCE_S = 30
 LISTEN = "127.0.0.1:8123"
 
 
-def up(
-    folder: Path,
-    listen: str,
-    with_traffic: bool = True,
-    settings: Mapping[str, str] | None = None,
-    broker_port: int = 0,
-) -> dict[str, Any]:
-    """Start everything, with or without a server that writes; returns where it answers.
-
-    `settings` are other texts than those in deploy/local for the processes' configuration, by the file's name.
-    """
+def up(folder: Path, listen: str, with_traffic: bool = True, deploy: Path = DEPLOY) -> dict[str, Any]:
+    """Start everything, with or without a server that writes, as `deploy` configures it; returns where it answers."""
     folder = folder.resolve()
     if (folder / RECORD).exists() and any(_is_ours(each) for each in _read(folder)["processes"]):
         raise LabError(f"{folder} has a running system; `make down` ends it")
@@ -47,24 +38,18 @@ def up(
     (folder / "traffic" / "access.jsonl").touch()
     record: dict[str, Any] = {"processes": [], "broker": str(folder / "broker")}
     _write(folder, record)
+    broker = _json([sys.executable, "-m", "quiclens_ingest.broker", "start", "--data", str(folder / "broker")])
     store = f"chdb:{folder / 'store'}"
     quiclens = str(BIN / "quiclens")
     listen = _free(listen)
-    words = [sys.executable, "-m", "quiclens_ingest.broker", "start", "--data", str(folder / "broker")]
-    with subprocess.Popen([*words, "--port", str(broker_port)], stdout=subprocess.PIPE, text=True) as starting:
-        _start(folder, record, "serve", [quiclens, "serve", "--store", store, "--listen", listen])
-        _wait(f"http://{listen}/ping", folder / "log" / "serve.log")
-        _json([quiclens, "migrate", "--store", store, "--json"])
-        said, _ = starting.communicate()
-    if starting.returncode != 0:
-        raise LabError("the broker did not start")
-    broker = json.loads(said)
-    settings = settings or {name: (DEPLOY / name).read_text() for name in ("ingest.toml", "collector.toml")}
-    ingest = _configured(folder, "ingest.toml", settings, broker["brokers"])
+    _start(folder, record, "serve", [quiclens, "serve", "--store", store, "--listen", listen])
+    _wait(f"http://{listen}/ping", folder / "log" / "serve.log")
+    _json([quiclens, "migrate", "--store", store, "--json"])
+    ingest = _configured(folder, deploy / "ingest.toml", broker["brokers"])
     # By its address, not by its folder: else ingest would take the folder over while serve is away.
     served = f"http://{listen}/default"
     _start(folder, record, "ingest", [quiclens, "ingest", "--config", str(ingest), "--store", served])
-    collector = _configured(folder, "collector.toml", settings, broker["brokers"])
+    collector = _configured(folder, deploy / "collector.toml", broker["brokers"])
     _start(folder, record, "collector", [str(collector_binary().resolve()), "run", str(collector)])
     if not with_traffic:
         return {"store": store, "serve": f"http://{listen}", "brokers": broker["brokers"], "logs": str(folder / "log")}
@@ -120,19 +105,29 @@ def wait_until_ended(pid: int) -> None:
         os.waitpid(pid, 0)
 
 
-def revive(folder: Path) -> list[str]:
-    """What a supervisor does: start again what has ended; returns what that was."""
-    names = dict.fromkeys(each["name"] for each in _read(folder)["processes"])
+def revive(folder: Path, leave: Collection[str] = ()) -> list[str]:
+    """What a supervisor does: start again what has ended, but for `leave`; returns what that was."""
+    names = dict.fromkeys(each["name"] for each in _read(folder)["processes"] if each["name"] not in leave)
     dead = [name for name in names if not _is_ours(_newest(folder, name))]
     for name in dead:
         again(folder, name)
     return dead
 
 
-def beside(folder: Path, name: str, words: list[str]) -> int:
-    """Start one more process of the system under a name of its own; returns its pid."""
+def end(folder: Path, name: str, how: signal.Signals) -> None:
+    """End a process and wait until it is gone; one that has ended already is left alone."""
+    if name == "broker":
+        os.kill(pid_of(folder, name), how)
+        return
+    process = _newest(folder, name)
+    if _is_ours(process):
+        os.kill(process["pid"], how)
+    wait_until_ended(process["pid"])
+
+
+def beside(folder: Path, name: str, words: list[str]) -> None:
+    """Start one more process of the system under a name of its own."""
     _start(folder, _read(folder), name, words)
-    return pid_of(folder, name)
 
 
 def forget(folder: Path, name: str) -> None:
@@ -156,9 +151,9 @@ def _free(listen: str) -> str:
         return f"{host}:{taken.getsockname()[1]}"
 
 
-def _configured(folder: Path, name: str, settings: Mapping[str, str], brokers: str) -> Path:
-    text = settings[name].replace("@DIR@", str(folder)).replace("@BROKERS@", brokers)
-    target = folder / name
+def _configured(folder: Path, source: Path, brokers: str) -> Path:
+    text = source.read_text().replace("@DIR@", str(folder)).replace("@BROKERS@", brokers)
+    target = folder / source.name
     target.write_text(text)
     return target
 
