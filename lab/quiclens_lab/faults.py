@@ -20,7 +20,7 @@ from typing import Any
 
 from quiclens_lab import faults_live, system
 from quiclens_lab.faults_run import run
-from quiclens_lab.faults_schedule import Schedule, draw_schedule
+from quiclens_lab.faults_schedule import KINDS, SPOOL, Schedule, draw_schedule
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def in_its_folder(schedule: Schedule, keep: Path | None) -> Outcome:
     folder = Path(tempfile.mkdtemp(prefix=f"quiclens-faults-{schedule.number}-"))
     began = time.monotonic()
     try:
-        live = faults_live.start(folder)
+        live = faults_live.start(folder, schedule.when_full, schedule.is_disk_small)
         phases_s = {"start": round(time.monotonic() - began, 1)}
         found = run(schedule, live)
         seconds = round(time.monotonic() - began, 1)
@@ -91,6 +91,7 @@ def in_its_folder(schedule: Schedule, keep: Path | None) -> Outcome:
         outcome = Outcome(schedule, round(time.monotonic() - began, 1), error=traceback.format_exc())
     finally:
         system.down(folder)
+        faults_live.unmount(folder / "collector" / "spool")
     if keep is not None and not outcome.is_whole:
         outcome = replace(outcome, folder=str(_kept(folder, keep, outcome)))
     shutil.rmtree(folder, ignore_errors=True)
@@ -105,6 +106,13 @@ def _kept(folder: Path, keep: Path, outcome: Outcome) -> Path:
     return target
 
 
+def kinds_here() -> list[str]:
+    """The kinds that this collector can be struck with."""
+    listens = faults_live.can_listen()
+    return [kind for kind in KINDS if listens or kind not in SPOOL]
+
+
 def schedules_of(count: int, seed: int, only: Sequence[int]) -> list[Schedule]:
     """The schedules of a seed, or some of them by number."""
-    return [draw_schedule(number, seed) for number in (only or range(count))]
+    kinds = kinds_here()
+    return [draw_schedule(number, seed, kinds) for number in (only or range(count))]

@@ -40,6 +40,10 @@ class Content:
     doubled: list[Key] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
 
+    def joined(self, other: "Content") -> "Content":
+        """Both together; they have no group in common."""
+        return Content({**self.groups, **other.groups}, self.doubled + other.doubled, self.counts + other.counts)
+
 
 @dataclass(frozen=True)
 class Difference:

@@ -3,7 +3,10 @@
 import json
 import random
 import re
+import shutil
 import socket
+import subprocess
+import tempfile
 import time
 import urllib.request
 from collections.abc import Callable
@@ -23,6 +26,7 @@ from quiclens_schema.store import Store
 
 from quiclens_lab import system
 from quiclens_lab.errors import LabError
+from quiclens_lab.machine import collector_binary
 
 # Below the ports that the kernel gives to clients: one of those could take the place of a server that is away.
 PORTS = range(15_000, 32_000)
@@ -33,13 +37,22 @@ traces = ["@DIR@/traffic/traces"]
 access_logs = ["@DIR@/traffic/access"]
 scan_interval_ms = 100
 batch_interval_ms = 150
-idle_timeout_s = 2
+idle_timeout_s = 6
 [sink]
 kind = "kafka"
 brokers = "@BROKERS@"
 [sink.options]
 "reconnect.backoff.max.ms" = "1000"
 """
+SPOOL = """[[listen]]
+kind = "unix_stream"
+path = "@DIR@/socket"
+[spool]
+max_bytes = 1048576
+min_free_bytes = 0
+when_full = "@WHEN_FULL@"
+"""
+SMALL_DISK_BYTES = 768 << 10
 INGEST = """brokers = "@BROKERS@"
 metrics_address = "@METRICS@"
 block_age_ms = 200
@@ -60,6 +73,7 @@ class Live:
     brokers: str
     address: str
     metrics: str
+    listens: bool
 
     @property
     def url(self) -> str:
@@ -73,6 +87,14 @@ class Live:
     @property
     def access(self) -> Path:
         return self.folder / "traffic" / "access"
+
+    @property
+    def socket(self) -> Path:
+        return self.folder / "socket"
+
+    @property
+    def spool(self) -> Path:
+        return self.folder / "collector" / "spool"
 
     @property
     def checkpoints(self) -> Path:
@@ -120,12 +142,24 @@ class Live:
             return 0
 
 
-def start(folder: Path) -> Live:
+def can_listen() -> bool:
+    """The collector has sockets and a spool."""
+    with tempfile.NamedTemporaryFile("w", suffix=".toml") as config:
+        config.write(COLLECTOR + SPOOL.replace("@WHEN_FULL@", "stop"))
+        config.flush()
+        words = [str(collector_binary()), "check", config.name]
+        return subprocess.run(words, capture_output=True, check=False).returncode == 0
+
+
+def start(folder: Path, when_full: str, is_disk_small: bool) -> Live:
     """Start all of it, without a server that writes."""
     serve, metrics = (f"127.0.0.1:{free_port()}" for _ in range(2))
-    for name in ("traffic/access", "deploy", "broker"):
+    for name in ("traffic/access", "deploy", "broker", "collector/spool"):
         (folder / name).mkdir(parents=True)
-    (folder / "deploy" / "collector.toml").write_text(COLLECTOR)
+    if is_disk_small:
+        mount_small(folder / "collector" / "spool")
+    listening = SPOOL.replace("@WHEN_FULL@", when_full) if can_listen() else ""
+    (folder / "deploy" / "collector.toml").write_text(COLLECTOR + listening)
     (folder / "deploy" / "ingest.toml").write_text(INGEST.replace("@METRICS@", metrics))
     ports = {"port": free_port(), "controller_port": free_port()}
     (folder / "broker" / "ports.json").write_text(json.dumps(ports))
@@ -133,7 +167,19 @@ def start(folder: Path) -> Live:
         broker = beside.submit(brokers.start, folder / "broker")
         until(lambda: (folder / "broker" / "broker.json").exists() or broker.done(), PATIENCE_S, "no broker comes up")
         system.up(folder, serve, with_traffic=False, deploy=folder / "deploy")
-        return Live(folder, broker.result().brokers, f"http://{serve}", metrics)
+        return Live(folder, broker.result().brokers, f"http://{serve}", metrics, bool(listening))
+
+
+def mount_small(folder: Path) -> bool:
+    """A disk that is soon full; False where this machine does not let us mount one."""
+    words = ["mount", "-t", "tmpfs", "-o", f"size={SMALL_DISK_BYTES}", "none", str(folder)]
+    return shutil.which("mount") is not None and subprocess.run(words, capture_output=True, check=False).returncode == 0
+
+
+def unmount(folder: Path) -> None:
+    """Take a small disk away again, when everything has ended."""
+    if folder.is_mount():
+        subprocess.run(["umount", str(folder)], capture_output=True, check=True)
 
 
 def free_port() -> int:

@@ -39,6 +39,10 @@ class Schedule:
     seed: int
     fates: tuple[str, ...]
     strikes: tuple[Strike, ...]
+    when_full: str
+    """What the spool does when it is full: stop, or drop_events."""
+    is_disk_small: bool
+    """The spool is full by its disk, not by its own limit, where this machine lets us mount a small one."""
 
     @property
     def planned_s(self) -> float:
@@ -64,6 +68,10 @@ def _rebalance(draw: random.Random) -> tuple[float, Drawn]:
 
 def _flip(draw: random.Random) -> tuple[float, Drawn]:
     return round(draw.uniform(0.1, 0.6), 2), {"at": round(draw.random(), 4), "bit": draw.randrange(8)}
+
+
+def _flip_spool(draw: random.Random) -> tuple[float, Drawn]:
+    return round(draw.uniform(1.0, 3.0), 2), {"at": round(draw.random(), 4), "bit": draw.randrange(8)}
 
 
 def _truncate(draw: random.Random) -> tuple[float, Drawn]:
@@ -92,14 +100,17 @@ KINDS: dict[str, Callable[[random.Random], tuple[float, Drawn]]] = {
     "truncate lines": _truncate,
     "truncate access": _truncate,
     "kill writer": _away(0.0, 0.5),
+    "fill spool": _away(2.0, 5.0),
+    "flip spool": _flip_spool,
 }
 """Every kind with how its length in seconds and its parameters are drawn."""
+SPOOL = tuple(kind for kind in KINDS if kind.endswith(" spool"))
+"""Kinds that need a collector that listens."""
 
 
-def draw_schedule(number: int, seed: int) -> Schedule:
+def draw_schedule(number: int, seed: int, kinds: Sequence[str]) -> Schedule:
     """Schedule `number` of a seed. Two of its kinds go round, so that many schedules have each of them often."""
     draw = random.Random(seed * 1_000_003 + number)
-    kinds = list(KINDS)
     chosen = [kinds[2 * number % len(kinds)], kinds[(2 * number + 1) % len(kinds)]]
     chosen += [draw.choice(kinds) for _ in range(STRIKES - len(chosen))]
     return schedule_of(number, seed, chosen, draw)
@@ -112,4 +123,5 @@ def schedule_of(number: int, seed: int, kinds: Sequence[str], draw: random.Rando
         lasts_s, more = KINDS[kind](draw)
         strikes.append(Strike(kind, round(draw.uniform(0.3, WITHIN_S), 2), lasts_s, more))
     fates = tuple(draw.choice(FATES) for _ in range(OWN_LOGS))
-    return Schedule(number, seed, fates, tuple(sorted(strikes, key=lambda each: each.at_s)))
+    strikes.sort(key=lambda each: each.at_s)
+    return Schedule(number, seed, fates, tuple(strikes), draw.choice(("stop", "drop_events")), draw.random() < 0.5)

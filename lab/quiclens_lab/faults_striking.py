@@ -13,6 +13,7 @@ from threading import Lock
 from quiclens_lab import system
 from quiclens_lab.faults_live import Live, free_port
 from quiclens_lab.faults_schedule import Strike
+from quiclens_lab.faults_socket import Sender, flip_in
 from quiclens_lab.faults_writer import Log, Writer, compress
 
 JOIN_S = 6.0
@@ -23,8 +24,12 @@ BIN = Path(sys.executable).parent
 class Striker:
     """Strikes at one system and at the files that it follows."""
 
-    def __init__(self, live: Live, writer: Writer, logs: dict[str, Log], all_logs: Sequence[Log]) -> None:
+    def __init__(
+        self, live: Live, writer: Writer, logs: dict[str, Log], all_logs: Sequence[Log], sender: Sender
+    ) -> None:
         self.flips = 0
+        self.spool_flips = 0
+        self._sender = sender
         self._live = live
         self._writer = writer
         self._logs = logs
@@ -139,6 +144,22 @@ class Striker:
                 log.die()
             time.sleep(strike.lasts_s)
 
+    def fill_spool(self, strike: Strike) -> None:
+        """More comes than the spool holds while the broker is away."""
+        system.end(self._live.folder, "broker", signal.SIGKILL)
+        self._sender.flood()
+        time.sleep(strike.lasts_s)
+        self._again("broker")
+
+    def flip_spool(self, strike: Strike) -> None:
+        """Flip one bit of what waits in the spool for a broker that is away, while the collector is down."""
+        system.end(self._live.folder, "broker", signal.SIGKILL)
+        time.sleep(strike.lasts_s)
+        system.end(self._live.folder, "collector", signal.SIGKILL)
+        self.spool_flips += flip_in(self._live.spool, float(strike.more["at"]), int(strike.more["bit"]))
+        self._again("collector")
+        self._again("broker")
+
     def supervise_one(self, name: str) -> None:
         """Have this process run, which may have given up."""
         if name != "broker":
@@ -158,5 +179,7 @@ KINDS: dict[str, tuple[Callable[[Striker, Strike], None], Sequence[str]]] = {
     "truncate lines": (Striker.truncate, ()),
     "truncate access": (Striker.truncate, ()),
     "kill writer": (Striker.kill_writer, ()),
+    "fill spool": (Striker.fill_spool, ("broker",)),
+    "flip spool": (Striker.flip_spool, ("broker", "collector")),
 }
 """How each kind strikes, and at which processes, one strike at a time."""

@@ -17,6 +17,8 @@ SHARED = 3
 """Connections that share one NDJSON file."""
 LINED = 4
 """Connections that share one file of quiclens line v1."""
+SENT = 3
+"""Connections whose lines go to a socket."""
 REQUESTS = 6
 PACKETS = 12
 ROUND_US = 400_000
@@ -24,12 +26,14 @@ ROUND_US = 400_000
 
 @dataclass(frozen=True)
 class Traffic:
-    """Records in the order in which they are written: of each own file by connection id, and of the shared files."""
+    """Records in the order in which they are written: of each own file by connection id, of the shared files, and rows
+    that are sent to a socket. Where many share a place, each goes on until its end: silence would end a connection."""
 
     own: dict[str, list[bytes]]
     shared_header: bytes
     shared: list[bytes]
     lines: list[bytes]
+    sent: list[bytes]
     access: list[bytes]
 
 
@@ -48,21 +52,26 @@ def make_traffic(seed: int) -> Traffic:
             header = {"qlog_format": "JSON-SEQ", "qlog_version": "0.3", "trace": trace}
             own[run.connection_id] = [b"\x1e" + _line(record) for record in (header, *events)]
         else:
-            begin = events[0]["time"]
-            shared += [(each["time"] - begin, _line({**each, "group_id": run.connection_id})) for each in events]
+            records = [_line({**each, "group_id": run.connection_id}) for each in events]
+            shared += [(at / len(records), record) for at, record in enumerate(records)]
     shared.sort(key=lambda each: each[0])
     trace = {"vantage_point": {"type": "server"}, "common_fields": {"server": "edge-shared-01"}}
     return Traffic(
         own=own,
         shared_header=_line({"qlog_format": "NDJSON", "qlog_version": "0.3", "trace": trace}),
         shared=[record for _, record in shared],
-        lines=[row for _, row in sorted(row for number in range(LINED) for row in _rows(seed, number))],
+        lines=_merged(seed, range(LINED)),
+        sent=_merged(seed, range(LINED, LINED + SENT)),
         access=[_line(line) for line in sorted(access, key=lambda line: (line["time"], line["external_id"]))],
     )
 
 
 def _line(record: dict[str, Any]) -> bytes:
     return json.dumps(record).encode() + b"\n"
+
+
+def _merged(seed: int, numbers: range) -> list[bytes]:
+    return [row for _, row in sorted(row for number in numbers for row in _rows(seed, number))]
 
 
 def _rows(seed: int, number: int) -> Iterator[tuple[int, bytes]]:
