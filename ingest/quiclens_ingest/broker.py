@@ -54,6 +54,7 @@ transaction.state.log.min.isr=1
 share.coordinator.state.topic.replication.factor=1
 share.coordinator.state.topic.min.isr=1
 group.initial.rebalance.delay.ms=0
+group.min.session.timeout.ms=1000
 message.max.bytes=16777216
 log.cleaner.dedupe.buffer.size=16777216
 """
@@ -85,9 +86,7 @@ def start(data: Path, port: int = 0, jars: Path | None = None) -> Running:
     properties.write_text(_PROPERTIES.format(port=port, controller_port=controller_port, logs=logs), encoding="utf-8")
     words = [java, *_JVM, _LOGGING, "-cp", f"{jars}/*"]
     if not (logs / "meta.properties").exists():
-        # With "=", for one of 64 begins with "-" and would be taken for an option.
-        identity = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        _run([*words, "kafka.tools.StorageTool", "format", f"--cluster-id={identity}", "-c", str(properties)], "format")
+        _run([*words, "kafka.tools.StorageTool", "format", "-t", _cluster_id(), "-c", str(properties)], "format")
     with (data / "broker.log").open("ab") as log:
         process = subprocess.Popen(
             [*words, "kafka.Kafka", str(properties)],
@@ -157,6 +156,14 @@ def fetch_jars(folder: Path | None = None) -> Path:
     except OSError:  # another was quicker
         shutil.rmtree(draft)
     return folder
+
+
+def _cluster_id() -> str:
+    """As Kafka writes its ids, 22 characters; one that begins with a hyphen would be taken for an option."""
+    while True:
+        identity = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        if not identity.startswith("-"):
+            return identity
 
 
 def _pom() -> Path:

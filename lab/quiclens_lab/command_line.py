@@ -58,9 +58,13 @@ def parser() -> argparse.ArgumentParser:
     taking.add_argument("--seconds", type=_count, default=30, help="for so long")
     taking.add_argument("--cpu-cap", type=float, default=0.0, help="cores; 0: none")
 
-    striking = commands.add_parser("faults", help="kill and hold processes of the live system; nothing may be lost")
+    striking = commands.add_parser("faults", help="strike at the live system and its files; nothing may be lost")
     striking.add_argument("--schedules", type=_count, default=3)
     striking.add_argument("--seed", type=int, default=1)
+    striking.add_argument("--only", type=int, action="append", default=[], metavar="NUMBER", help="this schedule alone")
+    striking.add_argument(
+        "--keep", type=Path, metavar="DIR", help="for outcomes as they come, and folders of those that fail"
+    )
 
     linking = commands.add_parser("link", help="do requests find their streams? Retry, migration, 0-RTT, changed ids")
     linking.add_argument("--connections", type=_count, default=200)
@@ -78,7 +82,7 @@ def parser() -> argparse.ArgumentParser:
     judging = commands.add_parser("truth", help="is quiclens right? runs of known causes, judged and compared")
     judging.add_argument("--seeds", type=_count, default=SEEDS, help="runs of each scenario")
     add_options(judging)
-    for command in (demo, judging):
+    for command in (demo, judging, striking):
         command.add_argument(
             "--jobs", type=_count, default=min(2, os.cpu_count() or 1), help="processes; changes no result"
         )
@@ -97,9 +101,10 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         return run_truth(options)
 
     if options.command == "faults":
-        from quiclens_lab.faults import faults
+        from quiclens_lab.faults import faults, schedules_of
 
-        return faults(options.schedules, options.seed, progress.show)
+        chosen = schedules_of(options.schedules, options.seed, options.only)
+        return faults(chosen, options.jobs, options.keep, progress.show)
 
     if options.command == "collector-bench":
         from quiclens_lab.collector_bench import collector_bench
@@ -153,5 +158,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (LabError, OSError) as error:
         print(f"quiclens-lab: {error}", file=sys.stderr)
         return CANNOT_RUN
-    print(json.dumps(document))
+    print(json.dumps(document, default=str))
     return 0 if document.get("passes", True) else BAR_MISSED

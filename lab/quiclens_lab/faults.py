@@ -1,127 +1,118 @@
-"""Faults: processes are killed and held at random moments while a real server writes; nothing may be lost.
+"""Faults: the live system is struck while files grow, rotate and break; nothing may be lost, doubled or changed.
 
-A schedule starts the live system, lets a server answer some connections, and strikes the collector, ingest, the store
-or the broker with kill -9 or SIGSTOP, each of them started or let go again. Afterwards the set of seq of every
-connection in the store must be that of its file: a loss and a doubled record would cancel out in a count.
+A schedule starts the whole system, writes traffic, and strikes (`faults_schedule.py` has the kinds). When everything
+runs again and is quiet, the store must say, row by row, what a plain reading of all bytes ever written says.
 """
 
 import json
-import os
-import random
-import signal
-import subprocess
-import sys
+import logging
+import multiprocessing
+import shutil
 import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+import traceback
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from quiclens_lab import system
-
-BIN = Path(sys.executable).parent
-STRIKES = 4
-CONNECTIONS = 12
-REQUESTS = 5
-LIMIT_S = 60
-TARGETS = ("collector", "ingest", "serve", "broker")
+from quiclens_lab import faults_live, system
+from quiclens_lab.faults_run import run
+from quiclens_lab.faults_schedule import KINDS, SPOOL, Schedule, draw_schedule
 
 
 @dataclass(frozen=True)
 class Outcome:
     """What a schedule did, and what was wrong afterwards."""
 
-    number: int
-    strikes: tuple[str, ...]
-    connections: int
-    events: int
-    missing: dict[str, list[int]]
-    doubled: dict[str, list[int]]
+    schedule: Schedule
     seconds: float
+    phases_s: dict[str, float] = field(default_factory=dict)
+    rows: dict[str, int] = field(default_factory=dict)
+    wrong: dict[str, Any] = field(default_factory=dict)
+    error: str = ""
+    folder: str = ""
 
     @property
     def is_whole(self) -> bool:
-        return self.connections > 0 and not self.missing and not self.doubled
+        return not (self.wrong or self.error)
 
     def as_json(self) -> dict[str, Any]:
-        return {**self.__dict__, "is_whole": self.is_whole}
+        return {**self.__dict__, "schedule": self.schedule.as_json(), "is_whole": self.is_whole}
 
 
-def faults(schedules: int, seed: int, progress: Callable[[int, int], None]) -> dict[str, Any]:
-    """Run the schedules one after the other."""
-    outcomes = []
-    for number in range(schedules):
-        with tempfile.TemporaryDirectory(prefix="quiclens-faults-") as scratch:
-            outcomes.append(schedule(number, random.Random(seed * 1_000_003 + number), Path(scratch)))
-        progress(number + 1, schedules)
+def faults(
+    schedules: Sequence[Schedule], jobs: int, keep: Path | None, progress: Callable[[int, int], None]
+) -> dict[str, Any]:
+    """Run the schedules, `jobs` side by side, each in a process and a folder of its own.
+
+    Below `keep` each outcome is told as soon as it is there.
+    """
+    if keep is not None:
+        keep.mkdir(parents=True, exist_ok=True)
+    outcomes: list[Outcome] = []
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=context, max_tasks_per_child=1) as pool:
+        try:
+            for done in as_completed([pool.submit(in_its_folder, each, keep) for each in schedules]):
+                outcomes.append(done.result())
+                progress(len(outcomes), len(schedules))
+                if keep is not None:
+                    with (keep / "outcomes.jsonl").open("a") as told:
+                        told.write(json.dumps(outcomes[-1].as_json(), default=str) + "\n")
+        except KeyboardInterrupt:
+            pool.shutdown(cancel_futures=True)  # those that run end what they started
+            raise
+    outcomes.sort(key=lambda each: each.schedule.number)
+    struck = Counter(strike.kind for each in outcomes for strike in each.schedule.strikes)
     return {
-        "schedules": schedules,
-        "seed": seed,
+        "schedules": len(outcomes),
         "passed": sum(each.is_whole for each in outcomes),
+        "passes": all(each.is_whole for each in outcomes),
+        "struck": dict(sorted(struck.items())),
         "outcomes": [each.as_json() for each in outcomes],
     }
 
 
-def schedule(number: int, draw: random.Random, folder: Path) -> Outcome:
-    """One schedule in one folder."""
+def in_its_folder(schedule: Schedule, keep: Path | None) -> Outcome:
+    """One schedule. What a failed one leaves behind is kept below `keep`."""
+    logging.getLogger("clickhouse_connect").setLevel(logging.CRITICAL)  # a store that is away is what we wait for
+    folder = Path(tempfile.mkdtemp(prefix=f"quiclens-faults-{schedule.number}-"))
     began = time.monotonic()
-    places = system.up(folder, "127.0.0.1:0", with_traffic=False)
     try:
-        traffic = folder / "traffic"
-        words = [str(BIN / "quiclens-lab"), "live", "--out", str(traffic), "--connections", str(CONNECTIONS)]
-        words += ["--requests", str(REQUESTS), "--together", "2", "--pause-ms", "150"]
-        with subprocess.Popen(words, stdout=subprocess.DEVNULL) as server:
-            strikes = [_strike(folder, draw) for _ in range(STRIKES)]
-            server.wait(timeout=LIMIT_S)
-        wanted = {path.stem: path.read_bytes().count(b"\n") - 1 for path in (traffic / "traces").glob("*.sqlog")}
-        missing, doubled = _settled(folder, places["store"], wanted)
+        live = faults_live.start(folder, schedule.when_full, schedule.is_disk_small)
+        phases_s = {"start": round(time.monotonic() - began, 1)}
+        found = run(schedule, live)
+        seconds = round(time.monotonic() - began, 1)
+        outcome = Outcome(schedule, seconds, phases_s | found.phases_s, found.rows, found.wrong)
+    except Exception:  # the others go on; this one did not pass
+        outcome = Outcome(schedule, round(time.monotonic() - began, 1), error=traceback.format_exc())
     finally:
         system.down(folder)
-    return Outcome(
-        number, tuple(strikes), len(wanted), sum(wanted.values()), missing, doubled, round(time.monotonic() - began, 1)
-    )
+        faults_live.unmount(folder / "collector" / "spool")
+    if keep is not None and not outcome.is_whole:
+        outcome = replace(outcome, folder=str(_kept(folder, keep, outcome)))
+    shutil.rmtree(folder, ignore_errors=True)
+    return outcome
 
 
-def _strike(folder: Path, draw: random.Random) -> str:
-    """Kill or hold one process for a moment, and bring it back."""
-    time.sleep(draw.uniform(0.1, 1.2))
-    system.revive(folder)
-    target = draw.choice(TARGETS)
-    is_held = draw.random() < 0.3
-    pid = system.pid_of(folder, target)
-    os.kill(pid, signal.SIGSTOP if is_held else signal.SIGKILL)
-    time.sleep(draw.uniform(0.1, 1.0))
-    if is_held:
-        os.kill(pid, signal.SIGCONT)
-    else:
-        system.again(folder, target)
-    return f"{'hold' if is_held else 'kill'} {target}"
+def _kept(folder: Path, keep: Path, outcome: Outcome) -> Path:
+    target = keep / f"{outcome.schedule.seed}-{outcome.schedule.number}"
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.move(folder, target)
+    (target / "outcome.json").write_text(json.dumps(outcome.as_json(), indent=1, default=str) + "\n")
+    return target
 
 
-def _settled(folder: Path, store: str, wanted: dict[str, int]) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
-    """Wait until the store has everything; what is missing and what is seen twice when patience ends."""
-    began = time.monotonic()
-    while True:
-        system.revive(folder)  # a process that met a store or a broker that was away may have given up
-        rows = _stored(store)
-        missing = {name: sorted(set(range(count)) - set(rows.get(name, ()))) for name, count in wanted.items()}
-        missing = {name: seqs[:20] for name, seqs in missing.items() if seqs}
-        doubled = {name: sorted({seq for seq in seqs if seqs.count(seq) > 1})[:20] for name, seqs in rows.items()
-                   if len(seqs) != len(set(seqs))}  # fmt: skip
-        if not (missing or doubled) or time.monotonic() - began > LIMIT_S:
-            return missing, doubled
-        time.sleep(0.5)
+def kinds_here() -> list[str]:
+    """The kinds that this collector can be struck with."""
+    listens = faults_live.can_listen()
+    return [kind for kind in KINDS if listens or kind not in SPOOL]
 
 
-def _stored(store: str) -> dict[str, list[int]]:
-    """The seqs of every connection, as queries see them."""
-    script = (
-        "import json, sys\nfrom quiclens_schema import store\n"
-        "with store.open(sys.argv[1]) as opened:\n"
-        "    rows = opened.query('SELECT connection_id, groupArray(seq) FROM events_now GROUP BY connection_id').rows\n"
-        "print(json.dumps(dict(rows)))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", script, store], capture_output=True, text=True, check=False)
-    found: dict[str, list[int]] = json.loads(done.stdout) if done.returncode == 0 else {}
-    return found
+def schedules_of(count: int, seed: int, only: Sequence[int]) -> list[Schedule]:
+    """The schedules of a seed, or some of them by number."""
+    kinds = kinds_here()
+    return [draw_schedule(number, seed, kinds) for number in (only or range(count))]

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -114,20 +115,24 @@ def pid_of(folder: Path, name: str) -> int:
 
 
 def again(folder: Path, name: str) -> None:
-    """Start a process that was killed, as it was started."""
+    """Start a process that was killed or told to end, as it was started."""
     if name == "broker":
         _json([sys.executable, "-m", "quiclens_ingest.broker", "start", "--data", str(folder / "broker")])
         return
     before = _newest(folder, name)
-    # A process that was killed holds its locks until its last thread is gone, which only its parent is told.
-    with suppress(ChildProcessError):
-        os.waitpid(before["pid"], 0)
+    wait_until_ended(before["pid"])
     _start(folder, _read(folder), name, before["words"])
 
 
-def revive(folder: Path) -> list[str]:
-    """What a supervisor does: start again what has ended; returns what that was."""
-    names = dict.fromkeys(each["name"] for each in _read(folder)["processes"])
+def wait_until_ended(pid: int) -> None:
+    """A process holds its locks until its last thread is gone, which only its parent is told."""
+    with suppress(ChildProcessError):
+        os.waitpid(pid, 0)
+
+
+def revive(folder: Path, leave: Collection[str] = ()) -> list[str]:
+    """What a supervisor does: start again what has ended, but for `leave`; returns what that was."""
+    names = dict.fromkeys(each["name"] for each in _read(folder)["processes"] if each["name"] not in leave)
     dead = [name for name in names if not _is_ours(_newest(folder, name))]
     for name in dead:
         again(folder, name)
@@ -151,6 +156,29 @@ def first_request(folder: Path, answers: dict[str, Any]) -> bool:
                 return True
         time.sleep(0.5)
     return False
+
+
+def end(folder: Path, name: str, how: signal.Signals) -> None:
+    """End a process and wait until it is gone; one that has ended already is left alone."""
+    if name == "broker":
+        os.kill(pid_of(folder, name), how)
+        return
+    process = _newest(folder, name)
+    if _is_ours(process):
+        os.kill(process["pid"], how)
+    wait_until_ended(process["pid"])
+
+
+def beside(folder: Path, name: str, words: list[str]) -> None:
+    """Start one more process of the system under a name of its own."""
+    _start(folder, _read(folder), name, words)
+
+
+def forget(folder: Path, name: str) -> None:
+    """A process that has ended is none of the system's any more: nobody starts it again."""
+    record = _read(folder)
+    record["processes"] = [each for each in record["processes"] if each["name"] != name]
+    _write(folder, record)
 
 
 def _newest(folder: Path, name: str) -> dict[str, Any]:

@@ -392,6 +392,7 @@ impl<'c> Follower<'c> {
             eprintln!("quiclens-collector: events of {lost} connections were to be kept, but their files are gone");
         }
         let mut entries = Vec::new();
+        let (mut droppable, mut passed) = (Vec::new(), None);
         if last || self.cut - self.put_away >= STATES {
             self.put_away = self.cut;
             entries.append(&mut self.gone);
@@ -399,13 +400,14 @@ impl<'c> Follower<'c> {
                 file.show(&mut self.tables);
                 file.put_away(&mut entries)?;
             }
+            if let Some(spooled) = self.spooled.as_mut().filter(|spooled| spooled.is_dirty) {
+                spooled.show();
+                passed = Some(spooled.put_away(&mut entries)?);
+            }
         }
         let mut cut = |tables: &mut Tables| messages(tables, self.catalogue, &self.config.name, &mut self.number, true);
         let mut messages = cut(&mut self.tables)?;
-        let (mut droppable, mut passed) = (Vec::new(), None);
-        if let Some(spooled) = self.spooled.as_mut().filter(|spooled| spooled.is_dirty) {
-            spooled.show();
-            passed = Some(spooled.put_away(&mut entries)?);
+        if let Some(spooled) = &mut self.spooled {
             let (events, others) = cut(&mut spooled.tables)?.into_iter().partition(|message| message.table == "events");
             droppable = events;
             messages.extend::<Vec<Message>>(others);
@@ -420,7 +422,7 @@ impl<'c> Follower<'c> {
         self.files.retain(|_, file| file.is_dirty || !file.is_over());
         self.tables.traces.clear();
         self.tables.abilities.clear();
-        if messages.is_empty() && entries.is_empty() {
+        if messages.is_empty() && droppable.is_empty() && entries.is_empty() {
             return Ok(());
         }
         self.shipper.ship(Cycle { messages, droppable, entries, passed })

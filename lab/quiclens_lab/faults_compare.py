@@ -1,0 +1,123 @@
+"""What a store says against what a plain reading says: row by row, column by column."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from quiclens_ingest.load import load
+from quiclens_schema import catalogue
+from quiclens_schema import store as stores
+from quiclens_schema.migrate import migrate
+from quiclens_schema.store import Store
+
+from quiclens_lab.machine import collector_binary
+
+VIEWS = {
+    "events": "events_now",
+    "streams": "streams_now",
+    "episodes": "episodes_now",
+    "connections": "connections_now",
+    "connection_aliases": "aliases_now",
+    "request_lines": "request_lines FINAL",
+    "rejects": "(SELECT * FROM rejects FINAL WHERE reason != 'empty_file')",  # nothing was in it to lose
+}
+GROUPS = {"request_lines": "log_id", "rejects": "source"}  # of the others trace_id
+LEFT_OUT = {"source_file", "file", "ingested_at"}
+"""Columns that say where and when something was read, not what."""
+SHOWN = 12
+
+Key = tuple[Any, ...]
+Rows = dict[Key, dict[str, Any]]
+
+
+@dataclass
+class Content:
+    """What a store says: rows by trace or log, and keys that are seen more than once."""
+
+    groups: dict[str, Rows] = field(default_factory=dict)
+    doubled: list[Key] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def joined(self, other: "Content") -> "Content":
+        """Both together; they have no group in common."""
+        return Content({**self.groups, **other.groups}, self.doubled + other.doubled, self.counts + other.counts)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One row that is not as it should be: `missing`, `extra`, `doubled` or `changed`, then with its columns."""
+
+    what: str
+    key: Key
+    columns: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        return {"what": self.what, "key": self.key, "columns": {name: str(each) for name, each in self.columns.items()}}
+
+
+def content(store: Store) -> Content:
+    """Every row as queries see it."""
+    found = Content()
+    for table in catalogue.load().tables.values():
+        if table.name not in VIEWS:
+            continue
+        columns = [name for name in table.sent_columns if name not in LEFT_OUT]
+        rows = store.query(f"SELECT {', '.join(f'`{name}`' for name in columns)} FROM {VIEWS[table.name]}").rows
+        found.counts[table.name] = len(rows)
+        group_at = columns.index(GROUPS.get(table.name, "trace_id"))
+        key_at = [columns.index(name) for name in table.order_by]
+        for row in rows:
+            key = (table.name, *(row[at] for at in key_at))
+            group = found.groups.setdefault(row[group_at], {})
+            if key in group:
+                found.doubled.append(key)
+            group[key] = dict(zip(columns, row, strict=True))
+    return found
+
+
+def differences(found: Content, readings: Sequence[Content]) -> list[Difference]:
+    """Where `found` is as none of the readings is; each trace and each log may be as another one.
+
+    A group that only some readings have need not be found.
+    """
+    wrong = [Difference("doubled", key) for key in found.doubled]
+    for name in {name for reading in (found, *readings) for name in reading.groups}:
+        there = found.groups.get(name, {})
+        each_way = [_between(there, reading.groups.get(name, {})) for reading in readings]
+        nearest = min(each_way, key=len)
+        wrong += nearest
+    return wrong
+
+
+def _between(found: Rows, wanted: Rows) -> list[Difference]:
+    wrong = [Difference("missing", key) for key in wanted.keys() - found.keys()]
+    wrong += [Difference("extra", key, {"": ("", found[key])}) for key in found.keys() - wanted.keys()]
+    for key in wanted.keys() & found.keys():
+        if found[key] != wanted[key]:
+            columns = {
+                name: (value, found[key][name]) for name, value in wanted[key].items() if value != found[key][name]
+            }
+            wrong.append(Difference("changed", key, columns))
+    return wrong
+
+
+def shown(wrong: Iterable[Difference]) -> dict[str, Any]:
+    """How many rows of each table are wrong in which way, and some of them."""
+    wrong = list(wrong)
+    counts = Counter(f"{each.key[0]} {each.what}" for each in wrong)
+    some: dict[str, list[dict[str, Any]]] = {name: [] for name in counts}
+    for each in wrong:
+        examples = some[f"{each.key[0]} {each.what}"]
+        if len(examples) < SHOWN:
+            examples.append(each.as_json())
+    return {"counts": dict(counts), "examples": [each for examples in some.values() for each in examples]}
+
+
+def read_plainly(folder: Path, traces: Sequence[Path], access_logs: Sequence[Path]) -> Content:
+    """What a fresh store says after loading these files."""
+    with stores.open(f"chdb:{folder}") as opened:
+        migrate(opened)
+        load(opened, traces, access_logs, collector=collector_binary())
+        return content(opened)

@@ -1,0 +1,43 @@
+"""What a server does with a connection's file when it is done: nothing, or it renames, compresses or deletes it."""
+
+import time
+from collections.abc import Sequence
+
+from quiclens_lab.faults_live import Live
+from quiclens_lab.faults_writer import Log, compress
+
+ASKED_EVERY_S = 0.5
+
+
+class Fates:
+    """Looks at each turn of the writer for files that are done."""
+
+    def __init__(self, live: Live, own: Sequence[Log], fates: Sequence[str]) -> None:
+        self._live = live
+        self._left = list(zip(own, fates, strict=True))
+        self._asked = 0.0
+
+    def turn(self) -> None:
+        """Give every file that is done what is meant for it."""
+        for log, fate in list(self._left):
+            if log.is_written and log.path.exists() and self._is_met(log, fate):
+                self._left.remove((log, fate))
+
+    def _is_met(self, log: Log, fate: str) -> bool:
+        # What nobody could read before it was deleted is gone: it is deleted when all of its events are stored.
+        if fate == "deleted" and not self._is_stored(log):
+            return False
+        log.close()
+        if fate == "renamed":
+            log.path.rename(log.path.with_name(f"done-{log.path.name}"))
+        elif fate == "compressed":
+            compress(log.path)
+        elif fate == "deleted":
+            log.path.unlink()
+        return True
+
+    def _is_stored(self, log: Log) -> bool:
+        if time.monotonic() - self._asked < ASKED_EVERY_S:
+            return False
+        self._asked = time.monotonic()
+        return self._live.events_of(log.path.stem) >= log.path.read_bytes().count(b"\n") - 1

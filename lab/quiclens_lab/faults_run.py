@@ -1,0 +1,179 @@
+"""One schedule against a system that runs: write, strike, read plainly, and wait until the store says the same."""
+
+import random
+import shutil
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from quiclens_schema.store import StoreError
+
+from quiclens_lab.faults_compare import Content, Difference, content, differences, read_plainly, shown
+from quiclens_lab.faults_fates import Fates
+from quiclens_lab.faults_live import Live
+from quiclens_lab.faults_schedule import Schedule
+from quiclens_lab.faults_socket import Sender
+from quiclens_lab.faults_spool import lost_in_spool, rows_taken, unexplained, without_dropped, without_lost
+from quiclens_lab.faults_striking import Striker
+from quiclens_lab.faults_traffic import Traffic, make_traffic
+from quiclens_lab.faults_writer import Log, Writer
+
+LONGEST_S = 180.0
+"""How long a busy machine may take until nothing moves any more."""
+WRONG_S = 6.0
+"""How long it may be wrong although nothing moves."""
+QUIET_S = 1.0
+"""Without a checkpoint for so long and without lag, a collector has nothing to say."""
+IDLE_S = 8.0
+"""A file that did not grow for so long is over: the collector's `idle_timeout_s`, its turns, and shipping."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """How long each phase took, what the plain reading has, and what the store does not say as it should."""
+
+    phases_s: dict[str, float]
+    rows: dict[str, int]
+    wrong: dict[str, Any]
+
+
+def run(schedule: Schedule, live: Live) -> Found:
+    """Do it all; everything that was started still runs afterwards."""
+    laps = [time.monotonic()]
+    traffic = make_traffic(schedule.seed * 1_000 + schedule.number)
+    own, shared = make_logs(schedule, traffic, live)
+    logs = [*own, *shared.values()]
+    writer = Writer(logs, schedule.planned_s, Fates(live, own, schedule.fates).turn)
+    sender = Sender(live.socket, traffic.sent if live.listens else [], schedule.planned_s)
+    striker = Striker(live, writer, shared, logs, sender)
+    writer.start()
+    sender.start()
+    striker.strike_all(schedule.strikes)
+    writer.join()
+    sender.join()
+    for log in logs:
+        log.close()
+    laps.append(time.monotonic())
+    with ThreadPoolExecutor(1, thread_name_prefix="reading") as beside:
+        reading = beside.submit(_readings, live, list(shared.values()))
+        is_quiet = _quiet(live, striker)
+        readings, records = reading.result()
+    laps.append(time.monotonic())
+    judge = Judge(live, sender, readings, striker.spool_flips, schedule.when_full == "drop_events")
+    differing = judge.settled() if is_quiet else [Difference("still moving", ("everything",))]
+    laps.append(time.monotonic())
+    wrong = shown(differing) if differing else {}
+    wrong |= _uncounted(live, striker.flips) | _lost_by_reading(readings[0], records)
+    names = ("strikes", "quiet", "judging")
+    phases_s = {name: round(end - begin, 1) for name, begin, end in zip(names, laps, laps[1:], strict=False)}
+    return Found(phases_s, {**readings[0].counts, "records": records, **judge.counts}, wrong)
+
+
+def make_logs(schedule: Schedule, traffic: Traffic, live: Live) -> tuple[list[Log], dict[str, Log]]:
+    """The connections' own files, and those that many share, by the name that strikes use."""
+    draw = random.Random(schedule.seed * 7_000_003 + schedule.number)
+    kept, kept_access = live.folder / "kept" / "traces", live.folder / "kept" / "access"
+    for each in (kept, kept_access):
+        each.mkdir(parents=True)
+    own = []
+    for number, (connection_id, records) in enumerate(traffic.own.items()):
+        begin = 0.6 * number / len(traffic.own)
+        path = live.traces / f"{connection_id}.sqlog"
+        own.append(Log(path, kept, records, draw, span=(begin, begin + 0.4), is_own=True))
+    return own, {
+        "shared": Log(live.traces / "shared.sqlog", kept, traffic.shared, draw, traffic.shared_header),
+        "lines": Log(live.traces / "lines.log", kept, traffic.lines, draw),
+        "access": Log(live.access / "access.jsonl", kept_access, traffic.access, draw),
+    }
+
+
+def _readings(live: Live, shared: Sequence[Log]) -> tuple[list[Content], int]:
+    """What plain readings say of all bytes that were written, and of those that still stand there where some do not."""
+    kept = live.folder / "kept"
+    places = [("kept-store", kept / "traces", kept / "access")]
+    if any(log.has_unsure_end for log in shared):
+        places.append(("left-store", live.traces, live.access))
+    readings = [read_plainly(live.folder / name, _files(traces), _files(access)) for name, traces, access in places]
+    records = sum(_records(path) for folder in ("traces", "access") for path in _files(kept / folder))
+    return readings, records
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.rglob("*")) if path.is_file() and path.stat().st_size > 0]
+
+
+def _records(path: Path) -> int:
+    """Lines of a file, a cut last one included, its header not. A separator alone is nothing yet."""
+    text = path.read_bytes().removesuffix(b"\x1e")
+    return text.count(b"\n") + (not text.endswith(b"\n")) - text.count(b'"qlog_version"')
+
+
+def _quiet(live: Live, striker: Striker) -> bool:
+    """Wait until nothing moves any more; False when it does for too long."""
+    moved, until = time.monotonic(), time.monotonic() + LONGEST_S
+    while time.monotonic() < until:
+        if striker.supervise():
+            moved = time.monotonic()
+        time.sleep(0.2)
+        if time.monotonic() - moved < IDLE_S or time.time() - live.checkpoints.stat().st_mtime < QUIET_S:
+            continue
+        if live.lag() == 0:
+            return True
+    return False
+
+
+class Judge:
+    """Compares what the store says with the plain readings."""
+
+    def __init__(
+        self, live: Live, sender: Sender, readings: Sequence[Content], spool_flips: int, drops_events: bool
+    ) -> None:
+        self.counts: dict[str, int] = {}
+        self._live = live
+        self._sender = sender
+        self._readings = readings
+        self._spool_flips = spool_flips
+        self._drops_events = drops_events
+
+    def settled(self) -> list[Difference]:
+        """Compare; again while it is wrong, for what moves unseen."""
+        wrong = [Difference("missing", ("everything",))]
+        until = time.monotonic() + WRONG_S
+        while wrong and time.monotonic() < until:
+            try:
+                with self._live.open() as store:
+                    found = content(store)
+            except StoreError:
+                continue
+            wrong = self._wrong(found)
+        return wrong
+
+    def _wrong(self, found: Content) -> list[Difference]:
+        if not self._sender.batches:
+            return differences(found, self._readings)
+        lost = lost_in_spool(found)
+        rows = rows_taken(self._sender, found, lost)
+        sent = self._live.folder / "kept" / "sent.log"
+        sent.write_bytes(b"".join(rows))
+        shutil.rmtree(self._live.folder / "sent-store", ignore_errors=True)
+        reading = read_plainly(self._live.folder / "sent-store", [sent], [])
+        self.counts = {"sent": len(rows), "corrupt": len(lost.corrupt), "dropped": len(lost.dropped)}
+        without_lost(found, lost)
+        without_dropped(reading, lost)
+        wrong = differences(found, [each.joined(reading) for each in self._readings])
+        return wrong + unexplained(self._sender, lost, self._spool_flips, self._drops_events)
+
+
+def _uncounted(live: Live, flips: int) -> dict[str, Any]:
+    """Flipped bytes of which the collector said nothing."""
+    said = (live.folder / "log" / "collector.log").read_text(errors="replace").count("damaged checkpoints")
+    return {"flips": {"struck": flips, "said": said}} if said < flips else {}
+
+
+def _lost_by_reading(reading: Content, records: int) -> dict[str, Any]:
+    """Every record is an event, a line or a reject: what we compare with has not lost any itself."""
+    counted = sum(reading.counts[name] for name in ("events", "request_lines", "rejects"))
+    return {} if counted == records else {"reading": {"records": records, "counted": counted}}

@@ -1,0 +1,83 @@
+"""What must be found of the rows that went through the socket: all that were synced, less what is counted as lost.
+
+A flipped byte may cost its record, a full spool may be told to drop events: each is a reject with the run of seq that
+it stands for, and nothing else may be missing.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from quiclens_lab.faults_compare import Content, Difference, Key
+from quiclens_lab.faults_socket import Place, Sender, place_of
+
+CORRUPT, FULL = "spool_corrupt", "spool_full"
+
+
+@dataclass
+class Lost:
+    """Records that the store counts as lost in the spool."""
+
+    corrupt: set[Place] = field(default_factory=set)
+    dropped: set[Place] = field(default_factory=set)
+    corrupt_records: int = 0
+    keys: list[tuple[str, Key]] = field(default_factory=list)
+
+
+def lost_in_spool(found: Content) -> Lost:
+    """What the rejects say of the spool."""
+    lost = Lost()
+    connections = {
+        key[3]: key[1] for rows in found.groups.values() for key in rows if key[0] == "connections"
+    }  # key: table, connection_id, vantage, trace_id
+    for group, rows in found.groups.items():
+        for key, row in rows.items():
+            if key[0] != "rejects" or row["reason"] not in (CORRUPT, FULL):
+                continue
+            connection_id = connections.get(row["trace_id"], "")
+            places = {(connection_id, seq) for seq in range(row["seq"], _last(row) + 1)}
+            (lost.corrupt if row["reason"] == CORRUPT else lost.dropped).update(places)
+            lost.corrupt_records += row["reason"] == CORRUPT and bool(row["bytes"])
+            lost.keys.append((group, key))
+    return lost
+
+
+def _last(row: dict[str, Any]) -> int:
+    last = row.get("seq_last")
+    return int(row["seq"] if last is None else last)
+
+
+def rows_taken(sender: Sender, found: Content, lost: Lost) -> list[bytes]:
+    """The rows that a plain reading must have: those that were synced, and others as far as they are there."""
+    there = {(key[1], key[4]) for rows in found.groups.values() for key in rows if key[0] == "events"} | lost.dropped
+    return [
+        row
+        for batch in sender.batches
+        for row in batch.rows
+        if (batch.is_synced or place_of(row) in there) and place_of(row) not in lost.corrupt
+    ]
+
+
+def without_lost(found: Content, lost: Lost) -> None:
+    """Take the spool's rejects out: they are judged by what they stand for."""
+    for group, key in lost.keys:
+        del found.groups[group][key]
+        if not found.groups[group]:
+            del found.groups[group]
+
+
+def without_dropped(reading: Content, lost: Lost) -> None:
+    """Take the events out that the spool dropped, as it was told to; what they meant is in the summaries."""
+    for rows in reading.groups.values():
+        for key in [key for key in rows if key[0] == "events" and (key[1], key[4]) in lost.dropped]:
+            del rows[key]
+
+
+def unexplained(sender: Sender, lost: Lost, flips: int, drops_events: bool) -> list[Difference]:
+    """Records that are counted as lost although nobody struck at them."""
+    sent = {place_of(row) for batch in sender.batches for row in batch.rows}
+    wrong = [Difference("never sent", ("rejects", *place)) for place in (lost.corrupt | lost.dropped) - sent]
+    if lost.corrupt_records > flips:
+        wrong.append(Difference(f"{lost.corrupt_records} corrupt records of {flips} flips", ("rejects", CORRUPT)))
+    if lost.dropped and not drops_events:
+        wrong.append(Difference("dropped", ("rejects", FULL, len(lost.dropped))))
+    return wrong

@@ -1,0 +1,140 @@
+"""Faults: schedules are repeatable, logs keep what was written, the comparison finds what is wrong; a slice is run."""
+
+import gzip
+import json
+import random
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from quiclens_ingest import broker
+from quiclens_ingest.broker import BrokerMissing
+
+from quiclens_lab.faults import faults, kinds_here
+from quiclens_lab.faults_compare import Content, Rows, differences
+from quiclens_lab.faults_schedule import KINDS, OWN_LOGS, draw_schedule, schedule_of
+from quiclens_lab.faults_traffic import make_traffic
+from quiclens_lab.faults_writer import Log, compress
+from quiclens_lab.machine import collector_binary
+
+LINES = [f"{number} {'x' * (number % 90)}\n".encode() for number in range(400)]
+
+
+def test_a_schedule_is_its_seed_and_number_and_a_hundred_have_every_kind_often() -> None:
+    schedules = [draw_schedule(number, 1, list(KINDS)) for number in range(100)]
+    assert schedules == [draw_schedule(number, 1, list(KINDS)) for number in range(100)]
+    assert schedules[3] != draw_schedule(3, 2, list(KINDS))
+    struck = Counter(strike.kind for schedule in schedules for strike in schedule.strikes)
+    assert min(struck[kind] for kind in KINDS) >= 10
+    assert max(schedule.planned_s for schedule in schedules) < 25
+
+
+def test_traffic_is_its_seed_and_its_records_are_lines() -> None:
+    traffic = make_traffic(5)
+    assert traffic == make_traffic(5)
+    assert len(traffic.own) == OWN_LOGS
+    records = [
+        *traffic.shared,
+        *traffic.lines,
+        *traffic.access,
+        *(each for own in traffic.own.values() for each in own),
+    ]
+    assert len(records) > 3_000
+    assert all(record.endswith(b"\n") and record.count(b"\n") == 1 for record in records)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[Log]:
+    (tmp_path / "kept").mkdir()
+    with closing(Log(tmp_path / "a.log", tmp_path / "kept", LINES, random.Random(1), b"head\n")) as opened:
+        yield opened
+
+
+def kept(folder: Path) -> list[bytes]:
+    return [path.read_bytes() for path in sorted((folder / "kept").iterdir())]
+
+
+def test_a_log_is_written_in_pieces_that_end_anywhere(tmp_path: Path, log: Log) -> None:
+    ends = []
+    for share in range(1, 101):
+        log.grow(share / 100)
+        ends.append(log.path.read_bytes()[-1:] == b"\n")
+    assert log.is_written and not all(ends)
+    assert log.path.read_bytes() == b"head\n" + b"".join(LINES) == kept(tmp_path)[0]
+
+
+def test_rotated_logs_end_with_a_record_and_begin_with_the_header(tmp_path: Path, log: Log) -> None:
+    log.grow(0.4)
+    rotated = log.rotate("a.log.1")
+    assert rotated is not None
+    log.grow(1)
+    first, second = rotated.read_bytes(), log.path.read_bytes()
+    assert first.endswith(b"\n") and second.startswith(b"head\n")
+    assert first + second == b"head\n" + b"".join(LINES[:160]) + b"head\n" + b"".join(LINES[160:])
+    assert kept(tmp_path) == [first, second]
+    compress(rotated)
+    assert gzip.decompress((tmp_path / "a.log.1.gz").read_bytes()) == first and not rotated.exists()
+
+
+def test_what_is_written_between_copy_and_truncation_is_kept_but_in_no_file(tmp_path: Path, log: Log) -> None:
+    log.grow(0.5)
+    log.truncate("a.log.1", writes_between=True)
+    log.grow(1)
+    copied, rest = (tmp_path / "a.log.1").read_bytes(), log.path.read_bytes()
+    first, second = kept(tmp_path)
+    assert log.has_unsure_end
+    assert first.startswith(copied) and len(first) > len(copied) and second == rest
+    assert first + second == b"head\n" + b"".join(LINES)
+
+
+def test_a_writer_that_dies_leaves_half_a_record(tmp_path: Path, log: Log) -> None:
+    log.grow(0.5)
+    log.die()
+    half = log.path.read_bytes()
+    assert not half.endswith(b"\n")
+    log.grow(1)
+    assert log.path.read_bytes().startswith(half) and kept(tmp_path) == [log.path.read_bytes()]
+
+
+def content(**groups: dict[int, int]) -> Content:
+    rows: dict[str, Rows] = {
+        group: {("events", group, seq): {"seq": seq, "time_us": time_us} for seq, time_us in values.items()}
+        for group, values in groups.items()
+    }
+    return Content(rows)
+
+
+def test_the_comparison_tells_what_is_missing_extra_changed_and_doubled() -> None:
+    wanted = content(a={0: 10, 1: 20}, b={0: 5})
+    assert differences(content(a={0: 10, 1: 20}, b={0: 5}), [wanted]) == []
+    assert {each.what for each in differences(content(a={0: 10}, b={0: 5}), [wanted])} == {"missing"}
+    assert {each.what for each in differences(content(a={0: 10, 1: 20}), [wanted])} == {"missing"}
+    assert {each.what for each in differences(content(a={0: 10, 1: 20}, b={0: 5}, c={0: 1}), [wanted])} == {"extra"}
+    (changed,) = differences(content(a={0: 10, 1: 21}, b={0: 5}), [wanted])
+    assert (changed.what, changed.columns) == ("changed", {"time_us": (20, 21)})
+    twice = content(a={0: 10, 1: 20}, b={0: 5})
+    twice.doubled.append(("events", "b", 0))
+    assert [each.what for each in differences(twice, [wanted])] == ["doubled"]
+
+
+def test_a_trace_may_be_as_one_reading_or_as_the_other_but_not_as_a_mixture() -> None:
+    long, short = content(a={0: 10, 1: 20, 2: 30}, b={0: 5, 1: 6}), content(a={0: 10, 1: 20}, b={0: 5})
+    assert differences(content(a={0: 10, 1: 20}, b={0: 5, 1: 6}), [long, short]) == []
+    assert len(differences(content(a={0: 10, 2: 30}, b={0: 5}), [long, short])) == 1
+
+
+@pytest.mark.kafka
+def test_schedules_with_most_kinds_lose_double_and_change_nothing(tmp_path: Path) -> None:
+    if not collector_binary().is_file():
+        pytest.skip("no quiclens-collector: cargo build --release")
+    try:
+        broker.fetch_jars()
+    except BrokerMissing as missing:
+        pytest.skip(f"no broker: {missing}")
+    kinds = kinds_here()
+    slices = [schedule_of(number, 1, kinds[number::3], random.Random(number)) for number in range(3)]
+    document = faults(slices, jobs=2, keep=tmp_path, progress=lambda done, total: None)
+    wrong = [each for each in document["outcomes"] if not each["is_whole"]]
+    assert document["passed"] == 3, json.dumps(wrong, indent=1, default=str)
