@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,12 @@ class Collector:
     def is_complete_or_cut(self) -> bool:
         """The file is over, whole or not."""
         return bool(self.rows("rejects")) and bool(self.rows("connections"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def time_zones() -> None:
+    """The first time that is read loads libraries, for seconds on a busy machine: not while a collector waits."""
+    pa.array([datetime.now(UTC)], pa.timestamp("us", "UTC")).to_pylist()
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from quiclens_lab.traces import document
 
 FIRST_EVENTS = 200  # of each connection before the measured time: its handshake and its first requests
 PAUSE_S = 0.2
+A_TURN = 4  # events of each growing file: twenty a second
 
 
 def collector_bench(connections: int, active: int, seconds: float, cpu_cap: float) -> dict[str, Any]:
@@ -85,12 +86,10 @@ def _config(folder: Path, cpu_cap: float) -> Path:
 
 def _grow(folder: Path, names: list[str], events: list[str], seconds: float) -> int:
     """Append to each file in turn, evenly over the time; returns how many events were written."""
-    turns = max(1, round(seconds / PAUSE_S))
-    step = max(1, len(events) // turns)
     written = 0
-    for begin in range(0, min(len(events), turns * step), step):
+    for begin in range(0, min(len(events), round(seconds / PAUSE_S) * A_TURN), A_TURN):
         started = time.monotonic()
-        part = events[begin : begin + step]
+        part = events[begin : begin + A_TURN]
         for name in names:
             with (folder / f"{name}.sqlog").open("a") as file:
                 file.write("".join(part))
