@@ -239,6 +239,7 @@ def test_connections_of_one_name_after_each_other_are_read_again_apart(make: Mak
 
     header, *first = named("aioquic_burst_loss_server", "aaaaaaaaaaaaaaaa")
     second = named("aioquic_think_server", "aaaaaaaaaaaaaaaa")[1:]
+    second[0] = second[0].replace(b'"group_id"', b'"copy": 2, "group_id"')  # the lab's logs all begin alike
     quiet = named("aioquic_clean_server", "bbbbbbbbbbbbbbbb")[1:]
     collector = make("slow_ms = 700\nlossy = 0.001\nshare = 0.0", idle_timeout_s=3)
     collector.start()
