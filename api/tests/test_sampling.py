@@ -44,7 +44,8 @@ def test_alike_connections_leave_nothing_open() -> None:
 
 def test_too_few_draws_bound_nothing_and_none_says_nothing() -> None:
     few = total(DRAWN[:9], 0, Chances(36))
-    assert (few.value, few.low, few.high) == (pytest.approx(4 * 45), None, None)
+    assert few.value == pytest.approx(4 * 45)
+    assert few.low is None and few.high is None
     assert total([CERTAIN], 0, Chances(5)) == Estimate(None)
     assert ratio([CERTAIN], 0, 1, Chances(5)) == Estimate(None)
     assert ratio([Kept(1.0, (1.0, 0.0))], 0, 1, Chances(0)) == Estimate(None)
