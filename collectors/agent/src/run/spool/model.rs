@@ -118,10 +118,9 @@ impl Model {
                 return;
             }
             self.flipped.push(head.number);
-            if (begin + payload.0..begin + payload.1).contains(&at) {
-                if let Some(kept) = self.kept.iter_mut().find(|kept| kept.offset == head.offset) {
-                    kept.is_flipped = true;
-                }
+            let is_payload = (begin + payload.0..begin + payload.1).contains(&at);
+            for kept in self.kept.iter_mut().filter(|kept| is_payload && kept.offset == head.offset) {
+                kept.is_flipped = true;
             }
             break;
         }
