@@ -32,7 +32,7 @@ setup: $(MADE)/prerequisites $(MADE)/python $(COLLECTOR)
 demo: setup
 	$(BIN)/quiclens demo
 
-test: check $(QUICGO)
+test: check $(QUICGO) $(QUICGO_SERVER) $(QUINN_SERVER)
 	for part in $(PARTS); do if [ -d $$part/tests ]; then $(BIN)/pytest --quiet $$part/tests; fi; done
 	cargo test --locked --release --quiet --workspace
 	cd lab/quicgo && go vet ./... && go test -count=1 .
