@@ -1,4 +1,5 @@
-# make demo | test | up | down | check | bench | freshness | truth | schema | lock | setup | clean. Every target does its own set-up, once.
+# make demo | test | up | down | check | servers | bench | freshness | truth | schema | lock | setup | clean. Every target does its own
+# set-up, once.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -8,10 +9,15 @@ SHELL := /bin/bash
 PYTHON ?= python3
 UV_VERSION := 0.13.8
 UV := .tools/bin/uv
+LIBCLANG_VERSION := 18.1.1
+CMAKE_VERSION := 4.4.4
 BIN := .venv/bin
 MADE := .made
 COLLECTOR := target/release/quiclens-collector
 QUICGO := target/quicgo-lab
+QUICGO_SERVER := target/quicgo-server
+QUINN_SERVER := target/quinn/release/quinn-server
+QUICHE_SERVER := target/quiche/release/quiche-server
 
 PARTS := schema ingest api dashboards lab
 PYTHON_FILES := $(foreach part,$(PARTS),$(part)/quiclens_$(part) $(wildcard $(part)/tests))
@@ -20,17 +26,17 @@ RUST_FILES := Cargo.toml Cargo.lock $(shell find collectors schema/catalogue sch
 export UV_PROJECT_ENVIRONMENT := .venv
 export QUICLENS_COLLECTOR := $(CURDIR)/$(COLLECTOR)
 
-.PHONY: setup demo test up down check bench freshness truth schema lock clean
+.PHONY: setup demo test up down check servers bench freshness truth schema lock clean
 
 setup: $(MADE)/prerequisites $(MADE)/python $(COLLECTOR)
 
 demo: setup
 	$(BIN)/quiclens demo
 
-test: check $(QUICGO)
+test: check $(QUICGO) $(QUICGO_SERVER) $(QUINN_SERVER)
 	for part in $(PARTS); do if [ -d $$part/tests ]; then $(BIN)/pytest --quiet $$part/tests; fi; done
 	cargo test --locked --release --quiet --workspace
-	cd lab/quicgo && go vet . && go test -count=1 .
+	cd lab/quicgo && go vet ./... && go test -count=1 .
 	@echo "make test: ran ruff, mypy, the schema.sql comparison, rustfmt, clippy, pytest ($(PARTS)), cargo test and go test"
 
 # The whole live system on this machine, in quiclens-live/: a server that writes, collector, Kafka, ingest, store.
@@ -62,6 +68,30 @@ truth: setup $(QUICGO)
 	$(QUICGO) -test.run '^TestGenerate$$' -out "$(CURDIR)/$(MADE)"/quic-go -seeds 1-100
 	$(BIN)/quiclens-lab truth --keep --errors schema/catalogue/saves_errors.toml --logs $(MADE)/quic-go
 	rm -rf $(MADE)/quic-go
+
+# Real servers for `quiclens-lab live --server …` and for the end-to-end test, which skips those that are not built.
+servers: $(QUICGO_SERVER) $(QUINN_SERVER) $(QUICHE_SERVER)
+
+$(QUICGO_SERVER): $(wildcard lab/quicgo/cmd/server/*.go) lab/quicgo/go.mod lab/quicgo/go.sum | $(MADE)/prerequisites
+	cd lab/quicgo && go build -o $(CURDIR)/$@ ./cmd/server
+
+$(QUINN_SERVER): $(shell find lab/quinn/src -name '*.rs') lab/quinn/Cargo.toml lab/quinn/Cargo.lock | $(MADE)/prerequisites
+	cd lab/quinn && cargo build --locked --release --quiet --target-dir $(CURDIR)/target/quinn --bin quinn-server
+	@touch $@
+
+# BoringSSL needs cmake and libclang, which come from PyPI, and a C++ compiler, which does not.
+$(QUICHE_SERVER): $(wildcard lab/quiche/src/*.rs) lab/quiche/Cargo.toml lab/quiche/Cargo.lock $(MADE)/boringssl-tools
+	@if [ -s $(MADE)/boringssl-tools ]; then echo "make: no quiche server: $$(cat $(MADE)/boringssl-tools)" >&2; else \
+	cd lab/quiche && PATH="$(CURDIR)/.tools/bin:$$PATH" \
+	LIBCLANG_PATH="$$(echo $(CURDIR)/.tools/lib/python3*/site-packages/clang/native)" \
+	BINDGEN_EXTRA_CLANG_ARGS="-I$$(gcc -print-file-name=include)" \
+	cargo build --locked --release --quiet --target-dir $(CURDIR)/target/quiche && touch $(CURDIR)/$@; fi
+
+# Empty, or what is missing.
+$(MADE)/boringssl-tools: $(UV)
+	@if ! command -v gcc >/dev/null || ! command -v g++ >/dev/null; then echo "gcc and g++ are missing"; \
+	elif ! .tools/bin/pip install --quiet --disable-pip-version-check --only-binary :all: \
+	libclang==$(LIBCLANG_VERSION) cmake==$(CMAKE_VERSION) >&2; then echo "no libclang or cmake for this machine on PyPI"; fi > $@
 
 $(QUICGO): $(wildcard lab/quicgo/*.go) lab/quicgo/go.mod lab/quicgo/go.sum | $(MADE)/prerequisites
 	cd lab/quicgo && go test -c -o "$(CURDIR)/$@" .

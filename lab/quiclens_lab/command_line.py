@@ -15,7 +15,9 @@ from typing import Any
 
 from quiclens_lab import progress
 from quiclens_lab.errors import LabError
+from quiclens_lab.relay import FAST_KBPS, Conditions
 from quiclens_lab.scenarios import SCENARIOS, scenario_named
+from quiclens_lab.servers import PROGRAMS
 from quiclens_lab.truth.options import SEEDS, add_options
 
 BAR_MISSED = 1
@@ -51,6 +53,11 @@ def parser() -> argparse.ArgumentParser:
     live.add_argument("--requests", type=_count, default=5, help="of each connection")
     live.add_argument("--together", type=_count, default=4, help="connections at once")
     live.add_argument("--pause-ms", type=int, default=100, help="between a connection's requests")
+    live.add_argument("--server", choices=list(PROGRAMS), default="aioquic")
+    live.add_argument("--loss", type=float, default=0.0, help="share of packets that the path loses, each way")
+    live.add_argument("--delay-ms", type=float, default=0.0, help="of the path, each way")
+    live.add_argument("--rate-kbps", type=_count, default=FAST_KBPS, help="of the path, each way")
+    live.add_argument("--seed", type=int, default=1, help="of the losses")
 
     taking = commands.add_parser("collector-bench", help="memory and processor time of the collector")
     taking.add_argument("--connections", type=_count, default=5000, help="open at once, a file each")
@@ -120,10 +127,11 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         return run_freshness(options)
 
     if options.command == "live":
-        from quiclens_lab.live import live
+        from quiclens_lab.live import Traffic, live
 
-        pause_s = options.pause_ms / 1000
-        return asyncio.run(live(options.out, options.connections, options.requests, options.together, pause_s))
+        traffic = Traffic(options.connections, options.requests, options.together, options.pause_ms / 1000)
+        conditions = Conditions(options.loss, options.delay_ms, options.rate_kbps, options.seed)
+        return asyncio.run(live(options.out, options.server, traffic, conditions))
 
     from quiclens_lab.demo import make_folder, prepare_folder
 

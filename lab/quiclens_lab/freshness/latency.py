@@ -36,7 +36,7 @@ def _turn(place: Path, is_followed: bool) -> dict[str, float]:
     config = place / "collector.toml"
     config.write_text(
         f'state_dir = "{place / "state"}"\ntraces = ["{traffic / "traces"}"]\n'
-        f'access_logs = ["{traffic / "access.jsonl"}"]\n[sink]\nkind = "files"\nfolder = "{place / "out"}"\n'
+        f'[[access_log]]\npath = "{traffic / "access.jsonl"}"\n[sink]\nkind = "files"\nfolder = "{place / "out"}"\n'
     )
     following = (
         subprocess.Popen([collector_binary(), "run", config], stderr=subprocess.DEVNULL) if is_followed else None
@@ -58,12 +58,19 @@ def _median(values: list[float]) -> float:
 
 def main() -> None:
     """One turn of the server and its clients, as a process of its own."""
-    from quiclens_lab.live import live
+    from quiclens_lab.live import Traffic, live
+    from quiclens_lab.relay import Conditions
     from quiclens_lab.truth.quantiles import quantile, rounded
 
-    took_s: list[float] = []
-    asyncio.run(live(Path(sys.argv[1]), CONNECTIONS, REQUESTS, TOGETHER, 0.01, took_s))
-    print(json.dumps({f"p{each}_ms": rounded((quantile(took_s, each / 100) or 0) * 1000, 2) for each in (50, 99)}))
+    folder = Path(sys.argv[1])
+    asyncio.run(live(folder, "aioquic", Traffic(CONNECTIONS, REQUESTS, TOGETHER, 0.01), Conditions()))
+    thought = {line["external_id"]: int(line["path"].split("/")[2]) for line in _lines(folder / "access.jsonl")}
+    took_ms = [(line["duration_us"] - thought[line["external_id"]]) / 1000 for line in _lines(folder / "client.jsonl")]
+    print(json.dumps({f"p{each}_ms": rounded(quantile(took_ms, each / 100) or 0, 2) for each in (50, 99)}))
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 if __name__ == "__main__":
