@@ -358,7 +358,7 @@ def test_two_files_that_claim_one_connection_are_two_traces(collector: Collector
 
 def test_an_access_log_line_of_many_megabytes_is_one_reject(tmp_path: Path) -> None:
     log = tmp_path / "access.jsonl"
-    collector = Collector(tmp_path / "run", more=f'access_logs = ["{log}"]')
+    collector = Collector(tmp_path / "run", more=f'[[access_log]]\npath = "{log}"')
     good = json.dumps({"time": "2026-11-20T10:00:00Z", "path": "/"}).encode() + b"\n"
     collector.start()
     try:

@@ -122,9 +122,9 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Server]:
         config.write_text(
             f'state_dir = "{base / "state"}"\n'
             f"traces = {json.dumps([str(folder / 'traces') for folder in folders.values()])}\n"
-            f"access_logs = {json.dumps([str(folder / 'access.jsonl') for folder in folders.values()])}\n"
-            f"scan_interval_ms = 100\nbatch_interval_ms = 200\nidle_timeout_s = 3\n"
-            f'[sink]\nkind = "clickhouse"\nurl = "{url}"\n'
+            f"batch_interval_ms = 200\nidle_timeout_s = 3\ncpu_cap = 0\n"
+            + "".join(f'[[access_log]]\npath = "{folder / "access.jsonl"}"\n' for folder in folders.values())
+            + f'[sink]\nkind = "clickhouse"\nurl = "{url}"\n'
         )
         system.enter_context(running([collector_binary(), "run", config], base / "collector.log"))
         lives = {name: system.enter_context(_live(name, folder, base)) for name, folder in folders.items()}
