@@ -21,9 +21,10 @@ VIEWS = {
     "connections": "connections_now",
     "connection_aliases": "aliases_now",
     "request_lines": "request_lines FINAL",
+    "requests": "requests",
     "rejects": "(SELECT * FROM rejects FINAL WHERE reason != 'empty_file')",  # nothing was in it to lose
 }
-GROUPS = {"request_lines": "log_id", "rejects": "source"}  # of the others trace_id
+GROUPS = {"request_lines": "log_id", "requests": "request_id", "rejects": "source"}  # of the others trace_id
 LEFT_OUT = {"source_file", "file", "ingested_at"}
 """Columns that say where and when something was read, not what."""
 SHOWN = 12
@@ -89,6 +90,33 @@ def differences(found: Content, readings: Sequence[Content]) -> list[Difference]
         nearest = min(each_way, key=len)
         wrong += nearest
     return wrong
+
+
+def without_cut(found: Content, readings: Sequence[Content], lives: Sequence[bytes]) -> int:
+    """Take out the rejects of what was cut in the reader's hand: a piece of a line of a log that was truncated then.
+
+    The whole line stands in the copy, or is in no file any more, so no plain reading has them. Gives how many.
+    """
+    cut = [
+        (group, key)
+        for group, rows in found.groups.items()
+        for key, row in rows.items()
+        if key[0] == "rejects"
+        and not any(key in reading.groups.get(group, {}) for reading in readings)
+        and any(_is_piece(row, life) for life in lives)
+    ]
+    for group, key in cut:
+        del found.groups[group][key]
+        if not found.groups[group]:
+            del found.groups[group]
+    return len(cut)
+
+
+def _is_piece(row: dict[str, Any], life: bytes) -> bool:
+    piece = str(row["bytes"]).encode()
+    at = int(row["offset"])
+    is_begin_of_line = at == 0 or life[at - 1 : at] == b"\n"
+    return is_begin_of_line and b"\n" not in piece and life[at:].startswith(piece) and len(piece) == row["length"]
 
 
 def _between(found: Rows, wanted: Rows) -> list[Difference]:

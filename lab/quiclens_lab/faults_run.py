@@ -11,7 +11,7 @@ from typing import Any
 
 from quiclens_schema.store import StoreError
 
-from quiclens_lab.faults_compare import Content, Difference, content, differences, read_plainly, shown
+from quiclens_lab.faults_compare import Content, Difference, content, differences, read_plainly, shown, without_cut
 from quiclens_lab.faults_fates import Fates
 from quiclens_lab.faults_live import Live
 from quiclens_lab.faults_schedule import Schedule
@@ -62,7 +62,8 @@ def run(schedule: Schedule, live: Live) -> Found:
         is_quiet = _quiet(live, striker)
         readings, records = reading.result()
     laps.append(time.monotonic())
-    judge = Judge(live, sender, readings, striker.spool_flips, schedule.when_full == "drop_events")
+    lives = [path.read_bytes() for log in shared.values() for path in log.cut_lives]
+    judge = Judge(live, sender, readings, lives, striker.spool_flips, schedule.when_full == "drop_events")
     differing = judge.settled() if is_quiet else [Difference("still moving", ("everything",))]
     laps.append(time.monotonic())
     wrong = shown(differing) if differing else {}
@@ -129,12 +130,19 @@ class Judge:
     """Compares what the store says with the plain readings."""
 
     def __init__(
-        self, live: Live, sender: Sender, readings: Sequence[Content], spool_flips: int, drops_events: bool
+        self,
+        live: Live,
+        sender: Sender,
+        readings: Sequence[Content],
+        cut_lives: Sequence[bytes],
+        spool_flips: int,
+        drops_events: bool,
     ) -> None:
         self.counts: dict[str, int] = {}
         self._live = live
         self._sender = sender
         self._readings = readings
+        self._cut_lives = cut_lives
         self._spool_flips = spool_flips
         self._drops_events = drops_events
 
@@ -152,6 +160,7 @@ class Judge:
         return wrong
 
     def _wrong(self, found: Content) -> list[Difference]:
+        self.counts["cut"] = without_cut(found, self._readings, self._cut_lives)
         if not self._sender.batches:
             return differences(found, self._readings)
         lost = lost_in_spool(found)
@@ -160,7 +169,7 @@ class Judge:
         sent.write_bytes(b"".join(rows))
         shutil.rmtree(self._live.folder / "sent-store", ignore_errors=True)
         reading = read_plainly(self._live.folder / "sent-store", [sent], [])
-        self.counts = {"sent": len(rows), "corrupt": len(lost.corrupt), "dropped": len(lost.dropped)}
+        self.counts |= {"sent": len(rows), "corrupt": len(lost.corrupt), "dropped": len(lost.dropped)}
         without_lost(found, lost)
         without_dropped(reading, lost)
         wrong = differences(found, [each.joined(reading) for each in self._readings])

@@ -32,6 +32,7 @@ class Log:
     ) -> None:
         self.path = path
         self.has_unsure_end = False
+        self.cut_lives: list[Path] = []
         self._is_own = is_own
         self._kept_folder = kept
         self._records = records
@@ -78,6 +79,7 @@ class Log:
             self._write(len(self._buffer))
             self.has_unsure_end = True
         self._file.truncate(0)
+        self.cut_lives.append(Path(str(self._kept.name)))
         self._kept.close()
         self._kept = self._keep()
 
