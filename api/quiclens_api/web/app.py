@@ -1,0 +1,44 @@
+"""The API as an ASGI app: what it may be asked, who may ask, and how failures are told."""
+
+from fastapi import Depends, FastAPI
+from fastapi.exceptions import RequestValidationError
+from fastapi.middleware.cors import CORSMiddleware
+from starlette.middleware.gzip import GZipMiddleware
+
+from quiclens_api.failure import Failure
+from quiclens_api.serve.faults import Fault
+from quiclens_api.web import routes_connections, routes_files, routes_reports, routes_requests
+from quiclens_api.web.answering import Asking, answer_failure, answer_fault, answer_invalid, role
+from quiclens_api.web.settings import Settings
+
+_ABOUT = """Why was this HTTP/3 request slow?
+
+Ask for the slow requests, take one's `request_id`, and have it explained: its parts add up to its duration, to the
+microsecond. Every answer says in `coverage` how many requests it speaks of and how many of those have a trace.
+Times end in `_us` and are microseconds; instants are RFC 3339 in UTC.
+What cannot be answered is `{"error": {"code", "message", "hint"}}` with a status of 4xx, and the hint says what to change.
+"""
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """The app over an open store; nothing happens at import, and nothing of one app is another's."""
+    app = FastAPI(
+        title="quiclens",
+        summary="Why was this HTTP/3 request slow?",
+        description=_ABOUT,
+        version="1",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/openapi.json",
+        dependencies=[Depends(role)],
+    )
+    app.state.asking = Asking(settings)
+    app.add_exception_handler(Failure, answer_failure)
+    app.add_exception_handler(Fault, answer_fault)
+    app.add_exception_handler(RequestValidationError, answer_invalid)
+    app.add_middleware(GZipMiddleware, minimum_size=1_000, compresslevel=5)
+    if settings.qvis:
+        app.add_middleware(CORSMiddleware, allow_origins=[settings.qvis.rstrip("/")], allow_methods=["GET"])
+    for each in (routes_requests, routes_connections, routes_reports, routes_files):
+        app.include_router(each.router)
+    return app
