@@ -178,7 +178,9 @@ class Store:
     ) -> Result:
         """Run one SELECT with parameters bound by the server as `{name:Type}`, nothing is formatted into it."""
         with _Borrowed(self) as client:
-            answer = client.query(sql, parameters=_server_side(sql, parameters), settings=_merged(self._bounds, settings))
+            answer = client.query(
+                sql, parameters=_server_side(sql, parameters), settings=_merged(self._bounds, settings)
+            )
             return Result(
                 columns=tuple(answer.column_names),
                 types=tuple(column.name for column in answer.column_types),

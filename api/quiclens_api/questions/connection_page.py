@@ -41,8 +41,16 @@ def connection_page(store: Store, trace: Row, found: list[Row]) -> Row:
     return {
         "connection": shown(trace),
         "ids": ids,
-        "traces": [{**_place(each), "complete": each["complete"], "events_seen": each["events_seen"]} for each in found],
+        "traces": [
+            {**_place(each), "complete": each["complete"], "events_seen": each["events_seen"]} for each in found
+        ],
     }
+
+
+def counts(store: Store, trace: Row) -> Row:
+    """How often each event, frame and packet type stands in the log, and how many bytes."""
+    rows = ask(store, "connection_counts", {**_place(trace), "limit": IDS_AT_MOST}).dicts()
+    return {**_place(trace), "counts": rows}
 
 
 def streams(store: Store, trace: Row) -> Row:

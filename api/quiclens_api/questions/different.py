@@ -142,9 +142,7 @@ def _singles(store: Store, asked: Different, window: Row, edges: Row) -> list[tu
     limit = {"limit": _VALUES_AT_MOST * (len(parts) + 1), **bound_values}
     rows = _ask(store, "different_values", asked, {**window, **limit}, {"attributes": text}).dicts()
     found_conditions = [Condition(row["attribute"], row["operator"], row["value"]) for row in rows]
-    return [
-        (each, Group((each.name,), row["n"], row["s"])) for each, row in zip(found_conditions, rows, strict=True)
-    ]
+    return [(each, Group((each.name,), row["n"], row["s"])) for each, row in zip(found_conditions, rows, strict=True)]
 
 
 def _measured(asked: Different, edges: Row) -> list[Condition]:
@@ -184,7 +182,9 @@ def _pairs(
     limit = {"attributes": attributes, "fewest": 5, "limit": 20_000}
     rows = _ask(store, "different_pairs", asked, {**window, **values, **limit}, held).rows
     # More than its conditions lead one to expect; the excess is at most what is chosen.
-    likely = sorted(rows, key=lambda row: -_promise(groups[row[0] - 1], groups[row[1] - 1], row[2], whole))[:_PAIRS_AT_MOST]
+    likely = sorted(rows, key=lambda row: -_promise(groups[row[0] - 1], groups[row[1] - 1], row[2], whole))[
+        :_PAIRS_AT_MOST
+    ]
     if not likely:
         return [], possible
     both = ", ".join(f"countIf(held[{first}] AND held[{second}])" for first, second, _ in likely)

@@ -77,7 +77,10 @@ def found(singles: Sequence[Group], pairs: Sequence[Group], tested_pairs: int, w
 
 
 def _finding(group: Group, whole: Population) -> Finding:
-    share, elsewhere = group.chosen / group.requests, _share(whole.chosen - group.chosen, whole.requests - group.requests)
+    share, elsewhere = (
+        group.chosen / group.requests,
+        _share(whole.chosen - group.chosen, whole.requests - group.requests),
+    )
     excess, error = _excess(group, elsewhere, whole)
     chance = binomial_tail(group.chosen / whole.effect, group.requests / whole.effect, whole.share)
     return Finding(group, share, elsewhere, excess, excess - SURE * error, excess + SURE * error, chance)

@@ -18,6 +18,7 @@ from quiclens_api.where import EVERYTHING, Where
 STEPS_AT_MOST = 2_000
 GROUPS_AT_MOST = 50
 QUANTILES = ("p50", "p75", "p90", "p95", "p99")
+_FEW = 25  # requests a step and group, on average, for a p95 to be worth drawing
 # Lengths of a step that people read without effort.
 _STEPS = (1, 5, 10, 30, 60, 300, 600, 1800, 3600, 3 * 3600, 6 * 3600, 86_400, 7 * 86_400)
 
@@ -26,7 +27,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class OverTime:
-    """A stretch of time, cut into steps (0: as fit about 120), and the largest groups of `by`."""
+    """A stretch of time, cut into steps (0: at most 120, and few enough for a tail in each), and the largest groups."""
 
     since: datetime
     until: datetime
@@ -38,13 +39,15 @@ class OverTime:
 
 def over_time(store: Store, asked: OverTime) -> Row:
     """For each group columns over `started_at`: requests, traced, quantiles in us and, by cause, us of all traced ones."""
-    step_s = asked.step_s or fitting_step(asked.since, asked.until)
     seconds = (asked.until - asked.since).total_seconds()
     if seconds <= 0:
         raise usage("the stretch of time ends before it begins", "give since before until")
+    window: Row = {"since": bound(asked.since), "until": bound(asked.until)}
+    counted = coverage(store, asked.where, {**window, "min_us": 0})
+    of_a_group = counted["requests"] / (min(asked.groups, 6) if asked.by else 1)
+    step_s = asked.step_s or fitting_step(asked.since, asked.until, most=max(4, min(120, of_a_group / _FEW)))
     if seconds / step_s > STEPS_AT_MOST:
         raise usage(f"steps of {step_s} s give more than {STEPS_AT_MOST} of them", "longer steps, or leave step_s out")
-    window: Row = {"since": bound(asked.since), "until": bound(asked.until)}
     limits = {"step_s": step_s, "groups": asked.groups, "limit": GROUPS_AT_MOST * (STEPS_AT_MOST + 2)}
     rows = ask(store, "over_time", {**window, **limits}, asked.where, asked.by).dicts()
     grouped = groupby(rows, key=lambda row: row["by_values"])
@@ -55,14 +58,14 @@ def over_time(store: Store, asked: OverTime) -> Row:
         "step_s": step_s,
         "by": list(asked.by),
         "series": sorted(found, key=lambda one: -sum(one["requests"])),
-        "coverage": coverage(store, asked.where, {**window, "min_us": 0}),
+        "coverage": counted,
     }
 
 
-def fitting_step(since: datetime, until: datetime) -> int:
-    """The shortest readable step that gives at most 120 of them."""
+def fitting_step(since: datetime, until: datetime, most: float = 120) -> int:
+    """The shortest readable step that gives at most so many of them."""
     seconds = (until - since).total_seconds()
-    return next((step for step in _STEPS if seconds / step <= 120), _STEPS[-1])
+    return next((step for step in _STEPS if seconds / step <= most), _STEPS[-1])
 
 
 def _series(group: Row, rows: Sequence[Row]) -> Row:

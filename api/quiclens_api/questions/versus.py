@@ -41,7 +41,11 @@ def _quantiles(report: Report) -> Row:
     rows = report.dicts()
     row = rows[0] if rows else {}
     return {
-        name: {"us": row.get(name), "low_us": row.get(f"{name}_sampling_low"), "high_us": row.get(f"{name}_sampling_high")}
+        name: {
+            "us": row.get(name),
+            "low_us": row.get(f"{name}_sampling_low"),
+            "high_us": row.get(f"{name}_sampling_high"),
+        }
         for name, _ in QUANTILES
     }
 

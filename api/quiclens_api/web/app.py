@@ -1,11 +1,16 @@
 """The API as an ASGI app: what it may be asked, who may ask, and how failures are told."""
 
+from collections.abc import Awaitable, Callable
+
 from fastapi import Depends, FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
 
 from quiclens_api.failure import Failure
+from quiclens_api.pages import routes as pages
 from quiclens_api.serve.faults import Fault
 from quiclens_api.web import routes_connections, routes_files, routes_reports, routes_requests
 from quiclens_api.web.answering import Asking, answer_failure, answer_fault, answer_invalid, role
@@ -18,6 +23,21 @@ microsecond. Every answer says in `coverage` how many requests it speaks of and 
 Times end in `_us` and are microseconds; instants are RFC 3339 in UTC.
 What cannot be answered is `{"error": {"code", "message", "hint"}}` with a status of 4xx, and the hint says what to change.
 """
+
+
+# Scripts and styles of our own alone; nothing leaves the machine, and no other page may frame ours.
+_GUARDS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
+
+
+async def _guarded(request: Request, go_on: Callable[[Request], Awaitable[Response]]) -> Response:
+    answer = await go_on(request)
+    answer.headers.update(_GUARDS)
+    return answer
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -41,4 +61,8 @@ def create_app(settings: Settings) -> FastAPI:
         app.add_middleware(CORSMiddleware, allow_origins=[settings.qvis.rstrip("/")], allow_methods=["GET"])
     for each in (routes_requests, routes_connections, routes_reports, routes_files):
         app.include_router(each.router)
+    app.include_router(pages.router)
+    for path, folder in pages.files():
+        app.mount(path, folder)
+    app.middleware("http")(_guarded)
     return app

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Query
 from starlette.responses import Response
 
-from quiclens_api.questions.connection_page import chosen, connection_page, episodes, streams, traces
+from quiclens_api.questions.connection_page import chosen, connection_page, counts, episodes, streams, traces
 from quiclens_api.questions.event_log import PAGE_AT_MOST, Search, event_log
 from quiclens_api.questions.series import BUCKETS, View, series
 from quiclens_api.questions.stops import blocked, recovery
@@ -56,6 +56,12 @@ def summary(app: App, of: Trace) -> Response:
 def connection_streams(app: App, of: Trace) -> Response:
     """By their start. Times in us since the trace's first record."""
     return app.document(lambda store: streams(store, of.trace))
+
+
+@router.get("/counts", summary="How often each thing stands in its log")
+def connection_counts(app: App, of: Trace) -> Response:
+    """Events by name, frames and packets by type and direction."""
+    return app.document(lambda store: counts(store, of.trace))
 
 
 @router.get("/episodes", summary="Stretches with one cause")

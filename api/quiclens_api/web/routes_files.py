@@ -14,6 +14,7 @@ from starlette.responses import Response, StreamingResponse
 from quiclens_api import collector
 from quiclens_api.failure import CannotRun, Failure, usage
 from quiclens_api.output import document_text
+from quiclens_api.pages.routes import connection_page
 from quiclens_api.questions.export import Wanted, chosen, export
 from quiclens_api.serve.access import Role
 from quiclens_api.web.answering import Asking, NotFound, asking, role
@@ -27,17 +28,20 @@ _MODES = {"sqlog": "for-qvis", "qlog": "as-is"}
 _NAME = 200  # of an uploaded file, for people
 
 
-@router.get("/connections/{name}", summary="A connection as qlog", response_class=StreamingResponse)
+@router.get("/connections/{name}", summary="A connection as qlog, or its page", response_class=StreamingResponse)
 def exported(
     app: App,
-    name: Annotated[str, Path(max_length=300, description="`<connection_id>.sqlog` for qvis, `.qlog` as it was logged")],
+    request: Request,
+    name: Annotated[
+        str, Path(max_length=300, description="`<connection_id>.sqlog` for qvis, `.qlog` as it was logged")
+    ],
     vantage: Annotated[str, Query(max_length=16)] = "",
     trace_id: Annotated[str, Query(max_length=32)] = "",
 ) -> Response:
     """JSON-SEQ that every view of qvis takes, or the trace exactly as it was logged."""
     connection_id, _, form = name.rpartition(".")
     if form not in _MODES or not connection_id:
-        raise NotFound(f"there is no file {name!r}", "write <connection_id>.sqlog or <connection_id>.qlog")
+        return connection_page(app, request, name)
     draft = app.run(lambda store: _written(store, Wanted(connection_id, form, _MODES[form], None, vantage, trace_id)))
     kind = "application/qlog+json-seq" if form == "sqlog" else "application/qlog+json"
     headers = {"Content-Disposition": f'inline; filename="{_plain(connection_id)}.{form}"'}
@@ -108,4 +112,6 @@ _OF_FILE = (
 
 def _plain(name: str) -> str:
     """A name that is safe in a path and in a header."""
-    return "".join(each if each.isalnum() or each in "-_." else "_" for each in os.path.basename(name))[:_NAME].lstrip(".")
+    return "".join(each if each.isalnum() or each in "-_." else "_" for each in os.path.basename(name))[:_NAME].lstrip(
+        "."
+    )
