@@ -25,6 +25,7 @@ from quiclens_api.web.answering import Asking, asking
 from quiclens_api.where import request_columns
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+public = APIRouter(include_in_schema=False)
 
 App = Annotated[Asking, Depends(asking)]
 _GROUPINGS = ("carrier", "region", "city", "country", "pop", "cluster", "server", "network_type", "protocol",
@@ -40,13 +41,14 @@ def _environment() -> Environment:
     found = Environment(
         loader=PackageLoader("quiclens_api.pages"), autoescape=select_autoescape(), undefined=StrictUndefined
     )
-    found.filters |= {
+    filters: dict[str, Any] = {
         "duration": duration,
         "ms": lambda us: milliseconds(us, 3),
         "us": lambda us: f"{us:,} µs",
         "size": size,
         "says": says,
     }
+    found.filters |= filters
     return found
 
 
@@ -164,7 +166,7 @@ def docs(request: Request) -> Response:
     return page("docs.html", about=described["info"]["description"], operations=operations)
 
 
-@router.get("/causes.css")
+@public.get("/causes.css")
 def causes() -> Response:
     """The colour of every cause, as a class and as a variable; one place says it for terminal and page."""
     rules = [f".cause-{cause} {{ fill: {one.hex}; background: {one.hex}; }}" for cause, one in LOOKS.items()]
@@ -172,7 +174,7 @@ def causes() -> Response:
     return Response(f":root {{ {variables} }}\n" + "\n".join(rules) + "\n", media_type="text/css")
 
 
-@router.get("/static/causes.js")
+@public.get("/static/causes.js")
 def cause_names() -> Response:
     """Names and colours of the causes, in vocabulary order, for the scripts."""
     rows = ", ".join(f'["{cause}", {{name: "{LOOKS[cause].name}", colour: "{LOOKS[cause].hex}"}}]' for cause in CAUSES)

@@ -43,7 +43,8 @@ def parts_bar(parts: Sequence[Row], total_us: int) -> Markup:
         label = name if width > 8 * len(name) else ""
         shapes.append(
             f'<g class="part"><title>{escape(title)}</title>'
-            f'<rect class="cause-{escape(part["cause"])}" x="{at:.2f}" y="0" width="{max(width, 1):.2f}" height="{_BAR}"/>'
+            f'<rect class="cause-{escape(part["cause"])}" x="{at:.2f}" y="0" width="{max(width, 1):.2f}" '
+            f'height="{_BAR}"/>'
             + (
                 f'<text x="{at + width / 2:.2f}" y="{_BAR / 2 + 5}" text-anchor="middle">{label}</text>'
                 if label
@@ -77,9 +78,10 @@ def timeline(spans: Sequence[Span], marks: Sequence[tuple[str, int]], start_us: 
         y = 22 + number * _LANE
         shapes.append(f'<text class="lane" x="{_LEFT - 8}" y="{y + 11}" text-anchor="end">{escape(lane)}</text>')
         for span in (each for each in spans if each.lane == lane):
-            left, right = x(span.start_us), x(span.end_us)
+            left = x(span.start_us)
+            width_ = max(1.5, x(span.end_us) - left)
             shapes.append(
-                f'<rect class="cause-{escape(span.cause)}" x="{left:.2f}" y="{y + 2}" width="{max(1.5, right - left):.2f}" '
+                f'<rect class="cause-{escape(span.cause)}" x="{left:.2f}" y="{y + 2}" width="{width_:.2f}" '
                 f'height="{_LANE - 4}"><title>{escape(span.title)}</title></rect>'
             )
     for name, at in marks:

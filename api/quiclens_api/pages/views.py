@@ -11,6 +11,7 @@ from quiclens_api.show.causes import look
 from quiclens_api.units import duration
 
 _SPANS_AT_MOST = 400
+_OF_LOSS = ("recovery", "repair", "spurious_loss")
 _MARKS = (
     ("request_end_us", "request complete"),
     ("response_start_us", "response begins"),
@@ -62,9 +63,7 @@ def _timeline(document: Row, stream: Row) -> Any:
 def _episode_spans(episodes: Sequence[Row], start: int, end: int) -> Iterator[Span]:
     for episode in sorted(episodes, key=lambda each: (each["kind"], each["start_us"])):
         kind = episode["kind"]
-        cause = {"recovery": "loss_recovery", "repair": "loss_recovery", "spurious_loss": "loss_recovery"}.get(
-            kind, kind
-        )
+        cause = "loss_recovery" if kind in _OF_LOSS else kind
         first, last = max(start, episode["start_us"]), min(end, episode["end_us"])
         title = (
             f"{kind}, {duration(episode['end_us'] - episode['start_us'])} from {duration(episode['start_us'] - start)}"
@@ -79,10 +78,10 @@ def _lane(kind: str) -> str:
 def _focus(events: Sequence[Row], stream: Row) -> int | None:
     """The number of the first packet that was sent with this stream's data, for qvis to scroll to."""
     for event in events:
-        if event["name"] == "quic:packet_sent" and event.get("packet_number") is not None:
-            if any(frame.get("stream_id") == stream["stream_id"] for frame in event.get("frames", ())):
-                number: int = event["packet_number"]
-                return number
+        number: int | None = event.get("packet_number")
+        is_own = any(frame.get("stream_id") == stream["stream_id"] for frame in event.get("frames", ()))
+        if event["name"] == "quic:packet_sent" and number is not None and is_own:
+            return number
     return None
 
 

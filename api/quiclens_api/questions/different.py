@@ -4,6 +4,7 @@ Over all rows, not a sample. A condition is a value of a categorical attribute, 
 below) a quantile of its own. `findings.py` says which of them stand out, and in which order.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -34,7 +35,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Different:
-    """The population, and which of it are asked about: durations (0: from the population's p95 on) and a stretch of time."""
+    """The population, and which of it are asked about: durations (0: from its p95 on) and a stretch of time."""
 
     since: datetime | None = None
     until: datetime | None = None
@@ -198,13 +199,13 @@ def _pairs(
 def _surplus(group: Group, whole: Population) -> float:
     """Standard errors above what is expected."""
     expected = group.requests * whole.share
-    return (group.chosen - expected) / max(1.0, expected) ** 0.5
+    return (group.chosen - expected) / math.sqrt(max(1.0, expected))
 
 
 def _promise(first: Group, second: Group, chosen: int, whole: Population) -> float:
     """Standard errors above what two independent conditions would give; the pair's size is not known yet."""
     expected = first.chosen * second.chosen / whole.chosen
-    return (chosen - expected) / max(1.0, expected) ** 0.5
+    return (chosen - expected) / math.sqrt(max(1.0, expected))
 
 
 def _ask(store: Store, name: str, asked: Different, window: Row, marks: Mapping[str, str] | None = None) -> Result:

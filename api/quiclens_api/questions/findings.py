@@ -3,7 +3,8 @@
 A condition's requests are compared with all others. Requests of one connection are alike, so counts are taken as those
 of fewer independent requests: both are divided by the design effect (Rao and Scott, Biometrics 48, 1992). The chance
 of so many by accident is a binomial tail; of all conditions that were looked at, those are found that Benjamini and
-Hochberg's procedure (JRSS B 57, 1995) leaves at a false discovery rate of 5 %, half of it each for single conditions and for pairs.
+Hochberg's procedure (JRSS B 57, 1995) leaves at a false discovery rate of 5 %, half of it each for single conditions
+and for pairs.
 """
 
 import math
@@ -41,7 +42,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Finding:
-    """A group that has more of the chosen than it should. `excess` is how many more, with three standard errors' bounds."""
+    """A group that has more of the chosen than it should: by `excess`, with bounds of three standard errors."""
 
     group: Group
     share: float

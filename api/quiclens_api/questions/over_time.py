@@ -38,7 +38,7 @@ class OverTime:
 
 
 def over_time(store: Store, asked: OverTime) -> Row:
-    """For each group columns over `started_at`: requests, traced, quantiles in us and, by cause, us of all traced ones."""
+    """For each group columns over `started_at`: requests, traced, quantiles in us and, by cause, us of traced ones."""
     seconds = (asked.until - asked.since).total_seconds()
     if seconds <= 0:
         raise usage("the stretch of time ends before it begins", "give since before until")

@@ -88,6 +88,6 @@ def _in_buckets(store: Store, stretch: Row, bucket_us: int) -> Row:
 
 
 def _columns(found: Result) -> dict[str, Sequence[Any]]:
-    """One list a column; columns that hold nothing at all are left out."""
-    columns = dict(zip(found.columns, zip(*found.rows, strict=True) if found.rows else ((),) * len(found.columns)))
-    return {name: values for name, values in columns.items() if any(value is not None for value in values)} or columns
+    """One list a column; columns that hold nothing at all are left out, all of them of an answer without rows."""
+    columns = zip(found.columns, zip(*found.rows, strict=True), strict=False)
+    return {name: values for name, values in columns if any(value is not None for value in values)}

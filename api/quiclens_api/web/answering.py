@@ -1,19 +1,22 @@
-"""From a question to an HTTP answer: a bounded store, a turn, one JSON document, and every failure as a document too."""
+"""From a question to an HTTP answer: a bounded store, a turn, one JSON document; every failure is a document too."""
 
 import re
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from threading import BoundedSemaphore
 from typing import Any
+from urllib.parse import urlencode
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from quiclens_schema.store import Store, StoreError
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from quiclens_api.failure import CannotRun, Failure, UsageMistake
 from quiclens_api.output import document_text
 from quiclens_api.serve.access import Role
 from quiclens_api.serve.faults import Fault
+from quiclens_api.web.access import asker
 from quiclens_api.web.settings import Settings
 
 _TOO_SLOW = (159, 160)  # TIMEOUT_EXCEEDED, TOO_SLOW
@@ -64,9 +67,10 @@ def asking(request: Request) -> Asking:
 def role(request: Request) -> Role:
     """Who asks; Fault when nobody we let in."""
     settings: Settings = request.app.state.asking.settings
-    found = settings.who(request.headers)
-    settings.tell(f"{found.value} {request.method} {request.url.path}?{request.url.query}")
-    return found
+    found = asker(settings.access, settings.qvis, request)
+    told = {"asker": found.name, "role": found.role.value, "method": request.method, "path": request.url.path}
+    settings.tell(document_text({"at": datetime.now(UTC), **told, "query": request.url.query}))
+    return found.role
 
 
 def failure_of(error: StoreError) -> Failure:
@@ -93,8 +97,10 @@ def answer_failure(request: Request, failure: Exception) -> Response:
 
 
 def answer_fault(request: Request, fault: Exception) -> Response:
-    """Who was not let in."""
+    """Who was not let in; a browser without a token is shown where to give one."""
     assert isinstance(fault, Fault)
+    if fault.status == 401 and "text/html" in request.headers.get("accept", ""):
+        return RedirectResponse(f"/login?{urlencode({'to': request.url.path})}", 303)
     words = {"code": "not_let_in", "message": str(fault), "hint": "send a token: Authorization: Bearer …"}
     return Response(document_text({"error": words}), fault.status, media_type="application/json")
 

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from quiclens_api.failure import Failure
+from quiclens_api.pages import login
 from quiclens_api.pages import routes as pages
 from quiclens_api.serve.faults import Fault
 from quiclens_api.web import routes_connections, routes_files, routes_reports, routes_requests
@@ -21,7 +22,8 @@ _ABOUT = """Why was this HTTP/3 request slow?
 Ask for the slow requests, take one's `request_id`, and have it explained: its parts add up to its duration, to the
 microsecond. Every answer says in `coverage` how many requests it speaks of and how many of those have a trace.
 Times end in `_us` and are microseconds; instants are RFC 3339 in UTC.
-What cannot be answered is `{"error": {"code", "message", "hint"}}` with a status of 4xx, and the hint says what to change.
+What cannot be answered is `{"error": {"code", "message", "hint"}}` with a status of 4xx; the hint says what to
+change.
 """
 
 
@@ -50,7 +52,6 @@ def create_app(settings: Settings) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/openapi.json",
-        dependencies=[Depends(role)],
     )
     app.state.asking = Asking(settings)
     app.add_exception_handler(Failure, answer_failure)
@@ -59,9 +60,11 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_middleware(GZipMiddleware, minimum_size=1_000, compresslevel=5)
     if settings.qvis:
         app.add_middleware(CORSMiddleware, allow_origins=[settings.qvis.rstrip("/")], allow_methods=["GET"])
-    for each in (routes_requests, routes_connections, routes_reports, routes_files):
-        app.include_router(each.router)
-    app.include_router(pages.router)
+    for part in (routes_requests, routes_connections, routes_reports, routes_files):
+        app.include_router(part.router, dependencies=[Depends(role)])
+    app.include_router(pages.router, dependencies=[Depends(role)])
+    for each in (pages.public, login.router):
+        app.include_router(each)
     for path, folder in pages.files():
         app.mount(path, folder)
     app.middleware("http")(_guarded)

@@ -48,7 +48,7 @@ Trace = Annotated[Chosen, Depends(trace_of)]
 
 @router.get("", summary="What is known of a connection")
 def summary(app: App, of: Trace) -> Response:
-    """Handshake, close, packets, loss, round trips, dimensions, its IDs, and the traces of it, the first of which speaks."""
+    """Handshake, close, packets, loss, round trips, dimensions, its IDs, and its traces, the first of which speaks."""
     return app.document(lambda store: connection_page(store, of.trace, of.traces))
 
 
@@ -79,7 +79,7 @@ def connection_episodes(
 
 @router.get("/blocked", summary="Were we blocked?")
 def connection_blocked(app: App, of: Trace) -> Response:
-    """By the window, credit, the pacer, the path, the amplification limit or the application: how often and how long."""
+    """By the window, credit, pacer, path, amplification limit or application: how often and how long."""
     return app.document(lambda store: blocked(store, of.trace))
 
 

@@ -71,8 +71,8 @@ async def uploaded(
     asker: Asker,
     name: Annotated[str, Query(max_length=_NAME, description="The file's name, for people.")] = "upload",
 ) -> Response:
-    """The body is one file: qlog in any dialect, QUIC_TRACE or line v1; plain, gzip or zstd; streamed to disk, then read
-    as `quiclens load` reads it. The document is that of `load`, with the connections found."""
+    """The body is one file: qlog in any dialect, QUIC_TRACE or line v1; plain, gzip or zstd. It is streamed to disk and
+    read as `quiclens load` reads it. The document is that of `load`, with the connections found."""
     if asker is not Role.WRITER:
         raise Failure("not_let_in", "only who may write can load", "use a writer's token")
     with TemporaryDirectory(prefix="quiclens-upload-") as folder:

@@ -1,17 +1,14 @@
 """What the API was told: which store, who may ask, limits, and what is beside it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from quiclens_schema.store import Store
 
-from quiclens_api.serve.access import Role
+from quiclens_api.web.access import Access
 
 MB = 1_000_000
 GB = 1_000_000_000
-
-Who = Callable[[Mapping[str, str]], Role]
-"""The role that a request's headers give; Fault when none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +34,12 @@ class Limits:
         }
 
 
-def everybody_reads(headers: Mapping[str, str]) -> Role:
-    """For an app that only this process can reach, as in tests."""
-    return Role.WRITER
-
-
 @dataclass(frozen=True, slots=True)
 class Settings:
     """All that `create_app` needs."""
 
     store: Store
-    who: Who = everybody_reads
+    access: Access = field(default_factory=Access)
     qvis: str = ""  # address of a qvis, such as https://qvis.example.net; empty: none
     allows_sql: bool = False
     tell: Callable[[str], None] = lambda _: None  # hears who asked what, one line a question
