@@ -74,7 +74,7 @@ def test_over_time_counts_every_request_once(web: TestClient) -> None:
     assert {one["group"]["carrier"]: sum(one["requests"]) for one in by["series"]} == {"acme": 2, "zeta": 2}
     acme = next(one for one in by["series"] if one["group"]["carrier"] == "acme")
     assert acme["cause_us"]["loss_recovery"] == [412_000]
-    assert acme["p50"] == [41_000] and acme["p99"] == [None]
+    assert acme["p50"] == [640_000] and acme["p99"] == [None]
 
 
 def test_cells_of_the_heat_map_hold_every_measured_request(web: TestClient) -> None:

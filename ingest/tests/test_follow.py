@@ -48,7 +48,7 @@ class Collector:
         self.logs.mkdir(parents=True)
         self.config.write_text(
             f'state_dir = "{folder / "state"}"\ntraces = ["{self.logs}"]\n'
-            f"scan_interval_ms = 20\nbatch_interval_ms = 20\nidle_timeout_s = 3\ncpu_cap = 0\n{more}\n"
+            f"scan_interval_ms = 20\nbatch_interval_ms = 20\nidle_timeout_s = 3\ncpu_cap = 0\nredact = false\n{more}\n"
             f'[sink]\nkind = "files"\nfolder = "{self.out}"\n'
         )
         self.process: subprocess.Popen[bytes] | None = None

@@ -1,5 +1,6 @@
 """What the templates are filled with, from the documents of the questions. Pure."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -112,8 +113,9 @@ def connection_about(trace: Row) -> list[str]:
 
 def connection_facts(connection: Row) -> list[tuple[str, str]]:
     """What a request's page says of its connection."""
-    sent = connection["packets_sent"]
-    lost = connection["packets_lost"]
+    connection = defaultdict(lambda: None, connection)  # an explanation leaves out what is not known
+    sent = connection["packets_sent"] or 0
+    lost = connection["packets_lost"] or 0
     facts = (
         ("connection", connection["connection_id"]),
         ("stack", " ".join(str(connection[name]) for name in ("stack", "stack_version") if connection[name])),
@@ -123,7 +125,7 @@ def connection_facts(connection: Row) -> list[tuple[str, str]]:
         ("round trip", _rtt(connection)),
         (
             "packets",
-            f"{sent:,} sent, {connection['packets_received']:,} received, {lost:,} lost"
+            f"{sent:,} sent, {connection['packets_received'] or 0:,} received, {lost:,} lost"
             + (f" ({lost / sent:.1%})" if sent else ""),
         ),
         ("lost for nothing", f"{connection['packets_spurious']:,}" if connection["packets_spurious"] else ""),

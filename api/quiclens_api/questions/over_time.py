@@ -69,7 +69,7 @@ def fitting_step(since: datetime, until: datetime, most: float = 120) -> int:
 
 
 def _series(group: Row, rows: Sequence[Row]) -> Row:
-    shares = list(zip(*(row["cause_us"] for row in rows), strict=True))
+    shares = list(zip(*(row["cause_us"] or [0] * len(CAUSES) for row in rows), strict=True))
     causes = {cause: list(us) for cause, us in zip(CAUSES, shares, strict=True) if any(us)}
     times = [datetime.fromtimestamp(row["started_s"], UTC) for row in rows]
     names = ("requests", "traced", *QUANTILES)

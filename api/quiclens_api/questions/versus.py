@@ -26,7 +26,7 @@ def versus(store: Store, first: Asked, second: Asked) -> Row:
 def _group(store: Store, asked: Asked) -> Row:
     report = tail(store, replace(asked, by=(), without=""))
     spent = ask(store, "spent", asked.window, asked.where).dicts()[0]
-    causes = {cause: us for cause, us in zip(CAUSES, spent["cause_us"], strict=True) if us}
+    causes = {cause: us for cause, us in zip(CAUSES, spent["cause_us"] or [0] * len(CAUSES), strict=True) if us}
     return {
         "where": list(asked.texts),
         "requests": spent["requests"],

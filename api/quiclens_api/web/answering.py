@@ -22,7 +22,7 @@ from quiclens_api.web.settings import Settings
 _TOO_SLOW = (159, 160)  # TIMEOUT_EXCEEDED, TOO_SLOW
 _TOO_MUCH = (158, 241, 396)  # TOO_MANY_ROWS, MEMORY_LIMIT_EXCEEDED, TOO_MANY_ROWS_OR_BYTES
 _OPTION = re.compile(r"(?<!\w)--(?=[a-z])")
-_STATUS = {"no_store": 503, "store_busy": 503, "store_failed": 503, "not_found": 404, "busy": 429}
+_STATUS = {"no_store": 503, "store_busy": 503, "store_failed": 503, "not_found": 404, "busy": 429, "not_let_in": 403}
 
 Document = Mapping[str, Any]
 
