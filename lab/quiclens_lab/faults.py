@@ -8,6 +8,7 @@ import json
 import logging
 import multiprocessing
 import shutil
+import signal
 import tempfile
 import time
 import traceback
@@ -52,6 +53,7 @@ def faults(
     """
     if keep is not None:
         keep.mkdir(parents=True, exist_ok=True)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # told to end, it ends what it started too
     outcomes: list[Outcome] = []
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context, max_tasks_per_child=1) as pool:
