@@ -1,4 +1,5 @@
-# make demo | test | up | down | check | bench | truth | schema | lock | setup | clean. Every target does its own set-up, once.
+# make demo | test | up | down | check | servers | bench | freshness | truth | schema | lock | setup | clean. Every target does its own
+# set-up, once.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -8,37 +9,43 @@ SHELL := /bin/bash
 PYTHON ?= python3
 UV_VERSION := 0.13.8
 UV := .tools/bin/uv
+LIBCLANG_VERSION := 18.1.1
+CMAKE_VERSION := 4.4.4
 BIN := .venv/bin
 MADE := .made
 COLLECTOR := target/release/quiclens-collector
 QUICGO := target/quicgo-lab
+QUICGO_SERVER := target/quicgo-server
+QUINN_SERVER := target/quinn/release/quinn-server
+QUICHE_SERVER := target/quiche/release/quiche-server
 
 PARTS := schema ingest api dashboards lab
 PYTHON_FILES := $(foreach part,$(PARTS),$(part)/quiclens_$(part) $(wildcard $(part)/tests))
-RUST_FILES := Cargo.toml Cargo.lock $(shell find collectors schema/catalogue -type f -not -path '*/target/*')
+RUST_FILES := Cargo.toml Cargo.lock $(shell find collectors schema/catalogue schema/topics -type f -not -path '*/target/*')
 
 export UV_PROJECT_ENVIRONMENT := .venv
 export QUICLENS_COLLECTOR := $(CURDIR)/$(COLLECTOR)
 
-.PHONY: setup demo test up down check bench truth schema lock clean
+.PHONY: setup demo test up down check servers bench freshness truth schema lock clean
 
 setup: $(MADE)/prerequisites $(MADE)/python $(COLLECTOR)
 
 demo: setup
 	$(BIN)/quiclens demo
 
-test: check $(QUICGO)
+test: check $(QUICGO) $(QUICGO_SERVER) $(QUINN_SERVER)
 	for part in $(PARTS); do if [ -d $$part/tests ]; then $(BIN)/pytest --quiet $$part/tests; fi; done
 	cargo test --locked --release --quiet --workspace
-	cd lab/quicgo && go vet . && go test -count=1 .
+	cd lab/quicgo && go vet ./... && go test -count=1 .
 	@echo "make test: ran ruff, mypy, the schema.sql comparison, rustfmt, clippy, pytest ($(PARTS)), cargo test and go test"
 
 # The whole live system on this machine, in quiclens-live/: a server that writes, collector, Kafka, ingest, store.
+# make up UP="--listen 127.0.0.1:8124" where port 8123 is taken; UP="--dir …" goes to `make down` too.
 up: setup
-	$(BIN)/python -m quiclens_lab.system up
+	$(BIN)/python -m quiclens_lab.system up $(UP)
 
 down: setup
-	$(BIN)/python -m quiclens_lab.system down
+	$(BIN)/python -m quiclens_lab.system down $(UP)
 
 check: setup
 	$(BIN)/ruff check .
@@ -51,15 +58,43 @@ check: setup
 bench: setup
 	$(BIN)/python -m quiclens_lab.bench
 
+# The live system at 50,000 events a second, then ever more, beside a plain pipeline; a quarter of an hour.
+freshness: setup
+	$(BIN)/quiclens-lab freshness --keep
+
 # Kept in lab/truth-runs/; fails when a bar is missed. The product's intervals come out of the same run.
 truth: setup $(QUICGO)
 	rm -rf $(MADE)/quic-go
-	$(QUICGO) -test.run '^TestGenerate$$' -out $(CURDIR)/$(MADE)/quic-go -seeds 1-100
+	$(QUICGO) -test.run '^TestGenerate$$' -out "$(CURDIR)/$(MADE)"/quic-go -seeds 1-100
 	$(BIN)/quiclens-lab truth --keep --errors schema/catalogue/saves_errors.toml --logs $(MADE)/quic-go
 	rm -rf $(MADE)/quic-go
 
+# Real servers for `quiclens-lab live --server …` and for the end-to-end test, which skips those that are not built.
+servers: $(QUICGO_SERVER) $(QUINN_SERVER) $(QUICHE_SERVER)
+
+$(QUICGO_SERVER): $(wildcard lab/quicgo/cmd/server/*.go) lab/quicgo/go.mod lab/quicgo/go.sum | $(MADE)/prerequisites
+	cd lab/quicgo && go build -o $(CURDIR)/$@ ./cmd/server
+
+$(QUINN_SERVER): $(shell find lab/quinn/src -name '*.rs') lab/quinn/Cargo.toml lab/quinn/Cargo.lock | $(MADE)/prerequisites
+	cd lab/quinn && cargo build --locked --release --quiet --target-dir $(CURDIR)/target/quinn --bin quinn-server
+	@touch $@
+
+# BoringSSL needs cmake and libclang, which come from PyPI, and a C++ compiler, which does not.
+$(QUICHE_SERVER): $(wildcard lab/quiche/src/*.rs) lab/quiche/Cargo.toml lab/quiche/Cargo.lock $(MADE)/boringssl-tools
+	@if [ -s $(MADE)/boringssl-tools ]; then echo "make: no quiche server: $$(cat $(MADE)/boringssl-tools)" >&2; else \
+	cd lab/quiche && PATH="$(CURDIR)/.tools/bin:$$PATH" \
+	LIBCLANG_PATH="$$(echo $(CURDIR)/.tools/lib/python3*/site-packages/clang/native)" \
+	BINDGEN_EXTRA_CLANG_ARGS="-I$$(gcc -print-file-name=include)" \
+	cargo build --locked --release --quiet --target-dir $(CURDIR)/target/quiche && touch $(CURDIR)/$@; fi
+
+# Empty, or what is missing.
+$(MADE)/boringssl-tools: $(UV)
+	@if ! command -v gcc >/dev/null || ! command -v g++ >/dev/null; then echo "gcc and g++ are missing"; \
+	elif ! .tools/bin/pip install --quiet --disable-pip-version-check --only-binary :all: \
+	libclang==$(LIBCLANG_VERSION) cmake==$(CMAKE_VERSION) >&2; then echo "no libclang or cmake for this machine on PyPI"; fi > $@
+
 $(QUICGO): $(wildcard lab/quicgo/*.go) lab/quicgo/go.mod lab/quicgo/go.sum | $(MADE)/prerequisites
-	cd lab/quicgo && go test -c -o $(CURDIR)/$@ .
+	cd lab/quicgo && go test -c -o "$(CURDIR)/$@" .
 
 # The dump of what the migrations make; read its diff before committing it.
 schema: setup

@@ -10,6 +10,7 @@ from quiclens_api.commands.demo import demo
 from quiclens_api.commands.explain import explain
 from quiclens_api.commands.export import export
 from quiclens_api.commands.failed import failed
+from quiclens_api.commands.forget import forget
 from quiclens_api.commands.ingest import ingest
 from quiclens_api.commands.link import link
 from quiclens_api.commands.load import load
@@ -39,7 +40,23 @@ def create_app() -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    commands = (demo, load, slow, explain, export, report, failed, check, status, audit, serve, ingest, link, migrate)
+    commands = (
+        demo,
+        load,
+        slow,
+        explain,
+        export,
+        report,
+        failed,
+        check,
+        status,
+        audit,
+        serve,
+        ingest,
+        link,
+        forget,
+        migrate,
+    )
     for command in commands:
         app.command(help=_unwrapped(inspect.cleandoc(command.__doc__ or "")))(command)
     return app

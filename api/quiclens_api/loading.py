@@ -19,13 +19,22 @@ from quiclens_api.output import errors, say
 from quiclens_api.units import size
 
 
-def load_into(store: Store, paths: Sequence[Path], requests: Sequence[Path]) -> dict[str, Any]:
+def load_into(
+    store: Store, paths: Sequence[Path], requests: Sequence[Path], requests_format: Path | None = None
+) -> dict[str, Any]:
     """Migrate the store, load, link; the document of `load`."""
     program = collector.find()
     migrate(store)
     try:
         with _shown() as watch:
-            summary = load_files(store, list(paths), list(requests), collector=program, progress=watch)
+            summary = load_files(
+                store,
+                list(paths),
+                list(requests),
+                collector=program,
+                requests_format=requests_format,
+                progress=watch,
+            )
     except LoadError as error:
         raise CannotRun("load_failed", str(error), "what was stored stays; load again to make it whole") from error
     return summary.document()

@@ -1,5 +1,6 @@
 """The `quiclens` command: runs one command and turns every ending into its exit code."""
 
+import errno
 import sys
 from collections.abc import Sequence
 
@@ -29,7 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         say("interrupted")
         return _INTERRUPTED
     except OSError as error:
-        return _stop(Failure("cannot_read", f"{error}"), CANNOT_RUN, as_json)
+        code = "disk_full" if error.errno == errno.ENOSPC else "cannot_read"
+        return _stop(Failure(code, f"{error}"), CANNOT_RUN, as_json)
 
 
 def several_access_logs(given: Sequence[str]) -> list[str]:

@@ -14,6 +14,7 @@ from quiclens_api.main import several_access_logs
             "load --store chdb:x logs --requests a --requests b --requests c",
         ),
         ("load x y --requests a --store chdb:x", "load x y --requests a --store chdb:x"),
+        ("load x --requests a b --requests-format f", "load x --requests a --requests b --requests-format f"),
         ("slow --where a=b", "slow --where a=b"),
     ],
 )

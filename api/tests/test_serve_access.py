@@ -32,6 +32,12 @@ def test_without_a_token_only_ping_answers(guarded: Served) -> None:
     assert guarded.ask("SELECT 1", user="x", password="write").status == 401
 
 
+def test_a_users_name_may_stand_in_the_url_and_a_token_may_not(served: Served, guarded: Served) -> None:
+    assert served.ask("SELECT 1", user="default", password="").body == b"1\n"
+    got = guarded.request(b"SELECT 1", "POST", "/?user=x&password=write", {"X-ClickHouse-Key": "write"})
+    assert got.status == 403 and "does not belong in a URL" in got.text
+
+
 @pytest.mark.parametrize("token", ["read", "write"])
 def test_a_token_is_taken_in_each_of_its_places(guarded: Served, token: str) -> None:
     assert asked(guarded, "SELECT 1", X_ClickHouse_User="x", X_ClickHouse_Key=token) == 200

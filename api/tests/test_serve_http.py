@@ -285,3 +285,11 @@ def test_metrics_count(served: Served) -> None:
     assert gained["queries_total"] == 2 and gained["inserts_total"] == 1 and gained["rows_written_total"] == 2
     assert gained["received_bytes_total"] > 20 and gained["sent_bytes_total"] > 20
     assert 'quiclens_serve_errors_total{code="60"}' in served.ask(method="GET", path="/metrics").text
+
+
+def test_an_error_has_its_own_name_and_nothing_of_how_it_was_found(served: Served) -> None:
+    got = served.ask('{"nope": 3}', query="INSERT INTO rejects FORMAT JSONEachRow")
+    assert got.code == 117 and got.text.endswith("(INCORRECT_DATA)\n")
+    got = served.ask("SELCT 1")
+    assert got.code == 62 and got.text.endswith("(SYNTAX_ERROR)\n")
+    assert "formatQuerySingleLine" not in got.text

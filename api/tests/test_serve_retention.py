@@ -66,6 +66,12 @@ def fill(served: Served) -> None:
     names = ("connection_id", "vantage", "trace_id", "trace_day")
     events = "\n".join(json.dumps({name: row[name] for name in names}) for row in rows)
     assert served.ask(events, query="INSERT INTO events FORMAT JSONEachRow").status == 200
+    requests = [(row["connection_id"], row["trace_id"]) for row in rows]
+    seen = "\n".join(
+        json.dumps({"connection_id": connection_id, "trace_id": trace_id, "coverage": "full"})
+        for connection_id, trace_id in requests
+    )
+    assert served.ask(seen, query="INSERT INTO requests FORMAT JSONEachRow").status == 200
     served.ask("a\t1\n", query="INSERT INTO rejects (source, offset) FORMAT TSV")
 
 
@@ -86,6 +92,10 @@ def test_serve_drops_whole_days_and_says_so(tmp_path: Path) -> None:
     wait_for_a_look(running)
     assert days(running, "events") in ("", "2026-11-20")
     assert days(running, "connections") == "1970-01-01 2020-01-01 2026-11-20"
+    gone = "events_kept = 'dropped', trace_day NOT IN (SELECT trace_day FROM events)"
+    assert running.one(f"SELECT DISTINCT {gone} FROM connections_now WHERE trace_day < '2026-01-01'") == "1\t1"
+    known = "c.events_kept = 'dropped' AND r.coverage = 'summary' OR c.events_kept = 'all' AND r.coverage = 'full'"
+    assert running.one(f"SELECT countIf({known}) FROM requests AS r JOIN connections_now AS c USING trace_id") == "3"
     text = running.ask(method="GET", path="/metrics").text
     assert 'quiclens_serve_partitions_dropped_total{why="age"}' in text
     running.process.terminate()

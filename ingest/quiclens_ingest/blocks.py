@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from quiclens_ingest.message import Heartbeat
+
 
 @dataclass(frozen=True, slots=True)
 class Taken:
@@ -16,7 +18,7 @@ class Taken:
     bytes: int  # that it holds in memory
     batch: Any = field(default=None, repr=False)
     reject: Mapping[str, Any] | None = field(default=None, repr=False)
-    heartbeat_us: int | None = None
+    heartbeat: Heartbeat | None = None
 
     @property
     def rows(self) -> int:

@@ -238,7 +238,7 @@ def main() -> int:
         if given.verb == "stop":
             return 0 if stop(given.data) else 1
         found = start(given.data, given.port, given.jars) if given.verb == "start" else status(given.data)
-    except BrokerError as error:
+    except (BrokerError, OSError) as error:
         print(f"broker: {error}", file=sys.stderr)
         return 3
     print(json.dumps(asdict(found) if found else None))

@@ -98,11 +98,11 @@ def _health(taker: Taker, inserter: Inserter) -> Callable[[], dict[str, Any]]:
     def health() -> dict[str, Any]:
         now = time.monotonic()
         turned = now - taker.turned_at
-        failing = now - inserter.failing_since if inserter.failing_since is not None else 0.0
+        storing = inserter.oldest_seconds()
         return {
-            "ok": turned < _STALE_SECONDS and failing < _STALE_SECONDS,
+            "ok": turned < _STALE_SECONDS and storing < _STALE_SECONDS,
             "seconds_since_turn": round(turned, 1),
-            "store_failing_seconds": round(failing, 1),
+            "oldest_insert_seconds": round(storing, 1),
         }
 
     return health

@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Sequence
-from threading import Event
+from threading import Event, get_ident
 
 from quiclens_schema.store import Store, StoreError
 
@@ -31,23 +31,33 @@ class Inserter:
         self._producer = producer
         self._instance = instance
         self._metrics = metrics
-        self.failing_since: float | None = None  # monotonic; None while the last attempt was good
+        self._begun: dict[int, float] = {}  # by thread: when its block's first attempt began
 
     def store_until_done(self, block: Block, given_up: Event) -> bool:
         """Try until the block is stored, ever more slowly; False when it was given up before."""
+        self._begun[get_ident()] = time.monotonic()
+        try:
+            return self._try(block, given_up)
+        finally:
+            del self._begun[get_ident()]
+
+    def oldest_seconds(self) -> float:
+        """How long the block that has waited longest is being stored: a store may fail, or hang without a word."""
+        begun = list(self._begun.values())
+        return time.monotonic() - min(begun) if begun else 0.0
+
+    def _try(self, block: Block, given_up: Event) -> bool:
         delay = _BACKOFF_FIRST_SECONDS
         while not given_up.is_set():
             try:
                 self._store_once(block)
             except (StoreError, BrokerError) as error:
-                self.failing_since = self.failing_since or time.monotonic()
                 self._metrics.retries.labels("insert").inc()
                 if delay == _BACKOFF_FIRST_SECONDS or delay >= _BACKOFF_MAX_SECONDS:
                     _log.warning("table %s takes no rows, trying again: %s", block.source.table, _short(error))
                 given_up.wait(delay)
                 delay = min(delay * 2, _BACKOFF_MAX_SECONDS)
             else:
-                self.failing_since = None
                 return True
         return False
 
@@ -90,10 +100,8 @@ class Inserter:
         for one in block.taken:
             if one.reject is not None:
                 metrics.rejects.labels(one.reject["reason"]).inc()
-            if one.heartbeat_us is not None:
-                freshness = queryable_at - one.heartbeat_us / 1e6
-                metrics.freshness_seconds.observe(freshness)
-                metrics.freshness_last.set(freshness)
+            if one.heartbeat is not None:
+                metrics.fresh(table, one.heartbeat.collector, one.heartbeat.made_us / 1e6, queryable_at)
         metrics.rejects.labels("refused_by_store").inc(len(bad))
 
 

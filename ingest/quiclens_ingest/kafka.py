@@ -61,10 +61,10 @@ def consumer(
     )
 
 
-def wait_until_ready(brokers: str, seconds: float) -> None:
+def wait_until_ready(brokers: str, seconds: float, more: Mapping[str, str] | None = None) -> None:
     """Return when a broker answers; BrokerError when none does in time."""
     until = time.monotonic() + seconds
-    admin = _admin(brokers)
+    admin = _admin(brokers, more)
     while True:
         try:
             if admin.list_topics(timeout=2).brokers:
@@ -74,13 +74,22 @@ def wait_until_ready(brokers: str, seconds: float) -> None:
                 raise BrokerError(f"no broker answers at {brokers}: {error.args[0].str()}") from error
 
 
-def create_topics(brokers: str, topics: Iterable[Topic]) -> list[str]:
-    """Make the topics that are missing, give all of them their settings; the names of those made."""
-    admin = _admin(brokers)
+def create_topics(
+    brokers: str, topics: Iterable[Topic], replicas: int = 1, more: Mapping[str, str] | None = None
+) -> list[str]:
+    """Make the topics that are missing, give all of them their settings; the names of those made.
+
+    With three replicas or more, a message is acknowledged when two have it. Topics that exist keep their replicas.
+    """
+    admin = _admin(brokers, more)
+    copies = {"min.insync.replicas": "2"} if replicas > 2 else {}
     wanted = {topic.name: topic for topic in topics}
-    there = admin.list_topics(timeout=10).topics
+    try:
+        there = admin.list_topics(timeout=10).topics
+    except KafkaException as error:
+        raise BrokerError(f"no broker answers at {brokers}: {error.args[0].str()}") from error
     missing = [topic for name, topic in wanted.items() if name not in there]
-    new = [NewTopic(topic.name, topic.partitions, config=topic.settings()) for topic in missing]
+    new = [NewTopic(topic.name, topic.partitions, replicas, config=topic.settings() | copies) for topic in missing]
     grown = [
         NewPartitions(name, topic.partitions)
         for name, topic in wanted.items()
@@ -144,8 +153,8 @@ def _settings(topic: Topic) -> ConfigResource:
     return ConfigResource(ConfigResource.Type.TOPIC, topic.name, incremental_configs=entries)
 
 
-def _admin(brokers: str) -> AdminClient:
-    return AdminClient(_common(brokers, None))
+def _admin(brokers: str, more: Mapping[str, str] | None = None) -> AdminClient:
+    return AdminClient(_common(brokers, more))
 
 
 def _common(brokers: str, more: Mapping[str, str] | None) -> dict[str, Any]:

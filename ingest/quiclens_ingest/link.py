@@ -102,7 +102,9 @@ def changed_hours(store: Store, since: Mark) -> list[datetime]:
     """
     with _Scratch(store) as scratch:
         scratch.make("changed_connections", "connection_id String")
-        scratch.make("changed_lines", "log_id String, offset UInt64, connection_id Nullable(String)")
+        scratch.make(
+            "changed_lines", "log_id String, offset UInt64, connection_id Nullable(String), client_key Nullable(String)"
+        )
         bound = {**scratch.names(), **since.parameters()}
         _run(store, "changed_connections", bound)
         _run(store, "changed_lines", bound)
@@ -230,7 +232,7 @@ _CONNECTION_COLUMNS = (
     "device",
 )
 _PAIR_COLUMNS = (
-    "log_id String, offset UInt64, start_at DateTime64(6, 'UTC'), is_alias UInt8, connection_id String,"
+    "log_id String, offset UInt64, start_at DateTime64(6, 'UTC'), rank UInt8, connection_id String,"
     " stream_id UInt64, is_ambiguous UInt8"
 )
 

@@ -60,10 +60,12 @@ def load(
     requests: Sequence[Path] = (),
     *,
     collector: Path,
+    requests_format: Path | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> LoadSummary:
     """Load trace files or folders, and access logs, into a migrated store.
 
+    `requests_format` is a TOML file that says what the access logs' lines are; without it they are JSON.
     Loading the same files again, renamed or compressed or longer, changes only what they newly say.
     LoadError when the collector fails or the store refuses a batch.
     """
@@ -71,7 +73,7 @@ def load(
     with _pending(store) as was_interrupted:
         before = mark(store)
         try:
-            summary = _insert(store, command(collector, paths, requests), progress or _ignore)
+            summary = _insert(store, command(collector, paths, requests, requests_format), progress or _ignore)
         except LoadError:
             link_since(store, before)  # what did arrive is shown
             raise
@@ -88,9 +90,13 @@ def load(
     )
 
 
-def command(collector: Path, paths: Sequence[Path], requests: Sequence[Path]) -> list[str]:
+def command(
+    collector: Path, paths: Sequence[Path], requests: Sequence[Path], requests_format: Path | None = None
+) -> list[str]:
     """The collector's command line: batches to standard output, traces first, then access logs."""
     logs = [word for path in requests for word in ("--requests", str(path))]
+    if requests_format is not None:
+        logs += ["--requests-format", str(requests_format)]
     return [str(collector), "load", "--sink", "-", *logs, "--", *map(str, paths)]
 
 

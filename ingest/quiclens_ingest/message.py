@@ -11,6 +11,7 @@ from quiclens_schema.arrow_schema import uncompressed_bytes
 
 from quiclens_ingest.arrow_types import canonical, has_nulls_inside, is_readable_as
 
+_NAME_CHARACTERS = 100
 _END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 
 
@@ -31,12 +32,20 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """A mark that a collector puts on messages now and then: who, and when it was made, us since 1970."""
+
+    collector: str
+    made_us: int
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
-    """What a message says: its rows, and when the collector's heartbeat in it was made, where it has one."""
+    """What a message says: its rows, and the heartbeat that goes with them, where there is one."""
 
     batch: pa.RecordBatch = field(repr=False)
     bytes: int
-    heartbeat_us: int | None
+    heartbeat: Heartbeat | None
 
 
 def read(table: str, headers: Mapping[str, bytes], value: bytes, limits: Limits) -> Reading:
@@ -55,7 +64,7 @@ def read(table: str, headers: Mapping[str, bytes], value: bytes, limits: Limits)
     _check_schema(table, batch)
     if batch.num_rows != rows:
         raise Unreadable("rows_disagree", f"the header says {rows} rows, the batch has {batch.num_rows}")
-    return Reading(batch, batch.get_total_buffer_size(), _whole(headers.get("heartbeat_us")))
+    return Reading(batch, batch.get_total_buffer_size(), _heartbeat(headers))
 
 
 def _headers(table: str, headers: Mapping[str, bytes]) -> int:
@@ -66,6 +75,13 @@ def _headers(table: str, headers: Mapping[str, bytes]) -> int:
     if rows is None:
         raise Unreadable("bad_headers", f"its number of rows is {headers.get('rows')!r}")
     return rows
+
+
+def _heartbeat(headers: Mapping[str, bytes]) -> Heartbeat | None:
+    made_us = _whole(headers.get("heartbeat_us"))
+    if made_us is None:
+        return None
+    return Heartbeat(headers.get("collector", b"").decode(errors="replace")[:_NAME_CHARACTERS], made_us)
 
 
 def _whole(text: bytes | None) -> int | None:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from http.server import ThreadingHTTPServer
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -11,10 +11,12 @@ from prometheus_client.exposition import MetricsHandler
 
 _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _FRESHNESS_SECONDS = (0.25, 0.5, 1, 2, 3, 5, 8, 10, 15, 30, 60, 300, 3600)
+_COLLECTORS_AT_MOST = 1000
 
 
 class Metrics:
-    """Counters, gauges and histograms; labels are topics, partitions, tables and reasons, all from closed sets."""
+    """Counters, gauges and histograms; labels are topics, partitions, tables and reasons, all from closed sets, and the
+    collectors, of which so many are told apart."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -43,16 +45,42 @@ class Metrics:
         self.is_paused = Gauge(prefix + "paused", "1 while no more is taken for want of memory", registry=one)
         self.freshness_seconds = Histogram(
             prefix + "freshness_seconds",
-            "from a heartbeat's making at the collector until it can be queried",
+            "from a heartbeat's making at the collector until the rows that went with it can be queried",
+            ["table"],
             buckets=_FRESHNESS_SECONDS,
             registry=one,
         )
-        self.freshness_last = Gauge(prefix + "freshness_last_seconds", "freshness of the last heartbeat", registry=one)
+        self.freshness_last = Gauge(
+            prefix + "freshness_last_seconds",
+            "of a collector's last heartbeat, the slowest table",
+            ["collector"],
+            registry=one,
+        )
+        self.heartbeat_made_at = Gauge(
+            prefix + "heartbeat_made_at_seconds", "when it was made, since 1970", ["collector"], registry=one
+        )
+        self._heartbeats: dict[str, tuple[float, float]] = {}  # by collector: when made, and its slowest freshness
+        self._heartbeats_lock = Lock()
         self.link_seconds = Histogram(
             prefix + "link_seconds", "time of a round of linking", buckets=_SECONDS, registry=one
         )
         self.linked_hours = Counter(prefix + "linked_hours", "hours of requests written", registry=one)
         self.is_linking = Gauge(prefix + "linking", "1 where this process is the one that links", registry=one)
+
+    def fresh(self, table: str, collector: str, made_at: float, queryable_at: float) -> None:
+        """Rows of this table that went with a collector's heartbeat can be queried; seconds since 1970."""
+        freshness = queryable_at - made_at
+        self.freshness_seconds.labels(table).observe(freshness)
+        with self._heartbeats_lock:
+            if collector not in self._heartbeats and len(self._heartbeats) >= _COLLECTORS_AT_MOST:
+                collector = "others"
+            before, slowest = self._heartbeats.get(collector, (0.0, 0.0))
+            if made_at < before:  # taken again, or overtaken by the next one
+                return
+            slowest = max(freshness, slowest if made_at == before else 0.0)
+            self._heartbeats[collector] = made_at, slowest
+            self.freshness_last.labels(collector).set(slowest)
+            self.heartbeat_made_at.labels(collector).set(made_at)
 
 
 def serve(metrics: Metrics, address: str, health: Callable[[], dict[str, Any]]) -> ThreadingHTTPServer:

@@ -1,5 +1,6 @@
 """The settings of `quiclens ingest`, from a small TOML file and the command line."""
 
+import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 DEFAULT_GROUP = "quiclens-ingest"
+PASSWORD_VARIABLE = "QUICLENS_KAFKA_PASSWORD"
 
 
 class SettingsError(Exception):
@@ -22,7 +24,7 @@ class Settings:
     group: str = DEFAULT_GROUP
     """The consumer group: processes of one group share the partitions."""
     kafka: Mapping[str, str] = field(default_factory=dict)
-    """More for the client, by librdkafka's names (TLS, SASL). Secrets: `ssl.key.password` and the like from a file."""
+    """More for the client, by librdkafka's names (TLS, SASL). `sasl.password` comes from QUICLENS_KAFKA_PASSWORD."""
     block_rows: int = 250_000
     """Rows at which a block is stored."""
     block_bytes: int = 64 << 20
@@ -83,4 +85,6 @@ def read(path: Path | None, given: Mapping[str, Any]) -> Settings:
         if name in _MINIMUM and value < _MINIMUM[name]:
             raise SettingsError(f"{name} is at least {_MINIMUM[name]}")
     document["kafka"] = {str(key): str(value) for key, value in document.get("kafka", {}).items()}
+    if password := os.environ.get(PASSWORD_VARIABLE):
+        document["kafka"]["sasl.password"] = password
     return Settings(**document)

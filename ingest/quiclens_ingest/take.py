@@ -171,7 +171,7 @@ class Taker:
             row = reject(self._source(topic), partition, offset, value, why.reason)
             return Taken(partition, offset, now, b"", len(row["bytes"]) + _MESSAGE_OVERHEAD_BYTES, reject=row)
         size = found.bytes + len(value) + _MESSAGE_OVERHEAD_BYTES + _COLUMN_OVERHEAD_BYTES * found.batch.num_columns
-        return Taken(partition, offset, now, value, size, batch=found.batch, heartbeat_us=found.heartbeat_us)
+        return Taken(partition, offset, now, value, size, batch=found.batch, heartbeat=found.heartbeat)
 
     def _source(self, topic: str) -> Source:
         return Source(self._cluster, topic, self._tables[topic])

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ class Collector:
         self.logs.mkdir(parents=True)
         self.config.write_text(
             f'state_dir = "{folder / "state"}"\ntraces = ["{self.logs}"]\n'
-            f"scan_interval_ms = 20\nbatch_interval_ms = 20\nidle_timeout_s = 2\n{more}\n"
+            f"scan_interval_ms = 20\nbatch_interval_ms = 20\nidle_timeout_s = 3\ncpu_cap = 0\n{more}\n"
             f'[sink]\nkind = "files"\nfolder = "{self.out}"\n'
         )
         self.process: subprocess.Popen[bytes] | None = None
@@ -86,6 +87,16 @@ class Collector:
         rows = self.rows("connections").values()
         return bool(rows) and all(row["complete"] for row in rows)
 
+    def is_complete_or_cut(self) -> bool:
+        """The file is over, whole or not."""
+        return bool(self.rows("rejects")) and bool(self.rows("connections"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def time_zones() -> None:
+    """The first time that is read loads libraries, for seconds on a busy machine: not while a collector waits."""
+    pa.array([datetime.now(UTC)], pa.timestamp("us", "UTC")).to_pylist()
+
 
 @pytest.fixture
 def collector(tmp_path: Path) -> Iterator[Collector]:
@@ -120,6 +131,7 @@ def same(found: Collector, wanted: dict[str, Rows]) -> None:
 
 def test_a_growing_file_is_seen_before_it_is_over(collector: Collector) -> None:
     lines = records("aioquic_burst_loss_server")
+    collector.config.write_text(collector.config.read_text().replace("idle_timeout_s = 3", "idle_timeout_s = 8"))
     collector.start()
     with (collector.logs / "trace.sqlog").open("wb", buffering=0) as file:
         file.write(b"".join(lines[:200]))
@@ -226,7 +238,7 @@ def test_documents_and_compressed_files_are_read_when_they_are_over(collector: C
 
 def test_access_logs_grow_too(tmp_path: Path) -> None:
     log = tmp_path / "access.jsonl"
-    collector = Collector(tmp_path / "run", more=f'access_logs = ["{log}"]')
+    collector = Collector(tmp_path / "run", more=f'[[access_log]]\npath = "{log}"')
     lines = [json.dumps({"time": f"2026-11-20T10:00:0{n}Z", "path": f"/{n}"}) + "\n" for n in range(6)]
     log.write_text("".join(lines[:3]))
     collector.start()
@@ -243,6 +255,142 @@ def test_access_logs_grow_too(tmp_path: Path) -> None:
     finally:
         if collector.process is not None:
             collector.end(signal.SIGKILL)
+
+
+def line(connection: str, seq: int, name: str = "packet_sent", value: str = "") -> bytes:
+    """A row of quiclens line v1; the first of a connection is its clock."""
+    if seq == 0:
+        name, value = "clock_anchor", "1790000000000000, host, 1, server"
+    return f"{connection}\t{seq}\t{seq * 1000}\t{name}\t{value}\n".encode()
+
+
+def test_connections_of_a_shared_file_end_one_by_one(collector: Collector) -> None:
+    collector.start()
+    path = collector.logs / "shared.log"
+    with path.open("ab", buffering=0) as file:
+        file.write(b"".join(line(name, seq) for name in ("aa", "bb") for seq in range(40)))
+        began = time.monotonic()
+        while time.monotonic() - began < 6:  # bb goes on, aa has said its last
+            file.write(line("bb", 40 + int((time.monotonic() - began) * 10)))
+            time.sleep(0.1)
+        complete = {row["connection_id"]: row["complete"] for row in collector.rows("connections").values()}
+        assert complete == {"aa": True, "bb": False}
+        file.write(line("aa", 0).replace(b"\t1790", b"\t1791") + line("aa", 1))  # another connection by the same name
+        collector.wait(lambda: len(collector.rows("connections")) == 3)
+
+
+def test_a_kill_takes_up_each_connection_of_a_shared_file(collector: Collector, tmp_path: Path) -> None:
+    lines = [line(f"{name:02x}", seq) for seq in range(60) for name in range(8)]
+    path = collector.logs / "shared.log"
+    collector.config.write_text(collector.config.read_text().replace("idle_timeout_s = 3", "idle_timeout_s = 8"))
+    for begin in range(0, len(lines), 120):
+        collector.start()
+        with path.open("ab") as file:
+            file.write(b"".join(lines[begin : begin + 120])[:-7])
+            file.flush()
+            time.sleep(1.2)
+            file.write(b"".join(lines[begin : begin + 120])[-7:])
+        collector.end(signal.SIGKILL)
+    collector.start()
+    collector.wait(collector.is_complete)
+    assert collector.end(signal.SIGTERM) == 0
+    same(collector, read_once(tmp_path, b"".join(lines)))
+
+
+def test_a_state_that_was_damaged_and_whose_file_is_gone_is_counted(collector: Collector) -> None:
+    path = half_followed(collector, records("aioquic_tail_loss_server"))
+    collector.end(signal.SIGTERM)
+    checkpoints = collector.config.parent / "state" / "checkpoints"
+    content = bytearray(checkpoints.read_bytes())
+    content[len(content) // 2] ^= 0x10  # in the connection's part, which is the largest
+    checkpoints.write_bytes(content)
+    path.unlink()
+    collector.start()
+    collector.wait(lambda: [row["reason"] for row in collector.rows("rejects").values()] == ["source_lost"])
+
+
+def test_a_file_that_is_gone_when_the_collector_comes_back_ends_as_it_was_read(collector: Collector) -> None:
+    path = half_followed(collector, records("aioquic_tail_loss_server"))
+    assert collector.end(signal.SIGTERM) == 0
+    path.unlink()
+    before = collector.rows("streams")
+    collector.start()
+    collector.wait(lambda: collector.rows("streams").keys() > before.keys())
+    assert not collector.rows("rejects") and collector.has_seqs(149)
+
+
+def test_a_writer_that_dies_in_mid_record_leaves_one_reject(collector: Collector) -> None:
+    lines = records("aioquic_clean_server")
+    collector.start()
+    (collector.logs / "trace.sqlog").write_bytes(b"".join(lines[:100]) + lines[100][:30])
+    collector.wait(collector.is_complete_or_cut)
+    assert collector.has_seqs(99)
+    assert [row["reason"] for row in collector.rows("rejects").values()] == ["truncated"]
+
+
+def test_a_clock_that_jumps_backwards_loses_nothing(collector: Collector, tmp_path: Path) -> None:
+    lines = [line("aa", seq) for seq in range(100)]
+    lines[50:] = [
+        row.replace(f"\t{seq * 1000}\t".encode(), f"\t{seq}\t".encode(), 1) for seq, row in enumerate(lines[50:], 50)
+    ]
+    collector.start()
+    path = collector.logs / "shared.log"
+    with path.open("ab", buffering=0) as file:
+        for begin in range(0, 100, 10):
+            file.write(b"".join(lines[begin : begin + 10]))
+            time.sleep(0.05)
+    collector.wait(collector.is_complete)
+    assert collector.has_seqs(100)
+    assert min(row["time_us"] for row in collector.rows("events").values()) == 0
+    assert collector.end(signal.SIGTERM) == 0
+    same(collector, read_once(tmp_path, b"".join(lines)))
+
+
+def test_two_files_that_claim_one_connection_are_two_traces(collector: Collector) -> None:
+    collector.start()
+    lines = records("aioquic_clean_server")
+    (collector.logs / "one.sqlog").write_bytes(b"".join(lines))
+    (collector.logs / "two.sqlog").write_bytes(b"".join([lines[0], *lines[2:]]))
+    collector.wait(lambda: len(collector.rows("connections")) == 2 and collector.is_complete())
+    assert len({row["connection_id"] for row in collector.rows("connections").values()}) == 1
+    assert len(collector.rows("events")) == 2 * len(lines) - 3
+
+
+def test_an_access_log_line_of_many_megabytes_is_one_reject(tmp_path: Path) -> None:
+    log = tmp_path / "access.jsonl"
+    collector = Collector(tmp_path / "run", more=f'[[access_log]]\npath = "{log}"')
+    good = json.dumps({"time": "2026-11-20T10:00:00Z", "path": "/"}).encode() + b"\n"
+    collector.start()
+    try:
+        with log.open("ab", buffering=0) as file:
+            file.write(good)
+            for _ in range(6):
+                file.write(b"x" * (1 << 20))
+                time.sleep(0.1)
+            file.write(b"\n" + good)
+        collector.wait(lambda: len(collector.rows("request_lines")) == 2 and bool(collector.rows("rejects")))
+        assert [row["length"] for row in collector.rows("rejects").values()] == [6 << 20]
+    finally:
+        collector.end(signal.SIGKILL)
+
+
+@pytest.mark.parametrize("watch", ["auto", "poll"])
+def test_what_grows_is_seen_soon(tmp_path: Path, watch: str) -> None:
+    collector = Collector(tmp_path / "run", more=f'watch = "{watch}"')
+    below = collector.logs / "a" / "b"
+    collector.start()
+    try:
+        below.mkdir(parents=True)
+        time.sleep(0.3)
+        lines = records("aioquic_clean_server")
+        (below / "draft.partial").write_bytes(b"".join(lines[:100]))
+        collector.wait(lambda: collector.has_seqs(99), 5)
+        (below / "draft.partial").rename(below / "done.sqlog")
+        with (below / "done.sqlog").open("ab") as file:
+            file.write(b"".join(lines[100:]))
+        collector.wait(lambda: collector.has_seqs(len(lines) - 1), 5)
+    finally:
+        collector.end(signal.SIGKILL)
 
 
 def test_wrong_configurations_say_what_to_change(tmp_path: Path) -> None:

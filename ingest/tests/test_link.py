@@ -193,6 +193,7 @@ def test_an_undated_trace_takes_its_time_from_the_line_else_has_none(store: Stor
         ({"complete": False}, {}, "partial"),
         ({}, {"complete": False}, "partial"),
         ({"events_kept": "none"}, {}, "summary"),
+        ({"events_kept": "dropped"}, {}, "summary"),
     ],
 )
 def test_coverage_says_how_much_of_a_request_is_known(store: Store, trace: Row, request_: Row, coverage: str) -> None:
@@ -202,11 +203,15 @@ def test_coverage_says_how_much_of_a_request_is_known(store: Store, trace: Row, 
     assert only(store)["coverage"] == coverage
 
 
-def test_weight_is_the_inverse_of_sampling(store: Store) -> None:
-    trace = connection(event_probability=0.5, trace_probability=0.1)
-    put(store, connections=[trace], streams=[stream(trace)])
+@pytest.mark.parametrize("kept", ["all", "none"])
+def test_weight_is_the_inverse_of_the_chance_to_be_here(store: Store, kept: str) -> None:
+    """The server traced one connection in ten; whose events we kept says nothing of how many requests there were."""
+    trace = connection(events_kept=kept, event_probability=0.5, trace_probability=0.1)
+    streams = [stream(trace), stream(trace, 4)]
+    put(store, connections=[trace], streams=streams, request_lines=[line(9, stream_id=4), line(99, stream_id=8)])
     link(store)
-    assert only(store)["weight"] == pytest.approx(20)
+    found = {row["request_id"]: row["weight"] for row in requests(store)}
+    assert found == {f"{ID}/0": pytest.approx(10), f"{ID}/4": 1, f"{ID}/8": 1}
 
 
 def test_ties_of_causes_go_by_vocabulary_order(store: Store) -> None:

@@ -43,11 +43,19 @@ def _line(run: ConnectionRun, exchange: Exchange, request: RequestPlan) -> Line:
         **_exchange_fields(run.plan, request),
         "duration_us": end_us - exchange.arrived_us,
         "protocol": "h3",
-        "connection_id": run.connection_id,
+        **_ids(run, exchange),
         "stream_id": exchange.stream_id,
         "request_number": exchange.number,
         **_client_fields(run.plan),
     }
+
+
+def _ids(run: ConnectionRun, exchange: Exchange) -> Line:
+    """A client that roams is logged by the id and address that the request's first packet had."""
+    if exchange.came_by is None:
+        return {"connection_id": run.connection_id}
+    address, port = exchange.came_by.address
+    return {"connection_id": exchange.came_by.connection_id, "client_address": address, "client_port": port}
 
 
 def h2_line(plan: ConnectionPlan, number: int) -> Line:

@@ -15,6 +15,7 @@ from quiclens_lab.endpoint import PEER, Endpoint
 from quiclens_lab.path import Link
 from quiclens_lab.plan import START_US, ConnectionPlan
 from quiclens_lab.resumption import resumption_ticket
+from quiclens_lab.roaming import HOST_ID_BYTES, Address, Door
 from quiclens_lab.server_application import Exchange, ServerApplication
 
 AFTER_CLOSE_US = 1_500_000  # a close that was lost is not repeated: stop waiting for it
@@ -82,7 +83,9 @@ class _Pair:
         self._server_log = QuicLogger()
         client = client_connection(plan, self._client_log, ticket)
         self._connection_id: bytes = client.original_destination_connection_id
-        server = server_connection(plan, self._server_log, self._connection_id, ticket)
+        retry_id = digest(plan.seed, "retry", size=HOST_ID_BYTES) if plan.roaming and plan.roaming.is_retried else None
+        server = server_connection(plan, self._server_log, self._connection_id, ticket, retry_id)
+        self._door = Door(plan.roaming, self._server_log._traces[0], retry_id) if plan.roaming else None
         client_trace = self._client_log._traces[0] if self._client_log else None
         self._client = Endpoint(client, Link(plan.path.up, plan.seed, "up"), clock, plan.client_skew_us, client_trace)
         self._server = Endpoint(server, Link(plan.path.down, plan.seed, "down"), clock, 0, self._server_log._traces[0])
@@ -90,6 +93,7 @@ class _Pair:
         requests = {name: (number, plan.requests[number]) for number, name in enumerate(ids)}
         self._answering = ServerApplication(self._server, requests, self._acting(self._server))
         self._asking = ClientApplication(self._client, plan, ids, self._acting(self._client))
+        self._asking.before_turn = self._roam
 
     def run(self) -> ConnectionRun:
         now_us = START_US
@@ -150,19 +154,37 @@ class _Pair:
         endpoint.deliver_events(now_us)
         timer_before_us = endpoint.timer_us
         receiver = self._client if endpoint is self._server else self._server
+        address = self._door.address if self._door and receiver is self._server else PEER
         for flight in endpoint.send(now_us):
-            self._loop.schedule(flight.arrival_us, self._arrival(receiver, flight.payload))
+            self._loop.schedule(flight.arrival_us, self._arrival(receiver, flight.payload, address))
         if endpoint is self._server:
             self._answering.note_progress(now_us)
         if endpoint.timer_us is not None and endpoint.timer_us != timer_before_us:
             self._loop.schedule(endpoint.timer_us, self._timer(endpoint))
 
-    def _arrival(self, endpoint: Endpoint, payload: bytes) -> Callable[[int], None]:
+    def _arrival(self, endpoint: Endpoint, payload: bytes, address: Address) -> Callable[[int], None]:
         def arrive(now_us: int) -> None:
-            endpoint.receive(payload, now_us)
+            if self._door and endpoint is self._server:
+                endpoint.enter(now_us)
+                if (retry := self._door.retry(payload)) is not None:
+                    back_us = now_us + self._plan.path.down.delay_us
+                    self._loop.schedule(back_us, self._arrival(self._client, retry, PEER))
+                    return
+                self._answering.arrival = self._door.note(payload, address)
+            endpoint.receive(payload, now_us, address)
             self._move(endpoint, now_us)
 
         return arrive
+
+    def _roam(self, turn: int) -> None:
+        """The client takes another connection id of the server's, or goes on from another address with one."""
+        roaming = self._plan.roaming
+        if roaming is None or self._door is None:
+            return
+        if turn == roaming.moves_before_turn and roaming.moved_to is not None:
+            self._door.address = roaming.moved_to
+        if turn in (roaming.moves_before_turn, roaming.new_ids_before_turn):
+            self._client.connection.change_connection_id()
 
     def _timer(self, endpoint: Endpoint) -> Callable[[int], None]:
         def fire(now_us: int) -> None:

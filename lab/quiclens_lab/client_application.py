@@ -18,6 +18,7 @@ class ClientApplication:
         self, endpoint: Endpoint, plan: ConnectionPlan, external_ids: Sequence[str], schedule: Schedule
     ) -> None:
         self.done_us: int | None = None
+        self.before_turn: Callable[[int], None] = _ignore
         self._endpoint = endpoint
         self._plan = plan
         self._external_ids = external_ids
@@ -43,6 +44,7 @@ class ClientApplication:
             self._schedule(now_us + self._plan.path.rtt_us + 30_000, self._close)
 
     def _make_requests(self, now_us: int) -> None:
+        self.before_turn(self._turn)
         for request in self._plan.turns[self._turn].requests:
             self._make(request, now_us)
 
@@ -86,3 +88,7 @@ class ClientApplication:
 
     def _close(self, _now_us: int) -> None:
         self._endpoint.connection.close(error_code=0x100, reason_phrase="")
+
+
+def _ignore(_turn: int) -> None:
+    """Most clients stay where they are."""

@@ -15,7 +15,9 @@ from typing import Any
 
 from quiclens_lab import progress
 from quiclens_lab.errors import LabError
+from quiclens_lab.relay import FAST_KBPS, Conditions
 from quiclens_lab.scenarios import SCENARIOS, scenario_named
+from quiclens_lab.servers import PROGRAMS
 from quiclens_lab.truth.options import SEEDS, add_options
 
 BAR_MISSED = 1
@@ -51,6 +53,17 @@ def parser() -> argparse.ArgumentParser:
     live.add_argument("--requests", type=_count, default=5, help="of each connection")
     live.add_argument("--together", type=_count, default=4, help="connections at once")
     live.add_argument("--pause-ms", type=int, default=100, help="between a connection's requests")
+    live.add_argument("--server", choices=list(PROGRAMS), default="aioquic")
+    live.add_argument("--loss", type=float, default=0.0, help="share of packets that the path loses, each way")
+    live.add_argument("--delay-ms", type=float, default=0.0, help="of the path, each way")
+    live.add_argument("--rate-kbps", type=_count, default=FAST_KBPS, help="of the path, each way")
+    live.add_argument("--seed", type=int, default=1, help="of the losses")
+
+    taking = commands.add_parser("collector-bench", help="memory and processor time of the collector")
+    taking.add_argument("--connections", type=_count, default=5000, help="open at once, a file each")
+    taking.add_argument("--active", type=_count, default=500, help="of which so many grow")
+    taking.add_argument("--seconds", type=_count, default=30, help="for so long")
+    taking.add_argument("--cpu-cap", type=float, default=0.0, help="cores; 0: none")
 
     striking = commands.add_parser("faults", help="strike at the live system and its files; nothing may be lost")
     striking.add_argument("--schedules", type=_count, default=3)
@@ -59,6 +72,15 @@ def parser() -> argparse.ArgumentParser:
     striking.add_argument(
         "--keep", type=Path, metavar="DIR", help="for outcomes as they come, and folders of those that fail"
     )
+
+    linking = commands.add_parser("link", help="do requests find their streams? Retry, migration, 0-RTT, changed ids")
+    linking.add_argument("--connections", type=_count, default=200)
+    linking.add_argument("--seed", type=int, default=1)
+    fresh = commands.add_parser("freshness", help="how old data are when they can be asked for, at a steady rate")
+    fresh.add_argument("--rate", type=_count, default=50_000, help="events a second")
+    fresh.add_argument("--seconds", type=_count, default=60, help="at the steady rate, after a warm-up")
+    fresh.add_argument("--only", nargs="+", choices=["steady", "ladder", "plain", "latency"], help="parts of it")
+    fresh.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
 
     for command in (demo, one, bench):
         command.add_argument("--out", type=Path, required=True, metavar="DIR")
@@ -91,11 +113,25 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         chosen = schedules_of(options.schedules, options.seed, options.only)
         return faults(chosen, options.jobs, options.keep, progress.show)
 
-    if options.command == "live":
-        from quiclens_lab.live import live
+    if options.command == "collector-bench":
+        from quiclens_lab.collector_bench import collector_bench
 
-        pause_s = options.pause_ms / 1000
-        return asyncio.run(live(options.out, options.connections, options.requests, options.together, pause_s))
+        return collector_bench(options.connections, options.active, options.seconds, options.cpu_cap)
+    if options.command == "link":
+        from quiclens_lab.link_check import link_check
+
+        return link_check(options.connections, options.seed, progress.show)
+    if options.command == "freshness":
+        from quiclens_lab.freshness.command import run as run_freshness
+
+        return run_freshness(options)
+
+    if options.command == "live":
+        from quiclens_lab.live import Traffic, live
+
+        traffic = Traffic(options.connections, options.requests, options.together, options.pause_ms / 1000)
+        conditions = Conditions(options.loss, options.delay_ms, options.rate_kbps, options.seed)
+        return asyncio.run(live(options.out, options.server, traffic, conditions))
 
     from quiclens_lab.demo import make_folder, prepare_folder
 

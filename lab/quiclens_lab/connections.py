@@ -37,9 +37,16 @@ def client_connection(plan: ConnectionPlan, log: QuicLogger | None, ticket: Resu
 
 
 def server_connection(
-    plan: ConnectionPlan, log: QuicLogger, connection_id: bytes, ticket: ResumptionTicket | None
+    plan: ConnectionPlan,
+    log: QuicLogger,
+    connection_id: bytes,
+    ticket: ResumptionTicket | None,
+    retry_id: bytes | None = None,
 ) -> QuicConnection:
-    """The server of a plan, for a client that chose this connection id; it knows the ticket it once gave out."""
+    """The server of a plan, for a client that chose this connection id; it knows the ticket it once gave out.
+
+    With a `retry_id` the client was sent that one in a Retry.
+    """
     transport = plan.transport
     configuration = QuicConfiguration(
         is_client=False,
@@ -54,6 +61,7 @@ def server_connection(
     connection = make(
         configuration=configuration,
         original_destination_connection_id=connection_id,
+        retry_source_connection_id=retry_id,
         session_ticket_fetcher=fetch,
     )
     inside.shape_sending(connection, transport)

@@ -55,8 +55,8 @@ class Endpoint:
         self._clock.skew_us = self._skew_us
         return now_us / 1_000_000
 
-    def receive(self, payload: bytes, now_us: int) -> None:
-        self.connection.receive_datagram(payload, PEER, self.enter(now_us))
+    def receive(self, payload: bytes, now_us: int, address: tuple[str, int] = PEER) -> None:
+        self.connection.receive_datagram(payload, address, self.enter(now_us))
 
     def fire_timer(self, now_us: int) -> None:
         self.connection.handle_timer(self.enter(now_us))

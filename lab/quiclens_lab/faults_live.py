@@ -34,10 +34,12 @@ PATIENCE_S = 20.0
 # Times are scaled: what waits for minutes in production waits for seconds here.
 COLLECTOR = """state_dir = "@DIR@/collector"
 traces = ["@DIR@/traffic/traces"]
-access_logs = ["@DIR@/traffic/access"]
 scan_interval_ms = 100
 batch_interval_ms = 150
 idle_timeout_s = 6
+cpu_cap = 0
+[[access_log]]
+path = "@DIR@/traffic/access"
 [sink]
 kind = "kafka"
 brokers = "@BROKERS@"

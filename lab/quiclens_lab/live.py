@@ -1,181 +1,73 @@
 """A real HTTP/3 server and its clients on loopback, in real time, that log while they run.
 
-The server is aioquic's own. Each connection's qlog is a JSON-SEQ file that grows with every event, and the access log
-grows with every answer: what a collector follows on a machine that serves.
+The clients come through a relay where the path is to lose, delay or limit; else straight to the server.
 """
 
 import asyncio
 import json
-import ssl
-import time
-from datetime import UTC, datetime
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from aioquic.asyncio.client import connect
-from aioquic.asyncio.protocol import QuicConnectionProtocol
-from aioquic.asyncio.server import serve
-from aioquic.h3.connection import H3_ALPN, H3Connection
-from aioquic.h3.events import DataReceived, H3Event, HeadersReceived
-from aioquic.quic.configuration import QuicConfiguration
-from aioquic.quic.events import ProtocolNegotiated, QuicEvent
-from aioquic.quic.logger import QuicLogger, QuicLoggerTrace
-
-from quiclens_lab import aioquic_inside as inside
-from quiclens_lab.draws import skewed, whole
-
-HOST = "127.0.0.1"
-SERVER = "edge-live-01"
+from quiclens_lab.live_client import client
+from quiclens_lab.relay import Conditions, Passed, relayed
+from quiclens_lab.servers import serving
 
 
-class GrowingTrace(QuicLoggerTrace):
-    """A trace that is written as it grows: after each turn of the loop, for aioquic logs a packet first and adds its
-    frames while it reads them."""
+@dataclass(frozen=True)
+class Traffic:
+    """What the clients do: `connections` in all, `together` at once, with so many requests and pauses between them."""
 
-    def __init__(self, *, is_client: bool, odcid: bytes, folder: Path) -> None:
-        super().__init__(is_client=is_client, odcid=odcid)
-        self._file = (folder / f"{odcid.hex()}.sqlog").open("w", buffering=1)
-        fields = {"ODCID": odcid.hex(), "server": SERVER}
-        trace = {"common_fields": fields, "vantage_point": self._vantage_point}
-        self._write({"qlog_format": "JSON-SEQ", "qlog_version": "0.3", "trace": trace})
-
-    def log_event(self, *, category: str, event: str, data: dict[str, Any]) -> None:
-        if not self._events:
-            asyncio.get_running_loop().call_soon(self._flush)
-        super().log_event(category=category, event=event, data=data)
-
-    def close(self) -> None:
-        self._flush()
-        self._file.close()
-
-    def _flush(self) -> None:
-        while self._events:
-            self._write(self._events.popleft())
-
-    def _write(self, record: dict[str, Any]) -> None:
-        if not self._file.closed:
-            self._file.write("\x1e" + json.dumps(record) + "\n")
+    connections: int
+    requests: int
+    together: int
+    pause_s: float
 
 
-class GrowingLogger(QuicLogger):
-    """Starts a file for each connection."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__()
-        folder.mkdir(parents=True, exist_ok=True)
-        self._folder = folder
-
-    def start_trace(self, is_client: bool, odcid: bytes) -> QuicLoggerTrace:
-        trace = GrowingTrace(is_client=is_client, odcid=odcid, folder=self._folder)
-        self._traces.append(trace)
-        return trace
-
-    def end_trace(self, trace: QuicLoggerTrace) -> None:
-        assert isinstance(trace, GrowingTrace)
-        trace.close()
-        self._traces.remove(trace)
+@dataclass
+class _Done:
+    connections: int = 0
+    requests: int = 0
 
 
-class Answering(QuicConnectionProtocol):
-    """Answers `/<bytes>/<think in us>`, and writes a line of the access log."""
+async def live(folder: Path, server: str, traffic: Traffic, conditions: Conditions) -> dict[str, Any]:
+    """Serve and ask until everything is answered, or SIGTERM; what was done.
 
-    access_log: TextIO
-    _h3: H3Connection | None = None
-
-    def quic_event_received(self, event: QuicEvent) -> None:
-        if isinstance(event, ProtocolNegotiated):
-            self._h3 = H3Connection(self._quic)
-        if self._h3 is not None:
-            for each in self._h3.handle_event(event):
-                if isinstance(each, HeadersReceived) and each.stream_ended:
-                    self._answer(each.stream_id, dict(each.headers), time.time())
-
-    def _answer(self, stream_id: int, headers: dict[bytes, bytes], began: float) -> None:
-        size, think_us = (int(part) for part in headers[b":path"].split(b"/")[1:3])
-        asyncio.get_running_loop().call_later(think_us / 1e6, self._send, stream_id, headers, size, began)
-
-    def _send(self, stream_id: int, headers: dict[bytes, bytes], size: int, began: float) -> None:
-        assert self._h3 is not None
-        self._h3.send_headers(stream_id, [(b":status", b"200"), (b"content-length", str(size).encode())])
-        self._h3.send_data(stream_id, bytes(size), end_stream=True)
-        self.transmit()
-        now = time.time()
-        line = {
-            "time": datetime.fromtimestamp(began, UTC).isoformat(),
-            "time_is": "start",
-            "method": headers[b":method"].decode(),
-            "authority": headers[b":authority"].decode(),
-            "path": headers[b":path"].decode(),
-            "status": 200,
-            "duration_us": int((now - began) * 1e6),
-            "response_bytes": size,
-            "protocol": "h3",
-            "connection_id": self._quic.original_destination_connection_id.hex(),
-            "stream_id": stream_id,
-            "external_id": headers[b"x-request-id"].decode(),
-            "server": SERVER,
-        }
-        self.access_log.write(json.dumps(line) + "\n")
+    Each answer's duration as its client saw it is a line of `folder/client.jsonl`.
+    """
+    done = _Done()
+    with serving(server, folder) as port, (folder / "client.jsonl").open("a", buffering=1) as log:
+        async with _path(port, conditions) as (entry, passed):
+            asking = asyncio.ensure_future(_ask(entry, traffic, log, done))
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asking.cancel)
+            with suppress(asyncio.CancelledError):
+                await asking
+            # The client's last packets are on their way.
+            await asyncio.sleep(0.2 + conditions.delay_ms / 1000)
+    return {"server": server, "connections": done.connections, "requests": done.requests, **passed.__dict__}
 
 
-class Asking(QuicConnectionProtocol):
-    """A client: one request at a time."""
-
-    def __init__(self, *arguments: Any, **named: Any) -> None:
-        super().__init__(*arguments, **named)
-        self._waiting: dict[int, asyncio.Future[None]] = {}
-        self._h3 = H3Connection(self._quic)
-
-    def quic_event_received(self, event: QuicEvent) -> None:
-        for each in self._h3.handle_event(event):
-            self._note(each)
-
-    def _note(self, event: H3Event) -> None:
-        if isinstance(event, HeadersReceived | DataReceived) and event.stream_ended:
-            self._waiting.pop(event.stream_id).set_result(None)
-
-    async def get(self, path: str, request_id: str) -> None:
-        stream_id = self._quic.get_next_available_stream_id()
-        headers = {":method": "GET", ":scheme": "https", ":authority": "live.lab.example", ":path": path}
-        fields = {**headers, "x-request-id": request_id}
-        self._waiting[stream_id] = asyncio.get_running_loop().create_future()
-        self._h3.send_headers(stream_id, [(name.encode(), value.encode()) for name, value in fields.items()], True)
-        self.transmit()
-        await self._waiting[stream_id]
+@asynccontextmanager
+async def _path(port: int, conditions: Conditions) -> AsyncIterator[tuple[int, Passed]]:
+    """Where clients enter: the relay, or the server itself where the path does nothing to them."""
+    if conditions == Conditions(seed=conditions.seed):
+        yield port, Passed()
+        return
+    async with relayed(port, conditions) as entry:
+        yield entry
 
 
-async def client(port: int, number: int, requests: int, pause_s: float) -> None:
-    """One connection: some requests with pauses."""
-    configuration = QuicConfiguration(is_client=True, alpn_protocols=H3_ALPN, verify_mode=ssl.CERT_NONE)
-    async with connect(HOST, port, configuration=configuration, create_protocol=Asking) as protocol:
-        assert isinstance(protocol, Asking)
-        for request in range(requests):
-            size = int(skewed(1_000, 60_000, number, "size", request))
-            path = f"/{size}/{whole(200, 40_000, number, 'think', request)}"
-            await protocol.get(path, f"live-{number}-{request}")
-            await asyncio.sleep(pause_s)
+async def _ask(port: int, traffic: Traffic, log: TextIO, done: _Done) -> None:
+    numbers = iter(range(traffic.connections))
 
+    async def one_after_the_other() -> None:
+        for number in numbers:
+            for external_id, duration_us in await client(port, number, traffic.requests, traffic.pause_s):
+                log.write(json.dumps({"external_id": external_id, "duration_us": duration_us}) + "\n")
+                done.requests += 1
+            done.connections += 1
 
-async def live(folder: Path, connections: int, requests: int, together: int, pause_s: float) -> dict[str, int]:
-    """Serve and ask until so many connections have made so many requests each; what was done."""
-    folder.mkdir(parents=True, exist_ok=True)
-    configuration = QuicConfiguration(
-        is_client=False, alpn_protocols=H3_ALPN, quic_logger=GrowingLogger(folder / "traces")
-    )
-    inside.load_certificate(configuration)
-    with (folder / "access.jsonl").open("a", buffering=1) as access_log:
-        protocol = type("Logging", (Answering,), {"access_log": access_log})
-        server = await serve(HOST, 0, configuration=configuration, create_protocol=protocol)
-        transport = server._transport
-        assert transport is not None
-        port = transport.get_extra_info("sockname")[1]
-        numbers = iter(range(connections))
-
-        async def one_after_the_other() -> None:
-            for number in numbers:
-                await client(port, number, requests, pause_s)
-
-        await asyncio.gather(*(one_after_the_other() for _ in range(together)))
-        await asyncio.sleep(0.2)
-        server.close()
-    return {"connections": connections, "requests": connections * requests}
+    await asyncio.gather(*(one_after_the_other() for _ in range(traffic.together)))

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from quiclens_lab.path import PathSpec
+from quiclens_lab.roaming import Roaming
 
 START_US = 1_000_000  # virtual time of the client's first packet
 
@@ -106,6 +107,7 @@ class ConnectionPlan:
     is_closed_by_client: bool = True
     client_skew_us: int = 0
     max_steps: int = 400_000
+    roaming: Roaming | None = None
 
     @property
     def requests(self) -> tuple[RequestPlan, ...]:

@@ -13,3 +13,8 @@ def show(done: int, total: int) -> None:
     end = "\n" if done == total else ""
     bar = "#" * filled + "." * (WIDTH - filled)
     print(f"\r[{bar}] {done}/{total}", end=end, file=sys.stderr, flush=True)
+
+
+def say(text: str) -> None:
+    """A line for people."""
+    print(text, file=sys.stderr, flush=True)

@@ -9,6 +9,7 @@ from aioquic.quic.stream import QuicStream
 from quiclens_lab.aioquic_inside import received_streams, stream_of
 from quiclens_lab.endpoint import Endpoint
 from quiclens_lab.plan import RequestPlan
+from quiclens_lab.roaming import Arrival
 
 Schedule = Callable[[int, Callable[[int], None]], None]
 
@@ -28,6 +29,7 @@ class Exchange:
     acknowledged_us: int | None = None
     stream: QuicStream | None = None
     is_all_written: bool = False
+    came_by: Arrival | None = None
 
 
 class ServerApplication:
@@ -35,6 +37,7 @@ class ServerApplication:
 
     def __init__(self, endpoint: Endpoint, requests: dict[str, tuple[int, RequestPlan]], schedule: Schedule) -> None:
         self.exchanges: dict[int, Exchange] = {}
+        self.arrival: Arrival | None = None
         self._endpoint = endpoint
         self._requests = requests
         self._schedule = schedule
@@ -44,7 +47,7 @@ class ServerApplication:
         """Remember when the first packet of each request came in."""
         for stream_id in received_streams(self._endpoint.connection):
             if stream_id not in self.exchanges:
-                self.exchanges[stream_id] = Exchange(stream_id, now_us)
+                self.exchanges[stream_id] = Exchange(stream_id, now_us, came_by=self.arrival)
 
     def note_progress(self, now_us: int) -> None:
         """Remember when the last byte of each response went out and when all of it was acknowledged."""

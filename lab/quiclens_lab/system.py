@@ -7,6 +7,7 @@ which `quiclens serve` holds. What was started stands in `system.json`, with the
 import argparse
 import json
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -17,6 +18,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from quiclens_lab.errors import LabError
 from quiclens_lab.machine import LAB, collector_binary
@@ -26,13 +28,25 @@ BIN = Path(sys.executable).parent
 RECORD = "system.json"
 PATIENCE_S = 30
 LISTEN = "127.0.0.1:8123"
+METRICS = "127.0.0.1:9464"  # of ingest, and of the collector; other ports where these are taken
+COLLECTOR_METRICS = "127.0.0.1:9465"
+_EXEC_S = 0.5  # until a new process has the command line by which it is told
 
 
 def up(folder: Path, listen: str, with_traffic: bool = True, deploy: Path = DEPLOY) -> dict[str, Any]:
-    """Start everything, with or without a server that writes, as `deploy` configures it; returns where it answers."""
+    """Start everything, with or without a server that writes, as `deploy` configures it; returns where it answers.
+
+    Of a system that runs, only what has ended is started again.
+    """
     folder = folder.resolve()
-    if (folder / RECORD).exists() and any(_is_ours(each) for each in _read(folder)["processes"]):
-        raise LabError(f"{folder} has a running system; `make down` ends it")
+    if is_running(folder):
+        answers: dict[str, Any] | None = _read(folder).get("answers")
+        if answers is None:
+            raise LabError(f"{folder} was stopped while it started; `make down`, then again")
+        again(folder, "broker")
+        revive(folder)
+        return answers
+    listen = _free(listen)
     for name in ("traffic/traces", "collector", "log"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     (folder / "traffic" / "access.jsonl").touch()
@@ -41,21 +55,32 @@ def up(folder: Path, listen: str, with_traffic: bool = True, deploy: Path = DEPL
     broker = _json([sys.executable, "-m", "quiclens_ingest.broker", "start", "--data", str(folder / "broker")])
     store = f"chdb:{folder / 'store'}"
     quiclens = str(BIN / "quiclens")
-    listen = _free(listen)
     _start(folder, record, "serve", [quiclens, "serve", "--store", store, "--listen", listen])
-    _wait(f"http://{listen}/ping", folder / "log" / "serve.log")
+    _wait(f"http://{listen}/ping", folder, "serve")
     _json([quiclens, "migrate", "--store", store, "--json"])
-    ingest = _configured(folder, deploy / "ingest.toml", broker["brokers"])
+    metrics = _free(METRICS, else_any=True)
+    ingest = _configured(folder, deploy / "ingest.toml", broker["brokers"], metrics)
     # By its address, not by its folder: else ingest would take the folder over while serve is away.
     served = f"http://{listen}/default"
     _start(folder, record, "ingest", [quiclens, "ingest", "--config", str(ingest), "--store", served])
-    collector = _configured(folder, deploy / "collector.toml", broker["brokers"])
+    watched = _free(COLLECTOR_METRICS, else_any=True)
+    collector = _configured(folder, deploy / "collector.toml", broker["brokers"], watched)
     _start(folder, record, "collector", [str(collector_binary().resolve()), "run", str(collector)])
-    if not with_traffic:
-        return {"store": store, "serve": f"http://{listen}", "brokers": broker["brokers"], "logs": str(folder / "log")}
-    traffic = ["live", "--out", str(folder / "traffic"), "--connections", "1000000", "--requests", "6"]
-    _start(folder, record, "server", [str(BIN / "quiclens-lab"), *traffic, "--together", "3", "--pause-ms", "300"])
-    return {"store": store, "serve": f"http://{listen}", "brokers": broker["brokers"], "logs": str(folder / "log")}
+    record["answers"] = {
+        "store": store,
+        "serve": f"http://{listen}",
+        "brokers": broker["brokers"],
+        "metrics": f"http://{metrics}/metrics",
+        "collector_metrics": f"http://{watched}/metrics",
+        "logs": str(folder / "log"),
+    }
+    _write(folder, record)
+    if with_traffic:
+        traffic = ["live", "--out", str(folder / "traffic"), "--connections", "1000000", "--requests", "6"]
+        _start(folder, record, "server", [str(BIN / "quiclens-lab"), *traffic, "--together", "3", "--pause-ms", "300"])
+    _wait(f"http://{metrics}/healthz", folder, "ingest")
+    started: dict[str, Any] = record["answers"]
+    return started
 
 
 def down(folder: Path) -> dict[str, Any]:
@@ -114,6 +139,25 @@ def revive(folder: Path, leave: Collection[str] = ()) -> list[str]:
     return dead
 
 
+def is_running(folder: Path) -> bool:
+    """Whether anything of it that `up` started lives."""
+    return (folder / RECORD).exists() and any(_is_ours(each) for each in _read(folder)["processes"])
+
+
+def first_request(folder: Path, answers: dict[str, Any]) -> bool:
+    """Wait until a traced request can be asked for; LabError when a process ends meanwhile, False when time does."""
+    asked = f"{answers['serve']}/?query={quote('SELECT count() FROM requests WHERE trace_id IS NOT NULL')}"
+    began = time.monotonic()
+    while time.monotonic() - began < PATIENCE_S:
+        for name in dict.fromkeys(each["name"] for each in _read(folder)["processes"]):
+            _must_live(folder, name)
+        with suppress(OSError), urllib.request.urlopen(asked, timeout=5) as answer:
+            if int(answer.read()):
+                return True
+        time.sleep(0.5)
+    return False
+
+
 def end(folder: Path, name: str, how: signal.Signals) -> None:
     """End a process and wait until it is gone; one that has ended already is left alone."""
     if name == "broker":
@@ -142,17 +186,27 @@ def _newest(folder: Path, name: str) -> dict[str, Any]:
     return found
 
 
-def _free(listen: str) -> str:
-    """The address with a free port where none is asked for, so that a process may come back to it."""
+def _free(listen: str, else_any: bool = False) -> str:
+    """The address if nobody listens there, a free port for port 0, so that a process may come back to it.
+
+    LabError when it is taken and no other will do: asked before anything starts, for else another's store would answer.
+    """
     host, _, port = listen.rpartition(":")
-    if port != "0":
-        return listen
-    with socket.create_server((host, 0)) as taken:
-        return f"{host}:{taken.getsockname()[1]}"
+    try:
+        with socket.create_server((host, int(port))) as taken:
+            return f"{host}:{taken.getsockname()[1]}"
+    except (OSError, ValueError) as error:
+        if else_any:
+            return _free(f"{host}:0")
+        reason = getattr(error, "strerror", None) or error
+        hint = 'another address: make up UP="--listen 127.0.0.1:8124"'
+        raise LabError(f"cannot listen at {listen}: {reason}; {hint}") from error
 
 
-def _configured(folder: Path, source: Path, brokers: str) -> Path:
-    text = source.read_text().replace("@DIR@", str(folder)).replace("@BROKERS@", brokers)
+def _configured(folder: Path, source: Path, brokers: str, metrics: str) -> Path:
+    text = source.read_text()
+    for mark, value in (("@DIR@", str(folder)), ("@BROKERS@", brokers), ("@METRICS@", metrics)):
+        text = text.replace(mark, value)
     target = folder / source.name
     target.write_text(text)
     return target
@@ -163,7 +217,7 @@ def _start(folder: Path, record: dict[str, Any], name: str, words: list[str]) ->
         process = subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder, start_new_session=True
         )
-    record["processes"].append({"name": name, "pid": process.pid, "words": words})
+    record["processes"].append({"name": name, "pid": process.pid, "words": words, "started": time.time()})
     _write(folder, record)
 
 
@@ -186,16 +240,26 @@ def _until_gone(process: dict[str, Any]) -> None:
         time.sleep(0.05)
 
 
-def _wait(url: str, log: Path) -> None:
+def _wait(url: str, folder: Path, name: str) -> None:
+    """Return when the process answers; LabError when it ends or takes too long."""
     began = time.monotonic()
     while True:
+        _must_live(folder, name)
         try:
             with urllib.request.urlopen(url, timeout=1):
                 return
         except OSError as error:
             if time.monotonic() - began > PATIENCE_S:
-                raise LabError(f"{url} does not answer: {error}; see {log}") from error
+                raise LabError(f"{url} does not answer: {error}; see {folder / 'log' / name}.log") from error
         time.sleep(0.2)
+
+
+def _must_live(folder: Path, name: str) -> None:
+    process = _newest(folder, name)
+    if not _is_ours(process) and time.time() - process.get("started", 0) > _EXEC_S:
+        log = folder / "log" / f"{name}.log"
+        said = log.read_text(errors="replace").strip().splitlines()
+        raise LabError(f"{name} has ended: {' '.join(said[-2:]) or 'without a word'}; see {log}")
 
 
 def _json(words: list[str]) -> dict[str, Any]:
@@ -221,17 +285,29 @@ def main() -> int:
     parser.add_argument("--dir", type=Path, default=Path("quiclens-live"), help="everything it writes")
     parser.add_argument("--listen", default=LISTEN, help="where the store answers")
     options = parser.parse_args()
+    folder = options.dir.resolve()
+    was_running = is_running(folder)
     try:
-        answer = up(options.dir, options.listen) if options.what == "up" else down(options.dir)
-    except (LabError, OSError) as error:
+        answer = up(folder, options.listen) if options.what == "up" else down(folder)
+        print(json.dumps(answer), flush=True)
         if options.what == "up":
-            down(options.dir)
+            print(_next_steps(answer, first_request(folder, answer)), file=sys.stderr)
+    except (LabError, OSError) as error:
+        if options.what == "up" and not was_running:
+            down(folder)
         print(f"quiclens: {error}", file=sys.stderr)
         return 3
-    print(json.dumps(answer))
-    if options.what == "up":
-        print(f"in a few seconds: .venv/bin/quiclens slow --store {answer['store']}", file=sys.stderr)
     return 0
+
+
+def _next_steps(answers: dict[str, Any], has_come: bool) -> str:
+    store = shlex.quote(answers["store"])
+    first = "requests arrive; ask:" if has_come else f"no request has come yet; see {answers['logs']}, then ask:"
+    return f"""{first}
+  .venv/bin/quiclens slow --store {store}
+  .venv/bin/quiclens status --store {store} --brokers {answers["brokers"]}
+  curl {answers["serve"]} --data-binary 'SELECT count() FROM requests'
+`make down` ends it; the data stay"""
 
 
 if __name__ == "__main__":

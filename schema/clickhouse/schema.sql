@@ -55,6 +55,7 @@ CREATE TABLE connections
     `app_version` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
     `device` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
     `client_network` Nullable(String) CODEC(ZSTD(3)),
+    `client_key` Nullable(String) CODEC(ZSTD(3)),
     `events_seen` UInt64 CODEC(ZSTD(3)),
     `events_kept` LowCardinality(String) CODEC(ZSTD(3)),
     `event_probability` Float64 CODEC(ZSTD(3)),
@@ -116,6 +117,19 @@ ENGINE = ReplacingMergeTree(version)
 PARTITION BY trace_day
 ORDER BY (connection_id, vantage, trace_id)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
+
+CREATE TABLE dropped_days
+(
+    `table_name` LowCardinality(String),
+    `day` Date,
+    `rows` UInt64,
+    `bytes` UInt64,
+    `why` LowCardinality(String),
+    `dropped_at` DateTime64(6, 'UTC') DEFAULT now64(6)
+)
+ENGINE = MergeTree
+ORDER BY (table_name, day)
+SETTINGS index_granularity = 8192;
 
 CREATE TABLE episodes
 (
@@ -238,6 +252,7 @@ CREATE TABLE rejects
     `file` String CODEC(ZSTD(3)),
     `trace_id` String CODEC(ZSTD(3)),
     `seq` Nullable(UInt64) CODEC(ZSTD(3)),
+    `seq_last` Nullable(UInt64) CODEC(ZSTD(3)),
     `bytes` String CODEC(ZSTD(3)),
     `ingested_at` DateTime64(6, 'UTC') DEFAULT now64(6) CODEC(ZSTD(3))
 )
@@ -511,6 +526,7 @@ CREATE VIEW connections_now
     `app_version` LowCardinality(Nullable(String)),
     `device` LowCardinality(Nullable(String)),
     `client_network` Nullable(String),
+    `client_key` Nullable(String),
     `events_seen` UInt64,
     `events_kept` LowCardinality(String),
     `event_probability` Float64,

@@ -18,6 +18,20 @@ CREATE TABLE IF NOT EXISTS schema_migrations
 ENGINE = ReplacingMergeTree
 ORDER BY number
 """
+# One row is one partition that retention dropped, written before it goes: what is gone on purpose is not missing.
+_REMEMBER_DROPPED = """
+CREATE TABLE IF NOT EXISTS dropped_days
+(
+    table_name LowCardinality(String),
+    day Date,
+    rows UInt64,
+    bytes UInt64,
+    why LowCardinality(String),
+    dropped_at DateTime64(6, 'UTC') DEFAULT now64(6)
+)
+ENGINE = MergeTree
+ORDER BY (table_name, day)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +83,7 @@ def migrate(store: Store, folder: Path | None = None) -> tuple[str, ...]:
     """
     known = migrations(folder)
     store.command(_REMEMBER)
+    store.command(_REMEMBER_DROPPED)
     applied = {number for (number,) in store.query("SELECT DISTINCT number FROM schema_migrations").rows}
     newer = applied - {migration.number for migration in known}
     if newer:

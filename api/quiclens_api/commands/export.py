@@ -58,8 +58,9 @@ def export(
             if as_json:
                 print_document(answer_of(wanted, {}, 0, 0) | {"file": None})
             return NOTHING_FOUND
-        if found["events_kept"] == "none":
-            say(f"the events of {connection_id} were not kept, only its summary")
+        if found["events_kept"] != "all":
+            were = "were not kept" if found["events_kept"] == "none" else "are not kept any more"
+            say(f"the events of {connection_id} {were}, only its summary")
         document = write_export(data, wanted, found, sys.stdout.buffer)
     if target is None:
         return DONE if document["events"] else NOTHING_FOUND

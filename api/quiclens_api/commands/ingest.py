@@ -3,27 +3,23 @@
 import logging
 import signal
 import sys
-from pathlib import Path
+from dataclasses import replace
 from threading import Event
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from quiclens_ingest.ingest import ingest as take
 from quiclens_ingest.kafka import BrokerError, KafkaException
-from quiclens_ingest.settings import SettingsError
-from quiclens_ingest.settings import read as read_settings
 from quiclens_ingest.take import TakeError
 from quiclens_schema.migrate import migrate
 from quiclens_schema.store import DEFAULT_URL, without_password
 
+from quiclens_api.commands.cluster import Brokers, Config, Group, settings_of
 from quiclens_api.commands.options import AsJson, StoreUrl
-from quiclens_api.failure import DONE, NOTHING_FOUND, CannotRun, usage
+from quiclens_api.failure import DONE, NOTHING_FOUND, CannotRun
 from quiclens_api.opening import opened
 from quiclens_api.output import answer, say
 
-Config = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="Settings as TOML.")]
-Brokers = Annotated[str, typer.Option("--brokers", metavar="HOST:PORT,…", help="Where Kafka answers.")]
-Group = Annotated[str, typer.Option("--group", metavar="NAME", help="The consumer group.")]
 Metrics = Annotated[
     str | None, typer.Option("--metrics", metavar="HOST:PORT", help="Where /metrics and /healthz answer; '' nowhere.")
 ]
@@ -34,6 +30,7 @@ def ingest(
     group: Group = "",
     metrics: Metrics = None,
     config: Config = None,
+    only_check: Annotated[bool, typer.Option("--check", help="Only print the settings as they are in effect.")] = False,
     store: StoreUrl = DEFAULT_URL,
     as_json: AsJson = False,
 ) -> int:
@@ -47,13 +44,14 @@ def ingest(
     \b
     quiclens ingest --brokers kafka:9092 --store http://clickhouse:8123/quiclens
     quiclens ingest --config ingest.toml
+    quiclens ingest --config ingest.toml --check
     """
-    words = {"brokers": brokers, "group": group, "metrics_address": metrics}
-    given: dict[str, Any] = {name: word for name, word in words.items() if word or (word == "" and name[0] == "m")}
-    try:
-        settings = read_settings(config, given)
-    except SettingsError as error:
-        raise usage(str(error)) from error
+    settings = settings_of(config, brokers=brokers, group=group)
+    if metrics is not None:
+        settings = replace(settings, metrics_address=metrics)
+    if only_check:
+        answer(as_json, settings.document(), *(f"{name} = {value!r}" for name, value in settings.document().items()))
+        return DONE
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
     stop = Event()
     for ending in (signal.SIGTERM, signal.SIGINT):

@@ -18,7 +18,13 @@ def load(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH…", help="Logs: files, or folders of them.")],
     requests: Annotated[
         list[Path] | None,
-        typer.Option("--requests", metavar="ACCESS_LOG", help="HTTP access logs as JSON lines, after the paths."),
+        typer.Option(
+            "--requests", metavar="ACCESS_LOG", help="HTTP access logs, after the paths: JSON lines, or see below."
+        ),
+    ] = None,
+    requests_format: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.toml", help="What the access logs' lines are: nginx, Envoy, Caddy, HAProxy …"),
     ] = None,
     store: StoreUrl = DEFAULT_URL,
     as_json: AsJson = False,
@@ -33,13 +39,14 @@ def load(
     \b
     quiclens load /var/log/quic
     quiclens load server/*.qlog --requests access.jsonl
+    quiclens load logs/ --requests access.log --requests-format nginx.toml   (the line: preset = "nginx-combined")
     quiclens load trace.sqlog.gz --store chdb:/srv/quiclens
     """
     for path in (*paths, *(requests or [])):
         if not path.exists():
             say(f"cannot read {path}: there is nothing there")
     with opened(store, create=True) as data:
-        document = load_into(data, paths, requests or [])
+        document = load_into(data, paths, requests or [], requests_format)
     next_step = "quiclens slow" + ("" if store == DEFAULT_URL else f" --store {without_password(store)}")
     answer(as_json, document, *load_view(document, next_step))
     if document["rejected"].get("no_time", 0) > 0 and not document["connections"]:

@@ -17,11 +17,12 @@ from quiclens_api.opening import opened
 from quiclens_api.output import answer
 from quiclens_api.questions.asked import Asked, Report
 from quiclens_api.questions.connections import connection_columns
+from quiclens_api.questions.events import events
 from quiclens_api.questions.loss import loss
 from quiclens_api.questions.rtt import rtt
 from quiclens_api.questions.tail import tail
 from quiclens_api.savings import removable
-from quiclens_api.show.report import loss_view, rtt_view
+from quiclens_api.show.report import events_view, loss_view, rtt_view
 from quiclens_api.show.tail import tail_view
 from quiclens_api.where import request_columns
 
@@ -32,6 +33,7 @@ REPORTS: Mapping[str, tuple[Ask, View, Columns]] = {
     "tail": (tail, tail_view, request_columns),
     "rtt": (rtt, rtt_view, connection_columns),
     "loss": (loss, loss_view, connection_columns),
+    "events": (events, events_view, connection_columns),
 }
 Bys = Annotated[
     list[str] | None,
@@ -56,7 +58,8 @@ def report(
     """Quantiles and shares of many requests, each with its number of samples and a 95 % interval.
 
     tail: how long requests took, p50 to p99. rtt: round trip times. loss: how often packets are lost, how they are
-    found lost, how long until they are sent again. The last two repeat published studies, one trace a connection.
+    found lost, how long until they are sent again. These two repeat published studies, one trace a connection.
+    events: sums and means of events, weighted where collectors kept the events of a share of the connections.
 
     Two intervals, never mixed. sampling: other requests of the same kind would have given another quantile; the
     exact binomial interval of order statistics, requests taken as independent. prediction (--without): how far
@@ -71,6 +74,7 @@ def report(
     quiclens report tail --without loss_recovery
     quiclens report rtt --by carrier
     quiclens report loss --where region=south
+    quiclens report events --by carrier
     """
     if name not in REPORTS:
         raise usage(f"there is no report {name!r}", f"reports are {', '.join(REPORTS)}")

@@ -1,7 +1,6 @@
 """quiclens serve"""
 
 import os
-import re
 import secrets
 from typing import Annotated, Any
 
@@ -10,33 +9,25 @@ from quiclens_ingest.link import link
 from quiclens_schema import migrate as migrations
 from quiclens_schema.store import DEFAULT_URL
 
-from quiclens_api.commands.options import AsJson, StoreUrl
+from quiclens_api.commands.options import AsJson, KeepEvents, KeepSummaries, MaxDisk, StoreUrl, keeping
 from quiclens_api.failure import DONE, usage
 from quiclens_api.opening import opened
 from quiclens_api.output import answer, say
 from quiclens_api.serve.serving import address, bind, digests, in_an_empty_folder
 from quiclens_api.serve.serving import serve as serve_now
-from quiclens_api.serve.settings import GB, MB, Keep, Limits, Settings
+from quiclens_api.serve.settings import GB, MB, Limits, Settings
 
 TOKEN_VARIABLE = "QUICLENS_SERVE_TOKEN"
 READ_TOKEN_VARIABLE = "QUICLENS_SERVE_READ_TOKEN"
-
-_DAYS = re.compile(r"(\d+(?:\.\d+)?)d?")
 
 
 def serve(
     listen: Annotated[
         str, typer.Option("--listen", metavar="HOST:PORT", help="Where; another machine's reach needs a token.")
     ] = "127.0.0.1:8123",
-    keep_events: Annotated[
-        str, typer.Option("--keep-events", metavar="DAYS", help="Drop days of events older than this; 0 never.")
-    ] = "7d",
-    keep_summaries: Annotated[
-        str, typer.Option("--keep-summaries", metavar="DAYS", help="Drop days of everything else; 0 never.")
-    ] = "90d",
-    max_disk_gb: Annotated[
-        float, typer.Option("--max-disk-gb", min=0, metavar="N", help="Drop the oldest days beyond this; 0 no bound.")
-    ] = 0,
+    keep_events: KeepEvents = "7d",
+    keep_summaries: KeepSummaries = "90d",
+    max_disk_gb: MaxDisk = 0,
     max_seconds: Annotated[float, typer.Option(min=0.1, metavar="N", help="Longest query.")] = 300,
     max_memory_gb: Annotated[float, typer.Option(min=0.1, metavar="N", help="Most memory of one query.")] = 4,
     max_upload_mb: Annotated[int, typer.Option(min=1, metavar="N", help="Largest body, decompressed.")] = 512,
@@ -63,7 +54,7 @@ def serve(
     curl 'http://127.0.0.1:8123/?query=SELECT+count()+FROM+requests'
     """
     host, port = address(listen)
-    keep = Keep(_days("--keep-events", keep_events), _days("--keep-summaries", keep_summaries), int(max_disk_gb * GB))
+    keep = keeping(keep_events, keep_summaries, max_disk_gb)
     upload = max_upload_mb * MB
     limits = Limits(
         seconds=max_seconds,
@@ -105,10 +96,3 @@ def serve(
         serve_now(data, settings, bound, ready, say)
     say("stopped")
     return DONE
-
-
-def _days(option: str, text: str) -> float:
-    match = _DAYS.fullmatch(text)
-    if match is None:
-        raise usage(f"{option} {text!r} is no number of days", f"{option} 7d, or 0 for ever")
-    return float(match[1])

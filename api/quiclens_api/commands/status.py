@@ -5,57 +5,64 @@ from typing import Annotated
 
 import typer
 from quiclens_ingest.kafka import BrokerError, lag
-from quiclens_ingest.settings import DEFAULT_GROUP
+from quiclens_ingest.settings import Settings
 from quiclens_schema.store import DEFAULT_URL, without_password
 from quiclens_schema.topics import of_tables
-from rich.text import Text
 
+from quiclens_api.commands.cluster import Brokers, Config, Group, settings_of
 from quiclens_api.commands.options import AsJson, StoreUrl
 from quiclens_api.failure import DONE, NOTHING_FOUND, CannotRun
 from quiclens_api.opening import opened
 from quiclens_api.output import answer
+from quiclens_api.questions.freshness import Unreachable, freshness
 from quiclens_api.questions.status import status as ask_status
-from quiclens_api.show.report import plain_view
-from quiclens_api.units import size
+from quiclens_api.show.status import status_view
 
-Brokers = Annotated[
-    str, typer.Option("--brokers", metavar="HOST:PORT,…", help="Where Kafka answers: also show what is not yet stored.")
+Metrics = Annotated[
+    str, typer.Option("--metrics", metavar="HOST:PORT", help="Where an ingest answers /metrics: also show freshness.")
 ]
-Group = Annotated[str, typer.Option("--group", metavar="NAME", help="The consumer group of `quiclens ingest`.")]
 
 
 def status(
-    brokers: Brokers = "", group: Group = DEFAULT_GROUP, store: StoreUrl = DEFAULT_URL, as_json: AsJson = False
+    brokers: Brokers = "",
+    group: Group = "",
+    config: Config = None,
+    metrics: Metrics = "",
+    store: StoreUrl = DEFAULT_URL,
+    as_json: AsJson = False,
 ) -> int:
-    """Show whether data arrive: traces, last event and rejects per server, and the room they take.
+    """Show whether data arrive: the last event of each server, heartbeats, what was rejected or dropped, and the room.
 
-    With --brokers also the lag: messages on the topics that are not yet stored.
+    With --brokers or --config also the lag: messages on the topics that are not yet stored. With --metrics also the
+    freshness: how long a heartbeat takes from the collector until it can be queried.
 
     [bold]Examples[/]
 
     \b
     quiclens status
     quiclens status --store http://clickhouse.example:8123/quiclens --json
-    quiclens status --brokers kafka:9092
+    quiclens status --brokers kafka:9092 --metrics 127.0.0.1:9464
     """
-    behind = lag_of(brokers, group) if brokers else {}
+    behind = lag_of(settings_of(config, brokers=brokers, group=group)) if brokers or config else None
+    fresh = _freshness(metrics) if metrics else None
     with opened(store) as data:
         found = ask_status(data, without_password(store), datetime.now(UTC))
-    about = found.params
-    if brokers:
-        about["lag"] = behind
-    line = f"store {without_password(store)}, schema {about['schema_version']}, {size(about['disk_bytes'])} on disk, "
-    line += f"{about['request_lines']:,} access log lines"
-    if brokers:
-        line += f", {sum(behind.values()):,} messages not yet stored"
-    view = plain_view(found, "Who sends", "Nothing was loaded yet.")
-    answer(as_json, found.document(), *view, Text(line, style="dim"))
+    found.params["lag"] = behind
+    found.params["freshness"] = fresh
+    answer(as_json, found.document(), *status_view(found))
     return DONE if found.rows else NOTHING_FOUND
 
 
-def lag_of(brokers: str, group: str) -> dict[str, int]:
+def lag_of(settings: Settings) -> dict[str, int]:
     """Messages not yet stored, by topic."""
     try:
-        return lag(brokers, group, [topic.name for topic in of_tables().values()])
+        return lag(settings.brokers, settings.group, [topic.name for topic in of_tables().values()], settings.kafka)
     except BrokerError as error:
         raise CannotRun("no_broker", str(error), "is it running, and is this its address?") from error
+
+
+def _freshness(address: str) -> dict[str, float | int | None]:
+    try:
+        return freshness(address)
+    except Unreachable as error:
+        raise CannotRun("no_metrics", str(error), "metrics_address of `quiclens ingest`, 127.0.0.1:9464") from error

@@ -1,5 +1,6 @@
 -- One row is a trace whose events were kept: how many records it has, how many of them are missing, and how many stand twice.
--- A record that became no event is in `rejects`. A seq stands twice where merging cannot find it: on two days.
+-- A record that became no event is in `rejects`, alone or in a run from seq to seq_last. Traces of days whose events
+-- retention dropped are left out. A seq stands twice where merging cannot find it: on two days.
 SELECT
     c.connection_id AS connection_id,
     c.vantage AS vantage,
@@ -43,12 +44,12 @@ LEFT JOIN
 (
     SELECT
         trace_id,
-        groupBitmapState(assumeNotNull(seq)) AS seqs
+        groupBitmapState(arrayJoin(range(assumeNotNull(seq), ifNull(seq_last, assumeNotNull(seq)) + 1))) AS seqs
     FROM rejects
     WHERE trace_id != '' AND seq IS NOT NULL
     GROUP BY trace_id
 ) AS r ON r.trace_id = c.trace_id
-WHERE c.events_kept = 'all'
+WHERE c.events_kept = 'all' AND c.trace_day NOT IN (SELECT day FROM dropped_days WHERE table_name = 'events')
 ORDER BY
     missing DESC,
     doubled DESC,

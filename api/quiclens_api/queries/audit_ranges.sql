@@ -14,7 +14,7 @@ WITH
         SELECT seq
         FROM stored
         UNION DISTINCT
-        SELECT toInt64(assumeNotNull(rejects.seq)) AS seq
+        SELECT toInt64(arrayJoin(range(assumeNotNull(rejects.seq), ifNull(rejects.seq_last, assumeNotNull(rejects.seq)) + 1))) AS seq
         FROM rejects
         WHERE trace_id = {trace_id:String} AND rejects.seq IS NOT NULL
         UNION DISTINCT

@@ -141,7 +141,7 @@ def _shown(connection: Row) -> Row:
 
 def _coverage(request: Row, connection: Row) -> Row:
     kept = connection.get("events_kept")
-    unlinked = "summary" if kept == "none" else "full" if connection.get("complete") else "partial"
+    unlinked = "summary" if kept != "all" else "full" if connection.get("complete") else "partial"
     return {
         "requests": 1,
         "traced": 1,

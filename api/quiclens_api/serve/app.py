@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 
 from quiclens_schema.owner import INSTANCE_HEADER
+from quiclens_schema.store import Store, StoreError
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
@@ -23,7 +24,7 @@ from quiclens_api.serve.settings import Settings
 from quiclens_api.serve.turns import Room, Turns
 
 
-def create_app(settings: Settings, tell: Callable[[str], None] = lambda _: None) -> Starlette:
+def create_app(store: Store, settings: Settings, tell: Callable[[str], None] = lambda _: None) -> Starlette:
     """The app over the store open at `settings.folder`, which this process holds; `tell` hears of dropped rows."""
     limits, metrics = settings.limits, Metrics()
     engine = Engine(settings.folder)
@@ -52,7 +53,7 @@ def create_app(settings: Settings, tell: Callable[[str], None] = lambda _: None)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        sweeper = asyncio.create_task(_sweep_for_ever(parts, tell))
+        sweeper = asyncio.create_task(_sweep_for_ever(store, parts, tell))
         try:
             yield
         finally:
@@ -74,15 +75,15 @@ def create_app(settings: Settings, tell: Callable[[str], None] = lambda _: None)
     )
 
 
-async def _sweep_for_ever(parts: Parts, tell: Callable[[str], None]) -> None:
+async def _sweep_for_ever(store: Store, parts: Parts, tell: Callable[[str], None]) -> None:
     """Look after old rows now and then; a look that fails is counted and told, and the next comes."""
     keep = parts.settings.keep
     while True:
         try:
-            done = await parts.inserts.run(lambda: sweep(parts.engine, keep, datetime.now(UTC)))
-        except Fault as fault:
+            done = await parts.inserts.run(lambda: sweep(store, keep, datetime.now(UTC)))
+        except StoreError as error:
             parts.metrics.sweeps_failed.inc()
-            tell(f"could not look after old rows: {fault}")
+            tell(f"could not look after old rows: {str(error).partition(chr(10))[0]}")
         else:
             parts.metrics.disk.set(done.disk_bytes)
             for dropped in done.dropped:

@@ -3,7 +3,7 @@
 import re
 
 _CODE = re.compile(r"Code: (\d+)\. DB::Exception: ")
-_NAME = re.compile(r"\(([A-Z][A-Z0-9_]+)\)\s*$")
+_NAME = re.compile(r"\(([A-Z][A-Z0-9_]+)\)\s*(?:\(version [^()]*(?:\([^()]*\))?[^()]*\)\s*)?$")
 
 NOT_FOUND = (46, 47, 50, 56, 60, 63, 73, 81, 115, 336)
 BAD_REQUEST = (

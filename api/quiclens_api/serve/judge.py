@@ -68,7 +68,7 @@ class Judge:
         count = handle.classify(sql)
         if count > 1:
             raise Fault(62, "SYNTAX_ERROR", "Syntax error: multi-statements are not allowed")
-        normal = handle.text("SELECT formatQuerySingleLine({sql:String})", {"sql": _escaped(sql)}).rstrip("\n")
+        normal = _rendered(handle, sql)
         if count != 1:
             raise Refused("The statement cannot be judged")
         if match := _KILL.fullmatch(normal):
@@ -83,7 +83,7 @@ class Judge:
                 self._judge_filters(handle, value, database)
         writes = gate.check_words(found)
         root = gate.tree(handle.text(f"EXPLAIN AST {sql}", parameters))
-        gate.check_tree(root, database, lambda name: _is_view(handle, name))
+        gate.check_tree(root, database, lambda name: _is_view(handle, name), output_format(found))
         table = gate.check_write(root, found, database) if writes else ""
         return Verdict(normal, writes, table, output_format(found), "", wanted)
 
@@ -97,6 +97,17 @@ class Judge:
                 expression = handle.text(f"SELECT {part.text}").rstrip("\n")
                 if FILTERS in expression or self._judge(handle, f"SELECT {expression}", {}, database).writes:
                     raise Refused(f"Setting {FILTERS} is refused over HTTP with such a filter")
+
+
+def _rendered(handle: Handle, sql: str) -> str:
+    """The statement on one line, as the engine writes it; what it does not understand is told without our question."""
+    asked = "SELECT formatQuerySingleLine({sql:String})"
+    try:
+        return handle.text(asked, {"sql": _escaped(sql)}).rstrip("\n")
+    except Fault as fault:
+        raise Fault(
+            fault.code, fault.name, str(fault).partition(": In scope SELECT formatQuerySingleLine")[0]
+        ) from fault
 
 
 def _is_view(handle: Handle, name: str) -> bool:

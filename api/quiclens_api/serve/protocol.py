@@ -72,7 +72,11 @@ def read(method: str, given: Iterable[tuple[str, str]], headers: Mapping[str, st
     """Read the parameters of one request; Fault when one of them makes no sense."""
     said: dict[str, str] = {}
     for name, value in given:
-        if name in ("user", "password"):
+        if name == "user":  # the token decides, not the name
+            continue
+        if name == "password" and not value:
+            continue
+        if name == "password":
             raise Fault(516, "AUTHENTICATION_FAILED", "A token does not belong in a URL; send it as X-ClickHouse-Key")
         said[name] = value
     query_id = said.get("query_id") or str(uuid.uuid4())

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
-from quiclens_api.serve.engine import Engine, quoted
+from quiclens_schema.store import Store
+
 from quiclens_api.serve.settings import MB, Keep
 
 _EVENTS = ("events",)
@@ -23,9 +24,14 @@ SELECT
     sum(rows),
     sum(bytes_on_disk)
 FROM system.parts
-WHERE database = 'default' AND active
+WHERE database = currentDatabase() AND active
 GROUP BY table, partition, partition_id
 LIMIT 1000000
+"""
+_ANY_SIZE = {"max_partition_size_to_drop": "0", "max_table_size_to_drop": "0"}  # 50 GB otherwise
+_REMEMBER = """
+INSERT INTO dropped_days (table_name, day, rows, bytes, why)
+SELECT {table:String}, {day:Date}, {rows:UInt64}, {bytes:UInt64}, {why:String}
 """
 
 
@@ -66,17 +72,19 @@ class Sweep:
     told: tuple[str, ...]
 
 
-def sweep(engine: Engine, keep: Keep, now: datetime) -> Sweep:
-    """Drop what is too old or too much."""
-    partitions = _partitions(engine)
+def sweep(store: Store, keep: Keep, now: datetime) -> Sweep:
+    """Drop what is too old or too much, and remember in `dropped_days` what that was; StoreError when it fails."""
+    partitions = _partitions(store)
     drops = plan(partitions, keep, now)
-    with engine.handle() as handle:
-        for drop in drops:
-            where = f"ALTER TABLE `{drop.partition.table}` DROP PARTITION ID {quoted(drop.partition.id)}"
-            handle.run(where, {}, "Null")
-        told = [_told(day, drops) for day in sorted({(d.partition.day or date.min, d.why) for d in drops})]
-        if keep.summaries_days and any(each.table == "rejects" for each in partitions):
-            told += _forget_rejects(engine, now - timedelta(days=keep.summaries_days))
+    _say_dropped(store, sorted({d.partition.day for d in drops if d.partition.table in _EVENTS and d.partition.day}))
+    for drop in drops:
+        which = drop.partition
+        said = {"table": which.table, "day": which.day, "rows": which.rows, "bytes": which.bytes, "why": drop.why}
+        store.command(_REMEMBER, said)
+        store.command(f"ALTER TABLE `{which.table}` DROP PARTITION ID {{id:String}}", {"id": which.id}, _ANY_SIZE)
+    told = [_told(day, drops) for day in sorted({(d.partition.day or date.min, d.why) for d in drops})]
+    if keep.summaries_days and any(each.table == "rejects" for each in partitions):
+        told += _forget_rejects(store, now - timedelta(days=keep.summaries_days))
     left = sum(each.bytes for each in partitions) - sum(drop.bytes for drop in drops)
     if keep.disk_bytes and left > keep.disk_bytes:
         told.append(
@@ -116,17 +124,31 @@ def plan(partitions: Sequence[Partition], keep: Keep, now: datetime) -> list[Dro
 
 
 def _since(day: date, found: Iterable[Partition]) -> datetime:
-    """When a day began to age. Of requests only the day counts: linking again writes them anew."""
+    """When a day began to age. Linking again writes requests anew, and dropping events writes connections anew: their
+    own writing counts only where nothing else of the day is there."""
     end = datetime.combine(day, datetime.min.time(), UTC) + timedelta(days=1)
-    return max([end, *(each.written_at for each in found if each.table != "requests")])
+    written = {each.table: each.written_at for each in found if each.table != "requests"}
+    if len(written) > 1:
+        written.pop("connections", None)
+    return max([end, *written.values()])
 
 
-def _partitions(engine: Engine) -> list[Partition]:
-    with engine.handle() as handle:
-        text = handle.text(_PARTS)
+def _say_dropped(store: Store, days: Sequence[date]) -> None:
+    """Rows that stay say first that their events go, so that no answer ever counts on events that are not there."""
+    if not days:
+        return
+    of_days = "trace_day IN {days:Array(Date)}"
+    of_traces = f"trace_id IN (SELECT trace_id FROM connections WHERE events_kept = 'dropped' AND {of_days})"
+    for table, change, where in (
+        ("connections", "events_kept = 'dropped'", f"events_kept = 'all' AND {of_days}"),
+        ("requests", "coverage = 'summary'", f"coverage IN ('full', 'partial') AND {of_traces}"),
+    ):
+        store.command(f"ALTER TABLE {table} UPDATE {change} WHERE {where}", {"days": days}, {"mutations_sync": "1"})
+
+
+def _partitions(store: Store) -> list[Partition]:
     found = []
-    for line in text.splitlines():
-        table, partition, id_, written, rows, size = line.split("\t")
+    for table, partition, id_, written, rows, size in store.query(_PARTS).rows:
         at = datetime.fromtimestamp(int(written), UTC)
         found.append(Partition(table, _day(partition), id_, at, int(rows), int(size)))
     return found
@@ -139,13 +161,13 @@ def _day(partition: str) -> date | None:
         return None
 
 
-def _forget_rejects(engine: Engine, before: datetime) -> list[str]:
+def _forget_rejects(store: Store, before: datetime) -> list[str]:
     """Rejects have no partitions: old ones are deleted by row."""
-    old = f"ingested_at < fromUnixTimestamp64Micro({int(before.timestamp() * 1e6)})"
-    with engine.handle(settings={"mutations_sync": "1"}) as handle:
-        rows = int(handle.text(f"SELECT count() FROM rejects WHERE {old}").strip())
-        if rows:
-            handle.run(f"ALTER TABLE rejects DELETE WHERE {old}", {}, "Null")
+    old = "ingested_at < fromUnixTimestamp64Micro({before_us:Int64})"
+    when = {"before_us": int(before.timestamp() * 1e6)}
+    (rows,) = store.query(f"SELECT count() FROM rejects WHERE {old}", when).one()
+    if rows:
+        store.command(f"ALTER TABLE rejects DELETE WHERE {old}", when, {"mutations_sync": "1"})
     return [f"deleted {rows:,} rejects from before {before:%Y-%m-%d}"] if rows else []
 
 

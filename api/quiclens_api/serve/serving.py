@@ -90,7 +90,7 @@ def serve(
     """Serve until SIGTERM or SIGINT; running requests are finished first, as long as `drain_seconds` allows."""
     with _token_file(settings.folder) as (path, token):
         known = replace(settings, writer_digests=(*settings.writer_digests, digest(token)))
-        app = create_app(known, tell)
+        app = create_app(store, known, tell)
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # a cut answer is told to its client, and counted
         config = uvicorn.Config(
             app,

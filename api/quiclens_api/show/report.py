@@ -72,6 +72,29 @@ def loss_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
     yield from _footer(report, f"{kinds}; ? = too few to bound; few = below 30")
 
 
+def events_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
+    if not report.rows:
+        yield from _nothing(report)
+        return
+    table, before = _table("Of all connections, by their events \\[95 % interval]", *asked.by, "figure"), None
+    for name in ("value", "connections kept"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in report.dicts():
+        group = [shown(row[name]) for name in asked.by]
+        if before is not None and group != before:
+            table.add_section()
+        leading = [Text(each if group != before else "") for each in group]
+        before = group
+        if row["figure"].startswith("connections"):
+            value = f"{row['value']:,}"
+        else:
+            value = with_interval(row["value"], row["low"], row["high"], unit=row["unit"])
+        table.add_row(*leading, Text(row["figure"].replace("_", " ")), value, samples(row["samples"]))
+    yield table
+    reach = "connections out of reach could not have been kept, no figure speaks of them"
+    yield from _footer(report, f"kept connections weigh 1 / probability; ? = too few to bound; {reach}")
+
+
 def _figure(figure: str) -> str:
     name, _, quantile = figure.rpartition("_p")
     if quantile.isdigit():

@@ -1,12 +1,14 @@
 //! One file through parse, fold and record. Longer than most files: each framing is one loop over the same window.
 
+use crate::passing::Passing;
 use crate::records::{Records, Turn, whole};
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::header::Header;
-use quiclens_core::reader::records::{Document, RECORD_LIMIT, Step, Window, next_record};
+use quiclens_core::reader::records::{Document, RECORD_LIMIT, Step, Window};
 use quiclens_core::reader::scan::Scan;
 use quiclens_core::reader::skip::{Skip, Stop};
-use quiclens_core::reader::sniff::{Framing, RS, sniff};
+use quiclens_core::reader::sniff::{Framing, sniff};
+use quiclens_core::retention::Again;
 use quiclens_core::tables::Tables;
 use quiclens_core::trace::{REJECT_BYTES, Reject, TraceReader};
 use quiclens_tail::{Fault, Source};
@@ -22,9 +24,10 @@ const HEAD: usize = 64 << 10;
 pub type Flush<'f> = dyn FnMut(&mut Tables, bool) -> Result<(), String> + 'f;
 
 /// A file being read, with the window on it.
-struct Reading {
+pub struct Reading {
     source: Source,
-    window: Window,
+    /// What was read of it.
+    pub window: Window,
     fault: Option<Skip>,
 }
 
@@ -34,7 +37,7 @@ impl Reading {
     }
 
     /// Reads more; at the end, or at a fault, the window says so.
-    fn fill(&mut self) {
+    pub fn fill(&mut self) {
         match self.source.read(self.window.space(), CHUNK) {
             Ok(0) => self.window.end = true,
             Ok(_) => {}
@@ -56,26 +59,14 @@ impl Reading {
     /// Passes over bytes up to the end that `end` finds in them, or to the file's: what was passed, its first bytes
     /// kept, and whether the end was found.
     fn pass_over(&mut self, reason: Skip, mut end: impl FnMut(&[u8]) -> Option<usize>) -> (Reject, bool) {
-        let mut reject = Reject { reason: Some(reason), offset: self.window.offset(), ..Reject::default() };
+        let mut passing = Passing::begin(reason, self.window.offset());
         loop {
-            let rest = self.window.rest();
-            let found = end(rest);
-            let taken = found.unwrap_or(rest.len());
-            let room = REJECT_BYTES.saturating_sub(reject.bytes.len());
-            reject.bytes.extend_from_slice(&rest[..taken.min(room)]);
-            reject.length += taken as u64;
-            self.window.consume(taken);
-            if found.is_some() || self.window.end {
-                return (reject, found.is_some());
+            let found = passing.take(&mut self.window, &mut end);
+            if found || self.window.end {
+                return (passing.done(), found);
             }
             self.fill();
         }
-    }
-
-    /// Past a record that is longer than the limit, up to its separator.
-    fn pass_record(&mut self, framing: Framing, reason: Skip) -> Reject {
-        let separator = if framing == Framing::Sequential { RS } else { b'\n' };
-        self.pass_over(reason, |rest| rest.iter().position(|byte| *byte == separator)).0
     }
 }
 
@@ -112,7 +103,7 @@ impl<'c, 'f> Files<'c, 'f> {
     }
 
     /// A file to read, counted; one that cannot be opened is counted as that.
-    fn open(&mut self, path: &Path, name: &str) -> Option<Reading> {
+    pub fn open(&mut self, path: &Path, name: &str) -> Option<Reading> {
         match Reading::open(path, std::mem::take(&mut self.memory)) {
             Ok(reading) => {
                 self.files += 1;
@@ -145,6 +136,22 @@ impl<'c, 'f> Files<'c, 'f> {
             Some(framing) => self.records(&name, reading, framing)?,
         }
         (self.flush)(&mut self.tables, false)
+    }
+
+    /// Reads a file again for the events of connections that only later records, or its end, decided to keep.
+    pub fn again(&mut self, path: &Path) -> Result<(), String> {
+        let owed = std::mem::take(&mut self.tables.owed);
+        if owed.is_empty() {
+            return Ok(());
+        }
+        let opened = self.files;
+        self.tables.again = Some(Again::new(owed));
+        let done = self.read(path);
+        let again = self.tables.again.take();
+        if let Some(again) = again.filter(|_| self.files == opened) {
+            self.tables.lose(&again.owed);
+        }
+        done
     }
 
     /// Counts a file of which nothing can be read.
@@ -275,7 +282,8 @@ impl<'c, 'f> Files<'c, 'f> {
         Ok(())
     }
 
-    fn end_of(&mut self, name: &str, reading: Reading) {
+    /// Counts what was read of a file, and what was wrong with reading it.
+    pub fn end_of(&mut self, name: &str, reading: Reading) {
         self.bytes += reading.window.offset() + reading.window.rest().len() as u64;
         if let Some(reason) = reading.fault {
             self.tables.reject(
@@ -293,32 +301,6 @@ impl<'c, 'f> Files<'c, 'f> {
 /// What of a reject is kept.
 pub fn kept(bytes: &[u8]) -> Vec<u8> {
     bytes[..bytes.len().min(REJECT_BYTES)].to_vec()
-}
-
-/// Shows each line of a file, with its place; line feeds left out.
-pub fn read_lines<'c, 'f>(
-    files: &mut Files<'c, 'f>,
-    path: &Path,
-    mut line: impl FnMut(&mut Files<'c, 'f>, u64, &[u8]) -> Result<(), String>,
-) -> Result<(), String> {
-    let name = path.to_string_lossy().into_owned();
-    let Some(mut reading) = files.open(path, &name) else { return Ok(()) };
-    loop {
-        match next_record(Framing::NdJson, &mut reading.window) {
-            Step::NeedMore => reading.fill(),
-            Step::Record { len, taken } => {
-                line(files, reading.window.offset(), &reading.window.rest()[..len])?;
-                reading.window.consume(taken);
-            }
-            Step::Skip { reason, .. } => {
-                let reject = reading.pass_record(Framing::NdJson, reason);
-                files.tables.reject("", &reject, &name, "", None);
-            }
-            Step::Events | Step::Element | Step::TraceEnd | Step::Done => break,
-        }
-    }
-    files.end_of(&name, reading);
-    Ok(())
 }
 
 /// First pass over a document: each trace's header, whole, wherever its keys stand.

@@ -4,21 +4,24 @@
 
 use crate::file::Files;
 use crate::paths::find;
+use crate::requests::LineReader;
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::tables::Tables;
+use quiclens_edge::access_format::{AccessFormatConfig, Preset};
 use serde_json::json;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// How often progress is told.
 const PROGRESS: Duration = Duration::from_millis(200);
 
 /// Reads everything under `paths` and the access logs, and writes batches to `sink`.
-pub fn run(paths: &[PathBuf], requests: &[PathBuf], sink: &str) -> Result<(), String> {
+pub fn run(paths: &[PathBuf], requests: &[PathBuf], format: Option<&Path>, sink: &str) -> Result<(), String> {
     if sink != "-" {
         return Err(format!("unknown sink {sink}: only - (standard output) is known to load"));
     }
+    let reader = line_reader(format)?;
     let started = Instant::now();
     let catalogue = Catalogue::load()?;
     let (found, unreadable) = find(paths);
@@ -49,7 +52,7 @@ pub fn run(paths: &[PathBuf], requests: &[PathBuf], sink: &str) -> Result<(), St
         if index < found.len() {
             files.read(path)?;
         } else {
-            lines += files.read_requests(path)?;
+            lines += files.read_requests(path, &reader)?;
         }
         done += path.metadata().map_or(0, |data| data.len());
         if told.elapsed() >= PROGRESS {
@@ -70,6 +73,18 @@ pub fn run(paths: &[PathBuf], requests: &[PathBuf], sink: &str) -> Result<(), St
     }});
     let mut out = written.borrow_mut();
     writeln!(out, "{summary}").and_then(|()| out.flush()).map_err(|error| format!("cannot write: {error}"))
+}
+
+/// Reads the format that `path` says, else JSON lines with the columns' names. Nothing is redacted but where it asks.
+fn line_reader(path: Option<&Path>) -> Result<LineReader, String> {
+    let Some(path) = path else {
+        let json = AccessFormatConfig { preset: Some(Preset::Json), ..AccessFormatConfig::default() };
+        return LineReader::new(&json, false, None);
+    };
+    let said = |error: &dyn std::fmt::Display| format!("{}: {}", path.display(), error.to_string().trim());
+    let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let config: AccessFormatConfig = toml::from_str(&text).map_err(|error| said(&error))?;
+    LineReader::new(&config, false, None).map_err(|error| said(&error))
 }
 
 /// Parses, folds and encodes, and says how fast; batches are dropped.

@@ -4,6 +4,7 @@ mod dump;
 mod export;
 mod file;
 mod load;
+mod passing;
 mod paths;
 mod records;
 mod requests;
@@ -35,9 +36,12 @@ enum Command {
     Load {
         /// Files or folders of traces
         paths: Vec<PathBuf>,
-        /// Access logs, JSON lines
+        /// Access logs, JSON lines unless a format is given
         #[arg(long, num_args = 1..)]
         requests: Vec<PathBuf>,
+        /// Format of the access logs, TOML: the keys of `[access_log.format]`, see collectors/edge/README.md
+        #[arg(long)]
+        requests_format: Option<PathBuf>,
         /// Where batches go: `-` is standard output, framed as in collectors/README.md
         #[arg(long, default_value = "-")]
         sink: String,
@@ -85,7 +89,9 @@ enum Room {
 
 fn main() -> ExitCode {
     let result = match Options::parse().command {
-        Command::Load { paths, requests, sink } => load::run(&paths, &requests, &sink),
+        Command::Load { paths, requests, requests_format, sink } => {
+            load::run(&paths, &requests, requests_format.as_deref(), &sink)
+        }
         Command::Dump { paths, room } => dump::run(&paths, room),
         Command::Export => export::run(),
         Command::Run { config } => run::run(&config),

@@ -2,6 +2,7 @@
 //! still grows.
 
 use crate::file::kept;
+use crate::passing::{Passing, pass};
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::header::Header;
 use quiclens_core::reader::quic_trace::is_heading;
@@ -9,7 +10,7 @@ use quiclens_core::reader::records::{Step, Window, next_record};
 use quiclens_core::reader::skip::{Skip, Stop};
 use quiclens_core::reader::sniff::{Framing, RS};
 use quiclens_core::tables::Tables;
-use quiclens_core::trace::{REJECT_BYTES, Reject, Saved, TraceReader};
+use quiclens_core::trace::{Reject, Saved, SavedConnection, TraceReader};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -32,7 +33,7 @@ pub struct Records<'c> {
     trace: Option<TraceReader<'c>>,
     complete: bool,
     /// A record longer than the limit, of which the end has not come.
-    passing: Option<Reject>,
+    passing: Option<Passing>,
     is_first: bool,
 }
 
@@ -43,7 +44,7 @@ pub struct SavedRecords {
     name: String,
     trace: Option<Saved>,
     complete: bool,
-    passing: Option<Reject>,
+    passing: Option<Passing>,
     is_first: bool,
 }
 
@@ -53,6 +54,18 @@ impl<'c> Records<'c> {
         let is_rows = matches!(framing, Framing::QuicTrace | Framing::LineV1);
         let trace = is_rows.then(|| TraceReader::new(catalogue, Header::rows(framing), name));
         Self { catalogue, framing, name: name.to_owned(), trace, complete: true, passing: None, is_first: true }
+    }
+
+    /// Rows of `quiclens line v1` that come one by one; `source` is that of rejects among them.
+    pub fn line_v1(catalogue: &'c Catalogue, name: &str, source: &str) -> Self {
+        let mut records = Self::new(catalogue, Framing::LineV1, name);
+        records.trace = records.trace.map(|trace| trace.begun(source));
+        records
+    }
+
+    /// See [`TraceReader::trace_id`].
+    pub fn trace_id(&mut self, group: &str) -> Option<&str> {
+        self.trace.as_mut()?.trace_id(group)
     }
 
     /// Takes the next record out of the window.
@@ -68,7 +81,7 @@ impl<'c> Records<'c> {
                 Turn::Taken
             }
             Step::Skip { reason, .. } => {
-                self.passing = Some(Reject { reason: Some(reason), offset: window.offset(), ..Reject::default() });
+                self.passing = Some(Passing::begin(reason, window.offset()));
                 self.pass(window, tables)
             }
             Step::Events | Step::Element | Step::TraceEnd | Step::Done => Turn::Over,
@@ -88,6 +101,7 @@ impl<'c> Records<'c> {
             self.trace = Some(TraceReader::new(self.catalogue, header, &self.name));
             return;
         };
+        trace.stand(window.offset());
         let is_rows = matches!(self.framing, Framing::QuicTrace | Framing::LineV1);
         if is_rows && is_first && core::str::from_utf8(record).is_ok_and(is_heading) {
             return;
@@ -108,25 +122,24 @@ impl<'c> Records<'c> {
     /// Past a record that is longer than the limit, up to its separator.
     fn pass(&mut self, window: &mut Window, tables: &mut Tables) -> Turn {
         let separator = if self.framing == Framing::Sequential { RS } else { b'\n' };
-        let rest = window.rest();
-        let found = memchr::memchr(separator, rest);
-        let taken = found.unwrap_or(rest.len());
-        if let Some(reject) = &mut self.passing {
-            let room = REJECT_BYTES.saturating_sub(reject.bytes.len());
-            reject.bytes.extend_from_slice(&rest[..taken.min(room)]);
-            reject.length += taken as u64;
-        }
-        window.consume(taken);
-        if found.is_none() && !window.end {
-            return Turn::NeedMore;
-        }
-        if let Some(reject) = self.passing.take() {
-            match &mut self.trace {
-                Some(trace) => trace.reject(reject, tables),
-                None => tables.reject("", &reject, &self.name, "", None),
-            }
+        let Some(reject) = pass(&mut self.passing, window, separator) else { return Turn::NeedMore };
+        match &mut self.trace {
+            Some(trace) => trace.reject(reject, tables),
+            None => tables.reject("", &reject, &self.name, "", None),
         }
         Turn::Taken
+    }
+
+    /// Sets the clock by which connections are heard of, s.
+    pub fn at(&mut self, now_s: u64) {
+        if let Some(trace) = &mut self.trace {
+            trace.at(now_s);
+        }
+    }
+
+    /// Ends connections that are over while the file goes on; see [`TraceReader::end_quiet`]. True when there were any.
+    pub fn end_quiet(&mut self, closed_s: u64, idle_s: u64, tables: &mut Tables) -> bool {
+        self.trace.as_mut().is_some_and(|trace| trace.end_quiet(closed_s, idle_s, tables))
     }
 
     /// Rows of the connections as they stand now.
@@ -136,6 +149,31 @@ impl<'c> Records<'c> {
         }
     }
 
+    /// The trace whose events may have to be read again, once its header is known.
+    pub fn trace(&mut self) -> Option<&mut TraceReader<'c>> {
+        self.trace.as_mut()
+    }
+
+    /// To read the same records again, from where connections begin that came after those which decided the identity.
+    pub fn again(&self) -> Option<Self> {
+        let trace = TraceReader::restore(self.catalogue, self.trace.as_ref()?.save())?;
+        let (framing, name) = (self.framing, self.name.clone());
+        Some(Self {
+            catalogue: self.catalogue,
+            framing,
+            name,
+            trace: Some(trace),
+            complete: true,
+            passing: None,
+            is_first: false,
+        })
+    }
+
+    /// To read the same records again from the first.
+    pub fn anew(&self) -> Self {
+        Self::new(self.catalogue, self.framing, &self.name)
+    }
+
     /// The file is over. `unharmed`: nothing was wrong with reading it.
     pub fn finish(self, unharmed: bool, tables: &mut Tables) {
         if let Some(trace) = self.trace {
@@ -143,7 +181,7 @@ impl<'c> Records<'c> {
         }
     }
 
-    /// Puts the state away.
+    /// Puts away what is no connection's.
     pub fn save(&self) -> SavedRecords {
         SavedRecords {
             framing: self.framing,
@@ -155,6 +193,11 @@ impl<'c> Records<'c> {
         }
     }
 
+    /// See [`TraceReader::save_connections`].
+    pub fn save_connections(&mut self) -> impl Iterator<Item = (u64, Option<SavedConnection<'_>>)> {
+        self.trace.iter_mut().flat_map(TraceReader::save_connections)
+    }
+
     /// Takes a state up; `None` when this build cannot.
     pub fn restore(catalogue: &'c Catalogue, saved: SavedRecords) -> Option<Self> {
         let trace = match saved.trace {
@@ -163,6 +206,13 @@ impl<'c> Records<'c> {
         };
         let SavedRecords { framing, name, complete, passing, is_first, .. } = saved;
         Some(Self { catalogue, framing, name, trace, complete, passing, is_first })
+    }
+
+    /// See [`TraceReader::restore_connection`].
+    pub fn restore_connection(&mut self, number: u64, saved: SavedConnection<'_>) {
+        if let Some(trace) = &mut self.trace {
+            trace.restore_connection(number, saved);
+        }
     }
 }
 

@@ -1,17 +1,46 @@
 //! Access logs to rows of `request_lines`.
 
-use crate::file::{Files, kept, read_lines};
+use crate::file::{Files, kept};
+use crate::passing::{Passing, pass};
 use crate::records::Turn;
-use quiclens_core::access_log;
-use quiclens_core::catalogue::Catalogue;
 use quiclens_core::reader::records::{Step, Window, next_record};
 use quiclens_core::reader::skip::Skip;
 use quiclens_core::reader::sniff::Framing;
+use quiclens_core::record::rows::Row;
 use quiclens_core::tables::Tables;
 use quiclens_core::trace::Reject;
+use quiclens_edge::access_format::{AccessFormatConfig, Format};
+use quiclens_edge::deployment::Deployment;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
+
+/// One log's lines to rows: its format, and who looks its clients up.
+pub struct LineReader {
+    format: Format,
+    deployment: Option<Arc<Deployment>>,
+}
+
+impl LineReader {
+    /// The error says what in the format cannot be used. `is_redacting` holds where the format does not say.
+    pub fn new(
+        format: &AccessFormatConfig,
+        is_redacting: bool,
+        deployment: Option<Arc<Deployment>>,
+    ) -> Result<Self, String> {
+        let redact = format.redact.or(Some(is_redacting));
+        Ok(Self { format: Format::compile(&AccessFormatConfig { redact, ..format.clone() })?, deployment })
+    }
+
+    fn read(&self, line: &[u8]) -> Result<Row, Skip> {
+        let mut read = self.format.read(line)?;
+        if let Some(deployment) = &self.deployment {
+            deployment.enrich_line(&mut read);
+        }
+        Ok(read.row)
+    }
+}
 
 /// The lines of one access log, whole or growing.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -20,12 +49,14 @@ pub struct Lines {
     log_id: Option<String>,
     /// Lines that became rows.
     pub count: u64,
+    /// A line longer than the limit, of which the end has not come.
+    passing: Option<Passing>,
 }
 
 impl Lines {
     /// Of a log called `name`.
     pub fn new(name: &str) -> Self {
-        Self { name: name.to_owned(), log_id: None, count: 0 }
+        Self { name: name.to_owned(), log_id: None, count: 0, passing: None }
     }
 
     /// A log has had a line.
@@ -34,36 +65,38 @@ impl Lines {
     }
 
     /// Takes the next line out of the window.
-    pub fn next(&mut self, catalogue: &Catalogue, window: &mut Window, tables: &mut Tables) -> Turn {
+    pub fn next(&mut self, reader: &LineReader, window: &mut Window, tables: &mut Tables) -> Turn {
+        if self.passing.is_some() {
+            return self.pass(window, tables);
+        }
         match next_record(Framing::NdJson, window) {
             Step::NeedMore => Turn::NeedMore,
             Step::Record { len, taken } => {
-                self.take(catalogue, window.offset(), &window.rest()[..len], tables);
+                self.take(reader, window.offset(), &window.rest()[..len], tables);
                 window.consume(taken);
                 Turn::Taken
             }
-            Step::Skip { reason, taken } => {
-                let reject = Reject {
-                    reason: Some(reason),
-                    offset: window.offset(),
-                    length: taken as u64,
-                    bytes: kept(&window.rest()[..taken]),
-                };
-                tables.reject("", &reject, &self.name, "", None);
-                window.consume(taken);
-                Turn::Taken
+            Step::Skip { reason, .. } => {
+                self.passing = Some(Passing::begin(reason, window.offset()));
+                self.pass(window, tables)
             }
             Step::Events | Step::Element | Step::TraceEnd | Step::Done => Turn::Over,
         }
     }
 
+    fn pass(&mut self, window: &mut Window, tables: &mut Tables) -> Turn {
+        let Some(reject) = pass(&mut self.passing, window, b'\n') else { return Turn::NeedMore };
+        tables.reject("", &reject, &self.name, "", None);
+        Turn::Taken
+    }
+
     /// Takes one line that stands at `offset`.
-    pub fn take(&mut self, catalogue: &Catalogue, offset: u64, line: &[u8], tables: &mut Tables) {
+    fn take(&mut self, reader: &LineReader, offset: u64, line: &[u8], tables: &mut Tables) {
         if line.iter().all(u8::is_ascii_whitespace) {
             return;
         }
         let log_id = self.log_id.get_or_insert_with(|| format!("{:016x}", xxh3_64(line)));
-        match access_log::read(catalogue.columns("request_lines"), line) {
+        match reader.read(line) {
             Ok(mut row) => {
                 row.set("log_id", log_id.as_str());
                 row.set("offset", offset);
@@ -80,14 +113,18 @@ impl Lines {
 
 impl Files<'_, '_> {
     /// Reads one access log; gives the number of its lines that became rows.
-    pub fn read_requests(&mut self, path: &Path) -> Result<u64, String> {
+    pub fn read_requests(&mut self, path: &Path, reader: &LineReader) -> Result<u64, String> {
         let name = path.to_string_lossy().into_owned();
-        let catalogue = self.catalogue;
         let mut lines = Lines::new(&name);
-        read_lines(self, path, |files, offset, line| {
-            lines.take(catalogue, offset, line, &mut files.tables);
-            files.grown()
-        })?;
+        let Some(mut reading) = self.open(path, &name) else { return Ok(0) };
+        loop {
+            match lines.next(reader, &mut reading.window, &mut self.tables) {
+                Turn::NeedMore => reading.fill(),
+                Turn::Taken => self.grown()?,
+                Turn::Over => break,
+            }
+        }
+        self.end_of(&name, reading);
         if !lines.has_begun() && path.metadata().is_ok_and(|data| data.len() == 0) {
             self.whole_file(&name, Skip::EmptyFile, b"");
         }

@@ -1,7 +1,7 @@
 //! Pure rooms of quiclens: parse, fold, record. Bytes in, values out; no I/O, clock, async, global or panic.
 
-pub mod access_log;
 pub mod catalogue;
+pub mod client;
 pub mod dialect;
 pub mod event;
 pub mod fold;
@@ -10,5 +10,7 @@ pub mod keys;
 pub mod qvis;
 pub mod reader;
 pub mod record;
+pub mod retention;
 pub mod tables;
+pub mod topics;
 pub mod trace;

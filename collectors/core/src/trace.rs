@@ -1,6 +1,7 @@
 //! One trace of a file: its identity, its connections, and the way of each record through parse, fold and record.
 
 use crate::catalogue::Catalogue;
+use crate::client::Known;
 use crate::dialect::Units;
 use crate::event::{Event, Kind, Number, Word};
 use crate::fold::{Fold, Trace};
@@ -11,8 +12,8 @@ use crate::reader::sniff::Framing;
 use crate::reader::{number, quic_trace};
 use crate::record::events::Key;
 use crate::record::rows::{Cell, Row};
+use crate::retention::{At, Standing};
 use crate::tables::Tables;
-use rustc_hash::FxHashMap;
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -22,9 +23,12 @@ pub const PRELUDE: usize = 64;
 /// Connections of one file that are open at once; a record of one more is rejected.
 const MOST_CONNECTIONS: usize = 100_000;
 
+mod kept;
+mod open;
 mod saved;
 
-pub use saved::Saved;
+use open::{Connection, Open};
+pub use saved::{Saved, SavedConnection};
 
 /// Something that could not become a row.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
@@ -47,17 +51,6 @@ enum Stashed {
     Reject(Reject),
 }
 
-struct Connection {
-    key: Key,
-    fold: Fold,
-    seq: u64,
-    base_ns: i64,
-    last_ns: i64,
-    started: bool,
-    /// Events that the newest row of `connections` knew.
-    shown: u64,
-}
-
 /// A trace being read.
 pub struct TraceReader<'c> {
     catalogue: &'c Catalogue,
@@ -68,12 +61,13 @@ pub struct TraceReader<'c> {
     event: Event,
     stash: Option<Vec<Stashed>>,
     stashed_events: usize,
-    connections: Vec<Connection>,
-    groups: FxHashMap<String, usize>,
+    open: Open,
     initial: Option<String>,
     is_delta: bool,
-    /// The first connection is the one of records that name none.
-    is_plain: bool,
+    /// The caller's clock, s.
+    now_s: u64,
+    /// Where the record stands that is being taken; 0 for those that decide the identity.
+    offset: u64,
 }
 
 impl<'c> TraceReader<'c> {
@@ -90,17 +84,30 @@ impl<'c> TraceReader<'c> {
             reader: Reader::new(units, &fields),
             catalogue,
             is_delta: header.is_delta(),
-            is_plain: false,
+            now_s: 0,
+            offset: 0,
             header,
             file: file.to_owned(),
             dialect,
             event: Event::default(),
             stash: Some(Vec::new()),
             stashed_events: 0,
-            connections: Vec::new(),
-            groups: FxHashMap::default(),
+            open: Open::default(),
             initial: None,
         }
+    }
+
+    /// Takes rows at once, without waiting for others that tell what they are; `source` is that of rejects among them.
+    pub fn begun(mut self, source: &str) -> Self {
+        self.stash = None;
+        self.open.first = Some(source.to_owned());
+        self
+    }
+
+    /// Trace id of the open connection that records call `group`.
+    pub fn trace_id(&mut self, group: &str) -> Option<&str> {
+        let slot = self.open.find(group)?;
+        self.open.get_mut(slot).map(|connection| connection.key.trace_id.as_str())
     }
 
     /// Takes a record that is all of `text`, or says why it is none.
@@ -153,27 +160,34 @@ impl<'c> TraceReader<'c> {
     }
 
     fn take_reject(&mut self, reject: &Reject, tables: &mut Tables) {
+        if self.header.framing == Framing::LineV1 {
+            // A row says itself which connection's record it was to be.
+            let named = quic_trace::named(&reject.bytes);
+            let place = named.and_then(|(group, seq)| Some((self.trace_id(group)?.to_owned(), seq)));
+            let (trace_id, seq) = place.unzip();
+            tables.reject(&self.source(), reject, &self.file, trace_id.as_deref().unwrap_or(""), seq);
+            return;
+        }
         // A record that names no connection has a place in one only where the file has no other.
-        match self.connections.as_mut_slice() {
-            [only] => {
+        match self.open.only() {
+            Some(only) => {
                 let seq = only.seq;
                 only.seq += 1;
-                let trace_id = only.key.trace_id.clone();
-                tables.reject(&trace_id, reject, &self.file, &trace_id, Some(seq));
+                only.is_dirty = true;
+                tables.reject(&only.key.trace_id, reject, &self.file, &only.key.trace_id, Some(seq));
             }
-            _ => tables.reject(&self.source(), reject, &self.file, "", None),
+            None => tables.reject(&self.source(), reject, &self.file, "", None),
         }
     }
 
     fn source(&self) -> String {
-        self.connections
-            .first()
-            .map_or_else(|| format!("{:016x}", xxh3_64(&self.header.text)), |first| first.key.trace_id.clone())
+        self.open.first.clone().unwrap_or_else(|| format!("{:016x}", xxh3_64(&self.header.text)))
     }
 
     /// Decides identity and units from the first records, and takes them.
     fn open(&mut self, tables: &mut Tables) {
         let Some(stash) = self.stash.take() else { return };
+        self.offset = 0;
         let mut first_rtt = None;
         for raw in stash.iter().filter_map(|stashed| if let Stashed::Record(raw) = stashed { Some(raw) } else { None })
         {
@@ -205,31 +219,28 @@ impl<'c> TraceReader<'c> {
 
     /// The parsed event goes to its connection.
     fn take(&mut self, raw: &[u8], tables: &mut Tables) {
-        let at = match self.connections.len() {
-            1 if self.event.group.len == 0 && self.is_plain => 0,
-            _ => {
-                let group = self.event.str(self.event.group);
-                match self.groups.get(group) {
-                    Some(at) => *at,
-                    None if self.connections.len() >= MOST_CONNECTIONS => {
-                        let reject = Reject {
-                            reason: Some(Skip::NotARecord),
-                            length: raw.len() as u64,
-                            bytes: raw.to_vec(),
-                            ..Reject::default()
-                        };
-                        tables.reject(&self.source(), &reject, &self.file, "", None);
-                        return;
-                    }
-                    None => {
-                        let group = group.to_owned();
-                        self.begin(group, raw)
-                    }
-                }
+        if !self.is_wanted(tables) {
+            return;
+        }
+        let slot = match self.open.find(self.event.str(self.event.group)) {
+            Some(slot) => slot,
+            None if self.open.count() >= MOST_CONNECTIONS => {
+                let reject = Reject {
+                    reason: Some(Skip::NotARecord),
+                    length: raw.len() as u64,
+                    bytes: raw.to_vec(),
+                    ..Reject::default()
+                };
+                tables.reject(&self.source(), &reject, &self.file, "", None);
+                return;
             }
+            None => self.begin(raw, tables),
         };
-        let connection = &mut self.connections[at];
+        let Some(connection) = self.open.get_mut(slot) else { return };
         let event = &mut self.event;
+        connection.heard_s = self.now_s;
+        connection.is_dirty = true;
+        connection.is_closed |= event.kind == Kind::ConnectionClosed;
         if self.header.framing == Framing::LineV1 {
             connection.seq = event.seq;
         }
@@ -242,12 +253,26 @@ impl<'c> TraceReader<'c> {
         if !connection.started {
             connection.started = true;
             connection.base_ns = event.source_ns;
+            connection.standing = tables.begin(&connection.fold.trace);
         }
         let since = event.source_ns.wrapping_sub(connection.base_ns);
         event.time_us = since.div_euclid(1000);
         event.time_ns = u16::try_from(since.rem_euclid(1000)).unwrap_or(0);
+        if tables.again.is_some() {
+            if connection.standing.owed().is_some_and(|before| event.seq < before) {
+                tables.events.push(&connection.key, event);
+            }
+            return;
+        }
         connection.fold.event(event);
-        if tables.wants_events {
+        if let Some(edge) = &tables.edge {
+            let trace = &connection.fold.trace;
+            connection.client.see(&**edge, &self.header, trace.vantage, trace.server.as_deref(), event);
+            edge.redact_event(event);
+        }
+        let at = if event.kind == Kind::ConnectionClosed { At::Close } else { At::Us(event.time_us) };
+        connection.look(tables, at, event.seq);
+        if tables.wants_events && connection.standing.flows() {
             tables.events.push(&connection.key, event);
         }
         tables.counted += 1;
@@ -258,7 +283,8 @@ impl<'c> TraceReader<'c> {
     }
 
     /// A connection of the file: its ids, its clock, what the header says of it.
-    fn begin(&mut self, group: String, raw: &[u8]) -> usize {
+    fn begin(&mut self, raw: &[u8], tables: &Tables) -> usize {
+        let group = self.event.str(self.event.group).to_owned();
         let header = &self.header;
         let mut vantage = header.vantage();
         let declared = if group.is_empty() { header.declared() } else { Some(normal_id(&group)) };
@@ -291,6 +317,10 @@ impl<'c> TraceReader<'c> {
         let started_us = epoch_ns.map(|epoch| epoch.wrapping_add(self.event.source_ns).div_euclid(1000));
         let day = started_us.map_or(0, |us| us.div_euclid(86_400_000_000));
         let trace_day = i32::try_from(day).unwrap_or(0);
+        let client = match &tables.edge {
+            Some(edge) => Known::of_header(&**edge, header, server.as_deref()),
+            None => Known::default(),
+        };
         let fold = Fold::new(Trace {
             connection_id: connection_id.clone(),
             trace_id: trace_id.clone(),
@@ -303,10 +333,23 @@ impl<'c> TraceReader<'c> {
             server,
         });
         let key = Key { connection_id, vantage: vantage.name(), trace_id, trace_day };
-        self.connections.push(Connection { key, fold, seq: 0, base_ns: 0, last_ns: 0, started: false, shown: 0 });
-        self.is_plain |= self.connections.len() == 1 && group.is_empty();
-        self.groups.insert(group, self.connections.len() - 1);
-        self.connections.len() - 1
+        self.open.begin(Connection {
+            group,
+            number: 0,
+            key,
+            fold,
+            seq: 0,
+            base_ns: 0,
+            last_ns: 0,
+            started: false,
+            client,
+            shown: 0,
+            is_closed: false,
+            heard_s: self.now_s,
+            is_dirty: true,
+            began_at: self.offset,
+            standing: Standing::ALL,
+        })
     }
 
     fn facts(&self, server: Option<&str>) -> Row {
@@ -341,37 +384,60 @@ impl<'c> TraceReader<'c> {
 
     /// Rows of the connections as they stand now, for a trace that goes on: without them none of its rows are seen.
     pub fn show(&mut self, tables: &mut Tables) {
-        for connection in &mut self.connections {
-            if connection.fold.events() > connection.shown {
+        for connection in self.open.all_mut() {
+            // Its row says that all events are kept only with the last of them.
+            if connection.fold.events() > connection.shown && connection.standing.owed().is_none() {
                 connection.shown = connection.fold.events();
-                tables.aliases.extend(connection.fold.alias_rows());
-                let mut row = connection.fold.connection(false);
-                row.set("time_base_ns", connection.base_ns);
-                tables.connections.push(row);
-                tables.traces.insert(connection.key.trace_id.clone());
+                tables.streams.extend(connection.fold.standing());
+                connection.rows(false, tables);
             }
         }
+    }
+
+    /// Sets the clock by which connections are heard of, s since any instant. A reader that is never told keeps each
+    /// connection until the trace is over.
+    pub fn at(&mut self, now_s: u64) {
+        self.now_s = now_s;
+    }
+
+    /// Ends the connections of a shared trace that are over: closed and silent for `closed_s`, or silent for `idle_s`.
+    /// A later record of one of them begins another. True when there were any.
+    pub fn end_quiet(&mut self, closed_s: u64, idle_s: u64, tables: &mut Tables) -> bool {
+        let quiet = self.open.take_quiet(self.now_s, closed_s, idle_s, |connection| connection.settle(tables));
+        let is_any = !quiet.is_empty();
+        let declared = self.header.declared();
+        for connection in quiet {
+            end(connection, declared.as_deref(), true, tables);
+        }
+        is_any
     }
 
     /// The trace is over. `complete`: nothing of it was cut off.
     pub fn finish(mut self, complete: bool, tables: &mut Tables) {
         self.open(tables);
-        for mut connection in std::mem::take(&mut self.connections) {
-            connection.fold.finish();
-            tables.streams.append(&mut connection.fold.output.streams);
-            tables.episodes.append(&mut connection.fold.output.episodes);
-            let declared = self.header.declared();
-            if let Some(id) = &declared {
-                connection.fold.declare(id);
-            }
-            tables.aliases.extend(connection.fold.alias_rows());
-            let mut row = connection.fold.connection(complete);
-            row.set("time_base_ns", connection.base_ns);
-            tables.connections.push(row);
-            tables.traces.insert(connection.key.trace_id.clone());
-            tables.abilities.push((connection.key, connection.fold.abilities(), connection.fold.events()));
+        if tables.again.is_some() {
+            return;
+        }
+        let declared = self.header.declared();
+        for connection in self.open.take_all() {
+            end(connection, declared.as_deref(), complete, tables);
         }
     }
+}
+
+/// The last rows of a connection; `declared` is the id that the header gives it.
+fn end(mut connection: Connection, declared: Option<&str>, complete: bool, tables: &mut Tables) {
+    connection.fold.finish();
+    connection.look(tables, At::End, connection.seq);
+    tables.owed.extend(connection.owed());
+    tables.lost += u64::from(connection.standing.is_lost());
+    tables.streams.append(&mut connection.fold.output.streams);
+    tables.episodes.append(&mut connection.fold.output.episodes);
+    if let Some(id) = declared {
+        connection.fold.declare(id);
+    }
+    connection.rows(complete, tables);
+    tables.abilities.push((connection.key, connection.fold.abilities(), connection.fold.events()));
 }
 
 /// DCID of the first Initial that the client sent, or what the server says it was.

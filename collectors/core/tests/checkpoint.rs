@@ -61,23 +61,52 @@ fn timed(mut event: Event, index: usize, base: i64) -> Event {
     event
 }
 
+/// A case's events, numbered and timed.
+fn events(catalogue: &Catalogue, case: &str) -> Vec<Event> {
+    let document: Value = serde_json::from_str(&vector(case)).unwrap();
+    let units = quiclens_core::dialect::Units { time: 6, rtt: 6, delay: 6, pacing: 1 };
+    let mut reader = Reader::new(units, &[]);
+    let read = document["traces"][0]["events"].as_array().unwrap().iter().map(|record| {
+        let mut event = Event::default();
+        reader.read(catalogue, record.to_string().as_bytes(), &mut event).unwrap();
+        event
+    });
+    let events: Vec<Event> = read.collect();
+    let base = events[0].source_ns;
+    events.into_iter().enumerate().map(|(index, event)| timed(event, index, base)).collect()
+}
+
+#[test]
+fn a_request_that_is_over_is_shown_at_its_last_event_and_looking_changes_nothing() {
+    let catalogue = Catalogue::load().unwrap();
+    let events = events(&catalogue, "aioquic_burst_loss_server");
+    let trace = Trace { trace_id: "t".into(), vantage: Vantage::Server, ..Trace::default() };
+    let (mut fold, mut untouched) = (Fold::new(trace.clone()), Fold::new(trace));
+    let mut standing = Vec::new();
+    for event in &events {
+        fold.event(event);
+        untouched.event(event);
+        standing.extend(fold.standing());
+        assert_eq!(fold.output.streams, untouched.output.streams);
+        assert_eq!(fold.output.episodes, untouched.output.episodes);
+    }
+    fold.finish();
+    assert!(fold.output.streams.len() > 1);
+    for last in &fold.output.streams {
+        let shown = standing.iter().filter(|row| row.get("stream_id") == last.get("stream_id"));
+        let newest = shown.max_by_key(|row| row.whole("version")).unwrap();
+        assert!(newest.whole("version") <= last.whole("version"));
+        for name in ["end_us", "last_seq", "complete", "duration_us", "network_us", "loss_recovery_us"] {
+            assert_eq!(newest.get(name), last.get(name), "{name}");
+        }
+    }
+}
+
 #[test]
 fn a_fold_goes_on_where_it_was_put_away() {
     let catalogue = Catalogue::load().unwrap();
     for case in ["aioquic_burst_loss_server", "aioquic_tail_loss_server", "aioquic_stream_credit_server"] {
-        let document: Value = serde_json::from_str(&vector(case)).unwrap();
-        let units = quiclens_core::dialect::Units { time: 6, rtt: 6, delay: 6, pacing: 1 };
-        let mut reader = Reader::new(units, &[]);
-        let read = document["traces"][0]["events"].as_array().unwrap().iter().map(|record| {
-            let mut event = Event::default();
-            reader.read(&catalogue, record.to_string().as_bytes(), &mut event).unwrap();
-            event
-        });
-        let events: Vec<Event> = read.collect();
-        let base = events[0].source_ns;
-        let events: Vec<Event> =
-            events.into_iter().enumerate().map(|(index, event)| timed(event, index, base)).collect();
-        check(&events, false);
+        check(&events(&catalogue, case), false);
     }
     let rows = vector("quic_trace_tail_loss");
     let events = rows.lines().enumerate().map(|(index, line)| {

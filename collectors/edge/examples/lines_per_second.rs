@@ -42,7 +42,7 @@ fn main() {
             for _ in 0..count {
                 let mut read = format.read(std::hint::black_box(line.as_bytes())).unwrap();
                 if enriched {
-                    read.enrich(&enricher);
+                    read.enrich(&enricher, "");
                 }
                 cells += read.row.0.len();
             }

@@ -3,6 +3,7 @@
 
 pub mod access_format;
 pub mod address;
+pub mod deployment;
 pub mod enrich;
 pub mod peer;
 pub mod redact;

@@ -321,38 +321,59 @@ fn json_of_any_server_by_a_table() {
     assert_eq!(more(&read, "via"), Some("\"192.0.2.0/24\""));
 }
 
-/// The preset `json` is the reader of the core, but that it hands the client out.
 #[test]
-fn json_agrees_with_the_core() {
-    let catalogue = Catalogue::load().unwrap();
-    let columns = catalogue.columns("request_lines");
+fn json_with_the_columns_names_needs_a_time_and_keeps_what_it_cannot_type() {
     let format = preset("json");
-    for line in [
-        r#"{"time":"2026-11-20T10:00:00.5Z","time_is":"start","status":99999,"odd":[1]}"#,
-        r#"{"time":1795168800.25,"connection_id":"AABB","stream_id":"4","method":"GET","authority":"e","path":"/","status":200,"duration_us":5,"protocol":"h3","rtt_us":7,"more":1,"log_id":"x","client_key":"k"}"#,
-        r#"{"time":"2026-11-20T12:00:00+02:00","time_is":"later","server":"s","cluster":null,"asn":64500,"app":true,"request_number":0,"request_bytes":1,"response_bytes":2,"arm":"a","external_id":"r","carrier":""}"#,
-        r#"{"status":200}"#,
-        "not json",
-        r#"{"time":1795168800} x"#,
-        r#"{"time":1795168800"#,
-    ] {
-        let sorted = |row: Result<quiclens_core::record::rows::Row, Skip>| {
-            row.map(|mut row| {
-                row.0.retain(|(name, _)| *name != "more");
-                row.0.sort_by_key(|(name, _)| *name);
-                row.0
-            })
-        };
-        let ours = format.read(line.as_bytes());
-        let theirs = quiclens_core::access_log::read(columns, line.as_bytes());
-        assert_eq!(sorted(ours.map(|line| line.row)), sorted(theirs), "{line}");
+    let read = |line: &str| format.read(line.as_bytes());
+    let odd = read(r#"{"time":"2026-11-20T10:00:00.5Z","time_is":"start","status":99999,"odd":[1]}"#).unwrap();
+    assert_eq!(columns(&odd, &["time", "time_is", "status"]), "500000 start -");
+    assert_eq!(
+        odd.row.get("more"),
+        Some(&Cell::List(["status", "\"99999\"", "odd", "[1]"].map(str::to_owned).to_vec()))
+    );
+    let typed = read(
+        r#"{"time":1795168800.25,"connection_id":"AABB","stream_id":"4","status":200,"duration_us":5,"rtt_us":7,"log_id":"x","client_key":"k"}"#,
+    )
+    .unwrap();
+    let names = ["time", "time_is", "connection_id", "stream_id", "status", "duration_us", "rtt_us", "client_key"];
+    assert_eq!(columns(&typed, &names), "250000 end aabb 4 200 5 7 -");
+    assert_eq!((more(&typed, "log_id"), more(&typed, "client_key")), (Some("\"x\""), Some("\"k\"")));
+    let later = read(
+        r#"{"time":"2026-11-20T12:00:00+02:00","time_is":"later","cluster":null,"asn":64500,"app":true,"carrier":""}"#,
+    )
+    .unwrap();
+    assert_eq!(columns(&later, &["time", "time_is", "cluster", "asn", "app", "carrier"]), "0 end - 64500 - ");
+    assert_eq!((more(&later, "app"), more(&later, "time_is")), (Some("true"), Some("\"later\"")));
+    assert_eq!(read(r#"{"status":200}"#), Err(Skip::NoTime));
+    for line in ["not json", r#"{"time":1795168800} x"#, r#"{"time":1795168800"#] {
+        assert_eq!(read(line), Err(Skip::BadLine), "{line}");
     }
-    // Every column that a log can fill can be filled.
-    for column in columns {
+}
+
+#[test]
+fn where_a_client_stands_is_kept_only_where_its_address_is() {
+    let line = br#"{"time":1,"client_address":"192.0.2.7","client_port":5,"latitude":52.5,"longitude":13.4}"#;
+    for (toml, kept) in [("preset = \"json\"", None), ("preset = \"json\"\nredact = false", Some("\"52.5\""))] {
+        let read = format(toml).read(line).unwrap();
+        assert_eq!((read.location, more(&read, "latitude")), (Some((52.5, 13.4)), kept));
+        assert_eq!(more(&read, "client_address"), kept.map(|_| "\"192.0.2.7\""));
+        assert_eq!(read.client, client("192.0.2.7 5"));
+    }
+}
+
+#[test]
+fn every_column_that_a_log_can_fill_can_be_filled() {
+    for column in Catalogue::load().unwrap().columns("request_lines") {
         let ours = matches!(column.name.as_str(), "log_id" | "offset" | "line_day" | "more" | "client_key");
         let toml = format!("syntax = \"json\"\n[columns]\n{} = {{ from = \"x\" }}", column.name);
         let compiled = Format::compile(&toml::from_str(&toml).unwrap());
         assert_eq!(compiled.is_err(), ours, "{}", column.name);
+        // The preset has them all under their own names.
+        let value = if column.name == "client_network" { "192.0.2.0/24" } else { "1" };
+        let line = format!("{{\"time\":1,\"{}\":\"{value}\"}}", column.name);
+        let found = preset("json").read(line.as_bytes()).unwrap();
+        let is_taken = more(&found, &column.name).is_none() || matches!(column.name.as_str(), "time" | "time_is");
+        assert_eq!(is_taken, !ours, "{}", column.name);
     }
 }
 
@@ -378,9 +399,12 @@ fn a_line_is_enriched_by_its_server_or_its_authority() {
     let mut read = preset("caddy")
         .read(br#"{"ts":1,"request":{"remote_ip":"192.0.2.7","remote_port":"5","host":"example.net:443"}}"#)
         .unwrap();
-    read.enrich(&enricher);
+    read.enrich(&enricher, "edge-1");
     assert_eq!(columns(&read, &["pop", "client_network"]), "ber1 192.0.2.0/24");
     assert!(read.row.text("client_key").is_some());
+    let mut read = preset("json").read(br#"{"time":1,"authority":"elsewhere"}"#).unwrap();
+    read.enrich(&enricher, "example.net");
+    assert_eq!(columns(&read, &["pop"]), "ber1", "else where the log is read");
 }
 
 #[test]

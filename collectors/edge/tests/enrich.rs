@@ -169,13 +169,11 @@ fn what_a_log_says_itself_stays() {
     let mut row = Row::default();
     row.set("carrier", "as logged");
     row.set("city", Cell::Null);
-    facts.fill_request_line(&mut row);
+    facts.fill(&mut row);
     assert_eq!(row.text("carrier"), Some("as logged"));
     assert_eq!(row.text("city"), Some("Berlin"));
     assert!(row.text("client_key").is_some());
-    let mut row = Row::default();
-    facts.fill_connection(&mut row);
-    assert_eq!((row.get("client_key"), row.get("asn")), (None, Some(&Cell::Whole(64500))));
+    assert_eq!(row.get("asn"), Some(&Cell::Whole(64500)));
 }
 
 #[test]

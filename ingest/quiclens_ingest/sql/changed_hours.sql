@@ -11,7 +11,14 @@ WITH
         UNION ALL
         SELECT connection_id
         FROM connection_aliases
-        WHERE alias IN (SELECT connection_id FROM {changed_lines:Identifier})
+        WHERE alias IN
+        (
+            SELECT connection_id
+            FROM {changed_lines:Identifier}
+            UNION ALL
+            SELECT client_key
+            FROM {changed_lines:Identifier}
+        )
     )
 SELECT DISTINCT hour
 FROM

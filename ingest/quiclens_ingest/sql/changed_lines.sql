@@ -1,9 +1,10 @@
--- One row is a log line stored after the mark, or one that names a changed connection.
+-- One row is a log line stored after the mark, or one that names a changed connection or its client.
 INSERT INTO {changed_lines:Identifier}
 SELECT DISTINCT
     log_id,
     offset,
-    connection_id
+    connection_id,
+    client_key
 FROM request_lines
 WHERE NOT arrayExists(
         known -> known.1 = splitByChar('_', _part)[1]
@@ -19,4 +20,10 @@ WHERE NOT arrayExists(
         SELECT alias
         FROM connection_aliases
         WHERE connection_id IN (SELECT connection_id FROM {changed_connections:Identifier})
+    )
+    OR client_key IN
+    (
+        SELECT alias
+        FROM connection_aliases
+        WHERE role = 'client_key' AND connection_id IN (SELECT connection_id FROM {changed_connections:Identifier})
     )

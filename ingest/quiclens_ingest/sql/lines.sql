@@ -1,4 +1,5 @@
 -- One row is a log line that begins in one of the hours, or that names a connection with a stream in one of them.
+-- A tuple reaches 50 ms over an hour's border, and so does the next line's; without the lines there it would seem alone.
 INSERT INTO {lines:Identifier}
 SELECT
     * EXCEPT (line_day, more),
@@ -6,6 +7,13 @@ SELECT
     if(time_is = 'end', time, time + toIntervalMicrosecond(ifNull(duration_us, 0))) AS end_at
 FROM request_lines FINAL
 WHERE toStartOfHour(start_at) IN {hours:Array(DateTime('UTC'))}
+    OR (
+        client_key IS NOT NULL
+        AND (
+            toStartOfHour(start_at - toIntervalMillisecond(100)) IN {hours:Array(DateTime('UTC'))}
+            OR toStartOfHour(start_at + toIntervalMillisecond(100)) IN {hours:Array(DateTime('UTC'))}
+        )
+    )
     OR connection_id IN
     (
         WITH in_hours AS

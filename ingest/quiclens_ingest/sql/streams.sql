@@ -41,7 +41,14 @@ WHERE streams.connection_id IN
     UNION ALL
     SELECT connection_id
     FROM connection_aliases
-    WHERE alias IN (SELECT connection_id FROM {lines:Identifier})
+    WHERE alias IN
+    (
+        SELECT connection_id
+        FROM {lines:Identifier}
+        UNION ALL
+        SELECT client_key
+        FROM {lines:Identifier}
+    )
 )
 ORDER BY
     streams.connection_id,

@@ -8,7 +8,7 @@ WITH
         FROM {pairs:Identifier}
         WHERE NOT is_ambiguous
         ORDER BY
-            is_alias,
+            rank,
             start_at,
             log_id,
             offset
@@ -20,7 +20,7 @@ WITH
             every.*,
             chosen.connection_id AS of_connection_id,
             assumeNotNull(chosen.stream_id) AS of_stream_id,
-            if(chosen.is_alias, 'alias', 'id') AS link
+            ['id', 'alias', 'tuple'][chosen.rank + 1] AS link
         FROM {lines:Identifier} AS every
         INNER JOIN chosen ON chosen.log_id = every.log_id AND chosen.offset = every.offset
     ),
@@ -80,15 +80,13 @@ SELECT
     multiIf(isNotNull(lines.log_id), 'log', isNotNull(streams.method), 'http', 'stream') AS source,
     ifNull(lines.link, 'none') AS link,
     multiIf(
-        streams.events_kept = 'none', 'summary',
+        streams.events_kept != 'all', 'summary',
         streams.connection_complete AND streams.complete, 'full',
         'partial'
     ) AS coverage,
-    1 / if(
-        streams.event_probability * streams.trace_probability > 0,
-        streams.event_probability * streams.trace_probability,
-        1
-    ) AS weight,
+    -- A request is here when it has a line, whatever was traced; without one only its trace brings it here. Whether the
+    -- trace's events were kept changes nothing: its summaries always are.
+    1 / if(isNull(lines.log_id) AND streams.trace_probability > 0, streams.trace_probability, 1) AS weight,
     streams.complete,
     streams.duration_us,
     lines.duration_us AS logged_duration_us,

@@ -1,8 +1,15 @@
 //! The configuration of `run`: one TOML file, defaults that work, unknown keys are errors.
 
+use crate::requests::LineReader;
+use crate::run::keep::Keep;
+use crate::run::listen::config::{Listen, Spool, check};
+use quiclens_edge::access_format::{AccessFormatConfig, Preset};
+use quiclens_edge::enrich::EnrichConfig;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// What a collector does.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -13,12 +20,27 @@ pub struct Config {
     /// Folders of traces to follow, with all below them; files count too.
     #[serde(default)]
     pub traces: Vec<PathBuf>,
-    /// Access logs to follow, JSON lines.
+    /// Access logs to follow, each in its format.
+    #[serde(default, rename = "access_log")]
+    pub access_logs: Vec<AccessLog>,
+    /// What is looked up of clients and servers.
     #[serde(default)]
-    pub access_logs: Vec<PathBuf>,
+    pub enrich: EnrichConfig,
+    /// Keep no client address, header value, payload byte, user name.
+    #[serde(default = "yes")]
+    pub redact: bool,
+    /// Sockets, standard input and topics of `quiclens line v1`.
+    #[serde(default)]
+    pub listen: Vec<Listen>,
+    /// Where what they give is kept until it is shipped.
+    #[serde(default)]
+    pub spool: Spool,
     /// Where batches go.
     pub sink: Sink,
-    /// How often folders are looked through, ms.
+    /// How news of files come.
+    #[serde(default)]
+    pub watch: Watch,
+    /// How often folders are looked through where they must be polled, ms.
     #[serde(default = "scan_interval_ms")]
     pub scan_interval_ms: u64,
     /// Longest time that rows wait for others, ms.
@@ -27,12 +49,49 @@ pub struct Config {
     /// A trace that has not grown for so long is over, s.
     #[serde(default = "idle_timeout_s")]
     pub idle_timeout_s: u64,
+    /// Processor time that may be taken, cores; past it files are read later. 0: no cap.
+    #[serde(default = "cpu_cap")]
+    pub cpu_cap: f64,
     /// Whether events are shipped, or summaries alone.
     #[serde(default = "yes")]
     pub events: bool,
+    /// Of whose connections events are kept; absent: of all.
+    #[serde(default)]
+    pub retention: Option<Keep>,
     /// Name of this collector in message headers; the host's name by default.
     #[serde(default = "host_name")]
     pub name: String,
+    /// Time between heartbeats, by which freshness is measured, s; 0 for none. Files get none.
+    #[serde(default = "heartbeat_interval_s")]
+    pub heartbeat_interval_s: u64,
+    /// Where /metrics and /healthz answer, address and port of this machine; empty for nowhere.
+    #[serde(default)]
+    pub metrics_address: String,
+    /// Other machines may ask for them too.
+    #[serde(default)]
+    pub metrics_public: bool,
+}
+
+/// How news of files come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Watch {
+    /// From the kernel (inotify); by polling where it has none.
+    #[default]
+    Auto,
+    /// By polling.
+    Poll,
+}
+
+/// Access logs of one format.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct AccessLog {
+    /// A file, or a folder with all below it.
+    pub path: PathBuf,
+    /// What its lines are; JSON with the column names of `request_lines` by default.
+    #[serde(default = "json_lines")]
+    pub format: AccessFormatConfig,
 }
 
 /// Where batches go.
@@ -74,8 +133,20 @@ const fn idle_timeout_s() -> u64 {
     600
 }
 
+const fn cpu_cap() -> f64 {
+    0.25
+}
+
+const fn heartbeat_interval_s() -> u64 {
+    10
+}
+
 const fn yes() -> bool {
     true
+}
+
+fn json_lines() -> AccessFormatConfig {
+    AccessFormatConfig { preset: Some(Preset::Json), ..AccessFormatConfig::default() }
 }
 
 fn host_name() -> String {
@@ -92,9 +163,10 @@ impl Config {
     }
 
     fn checked(self) -> Result<Self, String> {
-        if self.traces.is_empty() && self.access_logs.is_empty() {
-            return Err("nothing to follow: set traces or access_logs".into());
+        if self.traces.is_empty() && self.access_logs.is_empty() && self.listen.is_empty() {
+            return Err("nothing to follow: set traces, [[access_log]] or [[listen]]".into());
         }
+        check(&self.listen, &self.spool)?;
         for (name, value, least) in [
             ("scan_interval_ms", self.scan_interval_ms, 10),
             ("batch_interval_ms", self.batch_interval_ms, 10),
@@ -104,12 +176,36 @@ impl Config {
                 return Err(format!("{name} is {value}, the least is {least}"));
             }
         }
+        self.retention.as_ref().map_or(Ok(()), Keep::check)?;
+        if !(self.cpu_cap >= 0.0 && self.cpu_cap.is_finite()) {
+            return Err(format!("cpu_cap is {}, the least is 0", self.cpu_cap));
+        }
+        if !self.metrics_address.is_empty() {
+            let address: SocketAddr = self.metrics_address.parse().map_err(|_| {
+                format!("metrics_address is {:?}, write an address and a port: 127.0.0.1:9465", self.metrics_address)
+            })?;
+            if !address.ip().is_loopback() && !self.metrics_public {
+                return Err(format!("metrics_address is {address}: other machines need metrics_public = true"));
+            }
+        }
         if let Sink::ClickHouse { url, .. } = &self.sink
             && !(url.starts_with("http://") || url.starts_with("https://"))
         {
             return Err(format!("sink.url is {url:?}, write http://host:8123/database"));
         }
+        for log in &self.access_logs {
+            LineReader::new(&log.format, self.redact, None)
+                .map_err(|error| format!("access_log {}: {error}", log.path.display()))?;
+        }
         Ok(self)
+    }
+
+    /// Time between heartbeats; zero where nobody would see them.
+    pub fn heartbeat_interval(&self) -> Duration {
+        match self.sink {
+            Sink::Files { .. } => Duration::ZERO,
+            Sink::Kafka { .. } | Sink::ClickHouse { .. } => Duration::from_secs(self.heartbeat_interval_s),
+        }
     }
 
     /// The effective values, as TOML.
@@ -140,9 +236,25 @@ mod tests {
             (LEAST.replace("traces = [\"logs\"]\n", ""), "nothing to follow"),
             (format!("scan_interval_ms = 0\n{LEAST}"), "scan_interval_ms"),
             (LEAST.replace("files", "ftp"), "ftp"),
+            (format!("{LEAST}[retention]\nslow_ms = 500\n"), "retention.share is missing"),
+            (format!("{LEAST}[retention]\nshare = 1.5\n"), "retention.share is 1.5"),
+            (format!("{LEAST}[retention]\ntrace_probability = 0\n"), "trace_probability"),
+            (format!("{LEAST}[retention]\nshares = 0.5\n"), "shares"),
+            (format!("cpu_cap = -1\n{LEAST}"), "cpu_cap"),
+            (format!("{LEAST}[[access_log]]\npath = \"a\"\nformat = {{ syntax = \"nginx\" }}\n"), "access_log a: "),
+            (format!("{LEAST}[enrich]\ncities = \"x\"\n"), "cities"),
+            (format!("metrics_address = \"9465\"\n{LEAST}"), "127.0.0.1:9465"),
+            (format!("metrics_address = \"0.0.0.0:9465\"\n{LEAST}"), "metrics_public"),
         ] {
             let error = toml::from_str::<Config>(&text).map_err(|error| error.to_string()).and_then(Config::checked);
             assert!(error.as_ref().is_err_and(|error| error.contains(says)), "{text}: {error:?}");
+        }
+    }
+
+    #[test]
+    fn metrics_are_for_other_machines_only_when_that_is_said() {
+        for more in ["metrics_address = \"[::1]:9465\"\n", "metrics_address = \"0.0.0.0:1\"\nmetrics_public = true\n"] {
+            assert!(toml::from_str::<Config>(&format!("{more}{LEAST}")).unwrap().checked().is_ok(), "{more}");
         }
     }
 }

@@ -2,90 +2,302 @@
 
 use crate::file::Files;
 use crate::paths::find;
-use crate::run::config::Config;
-use crate::run::followed::{After, Followed, identity};
-use crate::run::journal::{Entry, FileId};
+use crate::requests::LineReader;
+use crate::run::config::{AccessLog, Config, Watch};
+use crate::run::followed::{After, Followed, give_up, identity};
+use crate::run::heartbeat::Heartbeat;
+use crate::run::journal::{Entry, FileId, Known};
+use crate::run::keep::{remember, retention};
+use crate::run::limits::CpuCap;
+use crate::run::metrics::Metrics;
+use crate::run::notice::{News, Notices};
+use crate::run::refresh::Refresh;
 use crate::run::ship::{Cycle, Shipper};
-use crate::run::sink::Message;
+use crate::run::sink::{Message, messages};
+use crate::run::spooled::Spooled;
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::tables::Tables;
-use std::collections::BTreeMap;
+use quiclens_edge::deployment::Deployment;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A document, or a compressed or deleted file, that has not grown for so long is over.
 const SETTLED: Duration = Duration::from_secs(2);
 
+/// Where the kernel tells what changes, everything is looked through all the same, for what it may have missed.
+const SAFETY: Duration = Duration::from_secs(15);
+
+/// How often files of which no news come are looked at, and those that may be over.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// How often states are put away: what was shipped since would be shipped again after a kill.
+const STATES: Duration = Duration::from_secs(1);
+
+/// A connection that was closed has no late records after so long.
+const CLOSED_S: u64 = 5;
+
 /// Everything that is followed.
 pub struct Follower<'c> {
     catalogue: &'c Catalogue,
     config: &'c Config,
-    known: BTreeMap<FileId, Entry>,
+    /// Of each access log, in the order of the config.
+    readers: Vec<Arc<LineReader>>,
+    refresh: Refresh,
+    known: BTreeMap<FileId, Known>,
     files: BTreeMap<FileId, Followed<'c>>,
-    /// Files that are over: their size and first bytes then.
-    over: BTreeMap<FileId, (u64, (u32, u64))>,
+    /// Files that are over: their size then.
+    over: BTreeMap<FileId, u64>,
+    /// Files that the journal knows and that are no more, or are others now.
+    gone: Vec<Entry>,
     tables: Tables,
+    spooled: Option<Spooled<'c>>,
     shipper: Shipper,
+    cap: CpuCap,
+    notices: Option<Notices>,
+    /// Files to be read in the next turn.
+    due: BTreeSet<FileId>,
+    began: Instant,
     scanned: Option<Instant>,
+    looked: Instant,
+    put_away: Instant,
+    /// Second in which connections were ended last.
+    ended_s: u64,
     cut: Instant,
     number: u64,
+    heartbeat: Heartbeat,
+    metrics: Metrics,
 }
 
 impl<'c> Follower<'c> {
     /// Follows what `config` names, from where `known` says.
-    pub fn new(catalogue: &'c Catalogue, config: &'c Config, known: BTreeMap<FileId, Entry>, shipper: Shipper) -> Self {
-        let tables = Tables { wants_events: config.events, ..Tables::default() };
-        let (files, over) = (BTreeMap::new(), BTreeMap::new());
-        Self { catalogue, config, known, files, over, tables, shipper, scanned: None, cut: Instant::now(), number: 0 }
+    pub fn new(
+        catalogue: &'c Catalogue,
+        config: &'c Config,
+        deployment: Arc<Deployment>,
+        known: BTreeMap<FileId, Known>,
+        spooled: Option<Spooled<'c>>,
+        shipper: Shipper,
+        metrics: Metrics,
+    ) -> Result<Self, String> {
+        let reader = |log: &AccessLog| LineReader::new(&log.format, config.redact, Some(Arc::clone(&deployment)));
+        let readers = config.access_logs.iter().map(|log| reader(log).map(Arc::new)).collect::<Result<_, _>>()?;
+        let began = Instant::now();
+        let retention = retention(config.retention.as_ref(), config.events, &config.state_dir);
+        Ok(Self {
+            catalogue,
+            config,
+            readers,
+            refresh: Refresh::new(Arc::clone(&deployment)),
+            known,
+            files: BTreeMap::new(),
+            over: BTreeMap::new(),
+            gone: Vec::new(),
+            tables: Tables { wants_events: true, retention, edge: Some(deployment), ..Tables::default() },
+            spooled,
+            shipper,
+            cap: CpuCap::new(config.cpu_cap),
+            notices: (config.watch == Watch::Auto).then(Notices::start).and_then(polled_instead),
+            due: BTreeSet::new(),
+            began,
+            scanned: None,
+            looked: began,
+            put_away: began,
+            ended_s: 0,
+            cut: began,
+            number: 0,
+            heartbeat: Heartbeat::new(&config.name, config.heartbeat_interval()),
+            metrics,
+        })
     }
 
-    /// One turn over everything. True when there is more to do at once.
-    pub fn turn(&mut self) -> Result<bool, String> {
+    /// Waits for news, at most so long, and takes what there is. True when there is more to do at once.
+    pub fn turn(&mut self, pause: Duration) -> Result<bool, String> {
+        let news = match &self.notices {
+            Some(notices) => notices.wait(pause),
+            None => {
+                std::thread::sleep(pause);
+                News::default()
+            }
+        };
         let now = Instant::now();
-        if self.scanned.is_none_or(|scanned| now - scanned >= Duration::from_millis(self.config.scan_interval_ms)) {
-            self.scanned = Some(now);
-            self.scan(now);
+        self.refresh.turn(now);
+        self.hear(&news, now);
+        if let Some(retention) = &mut self.tables.retention {
+            remember(retention, &self.config.state_dir)?;
         }
-        let mut is_busy = false;
-        for id in self.files.keys().cloned().collect::<Vec<_>>() {
-            is_busy |= self.read(&id, now)?;
-            if !self.tables.is_small() {
-                self.cut()?;
+        self.heartbeat.beat(now, &mut self.tables);
+        if self.shipper.is_full() {
+            let behind = self.files.values().map(Followed::bytes_behind_now).sum();
+            self.count(now, behind);
+            return Ok(false);
+        }
+        let (mut is_busy, mut is_pressed) = (false, false);
+        if let Some(spooled) = &mut self.spooled {
+            is_busy = spooled.read((now - self.began).as_secs())?;
+            // Files can be read later.
+            is_pressed = spooled.is_pressed();
+            if !spooled.tables.is_small() {
+                self.cut(false)?;
             }
         }
-        if now - self.cut >= Duration::from_millis(self.config.batch_interval_ms) {
-            self.cut()?;
+        for id in if is_pressed { Vec::new() } else { self.due(now) } {
+            if self.read(&id, now)? | self.replay(&id) {
+                self.due.insert(id);
+                is_busy = true;
+            }
+            if !self.tables.is_small() {
+                self.cut(false)?;
+            }
+            self.cap.rest();
         }
+        self.end_quiet(now);
+        if now - self.cut >= Duration::from_millis(self.config.batch_interval_ms) {
+            self.cut(false)?;
+        }
+        let behind = self.files.values().map(Followed::bytes_behind).sum();
+        self.count(now, behind);
         Ok(is_busy)
     }
 
-    /// Files that are new, or that have grown after they were over.
+    /// Follows the news, or looks through everything when it is time.
+    fn hear(&mut self, news: &News, now: Instant) {
+        for path in &news.left {
+            for file in self.files.values_mut().filter(|file| file.path == *path) {
+                file.is_adrift = true;
+            }
+        }
+        for path in &news.changed {
+            if let Some(reader) = self.wanted(path) {
+                let met = self.meet(path, reader.as_ref(), now);
+                self.due.extend(met);
+            }
+        }
+        let every = match self.notices {
+            Some(_) => SAFETY,
+            None => Duration::from_millis(self.config.scan_interval_ms),
+        };
+        if news.is_incomplete || self.scanned.is_none_or(|scanned| now - scanned >= every) {
+            self.scanned = Some(now);
+            // First the watch, then the look: what comes in between is seen twice and not never.
+            let logs = self.config.access_logs.iter().map(|log| log.path.clone());
+            let places: Vec<PathBuf> = self.config.traces.iter().cloned().chain(logs).collect();
+            let watched = self.notices.take().map(|mut notices| notices.watch(&places).map(|()| notices));
+            self.notices = watched.and_then(polled_instead);
+            self.scan(now);
+            self.due.extend(self.files.keys());
+        }
+    }
+
+    /// Whether a file is one to be followed, and if so, what reads its lines where it is an access log.
+    fn wanted(&self, path: &Path) -> Option<Option<Arc<LineReader>>> {
+        let is_in = |place: &PathBuf| {
+            // As in `find`: hidden files and folders are read where they are named.
+            let inside = path.strip_prefix(place).ok();
+            inside.is_some_and(|inside| !inside.iter().any(|name| name.to_string_lossy().starts_with('.')))
+        };
+        let of_log = self.config.access_logs.iter().zip(&self.readers).find(|(log, _)| is_in(&log.path));
+        match of_log {
+            Some((_, reader)) => Some(Some(Arc::clone(reader))),
+            None => self.config.traces.iter().any(is_in).then_some(None),
+        }
+    }
+
+    /// Files to look at in this turn: without news from the kernel, all.
+    fn due(&mut self, now: Instant) -> Vec<FileId> {
+        if self.notices.is_none() {
+            return self.files.keys().copied().collect();
+        }
+        if now - self.looked >= LOOK {
+            self.looked = now;
+            let due = self.files.values().filter(|file| {
+                file.is_adrift || file.is_deleted || now - file.grew >= settled(file, self.config.idle_timeout_s)
+            });
+            self.due.extend(due.map(|file| file.id));
+        }
+        std::mem::take(&mut self.due).into_iter().collect()
+    }
+
+    /// What has been read since, for the metrics.
+    fn count(&mut self, now: Instant, behind: u64) {
+        let mut open = 0;
+        for file in self.files.values_mut() {
+            open += i64::from(file.is_open());
+            let (bytes, records) = std::mem::take(&mut file.uncounted);
+            self.metrics.bytes.inc_by(bytes);
+            self.metrics.records.inc_by(records);
+        }
+        self.metrics.files.set(i64::try_from(self.files.len()).unwrap_or(i64::MAX));
+        self.metrics.open_connections.set(open);
+        let spooled = self.spooled.as_ref().map(|spooled| &spooled.tables);
+        self.metrics.counted(std::iter::once(&self.tables).chain(spooled));
+        self.metrics.turned(now, behind);
+    }
+
+    /// Files that are new, or that have grown after they were over; and files that are gone.
     fn scan(&mut self, now: Instant) {
-        for (places, is_access_log) in [(&self.config.traces, false), (&self.config.access_logs, true)] {
-            for path in find(places).0 {
-                self.meet(&path, is_access_log, now);
+        let mut seen = BTreeSet::new();
+        let (found, unreadable) = find(&self.config.traces);
+        let mut is_all = unreadable.is_empty();
+        seen.extend(found.iter().filter_map(|path| self.meet(path, None, now)));
+        for (log, reader) in self.config.access_logs.iter().zip(self.readers.clone()) {
+            let (found, unreadable) = find(std::slice::from_ref(&log.path));
+            is_all &= unreadable.is_empty();
+            seen.extend(found.iter().filter_map(|path| self.meet(path, Some(&reader), now)));
+        }
+        if is_all {
+            for (id, known) in std::mem::take(&mut self.known) {
+                give_up(self.catalogue, &known, &mut self.tables);
+                self.gone.push(Entry::gone(id));
+            }
+            let gone: Vec<FileId> = self.over.keys().filter(|id| !seen.contains(*id)).copied().collect();
+            for id in gone {
+                self.over.remove(&id);
+                self.gone.push(Entry::gone(id));
             }
         }
     }
 
-    fn meet(&mut self, path: &Path, is_access_log: bool, now: Instant) {
-        let Ok(metadata) = path.metadata() else { return };
+    /// Takes a file up that is new, or news of one.
+    fn meet(&mut self, path: &Path, reader: Option<&Arc<LineReader>>, now: Instant) -> Option<FileId> {
+        let metadata = path.metadata().ok()?;
         let id = identity(&metadata);
         if let Some(followed) = self.files.get_mut(&id) {
             // Renamed files keep their state.
             if followed.path != path {
                 path.clone_into(&mut followed.path);
             }
-            return;
+            followed.is_adrift = path.is_symlink();
+            return Some(id);
         }
-        if self.over.get(&id).is_some_and(|(size, _)| *size == metadata.len()) {
-            return;
+        if self.over.get(&id).is_some_and(|size| *size == metadata.len()) {
+            return Some(id);
         }
-        self.over.remove(&id);
         let known = self.known.remove(&id);
-        if let Ok(followed) = Followed::open(self.catalogue, path, is_access_log, known, now) {
-            self.files.insert(id, followed);
+        match Followed::open(self.catalogue, path, reader.cloned(), known.as_ref(), now) {
+            Ok((followed, is_taken_up)) => {
+                let was_known = self.over.remove(&id).is_some() || known.is_some();
+                if was_known && !is_taken_up {
+                    self.gone.push(Entry::gone(id));
+                }
+                if let Some(known) = known.filter(|known| !followed.is_same(&known.head).unwrap_or(false)) {
+                    give_up(self.catalogue, &known, &mut self.tables);
+                }
+                if followed.is_over() {
+                    self.over.insert(id, followed.over_at());
+                } else {
+                    // Another file had this name, if any had.
+                    for other in self.files.values_mut().filter(|other| other.path == path) {
+                        other.is_adrift = true;
+                    }
+                    self.files.insert(id, followed);
+                    self.due.insert(id);
+                }
+            }
+            Err(_) => self.known.extend(known.map(|known| (id, known))),
         }
+        Some(id)
     }
 
     /// One file's turn. True when more of it is there.
@@ -96,17 +308,19 @@ impl<'c> Follower<'c> {
             // Cut short under its writer (copy-truncate), or grown after it was over: what is there now is read from
             // its start; what was read before was shipped or is on its way.
             let path: PathBuf = file.path.clone();
-            let is_access_log = file.is_access_log();
+            let reader = file.reader();
             if is_cut_short {
+                file.lose();
                 file.finish(self.catalogue, &mut self.tables);
             }
             self.files.remove(id);
-            self.meet(&path, is_access_log, now);
+            self.gone.push(Entry::gone(*id));
+            self.meet(&path, reader.as_ref(), now);
             return Ok(true);
         }
         let mut is_busy = false;
         if file.is_behind() {
-            is_busy = match file.read(self.catalogue, &mut self.tables) {
+            is_busy = match file.read(self.catalogue, (now - self.began).as_secs(), &mut self.tables) {
                 Ok(after) => after == After::More,
                 Err(error) => {
                     eprintln!("quiclens-collector: {}: {error}", file.path.display());
@@ -114,67 +328,126 @@ impl<'c> Follower<'c> {
                 }
             };
         }
-        let settled =
-            if file.is_whole() || file.is_deleted { SETTLED } else { Duration::from_secs(self.config.idle_timeout_s) };
+        let settled = settled(file, self.config.idle_timeout_s);
         if !file.is_behind() && !file.is_over() && now - file.grew >= settled {
             self.finish(id)?;
         }
         Ok(is_busy)
     }
 
+    /// Once a second, connections that are over in files that go on.
+    fn end_quiet(&mut self, now: Instant) {
+        let now_s = (now - self.began).as_secs();
+        if now_s > self.ended_s {
+            self.ended_s = now_s;
+            for file in self.files.values_mut() {
+                if file.end_quiet(now_s, CLOSED_S, self.config.idle_timeout_s, &mut self.tables) {
+                    self.due.insert(file.id);
+                }
+            }
+            if let Some(spooled) = &mut self.spooled {
+                spooled.end_quiet(now_s, CLOSED_S, self.config.idle_timeout_s);
+            }
+        }
+    }
+
+    /// A turn of reading again what was decided to be kept. True when more of it is there.
+    fn replay(&mut self, id: &FileId) -> bool {
+        let Some(file) = self.files.get_mut(id) else { return false };
+        file.replay(&mut self.tables).unwrap_or_else(|error| {
+            eprintln!("quiclens-collector: {}: {error}", file.path.display());
+            false
+        })
+    }
+
     fn finish(&mut self, id: &FileId) -> Result<(), String> {
         let Some(file) = self.files.get_mut(id) else { return Ok(()) };
+        if file.settle(&self.tables) {
+            return Ok(());
+        }
         if file.finish(self.catalogue, &mut self.tables) {
             let path = file.path.clone();
-            let mut flush = |_: &mut Tables, _: bool| Ok(());
-            let mut files = Files::new(self.catalogue, self.config.events, &mut flush);
+            let (number, shipper) = (&mut self.number, &self.shipper);
+            // Rows go as they come; the state, which says that all of it was read, with the last of them.
+            let mut flush = |tables: &mut Tables, all: bool| {
+                let messages = messages(tables, self.catalogue, &self.config.name, number, all)?;
+                if messages.is_empty() { Ok(()) } else { shipper.ship(Cycle::of_files(messages, Vec::new())) }
+            };
+            let mut files = Files::new(self.catalogue, true, &mut flush);
             std::mem::swap(&mut files.tables, &mut self.tables);
-            let done = files.read(&path);
+            let done = files.read(&path).and_then(|()| files.again(&path));
             std::mem::swap(&mut files.tables, &mut self.tables);
             done?;
         }
         Ok(())
     }
 
-    /// Everything that is ready goes, with the states of the files that it came from.
-    fn cut(&mut self) -> Result<(), String> {
+    /// Everything that is ready goes; now and then, or at the `last`, with the states of the files that it came from.
+    fn cut(&mut self, last: bool) -> Result<(), String> {
         self.cut = Instant::now();
-        let is_all = self.shipper.wants_all();
-        for file in self.files.values_mut().filter(|file| file.is_dirty) {
-            file.show(&mut self.tables);
+        let behind = self.files.values().map(Followed::bytes_behind).sum();
+        self.count(self.cut, behind);
+        let lost = std::mem::take(&mut self.tables.lost);
+        if lost > 0 {
+            eprintln!("quiclens-collector: events of {lost} connections were to be kept, but their files are gone");
         }
-        let batches =
-            self.tables.batches(self.catalogue, true).map_err(|error| format!("cannot build a batch: {error}"))?;
-        let mut messages = Vec::with_capacity(batches.len());
-        for batch in &batches {
-            self.number += 1;
-            messages.push(Message::of(batch, &self.config.name, self.number)?);
-        }
-        let mut entries: Vec<Entry> =
-            self.files.values_mut().filter(|file| file.is_dirty || is_all).map(Followed::entry).collect();
-        let done: Vec<FileId> =
-            self.files.iter().filter(|(_, file)| file.is_over()).map(|(id, _)| id.clone()).collect();
-        for id in done {
-            if let Some(file) = self.files.remove(&id) {
-                self.over.insert(id, (file.over_at(), file.prefix()));
+        let mut entries = Vec::new();
+        let (mut droppable, mut passed) = (Vec::new(), None);
+        if last || self.cut - self.put_away >= STATES {
+            self.put_away = self.cut;
+            entries.append(&mut self.gone);
+            for file in self.files.values_mut().filter(|file| file.is_dirty) {
+                file.show(&mut self.tables);
+                file.put_away(&mut entries)?;
+            }
+            if let Some(spooled) = self.spooled.as_mut().filter(|spooled| spooled.is_dirty) {
+                spooled.show();
+                passed = Some(spooled.put_away(&mut entries)?);
             }
         }
-        if is_all {
-            let over = self.over.iter().filter(|(id, _)| !entries.iter().any(|entry| entry.id == **id));
-            let over = over.map(|(id, (offset, prefix))| Entry::over(id.clone(), *offset, *prefix));
-            entries.extend(over.collect::<Vec<_>>());
+        let mut cut = |tables: &mut Tables| messages(tables, self.catalogue, &self.config.name, &mut self.number, true);
+        let mut messages = cut(&mut self.tables)?;
+        if let Some(spooled) = &mut self.spooled {
+            let (events, others) = cut(&mut spooled.tables)?.into_iter().partition(|message| message.table == "events");
+            droppable = events;
+            messages.extend::<Vec<Message>>(others);
         }
+        if let Some(heartbeat_us) = self.heartbeat.take() {
+            for message in messages.iter_mut().chain(&mut droppable) {
+                message.heartbeat_us = Some(heartbeat_us);
+            }
+        }
+        let over = self.files.values().filter(|file| file.is_over() && !file.is_dirty && !file.is_deleted);
+        self.over.extend(over.map(|file| (file.id, file.over_at())));
+        self.files.retain(|_, file| file.is_dirty || !file.is_over());
         self.tables.traces.clear();
         self.tables.abilities.clear();
-        if messages.is_empty() && entries.is_empty() {
+        if messages.is_empty() && droppable.is_empty() && entries.is_empty() {
             return Ok(());
         }
-        self.shipper.ship(Cycle { messages, entries, is_all })
+        self.shipper.ship(Cycle { messages, droppable, entries, passed })
+    }
+
+    /// No source of the spool is left: its connections are over.
+    pub fn end_spooled(&mut self) {
+        if let Some(spooled) = &mut self.spooled {
+            spooled.finish(self.catalogue);
+        }
     }
 
     /// Ships what is ready and waits until it is acknowledged.
     pub fn stop(mut self) -> Result<(), String> {
-        self.cut()?;
+        self.cut(true)?;
         self.shipper.finish()
     }
+}
+
+/// How long a file must not have grown to be over.
+fn settled(file: &Followed<'_>, idle_timeout_s: u64) -> Duration {
+    if file.is_whole() || file.is_deleted { SETTLED } else { Duration::from_secs(idle_timeout_s) }
+}
+
+/// The watch, or word that there is none and everything is polled.
+fn polled_instead(notices: Result<Notices, String>) -> Option<Notices> {
+    notices.inspect_err(|said| eprintln!("quiclens-collector: {said}; polling instead")).ok()
 }

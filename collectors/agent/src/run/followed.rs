@@ -1,21 +1,27 @@
 //! One file that is followed: what of it was read, and what its records make.
 
-use crate::records::{Records, Turn};
-use crate::requests::Lines;
-use crate::run::journal::{Entry, FileId, State};
+use crate::records::{Records, SavedRecords, Turn};
+use crate::requests::{LineReader, Lines};
+use crate::run::input::Input;
+use crate::run::journal::{Entry, FileId, HEAD, Head, Known};
+use crate::run::replay::{Pass, Replay};
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::reader::records::Window;
+use quiclens_core::reader::skip::Skip;
 use quiclens_core::reader::sniff::{Framing, sniff};
 use quiclens_core::tables::Tables;
+use quiclens_core::trace::{Reject, TraceReader};
+use serde::{Deserialize, Serialize};
 use std::fs::{File, Metadata};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes of a file that tell it from another one with the same inode, and its format.
-const HEAD: usize = 64 << 10;
+const SNIFFED: usize = 64 << 10;
 const PREFIX: usize = 4096;
 /// Bytes of one file that are read before another's turn.
 const TURN: usize = 1 << 20;
@@ -35,13 +41,20 @@ enum Form<'c> {
     Over,
 }
 
-/// A file that is followed. Its descriptor stays open, so that a file that is deleted can be read to its end.
+/// A file's reading put away, but for its connections.
+#[derive(Debug, Serialize, Deserialize)]
+enum State {
+    Records(Box<SavedRecords>),
+    Lines(Lines),
+}
+
+/// A file that is followed.
 pub struct Followed<'c> {
     /// Its identity.
     pub id: FileId,
     /// Where it was seen last.
     pub path: PathBuf,
-    file: File,
+    input: Input,
     window: Window,
     form: Form<'c>,
     prefix: (u32, u64),
@@ -54,7 +67,16 @@ pub struct Followed<'c> {
     pub is_dirty: bool,
     /// It has no name any more.
     pub is_deleted: bool,
-    is_access_log: bool,
+    /// No news of it come: its name was taken from it, or is a link to it.
+    pub is_adrift: bool,
+    /// Of an access log.
+    reader: Option<Arc<LineReader>>,
+    /// Events that are being read again.
+    replay: Option<Replay<'c>>,
+    /// What its end decides is decided.
+    is_settled: bool,
+    /// Bytes read and records taken that no metric has counted yet.
+    pub uncounted: (u64, u64),
 }
 
 /// What is to be done with a file after a turn.
@@ -72,87 +94,120 @@ pub fn identity(metadata: &Metadata) -> FileId {
 }
 
 impl<'c> Followed<'c> {
-    /// Opens a file; `known` is what the journal says of it, if it is still the same file.
+    /// Opens a file. `known` is what the journal says of it; true when its reading goes on from there.
     pub fn open(
         catalogue: &'c Catalogue,
         path: &Path,
-        is_access_log: bool,
-        known: Option<Entry>,
+        reader: Option<Arc<LineReader>>,
+        known: Option<&Known>,
         now: Instant,
-    ) -> io::Result<Self> {
-        let mut file = File::open(path)?;
+    ) -> io::Result<(Self, bool)> {
+        let file = File::open(path)?;
         let metadata = file.metadata()?;
         let mut followed = Self {
             id: identity(&metadata),
             path: path.to_owned(),
+            input: Input::File(file, 0),
             window: Window::default(),
-            form: if is_access_log { Form::Lines(Lines::new(&path.to_string_lossy())) } else { Form::Unknown },
+            form: if reader.is_some() { Form::Lines(Lines::new(&path.to_string_lossy())) } else { Form::Unknown },
             prefix: (0, xxh3_64(&[])),
             size: metadata.len(),
             over_at: 0,
             grew: now,
             is_dirty: false,
             is_deleted: false,
-            is_access_log,
-            file,
+            is_adrift: path.is_symlink(),
+            reader,
+            replay: None,
+            is_settled: false,
+            uncounted: (0, 0),
         };
-        if let Some(known) = known.filter(|known| known.id == followed.id) {
-            file = File::open(path)?;
-            if followed.size >= known.offset && prefix_of(&mut file, known.prefix.0)? == known.prefix {
-                followed.take_up(catalogue, known)?;
-            }
-        }
-        Ok(followed)
+        let is_taken_up = match known {
+            Some(known) if known.is_sound && followed.is_same(&known.head)? => followed.take_up(catalogue, known),
+            _ => false,
+        };
+        Ok((followed, is_taken_up))
     }
 
-    fn take_up(&mut self, catalogue: &'c Catalogue, known: Entry) -> io::Result<()> {
-        self.prefix = known.prefix;
-        match known.state {
+    /// The file that the journal speaks of, grown since or not.
+    pub fn is_same(&self, head: &Head) -> io::Result<bool> {
+        Ok(self.size >= head.offset && self.input.prefix(head.prefix.0)? == head.prefix)
+    }
+
+    fn take_up(&mut self, catalogue: &'c Catalogue, known: &Known) -> bool {
+        let head = &known.head;
+        if head.state.is_empty() {
             // All was shipped. If it has grown since, it is read again from its start.
-            None if self.size == known.offset => (self.form, self.over_at) = (Form::Over, known.offset),
-            None => {}
-            Some(state) => {
-                let form = match state {
-                    State::Records(saved) => Records::restore(catalogue, *saved).map(|it| Form::Records(Box::new(it))),
-                    State::Lines(lines) => Some(Form::Lines(lines)),
-                };
-                if let Some(form) = form {
-                    self.form = form;
-                    self.file.seek(SeekFrom::Start(known.offset))?;
-                    self.window = Window::from(known.offset);
-                }
+            if self.size == head.offset {
+                (self.form, self.over_at, self.prefix) = (Form::Over, head.offset, head.prefix);
             }
+            return self.is_over();
         }
-        Ok(())
+        let Some(form) = Form::restore(catalogue, known) else { return false };
+        self.form = form;
+        self.prefix = head.prefix;
+        self.window = Window::from(head.offset);
+        true
     }
 
     /// Looks at the file again. True when it is not what it was: cut short, which starts it anew.
     pub fn look(&mut self, now: Instant) -> io::Result<bool> {
-        let metadata = self.file.metadata()?;
-        self.is_deleted = metadata.nlink() == 0;
-        let was = std::mem::replace(&mut self.size, metadata.len());
+        let look = self.input.look()?;
+        self.is_deleted = look.is_deleted;
+        let was = std::mem::replace(&mut self.size, look.size);
         if self.size != was {
             self.grew = now;
+            self.is_settled = false;
         }
         Ok(self.size < was)
     }
 
     /// Something may be there that was not read.
     pub fn is_behind(&self) -> bool {
+        self.bytes_behind() > 0
+    }
+
+    /// Bytes that are there and were not read; what is read only when it is over does not count.
+    pub fn bytes_behind(&self) -> u64 {
+        self.bytes_before(self.size)
+    }
+
+    /// The same of the file as it is now; what is cut short meanwhile is left for [`Followed::look`] to find.
+    pub fn bytes_behind_now(&self) -> u64 {
+        self.input.look().map_or(0, |now| self.bytes_before(now.size))
+    }
+
+    fn bytes_before(&self, size: u64) -> u64 {
         match self.form {
-            Form::Over | Form::Whole => false,
+            Form::Over | Form::Whole => 0,
             Form::Unknown | Form::Records(_) | Form::Lines(_) => {
-                self.size > self.window.offset() + self.window.rest().len() as u64
+                size.saturating_sub(self.window.offset() + self.window.rest().len() as u64)
             }
         }
     }
 
-    /// Reads what is there, up to a turn's worth.
-    pub fn read(&mut self, catalogue: &'c Catalogue, tables: &mut Tables) -> io::Result<After> {
+    /// The state of a trace is held.
+    pub fn is_open(&self) -> bool {
+        matches!(self.form, Form::Records(_))
+    }
+
+    /// Reads what is there, up to a turn's worth, and holds no memory for more than is left. `now_s` is the clock by
+    /// which its connections are heard of.
+    pub fn read(&mut self, catalogue: &'c Catalogue, now_s: u64, tables: &mut Tables) -> io::Result<After> {
+        if let Form::Records(records) = &mut self.form {
+            records.at(now_s);
+        }
+        let after = self.read_on(catalogue, tables);
+        self.window.shrink();
+        after
+    }
+
+    fn read_on(&mut self, catalogue: &'c Catalogue, tables: &mut Tables) -> io::Result<After> {
         let mut left = TURN;
         loop {
-            while self.next(catalogue, tables) == Turn::Taken {
+            while self.next(tables) == Turn::Taken {
                 self.is_dirty = true;
+                self.uncounted.1 += 1;
                 if !tables.is_small() {
                     return Ok(After::More);
                 }
@@ -163,8 +218,12 @@ impl<'c> Followed<'c> {
             if left == 0 {
                 return Ok(After::More);
             }
-            let got = self.file.by_ref().take(CHUNK.min(left) as u64).read_to_end(self.window.space())?;
+            let offset = self.window.offset() + self.window.rest().len() as u64;
+            // One byte more than is known to be there, to see that there is none.
+            let known = usize::try_from(self.size.saturating_sub(offset)).unwrap_or(CHUNK).saturating_add(1);
+            let got = self.input.read(offset, self.window.space(), CHUNK.min(left).min(known))?;
             left -= got.min(left);
+            self.uncounted.0 += got as u64;
             if got == 0 {
                 return Ok(After::Idle);
             }
@@ -173,10 +232,13 @@ impl<'c> Followed<'c> {
         }
     }
 
-    fn next(&mut self, catalogue: &Catalogue, tables: &mut Tables) -> Turn {
+    fn next(&mut self, tables: &mut Tables) -> Turn {
         match &mut self.form {
             Form::Records(records) => records.next(&mut self.window, tables),
-            Form::Lines(lines) => lines.next(catalogue, &mut self.window, tables),
+            Form::Lines(lines) => match &self.reader {
+                Some(reader) => lines.next(reader, &mut self.window, tables),
+                None => Turn::Over,
+            },
             Form::Unknown | Form::Whole | Form::Over => Turn::Over,
         }
     }
@@ -195,7 +257,7 @@ impl<'c> Followed<'c> {
         }
         let rest = self.window.rest();
         let is_compressed = rest.starts_with(&[0x1f, 0x8b]) || rest.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]);
-        let head = &rest[..rest.len().min(HEAD)];
+        let head = &rest[..rest.len().min(SNIFFED)];
         self.form = match sniff(head, whole && head.len() == rest.len()) {
             _ if is_compressed => Form::Whole,
             Some(Framing::Contained) => Form::Whole,
@@ -203,12 +265,20 @@ impl<'c> Followed<'c> {
                 let name = self.path.to_string_lossy();
                 Form::Records(Box::new(Records::new(catalogue, framing, &name)))
             }
-            None if whole || rest.len() >= HEAD => Form::Whole,
+            None if whole || rest.len() >= SNIFFED => Form::Whole,
             None => Form::Unknown,
         };
         if matches!(self.form, Form::Whole) {
             self.window = Window::default();
         }
+    }
+
+    /// Ends connections that are over while the file goes on. True when others must be read again before they can end.
+    pub fn end_quiet(&mut self, now_s: u64, closed_s: u64, idle_s: u64, tables: &mut Tables) -> bool {
+        let Form::Records(records) = &mut self.form else { return false };
+        records.at(now_s);
+        self.is_dirty |= records.end_quiet(closed_s, idle_s, tables);
+        records.trace().is_some_and(|trace| !trace.owed().is_empty())
     }
 
     /// Rows of its connections as they stand now.
@@ -218,16 +288,62 @@ impl<'c> Followed<'c> {
         }
     }
 
+    /// Reads events again that were decided to be kept, up to a turn's worth. True when more of them are there.
+    pub fn replay(&mut self, tables: &mut Tables) -> io::Result<bool> {
+        let Form::Records(records) = &mut self.form else { return Ok(false) };
+        let replay = match &mut self.replay {
+            Some(replay) => replay,
+            None => {
+                let owed = records.trace().map(TraceReader::owed).unwrap_or_default();
+                if owed.is_empty() {
+                    return Ok(false);
+                }
+                self.replay.insert(Replay::new(records, owed, self.window.offset()))
+            }
+        };
+        let Some(trace) = records.trace() else { return Ok(false) };
+        match replay.turn(&mut self.input, tables)? {
+            Pass::More => return Ok(true),
+            Pass::Done => trace.repaid(&replay.owed()),
+            Pass::Gone => trace.lose(),
+        }
+        self.replay = None;
+        self.is_dirty = true;
+        Ok(true)
+    }
+
+    /// Before the end: what it decides to keep is read again in turns. True while that lasts.
+    pub fn settle(&mut self, tables: &Tables) -> bool {
+        let Form::Records(records) = &mut self.form else { return false };
+        let Some(trace) = records.trace() else { return false };
+        if std::mem::replace(&mut self.is_settled, true) { !trace.owed().is_empty() } else { !trace.settle(tables) }
+    }
+
+    /// What was read of it is no longer there.
+    pub fn lose(&mut self) {
+        if let Form::Records(records) = &mut self.form
+            && let Some(trace) = records.trace()
+        {
+            trace.lose();
+        }
+    }
+
     /// The file is over: its records end here. True when the caller must read it as a whole.
     pub fn finish(&mut self, catalogue: &'c Catalogue, tables: &mut Tables) -> bool {
         self.learn_form(catalogue, true);
         self.window.end = true;
-        while self.next(catalogue, tables) == Turn::Taken {}
+        while self.next(tables) == Turn::Taken {}
         self.is_dirty = true;
         self.over_at = self.size;
         match std::mem::replace(&mut self.form, Form::Over) {
             Form::Records(records) => {
+                let anew = records.anew();
                 records.finish(true, tables);
+                // What only the very end decided, after the last record without its separator.
+                let owed = std::mem::take(&mut tables.owed);
+                if !owed.is_empty() && !Replay::new(&anew, owed.clone(), self.size).all(&mut self.input, tables) {
+                    tables.lose(&owed);
+                }
                 false
             }
             Form::Whole => true,
@@ -250,14 +366,9 @@ impl<'c> Followed<'c> {
         self.over_at
     }
 
-    /// Length and hash of its first bytes.
-    pub fn prefix(&self) -> (u32, u64) {
-        self.prefix
-    }
-
-    /// It is an access log.
-    pub fn is_access_log(&self) -> bool {
-        self.is_access_log
+    /// What reads its lines, of an access log.
+    pub fn reader(&self) -> Option<Arc<LineReader>> {
+        self.reader.clone()
     }
 
     /// It was over and has grown.
@@ -265,23 +376,72 @@ impl<'c> Followed<'c> {
         self.is_over() && self.size != self.over_at
     }
 
-    /// What a checkpoint says of it, once everything that was taken so far is acknowledged.
-    pub fn entry(&mut self) -> Entry {
+    /// Adds what a checkpoint says of it, once everything that was taken so far is acknowledged: its connections that
+    /// changed, and its head.
+    pub fn put_away(&mut self, entries: &mut Vec<Entry>) -> Result<(), String> {
         self.is_dirty = false;
-        let (offset, state) = match &self.form {
-            Form::Records(records) => (self.window.offset(), Some(State::Records(Box::new(records.save())))),
-            Form::Lines(lines) => (self.window.offset(), Some(State::Lines(lines.clone()))),
-            Form::Over => (self.over_at, None),
-            Form::Unknown | Form::Whole => (0, None),
+        if self.is_over() {
+            entries.push(Entry::gone(self.id));
+            if self.is_deleted {
+                return Ok(());
+            }
+        }
+        let (offset, state) = match &mut self.form {
+            Form::Records(records) => {
+                for (part, state) in records.save_connections() {
+                    let state = state.as_ref().map(bytes_of).transpose()?;
+                    entries.push(Entry { file: self.id, part, state });
+                }
+                (self.window.offset(), bytes_of(&State::Records(Box::new(records.save())))?)
+            }
+            Form::Lines(lines) => (self.window.offset(), bytes_of(&State::Lines(lines.clone()))?),
+            Form::Over => (self.over_at, Vec::new()),
+            Form::Unknown | Form::Whole => return Ok(()),
         };
-        let is_gone = self.is_deleted && self.is_over();
-        Entry { id: self.id.clone(), prefix: self.prefix, offset, state, is_gone }
+        let name = self.path.to_string_lossy().into_owned();
+        let head = Head { name, prefix: self.prefix, offset, state };
+        entries.push(Entry { file: self.id, part: HEAD, state: Some(bytes_of(&head)?) });
+        Ok(())
     }
 }
 
-/// Length and hash of a file's first bytes, as many as there are.
-fn prefix_of(file: &mut File, length: u32) -> io::Result<(u32, u64)> {
-    let mut head = Vec::new();
-    file.take(u64::from(length)).read_to_end(&mut head)?;
-    Ok((u32::try_from(head.len()).unwrap_or(0), xxh3_64(&head)))
+impl<'c> Form<'c> {
+    /// Takes a file's reading up; `None` when this build cannot.
+    fn restore(catalogue: &'c Catalogue, known: &Known) -> Option<Self> {
+        match postcard::from_bytes(&known.head.state).ok()? {
+            State::Lines(lines) => Some(Self::Lines(lines)),
+            State::Records(saved) => {
+                let mut records = Records::restore(catalogue, *saved)?;
+                for (number, state) in &known.parts {
+                    records.restore_connection(*number, postcard::from_bytes(state).ok()?);
+                }
+                Some(Self::Records(Box::new(records)))
+            }
+        }
+    }
+}
+
+fn bytes_of(state: &impl Serialize) -> Result<Vec<u8>, String> {
+    postcard::to_stdvec(state).map_err(|error| format!("cannot put a state away: {error}"))
+}
+
+/// The file that `known` speaks of is gone: its connections end as far as they were read. A state that cannot be taken
+/// up is counted as lost.
+pub fn give_up(catalogue: &Catalogue, known: &Known, tables: &mut Tables) {
+    let head = &known.head;
+    let form = if known.is_sound { Form::restore(catalogue, known) } else { None };
+    match form {
+        Some(Form::Records(mut records)) => {
+            if let Some(trace) = records.trace() {
+                trace.lose();
+            }
+            records.finish(false, tables);
+        }
+        Some(_) => {}
+        None if head.state.is_empty() && !head.name.is_empty() => {}
+        None => {
+            let reject = Reject { reason: Some(Skip::SourceLost), offset: head.offset, ..Reject::default() };
+            tables.reject(&format!("{:016x}", head.prefix.1), &reject, &head.name, "", None);
+        }
+    }
 }

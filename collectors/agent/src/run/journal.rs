@@ -1,22 +1,24 @@
-//! Checkpoints: how far each file was shipped, and the state of its reading there.
+//! Checkpoints: how far each file was shipped, and the state of its reading there, part by part.
 //!
-//! One append-only file. An entry is its length, its hash and its bytes; the newest of a file counts. It is written
-//! after the sink acknowledged everything that the entry stands for, and synced before anybody relies on it. What a
-//! flipped byte damages is one entry, whose file is read again from its start. When old entries outweigh the live
-//! ones the file is written anew beside the old one, synced and renamed.
+//! One append-only file of records: a mark, the payload's length and hash, the payload. A part of a file is its head (how
+//! far it was read, and what all its connections share) or one connection; the newest record of a part counts. A cycle
+//! is the records of the parts that changed and an empty record after them: what has none after it was torn and is
+//! dropped, so that all parts are of one moment. Each head carries the sum of its connections' hashes, so that a part
+//! that a flipped byte took, or set back, is missed: that file is read again from its start. A cycle is synced before
+//! anybody relies on it. When old records outweigh the live ones, those are copied beside, synced and renamed.
 
-use crate::records::SavedRecords;
-use crate::requests::Lines;
 use quiclens_core::trace::Saved;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, BufWriter, Read, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-/// A file, whatever it is called. Inodes are used again: [`Entry::prefix`] tells a new file from the old one.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+/// A file, whatever it is called. Inodes are used again: [`Head::prefix`] tells a new file from the old one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FileId {
     /// Device.
     pub device: u64,
@@ -24,56 +26,99 @@ pub struct FileId {
     pub inode: u64,
 }
 
-/// What is known of a file.
-#[derive(Debug, Serialize, Deserialize)]
+/// The part of a file that is no connection's.
+pub const HEAD: u64 = 0;
+
+/// What becomes of one part of a file. In a cycle a file's head comes after its connections.
+#[derive(Debug)]
 pub struct Entry {
     /// Which file.
-    pub id: FileId,
+    pub file: FileId,
+    /// [`HEAD`], or a connection's number.
+    pub part: u64,
+    /// Its state; none for a part that is over. A file without a head is forgotten.
+    pub state: Option<Vec<u8>>,
+}
+
+impl Entry {
+    /// Forgets a file.
+    pub fn gone(file: FileId) -> Self {
+        Self { file, part: HEAD, state: None }
+    }
+}
+
+/// What is known of a file beside its connections. Unlike `state` it can be read by every build.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Head {
+    /// Where it was seen last.
+    pub name: String,
     /// First bytes of it that were hashed, and their hash.
     pub prefix: (u32, u64),
     /// Decompressed bytes that were shipped.
     pub offset: u64,
-    /// State at `offset`; none for a file that is over.
-    pub state: Option<State>,
-    /// Forgotten: the file is gone.
-    pub is_gone: bool,
+    /// State of its reading at `offset`; empty for a file that is over.
+    pub state: Vec<u8>,
 }
 
-impl Entry {
-    /// Of a file that is over.
-    pub fn over(id: FileId, offset: u64, prefix: (u32, u64)) -> Self {
-        Self { id, prefix, offset, state: None, is_gone: false }
-    }
+/// A file as the journal knows it.
+#[derive(Debug, Default)]
+pub struct Known {
+    /// Its head.
+    pub head: Head,
+    /// States of its open connections, by number.
+    pub parts: BTreeMap<u64, Vec<u8>>,
+    /// All of it is there and of this build.
+    pub is_sound: bool,
 }
 
-/// A file's reading, put away.
-#[derive(Debug, Serialize, Deserialize)]
-pub enum State {
-    /// Of a trace.
-    Records(Box<SavedRecords>),
-    /// Of an access log.
-    Lines(Lines),
+/// What a journal held when it was opened.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Each file.
+    pub files: BTreeMap<FileId, Known>,
+    /// Stretches of the journal that were damaged.
+    pub damaged: u64,
 }
 
-const MAGIC: &[u8; 16] = b"quiclens-state-1";
+#[derive(Serialize, Deserialize)]
+struct Record<'a> {
+    file: FileId,
+    part: u64,
+    /// Of a head: sum of the hashes of its file's connections.
+    sum: u64,
+    state: Option<Cow<'a, [u8]>>,
+}
+
+/// Where the newest record of a part stands.
+#[derive(Clone, Copy)]
+struct Place {
+    at: u64,
+    length: u64,
+    hash: u64,
+}
+
+#[derive(Default)]
+struct Parts {
+    places: BTreeMap<u64, Place>,
+    sum: u64,
+}
+
+/// What is live, by file.
+type Live = BTreeMap<FileId, Parts>;
+
+const MAGIC: &[u8; 16] = b"quiclens-state-2";
+const START: u64 = 24;
+const MARK: [u8; 4] = [0xF5, 0x51, 0x4C, 0x1E];
+const OVERHEAD: usize = 16;
 const COMPACT_AT: u64 = 8 << 20;
-const LARGEST_ENTRY: u32 = 256 << 20;
 
 /// The journal of one collector.
 pub struct Journal {
     path: PathBuf,
     file: File,
     size: u64,
-    live: BTreeMap<FileId, u64>,
-}
-
-/// What a journal held when it was opened.
-#[derive(Debug, Default)]
-pub struct Found {
-    /// Newest entry of each file.
-    pub entries: BTreeMap<FileId, Entry>,
-    /// Entries that were damaged, or of another build.
-    pub damaged: u64,
+    live: Live,
+    live_bytes: u64,
 }
 
 impl Journal {
@@ -88,104 +133,180 @@ impl Journal {
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(said)?;
-        let version = Saved::VERSION.to_le_bytes();
-        let mut found = Found::default();
-        let is_ours =
-            bytes.get(..MAGIC.len()) == Some(MAGIC) && bytes.get(MAGIC.len()..MAGIC.len() + 8) == Some(&version);
-        if is_ours {
-            found = read(&bytes[MAGIC.len() + 8..]);
+        let (mut found, mut live) = (Found::default(), Live::new());
+        if bytes.starts_with(MAGIC) {
+            (found, live) = read(&bytes);
+            if bytes.get(MAGIC.len()..START as usize) != Some(&Saved::VERSION.to_le_bytes()) {
+                found.files.values_mut().for_each(|known| known.is_sound = false);
+            }
         } else if !bytes.is_empty() {
             found.damaged = 1;
         }
-        let mut journal = Self { path, file, size: bytes.len() as u64, live: BTreeMap::new() };
-        // A damaged tail would swallow what is written after it, so the live entries are always written anew.
-        journal.rewrite(found.entries.values())?;
+        // What cannot be taken up is not kept either.
+        live.retain(|id, _| found.files.get(id).is_some_and(|known| known.is_sound));
+        let mut journal = Self { path, file, size: bytes.len() as u64, live, live_bytes: 0 };
+        // A torn tail would swallow what is written after it, so the live records are always copied anew.
+        journal.compact()?;
         Ok((journal, found))
     }
 
-    /// Appends entries and syncs. Only then may anybody rely on them.
+    /// Appends a cycle and syncs. Only then may anybody rely on it.
     pub fn commit(&mut self, entries: &[Entry]) -> Result<(), String> {
         if entries.is_empty() {
             return Ok(());
         }
         let mut bytes = Vec::new();
         for entry in entries {
-            let length = push(&mut bytes, entry)?;
-            if entry.is_gone {
-                self.live.remove(&entry.id);
-            } else {
-                self.live.insert(entry.id.clone(), length);
-            }
+            let sum = if entry.part == HEAD { self.live.get(&entry.file).map_or(0, |parts| parts.sum) } else { 0 };
+            let at = self.size + bytes.len() as u64;
+            let state = entry.state.as_deref().map(Cow::Borrowed);
+            let record = Record { file: entry.file, part: entry.part, sum, state };
+            let payload = postcard::to_stdvec(&record).map_err(|error| format!("cannot put a state away: {error}"))?;
+            push(&mut bytes, &payload)?;
+            let place = Place { at, length: (payload.len() + OVERHEAD) as u64, hash: hash_of(&record) };
+            self.live_bytes = self.live_bytes.saturating_add_signed(note(&mut self.live, &record, place));
         }
+        push(&mut bytes, &[])?;
         let said = |error: io::Error| format!("cannot write {}: {error}", self.path.display());
         self.file.write_all(&bytes).map_err(said)?;
         self.file.sync_data().map_err(said)?;
         self.size += bytes.len() as u64;
-        Ok(())
+        if self.size > COMPACT_AT && self.size > 3 * self.live_bytes { self.compact() } else { Ok(()) }
     }
 
-    /// Old entries outweigh the live ones: [`Journal::rewrite`] is due.
-    pub fn is_heavy(&self) -> bool {
-        self.size > COMPACT_AT && self.size > 3 * self.live.values().sum::<u64>()
+    /// Bytes of the file.
+    pub fn size(&self) -> u64 {
+        self.size
     }
 
-    /// Writes the live entries anew: beside the old file, synced, renamed, the folder synced.
-    pub fn rewrite<'e>(&mut self, entries: impl Iterator<Item = &'e Entry>) -> Result<(), String> {
+    /// Copies the live records: beside the old file, synced, renamed, the folder synced.
+    fn compact(&mut self) -> Result<(), String> {
         let draft = self.path.with_extension("new");
         let said = |error: io::Error| format!("cannot write {}: {error}", draft.display());
-        let mut bytes = MAGIC.to_vec();
-        bytes.extend_from_slice(&Saved::VERSION.to_le_bytes());
-        self.live.clear();
-        for entry in entries {
-            let length = push(&mut bytes, entry)?;
-            self.live.insert(entry.id.clone(), length);
+        let file = OpenOptions::new().create(true).truncate(true).write(true).open(&draft).map_err(said)?;
+        let mut out = BufWriter::new(file);
+        out.write_all(MAGIC).and_then(|()| out.write_all(&Saved::VERSION.to_le_bytes())).map_err(said)?;
+        let (mut at, mut bytes) = (START, Vec::new());
+        for parts in self.live.values_mut() {
+            for place in parts.places.values_mut() {
+                bytes.resize(usize::try_from(place.length).unwrap_or(0), 0);
+                self.file.read_exact_at(&mut bytes, place.at).map_err(said)?;
+                out.write_all(&bytes).map_err(said)?;
+                place.at = at;
+                at += place.length;
+            }
         }
-        let mut file = OpenOptions::new().create(true).truncate(true).write(true).open(&draft).map_err(said)?;
-        file.write_all(&bytes).map_err(said)?;
-        file.sync_all().map_err(said)?;
+        bytes.clear();
+        push(&mut bytes, &[])?;
+        out.write_all(&bytes).map_err(said)?;
+        out.into_inner().map_err(|error| said(error.into_error()))?.sync_all().map_err(said)?;
         std::fs::rename(&draft, &self.path).map_err(said)?;
         if let Some(folder) = self.path.parent() {
             File::open(folder).and_then(|folder| folder.sync_all()).map_err(said)?;
         }
         self.file = OpenOptions::new().read(true).append(true).open(&self.path).map_err(said)?;
         self.file.try_lock().map_err(|_| format!("{} is in use by another collector", self.path.display()))?;
-        self.size = bytes.len() as u64;
+        (self.live_bytes, self.size) = (at - START, at + bytes.len() as u64);
         Ok(())
     }
 }
 
-fn push(bytes: &mut Vec<u8>, entry: &Entry) -> Result<u64, String> {
-    let payload = postcard::to_stdvec(entry).map_err(|error| format!("cannot put a state away: {error}"))?;
-    let length = u32::try_from(payload.len()).map_err(|_| "a state of more than 4 GiB".to_owned())?;
-    bytes.extend_from_slice(&length.to_le_bytes());
-    bytes.extend_from_slice(&xxh3_64(&payload).to_le_bytes());
-    bytes.extend_from_slice(&payload);
-    Ok(payload.len() as u64 + 12)
+/// Hash of a connection's state as it counts in its file's sum; a head's does not.
+fn hash_of(record: &Record<'_>) -> u64 {
+    match &record.state {
+        Some(state) if record.part != HEAD => xxh3_64_with_seed(state, record.part),
+        _ => 0,
+    }
 }
 
-/// Entries of a journal's body; what is damaged is passed over by its length, or to the end where that is damaged too.
-fn read(mut bytes: &[u8]) -> Found {
-    let mut found = Found::default();
-    while let Some((head, rest)) = bytes.split_at_checked(12) {
-        let length = head[..4].try_into().map(u32::from_le_bytes).unwrap_or(u32::MAX);
-        let hash = head[4..].try_into().map(u64::from_le_bytes).unwrap_or_default();
-        let Some((payload, rest)) = rest.split_at_checked(length as usize).filter(|_| length <= LARGEST_ENTRY) else {
-            break;
+/// Notes a record that was written at `place`; returns by how many bytes the live ones grew.
+fn note(live: &mut Live, record: &Record<'_>, place: Place) -> i64 {
+    let signed = |length: u64| i64::try_from(length).unwrap_or(i64::MAX);
+    if record.part == HEAD && record.state.is_none() {
+        let parts = live.remove(&record.file).unwrap_or_default();
+        return -parts.places.values().map(|place| signed(place.length)).sum::<i64>();
+    }
+    let parts = live.entry(record.file).or_default();
+    let before = match record.state {
+        Some(_) => parts.places.insert(record.part, place),
+        None => parts.places.remove(&record.part),
+    };
+    parts.sum = parts.sum.wrapping_add(place.hash).wrapping_sub(before.map_or(0, |before| before.hash));
+    let grown = if record.state.is_some() { signed(place.length) } else { 0 };
+    grown - before.map_or(0, |before| signed(before.length))
+}
+
+fn push(bytes: &mut Vec<u8>, payload: &[u8]) -> Result<(), String> {
+    let length = u32::try_from(payload.len()).map_err(|_| "a state of more than 4 GiB".to_owned())?;
+    bytes.extend_from_slice(&MARK);
+    bytes.extend_from_slice(&length.to_le_bytes());
+    bytes.extend_from_slice(&xxh3_64(payload).to_le_bytes());
+    bytes.extend_from_slice(payload);
+    Ok(())
+}
+
+/// The payload of the record at the start of `bytes`, if there is one and it is whole.
+fn record(bytes: &[u8]) -> Option<&[u8]> {
+    let (head, rest) = bytes.split_at_checked(OVERHEAD)?;
+    let length = head.strip_prefix(&MARK)?.first_chunk().map(|length| u32::from_le_bytes(*length))?;
+    let payload = rest.get(..length as usize)?;
+    (head.last_chunk() == Some(&xxh3_64(payload).to_le_bytes())).then_some(payload)
+}
+
+/// Reads a journal: damage is passed over up to the next record that is whole.
+fn read(bytes: &[u8]) -> (Found, Live) {
+    let (mut found, mut live) = (Found::default(), Live::new());
+    let mut sums = BTreeMap::new();
+    let (mut at, mut damaged) = (START as usize, 0);
+    let mut cycle: Vec<(Record<'_>, Place)> = Vec::new();
+    while at < bytes.len() {
+        let Some(payload) = record(&bytes[at..]) else {
+            damaged += 1;
+            let next = bytes.get(at + 1..).and_then(|rest| memchr::memmem::find(rest, &MARK));
+            at = next.map_or(bytes.len(), |next| at + 1 + next);
+            continue;
         };
-        bytes = rest;
-        match postcard::from_bytes::<Entry>(payload) {
-            Ok(entry) if xxh3_64(payload) == hash => {
-                if entry.is_gone {
-                    found.entries.remove(&entry.id);
-                } else {
-                    found.entries.insert(entry.id.clone(), entry);
-                }
+        if payload.is_empty() {
+            found.damaged += std::mem::take(&mut damaged);
+            for (record, place) in cycle.drain(..) {
+                note(&mut live, &record, place);
+                take(&mut found.files, &mut sums, record);
             }
-            _ => found.damaged += 1,
+        } else if let Ok(record) = postcard::from_bytes::<Record<'_>>(payload) {
+            let place = Place { at: at as u64, length: (payload.len() + OVERHEAD) as u64, hash: hash_of(&record) };
+            cycle.push((record, place));
+        } else {
+            damaged += 1;
+        }
+        at += payload.len() + OVERHEAD;
+    }
+    for (id, known) in &mut found.files {
+        let sum = live.get(id).map(|parts| parts.sum);
+        known.is_sound &= sum.is_some() && sum == sums.get(id).copied();
+    }
+    (found, live)
+}
+
+fn take(files: &mut BTreeMap<FileId, Known>, sums: &mut BTreeMap<FileId, u64>, record: Record<'_>) {
+    match (record.part, record.state) {
+        (HEAD, None) => {
+            files.remove(&record.file);
+            sums.remove(&record.file);
+        }
+        (HEAD, Some(state)) => {
+            let known = files.entry(record.file).or_default();
+            let head = postcard::from_bytes(&state);
+            known.is_sound = head.is_ok();
+            known.head = head.unwrap_or_default();
+            sums.insert(record.file, record.sum);
+        }
+        (part, Some(state)) => {
+            files.entry(record.file).or_default().parts.insert(part, state.into_owned());
+        }
+        (part, None) => {
+            files.entry(record.file).or_default().parts.remove(&part);
         }
     }
-    found.damaged += u64::from(!bytes.is_empty());
-    found
 }
 
 #[cfg(test)]
@@ -193,8 +314,17 @@ fn read(mut bytes: &[u8]) -> Found {
 mod tests {
     use super::*;
 
-    fn entry(inode: u64, offset: u64) -> Entry {
-        Entry { id: FileId { device: 1, inode }, prefix: (4, 5), offset, state: None, is_gone: false }
+    fn id(inode: u64) -> FileId {
+        FileId { device: 1, inode }
+    }
+
+    fn head(inode: u64, offset: u64) -> Entry {
+        let head = Head { name: format!("/logs/{inode}"), offset, state: vec![7], ..Head::default() };
+        Entry { file: id(inode), part: HEAD, state: Some(postcard::to_stdvec(&head).unwrap()) }
+    }
+
+    fn part(inode: u64, part: u64, state: Option<&[u8]>) -> Entry {
+        Entry { file: id(inode), part, state: state.map(<[u8]>::to_vec) }
     }
 
     fn folder(name: &str) -> PathBuf {
@@ -203,36 +333,99 @@ mod tests {
         folder
     }
 
-    #[test]
-    fn the_newest_entry_of_each_file_comes_back() {
-        let folder = folder("newest");
-        let (mut journal, found) = Journal::open(&folder).unwrap();
-        assert!(found.entries.is_empty() && found.damaged == 0);
-        journal.commit(&[entry(1, 10), entry(2, 20)]).unwrap();
-        journal.commit(&[entry(1, 30), Entry { is_gone: true, ..entry(2, 0) }]).unwrap();
-        assert!(Journal::open(&folder).is_err_and(|error| error.contains("in use")));
-        drop(journal);
-        let (_, found) = Journal::open(&folder).unwrap();
-        assert_eq!(found.entries.values().map(|entry| entry.offset).collect::<Vec<_>>(), [30]);
+    /// Offset, numbers of the connections, soundness of each file.
+    fn told(found: &Found) -> Vec<(u64, Vec<u64>, bool)> {
+        let told = |known: &Known| (known.head.offset, known.parts.keys().copied().collect(), known.is_sound);
+        found.files.values().map(told).collect()
     }
 
     #[test]
-    fn a_flipped_byte_costs_one_entry_and_a_cut_tail_the_last() {
+    fn the_newest_state_of_each_part_comes_back() {
+        let folder = folder("newest");
+        let (mut journal, found) = Journal::open(&folder).unwrap();
+        assert!(found.files.is_empty() && found.damaged == 0);
+        let all = [part(1, 1, Some(b"a")), part(1, 2, Some(b"b")), head(1, 10), part(2, 1, Some(b"c")), head(2, 20)];
+        journal.commit(&all).unwrap();
+        journal.commit(&[part(1, 1, None), part(1, 3, Some(b"d")), head(1, 30), Entry::gone(id(2))]).unwrap();
+        assert!(Journal::open(&folder).is_err_and(|error| error.contains("in use")));
+        for _ in 0..2 {
+            drop(journal);
+            let (again, found) = Journal::open(&folder).unwrap();
+            assert_eq!((told(&found), found.damaged), (vec![(30, vec![2, 3], true)], 0));
+            journal = again;
+        }
+        journal.commit(&[part(1, 2, Some(b"e")), head(1, 40)]).unwrap();
+        drop(journal);
+        assert_eq!(told(&Journal::open(&folder).unwrap().1), [(40, vec![2, 3], true)]);
+    }
+
+    #[test]
+    fn a_cycle_that_was_torn_is_not_taken_up_half() {
+        let folder = folder("torn");
+        let (mut journal, _) = Journal::open(&folder).unwrap();
+        journal.commit(&[part(1, 1, Some(b"a")), head(1, 10)]).unwrap();
+        let path = folder.join("checkpoints");
+        let before = std::fs::metadata(&path).unwrap().len() as usize;
+        journal.commit(&[part(1, 1, Some(b"b")), part(1, 2, Some(b"c")), head(1, 20)]).unwrap();
+        drop(journal);
+        let whole = std::fs::read(&path).unwrap();
+        for end in before..whole.len() {
+            std::fs::write(&path, &whole[..end]).unwrap();
+            let (_, found) = Journal::open(&folder).unwrap();
+            assert_eq!((told(&found), found.damaged), (vec![(10, vec![1], true)], 0), "{end}");
+            assert_eq!(found.files[&id(1)].parts[&1], b"a");
+        }
+    }
+
+    #[test]
+    fn a_flipped_byte_costs_one_file_and_never_gives_parts_of_two_moments() {
         let folder = folder("flipped");
         let (mut journal, _) = Journal::open(&folder).unwrap();
-        journal.commit(&[entry(1, 10), entry(2, 20), entry(3, 30)]).unwrap();
+        for offset in [10, 20] {
+            let state = [u8::try_from(offset).unwrap(); 9];
+            for inode in [1, 2, 3] {
+                journal.commit(&[part(inode, 1, Some(&state)), head(inode, offset)]).unwrap();
+            }
+        }
         drop(journal);
         let path = folder.join("checkpoints");
         let whole = std::fs::read(&path).unwrap();
-        let size = (whole.len() - 24) / 3;
-        let mut flipped = whole.clone();
-        flipped[24 + size + 14] ^= 1;
-        std::fs::write(&path, &flipped).unwrap();
-        let (journal, found) = Journal::open(&folder).unwrap();
-        assert_eq!((found.entries.len(), found.damaged), (2, 1));
+        for at in START as usize..whole.len() {
+            let mut flipped = whole.clone();
+            flipped[at] ^= 0x10;
+            std::fs::write(&path, &flipped).unwrap();
+            let (_, found) = Journal::open(&folder).unwrap();
+            let sound: Vec<&Known> = found.files.values().filter(|known| known.is_sound).collect();
+            assert!(sound.len() >= 2, "{at}");
+            assert!(sound.iter().all(|known| u64::from(known.parts[&1][0]) == known.head.offset), "{at}");
+            assert!(found.damaged <= 1, "{at}");
+        }
+    }
+
+    #[test]
+    fn states_of_another_build_are_known_by_name_alone() {
+        let folder = folder("build");
+        let (mut journal, _) = Journal::open(&folder).unwrap();
+        journal.commit(&[part(1, 1, Some(b"a")), head(1, 10)]).unwrap();
         drop(journal);
-        std::fs::write(&path, &whole[..whole.len() - 3]).unwrap();
+        let path = folder.join("checkpoints");
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes[MAGIC.len()] ^= 1;
+        std::fs::write(&path, &bytes).unwrap();
         let (_, found) = Journal::open(&folder).unwrap();
-        assert_eq!((found.entries.len(), found.damaged), (2, 1));
+        assert!(!found.files[&id(1)].is_sound && found.files[&id(1)].head.name == "/logs/1");
+    }
+
+    #[test]
+    fn old_records_do_not_gather() {
+        let folder = folder("compact");
+        let (mut journal, _) = Journal::open(&folder).unwrap();
+        let state = vec![1; 1 << 20];
+        for offset in 0..40 {
+            journal.commit(&[part(1, 1, Some(&state)), head(1, offset)]).unwrap();
+            assert!(std::fs::metadata(folder.join("checkpoints")).unwrap().len() < COMPACT_AT + (2 << 20));
+        }
+        drop(journal);
+        assert_eq!(told(&Journal::open(&folder).unwrap().1), [(39, vec![1], true)]);
     }
 }

@@ -1,4 +1,4 @@
-//! `run`: follows files that servers are still writing, and ships what they say.
+//! `run`: follows files that servers are still writing and listens to sockets, and ships what they say.
 //!
 //! One thread reads and folds; one ships. A cut of all that is ready, with the state of every file it came from, is one
 //! cycle; its states become checkpoints when the sink has acknowledged all of its batches, and not before.
@@ -6,9 +6,24 @@
 pub mod config;
 mod follow;
 mod followed;
+mod health;
+mod heartbeat;
+mod input;
 pub mod journal;
+pub mod keep;
+mod limits;
+mod listen;
+mod metrics;
+mod notice;
+mod outbox;
+mod process;
+mod refresh;
+mod relief;
+mod replay;
 mod ship;
 pub mod sink;
+mod spool;
+mod spooled;
 mod to_clickhouse;
 mod to_files;
 mod to_kafka;
@@ -16,13 +31,23 @@ mod to_kafka;
 use config::Config;
 use follow::Follower;
 use journal::Journal;
+use listen::Listening;
+use listen::config::WhenFull;
+use metrics::Metrics;
+use outbox::Outbox;
 use quiclens_core::catalogue::Catalogue;
+use quiclens_core::tables::Tables;
+use quiclens_edge::deployment::Deployment;
+use relief::Relief;
 use ship::Shipper;
 use signal_hook::consts::{SIGINT, SIGTERM};
+use spool::{Room, Spool};
+use spooled::Spooled;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 /// Prints the effective configuration.
 pub fn check(path: &Path) -> Result<(), String> {
@@ -38,21 +63,88 @@ pub fn run(path: &Path) -> Result<(), String> {
     for signal in [SIGTERM, SIGINT] {
         signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(|error| format!("signals: {error}"))?;
     }
-    let (journal, found) = Journal::open(&config.state_dir)?;
+    limits::raise_open_files();
+    let deployment =
+        Deployment::open(&config.enrich, &config.name, config.redact).map_err(|error| error.to_string())?;
+    let deployment = Arc::new(deployment);
+    let (journal, mut found) = Journal::open(&config.state_dir)?;
     if found.damaged > 0 {
         eprintln!("quiclens-collector: {} damaged checkpoints; their files are read again", found.damaged);
     }
-    let shipper = Shipper::start(sink::open(&config.sink, &config.name)?, journal)?;
-    let mut follower = Follower::new(&catalogue, &config, found.entries, shipper);
-    eprintln!("quiclens-collector: following {} places", config.traces.len() + config.access_logs.len());
+    let metrics = Metrics::new(Instant::now());
+    metrics.damaged_checkpoints.inc_by(found.damaged);
+    if !config.metrics_address.is_empty() {
+        metrics.serve(&config.metrics_address)?;
+    }
+    let mut intake = Intake::open(&config)?;
+    let relief = intake.as_ref().map(|intake| intake.relief(&config)).transpose()?;
+    let shipper = Shipper::start(sink::open(&config.sink, &config.name)?, journal, relief, metrics.clone())?;
+    let known = found.files.remove(&spooled::ID);
+    // What a socket gave is not read a second time: all of its events are kept, or none.
+    let retention = keep::retention(None, config.events, &config.state_dir);
+    let tables = Tables { wants_events: true, retention, edge: Some(deployment.clone()), ..Tables::default() };
+    let spooled = intake.as_ref().map(|intake| Spooled::open(&catalogue, &intake.spool, known.as_ref(), tables));
+    let mut follower = Follower::new(&catalogue, &config, deployment, found.files, spooled, shipper, metrics)?;
+    let places = config.traces.len() + config.access_logs.len() + config.listen.len();
+    eprintln!("quiclens-collector: following {places} places");
     let pause =
         Duration::from_millis(config.scan_interval_ms.min(config.batch_interval_ms) / 4).max(Duration::from_millis(5));
+    let follows_files = !config.traces.is_empty() || !config.access_logs.is_empty();
+    let mut is_busy = true;
     while !stop.load(Ordering::Relaxed) {
-        if !follower.turn()? {
-            std::thread::sleep(pause);
+        let is_over = !follows_files && intake.as_ref().is_some_and(Intake::is_over);
+        is_busy = follower.turn(if is_busy { Duration::ZERO } else { pause })?;
+        if is_over && !is_busy {
+            // Standard input has ended, and nothing else is followed.
+            follower.end_spooled();
+            break;
         }
     }
+    if let Some(intake) = intake.take() {
+        intake.stop();
+    }
     follower.stop()
+}
+
+/// The spool with the threads that fill and sync it.
+struct Intake {
+    spool: Arc<Spool>,
+    listening: Listening,
+    syncing: JoinHandle<()>,
+}
+
+impl Intake {
+    /// Opens spool and sources. None where there are no sources, and no spool of earlier ones.
+    fn open(config: &Config) -> Result<Option<Self>, String> {
+        let folder = config.state_dir.join("spool");
+        if config.listen.is_empty() && !folder.is_dir() {
+            return Ok(None);
+        }
+        let room = Room { max_bytes: config.spool.max_bytes, min_free_bytes: config.spool.min_free_bytes };
+        let spool = Spool::open(&folder, room, config.spool.when_full == WhenFull::DropEvents)?;
+        let syncing = spool.start()?;
+        let listening = Listening::start(&config.listen, &spool)?;
+        Ok(Some(Self { spool, listening, syncing }))
+    }
+
+    fn relief(&self, config: &Config) -> Result<Relief, String> {
+        let folder = config.state_dir.join("outbox");
+        let outbox = Outbox::open(&folder, config.spool.outbox_max_bytes)
+            .map_err(|error| format!("cannot use {}: {error}", folder.display()))?;
+        Relief::new(&self.spool, outbox, &config.name)
+    }
+
+    /// No source gives anything any more, and all that they gave is synced.
+    fn is_over(&self) -> bool {
+        self.listening.is_over() && self.spool.acknowledged()
+    }
+
+    /// Ends the sources, then the spool: what they have given is synced.
+    fn stop(self) {
+        self.listening.stop();
+        self.spool.stop();
+        let _ = self.syncing.join();
+    }
 }
 
 /// Which catalogue the batches are of.

@@ -1,34 +1,40 @@
 //! The shipping thread: gives cycles to the sink in order, and writes their checkpoints once they are acknowledged.
 
 use crate::run::journal::{Entry, Journal};
+use crate::run::metrics::Metrics;
+use crate::run::relief::Relief;
 use crate::run::sink::{Message, Refusal, Sink};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What was cut at one moment: batches, and the states of the files that they came from.
 pub struct Cycle {
     /// Batches.
     pub messages: Vec<Message>,
-    /// States.
+    /// Raw events that may be dropped when the spool is full.
+    pub droppable: Vec<Message>,
+    /// What became of those files' parts.
     pub entries: Vec<Entry>,
-    /// The states are those of all files: the journal may be written anew.
-    pub is_all: bool,
+    /// Where in the spool its reading stands.
+    pub passed: Option<u64>,
 }
 
-/// What the thread says to the other.
-#[derive(Default)]
-struct Said {
-    fatal: Option<String>,
-    is_heavy: bool,
+impl Cycle {
+    /// Of files alone.
+    pub fn of_files(messages: Vec<Message>, entries: Vec<Entry>) -> Self {
+        Self { messages, droppable: Vec::new(), entries, passed: None }
+    }
 }
 
 /// The thread.
 pub struct Shipper {
     cycles: Option<SyncSender<Cycle>>,
-    said: Arc<Mutex<Said>>,
+    /// Why shipping ended.
+    fatal: Arc<Mutex<Option<String>>>,
     thread: Option<JoinHandle<()>>,
+    metrics: Metrics,
 }
 
 /// Cycles on their way at once; when so many are, reading waits.
@@ -38,32 +44,39 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 impl Shipper {
     /// Starts the thread.
-    pub fn start(sink: Box<dyn Sink>, journal: Journal) -> Result<Self, String> {
+    pub fn start(
+        sink: Box<dyn Sink>,
+        journal: Journal,
+        relief: Option<Relief>,
+        metrics: Metrics,
+    ) -> Result<Self, String> {
         let (cycles, taken) = sync_channel(IN_FLIGHT);
-        let said = Arc::new(Mutex::new(Said::default()));
-        let shared = Arc::clone(&said);
+        let fatal = Arc::new(Mutex::new(None));
+        let shared = Arc::clone(&fatal);
+        let counted = metrics.clone();
         let thread = std::thread::Builder::new()
             .name("ship".into())
-            .spawn(move || work(sink, journal, &taken, &shared))
+            .spawn(move || work(Ship { sink, journal, relief, metrics: counted }, &taken, &shared))
             .map_err(|error| format!("cannot start a thread: {error}"))?;
-        Ok(Self { cycles: Some(cycles), said, thread: Some(thread) })
+        Ok(Self { cycles: Some(cycles), fatal, thread: Some(thread), metrics })
     }
 
     /// Gives a cycle away; waits while too many are on their way.
     pub fn ship(&self, cycle: Cycle) -> Result<(), String> {
         self.fault()?;
+        self.metrics.cycles_in_flight.inc();
         let sent = self.cycles.as_ref().is_some_and(|cycles| cycles.send(cycle).is_ok());
         if sent { Ok(()) } else { self.fault().and_then(|()| Err("the shipping thread is gone".into())) }
     }
 
-    /// The journal is mostly old entries: the next cycle should hold the states of all files.
-    pub fn wants_all(&self) -> bool {
-        self.said.lock().is_ok_and(|said| said.is_heavy)
+    /// Too many cycles are on their way: one more would wait.
+    pub fn is_full(&self) -> bool {
+        usize::try_from(self.metrics.cycles_in_flight.get()).is_ok_and(|cycles| cycles > IN_FLIGHT)
     }
 
     /// Why shipping ended, if it did.
     fn fault(&self) -> Result<(), String> {
-        match self.said.lock().ok().and_then(|said| said.fatal.clone()) {
+        match self.fatal.lock().ok().and_then(|fatal| fatal.clone()) {
             Some(fatal) => Err(fatal),
             None => Ok(()),
         }
@@ -79,32 +92,101 @@ impl Shipper {
     }
 }
 
-fn work(mut sink: Box<dyn Sink>, mut journal: Journal, cycles: &Receiver<Cycle>, said: &Mutex<Said>) {
-    for cycle in cycles {
-        let done = give(sink.as_mut(), &cycle.messages).and_then(|()| {
-            if cycle.is_all { journal.rewrite(cycle.entries.iter()) } else { journal.commit(&cycle.entries) }
-        });
-        let Ok(mut said) = said.lock() else { return };
-        said.is_heavy = journal.is_heavy();
-        if let Err(fatal) = done {
-            said.fatal = Some(fatal);
+/// What the thread has.
+struct Ship {
+    sink: Box<dyn Sink>,
+    journal: Journal,
+    relief: Option<Relief>,
+    metrics: Metrics,
+}
+
+fn work(mut ship: Ship, cycles: &Receiver<Cycle>, fatal: &Mutex<Option<String>>) {
+    loop {
+        let done = match cycles.recv_timeout(FIRST_PAUSE) {
+            Ok(cycle) => ship.take(&cycle),
+            Err(RecvTimeoutError::Timeout) => ship.idle(),
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        if let Err(said) = done {
+            if let Ok(mut fatal) = fatal.lock() {
+                *fatal = Some(said);
+            }
             return;
         }
     }
 }
 
-/// Gives until it is taken: the world may be bad for hours, and the files wait.
-fn give(sink: &mut dyn Sink, messages: &[Message]) -> Result<(), String> {
-    let mut pause = FIRST_PAUSE;
-    loop {
-        match sink.give(messages) {
-            Ok(()) => return Ok(()),
-            Err(Refusal::Never(said)) => return Err(said),
-            Err(Refusal::Later(said)) => {
-                eprintln!("quiclens-collector: {said}; trying again in {} ms", pause.as_millis());
-                std::thread::sleep(pause);
-                pause = (pause * 2).min(LONGEST_PAUSE);
+impl Ship {
+    /// Gives a cycle until it is taken, and notes that it was.
+    fn take(&mut self, cycle: &Cycle) -> Result<(), String> {
+        let mut pause = FIRST_PAUSE;
+        let is_dropped = loop {
+            match self.offer(cycle) {
+                Ok(()) => break false,
+                Err(Refusal::Never(said)) => return Err(said),
+                // The world may be bad for hours; files and spool wait, as long as there is room.
+                Err(Refusal::Later(said)) => {
+                    if let Some(relief) = self.relief.as_mut().filter(|relief| relief.is_wanted())
+                        && relief.put_by(cycle)?
+                    {
+                        break true;
+                    }
+                    self.metrics.retries.inc();
+                    eprintln!("quiclens-collector: {said}; trying again in {} ms", pause.as_millis());
+                    self.rest(pause);
+                    pause = (pause * 2).min(LONGEST_PAUSE);
+                }
             }
+        };
+        self.journal.commit(&cycle.entries)?;
+        let events = cycle.droppable.iter().filter(|_| !is_dropped);
+        for message in cycle.messages.iter().chain(events) {
+            self.metrics.sent(message.table, message.rows, message.bytes.len());
+        }
+        self.metrics.checkpoint_bytes.set(i64::try_from(self.journal.size()).unwrap_or(i64::MAX));
+        self.metrics.acknowledged(Instant::now());
+        match (&self.relief, cycle.passed) {
+            (Some(relief), Some(offset)) => relief.passed(offset),
+            _ => Ok(()),
+        }
+    }
+
+    /// What has waited goes first.
+    fn offer(&mut self, cycle: &Cycle) -> Result<(), Refusal> {
+        self.drain()?;
+        let relief = self.relief.as_ref();
+        let patience = || !relief.is_some_and(Relief::is_wanted);
+        for messages in [&cycle.droppable, &cycle.messages] {
+            if !messages.is_empty() {
+                self.sink.give(messages, &patience)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn drain(&mut self) -> Result<(), Refusal> {
+        match &mut self.relief {
+            Some(relief) if relief.is_waiting() => relief.drain(self.sink.as_mut(), &|| false),
+            _ => Ok(()),
+        }
+    }
+
+    /// Nothing new has come for a while.
+    fn idle(&mut self) -> Result<(), String> {
+        match self.drain() {
+            Err(Refusal::Never(said)) => Err(said),
+            Ok(()) | Err(Refusal::Later(_)) => Ok(()),
+        }
+    }
+
+    /// Waits, but no longer than until room must be made.
+    fn rest(&self, pause: Duration) {
+        let began = Instant::now();
+        while began.elapsed() < pause && !self.relief.as_ref().is_some_and(Relief::is_wanted) {
+            std::thread::sleep(FIRST_PAUSE.min(pause));
+        }
+        if began.elapsed() < FIRST_PAUSE {
+            std::thread::sleep(FIRST_PAUSE);
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Where batches go, and when they count as there.
 
 use crate::run::config::Sink as Choice;
+use quiclens_core::catalogue::Catalogue;
 use quiclens_core::record::Batch;
+use quiclens_core::tables::Tables;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A batch on its way: one Arrow IPC stream of one table.
@@ -15,20 +17,56 @@ pub struct Message {
     pub batch: String,
     /// When it was made, us since 1970.
     pub made_us: i64,
+    /// When the heartbeat was made that travels in the same cut, us since 1970.
+    pub heartbeat_us: Option<i64>,
     /// The stream.
     pub bytes: Vec<u8>,
 }
 
+/// Most bytes of a message: below `message_bytes_max` of `schema/topics`, with room for headers.
+pub const LARGEST: usize = 7 << 20;
+
 impl Message {
-    /// Of a batch; `name` is the collector's.
-    pub fn of(batch: &Batch, name: &str, number: u64) -> Result<Self, String> {
+    /// The name of a table that messages are of.
+    pub fn known_table(name: &str) -> Option<&'static str> {
+        quiclens_core::tables::NAMES.into_iter().find(|table| *table == name)
+    }
+
+    /// Of a batch, one message or as many as keep each below `largest` bytes; `name` is the collector's, `number` counts
+    /// its messages. A row that is larger alone is a message all the same.
+    pub fn all_of(batch: &Batch, name: &str, number: &mut u64, largest: usize) -> Result<Vec<Self>, String> {
         let mut bytes = Vec::new();
-        batch.encode(&mut bytes).map_err(|error| format!("cannot encode {}: {error}", batch.table))?;
+        batch.encode_compressed(&mut bytes).map_err(|error| format!("cannot encode {}: {error}", batch.table))?;
+        if bytes.len() > largest
+            && let Some((first, second)) = batch.halves()
+        {
+            let mut messages = Self::all_of(&first, name, number, largest)?;
+            messages.append(&mut Self::all_of(&second, name, number, largest)?);
+            return Ok(messages);
+        }
+        *number += 1;
         let made_us = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros());
         let made_us = i64::try_from(made_us).unwrap_or(i64::MAX);
         let id = format!("{name}-{made_us}-{number}");
-        Ok(Self { table: batch.table, rows: batch.rows.num_rows(), batch: id, made_us, bytes })
+        let rows = batch.rows.num_rows();
+        Ok(vec![Self { table: batch.table, rows, batch: id, made_us, heartbeat_us: None, bytes }])
     }
+}
+
+/// What of the tables is large enough to go, or with `all` everything. `number` counts the messages of this collector.
+pub fn messages(
+    tables: &mut Tables,
+    catalogue: &Catalogue,
+    name: &str,
+    number: &mut u64,
+    all: bool,
+) -> Result<Vec<Message>, String> {
+    let batches = tables.batches(catalogue, all).map_err(|error| format!("cannot build a batch: {error}"))?;
+    let mut messages = Vec::with_capacity(batches.len());
+    for batch in &batches {
+        messages.append(&mut Message::all_of(batch, name, number, LARGEST)?);
+    }
+    Ok(messages)
 }
 
 /// Why something was not taken.
@@ -40,11 +78,14 @@ pub enum Refusal {
     Never(String),
 }
 
+/// Whether a sink that gets no answer may go on waiting for one.
+pub type Patience<'p> = dyn Fn() -> bool + 'p;
+
 /// A place for batches.
 pub trait Sink: Send {
     /// Gives all of `messages` away and returns when they are there for good. After `Later` all may be given again:
     /// identity is in the rows' keys.
-    fn give(&mut self, messages: &[Message]) -> Result<(), Refusal>;
+    fn give(&mut self, messages: &[Message], patience: &Patience<'_>) -> Result<(), Refusal>;
 }
 
 /// The configured sink.
@@ -53,5 +94,48 @@ pub fn open(choice: &Choice, name: &str) -> Result<Box<dyn Sink>, String> {
         Choice::Files { folder } => Ok(Box::new(super::to_files::Files::open(folder)?)),
         Choice::ClickHouse { url, user } => Ok(Box::new(super::to_clickhouse::ClickHouse::open(url, user.as_deref())?)),
         Choice::Kafka { brokers, options } => Ok(Box::new(super::to_kafka::Kafka::open(brokers, options, name)?)),
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use quiclens_core::catalogue::Catalogue;
+    use quiclens_core::record::rows::{Row, batch};
+
+    #[test]
+    fn a_batch_that_is_too_large_becomes_several_messages_with_all_its_rows() {
+        let catalogue = Catalogue::load().unwrap();
+        let rows: Vec<Row> = (0..1000u64)
+            .map(|index| {
+                let mut row = Row::default();
+                row.set("connection_id", format!("{:016x}", index.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+                row.set("first_seq", index);
+                row
+            })
+            .collect();
+        let whole = batch("episodes", catalogue.columns("episodes"), &rows).unwrap();
+        let mut number = 0;
+        let one = Message::all_of(&whole, "c", &mut number, LARGEST).unwrap();
+        assert_eq!((one.len(), one[0].rows, number), (1, 1000, 1));
+        let largest = one[0].bytes.len() / 2;
+        let several = Message::all_of(&whole, "c", &mut number, largest).unwrap();
+        assert!(several.len() > 1 && several.iter().all(|message| message.bytes.len() <= largest));
+        let mut seen = 0u64;
+        for message in &several {
+            let mut reader = arrow_ipc::reader::StreamReader::try_new(&message.bytes[..], None).unwrap();
+            let rows = reader.next().unwrap().unwrap();
+            assert_eq!(rows.num_rows(), message.rows);
+            let first = rows.column_by_name("first_seq").unwrap();
+            let first = first.as_any().downcast_ref::<arrow_array::UInt64Array>().unwrap();
+            assert!(first.values().iter().copied().eq(seen..seen + message.rows as u64));
+            seen += message.rows as u64;
+        }
+        assert_eq!(seen, 1000);
+        let ids: std::collections::BTreeSet<&str> = several.iter().map(|message| message.batch.as_str()).collect();
+        assert_eq!(ids.len(), several.len());
+        let alone = Message::all_of(&whole, "c", &mut number, 1).unwrap();
+        assert_eq!(alone.len(), 1000, "a row is never cut");
     }
 }

@@ -1,6 +1,6 @@
 //! Batches straight into ClickHouse's HTTP interface, or that of `quiclens serve`.
 
-use crate::run::sink::{Message, Refusal, Sink};
+use crate::run::sink::{Message, Patience, Refusal, Sink};
 use serde::Deserialize;
 use std::time::Duration;
 use ureq::Agent;
@@ -78,7 +78,7 @@ impl ClickHouse {
 }
 
 impl Sink for ClickHouse {
-    fn give(&mut self, messages: &[Message]) -> Result<(), Refusal> {
+    fn give(&mut self, messages: &[Message], _: &Patience<'_>) -> Result<(), Refusal> {
         messages.iter().try_for_each(|message| self.insert(message))
     }
 }

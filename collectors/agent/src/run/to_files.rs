@@ -1,6 +1,6 @@
 //! Batches as files: one Arrow IPC stream each, in a folder a table.
 
-use crate::run::sink::{Message, Refusal, Sink};
+use crate::run::sink::{Message, Patience, Refusal, Sink};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ impl Files {
 }
 
 impl Sink for Files {
-    fn give(&mut self, messages: &[Message]) -> Result<(), Refusal> {
+    fn give(&mut self, messages: &[Message], _: &Patience<'_>) -> Result<(), Refusal> {
         for message in messages {
             self.write(message)
                 .map_err(|error| Refusal::Later(format!("cannot write below {}: {error}", self.folder.display())))?;

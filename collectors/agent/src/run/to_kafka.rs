@@ -1,6 +1,6 @@
 //! Batches to Kafka: idempotent producer, `acks=all`, no delivery timeout.
 
-use crate::run::sink::{Message, Refusal, Sink};
+use crate::run::sink::{Message, Patience, Refusal, Sink};
 use rdkafka::ClientConfig;
 use rdkafka::ClientContext;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
@@ -9,18 +9,7 @@ use rdkafka::producer::{BaseProducer, BaseRecord, Producer, ProducerContext};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
-
-/// Topic of each table, as in `schema/topics`.
-const TOPICS: [(&str, &str); 7] = [
-    ("events", "quic.events.v1"),
-    ("episodes", "quic.episodes.v1"),
-    ("streams", "quic.streams.v1"),
-    ("connections", "quic.connections.v1"),
-    ("connection_aliases", "quic.aliases.v1"),
-    ("request_lines", "http.request-lines.v1"),
-    ("rejects", "quic.rejects.v1"),
-];
+use std::time::{Duration, Instant};
 
 /// What the broker has said.
 #[derive(Default)]
@@ -52,10 +41,15 @@ impl ProducerContext for Context {
 
 /// A producer.
 pub struct Kafka {
+    config: ClientConfig,
     producer: BaseProducer<Context>,
     reports: Arc<Reports>,
+    topics: BTreeMap<String, &'static str>,
     name: String,
 }
+
+/// How long nothing is heard of the broker before a sink that is not to wait gives up.
+const SILENCE: Duration = Duration::from_secs(2);
 
 /// How long one wait for the broker's reports lasts.
 const POLL: Duration = Duration::from_millis(100);
@@ -81,18 +75,27 @@ impl Kafka {
         for (key, value) in options {
             config.set(key, value);
         }
-        let reports = Arc::new(Reports::default());
-        let producer = config
-            .create_with_context(Context(Arc::clone(&reports)))
-            .map_err(|error| format!("cannot make a Kafka producer: {error}"))?;
-        Ok(Self { producer, reports, name: name.to_owned() })
+        let (producer, reports) = begin(&config)?;
+        Ok(Self { config, producer, reports, topics: quiclens_core::topics::by_table()?, name: name.to_owned() })
+    }
+
+    /// Nothing is heard of the broker: what is on its way is forgotten, and may be given again.
+    fn give_up(&mut self) -> Refusal {
+        match begin(&self.config) {
+            Ok(anew) => {
+                (self.producer, self.reports) = anew;
+                Refusal::Later("Kafka: no answer".into())
+            }
+            Err(said) => Refusal::Never(said),
+        }
     }
 
     fn produce(&self, message: &Message) -> Result<(), Refusal> {
-        let topic = TOPICS.iter().find(|(table, _)| *table == message.table).map(|(_, topic)| *topic);
+        let topic = self.topics.get(message.table).copied();
         let topic = topic.ok_or_else(|| Refusal::Never(format!("table {} has no topic", message.table)))?;
         let (rows, made) = (message.rows.to_string(), message.made_us.to_string());
         let catalogue = crate::run::catalogue_version();
+        let heartbeat = message.heartbeat_us.map(|made| made.to_string());
         let headers = [
             ("table", message.table),
             ("rows", &rows),
@@ -105,6 +108,10 @@ impl Kafka {
             let owned = headers.iter().fold(OwnedHeaders::new(), |all, (key, value)| {
                 all.insert(Header { key, value: Some(value.as_bytes()) })
             });
+            let owned = match &heartbeat {
+                Some(made) => owned.insert(Header { key: "heartbeat_us", value: Some(made.as_bytes()) }),
+                None => owned,
+            };
             let record = BaseRecord::<(), [u8]>::to(topic).payload(&message.bytes[..]).headers(owned);
             match self.producer.send(record) {
                 Ok(()) => return Ok(()),
@@ -123,14 +130,34 @@ impl Kafka {
     }
 }
 
+fn begin(config: &ClientConfig) -> Result<(BaseProducer<Context>, Arc<Reports>), String> {
+    let reports = Arc::new(Reports::default());
+    let producer = config
+        .create_with_context(Context(Arc::clone(&reports)))
+        .map_err(|error| format!("cannot make a Kafka producer: {error}"))?;
+    Ok((producer, reports))
+}
+
 impl Sink for Kafka {
-    fn give(&mut self, messages: &[Message]) -> Result<(), Refusal> {
+    fn give(&mut self, messages: &[Message], patience: &Patience<'_>) -> Result<(), Refusal> {
         let wanted = self.reports.delivered.load(Ordering::SeqCst) + messages.len() as u64;
         messages.iter().try_for_each(|message| self.produce(message))?;
+        let mut heard = (Instant::now(), self.reports.delivered.load(Ordering::SeqCst));
         while self.reports.delivered.load(Ordering::SeqCst) < wanted {
             self.producer.poll(POLL);
+            let delivered = self.reports.delivered.load(Ordering::SeqCst);
+            if delivered > heard.1 {
+                heard = (Instant::now(), delivered);
+            } else if heard.0.elapsed() > SILENCE && !patience() {
+                return Err(self.give_up());
+            }
             let failed = self.reports.failed.lock().ok().and_then(|mut failed| failed.take());
             if let Some(error) = failed {
+                if error.rdkafka_error_code() == Some(RDKafkaErrorCode::MessageSizeTooLarge) {
+                    return Err(Refusal::Never(format!(
+                        "Kafka: {error}: the topics' max.message.bytes is to be what schema/topics says"
+                    )));
+                }
                 return Err(Refusal::Later(format!("Kafka: {error}")));
             }
             if let Some((code, said)) = self.producer.client().fatal_error() {

@@ -1,7 +1,9 @@
 //! The connection's row: its handshake, its close, and everything that was counted.
 
+use crate::client::Known;
 use crate::event::{Event, Word};
-use crate::fold::Fold;
+use crate::fold::receiver::Alias;
+use crate::fold::{Counters, Fold};
 use crate::record::rows::{Cell, Row};
 use serde::{Deserialize, Serialize};
 
@@ -64,9 +66,38 @@ impl Close {
             event.word(Word::Owner).clone_into(&mut self.owner);
         }
     }
+
+    /// An error by its code where there is one (RFC 9000, 20.1; H3_NO_ERROR: RFC 9114, 8.1), else by its reason.
+    fn is_error(&self) -> bool {
+        let code = self.code.to_ascii_lowercase();
+        if !code.is_empty() {
+            return !matches!(code.as_str(), "0" | "0x0" | "256" | "0x100" | "no_error" | "h3_no_error");
+        }
+        let reason = self.reason.to_ascii_lowercase();
+        let ordinary = ["graceful", "destructor", "clean", "idle_timeout", "idle timeout", "no_error", "no error"];
+        !reason.is_empty() && !ordinary.iter().any(|word| reason.starts_with(word))
+    }
+}
+
+/// What retention asks of a connection.
+#[derive(Clone, Copy, Debug, Default)]
+#[expect(missing_docs, reason = "named after the columns")]
+pub struct Outcome {
+    pub packets_sent: u64,
+    pub packets_received: u64,
+    pub packets_lost: u64,
+    pub requests: u64,
+    /// It was closed with an error.
+    pub is_error: bool,
 }
 
 impl Fold {
+    /// What became of the connection so far.
+    pub fn outcome(&self) -> Outcome {
+        let Counters { packets_sent, packets_received, packets_lost, requests, .. } = self.count;
+        Outcome { packets_sent, packets_received, packets_lost, requests, is_error: self.close.is_error() }
+    }
+
     /// The connection's row as of now. `complete`: the trace was not cut.
     pub fn connection(&self, complete: bool) -> Row {
         let mut row = Row::default();
@@ -76,9 +107,6 @@ impl Fold {
         row.set("complete", complete);
         row.0.extend(self.trace.facts.0.iter().cloned());
         row.set("events_seen", self.events);
-        row.set("events_kept", "all");
-        row.set("event_probability", 1.0);
-        row.set("trace_probability", 1.0);
         let shake = &self.handshake;
         row.set("handshake_us", shake.duration(self.is_server()));
         row.set(
@@ -160,18 +188,28 @@ impl Fold {
 
     /// Rows of `connection_aliases`.
     pub fn alias_rows(&self) -> Vec<Row> {
-        let rows = self.aliases.iter().map(|alias| {
-            let mut row = Row::default();
-            row.set("alias", alias.id.as_str());
-            row.set("role", alias.role.as_str());
-            row.set("server", self.trace.server.clone());
-            row.set("first_us", alias.first_us);
-            row.set("last_us", alias.last_us);
-            row.set("first_at", self.wall(alias.first_us));
-            row.set("last_at", self.wall(alias.last_us));
-            self.key(&mut row);
-            row
-        });
-        rows.collect()
+        let server = self.trace.server.as_deref();
+        let row = |alias: &Alias| self.alias_row(&alias.id, &alias.role, server, (alias.first_us, alias.last_us));
+        self.aliases.iter().map(row).collect()
+    }
+
+    /// Rows of `connection_aliases` by which lines of the client's address and port are found.
+    pub fn client_rows(&self, client: &Known) -> Vec<Row> {
+        let server = self.trace.server.as_deref().or(client.server());
+        let row = |(key, first_us)| self.alias_row(key, "client_key", server, (first_us, self.now_us));
+        client.keys().map(row).collect()
+    }
+
+    fn alias_row(&self, id: &str, role: &str, server: Option<&str>, (first_us, last_us): (i64, i64)) -> Row {
+        let mut row = Row::default();
+        row.set("alias", id);
+        row.set("role", role);
+        row.set("server", server);
+        row.set("first_us", first_us);
+        row.set("last_us", last_us);
+        row.set("first_at", self.wall(first_us));
+        row.set("last_at", self.wall(last_us));
+        self.key(&mut row);
+        row
     }
 }

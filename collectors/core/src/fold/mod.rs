@@ -26,6 +26,7 @@ pub mod requests;
 pub mod rows;
 pub mod saves;
 pub mod sender;
+mod standing;
 pub mod stats;
 pub mod stream;
 pub mod sweep;

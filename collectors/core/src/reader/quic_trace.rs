@@ -149,6 +149,13 @@ pub fn row(line: &str) -> Option<Row<'_>> {
     }
 }
 
+/// Connection and seq that a row of `quiclens line v1` begins with, whatever follows.
+pub fn named(row: &[u8]) -> Option<(&str, u64)> {
+    let mut columns = row.splitn(3, |byte| *byte == b'\t');
+    let (connection, seq, _) = (columns.next()?, columns.next()?, columns.next()?);
+    Some((core::str::from_utf8(connection).ok()?, whole(seq)?))
+}
+
 /// Reads one line into `event`. An event that the grammar does not know keeps its name and raw value.
 pub fn read(catalogue: &Catalogue, line: &[u8], event: &mut Event) -> Result<(), Skip> {
     event.clear();

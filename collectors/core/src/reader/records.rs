@@ -35,6 +35,11 @@ impl Window {
         self.bytes
     }
 
+    /// Gives back the memory that nothing is in: files that do not grow are many.
+    pub fn shrink(&mut self) {
+        self.space().shrink_to_fit();
+    }
+
     /// What is not used yet.
     #[inline]
     pub fn rest(&self) -> &[u8] {

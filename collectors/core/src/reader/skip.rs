@@ -22,11 +22,14 @@ pub enum Skip {
     NoName,
     NoTime,
     BadLine,
+    SourceLost,
+    SpoolCorrupt,
+    SpoolFull,
 }
 
 impl Skip {
     /// All of them, in the catalogue's order.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 19] = [
         Self::EmptyFile,
         Self::Unreadable,
         Self::NotALog,
@@ -43,6 +46,9 @@ impl Skip {
         Self::NoName,
         Self::NoTime,
         Self::BadLine,
+        Self::SourceLost,
+        Self::SpoolCorrupt,
+        Self::SpoolFull,
     ];
 
     /// The catalogue's name.
@@ -64,6 +70,9 @@ impl Skip {
             Self::NoName => "no_name",
             Self::NoTime => "no_time",
             Self::BadLine => "bad_line",
+            Self::SourceLost => "source_lost",
+            Self::SpoolCorrupt => "spool_corrupt",
+            Self::SpoolFull => "spool_full",
         }
     }
 }

@@ -1,16 +1,19 @@
-//! A trace's reading put away and taken up again, for checkpoints.
+//! A trace's reading put away and taken up again, for checkpoints: what all its connections share, and each of them.
 
 use super::{Connection, Reject, Stashed, TraceReader};
 use crate::catalogue::Catalogue;
+use crate::client::Known;
 use crate::dialect::Units;
 use crate::fold::{ANALYSIS_VERSION, Fold};
 use crate::header::Header;
 use crate::reader::sniff::Framing;
 use crate::record::events::Key;
+use crate::retention::Standing;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
-/// Everything that a [`TraceReader`] knows between two records. Its fields are in no order that lasts: a state of
-/// another [`Saved::VERSION`] is not read, and the file is read again.
+/// What a [`TraceReader`] knows between two records, but for its connections. Its fields are in no order that lasts: a
+/// state of another [`Saved::VERSION`] is not read, and the file is read again.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Saved {
     file: String,
@@ -19,9 +22,9 @@ pub struct Saved {
     framing: Framing,
     unit_rule: String,
     stash: Option<Vec<Piece>>,
-    connections: Vec<State>,
-    groups: Vec<(String, usize)>,
     initial: Option<String>,
+    begun: u64,
+    first: Option<String>,
     is_plain: bool,
 }
 
@@ -31,29 +34,35 @@ enum Piece {
     Reject(Reject),
 }
 
+/// One connection put away.
 #[derive(Debug, Serialize, Deserialize)]
-struct State {
-    fold: Fold,
+pub struct SavedConnection<'f> {
+    group: Cow<'f, str>,
+    fold: Cow<'f, Fold>,
     seq: u64,
     base_ns: i64,
     last_ns: i64,
     started: bool,
+    client: Known,
+    shown: u64,
+    is_closed: bool,
+    began_at: u64,
+    standing: Standing,
 }
 
 impl Saved {
     /// Which states this build can take up.
-    pub const VERSION: u64 = ANALYSIS_VERSION << 8 | 1;
+    pub const VERSION: u64 = ANALYSIS_VERSION << 8 | 3;
 }
 
 impl<'c> TraceReader<'c> {
-    /// Puts the state away. The rows that are ready must have been taken from the tables before: they are not in it.
+    /// Puts away what is no connection's. Rows that are ready must have been taken from the tables before: they are not
+    /// in it.
     pub fn save(&self) -> Saved {
         let piece = |stashed: &Stashed| match stashed {
             Stashed::Record(record) => Piece::Record(record.clone()),
             Stashed::Reject(reject) => Piece::Reject(reject.clone()),
         };
-        let mut groups: Vec<(String, usize)> = self.groups.iter().map(|(group, at)| (group.clone(), *at)).collect();
-        groups.sort_unstable();
         Saved {
             file: self.file.clone(),
             header: self.header.json.to_string(),
@@ -61,20 +70,30 @@ impl<'c> TraceReader<'c> {
             framing: self.header.framing,
             unit_rule: self.reader.units.rule(),
             stash: self.stash.as_ref().map(|stash| stash.iter().map(piece).collect()),
-            connections: self.connections.iter().map(State::of).collect(),
-            groups,
             initial: self.initial.clone(),
-            is_plain: self.is_plain,
+            begun: self.open.begun,
+            first: self.open.first.clone(),
+            is_plain: self.open.is_plain,
         }
     }
 
-    /// Takes a state up; `None` when its header is none (the state is of another build, or was damaged).
+    /// The connections that have changed since they were put away, by their numbers, and those that ended, as none.
+    pub fn save_connections(&mut self) -> impl Iterator<Item = (u64, Option<SavedConnection<'_>>)> {
+        let ended = std::mem::take(&mut self.open.ended);
+        let changed = self.open.all_mut().filter_map(|connection| {
+            let is_dirty = std::mem::take(&mut connection.is_dirty);
+            is_dirty.then(|| (connection.number, Some(SavedConnection::of(connection))))
+        });
+        ended.into_iter().map(|number| (number, None)).chain(changed)
+    }
+
+    /// Takes a state up, its connections still to be given; `None` when its header is none (the state is of another
+    /// build, or was damaged).
     pub fn restore(catalogue: &'c Catalogue, saved: Saved) -> Option<Self> {
         let header =
             Header { json: serde_json::from_str(&saved.header).ok()?, text: saved.text, framing: saved.framing };
         let mut reader = Self::new(catalogue, header, &saved.file);
         reader.reader.units = Units::from_rule(&saved.unit_rule);
-        reader.stashed_events = 0;
         reader.stash = saved.stash.map(|pieces| {
             let stashed = pieces.into_iter().map(|piece| match piece {
                 Piece::Record(record) => Stashed::Record(record),
@@ -82,40 +101,58 @@ impl<'c> TraceReader<'c> {
             });
             stashed.collect()
         });
-        if let Some(stash) = &reader.stash {
-            reader.stashed_events = stash.iter().filter(|stashed| matches!(stashed, Stashed::Record(_))).count();
-        }
-        for state in saved.connections {
-            let mut fold = state.fold;
-            let server = fold.trace.server.clone();
-            fold.trace.facts = reader.facts(server.as_deref());
-            let key = Key {
-                connection_id: fold.trace.connection_id.clone(),
-                vantage: fold.trace.vantage.name(),
-                trace_id: fold.trace.trace_id.clone(),
-                trace_day: fold.trace.trace_day,
-            };
-            let State { seq, base_ns, last_ns, started, .. } = state;
-            reader.connections.push(Connection { key, fold, seq, base_ns, last_ns, started, shown: 0 });
-        }
-        if saved.groups.iter().any(|(_, at)| *at >= reader.connections.len()) {
-            return None;
-        }
-        reader.groups = saved.groups.into_iter().collect();
+        let stash = reader.stash.iter().flatten();
+        reader.stashed_events = stash.filter(|stashed| matches!(stashed, Stashed::Record(_))).count();
         reader.initial = saved.initial;
-        reader.is_plain = saved.is_plain;
+        (reader.open.begun, reader.open.first, reader.open.is_plain) = (saved.begun, saved.first, saved.is_plain);
         Some(reader)
+    }
+
+    /// Takes up a connection that was put away as `number`. Those of one trace are given in the order of their numbers.
+    pub fn restore_connection(&mut self, number: u64, saved: SavedConnection<'_>) {
+        let mut fold = saved.fold.into_owned();
+        let server = fold.trace.server.clone();
+        fold.trace.facts = self.facts(server.as_deref());
+        let key = Key {
+            connection_id: fold.trace.connection_id.clone(),
+            vantage: fold.trace.vantage.name(),
+            trace_id: fold.trace.trace_id.clone(),
+            trace_day: fold.trace.trace_day,
+        };
+        self.open.put(Connection {
+            group: saved.group.into_owned(),
+            number,
+            key,
+            fold,
+            seq: saved.seq,
+            base_ns: saved.base_ns,
+            last_ns: saved.last_ns,
+            started: saved.started,
+            client: saved.client,
+            shown: saved.shown,
+            is_closed: saved.is_closed,
+            heard_s: self.now_s,
+            is_dirty: false,
+            began_at: saved.began_at,
+            standing: saved.standing,
+        });
     }
 }
 
-impl State {
-    fn of(connection: &Connection) -> Self {
+impl<'f> SavedConnection<'f> {
+    fn of(connection: &'f Connection) -> Self {
         Self {
-            fold: connection.fold.clone(),
+            group: Cow::Borrowed(&connection.group),
+            fold: Cow::Borrowed(&connection.fold),
             seq: connection.seq,
             base_ns: connection.base_ns,
             last_ns: connection.last_ns,
             started: connection.started,
+            client: connection.client.clone(),
+            shown: connection.shown,
+            is_closed: connection.is_closed,
+            began_at: connection.began_at,
+            standing: connection.standing,
         }
     }
 }

@@ -25,8 +25,8 @@ pub struct AccessFormatConfig {
     /// Text up to and with which a line's beginning belongs to something else, such as the `]: ` of a syslog header.
     /// That beginning is kept as `prefix` in `more`. HAProxy's formats have `]: `.
     pub prefix_until: Option<String>,
-    /// Keep no client address, header value or user name. On.
-    pub redact: bool,
+    /// Keep no client address, header value or user name. The reader's own way unless given; on where it has none.
+    pub redact: Option<bool>,
     /// Bits of an IPv4 address that are kept where one stands inside some other text. 24.
     pub prefix_v4_bits: u8,
     /// The same for IPv6. 48.
@@ -46,7 +46,7 @@ impl Default for AccessFormatConfig {
             time_is: None,
             utc_offset_minutes: 0,
             prefix_until: None,
-            redact: true,
+            redact: None,
             prefix_v4_bits: 24,
             prefix_v6_bits: 48,
             longest_line_bytes: 1 << 20,

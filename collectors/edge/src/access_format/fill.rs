@@ -251,8 +251,13 @@ impl<'r> Filler<'r> {
                 _ => false,
             },
             Meaning::Network => self.network(text),
-            Meaning::Latitude => degrees(text).is_some_and(|degrees| self.latitude.replace(degrees).is_none()),
-            Meaning::Longitude => degrees(text).is_some_and(|degrees| self.longitude.replace(degrees).is_none()),
+            // Where a client stands is kept as little as its address is.
+            Meaning::Latitude => {
+                degrees(text).is_some_and(|degrees| self.latitude.replace(degrees).is_none()) && self.rules.redact
+            }
+            Meaning::Longitude => {
+                degrees(text).is_some_and(|degrees| self.longitude.replace(degrees).is_none()) && self.rules.redact
+            }
         }
     }
 

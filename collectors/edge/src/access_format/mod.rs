@@ -142,7 +142,7 @@ impl Format {
         };
         let is_plain_json = syntax == Syntax::Json && config.preset != Some(Preset::Caddy);
         let rules = Rules {
-            redact: config.redact,
+            redact: config.redact.unwrap_or(true),
             prefix: Prefix { v4: config.prefix_v4_bits, v6: config.prefix_v6_bits },
             offset_minutes: config.utc_offset_minutes,
             time_is,
@@ -169,17 +169,16 @@ impl Format {
 }
 
 impl Line {
-    /// Looks the client up and fills in the row's dimensions, key and network. The log's own values stay.
-    pub fn enrich(&mut self, enricher: &Enricher) -> Facts {
-        let host = self.row.text("server").or_else(|| self.row.text("authority")).unwrap_or("");
-        let by_server = enricher.enrich_client(self.client, self.location, host);
-        let facts = if by_server.server.is_none() && by_server.cluster.is_none() && by_server.pop.is_none() {
-            let authority = self.row.text("authority").unwrap_or("");
-            enricher.with_host(by_server, authority)
-        } else {
-            by_server
-        };
-        facts.fill_request_line(&mut self.row);
+    /// Looks the client up and fills in the row's dimensions, key and network. The log's own values stay. Which server
+    /// it was is told by the line's server, else by its authority, else by `host`, where the log is read.
+    pub fn enrich(&mut self, enricher: &Enricher, host: &str) -> Facts {
+        let mut facts = enricher.enrich_client(self.client, self.location, self.row.text("server").unwrap_or(""));
+        for host in [self.row.text("authority").unwrap_or(""), host] {
+            if facts.server.is_none() && facts.cluster.is_none() && facts.pop.is_none() {
+                facts = enricher.with_host(facts, host);
+            }
+        }
+        facts.fill(&mut self.row);
         facts
     }
 }

@@ -4,10 +4,10 @@ mod config;
 mod database;
 
 pub use config::{EnrichConfig, Host};
+pub use quiclens_core::client::Facts;
 
 use crate::address::{Client, Prefix, is_public};
 use database::Database;
-use quiclens_core::record::rows::{Cell, Row};
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -36,67 +36,6 @@ impl std::fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
-
-/// What is known of a client and of the server that it met. Columns of `request_lines` and `connections`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the catalogue says what each is")]
-pub struct Facts {
-    pub server: Option<String>,
-    pub cluster: Option<String>,
-    pub pop: Option<String>,
-    pub client_network: Option<String>,
-    pub client_key: Option<String>,
-    pub carrier: Option<String>,
-    pub asn: Option<u32>,
-    pub country: Option<String>,
-    pub region: Option<String>,
-    pub city: Option<String>,
-    pub h3_cell: Option<String>,
-    /// Fields of the databases that could not be read, such as a name that is no text. Not a column: to be counted.
-    pub faults: u32,
-}
-
-impl Facts {
-    /// The known ones as columns; `client_key` only where `with_key`, for `connections` has no such column.
-    pub fn columns(&self, with_key: bool) -> impl Iterator<Item = (&'static str, Cell)> + '_ {
-        let text = |value: &Option<String>| value.as_deref().map(Cell::from);
-        [
-            ("server", text(&self.server)),
-            ("cluster", text(&self.cluster)),
-            ("pop", text(&self.pop)),
-            ("client_network", text(&self.client_network)),
-            ("client_key", text(&self.client_key).filter(|_| with_key)),
-            ("carrier", text(&self.carrier)),
-            ("asn", self.asn.map(Cell::from)),
-            ("country", text(&self.country)),
-            ("region", text(&self.region)),
-            ("city", text(&self.city)),
-            ("h3_cell", text(&self.h3_cell)),
-        ]
-        .into_iter()
-        .filter_map(|(name, cell)| Some((name, cell?)))
-    }
-
-    /// Sets the columns that a row of `request_lines` lacks. What the log itself says stays.
-    pub fn fill_request_line(&self, row: &mut Row) {
-        self.fill(row, true);
-    }
-
-    /// The same for a row of `connections`.
-    pub fn fill_connection(&self, row: &mut Row) {
-        self.fill(row, false);
-    }
-
-    fn fill(&self, row: &mut Row, with_key: bool) {
-        for (name, cell) in self.columns(with_key) {
-            match row.0.iter_mut().find(|(known, _)| *known == name) {
-                Some((_, known)) if *known == Cell::Null || *known == Cell::Text(String::new()) => *known = cell,
-                Some(_) => {}
-                None => row.0.push((name, cell)),
-            }
-        }
-    }
-}
 
 /// Looks clients up. Cheap to ask from many threads; [`Enricher::reload`] needs it alone.
 #[derive(Debug)]

@@ -1,0 +1,63 @@
+"""`status` as one screen: is it arriving, from whom, what is behind, what was rejected or dropped, how much room."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from quiclens_api.questions.asked import Report
+from quiclens_api.show.report import plain_view
+from quiclens_api.units import age, size
+
+_ARRIVING_S, _LATE_S = 60, 3600
+_TABLES_SHOWN = 3
+
+
+def status_view(report: Report) -> Iterator[RenderableType]:
+    about = report.params
+    ages = [row[report.columns.index(("lag_s", "s"))] for row in report.rows]
+    yield _arriving([age_s for age_s in ages if age_s is not None])
+    yield from plain_view(report, "Who sends", "Nothing was loaded yet.")
+    for name, text, style in _facts(about):
+        yield Text.assemble((f"{name:<10}", "dim"), (text, style))
+
+
+def _arriving(ages: list[int]) -> Text:
+    if not ages:
+        return Text("no dated event yet", style="yellow")
+    youngest = min(ages)
+    style = "green" if youngest <= _ARRIVING_S else "yellow" if youngest <= _LATE_S else "red"
+    word = "arriving" if youngest <= _ARRIVING_S else "not arriving"
+    return Text.assemble((f"● {word}", style), f"  last event {age(youngest)} ago")
+
+
+def _facts(about: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    yield "store", f"{about['store']}, schema {about['schema_version']}", ""
+    disk = list(about["disk"].items())
+    largest = ", ".join(f"{name} {size(taken)}" for name, taken in disk[:_TABLES_SHOWN])
+    yield "on disk", size(about["disk_bytes"] or 0) + (f" ({largest} …)" if disk else ""), ""
+    yield "lines", f"{about['request_lines']:,} of access logs", ""
+    for each in about["collectors"]:
+        late = each["heartbeat_age_s"] > _ARRIVING_S
+        told = f"{each['collector']}, heartbeat {age(round(each['heartbeat_age_s']))} ago"
+        yield "collector", told, "yellow" if late else ""
+    if about["rejects"]:
+        yield "rejected", ", ".join(f"{reason} {count:,}" for reason, count in about["rejects"].items()), "yellow"
+    else:
+        yield "rejected", "nothing", ""
+    for each in about["dropped"]:
+        what = f"{each['table_name']}: {each['days']:,} days up to {each['last_day']}, {each['rows_dropped']:,} rows"
+        yield "dropped", f"{what}, {size(each['bytes_dropped'])}; for {each['why']}", ""
+    if about["lag"] is not None:
+        behind = {topic: count for topic, count in about["lag"].items() if count}
+        told = ", ".join(f"{topic} {count:,}" for topic, count in behind.items())
+        yield "to store", f"{sum(behind.values()):,} messages" + (f" ({told})" if told else ""), ""
+    if (fresh := about["freshness"]) is not None:
+        if fresh["heartbeats"]:
+            bounds = "".join(
+                f", {name[:3]} ≤ {fresh[name]:g} s" for name in ("p50_at_most_s", "p99_at_most_s") if fresh[name]
+            )
+            yield "freshness", f"last {fresh['last_s']:.2f} s{bounds}, of {fresh['heartbeats']:,} heartbeats", ""
+        else:
+            yield "freshness", "no heartbeat has come", "yellow"

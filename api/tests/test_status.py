@@ -1,0 +1,74 @@
+"""`status` as a screen, and the freshness that it reads from a running ingest."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from api_ran import Run
+from prometheus_client import generate_latest
+from quiclens_ingest.metrics import Metrics, serve
+from quiclens_schema import store as stores
+from rich.console import Console
+from rich.text import Text
+
+from quiclens_api.questions.freshness import read
+from quiclens_api.questions.status import status as ask_status
+from quiclens_api.show.status import status_view
+
+
+@pytest.mark.parametrize(
+    ("after", "word", "colour"),
+    [(timedelta(seconds=5), "● arriving", "green"), (timedelta(minutes=5), "● not arriving", "yellow"),
+     (timedelta(days=2), "● not arriving", "red")],
+)  # fmt: skip
+def test_the_first_line_says_whether_data_arrive(store_url: str, after: timedelta, word: str, colour: str) -> None:
+    with stores.open(store_url) as store:
+        last = max(row[6] for row in ask_status(store, "", datetime.now(UTC)).rows if row[6] is not None)
+        found = ask_status(store, "", last + after)
+    found.params.update(lag=None, freshness=None)
+    first = next(iter(status_view(found)))
+    assert isinstance(first, Text) and str(first).startswith(word)
+    assert colour in repr(first.spans)
+
+
+def test_it_fits_one_screen_and_is_plain_where_no_terminal_is(run: Run) -> None:
+    ran = run("status")
+    assert "\x1b" not in ran.out
+    assert len(ran.out.splitlines()) <= 24
+    assert "rejected  not_a_log 1, truncated 1" in ran.out
+
+
+def test_freshness_is_read_from_a_running_ingest(run: Run) -> None:
+    metrics = Metrics()
+    for seconds in [0.4] * 98 + [2.5, 40.0]:
+        metrics.freshness_seconds.observe(seconds)
+    metrics.freshness_last.set(0.4)
+    server = serve(metrics, "127.0.0.1:0", lambda: {"ok": True})
+    try:
+        address = f"127.0.0.1:{server.server_address[1]}"
+        fresh = run("status", "--metrics", address, "--json").document["params"]["freshness"]
+        assert fresh == {"heartbeats": 100, "last_s": 0.4, "p50_at_most_s": 0.5, "p99_at_most_s": 3.0}
+        out = run("status", "--metrics", address).out
+        assert "last 0.40 s, p50 ≤ 0.5 s, p99 ≤ 3 s, of 100 heartbeats" in out
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_no_heartbeat_is_no_figure() -> None:
+    metrics = Metrics()
+    found = read(generate_latest(metrics.registry).decode())
+    assert found == {"heartbeats": 0, "last_s": None, "p50_at_most_s": None, "p99_at_most_s": None}
+    with pytest.raises(ValueError, match="no freshness"):
+        read("up 1\n")
+
+
+def test_the_terminal_has_colours(store_url: str) -> None:
+    with stores.open(store_url) as store:
+        found = ask_status(store, "", datetime.now(UTC))
+    found.params.update(lag={"quic.events.v1": 3}, freshness=None)
+    console = Console(force_terminal=True, width=120)
+    with console.capture() as captured:
+        for part in status_view(found):
+            console.print(part)
+    assert "\x1b[" in captured.get()
+    assert "3 messages (quic.events.v1 3)" in captured.get()

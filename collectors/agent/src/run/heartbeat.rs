@@ -1,0 +1,89 @@
+//! A heartbeat: one row that goes the whole way with the data, so that the other end can say how fresh they are.
+//!
+//! It is a row of `episodes` under a connection of its own, which has no row in `connections`, so no view shows it; its
+//! version is when it was made, so one is left of each collector and day. Every message that is cut together with it
+//! says in a header when it was made: what is measured is the way of the data, table by table.
+
+use quiclens_core::record::rows::{Cell, Row};
+use quiclens_core::tables::Tables;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use xxhash_rust::xxh3::xxh3_64;
+
+const KIND: &str = "heartbeat";
+const DAY_US: i64 = 86_400_000_000;
+
+/// The heartbeats of one collector.
+pub struct Heartbeat {
+    name: String,
+    interval: Duration,
+    last: Option<Instant>,
+    waiting_us: Option<i64>,
+}
+
+impl Heartbeat {
+    /// One every `interval`, of the collector called `name`; none where that is zero.
+    pub fn new(name: &str, interval: Duration) -> Self {
+        Self { name: name.to_owned(), interval, last: None, waiting_us: None }
+    }
+
+    /// Makes one if it is due and none waits. It waits for the next cut, as the rows beside it do.
+    pub fn beat(&mut self, now: Instant, tables: &mut Tables) {
+        let is_due = self.last.is_none_or(|last| now - last >= self.interval);
+        if self.interval.is_zero() || self.waiting_us.is_some() || !is_due {
+            return;
+        }
+        self.last = Some(now);
+        let made_us = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros());
+        let made_us = i64::try_from(made_us).unwrap_or(i64::MAX);
+        self.waiting_us = Some(made_us);
+        tables.episodes.push(self.row(made_us));
+    }
+
+    /// When the heartbeat was made that goes with this cut, us since 1970; none where none does.
+    pub fn take(&mut self) -> Option<i64> {
+        self.waiting_us.take()
+    }
+
+    fn row(&self, made_us: i64) -> Row {
+        let mut row = Row::default();
+        row.set("connection_id", format!("{KIND}:{}", self.name));
+        row.set("trace_id", format!("{:016x}", xxh3_64(self.name.as_bytes())));
+        row.set("kind", KIND);
+        row.set("stream_id", -1i64);
+        row.set("version", u64::try_from(made_us).unwrap_or(0));
+        row.set("trace_day", Cell::Int(made_us / DAY_US));
+        row.set("start_us", made_us);
+        row.set("end_us", made_us);
+        row
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_made_at_once_and_the_next_when_it_is_due() {
+        let (mut tables, began) = (Tables::default(), Instant::now());
+        let mut heartbeat = Heartbeat::new("web-17", Duration::from_secs(10));
+        heartbeat.beat(began, &mut tables);
+        heartbeat.beat(began + Duration::from_secs(9), &mut tables);
+        assert_eq!(tables.episodes.len(), 1);
+        let made_us = heartbeat.take().unwrap();
+        assert_eq!(tables.episodes[0].int("start_us"), Some(made_us));
+        assert_eq!(tables.episodes[0].text("connection_id"), Some("heartbeat:web-17"));
+        assert_eq!(heartbeat.take(), None);
+        heartbeat.beat(began + Duration::from_secs(10), &mut tables);
+        heartbeat.beat(began + Duration::from_secs(20), &mut tables);
+        assert_eq!(tables.episodes.len(), 2, "one waits for a cut that does not come");
+    }
+
+    #[test]
+    fn without_an_interval_there_is_none() {
+        let mut tables = Tables::default();
+        let mut heartbeat = Heartbeat::new("web-17", Duration::ZERO);
+        heartbeat.beat(Instant::now(), &mut tables);
+        assert!(tables.episodes.is_empty() && heartbeat.take().is_none());
+    }
+}

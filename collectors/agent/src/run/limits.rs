@@ -1,0 +1,75 @@
+//! What the collector may take of its machine: processor time and descriptors.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::time::{ClockId, clock_gettime};
+use std::time::{Duration, Instant};
+
+/// Time that may be saved up for a burst, s of wall clock.
+const BURST_S: f64 = 1.0;
+/// Longest rest at a time: signals are heard in between.
+const LONGEST: Duration = Duration::from_millis(250);
+
+/// Processor time as an allowance that grows with the wall clock.
+pub struct CpuCap {
+    cores: f64,
+    balance_s: f64,
+    at: Instant,
+    used_s: f64,
+}
+
+impl CpuCap {
+    /// At most so many cores; 0 is no cap.
+    pub fn new(cores: f64) -> Self {
+        Self { cores, balance_s: cores * BURST_S, at: Instant::now(), used_s: used_s() }
+    }
+
+    /// Rests when more than the allowance was used: reading falls behind rather than take more.
+    pub fn rest(&mut self) {
+        if self.cores > 0.0 {
+            let pause = self.pause(Instant::now(), used_s());
+            if !pause.is_zero() {
+                std::thread::sleep(pause);
+            }
+        }
+    }
+
+    fn pause(&mut self, now: Instant, used_s: f64) -> Duration {
+        let grown_s = self.cores * (now - self.at).as_secs_f64();
+        self.balance_s = (self.balance_s + grown_s).min(self.cores * BURST_S) - (used_s - self.used_s);
+        (self.at, self.used_s) = (now, used_s);
+        Duration::from_secs_f64((-self.balance_s / self.cores).clamp(0.0, LONGEST.as_secs_f64()))
+    }
+}
+
+/// Processor time of all threads of this process so far.
+fn used_s() -> f64 {
+    let used = clock_gettime(ClockId::ProcessCPUTime);
+    #[expect(clippy::cast_precision_loss, reason = "a process does not live for 2^53 ns")]
+    let seconds = used.tv_sec as f64 + used.tv_nsec as f64 / 1e9;
+    seconds
+}
+
+/// Raises the soft limit of open files to the hard one. Where that is refused the limit stays, and a file that cannot
+/// be opened is met again in the next scan.
+pub fn raise_open_files() {
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }) {
+        eprintln!("quiclens-collector: cannot raise the limit of open files: {error}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn past_the_cap_it_rests_as_long_as_it_takes_to_be_even() {
+        let mut cap = CpuCap::new(0.25);
+        let (at, used) = (cap.at, cap.used_s);
+        assert_eq!(cap.pause(at, used + 0.25), Duration::ZERO);
+        let pause = cap.pause(at, used + 0.30);
+        assert!((pause.as_secs_f64() - 0.2).abs() < 1e-6, "{pause:?}");
+        assert_eq!(cap.pause(at + pause, used + 0.30).as_micros(), 0);
+        assert_eq!(cap.pause(at + pause, used + 9.0), LONGEST);
+    }
+}

@@ -1,0 +1,148 @@
+//! What is listened to, and how much is kept of it until it is shipped.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// A source of `quiclens line v1` that cannot be read again.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Listen {
+    /// A unix datagram socket: whole lines in each datagram.
+    UnixDatagram {
+        /// Where it is made.
+        path: PathBuf,
+    },
+    /// A unix stream socket, many peers.
+    UnixStream {
+        /// Where it is made.
+        path: PathBuf,
+        /// Peers at once; one more is turned away.
+        #[serde(default = "max_connections")]
+        max_connections: usize,
+    },
+    /// UDP: whole lines in each datagram.
+    Udp {
+        /// Address and port, of this machine's loopback.
+        address: SocketAddr,
+        /// Other addresses are allowed: anybody who reaches them can write.
+        #[serde(default)]
+        allow_remote: bool,
+    },
+    /// Standard input.
+    Stdin {},
+    /// A topic of raw lines.
+    Kafka {
+        /// bootstrap.servers.
+        brokers: String,
+        /// Topic.
+        #[serde(default = "topic")]
+        topic: String,
+        /// Its partitions that this collector reads; all where none is named.
+        #[serde(default)]
+        partitions: Vec<i32>,
+        /// Options of librdkafka, passed through: SASL, TLS.
+        #[serde(default)]
+        options: BTreeMap<String, String>,
+    },
+}
+
+/// What becomes of what was given, when more comes than is shipped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WhenFull {
+    /// The sources wait.
+    Stop,
+    /// Summaries go on, events are dropped and counted.
+    DropEvents,
+}
+
+/// The spool.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Spool {
+    /// Most bytes of the spool on disk.
+    pub max_bytes: u64,
+    /// Bytes that the spool leaves free on its disk, for checkpoints among others.
+    pub min_free_bytes: u64,
+    /// What happens when it is full.
+    pub when_full: WhenFull,
+    /// Most bytes of summaries that wait for the sink while events are dropped.
+    pub outbox_max_bytes: u64,
+}
+
+impl Default for Spool {
+    fn default() -> Self {
+        Self { max_bytes: 1 << 30, min_free_bytes: 64 << 20, when_full: WhenFull::Stop, outbox_max_bytes: 256 << 20 }
+    }
+}
+
+/// A record is at most a quarter of the spool, and a datagram may have 64 KiB.
+const LEAST_MAX_BYTES: u64 = 1 << 20;
+
+const fn max_connections() -> usize {
+    256
+}
+
+fn topic() -> String {
+    "quic.raw.v1".into()
+}
+
+/// Checks sources and spool together; the error says what to change.
+pub fn check(sources: &[Listen], spool: &Spool) -> Result<(), String> {
+    for source in sources {
+        match source {
+            Listen::Udp { address, allow_remote: false } if !address.ip().is_loopback() => {
+                return Err(format!("{address} is not this machine's loopback: set allow_remote if that is meant"));
+            }
+            Listen::UnixStream { max_connections: 0, .. } => return Err("max_connections is 0, the least is 1".into()),
+            _ => {}
+        }
+    }
+    let stdins = sources.iter().filter(|source| matches!(source, Listen::Stdin {})).count();
+    if stdins > 1 {
+        return Err("standard input is listened to twice".into());
+    }
+    if spool.max_bytes < LEAST_MAX_BYTES {
+        return Err(format!("spool.max_bytes is {}, the least is {LEAST_MAX_BYTES}", spool.max_bytes));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct File {
+        #[serde(default)]
+        listen: Vec<Listen>,
+        #[serde(default)]
+        spool: Spool,
+    }
+
+    fn checked(text: &str) -> Result<(), String> {
+        let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
+        check(&file.listen, &file.spool)
+    }
+
+    #[test]
+    fn sources_have_defaults_and_unknown_keys_and_open_ports_are_errors() {
+        checked("[[listen]]\nkind = \"udp\"\naddress = \"127.0.0.1:5140\"\n[[listen]]\nkind = \"stdin\"").unwrap();
+        checked("[[listen]]\nkind = \"udp\"\naddress = \"0.0.0.0:5140\"\nallow_remote = true").unwrap();
+        for (text, says) in [
+            ("[[listen]]\nkind = \"udp\"\naddress = \"0.0.0.0:5140\"", "allow_remote"),
+            ("[[listen]]\nkind = \"unix_stream\"\npath = \"s\"\nspeed = 1", "speed"),
+            ("[[listen]]\nkind = \"tcp\"", "tcp"),
+            ("[[listen]]\nkind = \"stdin\"\n[[listen]]\nkind = \"stdin\"", "twice"),
+            ("[spool]\nmax_bytes = 10", "spool.max_bytes"),
+            ("[spool]\nwhen_full = \"drop\"", "drop_events"),
+        ] {
+            let error = checked(text).unwrap_err();
+            assert!(error.contains(says), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The topic of raw lines. Partitions are assigned by the configuration, not by a group: the fold of a connection lives
+//! in this collector. Positions come from the spool.
+
+use crate::run::listen::{Ended, Intake};
+use crate::run::spool::Position;
+use quiclens_core::reader::skip::Skip;
+use rdkafka::ClientConfig;
+use rdkafka::consumer::{BaseConsumer, Consumer};
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use rdkafka::message::Message;
+use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+const POLL: Duration = Duration::from_millis(100);
+const ANSWER: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// A topic, being read.
+pub struct Raw {
+    consumer: BaseConsumer,
+    topic: String,
+    partitions: Vec<i32>,
+    intake: Intake,
+}
+
+/// Why reading begins anew.
+enum Stop {
+    /// It was told to, or the spool broke.
+    Ended,
+    /// The broker does not answer, or has other messages than before.
+    Again(String),
+}
+
+impl From<Ended> for Stop {
+    fn from(_: Ended) -> Self {
+        Self::Ended
+    }
+}
+
+impl From<KafkaError> for Stop {
+    fn from(error: KafkaError) -> Self {
+        Self::Again(error.to_string())
+    }
+}
+
+impl Raw {
+    /// `options` go to librdkafka as they are, over our own. Nothing is asked of the broker yet.
+    pub fn open(
+        brokers: &str,
+        topic: &str,
+        partitions: &[i32],
+        options: &BTreeMap<String, String>,
+        intake: Intake,
+    ) -> Result<Self, String> {
+        let mut config = ClientConfig::new();
+        for (key, value) in [
+            ("bootstrap.servers", brokers),
+            // Assigned by hand and never committed: librdkafka wants the name all the same.
+            ("group.id", "quiclens-collector"),
+            ("enable.auto.commit", "false"),
+            ("auto.offset.reset", "error"),
+            ("queued.max.messages.kbytes", "16384"),
+            ("fetch.message.max.bytes", "8388608"),
+        ] {
+            config.set(key, value);
+        }
+        for (key, value) in options {
+            config.set(key, value);
+        }
+        let consumer = config.create().map_err(|error| format!("cannot make a Kafka consumer: {error}"))?;
+        Ok(Self { consumer, topic: topic.to_owned(), partitions: partitions.to_vec(), intake })
+    }
+
+    /// Reads until it is told to stop, or the spool breaks.
+    pub fn work(self) {
+        while !self.intake.is_stopped() {
+            match self.read() {
+                Ok(()) | Err(Stop::Ended) => return,
+                Err(Stop::Again(said)) => {
+                    eprintln!("quiclens-collector: {}: {said}; trying again", self.topic);
+                    std::thread::sleep(PAUSE);
+                }
+            }
+        }
+    }
+
+    fn read(&self) -> Result<(), Stop> {
+        let source = self.assign()?;
+        while !self.intake.is_stopped() {
+            match self.consumer.poll(POLL) {
+                None => {}
+                Some(Ok(message)) => {
+                    let position = Position::Kafka { partition: message.partition(), offset: message.offset() };
+                    let lines = message.payload().unwrap_or_default().to_vec();
+                    self.intake.lines(&source, position, lines)?;
+                }
+                Some(Err(KafkaError::MessageConsumption(RDKafkaErrorCode::AutoOffsetReset))) => {
+                    return Err(Stop::Again("the next message is there no more".into()));
+                }
+                // The client goes on by itself.
+                Some(Err(error)) => eprintln!("quiclens-collector: {}: {error}", self.topic),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes up each partition after its newest message in the spool. Returns the source's name there: a position
+    /// belongs to one cluster.
+    fn assign(&self) -> Result<String, Stop> {
+        let cluster = self.consumer.client().fetch_cluster_id(ANSWER).ok_or_else(|| Stop::Again("no answer".into()))?;
+        let source = format!("kafka:{cluster}/{}", self.topic);
+        let metadata = self.consumer.fetch_metadata(Some(&self.topic), ANSWER)?;
+        let known: Vec<i32> =
+            metadata.topics().iter().flat_map(|topic| topic.partitions()).map(|partition| partition.id()).collect();
+        if known.is_empty() {
+            return Err(Stop::Again("no such topic".into()));
+        }
+        if let Some(missing) = self.partitions.iter().find(|partition| !known.contains(partition)) {
+            return Err(Stop::Again(format!("no partition {missing}")));
+        }
+        let mut list = TopicPartitionList::new();
+        for partition in if self.partitions.is_empty() { known } else { self.partitions.clone() } {
+            let (low, high) = self.consumer.fetch_watermarks(&self.topic, partition, ANSWER)?;
+            let next = match self.intake.spool.position(&source, partition) {
+                Some(Position::Kafka { offset, .. }) => offset + 1,
+                _ => low,
+            };
+            let begin = if (low..=high).contains(&next) { next } else { low };
+            if begin != next {
+                let said = format!("partition {partition}: offset {next} is wanted, {low} to {high} are there");
+                eprintln!("quiclens-collector: {source}: {said}");
+                let position = Position::Kafka { partition, offset: begin - 1 };
+                self.intake.reject(&source, position, Skip::SourceLost, 0, said.as_bytes())?;
+            }
+            list.add_partition_offset(&self.topic, partition, Offset::Offset(begin))?;
+        }
+        self.consumer.assign(&list)?;
+        Ok(source)
+    }
+}

@@ -1,0 +1,247 @@
+//! Every metric of the collector, and the port on which they and its health are read.
+
+use crate::run::health::Health;
+use crate::run::process::Process;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
+use prometheus_client::registry::{Metric, Registry};
+use quiclens_core::tables::Tables;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+use tiny_http::{Header, Response, Server};
+
+/// One label, from a closed set: tables, and the reasons of `schema/catalogue/rejects.toml`.
+type By = Family<[(&'static str, &'static str); 1], Counter>;
+
+/// Counters and gauges; cheap to clone, every clone counts for the same.
+#[derive(Clone)]
+pub struct Metrics {
+    registry: Arc<Registry>,
+    /// Whether the collector does its work.
+    pub health: Arc<Health>,
+    /// Files followed.
+    pub files: Gauge,
+    /// Traces whose state is held.
+    pub open_connections: Gauge,
+    /// Bytes read.
+    pub bytes: Counter,
+    /// Records and lines taken, rejected ones included.
+    pub records: Counter,
+    /// Records that became events.
+    pub events: Counter,
+    /// Bytes that stand in growing files and were not read.
+    pub bytes_behind: Gauge,
+    rejects: By,
+    rows: By,
+    batches: By,
+    batch_bytes: By,
+    /// Cycles that were given to the sink and are not acknowledged.
+    pub cycles_in_flight: Gauge,
+    /// Cycles acknowledged.
+    pub cycles: Counter,
+    /// Attempts that the sink refused and that are made again.
+    pub retries: Counter,
+    /// Size of the checkpoints.
+    pub checkpoint_bytes: Gauge,
+    /// Checkpoints that could not be read at the start.
+    pub damaged_checkpoints: Counter,
+}
+
+impl Metrics {
+    /// All at zero.
+    pub fn new(now: Instant) -> Self {
+        let mut registry = Registry::default();
+        registry.register_collector(Box::new(Process));
+        let health = Arc::new(Health::new(now));
+        let one = registry.sub_registry_with_prefix("quiclens_collector");
+        one.register_collector(Box::new(Acknowledged(Arc::clone(&health))));
+        let files = add(one, "files", "files followed");
+        let open_connections = add(one, "open_connections", "traces whose state is held");
+        let bytes = add(one, "read_bytes", "bytes read");
+        let records = add(one, "records", "records and lines taken, rejected ones included");
+        let events = add(one, "events", "records that became events");
+        let bytes_behind = add(one, "behind_bytes", "bytes of growing files that were not read yet");
+        let rejects = add(one, "rejects", "what could not become a row");
+        let rows = add(one, "rows", "rows acknowledged");
+        let batches = add(one, "batches", "batches acknowledged");
+        let batch_bytes = add(one, "batch_bytes", "bytes of batches acknowledged");
+        let cycles_in_flight = add(one, "cycles_in_flight", "cycles that wait for the sink");
+        let cycles = add(one, "cycles", "cycles acknowledged");
+        let retries = add(one, "retries", "attempts that failed and are made again");
+        let checkpoint_bytes = add(one, "checkpoint_bytes", "size of the checkpoints");
+        let damaged_checkpoints = add(one, "damaged_checkpoints", "checkpoints that could not be read");
+        Self {
+            registry: Arc::new(registry),
+            health,
+            files,
+            open_connections,
+            bytes,
+            records,
+            events,
+            bytes_behind,
+            rejects,
+            rows,
+            batches,
+            batch_bytes,
+            cycles_in_flight,
+            cycles,
+            retries,
+            checkpoint_bytes,
+            damaged_checkpoints,
+        }
+    }
+
+    /// What all tables have counted since they began.
+    pub fn counted<'t>(&self, all: impl Iterator<Item = &'t Tables>) {
+        let (mut events, mut rejected) = (0, BTreeMap::<&'static str, u64>::new());
+        for tables in all {
+            events += tables.counted;
+            for (reason, count) in &tables.rejected {
+                *rejected.entry(reason).or_default() += count;
+            }
+        }
+        self.events.inc_by(events.saturating_sub(self.events.get()));
+        for (reason, count) in rejected {
+            let counter = self.rejects.get_or_create(&[("reason", reason)]);
+            counter.inc_by(count.saturating_sub(counter.get()));
+        }
+    }
+
+    /// A batch of `rows` rows in `bytes` bytes was acknowledged.
+    pub fn sent(&self, table: &'static str, rows: usize, bytes: usize) {
+        let label = [("table", table)];
+        self.batches.get_or_create(&label).inc();
+        self.rows.get_or_create(&label).inc_by(rows as u64);
+        self.batch_bytes.get_or_create(&label).inc_by(bytes as u64);
+    }
+
+    /// The loop turns: `behind` bytes stand in files that were not read.
+    pub fn turned(&self, now: Instant, behind: u64) {
+        self.bytes_behind.set(i64::try_from(behind).unwrap_or(i64::MAX));
+        self.health.turned(now);
+        if behind == 0 && self.cycles_in_flight.get() == 0 {
+            self.health.idle(now);
+        }
+    }
+
+    /// A cycle was acknowledged.
+    pub fn acknowledged(&self, now: Instant) {
+        self.cycles_in_flight.dec();
+        self.cycles.inc();
+        self.health.acknowledged(now);
+    }
+
+    /// All of them in the text form.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a string does not fail.
+        let _ = encode(&mut text, &self.registry);
+        text
+    }
+
+    /// Answers /metrics and /healthz in a thread of its own, for as long as the process lives.
+    pub fn serve(&self, address: &str) -> Result<(), String> {
+        let server = Server::http(address).map_err(|error| format!("cannot answer at {address}: {error}"))?;
+        let metrics = self.clone();
+        std::thread::Builder::new()
+            .name("metrics".into())
+            .spawn(move || {
+                for request in server.incoming_requests() {
+                    let answer = metrics.answer(request.url());
+                    // Whoever asked and went away gets none.
+                    let _ = request.respond(answer);
+                }
+            })
+            .map_err(|error| format!("cannot start a thread: {error}"))?;
+        Ok(())
+    }
+
+    fn answer(&self, path: &str) -> Response<std::io::Cursor<Vec<u8>>> {
+        match path {
+            "/metrics" => {
+                let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+                typed(Response::from_string(self.text()), kind)
+            }
+            "/healthz" => {
+                let found = self.health.found(Instant::now());
+                let body = serde_json::to_string(&found).unwrap_or_default() + "\n";
+                let status = if found.ok { 200 } else { 503 };
+                typed(Response::from_string(body).with_status_code(status), "application/json")
+            }
+            _ => Response::from_string("ask for /metrics or /healthz\n").with_status_code(404),
+        }
+    }
+}
+
+/// Told when it is asked for, for it grows by itself.
+#[derive(Debug)]
+struct Acknowledged(Arc<Health>);
+
+impl Collector for Acknowledged {
+    fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
+        let (name, help) = ("seconds_since_acknowledged", "since the last cycle was acknowledged, or since the start");
+        let metric = ConstGauge::new(self.0.found(Instant::now()).seconds_since_acknowledged);
+        metric.encode(encoder.encode_descriptor(name, help, None, metric.metric_type())?)
+    }
+}
+
+fn add<M: Metric + Default + Clone>(registry: &mut Registry, name: &str, help: &str) -> M {
+    let metric = M::default();
+    registry.register(name, help, metric.clone());
+    metric
+}
+
+fn typed(response: Response<std::io::Cursor<Vec<u8>>>, kind: &'static str) -> Response<std::io::Cursor<Vec<u8>>> {
+    match Header::from_bytes("Content-Type", kind) {
+        Ok(header) => response.with_header(header),
+        Err(()) => response,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn totals_are_taken_over_and_never_counted_twice() {
+        let metrics = Metrics::new(Instant::now());
+        let of = |counted, count| Tables { counted, rejected: [("not_json", count)].into(), ..Tables::default() };
+        metrics.counted([of(10, 2)].iter());
+        metrics.counted([of(10, 2), of(5, 1)].iter());
+        metrics.sent("events", 100, 9000);
+        metrics.sent("events", 50, 1000);
+        let text = metrics.text();
+        for line in [
+            "quiclens_collector_events_total 15",
+            "quiclens_collector_rejects_total{reason=\"not_json\"} 3",
+            "quiclens_collector_rows_total{table=\"events\"} 150",
+            "quiclens_collector_batches_total{table=\"events\"} 2",
+            "quiclens_collector_batch_bytes_total{table=\"events\"} 10000",
+            "quiclens_collector_cycles_in_flight 0",
+        ] {
+            assert!(text.lines().any(|each| each == line), "{line} is not in\n{text}");
+        }
+        for name in ["process_cpu_seconds_total ", "process_resident_memory_bytes ", "quiclens_collector_seconds_since"]
+        {
+            assert!(text.lines().any(|each| each.starts_with(name)), "{name} is not in\n{text}");
+        }
+    }
+
+    #[test]
+    fn what_waits_is_idle_again_only_when_all_of_it_is_acknowledged() {
+        let began = Instant::now();
+        let later = began + std::time::Duration::from_secs(90);
+        let metrics = Metrics::new(began);
+        metrics.cycles_in_flight.inc();
+        metrics.turned(later, 0);
+        assert!(!metrics.health.found(later).ok);
+        metrics.acknowledged(later);
+        metrics.turned(later, 0);
+        assert!(metrics.health.found(later).ok);
+    }
+}

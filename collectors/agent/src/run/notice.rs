@@ -1,0 +1,136 @@
+//! News of watched folders, from the kernel: which files were made, grew or were renamed since they were last asked for.
+//!
+//! Where the kernel tells nothing (network file systems, too many folders) the follower looks itself, as often as it
+//! would otherwise wait for news.
+
+use inotify::{EventMask, Inotify, WatchDescriptor, WatchMask, Watches};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+/// News within so long are one wake-up.
+const GATHER: Duration = Duration::from_millis(10);
+
+/// Magic numbers of file systems whose changes are made elsewhere too (statfs(2)): NFS, SMB, SMB2, CIFS, FUSE, 9P, Ceph.
+const REMOTE: [u32; 7] = [0x6969, 0x517B, 0xFE53_4D42, 0xFF53_4D42, 0x6573_5546, 0x0102_1997, 0x00C3_6400];
+
+/// What has happened.
+#[derive(Debug, Default)]
+pub struct News {
+    /// Files that were made, grew, or got this name.
+    pub changed: BTreeSet<PathBuf>,
+    /// Names that are no more, or stand for another file.
+    pub left: BTreeSet<PathBuf>,
+    /// Folders came or moved, or news were dropped: everything should be looked through.
+    pub is_incomplete: bool,
+}
+
+#[derive(Default)]
+struct Raw {
+    events: HashSet<(WatchDescriptor, OsString, bool)>,
+    is_incomplete: bool,
+}
+
+type Shared = Arc<(Mutex<Raw>, Condvar)>;
+
+/// The watch over some places.
+pub struct Notices {
+    watches: Watches,
+    folders: HashMap<WatchDescriptor, PathBuf>,
+    shared: Shared,
+}
+
+impl Notices {
+    /// Watches nothing yet. The error says why nothing can be watched at all.
+    pub fn start() -> Result<Self, String> {
+        let inotify = Inotify::init().map_err(|error| format!("inotify: {error}"))?;
+        let watches = inotify.watches();
+        let shared = Shared::default();
+        let told = Arc::clone(&shared);
+        std::thread::Builder::new()
+            .name("notice".into())
+            .spawn(move || listen(inotify, &told))
+            .map_err(|error| format!("cannot start a thread: {error}"))?;
+        Ok(Self { watches, folders: HashMap::new(), shared })
+    }
+
+    /// Watches the places: folders with all below them; of a file its folder, for it may be renamed. Folders that are
+    /// watched already stay so.
+    pub fn watch(&mut self, places: &[PathBuf]) -> Result<(), String> {
+        let mut queue: Vec<PathBuf> = Vec::new();
+        for place in places {
+            if place.is_dir() {
+                queue.push(place.clone());
+            } else if let Some(parent) = place.parent() {
+                self.add(parent)?;
+            }
+        }
+        while let Some(folder) = queue.pop() {
+            self.add(&folder)?;
+            let Ok(inside) = std::fs::read_dir(&folder) else { continue };
+            queue.extend(inside.filter_map(Result::ok).map(|entry| entry.path()).filter(|path| path.is_dir()));
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, folder: &Path) -> Result<(), String> {
+        let said = |error: std::io::Error| format!("cannot watch {}: {error}", folder.display());
+        // The folder of a bare name is this one.
+        let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        let kind = match rustix::fs::statfs(here) {
+            Ok(kind) => kind,
+            // It will be there, or not; the next scan knows.
+            Err(_) => return Ok(()),
+        };
+        if REMOTE.iter().any(|magic| i128::from(*magic) == i128::from(kind.f_type)) {
+            return Err(format!("{} is on a file system that other machines may write", folder.display()));
+        }
+        let what = WatchMask::CREATE | WatchMask::MODIFY | WatchMask::MOVE | WatchMask::DELETE | WatchMask::ONLYDIR;
+        match self.watches.add(here, what) {
+            Ok(watch) => {
+                self.folders.insert(watch, folder.to_owned());
+                Ok(())
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(said(error)),
+        }
+    }
+
+    /// News since the last time; waits for some, at most so long.
+    pub fn wait(&self, most: Duration) -> News {
+        let (raw, come) = &*self.shared;
+        let held = raw.lock().unwrap_or_else(PoisonError::into_inner);
+        let none = |raw: &mut Raw| raw.events.is_empty() && !raw.is_incomplete;
+        let (mut held, _) = come.wait_timeout_while(held, most, none).unwrap_or_else(PoisonError::into_inner);
+        let raw = std::mem::take(&mut *held);
+        drop(held);
+        let mut news = News { is_incomplete: raw.is_incomplete, ..News::default() };
+        for (watch, name, is_left) in raw.events {
+            if let Some(folder) = self.folders.get(&watch) {
+                if is_left { &mut news.left } else { &mut news.changed }.insert(folder.join(name));
+            }
+        }
+        news
+    }
+}
+
+fn listen(mut inotify: Inotify, shared: &Shared) {
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let Ok(events) = inotify.read_events_blocking(&mut buffer) else { return };
+        let (raw, come) = &**shared;
+        let mut held = raw.lock().unwrap_or_else(PoisonError::into_inner);
+        for event in events {
+            let is_left = event.mask.intersects(EventMask::MOVED_FROM | EventMask::DELETE);
+            held.is_incomplete |= event.mask.intersects(EventMask::Q_OVERFLOW | EventMask::ISDIR);
+            if let Some(name) = event.name {
+                held.events.insert((event.wd, name.to_owned(), is_left));
+            }
+        }
+        drop(held);
+        come.notify_one();
+        std::thread::sleep(GATHER);
+    }
+}

@@ -1,0 +1,117 @@
+//! What happens to a cycle that the sink does not take while the spool fills: its summaries wait in the outbox, its raw
+//! events are dropped and counted.
+
+use crate::run::outbox::{Oldest, Outbox};
+use crate::run::ship::Cycle;
+use crate::run::sink::{Message, Patience, Refusal, Sink, messages};
+use crate::run::spool::Spool;
+use arrow_ipc::reader::StreamReader;
+use quiclens_core::catalogue::Catalogue;
+use quiclens_core::reader::skip::Skip;
+use quiclens_core::record::runs::{Run, runs};
+use quiclens_core::tables::Tables;
+use quiclens_core::trace::{REJECT_BYTES, Reject};
+use std::io::Cursor;
+use std::sync::Arc;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The spool's pressure, and the way out.
+pub struct Relief {
+    spool: Arc<Spool>,
+    outbox: Outbox,
+    catalogue: Catalogue,
+    name: String,
+    made: u64,
+}
+
+fn said(error: &std::io::Error) -> String {
+    format!("cannot use the outbox: {error}")
+}
+
+impl Relief {
+    /// For the collector called `name`.
+    pub fn new(spool: &Arc<Spool>, outbox: Outbox, name: &str) -> Result<Self, String> {
+        let spool = Arc::clone(spool);
+        Ok(Self { spool, outbox, catalogue: Catalogue::load()?, name: name.to_owned(), made: 0 })
+    }
+
+    /// Room must be made.
+    pub fn is_wanted(&self) -> bool {
+        self.spool.is_pressed()
+    }
+
+    /// Messages wait for the sink.
+    pub fn is_waiting(&self) -> bool {
+        !self.outbox.is_empty()
+    }
+
+    /// Everything before `offset` of the spool was shipped and noted.
+    pub fn passed(&self, offset: u64) -> Result<(), String> {
+        self.spool.passed(offset)
+    }
+
+    /// Gives the sink what has waited, oldest first.
+    pub fn drain(&mut self, sink: &mut dyn Sink, patience: &Patience<'_>) -> Result<(), Refusal> {
+        let never = |error: std::io::Error| Refusal::Never(said(&error));
+        while let Some((number, oldest)) = self.outbox.oldest().map_err(never)? {
+            let message = match oldest {
+                Oldest::Message(message) => message,
+                Oldest::Damaged(bytes) => self.damaged(number, bytes).map_err(Refusal::Never)?,
+            };
+            sink.give(&[message], patience)?;
+            self.outbox.taken().map_err(never)?;
+        }
+        Ok(())
+    }
+
+    /// Puts a cycle by; false when the outbox is full too.
+    pub fn put_by(&mut self, cycle: &Cycle) -> Result<bool, String> {
+        let mut tables = Tables::default();
+        let mut dropped = 0;
+        for message in &cycle.droppable {
+            dropped += message.rows;
+            for run in runs_of(message)? {
+                reject(&mut tables, &run);
+            }
+        }
+        let mut messages = self.messages(&mut tables)?;
+        messages.extend(cycle.messages.iter().cloned());
+        let is_put = self.outbox.put(&messages).map_err(|error| said(&error))?;
+        if is_put && dropped > 0 {
+            eprintln!("quiclens-collector: the spool fills and the sink is away: {dropped} events were dropped");
+        }
+        Ok(is_put)
+    }
+
+    fn messages(&mut self, tables: &mut Tables) -> Result<Vec<Message>, String> {
+        messages(tables, &self.catalogue, &format!("{}-relief", self.name), &mut self.made, true)
+    }
+
+    /// A row in place of a message whose bytes are others than were written.
+    fn damaged(&mut self, number: u64, mut bytes: Vec<u8>) -> Result<Message, String> {
+        let length = bytes.len() as u64;
+        bytes.truncate(REJECT_BYTES);
+        let source = format!("{:016x}", xxh3_64(&bytes));
+        let reject = Reject { reason: Some(Skip::SpoolCorrupt), offset: number, length, bytes };
+        let mut tables = Tables::default();
+        tables.reject(&source, &reject, "outbox", "", None);
+        self.messages(&mut tables)?.pop().ok_or_else(|| "a reject made no batch".to_owned())
+    }
+}
+
+/// The runs of seq of a batch of events.
+fn runs_of(message: &Message) -> Result<Vec<Run>, String> {
+    let said = |error: &dyn std::fmt::Display| format!("cannot read a batch again: {error}");
+    let mut all = Vec::new();
+    for batch in StreamReader::try_new(Cursor::new(&message.bytes), None).map_err(|error| said(&error))? {
+        all.extend(batch.and_then(|batch| runs(&batch)).map_err(|error| said(&error))?);
+    }
+    Ok(all)
+}
+
+/// A run of dropped events. Its identity is the trace and where the run begins, so that a second drop of it is one row.
+fn reject(tables: &mut Tables, (trace_id, first, last): &Run) {
+    let source = format!("{:016x}", xxh3_64(format!("{trace_id}/{}", Skip::SpoolFull.name()).as_bytes()));
+    let reject = Reject { reason: Some(Skip::SpoolFull), offset: *first, ..Reject::default() };
+    tables.reject_run(&source, &reject, "spool", trace_id, (*first, *last));
+}

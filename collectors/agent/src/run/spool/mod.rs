@@ -1,0 +1,189 @@
+//! The spool: what sources that cannot be read again have given, until it was shipped.
+//!
+//! Sources append; one thread syncs what they appended every few milliseconds; only what was synced is read. A source
+//! that the spool refuses waits.
+
+mod frame;
+mod head;
+mod reader;
+mod segment;
+mod writer;
+
+pub use head::{Position, Run, What};
+pub use reader::{Item, Reader};
+pub use writer::{Refused, Room};
+
+use segment::Segment;
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use writer::Writer;
+
+/// How long appended records wait for others to be synced with them.
+const GROUP: Duration = Duration::from_millis(3);
+/// Longest time between two looks at whether there is room.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// The spool of one collector.
+pub struct Spool {
+    inner: Mutex<Inner>,
+    changed: Condvar,
+    drops_events: bool,
+    max_bytes: u64,
+}
+
+struct Inner {
+    writer: Writer,
+    /// Number of the segment that is written to, and how much of it was synced.
+    synced: (u64, u64),
+    is_dirty: bool,
+    is_stopped: bool,
+    is_pressed: bool,
+    fault: Option<String>,
+}
+
+impl Inner {
+    /// A segment that was begun since the last sync is to be marked as synced too.
+    fn note_segment(&mut self) {
+        self.is_dirty |= self.writer.segments.back().is_some_and(|active| active.number > self.synced.0);
+    }
+}
+
+impl Spool {
+    /// Opens or makes the spool in `folder`. `drops_events`: when it fills, events are dropped before it is full.
+    pub fn open(folder: &Path, room: Room, drops_events: bool) -> Result<Arc<Self>, String> {
+        let writer = Writer::open(folder, room)
+            .map_err(|error| format!("cannot use the spool {}: {error}", folder.display()))?;
+        let inner = Inner { writer, synced: (0, 0), is_dirty: true, is_stopped: false, is_pressed: false, fault: None };
+        let max_bytes = room.max_bytes;
+        Ok(Arc::new(Self { inner: Mutex::new(inner), changed: Condvar::new(), drops_events, max_bytes }))
+    }
+
+    /// Starts the thread that syncs.
+    pub fn start(self: &Arc<Self>) -> Result<JoinHandle<()>, String> {
+        let spool = Arc::clone(self);
+        std::thread::Builder::new()
+            .name("spool".into())
+            .spawn(move || while spool.sync() {})
+            .map_err(|error| format!("cannot start a thread: {error}"))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for something to sync, and syncs it. False when the spool was stopped and nothing is left, or it broke.
+    fn sync(&self) -> bool {
+        let mut inner = self.lock();
+        while !inner.is_dirty && !inner.is_stopped {
+            inner = self.changed.wait(inner).unwrap_or_else(PoisonError::into_inner);
+        }
+        if !inner.is_dirty || inner.fault.is_some() {
+            return false;
+        }
+        if !inner.is_stopped {
+            drop(inner);
+            std::thread::sleep(GROUP);
+            inner = self.lock();
+        }
+        inner.is_dirty = false;
+        let unsynced = inner.writer.unsynced();
+        drop(inner);
+        let done = unsynced.and_then(|(file, active)| file.sync_data().map(|()| (active.number, active.bytes)));
+        let mut inner = self.lock();
+        match done {
+            Ok(mark) => inner.synced = inner.synced.max(mark),
+            // What a failed sync left behind nobody can tell.
+            Err(error) => inner.fault = Some(format!("cannot sync the spool: {error}")),
+        }
+        self.changed.notify_all();
+        inner.fault.is_none()
+    }
+
+    /// Appends a record, if there is room.
+    pub fn append(&self, what: What, payload: &[u8]) -> Result<(), Refused> {
+        let mut inner = self.lock();
+        if let Some(fault) = &inner.fault {
+            return Err(Refused::Broken(fault.clone()));
+        }
+        let done = inner.writer.append(what, payload);
+        match &done {
+            Ok(()) => inner.is_dirty = true,
+            Err(Refused::Full) => inner.is_pressed |= self.drops_events,
+            Err(Refused::Broken(fault)) => inner.fault = Some(fault.clone()),
+            Err(Refused::TooLarge) => {}
+        }
+        inner.is_pressed |= self.drops_events && inner.writer.used() > self.max_bytes / 4 * 3;
+        inner.note_segment();
+        self.changed.notify_all();
+        done
+    }
+
+    /// Waits until there may be room again, or a moment.
+    pub fn wait(&self) {
+        let inner = self.lock();
+        drop(self.changed.wait_timeout(inner, LOOK).unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Waits until everything that was appended before is synced; false when it never will be.
+    pub fn acknowledged(&self) -> bool {
+        let mut inner = self.lock();
+        let Some(wanted) = inner.writer.segments.back().map(|active| (active.number, active.bytes)) else {
+            return false;
+        };
+        while inner.synced < wanted && inner.fault.is_none() {
+            inner = self.changed.wait_timeout(inner, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        inner.synced >= wanted
+    }
+
+    /// Newest position of a source, or of a partition of it (-1 where it has none).
+    pub fn position(&self, source: &str, partition: i32) -> Option<Position> {
+        self.lock().writer.position(source, partition)
+    }
+
+    /// Tells this spool from every other.
+    pub fn id(&self) -> u64 {
+        self.lock().writer.id
+    }
+
+    /// Everything before `offset` was shipped and noted.
+    pub fn passed(&self, offset: u64) -> Result<(), String> {
+        let mut inner = self.lock();
+        inner.writer.passed(offset).map_err(|error| format!("cannot take away what was shipped: {error}"))?;
+        if inner.writer.used() < self.max_bytes / 2 {
+            inner.is_pressed = false;
+        }
+        inner.note_segment();
+        self.changed.notify_all();
+        Ok(())
+    }
+
+    /// The spool fills, and events are to be dropped.
+    pub fn is_pressed(&self) -> bool {
+        self.lock().is_pressed
+    }
+
+    /// Why nothing can be appended any more.
+    pub fn fault(&self) -> Result<(), String> {
+        self.lock().fault.clone().map_or(Ok(()), Err)
+    }
+
+    /// Lets the thread that syncs end, when everything is synced.
+    pub fn stop(&self) {
+        self.lock().is_stopped = true;
+        self.changed.notify_all();
+    }
+
+    /// The segments, oldest first, each with the bytes of it that were synced.
+    fn synced(&self) -> Vec<Segment> {
+        let inner = self.lock();
+        let (number, bytes) = inner.synced;
+        let known = inner.writer.segments.iter().filter(|segment| segment.number <= number).cloned();
+        known.map(|it| if it.number == number { Segment { bytes, ..it } } else { it }).collect()
+    }
+}
+
+#[cfg(test)]
+mod model;

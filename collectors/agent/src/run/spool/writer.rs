@@ -1,0 +1,303 @@
+//! Appends records to the spool, and takes away what nobody needs any more. What was not synced may be gone after a
+//! crash; a record that did not fit leaves no trace.
+
+use crate::run::spool::frame::encode;
+use crate::run::spool::head::{Head, Position, What};
+use crate::run::spool::segment::{Segment, sync_folder};
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Segments that a full spool has, about.
+const SEGMENTS: u64 = 16;
+const LARGEST_SEGMENT: u64 = 8 << 20;
+/// Bytes that are kept for the segment that lets a full disk's last one go.
+const RESERVE: u64 = 64 << 10;
+
+/// Why a record was not taken.
+#[derive(Debug)]
+pub enum Refused {
+    /// There is no room now.
+    Full,
+    /// It would not fit into an empty spool.
+    TooLarge,
+    /// The disk cannot be used.
+    Broken(String),
+}
+
+/// A source, and the partition where it is a topic.
+type Place = (String, i32);
+
+/// How much room there is.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    /// Most bytes of all segments.
+    pub max_bytes: u64,
+    /// Bytes that the spool leaves free on its disk.
+    pub min_free_bytes: u64,
+}
+
+/// The writing end.
+pub struct Writer {
+    folder: PathBuf,
+    room: Room,
+    /// Which spool this is.
+    pub id: u64,
+    /// All segments; the last is written to.
+    pub segments: VecDeque<Segment>,
+    file: File,
+    next: (u64, u64),
+    newest: BTreeMap<Place, Position>,
+    /// A record that did not fit may have left bytes behind the segment's.
+    is_torn: bool,
+    /// A record found no room since something was taken away last.
+    is_short: bool,
+    /// Everything before it was shipped.
+    passed: u64,
+}
+
+fn place(source: &str, position: Position) -> Place {
+    (source.to_owned(), if let Position::Kafka { partition, .. } = position { partition } else { -1 })
+}
+
+impl Writer {
+    /// Opens or makes a spool. What a crash left behind the last record is cut off.
+    pub fn open(folder: &Path, room: Room) -> io::Result<Self> {
+        std::fs::create_dir_all(folder)?;
+        let mut segments = VecDeque::from(Segment::list(folder)?);
+        let mut known = Vec::new();
+        while let Some(last) = segments.back_mut() {
+            let (heads, end) = last.heads()?;
+            if (end as u64) < last.bytes {
+                OpenOptions::new().write(true).open(&last.path)?.set_len(end as u64)?;
+                last.bytes = end as u64;
+            }
+            if heads.is_empty() {
+                std::fs::remove_file(&last.path)?;
+                segments.pop_back();
+                continue;
+            }
+            known = heads;
+            break;
+        }
+        // A segment whose positions cannot be read leaves the search to the one before it.
+        let mut earlier = segments.len().saturating_sub(1);
+        while earlier > 0 && !matches!(known.first(), Some((Head { what: What::Positions { .. }, .. }, _))) {
+            earlier -= 1;
+            let mut heads = segments[earlier].heads()?.0;
+            heads.append(&mut known);
+            known = heads;
+        }
+        let (mut id, mut newest, mut next) = (new_id(), BTreeMap::new(), (0, 0));
+        for (head, length) in known {
+            next = (head.number + 1, head.offset + length as u64);
+            if let Some((source, position)) = head.what.position() {
+                newest.insert(place(source, position), position);
+            }
+            if let What::Positions { spool, newest: known } = head.what {
+                id = spool;
+                newest.extend(known.into_iter().map(|(source, position)| (place(&source, position), position)));
+            }
+        }
+        let file = match begin(folder, id, &newest, next) {
+            Ok((file, first)) => {
+                segments.push_back(first);
+                next.0 += 1;
+                file
+            }
+            // On a full disk the last segment is written on.
+            Err(error) => match segments.back() {
+                Some(last) if is_full(&error) => OpenOptions::new().append(true).open(&last.path)?,
+                _ => return Err(error),
+            },
+        };
+        sync_folder(folder)?;
+        let (is_torn, is_short, passed) = (false, false, 0);
+        let folder = folder.to_owned();
+        let writer = Self { folder, room, id, segments, file, next, newest, is_torn, is_short, passed };
+        writer.reserve();
+        Ok(writer)
+    }
+
+    /// Newest position of a source, or of a partition of it (-1 where it has none).
+    pub fn position(&self, source: &str, partition: i32) -> Option<Position> {
+        self.newest.get(&(source.to_owned(), partition)).copied()
+    }
+
+    /// Appends a record; it counts when it is synced. A source that has no positions of its own gets a running number.
+    pub fn append(&mut self, mut what: What, payload: &[u8]) -> Result<(), Refused> {
+        let mut bytes = Vec::with_capacity(payload.len() + 512);
+        if let What::Lines { source, position: Position::Running(running), .. }
+        | What::Reject { source, position: Position::Running(running), .. } = &mut what
+        {
+            let before = self.newest.get(&(source.clone(), -1));
+            *running = if let Some(Position::Running(before)) = before { before + 1 } else { 0 };
+        }
+        let newest = what.position().map(|(source, position)| (place(source, position), position));
+        let said = |error: &io::Error| format!("cannot write to the spool: {error}");
+        if self.segments.back().is_some_and(|active| active.bytes >= self.most()) {
+            match self.roll() {
+                Ok(()) => {}
+                Err(error) if is_full(&error) => return Err(self.short()),
+                Err(error) => return Err(Refused::Broken(said(&error))),
+            }
+        }
+        let head = Head { number: self.next.0, offset: self.next.1, what };
+        encode(&head, payload, &mut bytes).ok_or(Refused::TooLarge)?;
+        let length = bytes.len() as u64;
+        if length > self.room.max_bytes / 4 {
+            return Err(Refused::TooLarge);
+        }
+        if self.used() + length > self.room.max_bytes || self.is_disk_full(length) {
+            return Err(self.short());
+        }
+        match self.write(&bytes) {
+            Ok(()) => {}
+            Err(error) if is_full(&error) => return Err(self.short()),
+            Err(error) => return Err(Refused::Broken(said(&error))),
+        }
+        self.next = (head.number + 1, head.offset + payload.len() as u64);
+        self.newest.extend(newest);
+        Ok(())
+    }
+
+    /// Bytes after which a segment is full.
+    fn most(&self) -> u64 {
+        (self.room.max_bytes / SEGMENTS).min(LARGEST_SEGMENT)
+    }
+
+    /// There is no room. Where all was shipped, the segment that is written to can make some.
+    fn short(&mut self) -> Refused {
+        self.is_short = true;
+        match self.relieve() {
+            Ok(()) => Refused::Full,
+            Err(error) => Refused::Broken(format!("cannot take away what was shipped: {error}")),
+        }
+    }
+
+    /// A new segment instead of one that was shipped as a whole. On a disk without a byte the reserve makes room for it.
+    fn relieve(&mut self) -> io::Result<()> {
+        let is_large = self.segments.back().is_some_and(|active| active.bytes > RESERVE);
+        if self.is_short && is_large && self.passed >= self.next.1 {
+            match self.roll() {
+                Err(error) if is_full(&error) => {
+                    std::fs::remove_file(self.folder.join("reserve"))?;
+                    self.roll()?;
+                }
+                done => done?,
+            }
+            self.free()?;
+            self.reserve();
+        }
+        Ok(())
+    }
+
+    /// Sets the reserve aside; where it does not fit, the next time tries again.
+    fn reserve(&self) {
+        let path = self.folder.join("reserve");
+        if std::fs::write(&path, vec![0; RESERVE as usize]).is_err() {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.mend()?;
+        let Some(active) = self.segments.back_mut() else { return Ok(()) };
+        if let Err(error) = self.file.write_all(bytes) {
+            self.is_torn = self.file.set_len(active.bytes).is_err();
+            return Err(error);
+        }
+        active.bytes += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Cuts off what a record that did not fit left behind.
+    fn mend(&mut self) -> io::Result<()> {
+        if self.is_torn {
+            self.file.set_len(self.segments.back().map_or(0, |active| active.bytes))?;
+            self.is_torn = false;
+        }
+        Ok(())
+    }
+
+    /// A new segment; the one before it is synced first.
+    fn roll(&mut self) -> io::Result<()> {
+        self.mend()?;
+        self.file.sync_data()?;
+        let (file, first) = begin(&self.folder, self.id, &self.newest, self.next)?;
+        sync_folder(&self.folder)?;
+        self.next.0 += 1;
+        self.file = file;
+        self.segments.push_back(first);
+        Ok(())
+    }
+
+    /// A handle to sync the active segment with, and how far it goes then.
+    pub fn unsynced(&self) -> io::Result<(File, Segment)> {
+        let active = self.segments.back().cloned().ok_or_else(|| io::Error::from(ErrorKind::NotFound))?;
+        Ok((self.file.try_clone()?, active))
+    }
+
+    /// Everything before `offset` was shipped: segments that hold nothing else go.
+    pub fn passed(&mut self, offset: u64) -> io::Result<()> {
+        self.passed = offset;
+        self.free()?;
+        self.relieve()
+    }
+
+    fn free(&mut self) -> io::Result<()> {
+        while self.segments.get(1).is_some_and(|second| second.offset <= self.passed) {
+            if let Some(first) = self.segments.pop_front() {
+                std::fs::remove_file(&first.path)?;
+            }
+            self.is_short = false;
+        }
+        Ok(())
+    }
+
+    /// Bytes of all segments.
+    pub fn used(&self) -> u64 {
+        self.segments.iter().map(|segment| segment.bytes).sum()
+    }
+
+    /// Whether the disk would be left with too little.
+    fn is_disk_full(&self, more: u64) -> bool {
+        rustix::fs::statvfs(&self.folder)
+            .is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < self.room.min_free_bytes + more)
+    }
+}
+
+/// The disk, or the quota, is used up.
+pub fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
+}
+
+/// Makes a segment with its first record, and syncs it.
+fn begin(folder: &Path, id: u64, newest: &BTreeMap<Place, Position>, next: (u64, u64)) -> io::Result<(File, Segment)> {
+    let newest = newest.iter().map(|((source, _), position)| (source.clone(), *position)).collect();
+    let head = Head { number: next.0, offset: next.1, what: What::Positions { spool: id, newest } };
+    let mut bytes = Vec::new();
+    encode(&head, &[], &mut bytes).ok_or_else(|| io::Error::from(ErrorKind::FileTooLarge))?;
+    let mut segment = Segment::new(folder, next.1, next.0);
+    let made = OpenOptions::new().append(true).create(true).open(&segment.path).and_then(|mut file| {
+        file.set_len(0)?;
+        file.write_all(&bytes)?;
+        file.sync_data()?;
+        Ok(file)
+    });
+    if made.is_err() {
+        // Half a segment is none; it is made anew when there is room.
+        let _ = std::fs::remove_file(&segment.path);
+    }
+    segment.bytes = bytes.len() as u64;
+    Ok((made?, segment))
+}
+
+/// Tells this spool from every other.
+fn new_id() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+    xxh3_64(format!("{now}-{}", std::process::id()).as_bytes())
+}

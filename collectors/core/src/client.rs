@@ -1,0 +1,132 @@
+//! Who a connection's client is, and what may be kept of its trace: asked of an [`Edge`] before anything is recorded.
+
+use crate::event::{Event, Kind};
+use crate::header::{Header, Vantage};
+use crate::record::rows::{Cell, Row};
+use serde::{Deserialize, Serialize};
+
+/// Keys of one connection's client that are kept: one a path, and clients that move more often are not followed.
+const MOST_KEYS: usize = 32;
+
+/// What is known of a client and of the server that it met. Columns of `request_lines` and `connections`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the catalogue says what each is")]
+pub struct Facts {
+    pub server: Option<String>,
+    pub cluster: Option<String>,
+    pub pop: Option<String>,
+    pub client_network: Option<String>,
+    pub client_key: Option<String>,
+    pub carrier: Option<String>,
+    pub asn: Option<u32>,
+    pub country: Option<String>,
+    pub region: Option<String>,
+    pub city: Option<String>,
+    pub h3_cell: Option<String>,
+    /// Fields of the databases that could not be read, such as a name that is no text. Not a column: to be counted.
+    pub faults: u32,
+}
+
+impl Facts {
+    /// The known ones as columns.
+    pub fn columns(&self) -> impl Iterator<Item = (&'static str, Cell)> + '_ {
+        let text = |value: &Option<String>| value.as_deref().map(Cell::from);
+        [
+            ("server", text(&self.server)),
+            ("cluster", text(&self.cluster)),
+            ("pop", text(&self.pop)),
+            ("client_network", text(&self.client_network)),
+            ("client_key", text(&self.client_key)),
+            ("carrier", text(&self.carrier)),
+            ("asn", self.asn.map(Cell::from)),
+            ("country", text(&self.country)),
+            ("region", text(&self.region)),
+            ("city", text(&self.city)),
+            ("h3_cell", text(&self.h3_cell)),
+        ]
+        .into_iter()
+        .filter_map(|(name, cell)| Some((name, cell?)))
+    }
+
+    /// Sets the columns that a row lacks. What the log itself says stays.
+    pub fn fill(&self, row: &mut Row) {
+        for (name, cell) in self.columns() {
+            match row.0.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, known)) if *known == Cell::Null || *known == Cell::Text(String::new()) => *known = cell,
+                Some(_) => {}
+                None => row.0.push((name, cell)),
+            }
+        }
+    }
+}
+
+/// What a deployment adds to a trace and takes from it. Nothing of a client's address but what is in [`Facts`] is kept.
+pub trait Edge {
+    /// What the header says of the client and the server; `server` is its name where the trace tells one.
+    fn of_header(&self, header: &Header, server: Option<&str>) -> Facts;
+    /// The same of an event; `None` where it tells no client.
+    fn of_event(&self, vantage: Vantage, flow_is_client: bool, event: &Event, server: Option<&str>) -> Option<Facts>;
+    /// Takes out of an event what may not be kept.
+    fn redact_event(&self, event: &mut Event);
+    /// Takes out of a row of `connections` what may not be kept.
+    fn redact_connection(&self, row: &mut Row);
+    /// Whether the bytes of a reject may be kept: what could not be read cannot be redacted.
+    fn keeps_reject_bytes(&self) -> bool;
+}
+
+/// What is known of one connection's client so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Known {
+    facts: Facts,
+    /// Keys, with the trace's time at which each was seen first.
+    keys: Vec<(String, i64)>,
+}
+
+impl Known {
+    /// What the header says.
+    pub fn of_header(edge: &dyn Edge, header: &Header, server: Option<&str>) -> Self {
+        let mut known = Self::default();
+        known.learn(edge.of_header(header, server), 0);
+        known
+    }
+
+    /// Looks at an event. The first address decides the columns; a client that moves gets one more key.
+    pub fn see(&mut self, edge: &dyn Edge, header: &Header, vantage: Vantage, server: Option<&str>, event: &Event) {
+        // Addresses stand in events of these kinds alone, and every datagram of picoquic tells the same one.
+        let may_tell = matches!(event.kind, Kind::Other | Kind::ConnectionStarted | Kind::MigrationStateUpdated);
+        let is_known = self.facts.client_network.is_some();
+        if may_tell
+            && !(is_known && event.str(event.name).contains("datagram"))
+            && let Some(facts) = edge.of_event(vantage, header.flow_is_client(), event, server)
+        {
+            self.learn(facts, event.time_us);
+        }
+    }
+
+    fn learn(&mut self, facts: Facts, time_us: i64) {
+        if let Some(key) = &facts.client_key
+            && self.keys.len() < MOST_KEYS
+            && !self.keys.iter().any(|(known, _)| known == key)
+        {
+            self.keys.push((key.clone(), time_us));
+        }
+        if self.facts.client_network.is_none() {
+            self.facts = facts;
+        }
+    }
+
+    /// Fills in the connection's columns.
+    pub fn fill(&self, row: &mut Row) {
+        self.facts.fill(row);
+    }
+
+    /// The keys, and since when each was in use.
+    pub fn keys(&self) -> impl Iterator<Item = (&str, i64)> {
+        self.keys.iter().map(|(key, first_us)| (key.as_str(), *first_us))
+    }
+
+    /// The server's name, where the host table knows it.
+    pub fn server(&self) -> Option<&str> {
+        self.facts.server.as_deref()
+    }
+}

@@ -1,0 +1,94 @@
+//! Which events of a trace are kept, and which of them must be read again.
+
+use super::{Connection, TraceReader};
+use crate::record::rows::Row;
+use crate::retention::{At, Owed, Owing};
+use crate::tables::Tables;
+
+impl Connection {
+    /// What is known by now decides, if anything does.
+    pub(super) fn look(&mut self, tables: &Tables, at: At, seq: u64) {
+        if let Some(retention) = &tables.retention {
+            let fold = &self.fold;
+            self.standing.look(&retention.rules, &fold.output.streams, || fold.outcome(), at, seq);
+        }
+    }
+
+    /// Decides as if nothing came any more, before the rows of its end are made: what it owes can still be read again in
+    /// turns. True when it owes nothing.
+    pub(super) fn settle(&mut self, tables: &Tables) -> bool {
+        if let Some(retention) = &tables.retention
+            && !self.standing.is_settled()
+        {
+            let mut end = self.fold.clone();
+            end.finish();
+            self.standing.look(&retention.rules, &end.output.streams, || end.outcome(), At::End, self.seq);
+            self.is_dirty |= self.standing.is_settled();
+        }
+        self.standing.owed().is_none()
+    }
+
+    /// What must be read again.
+    pub(super) fn owed(&self) -> Option<(String, Owing)> {
+        Some((self.key.trace_id.clone(), Owing { before: self.standing.owed()?, began_at: self.began_at }))
+    }
+
+    /// Its row as of now.
+    pub(super) fn row(&self, complete: bool, tables: &Tables) -> Row {
+        let mut row = self.fold.connection(complete);
+        self.standing.write(&mut row, tables.retention.as_ref().map(|retention| &retention.rules));
+        row.set("time_base_ns", self.base_ns);
+        row
+    }
+}
+
+impl TraceReader<'_> {
+    /// Says where the next record stands.
+    pub fn stand(&mut self, offset: u64) {
+        self.offset = offset;
+    }
+
+    /// Reading again, a connection begins where it did the first time, though one of its name has not ended here, and
+    /// others do not begin at all.
+    pub(super) fn is_wanted(&mut self, tables: &Tables) -> bool {
+        let Some(again) = tables.again.as_ref().filter(|_| self.offset > 0) else { return true };
+        let group = self.event.str(self.event.group);
+        if again.starts_at(self.offset) {
+            self.open.part(group);
+            return true;
+        }
+        let is_known = self.open.find(group).is_some();
+        self.open.begun += u64::from(!is_known);
+        is_known
+    }
+
+    /// Events that were not recorded when they were read, and are wanted now.
+    pub fn owed(&mut self) -> Owed {
+        self.open.all_mut().filter_map(|connection| connection.owed()).collect()
+    }
+
+    /// Those events are on their way with the next cut.
+    pub fn repaid(&mut self, owed: &Owed) {
+        for connection in self.open.all_mut().filter(|each| owed.contains_key(&each.key.trace_id)) {
+            connection.standing.repaid();
+            (connection.shown, connection.is_dirty) = (0, true);
+        }
+    }
+
+    /// What was read before cannot be read again.
+    pub fn lose(&mut self) {
+        for connection in self.open.all_mut() {
+            connection.standing.lose();
+            (connection.shown, connection.is_dirty) = (0, true);
+        }
+    }
+
+    /// Decides for all connections as if nothing came any more. True when nothing is owed.
+    pub fn settle(&mut self, tables: &Tables) -> bool {
+        let mut is_settled = true;
+        for connection in self.open.all_mut() {
+            is_settled &= connection.settle(tables);
+        }
+        is_settled
+    }
+}

@@ -1,0 +1,154 @@
+//! The connections of a trace that are open: found by the name that their records give them, ended one by one.
+
+use crate::client::Known;
+use crate::fold::Fold;
+use crate::record::events::Key;
+use crate::retention::Standing;
+use crate::tables::Tables;
+use rustc_hash::FxHashMap;
+
+/// One connection of a trace.
+pub(super) struct Connection {
+    /// The name in its records; empty for records that name none.
+    pub group: String,
+    /// Its place in the order of their beginning, from 1: never given to another.
+    pub number: u64,
+    pub key: Key,
+    pub fold: Fold,
+    pub seq: u64,
+    pub base_ns: i64,
+    pub last_ns: i64,
+    pub started: bool,
+    /// What is known of its client.
+    pub client: Known,
+    /// Events that the newest row of `connections` knew.
+    pub shown: u64,
+    /// Its close was logged.
+    pub is_closed: bool,
+    /// Second, on the reader's clock, of its newest record.
+    pub heard_s: u64,
+    /// It has had a record since it was put away.
+    pub is_dirty: bool,
+    /// Where its first record stands; 0 for those that decide the identity.
+    pub began_at: u64,
+    pub standing: Standing,
+}
+
+impl Connection {
+    /// Its row as of now, and those of its aliases, among which are its client's keys.
+    pub fn rows(&self, complete: bool, tables: &mut Tables) {
+        tables.aliases.extend(self.fold.alias_rows());
+        tables.aliases.extend(self.fold.client_rows(&self.client));
+        let mut row = self.row(complete, tables);
+        self.client.fill(&mut row);
+        if let Some(edge) = &tables.edge {
+            edge.redact_connection(&mut row);
+        }
+        tables.connections.push(row);
+        tables.traces.insert(self.key.trace_id.clone());
+    }
+}
+
+/// The open connections of one trace. Slots are used again, numbers are not.
+#[derive(Default)]
+pub(super) struct Open {
+    slots: Vec<Option<Box<Connection>>>,
+    free: Vec<usize>,
+    groups: FxHashMap<String, usize>,
+    /// Connections that ever began.
+    pub begun: u64,
+    /// Trace id of the first of them.
+    pub first: Option<String>,
+    /// The first is the one of records that name none.
+    pub is_plain: bool,
+    /// Numbers of those that ended since the state was put away.
+    pub ended: Vec<u64>,
+}
+
+impl Open {
+    /// How many are open.
+    pub fn count(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Slot of the connection whose records say `group`.
+    pub fn find(&self, group: &str) -> Option<usize> {
+        // The usual file has one connection, which its records do not name.
+        if self.begun == 1 && self.is_plain && group.is_empty() { Some(0) } else { self.groups.get(group).copied() }
+    }
+
+    pub fn get_mut(&mut self, slot: usize) -> Option<&mut Connection> {
+        self.slots.get_mut(slot)?.as_deref_mut()
+    }
+
+    /// The connection, if the trace has never had another.
+    pub fn only(&mut self) -> Option<&mut Connection> {
+        if self.begun == 1 { self.get_mut(0) } else { None }
+    }
+
+    pub fn all_mut(&mut self) -> impl Iterator<Item = &mut Connection> {
+        self.slots.iter_mut().filter_map(Option::as_deref_mut)
+    }
+
+    /// A connection begins; its number is given here. Returns its slot.
+    pub fn begin(&mut self, mut connection: Connection) -> usize {
+        self.begun += 1;
+        connection.number = self.begun;
+        if self.begun == 1 {
+            self.first = Some(connection.key.trace_id.clone());
+            self.is_plain = connection.group.is_empty();
+        }
+        self.put(connection)
+    }
+
+    /// Gives a connection, new or taken up, a slot.
+    pub fn put(&mut self, connection: Connection) -> usize {
+        let slot = self.free.pop().unwrap_or(self.slots.len());
+        if slot == self.slots.len() {
+            self.slots.push(None);
+        }
+        self.groups.insert(connection.group.clone(), slot);
+        self.slots[slot] = Some(Box::new(connection));
+        slot
+    }
+
+    /// Takes out the named connections that are closed and silent for `closed_s`, or silent for `idle_s`. The one of
+    /// records that name none ends with the trace. `is_settled`: what its end decides is decided and done.
+    pub fn take_quiet(
+        &mut self,
+        now_s: u64,
+        closed_s: u64,
+        idle_s: u64,
+        is_settled: impl Fn(&mut Connection) -> bool,
+    ) -> Vec<Connection> {
+        let mut quiet = Vec::new();
+        for (slot, held) in self.slots.iter_mut().enumerate() {
+            let is_over = |connection: &mut Box<Connection>| {
+                let silent_s = now_s.saturating_sub(connection.heard_s);
+                let is_quiet = silent_s >= if connection.is_closed { closed_s } else { idle_s };
+                !connection.group.is_empty() && is_quiet && is_settled(connection)
+            };
+            let Some(connection) = held.take_if(is_over) else { continue };
+            self.groups.remove(&connection.group);
+            self.free.push(slot);
+            self.ended.push(connection.number);
+            quiet.push(*connection);
+        }
+        quiet
+    }
+
+    /// Takes out the one whose records say `group`: the next of them begins another.
+    pub fn part(&mut self, group: &str) {
+        if let Some(slot) = self.groups.remove(group)
+            && self.slots.get_mut(slot).is_some_and(|held| held.take().is_some())
+        {
+            self.free.push(slot);
+        }
+    }
+
+    /// Takes out all.
+    pub fn take_all(&mut self) -> impl Iterator<Item = Connection> + use<> {
+        self.groups.clear();
+        std::mem::take(&mut self.slots).into_iter().flatten().map(|connection| *connection)
+    }
+}

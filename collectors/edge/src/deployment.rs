@@ -1,0 +1,108 @@
+//! One deployment's look-up and redaction, as the readers of traces and access logs ask for them.
+
+use crate::access_format::Line;
+use crate::address::{Client, Prefix, scrub};
+use crate::enrich::{EnrichConfig, Enricher, Error};
+use crate::{peer, redact};
+use quiclens_core::client::{Edge, Facts};
+use quiclens_core::event::Event;
+use quiclens_core::header::{Header, Vantage};
+use quiclens_core::record::rows::{Cell, Row};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+
+/// Columns of `connections` in which a server writes free text.
+const FREE_TEXT: [&str; 2] = ["close_reason", "close_code"];
+
+/// What is looked up of clients and what may be kept of them.
+#[derive(Debug)]
+pub struct Deployment {
+    enricher: RwLock<Enricher>,
+    host: String,
+    redact: Option<Prefix>,
+    faults: AtomicU64,
+}
+
+impl Deployment {
+    /// Opens what `config` names. `host` is where the logs are read: it stands in for a trace or a line that names no
+    /// server. The error is the enricher's.
+    pub fn open(config: &EnrichConfig, host: &str, is_redacting: bool) -> Result<Self, Error> {
+        let enricher = Enricher::open(config)?;
+        let redact = is_redacting.then(|| enricher.prefix());
+        Ok(Self { enricher: RwLock::new(enricher), host: host.to_owned(), redact, faults: AtomicU64::new(0) })
+    }
+
+    /// Fills in the client and the server of a line.
+    pub fn enrich_line(&self, line: &mut Line) {
+        let facts = line.enrich(&self.enricher(), &self.host);
+        self.count(&facts);
+    }
+
+    /// Reads databases again that changed on disk; true when one did. A bad one is the error, and the old one stays.
+    pub fn reload(&self) -> Result<bool, Error> {
+        self.enricher.write().unwrap_or_else(PoisonError::into_inner).reload()
+    }
+
+    /// Fields of the databases so far that could not be read.
+    pub fn faults(&self) -> u64 {
+        self.faults.load(Ordering::Relaxed)
+    }
+
+    fn enricher(&self) -> RwLockReadGuard<'_, Enricher> {
+        // A panic elsewhere does not make what was opened any worse.
+        self.enricher.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn facts(&self, client: Client, server: Option<&str>) -> Facts {
+        let facts = self.enricher().enrich_client(client, None, server.unwrap_or(&self.host));
+        self.count(&facts);
+        facts
+    }
+
+    fn count(&self, facts: &Facts) {
+        self.faults.fetch_add(facts.faults.into(), Ordering::Relaxed);
+    }
+}
+
+impl Edge for Deployment {
+    fn of_header(&self, header: &Header, server: Option<&str>) -> Facts {
+        self.facts(peer::of_header(header), server)
+    }
+
+    fn of_event(&self, vantage: Vantage, flow_is_client: bool, event: &Event, server: Option<&str>) -> Option<Facts> {
+        let client = peer::of(vantage, flow_is_client, event);
+        client.address.is_some().then(|| self.facts(client, server))
+    }
+
+    fn redact_event(&self, event: &mut Event) {
+        let Some(prefix) = self.redact else { return };
+        for at in 0..event.more.len() {
+            let (path, raw) = event.more[at];
+            let kept = redact::field(event.str(event.name), event.str(path), event.str(raw), prefix);
+            if let Some(kept) = kept {
+                event.more[at].1 = event.keep(kept.as_bytes());
+            }
+        }
+    }
+
+    fn redact_connection(&self, row: &mut Row) {
+        let Some(prefix) = self.redact else { return };
+        for (name, cell) in &mut row.0 {
+            let Cell::Text(text) = cell else { continue };
+            if *name == "header"
+                && let Ok(mut header) = serde_json::from_str(text)
+            {
+                redact::json(&mut header, prefix);
+                *text = header.to_string();
+            } else if FREE_TEXT.contains(name)
+                && let Some(kept) = scrub(text, prefix)
+            {
+                *text = kept;
+            }
+        }
+    }
+
+    fn keeps_reject_bytes(&self) -> bool {
+        self.redact.is_none()
+    }
+}

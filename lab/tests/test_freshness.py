@@ -1,0 +1,101 @@
+"""The freshness bench's own parts: what it writes, what it says of what it saw, and how it finds the most."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quiclens_lab.freshness import watching
+from quiclens_lab.freshness.ladder import Step, climb, step
+from quiclens_lab.freshness.templates import Line, Request, Template, keep, kept
+from quiclens_lab.freshness.watching import Seen, Watch
+from quiclens_lab.freshness.writer import PREFIX, write
+
+ID = "0123456789abcdef"
+
+
+def template() -> Template:
+    records = [b"\x1e" + json.dumps({"time": each * 10.0, "id": ID}).encode() + b"\n" for each in range(6)]
+    ends = [sum(len(record) for record in records[: each + 1]) for each in range(6)]
+    line = Line(25.0, 5.0, {"time": "", "stream_id": 4, "duration_us": 20_000, "external_id": ""})
+    times = [each * 10.0 for each in range(6)]
+    return Template(ID.encode(), {"ODCID": ID}, "server", b"".join(records), ends, times, [Request(4, 3)], [line])
+
+
+def test_connections_are_told_whole_under_ids_of_their_own_at_the_rate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keep([template()], tmp_path / "kept")
+    write(kept(tmp_path / "kept"), tmp_path, rate=120, seconds=1.15, number=7)
+    files = sorted((tmp_path / "traces").iterdir())
+    assert 15 <= len(files) <= 24, "six events each, 120 a second"
+    whole = 0
+    for path in files:
+        header, *records = [json.loads(record) for record in path.read_bytes().split(b"\x1e")[1:]]
+        assert header["trace"]["common_fields"]["ODCID"] == path.stem
+        assert [record["time"] for record in records] == [each * 10.0 for each in range(len(records))]
+        assert {record["id"] for record in records} == {path.stem}
+        whole += len(records) == 6
+    assert whole >= len(files) - 4, "those that began at the end are cut"
+    lines = [json.loads(line) for line in (tmp_path / "access.jsonl").read_text().splitlines()]
+    assert {line["connection_id"] for line in lines} <= {path.stem for path in files}
+    assert len({line["external_id"] for line in lines}) == len(lines) >= whole
+    said = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    requests = [each["request"] for each in said if "request" in each]
+    sampled = [path.stem for path in files if path.stem.startswith(PREFIX)]
+    assert sampled and {connection for connection, _, _ in requests} <= set(sampled)
+    assert all(rest == [4, 3] for _, *rest in requests)
+    assert max(each["written"] for each in said if "written" in each) > 60
+
+
+def test_a_request_is_seen_when_its_row_and_all_its_events_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    watch = Watch("http://nowhere")
+    early, late = Seen("feed01", 4, 10, 0.0), Seen("feed01", 8, 20, 0.0)
+    watch._waiting = [early, late]
+    answers: list[list[list[Any]]] = [
+        [["feed01", 4, 10]],
+        [["feed01", 10]],  # its first ten records, not yet the eleventh
+        [["feed01", 4, 10], ["feed01", 8, 19]],
+        [["feed01", 15]],
+    ]
+
+    def asked(_: str, __: str) -> list[list[Any]]:
+        if len(answers) == 1:
+            watch._over.set()
+        return answers.pop(0)
+
+    monkeypatch.setattr(watching, "asked", asked)
+    monkeypatch.setattr(watching, "PAUSE_S", 0.01)
+    watch._watch()
+    assert early.stream_at is not None and early.events_at is not None and early.stream_at < early.events_at
+    assert late.stream_at is None and late.is_waiting
+    assert watch._waiting == [late]
+
+
+def test_a_step_is_kept_up_with_when_what_waits_does_not_grow() -> None:
+    written = [(float(each), each * 1000) for each in range(41)]
+    level = [(float(each) + 0.5, max(0, each * 1000 - 1500)) for each in range(41)]
+    made = step(1000, written, level, 10, 30)
+    assert (round(made.written), round(made.stored)) == (1000, 1000)
+    assert made.is_kept_up and made.is_written
+    slower = [(float(each), each * 900) for each in range(41)]
+    made = step(1000, written, slower, 10, 30)
+    assert made.grew_s == pytest.approx(2.0) and not made.is_kept_up
+
+
+def test_the_ladder_ends_with_the_first_rate_that_is_too_much() -> None:
+    def measure(asked: int, _: int) -> Step:
+        stored = min(asked, 70_000)
+        return Step(asked, asked, stored, (asked - stored) * 20 / asked)
+
+    found = climb(measure)
+    assert [each["asked"] for each in found["steps"]] == [25_000, 37_500, 56_250, 84_375]
+    assert (found["sustained_per_second"], found["at_most_per_second"]) == (56_250, 70_000)
+    assert found["ended_by"] == "pipeline"
+
+
+def test_a_writer_that_cannot_write_so_much_ends_the_ladder() -> None:
+    found = climb(lambda asked, _: Step(asked, min(asked, 30_000), min(asked, 30_000), 0.0))
+    assert found["ended_by"] == "writer"
+    assert found["sustained_per_second"] == 30_000
