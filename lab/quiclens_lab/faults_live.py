@@ -38,6 +38,8 @@ scan_interval_ms = 100
 batch_interval_ms = 150
 idle_timeout_s = 6
 cpu_cap = 0
+redact = false
+metrics_address = "@METRICS@"
 [[access_log]]
 path = "@DIR@/traffic/access"
 [sink]
@@ -134,13 +136,10 @@ class Live:
     def events_of(self, connection_id: str) -> int:
         """Events of a connection that are stored; 0 while the store is away."""
         asked = {"query": "SELECT count() FROM events_now WHERE connection_id = {id:String}", "param_id": connection_id}
-        address, _, database = self.url.rpartition("/")
         try:
-            with urllib.request.urlopen(
-                f"{address}/?{urlencode({'database': database, **asked})}", timeout=2
-            ) as answer:
+            with urllib.request.urlopen(f"{self.address}/?{urlencode(asked)}", timeout=2) as answer:
                 return int(answer.read())
-        except OSError:
+        except (OSError, HTTPException):
             return 0
 
 
@@ -155,20 +154,20 @@ def can_listen() -> bool:
 
 def start(folder: Path, when_full: str, is_disk_small: bool) -> Live:
     """Start all of it, without a server that writes."""
-    serve, metrics = (f"127.0.0.1:{free_port()}" for _ in range(2))
+    serve, metrics, watched = (f"127.0.0.1:{free_port()}" for _ in range(3))
     for name in ("traffic/access", "deploy", "broker", "collector/spool"):
         (folder / name).mkdir(parents=True)
     if is_disk_small:
         mount_small(folder / "collector" / "spool")
     listening = SPOOL.replace("@WHEN_FULL@", when_full) if can_listen() else ""
     (folder / "deploy" / "collector.toml").write_text(COLLECTOR + listening)
-    (folder / "deploy" / "ingest.toml").write_text(INGEST.replace("@METRICS@", metrics))
+    (folder / "deploy" / "ingest.toml").write_text(INGEST)
     ports = {"port": free_port(), "controller_port": free_port()}
     (folder / "broker" / "ports.json").write_text(json.dumps(ports))
     with ThreadPoolExecutor(1) as beside:  # the broker takes longest
         broker = beside.submit(brokers.start, folder / "broker")
         until(lambda: (folder / "broker" / "broker.json").exists() or broker.done(), PATIENCE_S, "no broker comes up")
-        system.up(folder, serve, with_traffic=False, deploy=folder / "deploy")
+        system.up(folder, serve, with_traffic=False, deploy=folder / "deploy", measured=(metrics, watched))
         return Live(folder, broker.result().brokers, f"http://{serve}", metrics, bool(listening))
 
 
