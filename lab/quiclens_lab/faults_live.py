@@ -146,7 +146,8 @@ class Live:
 def can_listen() -> bool:
     """The collector has sockets and a spool."""
     with tempfile.NamedTemporaryFile("w", suffix=".toml") as config:
-        config.write(COLLECTOR + SPOOL.replace("@WHEN_FULL@", "stop"))
+        text = COLLECTOR + SPOOL.replace("@WHEN_FULL@", "stop")
+        config.write(text.replace("@METRICS@", "127.0.0.1:9465"))
         config.flush()
         words = [str(collector_binary()), "check", config.name]
         return subprocess.run(words, capture_output=True, check=False).returncode == 0

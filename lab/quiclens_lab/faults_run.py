@@ -3,7 +3,7 @@
 import random
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,16 @@ from typing import Any
 
 from quiclens_schema.store import StoreError
 
-from quiclens_lab.faults_compare import Content, Difference, content, differences, read_plainly, shown, without_cut
+from quiclens_lab.faults_compare import (
+    Content,
+    Difference,
+    content,
+    differences,
+    is_end_unseen,
+    read_plainly,
+    shown,
+    without_cut,
+)
 from quiclens_lab.faults_fates import Fates
 from quiclens_lab.faults_live import Live
 from quiclens_lab.faults_schedule import Schedule
@@ -46,7 +55,8 @@ def run(schedule: Schedule, live: Live) -> Found:
     traffic = make_traffic(schedule.seed * 1_000 + schedule.number)
     own, shared = make_logs(schedule, traffic, live)
     logs = [*own, *shared.values()]
-    writer = Writer(logs, schedule.planned_s, Fates(live, own, schedule.fates).turn)
+    fates = Fates(live, own, schedule.fates)
+    writer = Writer(logs, schedule.planned_s, fates.turn)
     sender = Sender(live.socket, traffic.sent if live.listens else [], schedule.planned_s)
     striker = Striker(live, writer, shared, logs, sender)
     writer.start()
@@ -64,7 +74,7 @@ def run(schedule: Schedule, live: Live) -> Found:
     laps.append(time.monotonic())
     lives = [path.read_bytes() for log in shared.values() for path in log.cut_lives]
     judge = Judge(live, sender, readings, lives, striker.spool_flips, schedule.when_full == "drop_events")
-    differing = judge.settled() if is_quiet else [Difference("still moving", ("everything",))]
+    differing = judge.settled(fates.deleted) if is_quiet else [Difference("still moving", ("everything",))]
     laps.append(time.monotonic())
     wrong = shown(differing) if differing else {}
     wrong |= _uncounted(live, striker.flips) | _lost_by_reading(readings[0], records)
@@ -146,7 +156,7 @@ class Judge:
         self._spool_flips = spool_flips
         self._drops_events = drops_events
 
-    def settled(self) -> list[Difference]:
+    def settled(self, deleted: Collection[str]) -> list[Difference]:
         """Compare; again while it is wrong, for what moves unseen."""
         wrong = [Difference("missing", ("everything",))]
         until = time.monotonic() + WRONG_S
@@ -156,7 +166,7 @@ class Judge:
                     found = content(store)
             except StoreError:
                 continue
-            wrong = self._wrong(found)
+            wrong = [each for each in self._wrong(found) if not is_end_unseen(each, deleted)]
         return wrong
 
     def _wrong(self, found: Content) -> list[Difference]:
