@@ -25,7 +25,7 @@ from quiclens_lab.faults_fates import Fates
 from quiclens_lab.faults_live import Live
 from quiclens_lab.faults_schedule import Schedule
 from quiclens_lab.faults_socket import Sender
-from quiclens_lab.faults_spool import lost_in_spool, rows_taken, unexplained, without_dropped, without_lost
+from quiclens_lab.faults_spool import lost_in_spool, rows_taken, unexplained, without_events, without_lost
 from quiclens_lab.faults_striking import Striker
 from quiclens_lab.faults_traffic import Traffic, make_traffic
 from quiclens_lab.faults_writer import Log, Writer
@@ -181,7 +181,8 @@ class Judge:
         reading = read_plainly(self._live.folder / "sent-store", [sent], [])
         self.counts |= {"sent": len(rows), "corrupt": len(lost.corrupt), "dropped": len(lost.dropped)}
         without_lost(found, lost)
-        without_dropped(reading, lost)
+        without_events(found, lost.corrupt | lost.dropped)
+        without_events(reading, lost.dropped)
         wrong = differences(found, [each.joined(reading) for each in self._readings])
         return wrong + unexplained(self._sender, lost, self._spool_flips, self._drops_events)
 
