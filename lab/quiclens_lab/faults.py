@@ -103,7 +103,7 @@ def in_its_folder(schedule: Schedule, keep: Path | None) -> Outcome:
     folder = Path(tempfile.mkdtemp(prefix=f"quiclens-faults-{schedule.number}-"))
     began = time.monotonic()
     try:
-        live = faults_live.start(folder, schedule.when_full, schedule.is_disk_small)
+        live = faults_live.start(folder, schedule.idle_s, schedule.when_full, schedule.is_disk_small)
         phases_s = {"start": round(time.monotonic() - began, 1)}
         found = run(schedule, live)
         seconds = round(time.monotonic() - began, 1)

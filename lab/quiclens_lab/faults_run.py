@@ -32,12 +32,13 @@ from quiclens_lab.faults_writer import Log, Writer
 
 LONGEST_S = 180.0
 """How long a busy machine may take until nothing moves any more."""
-WRONG_S = 6.0
-"""How long it may be wrong although nothing moves."""
+WRONG_S = 14.0
+"""How long beyond `idle_timeout_s` it may be wrong although nothing moves: a collector that found no broker waits for
+up to ten seconds until it tries again."""
 QUIET_S = 1.0
 """Without a checkpoint for so long and without lag, a collector has nothing to say."""
-IDLE_S = 8.0
-"""A file that did not grow for so long is over: the collector's `idle_timeout_s`, its turns, and shipping."""
+OVER_S = 2.0
+"""Beyond the collector's `idle_timeout_s`: its turns, and shipping."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ def _quiet(live: Live, striker: Striker) -> bool:
         if striker.supervise():
             moved = time.monotonic()
         time.sleep(0.2)
-        if time.monotonic() - moved < IDLE_S or time.time() - live.checkpoints.stat().st_mtime < QUIET_S:
+        if time.monotonic() - moved < live.idle_s + OVER_S or time.time() - live.checkpoints.stat().st_mtime < QUIET_S:
             continue
         if live.lag() == 0:
             return True
@@ -159,7 +160,7 @@ class Judge:
     def settled(self, deleted: Collection[str]) -> list[Difference]:
         """Compare; again while it is wrong, for what moves unseen."""
         wrong = [Difference("missing", ("everything",))]
-        until = time.monotonic() + WRONG_S
+        until = time.monotonic() + self._live.idle_s + WRONG_S
         while wrong and time.monotonic() < until:
             try:
                 with self._live.open() as store:
