@@ -8,13 +8,15 @@ import json
 import logging
 import multiprocessing
 import shutil
+import signal
 import tempfile
 import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -52,11 +54,11 @@ def faults(
     """
     if keep is not None:
         keep.mkdir(parents=True, exist_ok=True)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # told to end, it ends what it started too
     outcomes: list[Outcome] = []
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context, max_tasks_per_child=1) as pool:
+    with ThreadPoolExecutor(jobs) as pool:
         try:
-            for done in as_completed([pool.submit(in_its_folder, each, keep) for each in schedules]):
+            for done in as_completed([pool.submit(apart, each, keep) for each in schedules]):
                 outcomes.append(done.result())
                 progress(len(outcomes), len(schedules))
                 if keep is not None:
@@ -76,13 +78,32 @@ def faults(
     }
 
 
+def apart(schedule: Schedule, keep: Path | None) -> Outcome:
+    """One schedule in a process of its own, for the engine that reads plainly is one to a process."""
+    context = multiprocessing.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_tell, args=(sender, schedule, keep))
+    process.start()
+    sender.close()
+    try:
+        outcome: Outcome = receiver.recv()
+    except EOFError:
+        outcome = Outcome(schedule, 0.0, error="its process ended without a word")
+    process.join()
+    return outcome
+
+
+def _tell(sender: Connection, schedule: Schedule, keep: Path | None) -> None:
+    sender.send(in_its_folder(schedule, keep))
+
+
 def in_its_folder(schedule: Schedule, keep: Path | None) -> Outcome:
     """One schedule. What a failed one leaves behind is kept below `keep`."""
     logging.getLogger("clickhouse_connect").setLevel(logging.CRITICAL)  # a store that is away is what we wait for
     folder = Path(tempfile.mkdtemp(prefix=f"quiclens-faults-{schedule.number}-"))
     began = time.monotonic()
     try:
-        live = faults_live.start(folder, schedule.when_full, schedule.is_disk_small)
+        live = faults_live.start(folder, schedule.idle_s, schedule.when_full, schedule.is_disk_small)
         phases_s = {"start": round(time.monotonic() - began, 1)}
         found = run(schedule, live)
         seconds = round(time.monotonic() - began, 1)

@@ -1,7 +1,7 @@
 """What a store says against what a plain reading says: row by row, column by column."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -117,6 +117,15 @@ def _is_piece(row: dict[str, Any], life: bytes) -> bool:
     at = int(row["offset"])
     is_begin_of_line = at == 0 or life[at - 1 : at] == b"\n"
     return is_begin_of_line and b"\n" not in piece and life[at:].startswith(piece) and len(piece) == row["length"]
+
+
+def is_end_unseen(wrong: Difference, deleted: Collection[str]) -> bool:
+    """A collector that comes back when a file is gone says that the trace may be incomplete, and is right to."""
+    return (
+        wrong.what == "changed"
+        and wrong.columns.keys() <= {"complete", "version", "coverage"}
+        and any(str(each).partition("/")[0] in deleted for each in wrong.key)
+    )
 
 
 def _between(found: Rows, wanted: Rows) -> list[Difference]:

@@ -16,6 +16,8 @@ class Fates:
         self._live = live
         self._left = list(zip(own, fates, strict=True))
         self._asked = 0.0
+        self.deleted: set[str] = set()
+        """Connections whose file is gone: whether it was all there nobody can tell any more."""
 
     def turn(self) -> None:
         """Give every file that is done what is meant for it."""
@@ -33,6 +35,7 @@ class Fates:
         elif fate == "compressed":
             compress(log.path)
         elif fate == "deleted":
+            self.deleted.add(log.path.stem)
             log.path.unlink()
         return True
 

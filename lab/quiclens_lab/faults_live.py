@@ -36,8 +36,10 @@ COLLECTOR = """state_dir = "@DIR@/collector"
 traces = ["@DIR@/traffic/traces"]
 scan_interval_ms = 100
 batch_interval_ms = 150
-idle_timeout_s = 6
+idle_timeout_s = @IDLE_S@
 cpu_cap = 0
+redact = false
+metrics_address = "@METRICS@"
 [[access_log]]
 path = "@DIR@/traffic/access"
 [sink]
@@ -76,6 +78,7 @@ class Live:
     address: str
     metrics: str
     listens: bool
+    idle_s: int
 
     @property
     def url(self) -> str:
@@ -134,42 +137,40 @@ class Live:
     def events_of(self, connection_id: str) -> int:
         """Events of a connection that are stored; 0 while the store is away."""
         asked = {"query": "SELECT count() FROM events_now WHERE connection_id = {id:String}", "param_id": connection_id}
-        address, _, database = self.url.rpartition("/")
         try:
-            with urllib.request.urlopen(
-                f"{address}/?{urlencode({'database': database, **asked})}", timeout=2
-            ) as answer:
+            with urllib.request.urlopen(f"{self.address}/?{urlencode(asked)}", timeout=2) as answer:
                 return int(answer.read())
-        except OSError:
+        except (OSError, HTTPException):
             return 0
 
 
 def can_listen() -> bool:
     """The collector has sockets and a spool."""
     with tempfile.NamedTemporaryFile("w", suffix=".toml") as config:
-        config.write(COLLECTOR + SPOOL.replace("@WHEN_FULL@", "stop"))
+        text = COLLECTOR + SPOOL.replace("@WHEN_FULL@", "stop")
+        config.write(text.replace("@METRICS@", "127.0.0.1:9465").replace("@IDLE_S@", "1"))
         config.flush()
         words = [str(collector_binary()), "check", config.name]
         return subprocess.run(words, capture_output=True, check=False).returncode == 0
 
 
-def start(folder: Path, when_full: str, is_disk_small: bool) -> Live:
-    """Start all of it, without a server that writes."""
-    serve, metrics = (f"127.0.0.1:{free_port()}" for _ in range(2))
+def start(folder: Path, idle_s: int, when_full: str, is_disk_small: bool) -> Live:
+    """Start all of it, without a server that writes; what is silent for `idle_s` is over."""
+    serve, metrics, watched = (f"127.0.0.1:{free_port()}" for _ in range(3))
     for name in ("traffic/access", "deploy", "broker", "collector/spool"):
         (folder / name).mkdir(parents=True)
     if is_disk_small:
         mount_small(folder / "collector" / "spool")
     listening = SPOOL.replace("@WHEN_FULL@", when_full) if can_listen() else ""
-    (folder / "deploy" / "collector.toml").write_text(COLLECTOR + listening)
-    (folder / "deploy" / "ingest.toml").write_text(INGEST.replace("@METRICS@", metrics))
+    (folder / "deploy" / "collector.toml").write_text((COLLECTOR + listening).replace("@IDLE_S@", str(idle_s)))
+    (folder / "deploy" / "ingest.toml").write_text(INGEST)
     ports = {"port": free_port(), "controller_port": free_port()}
     (folder / "broker" / "ports.json").write_text(json.dumps(ports))
     with ThreadPoolExecutor(1) as beside:  # the broker takes longest
         broker = beside.submit(brokers.start, folder / "broker")
         until(lambda: (folder / "broker" / "broker.json").exists() or broker.done(), PATIENCE_S, "no broker comes up")
-        system.up(folder, serve, with_traffic=False, deploy=folder / "deploy")
-        return Live(folder, broker.result().brokers, f"http://{serve}", metrics, bool(listening))
+        system.up(folder, serve, with_traffic=False, deploy=folder / "deploy", measured=(metrics, watched))
+        return Live(folder, broker.result().brokers, f"http://{serve}", metrics, bool(listening), idle_s)
 
 
 def mount_small(folder: Path) -> bool:

@@ -3,7 +3,7 @@
 import random
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,24 +11,34 @@ from typing import Any
 
 from quiclens_schema.store import StoreError
 
-from quiclens_lab.faults_compare import Content, Difference, content, differences, read_plainly, shown, without_cut
+from quiclens_lab.faults_compare import (
+    Content,
+    Difference,
+    content,
+    differences,
+    is_end_unseen,
+    read_plainly,
+    shown,
+    without_cut,
+)
 from quiclens_lab.faults_fates import Fates
 from quiclens_lab.faults_live import Live
 from quiclens_lab.faults_schedule import Schedule
 from quiclens_lab.faults_socket import Sender
-from quiclens_lab.faults_spool import lost_in_spool, rows_taken, unexplained, without_dropped, without_lost
+from quiclens_lab.faults_spool import lost_in_spool, rows_taken, unexplained, without_events, without_lost
 from quiclens_lab.faults_striking import Striker
 from quiclens_lab.faults_traffic import Traffic, make_traffic
 from quiclens_lab.faults_writer import Log, Writer
 
 LONGEST_S = 180.0
 """How long a busy machine may take until nothing moves any more."""
-WRONG_S = 6.0
-"""How long it may be wrong although nothing moves."""
+WRONG_S = 14.0
+"""How long beyond `idle_timeout_s` it may be wrong although nothing moves: a collector that found no broker waits for
+up to ten seconds until it tries again."""
 QUIET_S = 1.0
 """Without a checkpoint for so long and without lag, a collector has nothing to say."""
-IDLE_S = 8.0
-"""A file that did not grow for so long is over: the collector's `idle_timeout_s`, its turns, and shipping."""
+OVER_S = 2.0
+"""Beyond the collector's `idle_timeout_s`: its turns, and shipping."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +56,8 @@ def run(schedule: Schedule, live: Live) -> Found:
     traffic = make_traffic(schedule.seed * 1_000 + schedule.number)
     own, shared = make_logs(schedule, traffic, live)
     logs = [*own, *shared.values()]
-    writer = Writer(logs, schedule.planned_s, Fates(live, own, schedule.fates).turn)
+    fates = Fates(live, own, schedule.fates)
+    writer = Writer(logs, schedule.planned_s, fates.turn)
     sender = Sender(live.socket, traffic.sent if live.listens else [], schedule.planned_s)
     striker = Striker(live, writer, shared, logs, sender)
     writer.start()
@@ -64,7 +75,7 @@ def run(schedule: Schedule, live: Live) -> Found:
     laps.append(time.monotonic())
     lives = [path.read_bytes() for log in shared.values() for path in log.cut_lives]
     judge = Judge(live, sender, readings, lives, striker.spool_flips, schedule.when_full == "drop_events")
-    differing = judge.settled() if is_quiet else [Difference("still moving", ("everything",))]
+    differing = judge.settled(fates.deleted) if is_quiet else [Difference("still moving", ("everything",))]
     laps.append(time.monotonic())
     wrong = shown(differing) if differing else {}
     wrong |= _uncounted(live, striker.flips) | _lost_by_reading(readings[0], records)
@@ -119,7 +130,7 @@ def _quiet(live: Live, striker: Striker) -> bool:
         if striker.supervise():
             moved = time.monotonic()
         time.sleep(0.2)
-        if time.monotonic() - moved < IDLE_S or time.time() - live.checkpoints.stat().st_mtime < QUIET_S:
+        if time.monotonic() - moved < live.idle_s + OVER_S or time.time() - live.checkpoints.stat().st_mtime < QUIET_S:
             continue
         if live.lag() == 0:
             return True
@@ -146,17 +157,17 @@ class Judge:
         self._spool_flips = spool_flips
         self._drops_events = drops_events
 
-    def settled(self) -> list[Difference]:
+    def settled(self, deleted: Collection[str]) -> list[Difference]:
         """Compare; again while it is wrong, for what moves unseen."""
         wrong = [Difference("missing", ("everything",))]
-        until = time.monotonic() + WRONG_S
+        until = time.monotonic() + self._live.idle_s + WRONG_S
         while wrong and time.monotonic() < until:
             try:
                 with self._live.open() as store:
                     found = content(store)
             except StoreError:
                 continue
-            wrong = self._wrong(found)
+            wrong = [each for each in self._wrong(found) if not is_end_unseen(each, deleted)]
         return wrong
 
     def _wrong(self, found: Content) -> list[Difference]:
@@ -171,7 +182,8 @@ class Judge:
         reading = read_plainly(self._live.folder / "sent-store", [sent], [])
         self.counts |= {"sent": len(rows), "corrupt": len(lost.corrupt), "dropped": len(lost.dropped)}
         without_lost(found, lost)
-        without_dropped(reading, lost)
+        without_events(found, lost.corrupt | lost.dropped)
+        without_events(reading, lost.dropped)
         wrong = differences(found, [each.joined(reading) for each in self._readings])
         return wrong + unexplained(self._sender, lost, self._spool_flips, self._drops_events)
 

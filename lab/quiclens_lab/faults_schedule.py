@@ -49,6 +49,11 @@ class Schedule:
         """How long traffic is written: until the strikes are over, when nothing has to be waited for."""
         return max(each.at_s + each.lasts_s for each in self.strikes) + 1.0
 
+    @property
+    def idle_s(self) -> int:
+        """What is silent for so long is over. A full spool makes its senders silent for a while."""
+        return 12 if any(each.kind == "fill spool" for each in self.strikes) else 6
+
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
@@ -106,13 +111,19 @@ KINDS: dict[str, Callable[[random.Random], tuple[float, Drawn]]] = {
 """Every kind with how its length in seconds and its parameters are drawn."""
 SPOOL = tuple(kind for kind in KINDS if kind.endswith(" spool"))
 """Kinds that need a collector that listens."""
+SLOW = ("kill broker", "outage broker", *SPOOL)
+MOST_SLOW = 2
+"""Kinds that start the broker again, and how many of them a schedule has."""
 
 
 def draw_schedule(number: int, seed: int, kinds: Sequence[str]) -> Schedule:
     """Schedule `number` of a seed. Two of its kinds go round, so that many schedules have each of them often."""
     draw = random.Random(seed * 1_000_003 + number)
     chosen = [kinds[2 * number % len(kinds)], kinds[(2 * number + 1) % len(kinds)]]
-    chosen += [draw.choice(kinds) for _ in range(STRIKES - len(chosen))]
+    while len(chosen) < STRIKES:
+        kind = draw.choice(kinds)
+        if kind not in SLOW or sum(each in SLOW for each in chosen) < MOST_SLOW:
+            chosen.append(kind)
     return schedule_of(number, seed, chosen, draw)
 
 

@@ -16,7 +16,7 @@ SYNCED = b"synced\n"
 TICK_S = 0.1
 AGAIN_S = 0.05
 LONGEST_S = 60.0
-FLOOD_ROWS = 700
+FLOOD_ROWS = 350
 FLOOD_VALUE_BYTES = 4_000
 FLOOD_BATCH = 10
 
@@ -82,7 +82,7 @@ class Sender(threading.Thread):
 
 
 def flood_rows(number: int) -> list[bytes]:
-    """One connection with long values: 2.8 MB in all."""
+    """One connection with long values: 1.4 MB in all."""
     connection_id = f"f100d{number:011x}"
     rows = [f"{connection_id}\t0\t0\tclock_anchor\t{1_795_168_900_000_000 + number}, edge-flood-01, 77, server"]
     for seq in range(1, FLOOD_ROWS):

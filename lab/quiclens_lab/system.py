@@ -33,9 +33,16 @@ COLLECTOR_METRICS = "127.0.0.1:9465"
 _EXEC_S = 0.5  # until a new process has the command line by which it is told
 
 
-def up(folder: Path, listen: str, with_traffic: bool = True, deploy: Path = DEPLOY) -> dict[str, Any]:
+def up(
+    folder: Path,
+    listen: str,
+    with_traffic: bool = True,
+    deploy: Path = DEPLOY,
+    measured: tuple[str, str] = (METRICS, COLLECTOR_METRICS),
+) -> dict[str, Any]:
     """Start everything, with or without a server that writes, as `deploy` configures it; returns where it answers.
 
+    `measured` is where ingest and the collector are to tell their metrics.
     Of a system that runs, only what has ended is started again.
     """
     folder = folder.resolve()
@@ -58,12 +65,12 @@ def up(folder: Path, listen: str, with_traffic: bool = True, deploy: Path = DEPL
     _start(folder, record, "serve", [quiclens, "serve", "--store", store, "--listen", listen])
     _wait(f"http://{listen}/ping", folder, "serve")
     _json([quiclens, "migrate", "--store", store, "--json"])
-    metrics = _free(METRICS, else_any=True)
+    metrics = _free(measured[0], else_any=True)
     ingest = _configured(folder, deploy / "ingest.toml", broker["brokers"], metrics)
     # By its address, not by its folder: else ingest would take the folder over while serve is away.
     served = f"http://{listen}/default"
     _start(folder, record, "ingest", [quiclens, "ingest", "--config", str(ingest), "--store", served])
-    watched = _free(COLLECTOR_METRICS, else_any=True)
+    watched = _free(measured[1], else_any=True)
     collector = _configured(folder, deploy / "collector.toml", broker["brokers"], watched)
     _start(folder, record, "collector", [str(collector_binary().resolve()), "run", str(collector)])
     record["answers"] = {
