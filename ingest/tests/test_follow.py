@@ -228,6 +228,21 @@ def test_copy_truncate_goes_on_with_what_is_written_after_it(collector: Collecto
     collector.wait(lambda: len(collector.rows("events")) == len(first) - 1 + second.count(b"\n") - 1)
 
 
+def test_a_file_that_outgrew_itself_after_it_was_cut_unseen_is_read_from_its_start(collector: Collector) -> None:
+    collector.start()
+    path = collector.logs / "trace.sqlog"
+    first = records("aioquic_clean_server")[:40]
+    second = [line.replace(b"49a8327814782dc7", b"49a8327814782dc8") for line in records("aioquic_think_server")]
+    path.write_bytes(b"".join(first))
+    collector.wait(lambda: collector.has_seqs(len(first) - 1))
+    assert collector.process is not None
+    collector.process.send_signal(signal.SIGSTOP)
+    path.write_bytes(b"".join(second))  # cut and written again, longer than it was before anybody looked
+    assert path.stat().st_size > len(b"".join(first))
+    collector.process.send_signal(signal.SIGCONT)
+    collector.wait(lambda: len(collector.rows("events")) == len(first) - 1 + len(second) - 1)
+
+
 def test_documents_and_compressed_files_are_read_when_they_are_over(collector: Collector) -> None:
     collector.start()
     (collector.logs / "one.qlog").write_bytes((VECTORS / "aioquic_clean_server" / "input.qlog").read_bytes())
