@@ -43,12 +43,13 @@ def records(case: str) -> list[bytes]:
 class Collector:
     """A collector that follows a folder and writes batches to another."""
 
-    def __init__(self, folder: Path, more: str = "") -> None:
+    def __init__(self, folder: Path, more: str = "", redacts: bool = False) -> None:
         self.logs, self.out, self.config = folder / "logs", folder / "out", folder / "run.toml"
         self.logs.mkdir(parents=True)
         self.config.write_text(
             f'state_dir = "{folder / "state"}"\ntraces = ["{self.logs}"]\n'
-            f"scan_interval_ms = 20\nbatch_interval_ms = 20\nidle_timeout_s = 3\ncpu_cap = 0\nredact = false\n{more}\n"
+            f"scan_interval_ms = 20\nbatch_interval_ms = 20\nidle_timeout_s = 3\ncpu_cap = 0\n"
+            f"redact = {str(redacts).lower()}\n{more}\n"
             f'[sink]\nkind = "files"\nfolder = "{self.out}"\n'
         )
         self.process: subprocess.Popen[bytes] | None = None
