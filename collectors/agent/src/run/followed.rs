@@ -334,7 +334,9 @@ impl<'c> Followed<'c> {
     pub fn finish(&mut self, catalogue: &'c Catalogue, tables: &mut Tables) -> bool {
         self.learn_form(catalogue, true);
         self.window.end = true;
-        while self.next(tables) == Turn::Taken {}
+        while self.next(tables) == Turn::Taken {
+            self.uncounted.1 += 1;
+        }
         self.is_dirty = true;
         self.over_at = self.size;
         match std::mem::replace(&mut self.form, Form::Over) {
