@@ -1,4 +1,4 @@
-# make demo | test | up | down | check | servers | bench | freshness | truth | schema | lock | setup | clean. Every target does its own
+# make demo | test | up | down | check | servers | bench | freshness | faults | truth | schema | lock | setup | clean. Every target does its own
 # set-up, once.
 
 SHELL := /bin/bash
@@ -26,7 +26,7 @@ RUST_FILES := Cargo.toml Cargo.lock $(shell find collectors schema/catalogue sch
 export UV_PROJECT_ENVIRONMENT := .venv
 export QUICLENS_COLLECTOR := $(CURDIR)/$(COLLECTOR)
 
-.PHONY: setup demo test up down check servers bench freshness truth schema lock clean
+.PHONY: setup demo test up down check servers bench freshness faults truth schema lock clean
 
 setup: $(MADE)/prerequisites $(MADE)/python $(MADE)/pages $(COLLECTOR)
 
@@ -62,6 +62,10 @@ bench: setup
 # The live system at 50,000 events a second, then ever more, beside a plain pipeline; a quarter of an hour.
 freshness: setup
 	$(BIN)/quiclens-lab freshness --keep
+
+# Strikes at the live system and compares every row; exit 1 when anything is lost, doubled or changed.
+faults: setup
+	$(BIN)/quiclens-lab faults --schedules 10 --seed 1
 
 # Kept in lab/truth-runs/; fails when a bar is missed. The product's intervals come out of the same run.
 truth: setup $(QUICGO)
