@@ -28,7 +28,7 @@ export QUICLENS_COLLECTOR := $(CURDIR)/$(COLLECTOR)
 
 .PHONY: setup demo test up down check servers bench freshness truth schema lock clean
 
-setup: $(MADE)/prerequisites $(MADE)/python $(COLLECTOR)
+setup: $(MADE)/prerequisites $(MADE)/python $(MADE)/pages $(COLLECTOR)
 
 demo: setup
 	$(BIN)/quiclens demo
@@ -37,7 +37,7 @@ test: check $(QUICGO) $(QUICGO_SERVER) $(QUINN_SERVER)
 	for part in $(PARTS); do if [ -d $$part/tests ]; then $(BIN)/pytest --quiet $$part/tests; fi; done
 	cargo test --locked --release --quiet --workspace
 	cd lab/quicgo && go vet ./... && go test -count=1 .
-	@echo "make test: ran ruff, mypy, the schema.sql comparison, rustfmt, clippy, pytest ($(PARTS)), cargo test and go test"
+	@echo "make test: ran ruff, mypy, tsc, the schema.sql comparison, rustfmt, clippy, pytest ($(PARTS)), cargo test and go test"
 
 # The whole live system on this machine, in quiclens-live/: a server that writes, collector, Kafka, ingest, store.
 # make up UP="--listen 127.0.0.1:8124" where port 8123 is taken; UP="--dir …" goes to `make down` too.
@@ -52,6 +52,7 @@ check: setup
 	$(BIN)/ruff format --check .
 	for part in $(PARTS); do $(BIN)/mypy $$(ls -d $$part/quiclens_$$part $$part/tests 2>/dev/null); done
 	$(BIN)/python -m quiclens_schema.migrate dump | diff -u schema/clickhouse/schema.sql -
+	cd api && npx --no-install tsc --project .
 	cargo fmt --all --check
 	cargo clippy --locked --release --quiet --workspace --all-targets -- -D warnings
 
@@ -102,7 +103,7 @@ schema: setup
 	mv $(MADE)/schema.sql schema/clickhouse/schema.sql
 
 clean:
-	rm -rf .venv .tools $(MADE) target dist
+	rm -rf .venv .tools $(MADE) target dist api/node_modules api/quiclens_api/pages/vendor
 	find . -name __pycache__ -prune -exec rm -rf {} +
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
@@ -124,6 +125,11 @@ $(MADE)/python: pyproject.toml requirements.lock $(PARTS:%=%/pyproject.toml) $(U
 	$(UV) venv --quiet --clear --python "$$(command -v $(PYTHON))" .venv
 	$(UV) pip install --quiet --python $(BIN)/python --require-hashes --requirement requirements.lock
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps $(PARTS:%=--editable %)
+	@touch $@
+
+# What the pages use in the browser, and what checks them.
+$(MADE)/pages: api/package.json api/package-lock.json api/vendor.mjs | $(MADE)/prerequisites
+	cd api && npm ci --silent --no-audit --no-fund && node vendor.mjs
 	@touch $@
 
 # After a change of dependencies; read its diff before committing it.

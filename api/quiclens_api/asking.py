@@ -5,19 +5,22 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from quiclens_schema.catalogue import CAUSES
 from quiclens_schema.store import Parameters, Result, Store
 
 from quiclens_api.where import Where
 
 _CONDITIONS = "/* conditions */"
 _BY = "/* by */"
+_CAUSES = "/* causes */"
 _CONNECTIONS = "(/* chosen_connections.sql */)"
 
 
 @cache
 def sql(name: str) -> str:
-    """The text of one question; a question about connections has the choice of one trace each written into it."""
+    """The text of one question, with the causes' columns and the choice of one trace a connection written into it."""
     text = (resources.files("quiclens_api") / "queries" / f"{name}.sql").read_text(encoding="utf-8").strip()
+    text = text.replace(_CAUSES, ", ".join(f"{cause}_us" for cause in CAUSES))
     if _CONNECTIONS in text:
         text = text.replace(_CONNECTIONS, f"(\n{sql('chosen_connections')}\n)")
     return text

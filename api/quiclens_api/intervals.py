@@ -131,3 +131,34 @@ def clustered_quantile(
 def rounded(values: Sequence[float | None], digits: int | None = None) -> list[float | int | None]:
     """Whole numbers, or `digits` decimals: an interval's last bits say nothing."""
     return [None if value is None else round(value, digits) for value in values]
+
+
+def binomial_tail(hits: float, draws: float, share: float) -> float:
+    """The chance of at least so many hits, which need not be whole: the regularized incomplete beta function
+    I_share(hits, draws - hits + 1), DLMF 8.17.5."""
+    if hits <= 0:
+        return 1.0
+    if hits > draws or share <= 0:
+        return 0.0
+    return incomplete_beta(hits, draws - hits + 1, share) if share < 1 else 1.0
+
+
+def incomplete_beta(a: float, b: float, x: float) -> float:
+    """I_x(a, b) by Lentz's method on the continued fraction of DLMF 8.17.22."""
+    if x > (a + 1) / (a + b + 2):
+        return 1 - incomplete_beta(b, a, 1 - x)
+    log_front = a * math.log(x) + b * math.log1p(-x) + math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+    tiny, c, d = 1e-300, 1.0, 1 - (a + b) * x / (a + 1)
+    d = 1 / (d if abs(d) > tiny else tiny)
+    fraction = d
+    for m in range(1, 10_000):
+        for term in (
+            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
+        ):
+            d, c = 1 + term * d, 1 + term / c
+            d, c = 1 / (d if abs(d) > tiny else tiny), c if abs(c) > tiny else tiny
+            fraction *= d * c
+        if abs(d * c - 1) < 1e-12:
+            break
+    return math.exp(log_front) * fraction / a

@@ -40,15 +40,15 @@ def test_it_fits_one_screen_and_is_plain_where_no_terminal_is(run: Run) -> None:
 def test_freshness_is_read_from_a_running_ingest(run: Run) -> None:
     metrics = Metrics()
     for seconds in [0.4] * 98 + [2.5, 40.0]:
-        metrics.freshness_seconds.observe(seconds)
-    metrics.freshness_last.set(0.4)
+        metrics.fresh("events", "web-17", 1000.0, 1000.0 + seconds)
+    metrics.fresh("events", "web-17", 1001.0, 1001.4)
     server = serve(metrics, "127.0.0.1:0", lambda: {"ok": True})
     try:
         address = f"127.0.0.1:{server.server_address[1]}"
         fresh = run("status", "--metrics", address, "--json").document["params"]["freshness"]
-        assert fresh == {"heartbeats": 100, "last_s": 0.4, "p50_at_most_s": 0.5, "p99_at_most_s": 3.0}
+        assert fresh == {"heartbeats": 101, "last_s": 0.4, "p50_at_most_s": 0.5, "p99_at_most_s": 3.0}
         out = run("status", "--metrics", address).out
-        assert "last 0.40 s, p50 ≤ 0.5 s, p99 ≤ 3 s, of 100 heartbeats" in out
+        assert "last 0.40 s, p50 ≤ 0.5 s, p99 ≤ 3 s, of 101 heartbeats" in out
     finally:
         server.shutdown()
         server.server_close()

@@ -86,7 +86,9 @@ def start(data: Path, port: int = 0, jars: Path | None = None) -> Running:
     properties.write_text(_PROPERTIES.format(port=port, controller_port=controller_port, logs=logs), encoding="utf-8")
     words = [java, *_JVM, _LOGGING, "-cp", f"{jars}/*"]
     if not (logs / "meta.properties").exists():
-        _run([*words, "kafka.tools.StorageTool", "format", "-t", _cluster_id(), "-c", str(properties)], "format")
+        # With "=", for one of 64 begins with "-" and would be taken for an option.
+        identity = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        _run([*words, "kafka.tools.StorageTool", "format", f"--cluster-id={identity}", "-c", str(properties)], "format")
     with (data / "broker.log").open("ab") as log:
         process = subprocess.Popen(
             [*words, "kafka.Kafka", str(properties)],
@@ -156,14 +158,6 @@ def fetch_jars(folder: Path | None = None) -> Path:
     except OSError:  # another was quicker
         shutil.rmtree(draft)
     return folder
-
-
-def _cluster_id() -> str:
-    """As Kafka writes its ids, 22 characters; one that begins with a hyphen would be taken for an option."""
-    while True:
-        identity = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        if not identity.startswith("-"):
-            return identity
 
 
 def _pom() -> Path:

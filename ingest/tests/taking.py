@@ -13,6 +13,7 @@ from typing import Any
 from uuid import uuid4
 
 import pyarrow as pa
+from confluent_kafka import Consumer, KafkaException
 from quiclens_ingest import kafka
 from quiclens_ingest.frames import Batch, frames
 from quiclens_ingest.ingest import ingest
@@ -83,10 +84,7 @@ class Pipe:
         reader = kafka.consumer(brokers, self.group, 1)
         known = reader.list_topics(timeout=10).topics
         places = [TopicPartition(name, part) for name in self._tables.values() for part in known[name].partitions]
-        self.begin = [
-            TopicPartition(place.topic, place.partition, reader.get_watermark_offsets(place, timeout=10)[1])
-            for place in places
-        ]
+        self.begin = [TopicPartition(place.topic, place.partition, _end(reader, place)) for place in places]
         reader.close()
         self.rewind()
 
@@ -199,3 +197,15 @@ def content(store: Store) -> dict[str, list[tuple[Any, ...]]]:
 
 def seqs(store: Store) -> set[tuple[Any, ...]]:
     return set(store.query("SELECT connection_id, vantage, trace_id, seq FROM events LIMIT 10000000").rows)
+
+
+def _end(reader: Consumer, place: TopicPartition) -> int:
+    """Where a partition ends; one that was made just now may not have found its leader yet."""
+    until = time.monotonic() + 20
+    while True:
+        try:
+            return int(reader.get_watermark_offsets(place, timeout=10)[1])
+        except KafkaException:
+            if time.monotonic() > until:
+                raise
+        time.sleep(0.1)

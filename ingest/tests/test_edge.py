@@ -79,6 +79,7 @@ def collector(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Colle
     )
     made = Collector(
         tmp_path / "run",
+        redacts=True,
         more=f"""name = "host-1"
 [enrich]
 asn = "{tmp_path / "asn.mmdb"}"
@@ -155,7 +156,7 @@ def test_nothing_that_may_not_be_kept_is_in_any_file(collector: Collector) -> No
 
 def test_without_redaction_all_of_it_is_kept(collector: Collector) -> None:
     text = collector.config.read_text()
-    collector.config.write_text("redact = false\n" + text)
+    collector.config.write_text(text.replace("redact = true", "redact = false"))
     (collector.logs / "trace.sqlog").write_bytes(written([HEADER, *EVENTS]))
     collector.start()
     collector.wait(collector.is_complete)

@@ -43,12 +43,13 @@ def records(case: str) -> list[bytes]:
 class Collector:
     """A collector that follows a folder and writes batches to another."""
 
-    def __init__(self, folder: Path, more: str = "") -> None:
+    def __init__(self, folder: Path, more: str = "", redacts: bool = False) -> None:
         self.logs, self.out, self.config = folder / "logs", folder / "out", folder / "run.toml"
         self.logs.mkdir(parents=True)
         self.config.write_text(
             f'state_dir = "{folder / "state"}"\ntraces = ["{self.logs}"]\n'
-            f"scan_interval_ms = 20\nbatch_interval_ms = 20\nidle_timeout_s = 3\ncpu_cap = 0\n{more}\n"
+            f"scan_interval_ms = 20\nbatch_interval_ms = 20\nidle_timeout_s = 3\ncpu_cap = 0\n"
+            f"redact = {str(redacts).lower()}\n{more}\n"
             f'[sink]\nkind = "files"\nfolder = "{self.out}"\n'
         )
         self.process: subprocess.Popen[bytes] | None = None
@@ -226,6 +227,21 @@ def test_copy_truncate_goes_on_with_what_is_written_after_it(collector: Collecto
     with path.open("r+b") as file:
         file.write(second)
     collector.wait(lambda: len(collector.rows("events")) == len(first) - 1 + second.count(b"\n") - 1)
+
+
+def test_a_file_that_outgrew_itself_after_it_was_cut_unseen_is_read_from_its_start(collector: Collector) -> None:
+    collector.start()
+    path = collector.logs / "trace.sqlog"
+    first = records("aioquic_clean_server")[:40]
+    second = [line.replace(b"49a8327814782dc7", b"49a8327814782dc8") for line in records("aioquic_think_server")]
+    path.write_bytes(b"".join(first))
+    collector.wait(lambda: collector.has_seqs(len(first) - 1))
+    assert collector.process is not None
+    collector.process.send_signal(signal.SIGSTOP)
+    path.write_bytes(b"".join(second))  # cut and written again, longer than it was before anybody looked
+    assert path.stat().st_size > len(b"".join(first))
+    collector.process.send_signal(signal.SIGCONT)
+    collector.wait(lambda: len(collector.rows("events")) == len(first) - 1 + len(second) - 1)
 
 
 def test_documents_and_compressed_files_are_read_when_they_are_over(collector: Collector) -> None:

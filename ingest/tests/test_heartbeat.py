@@ -70,7 +70,8 @@ def test_a_heartbeat_goes_with_the_data_of_its_moment(store: Store, pipe: Pipe, 
 def test_the_collector_s_metrics_and_health_are_answered(pipe: Pipe, tmp_path: Path) -> None:
     config = configured(tmp_path, pipe.brokers)
     address = "127.0.0.1:29465"
-    config.write_text(f'metrics_address = "{address}"\n' + config.read_text())
+    text = config.read_text().replace("idle_timeout_s = 60", "idle_timeout_s = 2")
+    config.write_text(f'metrics_address = "{address}"\n{text}')
     (tmp_path / "logs" / "one.sqlog").write_bytes(VECTOR.read_bytes() + b"\x1enot json\n")
 
     def metrics() -> dict[str, float]:
@@ -92,7 +93,7 @@ def test_the_collector_s_metrics_and_health_are_answered(pipe: Pipe, tmp_path: P
         collector.terminate()
     assert health["ok"] is True
     assert second.returncode == 3
-    assert found["quiclens_collector_files"] == 1
+    assert found["quiclens_collector_files"] <= 1, "a file that is over is let go"
     assert found["quiclens_collector_read_bytes_total"] == (tmp_path / "logs" / "one.sqlog").stat().st_size
     assert found["quiclens_collector_behind_bytes"] == 0
     assert found['quiclens_collector_rejects_total{reason="not_json"}'] == 1

@@ -33,7 +33,8 @@ class Listening(Collector):
         self.state = folder / "state"
         self.clients: list[socket.socket] = []
         self.config.write_text(
-            f'state_dir = "{self.state}"\nscan_interval_ms = 20\nbatch_interval_ms = 20\n{extra}\n'
+            f'state_dir = "{self.state}"\ncpu_cap = 0\nredact = false\n'
+            f"scan_interval_ms = 20\nbatch_interval_ms = 20\n{extra}\n"
             f'[[listen]]\n{listen}\n[spool]\n{spool}\n[sink]\nkind = "files"\nfolder = "{self.out}"\n'
         )
 
@@ -213,6 +214,7 @@ def test_a_flipped_byte_in_the_spool(made: Callable[..., Listening], tmp_path: P
         assert not collector.rows("rejects")
         return
     collector.wait(lambda: len(collector.seqs("c1")) == 80 and len(collector.rows("rejects")) == 2)
+    collector.wait(lambda: len(collector.rows("connections")) == 2)
     assert collector.seqs("c1") == [*range(40), *range(80, 120)]
     trace = {row["connection_id"]: row["trace_id"] for row in collector.rows("connections").values()}
     rejects = list(collector.rows("rejects").values())

@@ -159,13 +159,13 @@ def test_a_shared_file_is_read_again_for_those_that_were_slow(make: Make, tmp_pa
 
 
 def test_kills_while_events_are_read_again_lose_and_double_nothing(make: Make, tmp_path: Path) -> None:
-    lines = shared(["aioquic_think_server"], 160)
+    lines = shared(["aioquic_think_server"], 480)
     content = b"".join(lines)
     collector = make(SLOW, idle_timeout_s=8)
     path = collector.logs / "all.sqlog"
     path.write_bytes(b"".join(lines[: len(lines) // 3]))
     collector.start()
-    collector.wait(lambda: len(collector.rows("connections")) == 160)
+    collector.wait(lambda: len(collector.rows("connections")) == 480)
     path.write_bytes(content)  # the same beginning, and the slow requests' ends
     interrupted = 0
     for number in range(8):

@@ -8,6 +8,7 @@ serves the store, `open` uses it over HTTP: the same answers, only not from this
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, LifoQueue
@@ -146,6 +147,7 @@ class Store:
 
     def __init__(self, where: Place) -> None:
         self._place = where
+        self._bounds: Mapping[str, Any] = {}
         self._idle: LifoQueue[Client] = LifoQueue()
         self._is_open = True
         self._idle.put(self._connect())
@@ -159,6 +161,12 @@ class Store:
         """The embedded store's folder, None for a server."""
         return Path(self._place.folder) if self.is_embedded else None
 
+    def bounded(self, settings: Mapping[str, Any]) -> "Store":
+        """The same store, every query of which has these settings too, such as limits. Close the original alone."""
+        twin = copy(self)
+        twin._bounds = {**self._bounds, **settings}
+        return twin
+
     def announce(self, url: str, instance: str, token_file: Path) -> None:
         """Tell other processes that this one serves the embedded store at `url`, until the store is closed."""
         if self.folder is None:
@@ -170,7 +178,9 @@ class Store:
     ) -> Result:
         """Run one SELECT with parameters bound by the server as `{name:Type}`, nothing is formatted into it."""
         with _Borrowed(self) as client:
-            answer = client.query(sql, parameters=_server_side(sql, parameters), settings=_merged({}, settings))
+            answer = client.query(
+                sql, parameters=_server_side(sql, parameters), settings=_merged(self._bounds, settings)
+            )
             return Result(
                 columns=tuple(answer.column_names),
                 types=tuple(column.name for column in answer.column_types),
@@ -212,7 +222,7 @@ class Store:
             answer = client.raw_query(
                 sql,
                 parameters=_server_side(sql, parameters),
-                settings=_merged(_ARROW_SETTINGS, settings),
+                settings=_merged({**_ARROW_SETTINGS, **self._bounds}, settings),
                 fmt="ArrowStream",
             )
         if answer:

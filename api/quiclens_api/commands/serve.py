@@ -2,6 +2,8 @@
 
 import os
 import secrets
+from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -10,7 +12,7 @@ from quiclens_schema import migrate as migrations
 from quiclens_schema.store import DEFAULT_URL
 
 from quiclens_api.commands.options import AsJson, KeepEvents, KeepSummaries, MaxDisk, StoreUrl, keeping
-from quiclens_api.failure import DONE, usage
+from quiclens_api.failure import DONE, CannotRun, usage
 from quiclens_api.opening import opened
 from quiclens_api.output import answer, say
 from quiclens_api.serve.serving import address, bind, digests, in_an_empty_folder
@@ -34,10 +36,19 @@ def serve(
     trust_sql: Annotated[
         bool, typer.Option("--trust-sql", help="Let statements use files, hosts and programs, as this user may.")
     ] = False,
+    qvis: Annotated[
+        str, typer.Option("--qvis", metavar="URL", help="A qvis that pages link to and that may read exports.")
+    ] = "",
+    audit_log: Annotated[
+        Path | None, typer.Option("--audit-log", metavar="FILE", help="Append who asked what, JSON lines.")
+    ] = None,
     store: StoreUrl = DEFAULT_URL,
     as_json: AsJson = False,
 ) -> int:
-    """Serve the embedded store over ClickHouse's HTTP interface, to collectors, Grafana and any ClickHouse client.
+    """Serve the embedded store: pages and a JSON API for people, ClickHouse's HTTP interface for everything else.
+
+    Open the address in a browser: the overview, slow requests, and each connection drawn. Collectors, Grafana and any
+    ClickHouse client use the same address.
 
     Runs until it is told to stop. While it runs, other quiclens commands on this machine use the store through it.
 
@@ -66,6 +77,7 @@ def serve(
         raise usage("only an embedded store is served", "--store chdb:DIR; a ClickHouse server serves itself")
     writers, readers = digests(host, os.environ.get(TOKEN_VARIABLE, ""), os.environ.get(READ_TOKEN_VARIABLE, ""))
     place = f"chdb:{os.path.realpath(store.removeprefix('chdb:').removeprefix('//'))}"
+    audit = _appending(audit_log) if audit_log else _nobody
     with in_an_empty_folder(), bind(host, port) as bound, opened(place, create=True, alone=True) as data:
         assert data.folder is not None
         settings = Settings(
@@ -77,6 +89,8 @@ def serve(
             trust_sql=trust_sql,
             limits=limits,
             keep=keep,
+            qvis=qvis,
+            audit=audit,
         )
         if migrations.migrate(data):
             link(data)  # a migration may have given `requests` columns that only linking fills
@@ -91,8 +105,21 @@ def serve(
                 "keep_summaries_days": keep.summaries_days,
                 "max_disk_bytes": keep.disk_bytes,
             }
-            answer(as_json, document, f"serving {settings.folder} at {url}; stop it with Ctrl-C")
+            answer(as_json, document, f"serving {settings.folder}: open {url} in a browser; stop it with Ctrl-C")
 
         serve_now(data, settings, bound, ready, say)
     say("stopped")
     return DONE
+
+
+def _appending(path: Path) -> Callable[[str], None]:
+    """Writes lines to the end of a file that only this user can read."""
+    try:
+        file = os.fdopen(os.open(path.absolute(), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a", buffering=1)
+    except OSError as error:
+        raise CannotRun("cannot_write", f"cannot write {path}: {error.strerror}", "another --audit-log") from error
+    return lambda line: print(line, file=file)
+
+
+def _nobody(line: str) -> None:
+    """Nobody keeps who asked what."""

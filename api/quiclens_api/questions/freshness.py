@@ -1,5 +1,7 @@
 """How long data take to arrive, as a running `quiclens ingest` measures it by the collectors' heartbeats."""
 
+import math
+from collections import defaultdict
 from http.client import HTTPException
 from urllib.request import ProxyHandler, build_opener
 
@@ -26,25 +28,26 @@ def freshness(address: str) -> dict[str, float | int | None]:
 
 
 def read(text: str) -> dict[str, float | int | None]:
-    """The same from the metrics' text; ValueError when it has none. A quantile is its histogram bucket's upper end."""
-    found = {
-        (sample.name, sample.labels.get("le", "")): sample.value
-        for family in text_string_to_metric_families(text)
-        for sample in family.samples
-        if sample.name.startswith(_NAME)
-    }
-    if (f"{_NAME}_seconds_count", "") not in found:
+    """The same from the metrics' text; ValueError when it has none. A quantile, over all tables, is its histogram
+    bucket's upper end; `last_s` is the slowest collector's."""
+    families = [family for family in text_string_to_metric_families(text) if family.name.startswith(_NAME)]
+    if not families:
         raise ValueError("no freshness")
-    count = int(found[f"{_NAME}_seconds_count", ""])
-    buckets = sorted((float(le), value) for (name, le), value in found.items() if name == f"{_NAME}_seconds_bucket")
+    samples = [sample for family in families for sample in family.samples]
+    counts = [int(each.value) for each in samples if each.name == f"{_NAME}_seconds_count"]
+    last = [float(each.value) for each in samples if each.name == f"{_NAME}_last_seconds"]
+    buckets: dict[float, float] = defaultdict(float)
+    for each in samples:
+        if each.name == f"{_NAME}_seconds_bucket":
+            buckets[float(each.labels["le"])] += each.value
 
     def quantile(share: float) -> float | None:
-        ends = [end for end, below in buckets if below >= share * count and end != float("inf")]
-        return ends[0] if count and ends else None
+        ends = [end for end, below in sorted(buckets.items()) if below >= share * sum(counts) and end != math.inf]
+        return ends[0] if counts and ends else None
 
     return {
-        "heartbeats": count,
-        "last_s": round(found[f"{_NAME}_last_seconds", ""], 3) if count else None,
+        "heartbeats": max(counts, default=0),
+        "last_s": round(max(last), 3) if last else None,
         "p50_at_most_s": quantile(0.5),
         "p99_at_most_s": quantile(0.99),
     }

@@ -5,7 +5,7 @@ import binascii
 import hashlib
 import hmac
 import ipaddress
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from urllib.parse import urlsplit
 
@@ -35,18 +35,25 @@ def digest(token: str) -> bytes:
 def role_of(settings: Settings, headers: Mapping[str, str]) -> Role:
     """The role that a request's token gives, WRITER for everybody where no token is asked for; Fault otherwise."""
     _refuse_browsers(headers, settings.is_open)
-    token = _token(headers)
-    if token:
-        given = hashlib.sha256(token.encode()).digest()
-        # Every digest is compared, so that time tells nothing.
-        is_writer = any([hmac.compare_digest(given, kept) for kept in settings.writer_digests])
-        is_reader = any([hmac.compare_digest(given, kept) for kept in settings.reader_digests])
-        if is_writer or is_reader:
-            return Role.WRITER if is_writer else Role.READER
+    token = token_of(headers)
+    role = role_of_token(settings.writer_digests, settings.reader_digests, token)
+    if role is not None:
+        return role
     if settings.is_open:
         return Role.WRITER
     message = "the token is not right" if token else "this server asks for a token, as X-ClickHouse-Key or password"
     raise Fault(516, "AUTHENTICATION_FAILED", f"Authentication failed: {message}", 403 if token else 401)
+
+
+def role_of_token(writers: Sequence[bytes], readers: Sequence[bytes], token: str) -> Role | None:
+    """What a token lets do, by the digests that are kept; None for none and for a wrong one."""
+    if not token:
+        return None
+    given = hashlib.sha256(token.encode()).digest()
+    # Every digest is compared, so that time tells nothing.
+    is_writer = any([hmac.compare_digest(given, kept) for kept in writers])
+    is_reader = any([hmac.compare_digest(given, kept) for kept in readers])
+    return Role.WRITER if is_writer else Role.READER if is_reader else None
 
 
 def is_loopback(host: str) -> bool:
@@ -60,7 +67,8 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def _token(headers: Mapping[str, str]) -> str:
+def token_of(headers: Mapping[str, str]) -> str:
+    """The token of a request, from wherever clients put it; empty when it has none."""
     if key := headers.get("x-clickhouse-key"):
         return key
     scheme, _, value = headers.get("authorization", "").partition(" ")

@@ -1,7 +1,9 @@
-"""The ASGI app: the ClickHouse HTTP interface at `/`, `/ping`, `/metrics`, and the look after old rows."""
+"""The ASGI app: the ClickHouse HTTP interface and the overview at `/`, `/ping`, `/metrics`, the API and the pages,
+and the look after old rows.
+"""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 
@@ -10,7 +12,8 @@ from quiclens_schema.store import Store, StoreError
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import Mount, Route
+from starlette.types import Receive, Scope, Send
 
 from quiclens_api.serve.access import role_of
 from quiclens_api.serve.engine import Engine
@@ -22,6 +25,9 @@ from quiclens_api.serve.retention import sweep
 from quiclens_api.serve.running import Running
 from quiclens_api.serve.settings import Settings
 from quiclens_api.serve.turns import Room, Turns
+from quiclens_api.web.access import Access
+from quiclens_api.web.app import create_app as create_web
+from quiclens_api.web.settings import Settings as WebSettings
 
 
 def create_app(store: Store, settings: Settings, tell: Callable[[str], None] = lambda _: None) -> Starlette:
@@ -51,6 +57,13 @@ def create_app(store: Store, settings: Settings, tell: Callable[[str], None] = l
             return Response(fault.body, fault.status)
         return Response(metrics.text(), media_type=CONTENT_TYPE)
 
+    access = Access(settings.writer_digests, settings.reader_digests, settings.is_open)
+    web = create_web(WebSettings(store, access, settings.qvis, tell=settings.audit))
+    interface = Interface(parts)
+
+    async def front(scope: Scope, receive: Receive, send: Send) -> None:
+        await (web if _is_a_person(Request(scope)) else interface)(scope, receive, send)
+
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         sweeper = asyncio.create_task(_sweep_for_ever(store, parts, tell))
@@ -66,13 +79,30 @@ def create_app(store: Store, settings: Settings, tell: Callable[[str], None] = l
 
     return Starlette(
         routes=[
-            Route("/", Interface(parts)),
+            Route("/", _App(front)),
             Route("/ping", ping),
             Route("/replicas_status", ping),
             Route("/metrics", show_metrics),
+            Mount("/", web),
         ],
         lifespan=lifespan,
     )
+
+
+def _is_a_person(request: Request) -> bool:
+    """A browser that comes to `/` wants the overview; whoever sends a statement there is a ClickHouse client."""
+    wants_page = "text/html" in request.headers.get("accept", "")
+    return request.method in ("GET", "HEAD") and wants_page and "query" not in request.query_params
+
+
+class _App:
+    """An ASGI function as a route's endpoint: Starlette takes functions for handlers of requests."""
+
+    def __init__(self, call: Callable[[Scope, Receive, Send], Awaitable[None]]) -> None:
+        self._call = call
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._call(scope, receive, send)
 
 
 async def _sweep_for_ever(store: Store, parts: Parts, tell: Callable[[str], None]) -> None:

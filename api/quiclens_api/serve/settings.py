@@ -1,5 +1,6 @@
 """What `serve` was told: addresses, who may do what, limits, and how long to keep things."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -46,5 +47,7 @@ class Settings:
     reader_digests: tuple[bytes, ...] = ()
     is_open: bool = True  # without a token, whoever reaches the (loopback) address may write
     trust_sql: bool = False
+    qvis: str = ""  # address of a qvis to which pages link; empty: none
+    audit: Callable[[str], None] = lambda _: None  # hears who asked the API what, one JSON line a question
     limits: Limits = field(default_factory=Limits)
     keep: Keep = field(default_factory=Keep)

@@ -4,13 +4,23 @@ use std::collections::BTreeMap;
 
 include!(concat!(env!("OUT_DIR"), "/topics.rs"));
 
+/// A topic, and whether its messages are keyed by their collector, so that those of one stay in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "said above")]
+pub struct Topic {
+    pub name: &'static str,
+    pub is_by_collector: bool,
+}
+
 /// Topic of each table that has one; the error names the file that cannot be read.
-pub fn by_table() -> Result<BTreeMap<String, &'static str>, String> {
+pub fn by_table() -> Result<BTreeMap<String, Topic>, String> {
     let mut topics = BTreeMap::new();
     for (topic, text) in TOPICS {
         let file: toml::Table = toml::from_str(text).map_err(|error| format!("{topic}.toml: {error}"))?;
-        if let Some(table) = file.get("table").and_then(toml::Value::as_str) {
-            topics.insert(table.to_owned(), *topic);
+        let text = |name| file.get(name).and_then(toml::Value::as_str);
+        if let Some(table) = text("table") {
+            let is_by_collector = text("key").is_some_and(|key| key.starts_with("collector"));
+            topics.insert(table.to_owned(), Topic { name: topic, is_by_collector });
         }
     }
     Ok(topics)
@@ -22,7 +32,8 @@ mod tests {
     #[test]
     fn every_table_that_is_shipped_has_a_topic() {
         let topics = super::by_table().unwrap();
-        assert_eq!(topics["connection_aliases"], "quic.aliases.v1");
+        let aliases = super::Topic { name: "quic.aliases.v1", is_by_collector: true };
+        assert_eq!((topics["connection_aliases"], topics["events"].is_by_collector), (aliases, false));
         for table in ["events", "episodes", "streams", "connections", "request_lines", "rejects"] {
             assert!(topics.contains_key(table), "{table}");
         }

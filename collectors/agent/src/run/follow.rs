@@ -129,6 +129,7 @@ impl<'c> Follower<'c> {
         }
         self.heartbeat.beat(now, &mut self.tables);
         if self.shipper.is_full() {
+            self.shipper.fault()?;
             let behind = self.files.values().map(Followed::bytes_behind_now).sum();
             self.count(now, behind);
             return Ok(false);

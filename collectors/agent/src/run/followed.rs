@@ -150,16 +150,18 @@ impl<'c> Followed<'c> {
         true
     }
 
-    /// Looks at the file again. True when it is not what it was: cut short, which starts it anew.
+    /// Looks at the file again. True when it is not what it was: cut short, which starts it anew. One that was cut short
+    /// and has outgrown itself since is told by its first bytes.
     pub fn look(&mut self, now: Instant) -> io::Result<bool> {
         let look = self.input.look()?;
         self.is_deleted = look.is_deleted;
         let was = std::mem::replace(&mut self.size, look.size);
-        if self.size != was {
-            self.grew = now;
-            self.is_settled = false;
+        if self.size == was {
+            return Ok(false);
         }
-        Ok(self.size < was)
+        self.grew = now;
+        self.is_settled = false;
+        Ok(self.size < was || self.input.prefix(self.prefix.0)? != self.prefix)
     }
 
     /// Something may be there that was not read.
@@ -332,7 +334,9 @@ impl<'c> Followed<'c> {
     pub fn finish(&mut self, catalogue: &'c Catalogue, tables: &mut Tables) -> bool {
         self.learn_form(catalogue, true);
         self.window.end = true;
-        while self.next(tables) == Turn::Taken {}
+        while self.next(tables) == Turn::Taken {
+            self.uncounted.1 += 1;
+        }
         self.is_dirty = true;
         self.over_at = self.size;
         match std::mem::replace(&mut self.form, Form::Over) {

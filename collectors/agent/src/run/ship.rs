@@ -75,7 +75,7 @@ impl Shipper {
     }
 
     /// Why shipping ended, if it did.
-    fn fault(&self) -> Result<(), String> {
+    pub fn fault(&self) -> Result<(), String> {
         match self.fatal.lock().ok().and_then(|fatal| fatal.clone()) {
             Some(fatal) => Err(fatal),
             None => Ok(()),

@@ -1,6 +1,7 @@
 //! Batches to Kafka: idempotent producer, `acks=all`, no delivery timeout.
 
 use crate::run::sink::{Message, Patience, Refusal, Sink};
+use quiclens_core::topics::Topic;
 use rdkafka::ClientConfig;
 use rdkafka::ClientContext;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
@@ -44,7 +45,7 @@ pub struct Kafka {
     config: ClientConfig,
     producer: BaseProducer<Context>,
     reports: Arc<Reports>,
-    topics: BTreeMap<String, &'static str>,
+    topics: BTreeMap<String, Topic>,
     name: String,
 }
 
@@ -112,7 +113,8 @@ impl Kafka {
                 Some(made) => owned.insert(Header { key: "heartbeat_us", value: Some(made.as_bytes()) }),
                 None => owned,
             };
-            let record = BaseRecord::<(), [u8]>::to(topic).payload(&message.bytes[..]).headers(owned);
+            let record = BaseRecord::<str, [u8]>::to(topic.name).payload(&message.bytes[..]).headers(owned);
+            let record = if topic.is_by_collector { record.key(self.name.as_str()) } else { record };
             match self.producer.send(record) {
                 Ok(()) => return Ok(()),
                 Err((KafkaError::MessageProduction(RDKafkaErrorCode::QueueFull), _)) => {
@@ -120,11 +122,12 @@ impl Kafka {
                 }
                 Err((KafkaError::MessageProduction(RDKafkaErrorCode::MessageSizeTooLarge), _)) => {
                     return Err(Refusal::Never(format!(
-                        "{topic}: a message of {} bytes is too large",
+                        "{}: a message of {} bytes is too large",
+                        topic.name,
                         message.bytes.len()
                     )));
                 }
-                Err((error, _)) => return Err(Refusal::Later(format!("{topic}: {error}"))),
+                Err((error, _)) => return Err(Refusal::Later(format!("{}: {error}", topic.name))),
             }
         }
     }

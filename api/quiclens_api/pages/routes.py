@@ -1,0 +1,223 @@
+"""The pages: which template a path fills, and with what."""
+
+from datetime import UTC, datetime
+from importlib import resources
+from typing import Annotated, Any
+from urllib.parse import quote, urlencode
+
+from fastapi import APIRouter, Depends, Query, Request
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from quiclens_schema.catalogue import CAUSES
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.staticfiles import StaticFiles
+
+from quiclens_api.asking import ask
+from quiclens_api.failure import Failure
+from quiclens_api.moment import rfc3339
+from quiclens_api.pages.says import says
+from quiclens_api.pages.views import connection_about, connection_facts, default_window, request_view
+from quiclens_api.questions.connection_page import chosen, traces
+from quiclens_api.questions.explain import explain
+from quiclens_api.savings import REMOVABLE
+from quiclens_api.show.causes import LOOKS
+from quiclens_api.units import duration, milliseconds, size
+from quiclens_api.web.answering import Asking, asking
+from quiclens_api.where import request_columns
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+public = APIRouter(include_in_schema=False)
+
+App = Annotated[Asking, Depends(asking)]
+_GROUPINGS = ("carrier", "region", "city", "country", "pop", "cluster", "server", "network_type", "protocol",
+              "app_version", "device", "stack", "congestion_controller", "arm", "status", "top_cause")  # fmt: skip
+_REPORTS = (
+    ("tail", "how long requests took, p50 to p99"),
+    ("rtt", "round trip times"),
+    ("loss", "how often packets are lost, how long repairs take"),
+)
+
+
+def _environment() -> Environment:
+    found = Environment(
+        loader=PackageLoader("quiclens_api.pages"), autoescape=select_autoescape(), undefined=StrictUndefined
+    )
+    filters: dict[str, Any] = {
+        "duration": duration,
+        "ms": lambda us: milliseconds(us, 3),
+        "us": lambda us: f"{us:,} µs",
+        "size": size,
+        "says": says,
+    }
+    found.filters |= filters
+    return found
+
+
+_TEMPLATES = _environment()
+
+
+def page(template: str, here: str = "", status: int = 200, **values: Any) -> Response:
+    return HTMLResponse(_TEMPLATES.get_template(template).render(here=here, **values), status)
+
+
+def files() -> tuple[tuple[str, StaticFiles], ...]:
+    """The folders that are served as they are."""
+    folder = resources.files("quiclens_api.pages")
+    return tuple((f"/{name}", StaticFiles(directory=str(folder / name))) for name in ("static", "vendor"))
+
+
+@router.get("/")
+def overview(app: App, by: str = "carrier") -> Response:
+    return page("overview.html", "/", **_window(app, by))
+
+
+@router.get("/requests")
+def slow_requests(app: App, by: str = "carrier") -> Response:
+    return page("requests.html", "/requests", **_window(app, by))
+
+
+@router.get("/compare")
+def compare(app: App) -> Response:
+    return page("compare.html", "/compare", **_window(app))
+
+
+@router.get("/reports")
+def reports(app: App, name: str = "tail", since: str = "", until: str = "") -> Response:
+    return page(
+        "reports.html", "/reports", reports=_REPORTS, chosen=name, since=since, until=until, causes=list(REMOVABLE)
+    )
+
+
+@router.get("/upload")
+def upload(app: App) -> Response:
+    return page("upload.html", "/upload", upload_mb=app.settings.limits.upload_bytes // 1_000_000)
+
+
+@router.get("/requests/{request_id:path}")
+def request_page(app: App, request: Request, request_id: str) -> Response:
+    found = app.run(lambda store: explain(store, request_id))
+    if not found.is_found:
+        return page(
+            "message.html",
+            status=404,
+            message=f"There is no request {request_id}",
+            hint="Ids are those of the list of slow requests, or what the access log calls a request.",
+        )
+    view = request_view(found)
+    line = " ".join(str(value) for name in ("method", "path") if (value := _either(name, found.request, found.stream)))
+    about = [str(value) for value in _about(found.request, found.stream)]
+    connection = view["document"]["connection"]
+    return page(
+        "request.html",
+        view=view,
+        request_line=line,
+        about=about,
+        facts=connection_facts(connection) if connection else [],
+        qvis_link=_qvis(app, request, view.get("connection_id"), view.get("focus")),
+    )
+
+
+@router.get("/find")
+def find(app: App, id: Annotated[str, Query(max_length=300)] = "") -> Response:
+    name = id.strip()
+    if not name:
+        return RedirectResponse("/requests", 303)
+    if app.run(lambda store: explain(store, name)).is_found:
+        return RedirectResponse(f"/requests/{quote(name)}", 303)
+    if app.run(lambda store: traces(store, name)):
+        return RedirectResponse(f"/connections/{quote(name, safe='')}", 303)
+    return page(
+        "message.html",
+        status=404,
+        message=f"Nothing is called {name}",
+        hint="A request is <connection id>/<stream id> or its external id, a connection any id that it used.",
+    )
+
+
+def connection_page(app: Asking, request: Request, name: str) -> Response:
+    """The page of a connection; its file stands beside it, told apart by its suffix."""
+    found = app.run(lambda store: traces(store, name))
+    query = request.query_params
+    trace = chosen(found, query.get("vantage", ""), query.get("trace_id", ""))
+    if trace is None:
+        return page(
+            "message.html",
+            status=404,
+            message=f"There is no trace of connection {name}",
+            hint="Connections are those of the list of slow requests; any id that one used will do.",
+        )
+    return page(
+        "connection.html",
+        name=name,
+        trace=trace,
+        traces=found,
+        about=connection_about(trace),
+        qvis_link=_qvis(app, request, trace["connection_id"], None),
+    )
+
+
+@router.get("/api/docs")
+def docs(request: Request) -> Response:
+    described = request.app.openapi()
+    operations = [
+        (path, method.upper(), operation)
+        for path, methods in described["paths"].items()
+        for method, operation in methods.items()
+    ]
+    return page("docs.html", about=described["info"]["description"], operations=operations)
+
+
+@public.get("/causes.css")
+def causes() -> Response:
+    """The colour of every cause, as a class and as a variable; one place says it for terminal and page."""
+    rules = [f".cause-{cause} {{ fill: {one.hex}; background: {one.hex}; }}" for cause, one in LOOKS.items()]
+    variables = " ".join(f"--cause-{cause}: {one.hex};" for cause, one in LOOKS.items())
+    return Response(f":root {{ {variables} }}\n" + "\n".join(rules) + "\n", media_type="text/css")
+
+
+@public.get("/static/causes.js")
+def cause_names() -> Response:
+    """Names and colours of the causes, in vocabulary order, for the scripts."""
+    rows = ", ".join(f'["{cause}", {{name: "{LOOKS[cause].name}", colour: "{LOOKS[cause].hex}"}}]' for cause in CAUSES)
+    text = f"/** @type {{Map<string, {{name: string, colour: string}}>}} */\nexport const CAUSES = new Map([{rows}]);\n"
+    return Response(text, media_type="text/javascript")
+
+
+def told(failure: Failure, status: int) -> Response:
+    """A failure as a page, for a person's browser."""
+    return page("message.html", status=status, message=failure.message, hint=failure.hint)
+
+
+def _window(app: Asking, by: str = "carrier") -> dict[str, Any]:
+    extent = app.run(lambda store: ask(store, "requests_extent").dicts()[0])
+    since, until = default_window(extent, datetime.now(UTC))
+    return {
+        "extent": extent,
+        "since": rfc3339(since)[:19] + "Z",
+        "until": rfc3339(until)[:19] + "Z",
+        "by": by if by in _GROUPINGS else "carrier",
+        "groupings": _GROUPINGS,
+        "columns": sorted(request_columns()),
+    }
+
+
+def _about(request: dict[str, Any], stream: dict[str, Any] | None) -> list[Any]:
+    status = _either("status", request, stream)
+    words = [
+        f"status {status}" if status else "",
+        *(request.get(name) for name in ("carrier", "region", "city", "network_type", "server")),
+    ]
+    started = _either("started_at", request, stream)
+    return [word for word in (*words, rfc3339(started)[:23] + "Z" if started else "undated") if word]
+
+
+def _either(name: str, *rows: dict[str, Any] | None) -> Any:
+    return next((row[name] for row in rows if row and row.get(name) is not None), None)
+
+
+def _qvis(app: Asking, request: Request, connection_id: str | None, packet_number: int | None) -> str:
+    """qvis with our export loaded; empty where no qvis is configured. qvis tells the format by the address's end."""
+    if not app.settings.qvis or not connection_id:
+        return ""
+    file = f"{request.base_url}connections/{quote(connection_id, safe='')}.sqlog"
+    focus = {} if packet_number is None else {"focusOnPN": packet_number}
+    return f"{app.settings.qvis.rstrip('/')}/#/sequence?{urlencode({'file': file, **focus})}"

@@ -1,0 +1,40 @@
+// @ts-check
+// Asking the API. An answer that is no success becomes an Error with the server's own words.
+
+/** @typedef {Record<string, any>} Document */
+
+/**
+ * @param {string} path
+ * @param {Record<string, string | number | string[] | null | undefined>} [parameters]
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<Document>}
+ */
+export async function ask(path, parameters = {}, signal) {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) {
+    for (const each of Array.isArray(value) ? value : [value]) {
+      if (each !== null && each !== undefined && each !== "") query.append(name, String(each));
+    }
+  }
+  const answer = await fetch(`${path}?${query}`, { signal, headers: { accept: "application/json" } });
+  const document = await answer.json().catch(() => ({ error: { message: answer.statusText, hint: "" } }));
+  if (!answer.ok) throw new Error([document.error.message, document.error.hint].filter(Boolean).join(": "));
+  return document;
+}
+
+/**
+ * Only the newest of several questions of one kind is answered; an older one is given up.
+ * @returns {(work: (signal: AbortSignal) => Promise<void>, failed: (message: string) => void) => Promise<void>}
+ */
+export function newest() {
+  let running = new AbortController();
+  return async (work, failed) => {
+    running.abort();
+    const mine = (running = new AbortController());
+    try {
+      await work(mine.signal);
+    } catch (error) {
+      if (!mine.signal.aborted) failed(error instanceof Error ? error.message : String(error));
+    }
+  };
+}

@@ -1,0 +1,159 @@
+// @ts-check
+// Charts over time: uPlot in the house look, one cursor for all charts of a group, and each as PNG or SVG.
+
+import uPlot from "../vendor/uPlot.esm.js";
+import { colour, el } from "./dom.js";
+import { toSvg } from "./chart_svg.js";
+
+/**
+ * @typedef {object} Line
+ * @property {string} label
+ * @property {string} colour
+ * @property {(number | null)[]} values
+ * @property {"line" | "step" | "points" | "area"} [drawn]
+ * @property {boolean} [hidden]
+ * @property {number} [width]
+ */
+
+/**
+ * @typedef {object} Axis
+ * @property {(value: number) => string} told
+ * @property {boolean} [isLog]
+ * @property {number} [least]
+ * @property {number} [most]
+ */
+
+/**
+ * @typedef {object} Chart
+ * @property {number[]} x
+ * @property {boolean} [isClock] x is seconds since 1970, else us since a trace began
+ * @property {Line[]} lines
+ * @property {Axis} y
+ * @property {number} [height]
+ * @property {string} [group] charts of one group share their cursor
+ * @property {string} name of the file that it is saved as
+ * @property {(from: number, to: number) => void} [zoomed]
+ * @property {(chart: uPlot) => void} [over] drawn over the lines
+ * @property {(chart: uPlot) => void} [under] drawn under them
+ * @property {(x: number, index: number) => void} [clicked]
+ * @property {[number, number]} [range]
+ * @property {(value: number) => string} [toldX]
+ */
+
+/** @type {WeakMap<Element, uPlot>} */
+const drawn = new WeakMap();
+
+/**
+ * Draws into a place, in which nothing else is; drawn again it replaces itself.
+ * @param {HTMLElement} place
+ * @param {Chart} chart
+ * @returns {uPlot}
+ */
+export function draw(place, chart) {
+  drawn.get(place)?.destroy();
+  place.replaceChildren();
+  const plot = new uPlot(options(place, chart), [chart.x, ...chart.lines.map((line) => line.values)], place);
+  drawn.set(place, plot);
+  place.append(saving(plot, chart));
+  return plot;
+}
+
+/**
+ * @param {HTMLElement} place
+ * @param {Chart} chart
+ * @returns {uPlot.Options}
+ */
+function options(place, chart) {
+  const grid = { stroke: colour("line"), width: 1 };
+  const axis = { stroke: colour("quiet"), grid, ticks: grid, font: "12px system-ui" };
+  const toldX = chart.toldX;
+  return {
+    width: Math.max(280, place.clientWidth),
+    height: chart.height ?? 240,
+    tzDate: (at) => uPlot.tzDate(new Date(at * 1e3), "Etc/UTC"),
+    cursor: {
+      sync: chart.group ? { key: chart.group, setSeries: false } : undefined,
+      drag: { x: Boolean(chart.zoomed), y: false, setScale: false },
+      bind: chart.clicked ? { click: (plot) => () => { clicked(plot, chart); return null; } } : undefined,
+    },
+    scales: {
+      x: { time: Boolean(chart.isClock), range: chart.range },
+      y: { distr: chart.y.isLog ? 3 : 1, range: chart.y.isLog ? undefined : (_plot, least, most) => [Math.min(chart.y.least ?? 0, least ?? 0), chart.y.most ?? Math.max(1e-9, most ?? 1) * 1.05] },
+    },
+    axes: [
+      { ...axis, values: (_plot, values) => values.map((value) => (toldX ?? clock(values))(value)), space: 80 },
+      { ...axis, size: 84, values: (_plot, values) => values.map((value) => (value === null ? "" : chart.y.told(value))) },
+    ],
+    series: [
+      { label: chart.isClock ? "UTC" : "time", value: toldX ? (_plot, value) => (value === null ? "–" : toldX(value)) : "{YYYY}-{MM}-{DD} {HH}:{mm}:{ss}" },
+      ...chart.lines.map((line) => ({
+        label: line.label,
+        stroke: line.colour,
+        width: line.width ?? 1.6,
+        show: !line.hidden,
+        spanGaps: true,
+        fill: line.drawn === "area" ? `${line.colour}` : undefined,
+        points: { show: line.drawn === "points" ? true : line.values.length < 60, size: line.drawn === "points" ? 4 : 5, fill: line.colour },
+        paths: line.drawn === "step" ? uPlot.paths.stepped?.({ align: 1 }) : line.drawn === "points" ? () => null : undefined,
+        value: (/** @type {uPlot} */ _plot, /** @type {number | null} */ value) => (value === null || value === undefined ? "–" : chart.y.told(value)),
+      })),
+    ],
+    hooks: {
+      drawClear: chart.under ? [chart.under] : [],
+      draw: chart.over ? [chart.over] : [],
+      setSelect: [
+        (plot) => {
+          if (chart.zoomed && plot.select.width > 4) {
+            const [from, to] = [plot.select.left, plot.select.left + plot.select.width].map((at) => plot.posToVal(at, "x"));
+            plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+            chart.zoomed(from, to);
+          }
+        },
+      ],
+    },
+  };
+}
+
+/** Hours and minutes; days where the axis has several. @param {number[]} values @returns {(at: number) => string} */
+function clock(values) {
+  const isLong = values.length > 1 && values[values.length - 1] - values[0] > 2 * 86_400;
+  const isShort = values.length > 1 && values[1] - values[0] < 60;
+  return (at) => {
+    const text = new Date(at * 1e3).toISOString();
+    return isLong ? `${text.slice(5, 10)} ${text.slice(11, 16)}` : text.slice(11, isShort ? 19 : 16);
+  };
+}
+
+/** @param {uPlot} plot @param {Chart} chart */
+function clicked(plot, chart) {
+  if (plot.cursor.left !== undefined && plot.cursor.left >= 0 && chart.clicked) {
+    chart.clicked(plot.posToVal(plot.cursor.left, "x"), plot.cursor.idx ?? 0);
+  }
+}
+
+/**
+ * @param {uPlot} plot
+ * @param {Chart} chart
+ */
+function saving(plot, chart) {
+  const png = () => plot.ctx.canvas.toBlob((blob) => blob && save(blob, `${chart.name}.png`));
+  const vector = () => save(new Blob([toSvg(plot, chart)], { type: "image/svg+xml" }), `${chart.name}.svg`);
+  return el("div", { class: "chart-tools" }, el("button", { type: "button", title: "save as PNG", onclick: png }, "PNG"), el("button", { type: "button", title: "save as SVG", onclick: vector }, "SVG"));
+}
+
+/**
+ * @param {Blob} blob
+ * @param {string} name
+ */
+export function save(blob, name) {
+  const link = /** @type {HTMLAnchorElement} */ (el("a", { href: URL.createObjectURL(blob), download: name }));
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+addEventListener("resize", () => {
+  for (const place of document.querySelectorAll(".chart")) {
+    const plot = drawn.get(place);
+    if (plot && place.clientWidth > 0) plot.setSize({ width: Math.max(280, place.clientWidth), height: plot.height });
+  }
+});

@@ -1,0 +1,37 @@
+// @ts-check
+// A chart as SVG text: the same data, scales and colours as the canvas has.
+
+/**
+ * @param {import("../vendor/uPlot.esm.js")} plot
+ * @param {import("./chart.js").Chart} chart
+ * @returns {string}
+ */
+export function toSvg(plot, chart) {
+  const { width, height } = plot;
+  const ratio = devicePixelRatio;
+  const box = { left: plot.bbox.left / ratio, top: plot.bbox.top / ratio, width: plot.bbox.width / ratio, height: plot.bbox.height / ratio };
+  const x = (/** @type {number} */ value) => (box.left + plot.valToPos(value, "x")).toFixed(2);
+  const y = (/** @type {number} */ value) => (box.top + plot.valToPos(value, "y")).toFixed(2);
+  const shapes = chart.lines.flatMap((line, number) => {
+    if (!plot.series[number + 1].show) return [];
+    const points = line.values.flatMap((value, at) => (value === null || value === undefined ? [] : [[x(chart.x[at]), y(value)]]));
+    if (line.drawn === "points") return points.map(([at, value]) => `<circle cx="${at}" cy="${value}" r="2" fill="${line.colour}"/>`);
+    const path = points.map(([at, value], place) => (place === 0 ? `M${at} ${value}` : line.drawn === "step" ? `H${at}V${value}` : `L${at} ${value}`));
+    return [`<path d="${path.join("")}" fill="none" stroke="${line.colour}" stroke-width="1.6"/>`];
+  });
+  const told = chart.toldX ?? ((/** @type {number} */ at) => new Date(at * 1e3).toISOString().slice(11, 19));
+  const ticks = [0, 0.25, 0.5, 0.75, 1].map((share) => plot.posToVal(share * box.width, "x"));
+  const levels = [0, 0.25, 0.5, 0.75, 1].map((share) => plot.posToVal(share * box.height, "y"));
+  const axes = [
+    ...ticks.map((at) => `<text x="${x(at)}" y="${box.top + box.height + 16}" text-anchor="middle">${escape(told(at))}</text>`),
+    ...levels.map((at) => `<text x="${box.left - 6}" y="${Number(y(at)) + 4}" text-anchor="end">${escape(chart.y.told(at))}</text>`),
+  ];
+  const keys = chart.lines.map((line, number) => `<text x="${box.left + 8}" y="${box.top + 16 + number * 15}" fill="${line.colour}">${escape(line.label)}</text>`);
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="12">` +
+    `<rect x="${box.left}" y="${box.top}" width="${box.width}" height="${box.height}" fill="none" stroke="#bbb"/>${axes.join("")}${shapes.join("")}${keys.join("")}</svg>`;
+}
+
+/** @param {string} text */
+function escape(text) {
+  return text.replace(/[&<>"]/g, (each) => `&#${each.charCodeAt(0)};`);
+}

@@ -1,0 +1,67 @@
+// @ts-check
+// Two groups: quantiles with intervals, differences, and what their time was spent on.
+
+import { ask, newest } from "./api.js";
+import { CAUSES } from "./causes.js";
+import { el, fill, find } from "./dom.js";
+import { duration, percent, whole } from "./format.js";
+import { change, state } from "./state.js";
+
+const newestPair = newest();
+/** @param {string} name */
+const field = (name) => /** @type {HTMLInputElement} */ (/** @type {HTMLFormElement} */ (find("#window")).elements.namedItem(name));
+
+function show() {
+  const now = state();
+  for (const name of ["since", "until", "a", "b"]) if (now.has(name)) field(name).value = now.get(name) ?? "";
+  if (!now.has("a") && !now.has("b")) return;
+  /** @type {HTMLElement} */ (find("#teach")).hidden = true;
+  newestPair(async (signal) => {
+    fill(find("#compared"), el("p", { class: "note" }, "asking …"));
+    const found = await ask("/api/compare", { since: field("since").value, until: field("until").value, a: conditions("a"), b: conditions("b") }, signal);
+    fill(find("#compared"), quantiles(found), causes(found));
+  }, (message) => fill(find("#compared"), el("p", { class: "error" }, message)));
+}
+
+/** Conditions are separated by blanks before `column=`, so that values may hold blanks. @param {string} name */
+function conditions(name) {
+  return field(name).value.trim().split(/\s+(?=[a-z_0-9]+(?:!=|>=|<=|=))/).filter(Boolean);
+}
+
+/** @param {import("./api.js").Document} found */
+function quantiles(found) {
+  const told = (/** @type {any} */ one) => (one.us === null ? "too few" : `${duration(one.us)}`);
+  const between = (/** @type {any} */ one) => (one.low_us === null || one.high_us === null || one.us === null ? "" : `${duration(one.low_us)} – ${duration(one.high_us)}`);
+  const side = (/** @type {any} */ group) => `${whole(group.requests)} requests, ${whole(group.traced)} traced`;
+  return el("section", { class: "card" }, el("h2", {}, "How long they took ", el("small", {}, "with 95 % intervals")), el("table", {},
+    el("thead", {}, el("tr", {}, el("th", {}), el("th", { class: "n" }, `A: ${found.a.where.join(" ") || "everything"}`), el("th", {}, side(found.a)), el("th", { class: "n" }, `B: ${found.b.where.join(" ") || "everything"}`), el("th", {}, side(found.b)), el("th", { class: "n" }, "B less A"), el("th", {}))),
+    el("tbody", {}, ...found.differences.map((/** @type {any} */ each) => {
+      const [a, b] = [found.a.quantiles[each.quantile], found.b.quantiles[each.quantile]];
+      const sure = each.low_us !== null && each.high_us !== null && (each.low_us > 0 || each.high_us < 0);
+      return el("tr", {}, el("th", {}, each.quantile), el("td", { class: "n" }, told(a)), el("td", {}, el("small", {}, between(a))), el("td", { class: "n" }, told(b)), el("td", {}, el("small", {}, between(b))),
+        el("td", { class: `n ${sure ? (each.us > 0 ? "up" : "down") : ""}` }, each.us === null ? "" : `${each.us > 0 ? "+" : "−"}${duration(Math.abs(each.us))}`), el("td", {}, el("small", {}, each.us === null ? "" : sure ? "sure" : "could be chance")));
+    }))));
+}
+
+/** @param {import("./api.js").Document} found */
+function causes(found) {
+  const sum = (/** @type {Record<string, number>} */ us) => Math.max(1, Object.values(us).reduce((a, b) => a + b, 0));
+  const [all, other] = [sum(found.a.cause_us), sum(found.b.cause_us)];
+  const rows = [...CAUSES].filter(([cause]) => found.a.cause_us[cause] || found.b.cause_us[cause]).map(([cause, look]) => {
+    const [a, b] = [(found.a.cause_us[cause] ?? 0) / all, (found.b.cause_us[cause] ?? 0) / other];
+    return { cause, look, a, b };
+  }).sort((one, two) => Math.abs(two.b - two.a) - Math.abs(one.b - one.a));
+  return el("section", { class: "card" }, el("h2", {}, "What they waited for ", el("small", {}, "share of the time of traced requests, largest difference first")), el("table", {},
+    el("thead", {}, el("tr", {}, el("th", {}), el("th", { class: "n" }, "A"), el("th", { class: "n" }, "B"), el("th", { class: "n" }, "B less A"))),
+    el("tbody", {}, ...rows.map(({ cause, look, a, b }) => el("tr", {}, el("td", {}, el("i", { class: `swatch cause-${cause}` }), ` ${look.name}`), el("td", { class: "n" }, percent(a)), el("td", { class: "n" }, percent(b)), el("td", { class: "n" }, `${b >= a ? "+" : "−"}${(Math.abs(b - a) * 100).toFixed(1)} points`))))));
+}
+
+if (document.querySelector("#window")) {
+  find("#window").addEventListener("submit", (event) => {
+    event.preventDefault();
+    change({ since: field("since").value, until: field("until").value, a: field("a").value || " ", b: field("b").value || " " });
+    show();
+  });
+  addEventListener("popstate", show);
+  show();
+}

@@ -1,0 +1,47 @@
+// @ts-check
+// On every page: light or dark, and keys.
+
+import { el, find } from "./dom.js";
+
+const KEPT = "quiclens-theme";
+
+/** @param {string | null} theme */
+function show(theme) {
+  if (theme) document.documentElement.dataset.theme = theme;
+}
+
+function turn() {
+  const now = document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  const next = now === "dark" ? "light" : "dark";
+  localStorage.setItem(KEPT, next);
+  show(next);
+  dispatchEvent(new Event("theme"));
+}
+
+function help() {
+  const keys = [["/", "find a request or a connection"], ["t", "light or dark"], ["g o", "overview"], ["g s", "slow requests"],
+    ["1 … 7", "views of a connection"], ["0", "see all of a connection"], ["← →", "move in time"], ["+ −", "zoom"], ["Esc", "leave"]];
+  const box = el("dialog", {}, el("h2", {}, "Keys"), el("table", { class: "facts" }, ...keys.map(([key, what]) => el("tr", {}, el("th", {}, el("kbd", {}, key)), el("td", {}, what)))),
+    el("form", { method: "dialog" }, el("button", {}, "Close")));
+  document.body.append(box);
+  box.addEventListener("close", () => box.remove());
+  /** @type {HTMLDialogElement} */ (box).showModal();
+}
+
+show(localStorage.getItem(KEPT));
+find("#theme").addEventListener("click", turn);
+
+let before = "";
+addEventListener("keydown", (event) => {
+  const target = /** @type {HTMLElement} */ (event.target);
+  if (event.ctrlKey || event.metaKey || event.altKey || target.matches("input, select, textarea")) return;
+  const pair = before + event.key;
+  before = event.key === "g" ? "g " : "";
+  if (event.key === "/") {
+    event.preventDefault();
+    /** @type {HTMLInputElement} */ (find(".find input")).focus();
+  } else if (event.key === "t") turn();
+  else if (event.key === "?") help();
+  else if (pair === "g o") location.href = "/";
+  else if (pair === "g s") location.href = "/requests";
+});

@@ -1,0 +1,37 @@
+// @ts-check
+// What is different about some requests, as a table whose rows can be made conditions.
+
+import { el } from "./dom.js";
+import { percent, whole } from "./format.js";
+import { filter } from "./window.js";
+
+/** @typedef {{attribute: string, operator: string, value: string}} Condition */
+
+/**
+ * @param {import("./api.js").Document} found
+ * @returns {HTMLElement}
+ */
+export function findingsTable(found) {
+  if (!found.findings.length) {
+    const few = found.chosen < 30 ? ` With ${whole(found.chosen)} of ${whole(found.requests)} chosen there is little to go by.` : "";
+    return el("p", { class: "teach" }, `Nothing is surely different about them.${few}`);
+  }
+  const rows = found.findings.slice(0, 8).map((/** @type {any} */ each) =>
+    el("tr", {},
+      el("td", {}, ...conditions(each.conditions), each.through.length && each.conditions.length === 1 ? el("small", {}, " through the pair above") : ""),
+      el("td", { class: "n", title: `${whole(each.chosen)} of ${whole(each.requests)}` }, percent(each.share)),
+      el("td", { class: "n" }, percent(each.share_elsewhere)),
+      el("td", { class: "n", title: `surely ${whole(each.excess_low)} to ${whole(each.excess_high)}` }, whole(each.excess))));
+  return el("div", {},
+    el("table", {}, el("thead", {}, el("tr", {}, el("th", {}, "requests with"), el("th", { class: "n" }, "slow among them"), el("th", { class: "n" }, "elsewhere"), el("th", { class: "n" }, "slow ones too many"))), el("tbody", {}, ...rows)),
+    el("p", { class: "note" }, `${whole(found.chosen)} of ${whole(found.requests)} requests against the rest; ${whole(found.tested)} conditions and their pairs were tried, 5 % false discoveries.`));
+}
+
+/** @param {Condition[]} all */
+function conditions(all) {
+  return all.flatMap((each, place) => [
+    place ? " and " : "",
+    el("a", { href: "#", title: "add as a condition", onclick: (/** @type {Event} */ event) => { event.preventDefault(); filter(`${each.attribute}${each.operator}${each.value}`); } },
+      `${each.attribute.replaceAll("_", " ")} ${each.operator === "=" ? "is" : each.operator === ">=" ? "at least" : "at most"} ${each.value}`),
+  ]);
+}

@@ -1,0 +1,55 @@
+// @ts-check
+// Numbers as people read them; the same rounding as on the command line.
+
+/**
+ * @param {number | null | undefined} us
+ * @returns {string}
+ */
+export function duration(us) {
+  if (us === null || us === undefined) return "–";
+  const size = Math.abs(us);
+  if (size < 1_000) return `${us.toFixed(0)} µs`;
+  if (size < 9_995) return `${(us / 1e3).toFixed(2)} ms`;
+  if (size < 99_950) return `${(us / 1e3).toFixed(1)} ms`;
+  if (size < 999_500) return `${(us / 1e3).toFixed(0)} ms`;
+  return size < 99_995_000 ? `${(us / 1e6).toFixed(2)} s` : `${whole(us / 1e6)} s`;
+}
+
+/** @param {number | null | undefined} us @param {number} [digits] */
+export function ms(us, digits = 1) {
+  return us === null || us === undefined ? "–" : (us / 1e3).toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
+/** @param {number | null | undefined} count */
+export function size(count) {
+  if (count === null || count === undefined) return "–";
+  if (count < 1_000) return `${Math.round(count)} B`;
+  for (const [power, unit] of /** @type {[number, string][]} */ ([[1e3, "kB"], [1e6, "MB"], [1e9, "GB"]])) {
+    if (count < power * 1_000) return `${(count / power).toFixed(count < power * 100 ? 1 : 0)} ${unit}`;
+  }
+  return `${(count / 1e12).toFixed(1)} TB`;
+}
+
+/** @param {number | null | undefined} value bits a second */
+export function rate(value) {
+  if (value === null || value === undefined) return "–";
+  for (const [power, unit] of /** @type {[number, string][]} */ ([[1e9, "Gbit/s"], [1e6, "Mbit/s"], [1e3, "kbit/s"]])) {
+    if (value >= power) return `${(value / power).toFixed(1)} ${unit}`;
+  }
+  return `${Math.round(value)} bit/s`;
+}
+
+/** @param {number} value */
+export function whole(value) {
+  return Math.round(value).toLocaleString("en");
+}
+
+/** @param {number} share of 1 */
+export function percent(share) {
+  return share > 0 && share < 0.01 ? `${(share * 100).toFixed(2)} %` : `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`;
+}
+
+/** @param {string | null} text RFC 3339 */
+export function moment(text) {
+  return text ? `${text.slice(0, 10)} ${text.slice(11, 19)}` : "undated";
+}

@@ -1,0 +1,106 @@
+// @ts-check
+// A heat map on a canvas: durations (log) over time, a box to select.
+
+import { colour, fill, el, note } from "./dom.js";
+import { duration, whole } from "./format.js";
+
+const LEFT = 70;
+const BOTTOM = 22;
+const RAMP = ["#e8f1fb", "#b6d4f2", "#79aee6", "#3f82d6", "#1f57a8", "#0c2f66"];
+const DARK_RAMP = ["#22324a", "#2b4f80", "#346fb8", "#4f93e0", "#86bbf5", "#d3e7ff"];
+
+/** @typedef {{since: string, until: string, from_us: number, to_us: number}} Box */
+
+/**
+ * @param {HTMLElement} place
+ * @param {import("./api.js").Document} map
+ * @param {Box | null} box
+ * @param {(box: Box | null) => void} selected
+ */
+export function drawHeat(place, map, box, selected) {
+  const canvas = /** @type {HTMLCanvasElement} */ (el("canvas"));
+  fill(place, canvas);
+  const [width, height] = [place.clientWidth, place.clientHeight];
+  canvas.width = width * devicePixelRatio;
+  canvas.height = height * devicePixelRatio;
+  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+  context.scale(devicePixelRatio, devicePixelRatio);
+  const [since, until] = [Date.parse(map.since), Date.parse(map.until)];
+  const first = Math.floor(since / 1e3 / map.step_s) * map.step_s * 1e3;
+  const durations = [...map.from_us, ...map.to_us].map(Math.log);
+  const [low, high] = [Math.min(...durations), Math.max(...durations)];
+  const x = (/** @type {number} */ at) => LEFT + ((at - first) / (until - first)) * (width - LEFT - 4);
+  const y = (/** @type {number} */ us) => height - BOTTOM - ((Math.log(us) - low) / (high - low)) * (height - BOTTOM - 8);
+  const at = (/** @type {number} */ left) => first + ((left - LEFT) / (width - LEFT - 4)) * (until - first);
+  const us = (/** @type {number} */ top) => Math.exp(low + ((height - BOTTOM - top) / (height - BOTTOM - 8)) * (high - low));
+
+  const most = Math.max(1, ...map.requests);
+  const isDark = colour("ground").startsWith("#1");
+  const ramp = isDark ? DARK_RAMP : RAMP;
+  const paint = (/** @type {Box | null} */ shown) => {
+    context.clearRect(0, 0, width, height);
+    map.started_at.forEach((/** @type {string} */ text, /** @type {number} */ cell) => {
+      const start = Date.parse(text);
+      const level = Math.min(ramp.length - 1, Math.floor((Math.log1p(map.requests[cell]) / Math.log1p(most)) * ramp.length));
+      context.fillStyle = ramp[level];
+      const [left, top] = [x(start), y(map.to_us[cell])];
+      context.fillRect(left, top, Math.max(1, x(start + map.step_s * 1e3) - left - 1), Math.max(1, y(map.from_us[cell]) - top - 1));
+    });
+    axes();
+    if (shown) {
+      const [left, right] = [Math.max(LEFT, x(Date.parse(shown.since))), x(Date.parse(shown.until))];
+      const [top, bottom] = [Math.max(2, y(shown.to_us)), Math.min(height - BOTTOM, y(shown.from_us))];
+      context.strokeStyle = colour("bad");
+      context.lineWidth = 2;
+      context.strokeRect(left, top, right - left, bottom - top);
+    }
+  };
+  const axes = () => {
+    context.fillStyle = colour("quiet");
+    context.font = "12px system-ui";
+    context.textAlign = "right";
+    for (let power = 0; power < 10; power += 1) {
+      const value = 10 ** power;
+      if (Math.log(value) >= low && Math.log(value) <= high) context.fillText(duration(value), LEFT - 8, y(value) + 4);
+    }
+    context.textAlign = "center";
+    for (let tick = 0; tick <= 6; tick += 1) {
+      const when = since + ((until - since) * tick) / 6;
+      const text = new Date(when).toISOString();
+      context.fillText(until - since > 2 * 864e5 ? text.slice(5, 10) : text.slice(11, 16), Math.min(width - 22, Math.max(LEFT + 12, x(when))), height - 6);
+    }
+  };
+
+  /** @type {{left: number, top: number} | null} */
+  let started = null;
+  const place_ = (/** @type {PointerEvent} */ event) => ({ left: event.offsetX, top: event.offsetY });
+  const boxOf = (/** @type {{left: number, top: number}} */ a, /** @type {{left: number, top: number}} */ b) => ({
+    since: new Date(Math.max(since, at(Math.min(a.left, b.left)))).toISOString(),
+    until: new Date(Math.min(until, at(Math.max(a.left, b.left)))).toISOString(),
+    from_us: Math.max(1, Math.round(us(Math.max(a.top, b.top)))),
+    to_us: Math.round(us(Math.min(a.top, b.top))),
+  });
+  canvas.addEventListener("pointerdown", (event) => {
+    started = place_(event);
+    canvas.setPointerCapture(event.pointerId);
+    note("");
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    if (started) return paint(boxOf(started, place_(event)));
+    const [when, long] = [at(event.offsetX), us(event.offsetY)];
+    const cell = map.started_at.findIndex((/** @type {string} */ text, /** @type {number} */ each) =>
+      Date.parse(text) <= when && when < Date.parse(text) + map.step_s * 1e3 && map.from_us[each] <= long && long < map.to_us[each]);
+    note(cell < 0 ? "" : `${new Date(map.started_at[cell]).toISOString().slice(11, 19)} UTC, ${duration(map.from_us[cell])} to ${duration(map.to_us[cell])}\n${whole(map.requests[cell])} requests, ${whole(map.traced[cell])} traced`, event);
+  });
+  canvas.addEventListener("pointerleave", () => note(""));
+  canvas.addEventListener("pointerup", (event) => {
+    if (!started) return;
+    const ended = place_(event);
+    const large = Math.abs(ended.left - started.left) > 5 && Math.abs(ended.top - started.top) > 5;
+    const drawn = large ? boxOf(started, ended) : null;
+    started = null;
+    paint(drawn);
+    selected(drawn);
+  });
+  paint(box);
+}

@@ -1,0 +1,96 @@
+// @ts-check
+// Hexagons on a map: two carriers side by side, one scale, a slider through the window's time.
+
+import { cellToBoundary } from "../vendor/h3-js.js";
+import { ask } from "./api.js";
+import { el, fill, find, note, svg } from "./dom.js";
+import { duration, whole } from "./format.js";
+
+const WIDTH = 620;
+const HEIGHT = 360;
+const RAMP = ["#2b83ba", "#78b9a8", "#cfe3a5", "#fdd27e", "#f0884d", "#d7191c"];
+
+/** @typedef {{cell: string, requests: number, p95: number | null, p50: number | null, cause: string | null, edge: [number, number][]}} Hexagon */
+
+/**
+ * @param {{since: string, until: string, where: string[]}} window
+ * @param {AbortSignal} signal
+ */
+export async function showMap(window, signal) {
+  const [left, right] = ["#map-left", "#map-right"].map((id) => /** @type {HTMLSelectElement} */ (find(id)));
+  const slider = /** @type {HTMLInputElement} */ (find("#map-time"));
+  if (!left.options.length) {
+    const tails = await ask("/api/reports/tail", { by: "carrier", since: window.since, until: window.until }, signal);
+    const names = tails.rows.map((/** @type {any[]} */ row) => row[0]).filter(Boolean);
+    for (const [place, select] of [left, right].entries()) {
+      fill(select, el("option", { value: "" }, "all carriers"), ...names.map((/** @type {string} */ name) => el("option", {}, name)));
+      select.value = names[place] ?? "";
+      select.addEventListener("change", () => redraw());
+    }
+    slider.addEventListener("change", () => redraw());
+  }
+  const redraw = async () => {
+    const hours = stretch(window, Number(slider.value), Number(slider.max));
+    find("#map-when").textContent = Number(slider.value) ? `${hours.since.slice(11, 16)} – ${hours.until.slice(11, 16)} UTC` : "all of it";
+    const both = await Promise.all([left, right].map(async (select) => {
+      const where = [...window.where, ...(select.value ? [`carrier=${select.value}`] : [])];
+      return hexagons(await ask("/api/cells", { ...hours, where }, signal));
+    }));
+    const scale = scaleOf(both.flat());
+    const frame = frameOf(both.flat());
+    for (const [place, [id, select]] of /** @type {[string, HTMLSelectElement][]} */ ([["a", left], ["b", right]]).entries()) {
+      fill(find(`#map-${id}`), picture(both[place], scale, frame));
+      find(`#map-${id}-name`).textContent = `${select.value || "all carriers"}: ${whole(both[place].reduce((sum, each) => sum + each.requests, 0))} requests`;
+    }
+  };
+  await redraw();
+}
+
+/** @param {{since: string, until: string}} window @param {number} at @param {number} most */
+function stretch(window, at, most) {
+  if (!at) return { since: window.since, until: window.until };
+  const [from, to] = [Date.parse(window.since), Date.parse(window.until)];
+  const [first, last] = [at - 1, at].map((part) => new Date(from + ((to - from) * part) / most).toISOString());
+  return { since: first, until: last };
+}
+
+/** @param {import("./api.js").Document} found @returns {Hexagon[]} */
+function hexagons(found) {
+  return found.h3_cell.flatMap((/** @type {string} */ cell, /** @type {number} */ at) => {
+    try {
+      return [{ cell, requests: found.requests[at], p50: found.p50[at], p95: found.p95[at], cause: found.top_cause[at], edge: cellToBoundary(cell) }];
+    } catch {
+      return []; // what a log calls a cell need not be one
+    }
+  });
+}
+
+/** @param {Hexagon[]} all @returns {(us: number) => string} */
+function scaleOf(all) {
+  const values = all.flatMap((each) => (each.p95 === null ? [] : [Math.log(each.p95)])).sort((a, b) => a - b);
+  const [least, most] = [values[0] ?? 0, values[values.length - 1] ?? 1];
+  return (us) => RAMP[Math.min(RAMP.length - 1, Math.floor(((Math.log(us) - least) / Math.max(1e-9, most - least)) * RAMP.length))];
+}
+
+/** Bounds in degrees, with the longitude shrunk as at their middle latitude. @param {Hexagon[]} all */
+function frameOf(all) {
+  const points = all.flatMap((each) => each.edge);
+  const [south, north] = [Math.min(...points.map(([lat]) => lat)), Math.max(...points.map(([lat]) => lat))];
+  const [west, east] = [Math.min(...points.map(([, lng]) => lng)), Math.max(...points.map(([, lng]) => lng))];
+  const squeeze = Math.cos((((south + north) / 2) * Math.PI) / 180);
+  const zoom = Math.min((WIDTH - 20) / Math.max(1e-6, (east - west) * squeeze), (HEIGHT - 20) / Math.max(1e-6, north - south));
+  return { x: (/** @type {number} */ lng) => 10 + (lng - west) * squeeze * zoom, y: (/** @type {number} */ lat) => 10 + (north - lat) * zoom };
+}
+
+/** @param {Hexagon[]} all @param {(us: number) => string} scale @param {ReturnType<typeof frameOf>} frame */
+function picture(all, scale, frame) {
+  if (!all.length) return el("p", { class: "teach" }, "No request of this group has a place.");
+  return svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img" }, ...all.map((each) => svg("polygon", {
+    points: each.edge.map(([lat, lng]) => `${frame.x(lng).toFixed(1)},${frame.y(lat).toFixed(1)}`).join(" "),
+    fill: each.p95 === null ? "none" : scale(each.p95),
+    stroke: "currentColor",
+    "stroke-opacity": 0.35,
+    onpointermove: (/** @type {PointerEvent} */ event) => note(`${each.cell}\n${whole(each.requests)} requests\nmedian ${duration(each.p50)}, p95 ${each.p95 === null ? "too few" : duration(each.p95)}${each.cause ? `\nmost time: ${each.cause.replaceAll("_", " ")}` : ""}`, event),
+    onpointerleave: () => note(""),
+  })));
+}

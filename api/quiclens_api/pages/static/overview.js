@@ -1,0 +1,139 @@
+// @ts-check
+// The overview: tails over time, causes over time, what changed, what is different, the map.
+
+import { ask, newest } from "./api.js";
+import { CAUSES } from "./causes.js";
+import { draw } from "./chart.js";
+import { groupColour } from "./colours.js";
+import { el, fill, find } from "./dom.js";
+import { findingsTable } from "./findings.js";
+import { duration, ms, percent, whole } from "./format.js";
+import { showMap } from "./map.js";
+import { change } from "./state.js";
+import { chosen, covered, filter, wire } from "./window.js";
+
+const newestOverview = newest();
+
+/** @type {import("./api.js").Document | null} */
+let last = null;
+
+function show() {
+  const asked = chosen();
+  const window = { since: asked.since, until: asked.until, where: asked.where };
+  newestOverview(async (signal) => {
+    fill(find("#coverage"), "asking …");
+    const [byGroup, whole] = await Promise.all([
+      ask("/api/over-time", { ...window, by: asked.by, groups: 8 }, signal),
+      ask("/api/over-time", window, signal),
+    ]);
+    last = byGroup;
+    fill(find("#coverage"), covered(whole.coverage));
+    tails();
+    shares(whole);
+    changed(byGroup);
+    fill(find("#different"), findingsTable(await ask("/api/different", { ...window, limit: 8 }, signal)));
+    if (document.querySelector("#map-left")) await showMap(window, signal);
+  }, (message) => fill(find("#coverage"), el("span", { class: "error" }, message)));
+}
+
+/** @param {string} text */
+const seconds = (text) => Date.parse(text) / 1e3;
+
+/** Every step of the window, so that gaps are gaps. @param {import("./api.js").Document} document */
+function steps(document) {
+  const first = Math.floor(seconds(document.since) / document.step_s) * document.step_s;
+  const count = Math.ceil((seconds(document.until) - first) / document.step_s);
+  return Array.from({ length: count }, (_, number) => first + number * document.step_s);
+}
+
+/** @param {import("./api.js").Document} series @param {any[]} values @param {number[]} x */
+function aligned(series, values, x) {
+  const known = new Map(series.started_at.map((/** @type {string} */ text, /** @type {number} */ at) => [seconds(text), values[at]]));
+  return x.map((at) => known.get(at) ?? null);
+}
+
+/** @param {number} from @param {number} to */
+function zoomed(from, to) {
+  change({ since: new Date(from * 1e3).toISOString().slice(0, 19) + "Z", until: new Date(to * 1e3).toISOString().slice(0, 19) + "Z" });
+  dispatchEvent(new PopStateEvent("popstate"));
+}
+
+function tails() {
+  if (!last) return;
+  const quantile = /** @type {HTMLSelectElement} */ (find("#quantile")).value;
+  const x = steps(last);
+  const lines = last.series.map((/** @type {any} */ one, /** @type {number} */ place) => ({
+    label: Object.values(one.group).map((value) => value ?? "unknown").join(", ") || "all",
+    colour: groupColour(place),
+    values: aligned(one, one[quantile], x),
+  }));
+  draw(find("#tails"), { x, isClock: true, lines, y: { told: (us) => ms(us, 0), isLog: true }, height: 260, group: "time", name: `tail-${quantile}`, zoomed });
+}
+
+/** @param {import("./api.js").Document} whole_ */
+function shares(whole_) {
+  const one = whole_.series[0];
+  if (!one || !Object.keys(one.cause_us).length) {
+    fill(find("#shares"), el("p", { class: "teach" }, "No request in this window has a trace, so nothing can be said of causes. quiclens check LOG says what a server should log."));
+    return;
+  }
+  const x = steps(whole_);
+  const causes = [...CAUSES.keys()].filter((cause) => one.cause_us[cause]);
+  const totals = new Map(causes.map((cause) => [cause, one.cause_us[cause].reduce((/** @type {number} */ a, /** @type {number} */ b) => a + b, 0)]));
+  const sum = [...totals.values()].reduce((a, b) => a + b, 0);
+  const stack = stacked(causes.map((cause) => aligned(one, one.cause_us[cause], x)));
+  // Drawn from the top of the stack down, so that each covers what is below it.
+  const lines = causes.map((cause, place) => ({ label: look(cause).name, colour: look(cause).colour, values: stack[place], drawn: /** @type {const} */ ("area"), width: 0 })).reverse();
+  draw(find("#shares"), { x, isClock: true, lines, y: { told: (share) => `${Math.round(share * 100)} %`, most: 0.953 }, height: 220, group: "time", name: "causes", zoomed });
+  const legend = [...totals].sort((a, b) => b[1] - a[1]).map(([cause, us]) =>
+    el("span", {}, el("i", { class: `cause-${cause}` }), el("a", { href: "#", onclick: (/** @type {Event} */ event) => { event.preventDefault(); filter(`top_cause=${cause}`); } }, look(cause).name), ` ${percent(us / sum)}`));
+  find("#shares").querySelector(".u-legend")?.remove();
+  find("#shares").append(el("div", { class: "legend" }, ...legend));
+}
+
+/** @param {string} cause */
+const look = (cause) => CAUSES.get(cause) ?? { name: cause, colour: "#888" };
+
+/** Running sums of shares. @param {(number | null)[][]} columns */
+function stacked(columns) {
+  const totals = columns[0].map((_, at) => columns.reduce((sum, column) => sum + (column[at] ?? 0), 0));
+  const below = totals.map(() => 0);
+  return columns.map((column) => column.map((value, at) => {
+    if (!totals[at]) return null;
+    below[at] += (value ?? 0) / totals[at];
+    return below[at];
+  }));
+}
+
+/** The last quarter of the window against what came before, group by group. @param {import("./api.js").Document} document_ */
+function changed(document_) {
+  const turn = seconds(document_.since) + 0.75 * (seconds(document_.until) - seconds(document_.since));
+  const rows = document_.series.map((/** @type {any} */ one) => {
+    const halves = [[0, 0, 0], [0, 0, 0]];
+    one.started_at.forEach((/** @type {string} */ text, /** @type {number} */ at) => {
+      const half = halves[seconds(text) < turn ? 0 : 1];
+      half[0] += one.requests[at];
+      if (one.p95[at] !== null) { half[1] += one.p95[at] * one.requests[at]; half[2] += one.requests[at]; }
+    });
+    const [before, now] = halves.map(([requests, sum, counted]) => ({ requests, p95: counted ? sum / counted : null }));
+    return { name: Object.values(one.group).map((value) => value ?? "unknown").join(", "), before, now };
+  });
+  const known = rows.filter((/** @type {any} */ row) => row.before.p95 !== null && row.now.p95 !== null);
+  if (!known.length) {
+    fill(find("#changed"), el("p", { class: "teach" }, "Too few requests a step to compare: a longer window, or a coarser grouping."));
+    return;
+  }
+  known.sort((/** @type {any} */ a, /** @type {any} */ b) => b.now.p95 / b.before.p95 - a.now.p95 / a.before.p95);
+  fill(find("#changed"), el("table", {},
+    el("thead", {}, el("tr", {}, el("th", {}, chosen().by.replaceAll("_", " ")), el("th", { class: "n" }, "mean p95 before"), el("th", { class: "n" }, "now"), el("th", { class: "n" }, "change"), el("th", { class: "n" }, "requests now"))),
+    el("tbody", {}, ...known.map((/** @type {any} */ row) => {
+      const ratio = row.now.p95 / row.before.p95 - 1;
+      return el("tr", {}, el("td", {}, row.name), el("td", { class: "n" }, duration(row.before.p95)), el("td", { class: "n" }, duration(row.now.p95)),
+        el("td", { class: `n ${ratio > 0.1 ? "up" : ratio < -0.1 ? "down" : ""}` }, `${ratio > 0 ? "+" : "−"}${percent(Math.abs(ratio))}`), el("td", { class: "n" }, whole(row.now.requests)));
+    }))));
+}
+
+if (document.querySelector("#window")) {
+  wire(show);
+  find("#quantile").addEventListener("change", tails);
+}

@@ -1,0 +1,96 @@
+// @ts-check
+// Slow requests: the heat map with its box, and the list.
+
+import { ask, newest } from "./api.js";
+import { CAUSES } from "./causes.js";
+import { el, fill, find } from "./dom.js";
+import { findingsTable } from "./findings.js";
+import { duration, moment, ms, whole } from "./format.js";
+import { drawHeat } from "./heat.js";
+import { change, state } from "./state.js";
+import { chosen, covered, wire } from "./window.js";
+
+const newestList = newest();
+const newestBox = newest();
+
+/** @param {string} id @returns {HTMLInputElement} */
+const input = (id) => find(id);
+
+function show() {
+  const asked = chosen();
+  const window = { since: asked.since, until: asked.until, where: asked.where };
+  const now = state();
+  input("#min-ms").value = now.get("min_ms") ?? "";
+  input("#each").checked = now.get("each") === "1";
+  input("#limit").value = now.get("limit") ?? "20";
+  newestList(async (signal) => {
+    const [map, list] = await Promise.all([ask("/api/heat", window, signal), ask("/api/requests", { ...window, ...boxWindow(), min_ms: leastMs(), by: input("#each").checked ? asked.by : "", limit: Math.min(1000, Number(input("#limit").value)) }, signal)]);
+    fill(find("#coverage"), covered(map.coverage));
+    if (map.requests.length) drawHeat(find("#heat"), map, box(), select);
+    else fill(find("#heat"), el("p", { class: "teach" }, "No request with a duration began in this window. A longer one?"));
+    rows(list);
+  }, (message) => fill(find("#coverage"), el("span", { class: "error" }, message)));
+  showBox();
+}
+
+/** The box in the address: since,until,from_us,to_us. @returns {import("./heat.js").Box | null} */
+function box() {
+  const parts = (state().get("box") ?? "").split(",");
+  if (parts.length !== 4) return null;
+  return { since: parts[0], until: parts[1], from_us: Number(parts[2]), to_us: Number(parts[3]) };
+}
+
+/** @returns {Record<string, string>} */
+function boxWindow() {
+  const drawn = box();
+  return drawn ? { since: drawn.since, until: drawn.until } : {};
+}
+
+function leastMs() {
+  const drawn = box();
+  return drawn ? drawn.from_us / 1e3 : Number(input("#min-ms").value || 0);
+}
+
+/** @param {import("./heat.js").Box | null} drawn */
+function select(drawn) {
+  change({ box: drawn ? [drawn.since, drawn.until, drawn.from_us, drawn.to_us].join(",") : null });
+  show();
+}
+
+function showBox() {
+  const drawn = box();
+  const place = find("#selection");
+  if (!drawn) return fill(place);
+  const asked = chosen();
+  newestBox(async (signal) => {
+    fill(place, el("p", { class: "note" }, "looking at every attribute and every pair …"));
+    const found = await ask("/api/different", { since: asked.since, until: asked.until, where: asked.where, min_ms: drawn.from_us / 1e3, max_ms: drawn.to_us / 1e3, chosen_since: drawn.since, chosen_until: drawn.until, limit: 10 }, signal);
+    fill(place, el("h3", {}, `The ${whole(found.chosen)} requests in the box `, el("small", {}, `${moment(drawn.since)} to ${drawn.until.slice(11, 19)}, ${duration(drawn.from_us)} to ${duration(drawn.to_us)} `),
+      el("button", { type: "button", onclick: () => select(null) }, "clear")), findingsTable(found));
+  }, (message) => fill(place, el("p", { class: "error" }, message)));
+}
+
+/** @param {import("./api.js").Document} list */
+function rows(list) {
+  const drawn = box();
+  const shown = drawn ? list.requests.filter((/** @type {any} */ each) => each.duration_us < drawn.to_us) : list.requests;
+  find("#slowest-note").textContent = drawn ? "in the box" : `of ${whole(list.coverage.requests)}`;
+  if (!shown.length) return fill(find("#rows"), el("p", { class: "teach" }, "No request matches. Fewer conditions, or a longer window?"));
+  const head = ["duration, ms", "request", "began, UTC", "status", "carrier", "region", "server", "waited most for", "trace"];
+  fill(find("#rows"), el("div", { class: "wide" }, el("table", {},
+    el("thead", {}, el("tr", {}, ...head.map((name, at) => el("th", { class: at === 0 ? "n" : "" }, name)))),
+    el("tbody", {}, ...shown.map((/** @type {any} */ each) => el("tr", {},
+      el("td", { class: "n" }, el("a", { href: `/requests/${each.request_id.split("/").map(encodeURIComponent).join("/")}` }, ms(each.duration_us))),
+      el("td", {}, `${each.method ?? ""} ${each.path ?? each.request_id}`.slice(0, 80)),
+      el("td", { class: "n" }, each.started_at ? each.started_at.slice(5, 23).replace("T", " ") : "undated"),
+      el("td", {}, each.status),
+      el("td", {}, each.carrier), el("td", {}, each.region), el("td", {}, each.server),
+      el("td", {}, ...(each.top_cause ? [el("i", { class: `swatch cause-${each.top_cause}` }), ` ${CAUSES.get(each.top_cause)?.name ?? each.top_cause} `, el("small", {}, duration(each.top_cause_us))] : [el("small", {}, "unknown")])),
+      el("td", {}, el("small", {}, each.coverage))))))));
+}
+
+if (document.querySelector("#window")) {
+  wire(show);
+  for (const [id, name] of [["#min-ms", "min_ms"], ["#limit", "limit"]]) find(id).addEventListener("change", () => { change({ [name]: input(id).value }); show(); });
+  find("#each").addEventListener("change", () => { change({ each: input("#each").checked ? "1" : null }); show(); });
+}

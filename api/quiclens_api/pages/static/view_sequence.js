@@ -1,0 +1,113 @@
+// @ts-check
+// Sequence: packets as arrows between the two ends, other events beside the line. With traces of both ends packets are
+// matched by number and the clocks' offset is the one that makes no packet arrive before it left.
+
+import { ask } from "./api.js";
+import { colour, el, fill, note, svg } from "./dom.js";
+import { duration, ms, whole } from "./format.js";
+import { says } from "./view_log.js";
+
+const PAGE = 600;
+const ROW = 22;
+const LEFT = 330;
+const RIGHT = 690;
+const WIDTH = 1020;
+
+/** @typedef {{event: any, isOurs: boolean, us: number}} Entry */
+
+/** @param {HTMLElement} place @param {import("./connection.js").Shown} shown */
+export async function sequence(place, shown) {
+  const [from_us, to_us] = shown.range;
+  const asked = { from_us, to_us, limit: PAGE };
+  const [own, page] = await Promise.all([ask(`${shown.path}/events`, { ...shown.trace, ...asked }, shown.signal), ask(shown.path, shown.trace, shown.signal)]);
+  const peerTrace = page.traces.find((/** @type {any} */ each) => each.vantage !== shown.trace.vantage && ["client", "server"].includes(each.vantage));
+  const peer = peerTrace ? await ask(`${shown.path}/events`, { vantage: peerTrace.vantage, trace_id: peerTrace.trace_id, limit: PAGE * 2 }, shown.signal) : null;
+  const half = (page.connection.rtt_min_us ?? 20_000) / 2;
+  const [picture, matched] = diagram(own.events, peer?.events ?? [], half, shown);
+  const last = own.events[own.events.length - 1];
+  fill(place, el("p", { class: "note" }, `${whole(own.events.length)} events${own.next_seq === null ? "" : ", and more"}. ${peer ? `${whole(matched)} packets were found in both ends' logs.` : `One end's log: the other end is drawn half a least round trip (${duration(half)}) away.`} `,
+    own.next_seq === null ? "" : el("button", { type: "button", onclick: () => shown.zoom(last.time_us, last.time_us + (to_us - from_us)) }, "further")),
+    el("section", { class: "card wide" }, picture));
+}
+
+/** @param {any[]} own @param {any[]} peer @param {number} half us @param {import("./connection.js").Shown} shown @returns {[SVGElement, number]} */
+function diagram(own, peer, half, shown) {
+  const offset = clockOffset(own, peer, half);
+  const arrivals = new Map(peer.filter((each) => each.packet_number !== undefined).map((each) => [`${each.name}/${each.packet_type}/${each.packet_number}`, each]));
+  const y = heights(own);
+  const lost = new Set(own.filter((each) => each.name === "quic:packet_lost").map((each) => `${each.packet_type || "1RTT"}/${each.packet_number}`));
+  let matched = 0;
+  const shapes = own.flatMap((event, at) => {
+    const top = y.rows[at];
+    const isPacket = event.name === "quic:packet_sent" || event.name === "quic:packet_received";
+    const time = svg("text", { class: "tick", x: 74, y: top + 4, "text-anchor": "end" }, at && own[at - 1].time_us === event.time_us ? "" : `${ms(event.time_us, 3)} ms`);
+    const open = () => shown.go("log", { at_us: event.time_us });
+    if (!isPacket) {
+      const text = svg("text", { x: LEFT - 12, y: top + 4, "text-anchor": "end", "font-size": 11.5, fill: colour(event.name === "quic:packet_lost" ? "lost" : "quiet"), onclick: open }, short(`${event.name.split(":")[1].replaceAll("_", " ")} ${event.name === "quic:packet_lost" ? event.packet_number : ""} ${says(event)}`, 44));
+      return [time, svg("g", { onpointermove: (/** @type {PointerEvent} */ pointer) => note(`${event.name}\n${says(event)}`, pointer), onpointerleave: () => note("") }, text)];
+    }
+    const isSent = event.name === "quic:packet_sent";
+    const other = arrivals.get(`${isSent ? "quic:packet_received" : "quic:packet_sent"}/${event.packet_type}/${event.packet_number}`);
+    matched += other ? 1 : 0;
+    const gone = isSent && (lost.has(`${event.packet_type}/${event.packet_number}`) || (peer.length > 0 && !other && arrivals.size > 0 && event.time_us < own[own.length - 1].time_us - 4 * half));
+    const flight = other ? Math.abs(other.time_us + offset - event.time_us) : half;
+    const drop = Math.min(90, Math.max(6, y.scale(flight))) * (isSent ? 1 : -1);
+    const paint = colour(gone ? "lost" : isSent ? "sent" : "received");
+    const [x1, x2] = [LEFT, gone ? (LEFT + RIGHT) / 2 : RIGHT];
+    const end = top + (gone ? drop / 2 : drop);
+    const line = isSent ? { x1, y1: top, x2, y2: end } : { x1: x2, y1: end, x2: x1, y2: top };
+    const frames = (event.frames ?? []).map((/** @type {any} */ each) => each.frame_type);
+    const label = `${event.packet_type} ${event.packet_number ?? ""}  ${frames.length >= 8 ? `${frames.length} frames` : says({ ...event, packet_type: undefined, packet_bytes: undefined })}`;
+    return [time, svg("g", { onclick: open, onpointermove: (/** @type {PointerEvent} */ pointer) => note(`${event.name}\n${says(event)}`, pointer), onpointerleave: () => note("") },
+      svg("line", { ...line, stroke: paint, "stroke-width": 1.4, "marker-end": gone ? null : `url(#${isSent ? "sent" : "received"})` }),
+      gone ? svg("text", { x: x2, y: end + 5, fill: paint, "text-anchor": "middle" }, "✕") : null,
+      svg("text", { x: LEFT + 10, y: top + (isSent ? -4 : 12), "font-size": 11.5, fill: paint }, short(label, 60)))];
+  });
+  const head = (/** @type {string} */ id) => svg("marker", { id, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" }, svg("path", { d: "M0 0L8 4L0 8z", fill: colour(id) }));
+  const lines = [LEFT, RIGHT].map((x) => svg("line", { x1: x, x2: x, y1: 26, y2: y.height, stroke: colour("ink") }));
+  const names = [shown.trace.vantage || "this end", shown.trace.vantage === "server" ? "client" : "server"].map((name, at) => svg("text", { x: at ? RIGHT : LEFT, y: 18, "text-anchor": "middle", "font-weight": 700, fill: colour("ink") }, name));
+  const gaps = y.gaps.map(([at, us]) => svg("text", { class: "tick", x: (LEFT + RIGHT) / 2, y: at, "text-anchor": "middle" }, `${duration(us)} of silence`));
+  return [svg("svg", { viewBox: `0 0 ${WIDTH} ${y.height + 40}`, width: WIDTH, role: "img" }, svg("defs", {}, head("sent"), head("received")), ...lines, ...names, ...gaps, ...shapes), matched];
+}
+
+/** A row for each event, more room where time passes, a bounded gap for silence. @param {any[]} own */
+function heights(own) {
+  const steps = own.slice(1).map((each, at) => each.time_us - own[at].time_us).filter((us) => us > 0).sort((a, b) => a - b);
+  const usual = steps[steps.length >> 1] ?? 1;
+  const scale = (/** @type {number} */ us) => (us / usual) * 6;
+  /** @type {[number, number][]} */
+  const gaps = [];
+  let top = 44;
+  const rows = own.map((each, at) => {
+    if (at) {
+      const us = each.time_us - own[at - 1].time_us;
+      const extra = Math.min(46, scale(us));
+      if (scale(us) > 120) gaps.push([top + 38, us]);
+      top += ROW + (us > 0 ? extra : 0);
+    }
+    return top;
+  });
+  return { rows, gaps, scale, height: top + 30 };
+}
+
+/** What to add to the peer's times: the middle of what makes every packet arrive after it left. @param {any[]} own @param {any[]} peer @param {number} half */
+function clockOffset(own, peer, half) {
+  const at = new Map(peer.filter((each) => each.packet_number !== undefined).map((each) => [`${each.name}/${each.packet_type}/${each.packet_number}`, each.time_us]));
+  let [least, most] = [-Infinity, Infinity];
+  for (const each of own) {
+    if (each.name === "quic:packet_sent") {
+      const there = at.get(`quic:packet_received/${each.packet_type}/${each.packet_number}`);
+      if (there !== undefined) least = Math.max(least, each.time_us - there);
+    } else if (each.name === "quic:packet_received") {
+      const there = at.get(`quic:packet_sent/${each.packet_type}/${each.packet_number}`);
+      if (there !== undefined) most = Math.min(most, each.time_us - there);
+    }
+  }
+  if (Number.isFinite(least) && Number.isFinite(most)) return (least + most) / 2;
+  return Number.isFinite(least) ? least + half : Number.isFinite(most) ? most - half : 0;
+}
+
+/** @param {string} text @param {number} most */
+function short(text, most) {
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+}

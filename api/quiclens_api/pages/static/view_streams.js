@@ -1,0 +1,142 @@
+// @ts-check
+// Streams: a waterfall over time, the frames of all streams in their order, and a table.
+
+import { ask } from "./api.js";
+import { CAUSES } from "./causes.js";
+import { groupColour } from "./colours.js";
+import { colour, el, fill, note, svg } from "./dom.js";
+import { duration, ms, rate, size, whole } from "./format.js";
+
+const WIDTH = 1000;
+const LANE = 18;
+const LEFT = 70;
+const LANES = 300;
+
+/** @typedef {import("./api.js").Document} Document */
+
+/** @param {HTMLElement} place @param {import("./connection.js").Shown} shown */
+export async function streams(place, shown) {
+  const [from_us, to_us] = shown.range;
+  const [found, series] = await Promise.all([ask(`${shown.path}/streams`, shown.trace, shown.signal), ask(`${shown.path}/series`, { ...shown.trace, from_us, to_us }, shown.signal)]);
+  const inside = found.streams.filter((/** @type {any} */ each) => each.end_us >= from_us && each.start_us <= to_us);
+  const chosen = el("div", {});
+  fill(place,
+    el("section", { class: "card" }, el("h2", {}, "Requests over time ", el("small", {}, "each bar is a request, from its start to its end, in the colours of its parts; ○ the request is complete, ▮ the first byte of the answer")), inside.length ? waterfall(inside.slice(0, LANES), shown) : el("p", { class: "teach" }, "No request stream in this stretch."),
+      inside.length > LANES ? el("p", { class: "note" }, `The first ${LANES} of ${whole(inside.length)}; zoom in for others.`) : ""),
+    el("section", { class: "card" }, el("h2", {}, "Stream data in the order it was sent ", el("small", {}, "one colour a stream; black above: sent again")), strip(series, shown), chosen),
+    el("section", { class: "card" }, el("h2", {}, "Streams"), list(inside)));
+}
+
+/** @param {any[]} all @param {import("./connection.js").Shown} shown */
+function waterfall(all, shown) {
+  const [from, to] = shown.range;
+  const x = (/** @type {number} */ us) => LEFT + (Math.min(to, Math.max(from, us)) - from) / (to - from) * (WIDTH - LEFT - 10);
+  const lanes = all.map((each, at) => {
+    const y = 20 + at * LANE;
+    let start = each.start_us;
+    const parts = each.parts.map((/** @type {any} */ part) => {
+      const left = x(start);
+      start += part.us;
+      return svg("rect", { class: `cause-${part.cause}`, x: left, y: y + 2, width: Math.max(0.6, x(start) - left), height: LANE - 5 });
+    });
+    const told = `stream ${each.stream_id}  ${each.method ?? ""} ${each.path ?? ""}\n${duration(each.duration_us)}, ${size(each.response_bytes)}\n${each.parts.map((/** @type {any} */ part) => `${CAUSES.get(part.cause)?.name}: ${duration(part.us)}`).join("\n")}`;
+    const dots = [
+      each.request_end_us !== null && each.request_end_us !== undefined ? svg("circle", { cx: x(each.request_end_us), cy: y + LANE / 2, r: 3.5, fill: colour("card"), stroke: colour("ink") }) : null,
+      each.first_byte_us !== null && each.first_byte_us !== undefined ? svg("rect", { x: x(each.first_byte_us) - 1.5, y: y, width: 3, height: LANE - 1, fill: colour("ink") }) : null,
+    ];
+    return svg("g", { tabindex: 0, role: "link", onpointermove: (/** @type {PointerEvent} */ event) => note(told, event), onpointerleave: () => note(""), onclick: () => shown.zoom(each.start_us, each.end_us) },
+      svg("text", { class: "lane", x: LEFT - 8, y: y + 13, "text-anchor": "end", "font-weight": String(each.stream_id) === shown.stream ? 700 : 400 }, String(each.stream_id)),
+      ...parts, ...dots);
+  });
+  const ticks = [0, 0.25, 0.5, 0.75, 1].map((share) => svg("text", { class: "tick", x: LEFT + share * (WIDTH - LEFT - 10), y: 12, "text-anchor": share === 1 ? "end" : "middle" }, duration(from + share * (to - from))));
+  return svg("svg", { class: "timeline", viewBox: `0 0 ${WIDTH} ${26 + all.length * LANE}` }, ...ticks, ...lanes);
+}
+
+/** @param {Document} series @param {import("./connection.js").Shown} shown */
+function strip(series, shown) {
+  const [from, to] = shown.range;
+  const canvas = /** @type {HTMLCanvasElement} */ (el("canvas"));
+  const holder = el("div", { class: "canvas" }, canvas);
+  requestAnimationFrame(() => {
+    const [width, height] = [holder.clientWidth, 74];
+    canvas.width = width * devicePixelRatio;
+    canvas.height = height * devicePixelRatio;
+    const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+    context.scale(devicePixelRatio, devicePixelRatio);
+    const x = (/** @type {number} */ us) => ((us - from) / (to - from)) * width;
+    const { frames } = series;
+    const ids = /** @type {number[]} */ ([...new Set(frames.stream_id ?? [])]).sort((a, b) => a - b);
+    const place = new Map(ids.map((id, at) => [id, at]));
+    const times = series.exact ? frames.time_us : frames.bucket_start_us;
+    (times ?? []).forEach((/** @type {number} */ time, /** @type {number} */ at) => {
+      const at_ = place.get(frames.stream_id[at]) ?? 0;
+      const [isSent, again] = series.exact ? [frames.is_sent[at], frames.is_again[at]] : [frames.bytes_sent[at] > 0, frames.bytes_again[at] > 0];
+      const wide = series.exact ? 1.5 : Math.max(1.5, x(from + series.bucket_us));
+      context.fillStyle = groupColour(at_);
+      context.fillRect(x(time), isSent ? 12 + (at_ % 3) * 6 : 50, wide, isSent ? 16 : 14);
+      if (again) {
+        context.fillStyle = colour("ink");
+        context.fillRect(x(time), 2, wide, 8);
+      }
+    });
+    context.fillStyle = colour("quiet");
+    context.font = "11px system-ui";
+    context.fillText("sent", 2, 44);
+    context.fillText("received", 2, 72);
+    canvas.addEventListener("pointermove", (event) => {
+      const when = from + (event.offsetX / width) * (to - from);
+      const near = nearest(times ?? [], when);
+      if (near < 0) return note("");
+      note(series.exact ? `stream ${frames.stream_id[near]}: offset ${whole(frames.offset[near])}, ${whole(frames.length[near])} B${frames.is_again[near] ? ", sent again" : ""}\n${duration(frames.time_us[near])}` : `stream ${frames.stream_id[near]}: ${size(frames.bytes_sent[near])} sent, ${size(frames.bytes_again[near])} again\n${duration(frames.bucket_start_us[near])}`, event);
+    });
+    canvas.addEventListener("pointerleave", () => note(""));
+  });
+  canvas.style.height = "74px";
+  return holder;
+}
+
+/** @param {number[]} times @param {number} when */
+function nearest(times, when) {
+  let [low, high] = [0, times.length - 1];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (times[middle] < when) low = middle + 1;
+    else high = middle;
+  }
+  return times.length ? low : -1;
+}
+
+/** @type {[string, (row: any) => any, (row: any) => string][]} */
+const COLUMNS = [
+  ["stream", (row) => row.stream_id, (row) => String(row.stream_id)],
+  ["request", (row) => `${row.method} ${row.path}`, (row) => `${row.method ?? ""} ${row.path ?? ""}`],
+  ["status", (row) => row.status, (row) => String(row.status ?? "")],
+  ["start, ms", (row) => row.start_us, (row) => ms(row.start_us)],
+  ["duration, ms", (row) => row.duration_us, (row) => ms(row.duration_us)],
+  ["first byte after, ms", (row) => firstByte(row), (row) => ms(firstByte(row))],
+  ["answer", (row) => row.response_bytes, (row) => size(row.response_bytes)],
+  ["throughput", (row) => pace(row), (row) => rate(pace(row))],
+  ["lost", (row) => row.packets_lost, (row) => String(row.packets_lost ?? "")],
+  ["waited most for", (row) => top(row)?.cause, (row) => CAUSES.get(top(row)?.cause)?.name ?? ""],
+];
+
+/** @param {any} row */
+const firstByte = (row) => (row.first_byte_us === null ? null : row.first_byte_us - row.start_us);
+/** @param {any} row */
+const pace = (row) => (row.first_byte_us === null || row.last_byte_us === null || row.last_byte_us <= row.first_byte_us ? null : (row.response_bytes * 8e6) / (row.last_byte_us - row.first_byte_us));
+/** @param {any} row */
+const top = (row) => row.parts.reduce((/** @type {any} */ best, /** @type {any} */ part) => (best && best.us >= part.us ? best : part), null);
+
+/** @param {any[]} all */
+function list(all) {
+  const body = el("tbody");
+  let [by, down] = [3, false];
+  const show = () => {
+    const value = COLUMNS[by][1];
+    const sorted = [...all].sort((a, b) => { const [one, two] = [value(a), value(b)]; return (one === two ? 0 : (one ?? -1) < (two ?? -1) ? -1 : 1) * (down ? -1 : 1); });
+    fill(body, ...sorted.slice(0, 500).map((row) => el("tr", {}, ...COLUMNS.map(([, , told], at) => el("td", { class: at === 0 || (at > 2 && at < 9) ? "n" : "" }, at === 0 ? el("a", { href: `/requests/${encodeURIComponent(row.connection_id)}/${row.stream_id}` }, told(row)) : told(row))))));
+  };
+  const head = el("tr", {}, ...COLUMNS.map(([name], at) => el("th", { class: at === 0 || (at > 2 && at < 9) ? "n" : "" }, el("a", { href: "#", onclick: (/** @type {Event} */ event) => { event.preventDefault(); [by, down] = [at, by === at ? !down : at > 3]; show(); } }, name))));
+  show();
+  return el("div", { class: "wide" }, el("table", {}, el("thead", {}, head), body));
+}

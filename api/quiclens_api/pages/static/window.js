@@ -1,0 +1,95 @@
+// @ts-check
+// The form that says which requests: a stretch of time, a grouping, conditions. It stands in the address.
+
+import { el, fill, find } from "./dom.js";
+import { change, state } from "./state.js";
+
+/**
+ * @typedef {object} Window
+ * @property {string} since
+ * @property {string} until
+ * @property {string} by
+ * @property {string[]} where
+ */
+
+/** @returns {HTMLFormElement} */
+const form = () => find("#window");
+
+/** @param {string} name */
+const field = (name) => /** @type {HTMLInputElement} */ (form().elements.namedItem(name));
+
+/** What the address says, else what the page was made with. @returns {Window} */
+export function chosen() {
+  const now = state();
+  return {
+    since: now.get("since") ?? field("since").defaultValue,
+    until: now.get("until") ?? field("until").defaultValue,
+    by: now.get("by") ?? field("by").value,
+    where: now.getAll("where"),
+  };
+}
+
+/**
+ * Wires the form; `show` is called at once and after every change.
+ * @param {() => void} show
+ */
+export function wire(show) {
+  const shown = () => {
+    const now = chosen();
+    field("since").value = now.since;
+    field("until").value = now.until;
+    field("by").value = now.by;
+    for (const place of document.querySelectorAll(".by-name")) place.textContent = now.by.replaceAll("_", " ");
+    fill(find("#filters"), ...now.where.map((text) => chip(text, () => go({ where: now.where.filter((each) => each !== text) }))));
+    show();
+  };
+  /** @param {Record<string, string | string[] | null>} changes */
+  const go = (changes) => {
+    change(changes);
+    shown();
+  };
+  form().addEventListener("submit", (event) => {
+    event.preventDefault();
+    const text = field("where").value.trim();
+    field("where").value = "";
+    const where = text ? [...new Set([...chosen().where, text])] : chosen().where;
+    go({ since: field("since").value, until: field("until").value, by: field("by").value, where });
+  });
+  field("by").addEventListener("change", () => go({ by: field("by").value }));
+  for (const button of form().querySelectorAll("[data-age]")) {
+    button.addEventListener("click", () => {
+      const until = new Date(field("until").value);
+      const since = new Date(until.getTime() - seconds(/** @type {HTMLElement} */ (button).dataset.age ?? "1h") * 1e3);
+      if (Number.isFinite(since.getTime())) go({ since: since.toISOString().slice(0, 19) + "Z", until: field("until").value });
+    });
+  }
+  addEventListener("popstate", shown);
+  addEventListener("theme", shown);
+  addEventListener("filter", (event) => go({ where: [...new Set([...chosen().where, /** @type {CustomEvent<string>} */ (event).detail])] }));
+  shown();
+}
+
+/** @param {string} text a condition that the page should add */
+export function filter(text) {
+  dispatchEvent(new CustomEvent("filter", { detail: text }));
+}
+
+/**
+ * @param {import("./api.js").Document} coverage
+ * @returns {string}
+ */
+export function covered(coverage) {
+  const share = coverage.requests ? Math.round((100 * coverage.traced) / coverage.requests) : 0;
+  return `${coverage.requests.toLocaleString("en")} requests, ${coverage.traced.toLocaleString("en")} of them (${share} %) with a trace` +
+    (Math.round(coverage.weight) === coverage.requests ? "" : `; they stand for about ${Math.round(coverage.weight).toLocaleString("en")}`);
+}
+
+/** @param {string} text @param {() => void} removed */
+function chip(text, removed) {
+  return el("span", { class: "chip" }, text, el("button", { type: "button", "aria-label": `without ${text}`, onclick: removed }, "×"));
+}
+
+/** @param {string} age */
+function seconds(age) {
+  return Number(age.slice(0, -1)) * { m: 60, h: 3_600, d: 86_400 }[/** @type {"m" | "h" | "d"} */ (age.slice(-1))];
+}

@@ -1,0 +1,72 @@
+-- One row is one event of a trace after a given seq, in the log's order, that fits what was asked for: names (none: all),
+-- a stream, a packet number, and text that must stand in its name, states, trigger or leftover fields.
+SELECT
+    seq,
+    time_us,
+    name,
+    packet_type,
+    trigger,
+    new_state,
+    old_state,
+    timer_type,
+    event_type,
+    owner,
+    http_frame_type,
+    path_id,
+    packet_number,
+    packet_bytes,
+    payload_bytes,
+    stream_id,
+    offset,
+    length,
+    congestion_window,
+    bytes_in_flight,
+    packets_in_flight,
+    ssthresh,
+    pacing_rate,
+    pto_count,
+    min_rtt_us,
+    smoothed_rtt_us,
+    latest_rtt_us,
+    rtt_variance_us,
+    ack_delay_us,
+    delta_us,
+    lost_packets,
+    lost_bytes,
+    count,
+    app_limited,
+    `frames.frame_type` AS frame_types,
+    `frames.stream_id` AS frame_stream_ids,
+    `frames.offset` AS frame_offsets,
+    `frames.length` AS frame_lengths,
+    `frames.fin` AS frame_fins,
+    arrayZip(`acked.from`, `acked.to`) AS acked,
+    more
+FROM events_now
+WHERE connection_id = {connection_id:String}
+    AND vantage = {vantage:String}
+    AND trace_id = {trace_id:String}
+    AND seq >= {first_seq:UInt64}
+    AND time_us BETWEEN {from_us:Int64} AND {to_us:Int64}
+    AND (empty({names:Array(String)}) OR name IN {names:Array(String)})
+    AND
+    (
+        {stream_id:Nullable(UInt64)} IS NULL
+        OR stream_id = {stream_id:Nullable(UInt64)}
+        OR arrayExists(
+            (frame_type, frame_stream_id) -> frame_stream_id = assumeNotNull({stream_id:Nullable(UInt64)})
+                AND frame_type IN ('stream', 'reset_stream', 'stop_sending', 'max_stream_data', 'stream_data_blocked'),
+            `frames.frame_type`,
+            `frames.stream_id`
+        )
+    )
+    AND ({packet_number:Nullable(UInt64)} IS NULL OR packet_number = {packet_number:Nullable(UInt64)})
+    AND
+    (
+        {text:String} = ''
+        OR positionCaseInsensitiveUTF8(concat(name, ' ', packet_type, ' ', trigger, ' ', new_state, ' ', old_state, ' ', timer_type, ' ', owner, ' ', http_frame_type), {text:String}) > 0
+        OR arrayExists(type -> positionCaseInsensitiveUTF8(type, {text:String}) > 0, `frames.frame_type`)
+        OR arrayExists(value -> positionCaseInsensitiveUTF8(value, {text:String}) > 0, mapValues(more))
+    )
+ORDER BY seq
+LIMIT {limit:UInt32}

@@ -1,0 +1,21 @@
+-- One row is one cell of a heat map: a stretch of time, a band of durations (each a sixth of a factor of ten wide), and the
+-- requests in it.
+SELECT
+    toUnixTimestamp(toStartOfInterval(started_at, toIntervalSecond({step_s:UInt32}))) AS started_s,
+    toInt32(floor(6 * log10(greatest(1, duration_us)))) AS band,
+    count() AS requests,
+    countIf(coverage != 'none') AS traced
+FROM requests
+WHERE started_at IS NOT NULL
+    AND duration_us IS NOT NULL
+    AND started_hour >= toStartOfHour({since:DateTime64(6, 'UTC')})
+    AND started_at >= {since:DateTime64(6, 'UTC')}
+    AND started_at < {until:DateTime64(6, 'UTC')}
+/* conditions */
+GROUP BY
+    started_s,
+    band
+ORDER BY
+    started_s,
+    band
+LIMIT {limit:UInt32}

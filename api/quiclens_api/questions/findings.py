@@ -1,0 +1,126 @@
+"""Which conditions are more common among some requests than among all: counts in, ranked findings out. Pure.
+
+A condition's requests are compared with all others. Requests of one connection are alike, so counts are taken as those
+of fewer independent requests: both are divided by the design effect (Rao and Scott, Biometrics 48, 1992). The chance
+of so many by accident is a binomial tail; of all conditions that were looked at, those are found that Benjamini and
+Hochberg's procedure (JRSS B 57, 1995) leaves at a false discovery rate of 5 %, half of it each for single conditions
+and for pairs.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from quiclens_api.intervals import binomial_tail
+
+FALSE_DISCOVERIES = 0.05
+FEWEST = 20  # requests that a condition must hold for
+SURE = 3.0  # standard errors by which an effect must be above another to be ranked before it
+
+
+@dataclass(frozen=True)
+class Population:
+    """How many requests there are, how many of them are asked about, and the design effect of their connections."""
+
+    requests: int
+    chosen: int
+    effect: float
+
+    @property
+    def share(self) -> float:
+        return self.chosen / self.requests
+
+
+@dataclass(frozen=True)
+class Group:
+    """The requests for which one condition holds, or two: `names` are those of the conditions."""
+
+    names: tuple[str, ...]
+    requests: int
+    chosen: int
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A group that has more of the chosen than it should: by `excess`, with bounds of three standard errors."""
+
+    group: Group
+    share: float
+    share_elsewhere: float
+    excess: float
+    excess_low: float
+    excess_high: float
+    chance: float
+    through: tuple[str, ...] = ()
+
+
+def design_effect(requests: float, chosen: float, sum_ss: float, sum_sn: float, sum_nn: float) -> float:
+    """How much more chosen requests cluster on connections than independent ones would; never below 1."""
+    share = chosen / requests if requests else 0.0
+    if not 0 < share < 1:
+        return 1.0
+    squares = sum_ss - 2 * share * sum_sn + share * share * sum_nn
+    return max(1.0, squares / (requests * share * (1 - share)))
+
+
+def found(singles: Sequence[Group], pairs: Sequence[Group], tested_pairs: int, whole: Population) -> list[Finding]:
+    """What stands out, the surest largest effect first. `tested_pairs` counts those too that were not worth counting.
+
+    A pair is there only where both its conditions matter: its share must be surely above that of either without the
+    other. A single condition that stands out only through a pair is named after it, with that pair in `through`.
+    """
+    known = {group.names[0]: group for group in singles}
+    ones = _passing([_finding(group, whole) for group in singles if group.requests >= FEWEST], len(singles))
+    twos = _passing([_finding(group, whole) for group in pairs if group.requests >= FEWEST], tested_pairs)
+    real = [each for each in twos if all(_matters(each.group, known[name], whole) for name in each.group.names)]
+    judged = [_through(each, real, whole) for each in ones]
+    return sorted([*real, *judged], key=lambda each: (bool(each.through), -each.excess_low, each.group.names))
+
+
+def _finding(group: Group, whole: Population) -> Finding:
+    share, elsewhere = (
+        group.chosen / group.requests,
+        _share(whole.chosen - group.chosen, whole.requests - group.requests),
+    )
+    excess, error = _excess(group, elsewhere, whole)
+    chance = binomial_tail(group.chosen / whole.effect, group.requests / whole.effect, whole.share)
+    return Finding(group, share, elsewhere, excess, excess - SURE * error, excess + SURE * error, chance)
+
+
+def _excess(group: Group, elsewhere: float, whole: Population) -> tuple[float, float]:
+    share, others = group.chosen / group.requests, max(1, whole.requests - group.requests)
+    variance = group.requests * share * (1 - share) + group.requests**2 * elsewhere * (1 - elsewhere) / others
+    return group.chosen - group.requests * elsewhere, math.sqrt(whole.effect * variance)
+
+
+def _passing(findings: list[Finding], tested: int) -> list[Finding]:
+    """Benjamini and Hochberg: the longest beginning of the sorted chances that stays below the line."""
+    ordered = sorted(findings, key=lambda each: each.chance)
+    line = FALSE_DISCOVERIES / 2 / max(1, tested)
+    kept = max((place for place, each in enumerate(ordered, 1) if each.chance <= place * line), default=0)
+    return [each for each in ordered[:kept] if each.excess_low > 0]
+
+
+def _matters(pair: Group, single: Group, whole: Population) -> bool:
+    """The pair's share is surely above that of the rest of one of its conditions."""
+    rest = single.requests - pair.requests
+    if rest <= 0:
+        return False
+    excess, error = _excess(pair, _share(single.chosen - pair.chosen, rest), whole)
+    return excess > SURE * error
+
+
+def _through(single: Finding, pairs: Sequence[Finding], whole: Population) -> Finding:
+    """The single finding, with the pair without which it would not stand out."""
+    for pair in pairs:
+        if single.group.names[0] in pair.group.names:
+            rest = Group(
+                single.group.names, single.group.requests - pair.group.requests, single.group.chosen - pair.group.chosen
+            )
+            if rest.requests > 0 and _finding(rest, whole).excess_low <= 0:
+                return Finding(**{**single.__dict__, "through": pair.group.names})
+    return single
+
+
+def _share(chosen: int, requests: int) -> float:
+    return chosen / requests if requests > 0 else 0.0

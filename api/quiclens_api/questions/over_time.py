@@ -1,0 +1,76 @@
+"""How long requests took over time, in groups, and what their time was spent on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import Any
+
+from quiclens_schema.catalogue import CAUSES
+from quiclens_schema.store import Store
+
+from quiclens_api.asking import ask
+from quiclens_api.failure import usage
+from quiclens_api.moment import bound
+from quiclens_api.questions.slow import coverage
+from quiclens_api.where import EVERYTHING, Where
+
+STEPS_AT_MOST = 2_000
+GROUPS_AT_MOST = 50
+QUANTILES = ("p50", "p75", "p90", "p95", "p99")
+_FEW = 25  # requests a step and group, on average, for a p95 to be worth drawing
+# Lengths of a step that people read without effort.
+_STEPS = (1, 5, 10, 30, 60, 300, 600, 1800, 3600, 3 * 3600, 6 * 3600, 86_400, 7 * 86_400)
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class OverTime:
+    """A stretch of time, cut into steps (0: at most 120, and few enough for a tail in each), and the largest groups."""
+
+    since: datetime
+    until: datetime
+    step_s: int = 0
+    by: tuple[str, ...] = ()
+    where: Where = EVERYTHING
+    groups: int = 10
+
+
+def over_time(store: Store, asked: OverTime) -> Row:
+    """For each group columns over `started_at`: requests, traced, quantiles in us and, by cause, us of traced ones."""
+    seconds = (asked.until - asked.since).total_seconds()
+    if seconds <= 0:
+        raise usage("the stretch of time ends before it begins", "give since before until")
+    window: Row = {"since": bound(asked.since), "until": bound(asked.until)}
+    counted = coverage(store, asked.where, {**window, "min_us": 0})
+    of_a_group = counted["requests"] / (min(asked.groups, 6) if asked.by else 1)
+    step_s = asked.step_s or fitting_step(asked.since, asked.until, most=max(4, min(120, of_a_group / _FEW)))
+    if seconds / step_s > STEPS_AT_MOST:
+        raise usage(f"steps of {step_s} s give more than {STEPS_AT_MOST} of them", "longer steps, or leave step_s out")
+    limits = {"step_s": step_s, "groups": asked.groups, "limit": GROUPS_AT_MOST * (STEPS_AT_MOST + 2)}
+    rows = ask(store, "over_time", {**window, **limits}, asked.where, asked.by).dicts()
+    grouped = groupby(rows, key=lambda row: row["by_values"])
+    found = [_series(dict(zip(asked.by, values, strict=True)), list(each)) for values, each in grouped]
+    return {
+        "since": asked.since,
+        "until": asked.until,
+        "step_s": step_s,
+        "by": list(asked.by),
+        "series": sorted(found, key=lambda one: -sum(one["requests"])),
+        "coverage": counted,
+    }
+
+
+def fitting_step(since: datetime, until: datetime, most: float = 120) -> int:
+    """The shortest readable step that gives at most so many of them."""
+    seconds = (until - since).total_seconds()
+    return next((step for step in _STEPS if seconds / step <= most), _STEPS[-1])
+
+
+def _series(group: Row, rows: Sequence[Row]) -> Row:
+    shares = list(zip(*(row["cause_us"] or [0] * len(CAUSES) for row in rows), strict=True))
+    causes = {cause: list(us) for cause, us in zip(CAUSES, shares, strict=True) if any(us)}
+    times = [datetime.fromtimestamp(row["started_s"], UTC) for row in rows]
+    names = ("requests", "traced", *QUANTILES)
+    return {"group": group, "started_at": times, **{n: [row[n] for row in rows] for n in names}, "cause_us": causes}

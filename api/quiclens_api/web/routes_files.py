@@ -1,0 +1,117 @@
+"""Traces in and out: qlog of a connection for qvis and other tools, and the upload of a trace."""
+
+import os
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path as FilePath
+from tempfile import NamedTemporaryFile, TemporaryDirectory
+from typing import IO, Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Query, Request
+from quiclens_ingest.load import LoadError, load
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response, StreamingResponse
+
+from quiclens_api import collector
+from quiclens_api.failure import CannotRun, Failure, usage
+from quiclens_api.output import document_text
+from quiclens_api.pages.routes import connection_page
+from quiclens_api.questions.export import Wanted, chosen, export
+from quiclens_api.serve.access import Role
+from quiclens_api.web.answering import Asking, NotFound, asking, role
+
+router = APIRouter(tags=["traces"])
+
+App = Annotated[Asking, Depends(asking)]
+Asker = Annotated[Role, Depends(role)]
+_PIECE = 1 << 18
+_MODES = {"sqlog": "for-qvis", "qlog": "as-is"}
+_NAME = 200  # of an uploaded file, for people
+
+
+@router.get("/connections/{name}", summary="A connection as qlog, or its page", response_class=StreamingResponse)
+def exported(
+    app: App,
+    request: Request,
+    name: Annotated[
+        str, Path(max_length=300, description="`<connection_id>.sqlog` for qvis, `.qlog` as it was logged")
+    ],
+    vantage: Annotated[str, Query(max_length=16)] = "",
+    trace_id: Annotated[str, Query(max_length=32)] = "",
+) -> Response:
+    """JSON-SEQ that every view of qvis takes, or the trace exactly as it was logged."""
+    connection_id, _, form = name.rpartition(".")
+    if form not in _MODES or not connection_id:
+        return connection_page(app, request, name)
+    draft = app.run(lambda store: _written(store, Wanted(connection_id, form, _MODES[form], None, vantage, trace_id)))
+    kind = "application/qlog+json-seq" if form == "sqlog" else "application/qlog+json"
+    headers = {"Content-Disposition": f'inline; filename="{_plain(connection_id)}.{form}"'}
+    return StreamingResponse(_pieces(draft), media_type=kind, headers=headers)
+
+
+def _written(store: Any, wanted: Wanted) -> IO[bytes]:
+    trace = chosen(store, wanted)
+    if trace is None:
+        raise NotFound(f"there is no trace of connection {wanted.connection_id!r}", "ids are those of /api/requests")
+    draft = NamedTemporaryFile()  # noqa: SIM115 (closed when it was sent)
+    export(store, wanted, trace, draft)
+    draft.seek(0)
+    return draft
+
+
+def _pieces(draft: IO[bytes]) -> Iterator[bytes]:
+    with draft:
+        while piece := draft.read(_PIECE):
+            yield piece
+
+
+@router.post("/api/traces", summary="Load a trace", status_code=201)
+async def uploaded(
+    request: Request,
+    app: App,
+    asker: Asker,
+    name: Annotated[str, Query(max_length=_NAME, description="The file's name, for people.")] = "upload",
+) -> Response:
+    """The body is one file: qlog in any dialect, QUIC_TRACE or line v1; plain, gzip or zstd. It is streamed to disk and
+    read as `quiclens load` reads it. The document is that of `load`, with the connections found."""
+    if asker is not Role.WRITER:
+        raise Failure("not_let_in", "only who may write can load", "use a writer's token")
+    with TemporaryDirectory(prefix="quiclens-upload-") as folder:
+        path = FilePath(folder) / (_plain(name) or "upload")
+        await _received(request.stream(), path, app.settings.limits.upload_bytes)
+        return await run_in_threadpool(_loaded, app, path)
+
+
+async def _received(stream: AsyncIterator[bytes], path: FilePath, most: int) -> None:
+    size = 0
+    with path.open("wb") as file:
+        async for piece in stream:
+            size += len(piece)
+            if size > most:
+                raise usage(f"the file is larger than {most:,} bytes", "quiclens load reads files of any size")
+            await run_in_threadpool(file.write, piece)
+    if size == 0:
+        raise usage("the body is empty", "send the file itself: curl --data-binary @FILE")
+
+
+def _loaded(app: Asking, path: FilePath) -> Response:
+    mark = os.fspath(path)
+    try:
+        summary = load(app.settings.store, [path], [], collector=collector.find())
+    except LoadError as error:
+        raise CannotRun("load_failed", str(error), "quiclens check FILE says what is wrong with it") from error
+    found = app.run(lambda store: store.query(_OF_FILE, {"file": mark, "limit": 100}).dicts())
+    document = {**summary.document(), "connections_found": found}
+    return Response(document_text(document), 201, media_type="application/json")
+
+
+_OF_FILE = (
+    "SELECT connection_id, vantage, trace_id, events_seen, requests FROM connections FINAL "
+    "WHERE source_file = {file:String} ORDER BY events_seen DESC, trace_id LIMIT {limit:UInt32}"
+)
+
+
+def _plain(name: str) -> str:
+    """A name that is safe in a path and in a header."""
+    return "".join(each if each.isalnum() or each in "-_." else "_" for each in os.path.basename(name))[:_NAME].lstrip(
+        "."
+    )

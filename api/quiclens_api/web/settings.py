@@ -1,0 +1,46 @@
+"""What the API was told: which store, who may ask, limits, and what is beside it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from quiclens_schema.store import Store
+
+from quiclens_api.web.access import Access
+
+MB = 1_000_000
+GB = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of one question and of all together."""
+
+    seconds: float = 30
+    memory_bytes: int = 2 * GB
+    rows: int = 2_000_000  # of one statement's answer
+    read_rows: int = 2_000_000_000  # that one statement may look at
+    at_once: int = 8
+    wait_seconds: float = 5  # for one's turn, then 429
+    upload_bytes: int = 256 * MB  # as it comes; the collector bounds what it decompresses to
+    sql_rows: int = 10_000
+
+    def settings(self) -> dict[str, int | float | str]:
+        """The same as settings of the engine, for every statement."""
+        return {
+            "max_execution_time": self.seconds,
+            "max_memory_usage": self.memory_bytes,
+            "max_result_rows": self.rows,
+            "max_rows_to_read": self.read_rows,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All that `create_app` needs."""
+
+    store: Store
+    access: Access = field(default_factory=Access)
+    qvis: str = ""  # address of a qvis, such as https://qvis.example.net; empty: none
+    allows_sql: bool = False
+    tell: Callable[[str], None] = lambda _: None  # hears who asked what, one line a question
+    limits: Limits = field(default_factory=Limits)

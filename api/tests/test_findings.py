@@ -1,0 +1,92 @@
+"""What is different about the slow ones: nothing on noise, the planted thing first."""
+
+import math
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from quiclens_schema import store as stores
+from quiclens_schema.store import Store
+from serve_process import start
+
+from quiclens_api.intervals import binomial_tail
+from quiclens_api.questions.different import Different, different
+from quiclens_api.questions.findings import Group, Population, design_effect, found
+
+BASE = datetime(2026, 1, 1, tzinfo=UTC)
+RUNS, REQUESTS, CONNECTION = 60, 3_000, 5
+
+
+@pytest.mark.parametrize(
+    ("hits", "draws", "share"), [(3, 10, 0.2), (1, 1, 0.5), (40, 200, 0.15), (0, 9, 0.3), (9, 9, 0.9)]
+)
+def test_the_binomial_tail_is_the_sum_of_its_terms(hits: int, draws: int, share: float) -> None:
+    terms = (math.comb(draws, k) * share**k * (1 - share) ** (draws - k) for k in range(hits, draws + 1))
+    assert math.isclose(binomial_tail(hits, draws, share), sum(terms), rel_tol=1e-9)
+
+
+def test_requests_that_come_together_count_for_less() -> None:
+    assert design_effect(1000, 100, 100, 1000, 10_000) == 1.0  # each its own connection's only one: no clusters
+    # Ten chosen connections of ten requests, all ten of each chosen.
+    assert design_effect(1000, 100, 10 * 100, 10 * 100, 100 * 100) == pytest.approx(10.0)
+
+
+def test_a_pair_that_explains_it_comes_before_its_conditions() -> None:
+    whole = Population(100_000, 5_000, 1.0)
+    singles = [Group(("a",), 10_000, 900), Group(("b",), 10_000, 900), Group(("c",), 50_000, 2_500)]
+    pairs = [Group(("a", "b"), 1_000, 450), Group(("a", "c"), 5_000, 450)]
+    names = [(each.group.names, each.through) for each in found(singles, pairs, 100, whole)]
+    assert names[0] == (("a", "b"), ())
+    assert (("a", "c"), ()) not in names
+    assert (("a",), ("a", "b")) in names
+
+
+@pytest.fixture(scope="module")
+def populations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """Hours of requests: the first RUNS are noise, in the next RUNS a pair of attributes is slow.
+
+    In a process of its own: an engine has one folder.
+    """
+    served = start(tmp_path_factory.mktemp("populations") / "store")
+    with stores.open(served.store_url) as store:
+        count = 2 * RUNS * REQUESTS
+        dice = "cityHash64(connection, {salt})"
+        store.command(
+            f"""
+            INSERT INTO requests (request_id, started_hour, started_at, connection_id, source, link, coverage, weight,
+                complete, duration_us, carrier, region, network_type, device, app_version, pop, status, response_bytes)
+            SELECT concat(toString(connection), '/', toString(number % {CONNECTION})), toStartOfHour(at), at,
+                toString(connection), 'log', 'id', 'full', 1, true,
+                toUInt64(exp(10 + randNormal(0, 0.6) + 0.4 * ({dice.format(salt=9)} % 1000 / 500 - 1)
+                    + if(number >= {count // 2} AND carrier = 'c3' AND device = 'd2', 1.2, 0))),
+                concat('c', toString({dice.format(salt=1)} % 8)) AS carrier,
+                concat('r', toString({dice.format(salt=2)} % 5)), ['wifi', '4g', '5g'][1 + {dice.format(salt=3)} % 3],
+                concat('d', toString({dice.format(salt=4)} % 4)) AS device,
+                concat('v', toString({dice.format(salt=5)} % 6)),
+                concat('p', toString({dice.format(salt=6)} % 4)), 200, rand(7) % 100000
+            FROM (SELECT number, intDiv(number, {CONNECTION}) AS connection,
+                toDateTime64('2026-01-01 00:00:00', 6, 'UTC') + toIntervalHour(intDiv(number, {REQUESTS}))
+                    + toIntervalMillisecond(number % {REQUESTS}) AS at FROM numbers({count}))
+            """
+        )
+        yield store
+    assert served.stop() == 0
+
+
+def _asked(run: int) -> Different:
+    since = BASE + timedelta(hours=run)
+    return Different(since=since, until=since + timedelta(hours=1))
+
+
+def test_noise_is_not_reported(populations: Store) -> None:
+    reported = sum(bool(different(populations, _asked(run))["findings"]) for run in range(RUNS))
+    assert reported <= 0.05 * RUNS + 2 * math.sqrt(0.05 * 0.95 * RUNS) * 0.5  # 4 of 60
+
+
+def test_a_planted_pair_is_found_first(populations: Store) -> None:
+    first = 0
+    for run in range(RUNS, 2 * RUNS):
+        findings = different(populations, _asked(run))["findings"]
+        names = {(each["attribute"], each["value"]) for each in findings[0]["conditions"]} if findings else set()
+        first += names == {("carrier", "c3"), ("device", "d2")}
+    assert first >= 0.95 * RUNS

@@ -1,0 +1,154 @@
+"""Every question over HTTP gives the document of the command line, and every mistake says what to change."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from api_ran import Run
+from fastapi.testclient import TestClient
+from web_client import client
+
+from quiclens_api.web.settings import Limits
+
+WINDOW = {"since": "2026-11-20T09:00:00Z", "until": "2026-11-20T12:00:00Z"}
+
+
+@pytest.fixture(scope="module")
+def web(store_url: str) -> Iterator[TestClient]:
+    with client(store_url) as made:
+        yield made
+
+
+@pytest.mark.parametrize(
+    ("path", "command"),
+    [
+        ("/api/requests?limit=3", ["slow", "--limit", "3"]),
+        ("/api/requests?by=carrier&limit=1", ["slow", "--by", "carrier", "--limit", "1"]),
+        ("/api/requests?where=carrier=acme&min_ms=100", ["slow", "--where", "carrier=acme", "--min-ms", "100"]),
+        ("/api/requests/aa11bb22/4", ["explain", "aa11bb22/4"]),
+        ("/api/requests/req-4", ["explain", "req-4"]),
+        ("/api/reports/tail?by=carrier", ["report", "tail", "--by", "carrier"]),
+        ("/api/reports/tail?without=loss_recovery", ["report", "tail", "--without", "loss_recovery"]),
+        ("/api/reports/rtt", ["report", "rtt"]),
+        ("/api/reports/loss?by=region", ["report", "loss", "--by", "region"]),
+    ],
+)
+def test_the_document_is_that_of_the_command_line(web: TestClient, run: Run, path: str, command: list[str]) -> None:
+    answer = web.get(path)
+    assert answer.status_code == 200
+    assert answer.json() == json.loads(run(*command, "--json").out)
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "says"),
+    [
+        ("/api/requests?where=nope=1", 422, "no column 'nope'"),
+        ("/api/requests?where=carrier", 422, "column=value"),
+        ("/api/requests?since=yesterday", 422, "RFC 3339"),
+        ("/api/requests?limit=0", 422, "limit"),
+        ("/api/requests?min_ms=nan", 422, "min_ms"),
+        ("/api/requests/none", 404, "no request"),
+        ("/api/over-time?since=2026-11-20T12:00:00Z&until=2026-11-20T10:00:00Z", 422, "before until"),
+        ("/api/over-time?since=2020-01-01T00:00:00Z&step_s=1", 422, "longer steps"),
+        ("/api/connections/none", 404, "no trace"),
+        ("/api/connections/aa11bb22?vantage=network", 404, "no trace"),
+        ("/api/reports/none", 404, "tail"),
+        ("/api/reports/rtt?without=pto", 422, "tail"),
+        ("/api/different?attributes=path", 422, "carrier"),
+        ("/api/requests?by=a,b,c,d,e", 422, "by"),
+    ],
+)
+def test_a_mistake_is_a_document_that_says_what_to_change(web: TestClient, path: str, status: int, says: str) -> None:
+    answer = web.get(path)
+    assert answer.status_code == status
+    error = answer.json()["error"]
+    assert set(error) == {"code", "message", "hint"}
+    assert says in error["message"] + error["hint"]
+    assert "SELECT" not in answer.text and "--" not in error["message"]
+
+
+def test_over_time_counts_every_request_once(web: TestClient) -> None:
+    whole = web.get("/api/over-time", params=WINDOW).json()
+    assert sum(whole["series"][0]["requests"]) == 4
+    by = web.get("/api/over-time", params={**WINDOW, "by": "carrier"}).json()
+    assert {one["group"]["carrier"]: sum(one["requests"]) for one in by["series"]} == {"acme": 2, "zeta": 2}
+    acme = next(one for one in by["series"] if one["group"]["carrier"] == "acme")
+    assert acme["cause_us"]["loss_recovery"] == [412_000]
+    assert acme["p50"] == [640_000] and acme["p99"] == [None]
+
+
+def test_cells_of_the_heat_map_hold_every_measured_request(web: TestClient) -> None:
+    heat = web.get("/api/heat", params=WINDOW).json()
+    assert sum(heat["requests"]) == 4
+    assert all(low < high for low, high in zip(heat["from_us"], heat["to_us"], strict=True))
+
+
+def test_a_connection_is_found_by_any_of_its_ids(web: TestClient) -> None:
+    own, alias = (web.get(f"/api/connections/{name}").json() for name in ("aa11bb22", "C0FFEE99"))
+    assert own == alias
+    assert [each["vantage"] for each in own["traces"]] == ["server", "client"]
+    assert own["connection"]["header"] == {"qlog_version": "0.3"}
+
+
+def test_stops_and_recoveries_are_summed(web: TestClient) -> None:
+    found = web.get("/api/connections/aa11bb22/recovery").json()
+    assert {each["kind"]: each["total_us"] for each in found["kinds"]} == {"repair": 412_000, "pto": 800_000}
+    assert web.get("/api/connections/aa11bb22/blocked").json()["kinds"] == []
+
+
+def test_streams_carry_parts_that_add_up(web: TestClient) -> None:
+    for stream in web.get("/api/connections/aa11bb22/streams").json()["streams"]:
+        assert sum(part["us"] for part in stream["parts"]) == stream["duration_us"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "seqs"),
+    [
+        ({}, [5, 6, 7, 8, 10, 11, 12]),
+        ({"text": "LOST"}, [10]),
+        ({"name": "quic:packet_lost"}, [10]),
+        ({"stream_id": 4}, [5, 6, 8]),
+        ({"packet_number": 17}, [8, 10]),
+        ({"from_us": 120_000, "to_us": 200_000}, [7, 8]),
+        ({"first_seq": 11}, [11, 12]),
+        ({"text": "recovery"}, [11, 12]),
+    ],
+)
+def test_events_are_searched(web: TestClient, asked: dict[str, str | int], seqs: list[int]) -> None:
+    found = web.get("/api/connections/aa11bb22/events", params=asked).json()
+    assert [event["seq"] for event in found["events"]] == seqs
+    assert found["next_seq"] is None
+
+
+def test_events_come_in_pages_without_gap_or_overlap(web: TestClient) -> None:
+    seqs: list[int] = []
+    following: int | None = 0
+    while following is not None:
+        page = web.get("/api/connections/aa11bb22/events", params={"limit": 3, "first_seq": following}).json()
+        seqs += [event["seq"] for event in page["events"]]
+        following = page["next_seq"]
+    assert seqs == [5, 6, 7, 8, 10, 11, 12]
+
+
+def test_series_have_every_event_while_they_are_few(web: TestClient) -> None:
+    series = web.get("/api/connections/aa11bb22/series").json()
+    assert series["exact"] and series["events"] == 7
+    assert series["packets"]["seq"] == [5, 6, 7, 8]
+    assert series["metrics"]["congestion_window"] == [12_000]
+    assert series["marks"]["name"] == ["quic:packet_lost", "quic:congestion_state_updated"]
+
+
+def test_a_question_that_takes_too_long_says_so(store_url: str) -> None:
+    with client(store_url, limits=Limits(seconds=0.000_001)) as impatient:
+        answer = impatient.get("/api/requests")
+    assert answer.status_code == 504
+    assert answer.json()["error"]["code"] == "too_slow"
+
+
+def test_the_description_can_be_read(web: TestClient) -> None:
+    described = web.get("/api/openapi.json").json()
+    for path, methods in described["paths"].items():
+        for operation in methods.values():
+            assert operation["summary"] and operation["description"], path
+            for parameter in operation.get("parameters", []):
+                assert parameter["in"] != "query" or "schema" in parameter

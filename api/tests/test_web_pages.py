@@ -1,0 +1,65 @@
+"""Pages hold what they are asked for, and nothing that a log says becomes markup."""
+
+from collections.abc import Iterator
+
+import pytest
+from fastapi.testclient import TestClient
+from web_client import client
+
+from quiclens_api.pages.svg import Span, parts_bar, ticks, timeline
+
+
+@pytest.fixture(scope="module")
+def web(store_url: str) -> Iterator[TestClient]:
+    with client(store_url, qvis="https://qvis.example") as made:
+        yield made
+
+
+def test_a_request_is_explained_without_a_script(web: TestClient) -> None:
+    text = web.get("/requests/aa11bb22/4").text
+    assert "640 ms" in text and "loss recovery" in text and "412.000" in text
+    assert 'class="cause-loss_recovery"' in text
+    assert "qvis.example/#/sequence?file=" in text and "focusOnPN=17" in text
+
+
+def test_a_request_without_a_trace_says_so(web: TestClient) -> None:
+    assert "No trace speaks for this request" in web.get("/requests/log:0f0f/128").text
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [("aa11bb22/4", "/requests/aa11bb22/4"), ("req-4", "/requests/req-4"), ("c0ffee99", "/connections/c0ffee99")],
+)
+def test_whatever_has_an_id_is_found(web: TestClient, name: str, path: str) -> None:
+    found = web.get("/find", params={"id": name}, follow_redirects=False)
+    assert found.status_code == 303 and found.headers["location"] == path
+    assert web.get(path).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/requests/<script>", "/connections/<script>", "/find?id=<script>alert(1)</script>"])
+def test_what_is_not_there_is_a_page_that_helps(web: TestClient, path: str) -> None:
+    answer = web.get(path)
+    assert answer.status_code == 404 and "<script>" not in answer.text.replace("<script type", "")
+    assert "/requests" in answer.text
+
+
+def test_every_cause_has_one_colour_for_styles_and_scripts(web: TestClient) -> None:
+    styles, names = web.get("/causes.css").text, web.get("/static/causes.js").text
+    assert styles.count(".cause-") == 19
+    assert all(colour in names for colour in ("#d63a3a", "#4a86b8")) and "#d63a3a" in styles
+
+
+def test_the_bar_is_as_wide_as_its_parts() -> None:
+    bar = str(parts_bar([{"cause": "network", "us": 250}, {"cause": "pto", "us": 750}], 1000))
+    assert 'width="250.00"' in bar and 'x="250.00"' in bar and 'width="750.00"' in bar
+
+
+def test_what_a_log_says_is_text_in_pictures() -> None:
+    drawn = str(timeline([Span("<b>", "network", 0, 10, "</title><script>")], [("<i>", 5)], 0, 10))
+    assert "<b>" not in drawn and "<script>" not in drawn and "<i>" not in drawn
+
+
+@pytest.mark.parametrize("length", [1, 9, 10, 99, 640_000, 3_993_412, 10**12])
+def test_ticks_are_few_and_round(length: int) -> None:
+    found = ticks(length)
+    assert 1 <= len(found) <= 11 and found[0] == 0 and found[-1] <= length
