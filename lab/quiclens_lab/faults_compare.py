@@ -116,7 +116,8 @@ def _is_piece(row: dict[str, Any], life: bytes) -> bool:
     piece = str(row["bytes"]).encode()
     at = int(row["offset"])
     is_begin_of_line = at == 0 or life[at - 1 : at] == b"\n"
-    return is_begin_of_line and b"\n" not in piece and life[at:].startswith(piece) and len(piece) == row["length"]
+    is_there = life[at:].startswith(piece) and len(piece) == row["length"]
+    return bool(piece) and b"\n" not in piece and is_begin_of_line and is_there
 
 
 def is_end_unseen(wrong: Difference, deleted: Collection[str]) -> bool:

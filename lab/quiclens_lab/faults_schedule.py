@@ -101,18 +101,18 @@ KINDS: dict[str, Callable[[random.Random], tuple[float, Drawn]]] = {
     "replay ingest": _replay,
     "flip checkpoint": _flip,
     "rotate traces": _rotate,
+    "fill spool": _away(2.0, 5.0),
     "rotate access": _rotate,
     "truncate lines": _truncate,
     "truncate access": _truncate,
     "kill writer": _away(0.0, 0.5),
-    "fill spool": _away(2.0, 5.0),
     "flip spool": _flip_spool,
 }
 """Every kind with how its length in seconds and its parameters are drawn."""
 SPOOL = tuple(kind for kind in KINDS if kind.endswith(" spool"))
 """Kinds that need a collector that listens."""
 SLOW = ("kill broker", "outage broker", *SPOOL)
-MOST_SLOW = 2
+MOST_SLOW = 1
 """Kinds that start the broker again, and how many of them a schedule has."""
 
 
