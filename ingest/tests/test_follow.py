@@ -244,6 +244,38 @@ def test_a_file_that_outgrew_itself_after_it_was_cut_unseen_is_read_from_its_sta
     collector.wait(lambda: len(collector.rows("events")) == len(first) - 1 + len(second) - 1)
 
 
+def test_what_is_cut_in_the_reader_s_hand_is_a_reject_and_no_event(collector: Collector) -> None:
+    collector.start()
+    with (collector.logs / "lines.log").open("ab", buffering=0) as file:
+        file.write(b"c1\t0\t0\tclock_anchor\t1795168800000000, edge-1, 77, server\nc1\t1\t10\tpacket_recvd\t4, 3")
+        time.sleep(1)  # half of the record is read, not yet taken
+        file.truncate(0)
+        collector.wait(collector.is_complete_or_cut)
+    assert collector.has_seqs(1)
+    (reject,) = collector.rows("rejects").values()
+    assert (reject["reason"], reject["seq"]) == ("truncated", 1)
+
+
+def test_a_connection_whose_records_wait_to_be_read_is_not_over(collector: Collector) -> None:
+    def rows(connection: str, first: int, last: int) -> bytes:
+        return b"".join(
+            f"{connection}\t{seq}\t{10 * seq}\tpacket_recvd\t{seq}, 300\n".encode() for seq in range(first, last)
+        )
+
+    collector.start()
+    assert collector.process is not None
+    with (collector.logs / "lines.log").open("ab", buffering=0) as file:
+        file.write(rows("c1", 0, 100) + rows("c2", 0, 1))
+        collector.wait(lambda: len(collector.rows("events")) == 101)
+        collector.process.send_signal(signal.SIGSTOP)
+        file.write(rows("c2", 1, 80_000) + rows("c1", 100, 110))
+        time.sleep(3)  # longer than idle_timeout_s
+        collector.process.send_signal(signal.SIGCONT)
+        collector.wait(lambda: len(collector.rows("events")) == 80_110)
+    assert {key[0] for key in collector.rows("events")} == {key[0] for key in collector.rows("connections")}
+    assert len(collector.rows("connections")) == 2
+
+
 def test_documents_and_compressed_files_are_read_when_they_are_over(collector: Collector) -> None:
     collector.start()
     (collector.logs / "one.qlog").write_bytes((VECTORS / "aioquic_clean_server" / "input.qlog").read_bytes())
@@ -278,6 +310,20 @@ def line(connection: str, seq: int, name: str = "packet_sent", value: str = "") 
     if seq == 0:
         name, value = "clock_anchor", "1790000000000000, host, 1, server"
     return f"{connection}\t{seq}\t{seq * 1000}\t{name}\t{value}\n".encode()
+
+
+def test_compressed_access_logs_are_read_when_they_are_over(tmp_path: Path) -> None:
+    logs = tmp_path / "access"
+    logs.mkdir()
+    collector = Collector(tmp_path / "run", more=f'[[access_log]]\npath = "{logs}"')
+    lines = [json.dumps({"time": f"2026-11-20T10:00:0{n}Z", "path": f"/{n}"}) + "\n" for n in range(6)]
+    (logs / "access.jsonl.1.gz").write_bytes(gzip.compress("".join(lines).encode()))
+    collector.start()
+    try:
+        collector.wait(lambda: len(collector.rows("request_lines")) == 6)
+        assert not collector.rows("rejects")
+    finally:
+        collector.end(signal.SIGKILL)
 
 
 def test_connections_of_a_shared_file_end_one_by_one(collector: Collector) -> None:

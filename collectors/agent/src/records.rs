@@ -174,6 +174,16 @@ impl<'c> Records<'c> {
         Self::new(self.catalogue, self.framing, &self.name)
     }
 
+    /// What is left of the window is the beginning of a record, whose end will not come.
+    pub fn tear(&mut self, window: &mut Window, tables: &mut Tables) {
+        let Some(reject) = torn(window) else { return };
+        self.complete = false;
+        match &mut self.trace {
+            Some(trace) => trace.reject(reject, tables),
+            None => tables.reject("", &reject, &self.name, "", None),
+        }
+    }
+
     /// The file is over. `unharmed`: nothing was wrong with reading it.
     pub fn finish(self, unharmed: bool, tables: &mut Tables) {
         if let Some(trace) = self.trace {
@@ -214,6 +224,17 @@ impl<'c> Records<'c> {
             trace.restore_connection(number, saved);
         }
     }
+}
+
+/// What is left of a window, as a record whose end will not come.
+pub fn torn(window: &mut Window) -> Option<Reject> {
+    let rest = window.rest();
+    let length = rest.len();
+    let is_nothing = rest.iter().all(|byte| byte.is_ascii_whitespace() || *byte == RS);
+    let reject =
+        Reject { reason: Some(Skip::Truncated), offset: window.offset(), length: length as u64, bytes: kept(rest) };
+    window.consume(length);
+    (!is_nothing).then_some(reject)
 }
 
 /// Counts a file, or a record in a header's place, of which nothing can be read.

@@ -2,7 +2,7 @@
 
 use crate::file::{Files, kept};
 use crate::passing::{Passing, pass};
-use crate::records::Turn;
+use crate::records::{Turn, torn};
 use quiclens_core::reader::records::{Step, Window, next_record};
 use quiclens_core::reader::skip::Skip;
 use quiclens_core::reader::sniff::Framing;
@@ -81,6 +81,13 @@ impl Lines {
                 self.pass(window, tables)
             }
             Step::Events | Step::Element | Step::TraceEnd | Step::Done => Turn::Over,
+        }
+    }
+
+    /// What is left of the window is the beginning of a line, whose end will not come.
+    pub fn tear(&mut self, window: &mut Window, tables: &mut Tables) {
+        if let Some(reject) = torn(window) {
+            tables.reject(self.log_id.as_deref().unwrap_or(""), &reject, &self.name, "", None);
         }
     }
 

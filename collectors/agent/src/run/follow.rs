@@ -59,6 +59,10 @@ pub struct Follower<'c> {
     /// Files to be read in the next turn.
     due: BTreeSet<FileId>,
     began: Instant,
+    /// When the last turn was.
+    turned: Instant,
+    /// How long nothing was read because nothing more could be shipped.
+    stood: Duration,
     scanned: Option<Instant>,
     looked: Instant,
     put_away: Instant,
@@ -101,6 +105,8 @@ impl<'c> Follower<'c> {
             notices: (config.watch == Watch::Auto).then(Notices::start).and_then(polled_instead),
             due: BTreeSet::new(),
             began,
+            turned: began,
+            stood: Duration::ZERO,
             scanned: None,
             looked: began,
             put_away: began,
@@ -122,6 +128,7 @@ impl<'c> Follower<'c> {
             }
         };
         let now = Instant::now();
+        let since = now - std::mem::replace(&mut self.turned, now);
         self.refresh.turn(now);
         self.hear(&news, now);
         if let Some(retention) = &mut self.tables.retention {
@@ -130,13 +137,15 @@ impl<'c> Follower<'c> {
         self.heartbeat.beat(now, &mut self.tables);
         if self.shipper.is_full() {
             self.shipper.fault()?;
+            self.stood += since;
             let behind = self.files.values().map(Followed::bytes_behind_now).sum();
             self.count(now, behind);
             return Ok(false);
         }
         let (mut is_busy, mut is_pressed) = (false, false);
+        let now_s = self.heard_s(now);
         if let Some(spooled) = &mut self.spooled {
-            is_busy = spooled.read((now - self.began).as_secs())?;
+            is_busy = spooled.read(now_s)?;
             // Files can be read later.
             is_pressed = spooled.is_pressed();
             if !spooled.tables.is_small() {
@@ -303,6 +312,7 @@ impl<'c> Follower<'c> {
 
     /// One file's turn. True when more of it is there.
     fn read(&mut self, id: &FileId, now: Instant) -> Result<bool, String> {
+        let now_s = self.heard_s(now);
         let Some(file) = self.files.get_mut(id) else { return Ok(false) };
         let is_cut_short = file.look(now).unwrap_or(false);
         if is_cut_short || file.has_come_back() {
@@ -312,6 +322,7 @@ impl<'c> Follower<'c> {
             let reader = file.reader();
             if is_cut_short {
                 file.lose();
+                file.tear(&mut self.tables);
                 file.finish(self.catalogue, &mut self.tables);
             }
             self.files.remove(id);
@@ -321,7 +332,7 @@ impl<'c> Follower<'c> {
         }
         let mut is_busy = false;
         if file.is_behind() {
-            is_busy = match file.read(self.catalogue, (now - self.began).as_secs(), &mut self.tables) {
+            is_busy = match file.read(self.catalogue, now_s, &mut self.tables) {
                 Ok(after) => after == After::More,
                 Err(error) => {
                     eprintln!("quiclens-collector: {}: {error}", file.path.display());
@@ -336,9 +347,14 @@ impl<'c> Follower<'c> {
         Ok(is_busy)
     }
 
+    /// The clock by which connections are heard of, s: it stands while nothing is read.
+    fn heard_s(&self, now: Instant) -> u64 {
+        (now - self.began).saturating_sub(self.stood).as_secs()
+    }
+
     /// Once a second, connections that are over in files that go on.
     fn end_quiet(&mut self, now: Instant) {
-        let now_s = (now - self.began).as_secs();
+        let now_s = self.heard_s(now);
         if now_s > self.ended_s {
             self.ended_s = now_s;
             for file in self.files.values_mut() {
@@ -367,7 +383,7 @@ impl<'c> Follower<'c> {
             return Ok(());
         }
         if file.finish(self.catalogue, &mut self.tables) {
-            let path = file.path.clone();
+            let (path, reader) = (file.path.clone(), file.reader());
             let (number, shipper) = (&mut self.number, &self.shipper);
             // Rows go as they come; the state, which says that all of it was read, with the last of them.
             let mut flush = |tables: &mut Tables, all: bool| {
@@ -376,7 +392,10 @@ impl<'c> Follower<'c> {
             };
             let mut files = Files::new(self.catalogue, true, &mut flush);
             std::mem::swap(&mut files.tables, &mut self.tables);
-            let done = files.read(&path).and_then(|()| files.again(&path));
+            let done = match &reader {
+                Some(reader) => files.read_requests(&path, reader).map(|_| ()),
+                None => files.read(&path).and_then(|()| files.again(&path)),
+            };
             std::mem::swap(&mut files.tables, &mut self.tables);
             done?;
         }

@@ -109,7 +109,7 @@ impl<'c> Followed<'c> {
             path: path.to_owned(),
             input: Input::File(file, 0),
             window: Window::default(),
-            form: if reader.is_some() { Form::Lines(Lines::new(&path.to_string_lossy())) } else { Form::Unknown },
+            form: Form::Unknown,
             prefix: (0, xxh3_64(&[])),
             size: metadata.len(),
             over_at: 0,
@@ -262,6 +262,9 @@ impl<'c> Followed<'c> {
         let head = &rest[..rest.len().min(SNIFFED)];
         self.form = match sniff(head, whole && head.len() == rest.len()) {
             _ if is_compressed => Form::Whole,
+            // Four bytes tell a compressed log from lines.
+            _ if self.reader.is_some() && !whole && rest.len() < 4 => Form::Unknown,
+            _ if self.reader.is_some() => Form::Lines(Lines::new(&self.path.to_string_lossy())),
             Some(Framing::Contained) => Form::Whole,
             Some(framing) => {
                 let name = self.path.to_string_lossy();
@@ -277,7 +280,12 @@ impl<'c> Followed<'c> {
 
     /// Ends connections that are over while the file goes on. True when others must be read again before they can end.
     pub fn end_quiet(&mut self, now_s: u64, closed_s: u64, idle_s: u64, tables: &mut Tables) -> bool {
+        // What is not yet read may be of any of them.
+        let is_behind = self.is_behind();
         let Form::Records(records) = &mut self.form else { return false };
+        if is_behind {
+            return false;
+        }
         records.at(now_s);
         self.is_dirty |= records.end_quiet(closed_s, idle_s, tables);
         records.trace().is_some_and(|trace| !trace.owed().is_empty())
@@ -327,6 +335,16 @@ impl<'c> Followed<'c> {
             && let Some(trace) = records.trace()
         {
             trace.lose();
+        }
+    }
+
+    /// It was cut short: of the record that was half read, the rest will not come.
+    pub fn tear(&mut self, tables: &mut Tables) {
+        while self.next(tables) == Turn::Taken {}
+        match &mut self.form {
+            Form::Records(records) => records.tear(&mut self.window, tables),
+            Form::Lines(lines) => lines.tear(&mut self.window, tables),
+            Form::Unknown | Form::Whole | Form::Over => {}
         }
     }
 

@@ -46,6 +46,8 @@ pub struct Spooled<'c> {
     pub tables: Tables,
     /// Something was taken since the state was put away.
     pub is_dirty: bool,
+    /// More is there than was read.
+    is_behind: bool,
 }
 
 impl<'c> Spooled<'c> {
@@ -69,12 +71,13 @@ impl<'c> Spooled<'c> {
         let (records, owed, _) = taken_up.unwrap_or_else(|| (Records::line_v1(catalogue, NAME, &id), Vec::new(), 0));
         let window = Window::from(offset.unwrap_or(0));
         let (reader, spool) = (Reader::new(spool, offset), Arc::clone(spool));
-        Self { spool, reader, window, records, owed, id, tables, is_dirty: false }
+        Self { spool, reader, window, records, owed, id, tables, is_dirty: false, is_behind: true }
     }
 
     /// Reads what is there, up to a turn's worth. True when more is there.
     pub fn read(&mut self, now_s: u64) -> Result<bool, String> {
         self.spool.fault()?;
+        self.is_behind = true;
         self.records.at(now_s);
         let begin = self.window.offset();
         while self.tables.is_small() {
@@ -87,7 +90,10 @@ impl<'c> Spooled<'c> {
                 return Ok(true);
             }
             match self.reader.next().map_err(|error| format!("cannot read the spool: {error}"))? {
-                None => return Ok(false),
+                None => {
+                    self.is_behind = false;
+                    return Ok(false);
+                }
                 Some(Item::Lines { offset, bytes }) => {
                     if self.window.offset() + self.window.rest().len() as u64 != offset {
                         self.window = Window::from(offset);
@@ -138,6 +144,9 @@ impl<'c> Spooled<'c> {
 
     /// Ends connections that are over; see [`Records::end_quiet`].
     pub fn end_quiet(&mut self, now_s: u64, closed_s: u64, idle_s: u64) {
+        if self.is_behind {
+            return;
+        }
         self.records.at(now_s);
         self.is_dirty |= self.records.end_quiet(closed_s, idle_s, &mut self.tables);
     }

@@ -31,6 +31,9 @@ impl Framing {
     }
 }
 
+/// Lines of which one must be a row.
+const FIRST_LINES: usize = 3;
+
 /// Record separator of RFC 7464.
 pub const RS: u8 = 0x1E;
 
@@ -62,14 +65,14 @@ pub fn sniff(head: &[u8], whole: bool) -> Option<Framing> {
             plain.then_some(Framing::Contained)
         }
         _ => {
-            let text = String::from_utf8_lossy(head);
-            let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-            let mut line = lines.next()?;
-            if quic_trace::is_heading(line) {
-                line = lines.next()?;
-            }
-            let row = quic_trace::row(line)?;
-            Some(if row.seq.is_some() { Framing::LineV1 } else { Framing::QuicTrace })
+            // A log that was cut short under its writer begins inside a record; one that grows may end inside one.
+            let all = if whole { head } else { &head[..=memchr::memrchr(b'\n', head)?] };
+            let text = String::from_utf8_lossy(all);
+            let lines = text.lines().filter(|line| !line.trim().is_empty() && !quic_trace::is_heading(line));
+            let rows: Vec<_> = lines.take(FIRST_LINES).filter_map(quic_trace::row).collect();
+            rows.first()?;
+            let has_seq = rows.iter().any(|row| row.seq.is_some());
+            Some(if has_seq { Framing::LineV1 } else { Framing::QuicTrace })
         }
     }
 }
@@ -83,4 +86,25 @@ fn likely(head: &[u8]) -> bool {
     [&b"\"qlog_version\""[..], b"\"file_schema\"", b"\"traces\"", b"\"trace\"", b"\"events\""]
         .iter()
         .any(|word| memmem(head, word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_told_by_whole_lines_of_which_the_first_may_be_cut() {
+        let line = "1234567890123456\t0\t0\tpacket_recvd\t4, 300\n";
+        for (head, whole, framing) in [
+            (line.to_owned(), false, Some(Framing::LineV1)),
+            (format!("cket_recvd\t4, 300\n{line}"), false, Some(Framing::LineV1)),
+            (format!("10\tpacket_recvd\t4, 300\n{line}"), false, Some(Framing::LineV1)),
+            // Digits and a tab could be a time and a name.
+            ("1234567890123456\t0".to_owned(), false, None),
+            ("10\tpacket_recvd\t4, 300".to_owned(), true, Some(Framing::QuicTrace)),
+            ("no rows\n".repeat(9), true, None),
+        ] {
+            assert_eq!(sniff(head.as_bytes(), whole), framing, "{head}");
+        }
+    }
 }
