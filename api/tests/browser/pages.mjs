@@ -1,0 +1,51 @@
+// Opens pages as a person does and says what it saw: one JSON document on standard output.
+// node pages.mjs BASE CHROMIUM PICTURES, with the steps as JSON on standard input:
+// [{name, path, width?, dark?, do: [[selector, "click" | "text" | "drag", …]], expect: [selector or text, …]}]
+
+import { readFileSync } from "node:fs";
+import { chromium } from "playwright-core";
+
+const [base, executablePath, pictures] = process.argv.slice(2);
+const steps = JSON.parse(readFileSync(0, "utf8"));
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking"] });
+const seen = [];
+for (const step of steps) {
+  const context = await browser.newContext({ viewport: { width: step.width ?? 1280, height: 900 }, colorScheme: step.dark ? "dark" : "light" });
+  const page = await context.newPage();
+  const [errors, outside] = [[], []];
+  page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+  page.on("pageerror", (error) => errors.push(String(error.stack)));
+  page.on("request", (request) => /^(data|blob):/.test(request.url()) || request.url().startsWith(base) || outside.push(request.url()));
+  const missing = [];
+  try {
+    await page.goto(base + step.path, { waitUntil: "networkidle" });
+    for (const [selector, how, ...more] of step.do ?? []) {
+      const place = page.locator(selector).first();
+      if (how === "click") await place.click();
+      else if (how === "text") await place.fill(more[0]);
+      else if (how === "key") await page.keyboard.press(more[0]);
+      else if (how === "file") await place.setInputFiles(more[0]);
+      else if (how === "drag") {
+        const box = await place.boundingBox();
+        const [x1, y1, x2, y2] = more;
+        await page.mouse.move(box.x + box.width * x1, box.y + box.height * y1);
+        await page.mouse.down();
+        await page.mouse.move(box.x + box.width * x2, box.y + box.height * y2, { steps: 5 });
+        await page.mouse.up();
+      }
+      await page.waitForLoadState("networkidle");
+    }
+    for (const wanted of step.expect ?? []) {
+      const found = /^[.#[a-z]/.test(wanted) ? page.locator(wanted).first() : page.getByText(wanted).first();
+      await found.waitFor({ state: "visible", timeout: 15_000 }).catch(() => missing.push(wanted));
+    }
+    await page.screenshot({ path: `${pictures}/${step.name}.png`, fullPage: true });
+  } catch (error) {
+    errors.push(String(error));
+  }
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  seen.push({ name: step.name, url: page.url(), errors, outside, missing, overflow: Math.max(0, wide) });
+  await context.close();
+}
+await browser.close();
+console.log(JSON.stringify(seen));

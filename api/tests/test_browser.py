@@ -1,0 +1,96 @@
+"""Every page in a real browser, on the lab's traffic: its main path, no error, nothing that leaves the machine.
+
+Needs chromium (Debian: `apt install chromium`) or QUICLENS_CHROMIUM; skipped where there is none. Pictures of all
+pages are left in `.made/pictures`.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from serve_process import Served, start
+
+ROOT = Path(__file__).resolve().parents[2]
+CHROMIUM = os.environ.get("QUICLENS_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+PICTURES = ROOT / ".made" / "pictures"
+
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine"),
+    pytest.mark.skipif(not (ROOT / "api" / "node_modules").is_dir(), reason="make setup was not run"),
+]
+
+Row = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The demo's traffic, served."""
+    folder = tmp_path_factory.mktemp("browser")
+    store = folder / "store"
+    words = [Path(sys.executable).parent / "quiclens", "demo", "--dir", folder / "demo", "--connections", "40"]
+    subprocess.run([*words, "--store", f"chdb:{store}", "--json"], check=True, capture_output=True)
+    served = start(store)
+    yield served
+    assert served.stop() == 0
+
+
+def step(name: str, path: str, expect: list[str], do: list[list[Any]] | None = None, **more: Any) -> Row:
+    """One visit: where, what is done there, and what must then be seen."""
+    return {"name": name, "path": path, "expect": expect, "do": do or [], **more}
+
+
+def seen(served: Served, steps: list[Row]) -> list[Row]:
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    words = ["node", "tests/browser/pages.mjs", served.url, str(CHROMIUM), str(PICTURES)]
+    done = subprocess.run(words, input=json.dumps(steps), capture_output=True, text=True, cwd=ROOT / "api", timeout=300)
+    assert done.returncode == 0, done.stderr
+    found: list[Row] = json.loads(done.stdout)
+    return found
+
+
+def test_every_page_shows_what_it_is_for(demo: Served) -> None:
+    slowest = json.loads(demo.ask(method="GET", path="/api/requests?limit=1").text)["requests"][0]
+    request, connection = slowest["request_id"], quote(slowest["connection_id"])
+    of = f"/connections/{connection}?view="
+    views = {
+        "congestion": ".u-over",
+        "streams": "svg.timeline",
+        "sequence": "#view svg line",
+        "packets": "#view canvas",
+        "log": ".log tbody tr",
+        "statistics": ".facts",
+    }
+    steps: list[Row] = [
+        step("overview", "/", ["#tails canvas", "#shares canvas", "#different table"]),
+        step("overview_dark", "/", ["#tails canvas"], dark=True),
+        step("overview_phone", "/", ["#tails canvas"], width=400),
+        step("requests", "/requests", ["#heat canvas", "#rows table"]),
+        step("requests_box", "/requests", ["requests in the box"], [["#heat canvas", "drag", 0.2, 0.05, 0.9, 0.45]]),
+        step("request", f"/requests/{request}", ["svg.bar", "svg.timeline", ".sentence"]),
+        step("to_connection", "/requests", [".u-over"], [["#rows a", "click"], [".actions a", "click"]]),
+        *(step(f"connection_{view}", of + view, [mark]) for view, mark in views.items()),
+        step("zoomed", of + "congestion", [".u-over"], [["#overview-strip .u-over", "drag", 0.2, 0.5, 0.5, 0.5]]),
+        step("searched", of + "log", [".log"], [["input[name=text]", "text", "lost"], [".tools button", "click"]]),
+        step("compare", "/compare?a=status%3D200&b=status!%3D200", ["How long they took"]),
+        step("reports", "/reports?name=tail&by=carrier", ["#report table"]),
+        step(
+            "find", "/", ["svg.bar"], [["body", "key", "/"], [".find input", "text", request], ["body", "key", "Enter"]]
+        ),
+        step("docs", "/api/docs", ["The slowest requests"]),
+    ]
+    for one in seen(demo, steps):
+        assert not one["errors"] and not one["outside"] and not one["missing"], one
+        assert one["overflow"] <= 1, one
+
+
+def test_a_trace_that_is_dropped_leads_to_its_connection(demo: Served) -> None:
+    source = next((ROOT / "schema" / "vectors" / "quiche_0_30_server").glob("input.*"))
+    (one,) = seen(demo, [step("upload", "/upload", [".u-over"], [["#files", "file", str(source)]])])
+    assert not one["errors"] and not one["missing"] and "/connections/" in one["url"], one
