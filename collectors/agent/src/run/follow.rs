@@ -310,7 +310,7 @@ impl<'c> Follower<'c> {
             let path: PathBuf = file.path.clone();
             let reader = file.reader();
             if is_cut_short {
-                file.lose();
+                file.lose(self.catalogue);
                 file.finish(self.catalogue, &mut self.tables);
             }
             self.files.remove(id);
@@ -362,7 +362,7 @@ impl<'c> Follower<'c> {
 
     fn finish(&mut self, id: &FileId) -> Result<(), String> {
         let Some(file) = self.files.get_mut(id) else { return Ok(()) };
-        if file.settle(&self.tables) {
+        if file.settle(self.catalogue, &self.tables) {
             return Ok(());
         }
         if file.finish(self.catalogue, &mut self.tables) {
@@ -400,6 +400,7 @@ impl<'c> Follower<'c> {
                 file.show(&mut self.tables);
                 file.put_away(&mut entries)?;
             }
+            self.files.values_mut().for_each(|file| file.rest(self.cut));
             if let Some(spooled) = self.spooled.as_mut().filter(|spooled| spooled.is_dirty) {
                 spooled.show();
                 passed = Some(spooled.put_away(&mut entries)?);
