@@ -208,6 +208,32 @@ impl<'c> Records<'c> {
         self.trace.iter_mut().flat_map(TraceReader::save_connections)
     }
 
+    /// Holds no memory for records until the next one comes.
+    pub fn release(&mut self) {
+        if let Some(trace) = &mut self.trace {
+            trace.release();
+        }
+    }
+
+    /// All of it in as few bytes as a checkpoint takes; `None` unless it is at rest: see [`TraceReader::is_at_rest`].
+    pub fn pack(&mut self) -> Option<Box<[u8]>> {
+        if !self.trace.as_mut().is_none_or(TraceReader::is_at_rest) {
+            return None;
+        }
+        let packed = (self.save(), self.trace.as_mut().and_then(TraceReader::save_only));
+        postcard::to_stdvec(&packed).ok().map(Vec::into_boxed_slice)
+    }
+
+    /// What was packed.
+    pub fn unpack(catalogue: &'c Catalogue, packed: &[u8]) -> Option<Self> {
+        let (saved, only): (SavedRecords, Option<SavedConnection<'_>>) = postcard::from_bytes(packed).ok()?;
+        let mut records = Self::restore(catalogue, saved)?;
+        if let Some(only) = only {
+            records.restore_connection(1, only);
+        }
+        Some(records)
+    }
+
     /// Takes a state up; `None` when this build cannot.
     pub fn restore(catalogue: &'c Catalogue, saved: SavedRecords) -> Option<Self> {
         let trace = match saved.trace {

@@ -400,6 +400,12 @@ impl<'c> TraceReader<'c> {
         self.now_s = now_s;
     }
 
+    /// Holds no memory for records until the next one comes.
+    pub fn release(&mut self) {
+        self.event = Event::default();
+        self.reader.release();
+    }
+
     /// Ends the connections of a shared trace that are over: closed and silent for `closed_s`, or silent for `idle_s`.
     /// A later record of one of them begins another. True when there were any.
     pub fn end_quiet(&mut self, closed_s: u64, idle_s: u64, tables: &mut Tables) -> bool {

@@ -321,7 +321,7 @@ impl<'c> Follower<'c> {
             let path: PathBuf = file.path.clone();
             let reader = file.reader();
             if is_cut_short {
-                file.lose();
+                file.lose(self.catalogue);
                 file.tear(&mut self.tables);
                 file.finish(self.catalogue, &mut self.tables);
             }
@@ -379,7 +379,7 @@ impl<'c> Follower<'c> {
 
     fn finish(&mut self, id: &FileId) -> Result<(), String> {
         let Some(file) = self.files.get_mut(id) else { return Ok(()) };
-        if file.settle(&self.tables) {
+        if file.settle(self.catalogue, &self.tables) {
             return Ok(());
         }
         if file.finish(self.catalogue, &mut self.tables) {
@@ -420,6 +420,7 @@ impl<'c> Follower<'c> {
                 file.show(&mut self.tables);
                 file.put_away(&mut entries)?;
             }
+            self.files.values_mut().for_each(|file| file.rest(self.cut));
             if let Some(spooled) = self.spooled.as_mut().filter(|spooled| spooled.is_dirty) {
                 spooled.show();
                 passed = Some(spooled.put_away(&mut entries)?);

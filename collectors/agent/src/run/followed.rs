@@ -17,7 +17,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes of a file that tell it from another one with the same inode, and its format.
@@ -26,6 +26,8 @@ const PREFIX: usize = 4096;
 /// Bytes of one file that are read before another's turn.
 const TURN: usize = 1 << 20;
 const CHUNK: usize = 256 << 10;
+/// A file that has not grown for so long is packed.
+const REST: Duration = Duration::from_secs(1);
 
 /// What a file is being read as.
 enum Form<'c> {
@@ -33,6 +35,8 @@ enum Form<'c> {
     Unknown,
     /// A sequence or rows: read as it grows.
     Records(Box<Records<'c>>),
+    /// Such records of which none came for a while, packed.
+    Resting(Box<[u8]>),
     /// An access log.
     Lines(Lines),
     /// One document, or compressed: read when it is over.
@@ -182,7 +186,7 @@ impl<'c> Followed<'c> {
     fn bytes_before(&self, size: u64) -> u64 {
         match self.form {
             Form::Over | Form::Whole => 0,
-            Form::Unknown | Form::Records(_) | Form::Lines(_) => {
+            Form::Unknown | Form::Records(_) | Form::Resting(_) | Form::Lines(_) => {
                 size.saturating_sub(self.window.offset() + self.window.rest().len() as u64)
             }
         }
@@ -190,17 +194,21 @@ impl<'c> Followed<'c> {
 
     /// The state of a trace is held.
     pub fn is_open(&self) -> bool {
-        matches!(self.form, Form::Records(_))
+        matches!(self.form, Form::Records(_) | Form::Resting(_))
     }
 
     /// Reads what is there, up to a turn's worth, and holds no memory for more than is left. `now_s` is the clock by
     /// which its connections are heard of.
     pub fn read(&mut self, catalogue: &'c Catalogue, now_s: u64, tables: &mut Tables) -> io::Result<After> {
+        self.wake(catalogue);
         if let Form::Records(records) = &mut self.form {
             records.at(now_s);
         }
         let after = self.read_on(catalogue, tables);
         self.window.shrink();
+        if let Form::Records(records) = &mut self.form {
+            records.release();
+        }
         after
     }
 
@@ -241,7 +249,7 @@ impl<'c> Followed<'c> {
                 Some(reader) => lines.next(reader, &mut self.window, tables),
                 None => Turn::Over,
             },
-            Form::Unknown | Form::Whole | Form::Over => Turn::Over,
+            Form::Unknown | Form::Resting(_) | Form::Whole | Form::Over => Turn::Over,
         }
     }
 
@@ -322,15 +330,41 @@ impl<'c> Followed<'c> {
         Ok(true)
     }
 
+    /// Packs what was read, once all of it was put away and the file has been silent for a while.
+    pub fn rest(&mut self, now: Instant) {
+        if self.is_dirty || self.replay.is_some() || self.is_behind() || now.duration_since(self.grew) < REST {
+            return;
+        }
+        if let Form::Records(records) = &mut self.form
+            && let Some(packed) = records.pack()
+        {
+            self.form = Form::Resting(packed);
+        }
+    }
+
+    /// Takes up what was packed; if that cannot be, the file is read again from its start.
+    fn wake(&mut self, catalogue: &'c Catalogue) {
+        let Form::Resting(packed) = &self.form else { return };
+        self.form = match Records::unpack(catalogue, packed) {
+            Some(records) => Form::Records(Box::new(records)),
+            None => {
+                self.window = Window::default();
+                Form::Unknown
+            }
+        };
+    }
+
     /// Before the end: what it decides to keep is read again in turns. True while that lasts.
-    pub fn settle(&mut self, tables: &Tables) -> bool {
+    pub fn settle(&mut self, catalogue: &'c Catalogue, tables: &Tables) -> bool {
+        self.wake(catalogue);
         let Form::Records(records) = &mut self.form else { return false };
         let Some(trace) = records.trace() else { return false };
         if std::mem::replace(&mut self.is_settled, true) { !trace.owed().is_empty() } else { !trace.settle(tables) }
     }
 
     /// What was read of it is no longer there.
-    pub fn lose(&mut self) {
+    pub fn lose(&mut self, catalogue: &'c Catalogue) {
+        self.wake(catalogue);
         if let Form::Records(records) = &mut self.form
             && let Some(trace) = records.trace()
         {
@@ -344,12 +378,13 @@ impl<'c> Followed<'c> {
         match &mut self.form {
             Form::Records(records) => records.tear(&mut self.window, tables),
             Form::Lines(lines) => lines.tear(&mut self.window, tables),
-            Form::Unknown | Form::Whole | Form::Over => {}
+            Form::Unknown | Form::Resting(_) | Form::Whole | Form::Over => {}
         }
     }
 
     /// The file is over: its records end here. True when the caller must read it as a whole.
     pub fn finish(&mut self, catalogue: &'c Catalogue, tables: &mut Tables) -> bool {
+        self.wake(catalogue);
         self.learn_form(catalogue, true);
         self.window.end = true;
         while self.next(tables) == Turn::Taken {
@@ -369,7 +404,7 @@ impl<'c> Followed<'c> {
                 false
             }
             Form::Whole => true,
-            Form::Unknown | Form::Lines(_) | Form::Over => false,
+            Form::Unknown | Form::Resting(_) | Form::Lines(_) | Form::Over => false,
         }
     }
 
@@ -418,7 +453,7 @@ impl<'c> Followed<'c> {
             }
             Form::Lines(lines) => (self.window.offset(), bytes_of(&State::Lines(lines.clone()))?),
             Form::Over => (self.over_at, Vec::new()),
-            Form::Unknown | Form::Whole => return Ok(()),
+            Form::Unknown | Form::Resting(_) | Form::Whole => return Ok(()),
         };
         let name = self.path.to_string_lossy().into_owned();
         let head = Head { name, prefix: self.prefix, offset, state };

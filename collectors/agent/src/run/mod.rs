@@ -64,6 +64,7 @@ pub fn run(path: &Path) -> Result<(), String> {
         signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(|error| format!("signals: {error}"))?;
     }
     limits::raise_open_files();
+    limits::refuse_huge_pages();
     let deployment =
         Deployment::open(&config.enrich, &config.name, config.redact).map_err(|error| error.to_string())?;
     let deployment = Arc::new(deployment);

@@ -212,7 +212,7 @@ impl Fold {
                 }
             }
             stream.rtt = (stream.rtt.0.or(rtt.0), stream.rtt.1.or(rtt.1));
-            self.stream_row(stream);
+            self.stream_row(*stream);
         }
         self.ended.clear();
     }

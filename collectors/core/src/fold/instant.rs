@@ -162,7 +162,7 @@ impl Fold {
 
     /// Keeps count of the streams whose data may wait.
     pub(super) fn note_hunger(&mut self, id: u64) {
-        if self.streams.get(&id).is_some_and(super::stream::Stream::is_hungry) {
+        if self.streams.get(&id).is_some_and(|stream| stream.is_hungry()) {
             self.hungry.insert(id);
         } else {
             self.hungry.remove(&id);

@@ -187,7 +187,8 @@ pub struct Fold {
     last_senders: instant::LastSenders,
     largest_packet: u64,
     rtt: Rtt,
-    streams: BTreeMap<u64, Stream>,
+    /// A node of the map has room for eleven values, which are large: most connections have one.
+    streams: BTreeMap<u64, Box<Stream>>,
     hungry: BTreeSet<u64>,
     open: u64,
     idle_since: Option<(i64, u64)>,

@@ -44,7 +44,7 @@ impl Fold {
             credit: self.credit.initial_stream,
             ..Stream::default()
         };
-        self.streams.insert(id, stream);
+        self.streams.insert(id, Box::new(stream));
     }
 
     /// A request ends, if it has not.
@@ -161,7 +161,7 @@ impl Fold {
             } else if let Some(mut stream) = self.streams.remove(&id) {
                 // The first sample may come with the very acknowledgement that ended the request.
                 stream.rtt = (stream.rtt.0.or(self.rtt.min_us), stream.rtt.1.or(self.rtt.smoothed_us));
-                self.stream_row(stream);
+                self.stream_row(*stream);
             }
         }
         if self.streams.is_empty() {

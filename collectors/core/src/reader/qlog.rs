@@ -102,6 +102,12 @@ impl Reader {
         }
     }
 
+    /// Gives its buffers back: they are filled again by the next records.
+    pub fn release(&mut self) {
+        (self.path, self.lower) = (Vec::new(), Vec::new());
+        (self.met, self.met_count) = (Keys::default(), 0);
+    }
+
     fn name(&mut self, catalogue: &Catalogue, named: &Named<'_>, event: &mut Event) {
         self.lower.clear();
         match (named.name, named.category, named.kind) {

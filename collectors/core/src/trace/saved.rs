@@ -87,6 +87,19 @@ impl<'c> TraceReader<'c> {
         ended.into_iter().map(|number| (number, None)).chain(changed)
     }
 
+    /// It has one connection at most, which its records do not name (so that no silence ends it), all of which was put
+    /// away and of which nothing must be read again.
+    pub fn is_at_rest(&mut self) -> bool {
+        let is_plain = self.open.is_plain;
+        let is_quiet = |only: &mut Connection| is_plain && !only.is_dirty && only.standing.owed().is_none();
+        self.open.begun == 0 || self.open.only().is_some_and(is_quiet)
+    }
+
+    /// The connection, if the trace has never had another.
+    pub fn save_only(&mut self) -> Option<SavedConnection<'_>> {
+        self.open.only().map(|only| SavedConnection::of(only))
+    }
+
     /// Takes a state up, its connections still to be given; `None` when its header is none (the state is of another
     /// build, or was damaged).
     pub fn restore(catalogue: &'c Catalogue, saved: Saved) -> Option<Self> {
