@@ -269,3 +269,85 @@ pub fn whole(tables: &mut Tables, name: &str, reason: Skip, bytes: &[u8]) {
     let reject = Reject { reason: Some(reason), offset: 0, length: bytes.len() as u64, bytes: kept(bytes) };
     tables.reject(&source, &reject, name, "", None);
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use quiclens_core::record::rows::Row;
+    use quiclens_core::trace::PRELUDE;
+    use serde_json::{Value, json};
+    use std::path::Path;
+
+    /// Most bytes that one silent connection may hold, beside its path and its open file.
+    const BAR: usize = 4096;
+
+    fn input(path: &str) -> Vec<u8> {
+        std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schema/vectors").join(path)).unwrap()
+    }
+
+    /// A vector's trace as a sequence.
+    fn sequence(case: &str) -> Vec<u8> {
+        let mut document: Value = serde_json::from_slice(&input(&format!("{case}/input.qlog"))).unwrap();
+        let mut trace = document["traces"][0].take();
+        let events = trace.as_object_mut().unwrap().shift_remove("events").unwrap();
+        let header = json!({"qlog_version": "0.3", "qlog_format": "JSON-SEQ", "trace": trace});
+        let records = std::iter::once(&header).chain(events.as_array().unwrap());
+        records.flat_map(|record| format!("\x1e{record}\n").into_bytes()).collect()
+    }
+
+    fn window(text: &[u8]) -> Window {
+        let mut window = Window::default();
+        window.space().extend_from_slice(text);
+        window.end = true;
+        window
+    }
+
+    /// Rows of a sequence whose reading is packed after every `every` records, and the bytes of the largest pack after
+    /// the records that decide the identity, which are kept whole until then.
+    fn read(catalogue: &Catalogue, text: &[u8], every: usize) -> ([Vec<Row>; 4], usize) {
+        let (mut tables, mut window) = (Tables::default(), window(text));
+        let mut records = Records::new(catalogue, Framing::Sequential, "/var/log/qlog/a.sqlog");
+        let (mut taken, mut largest) = (0, 0);
+        while records.next(&mut window, &mut tables) == Turn::Taken {
+            taken += 1;
+            if taken % every == 0 {
+                let is_decided = taken > PRELUDE;
+                assert_eq!(records.pack().is_none(), is_decided, "before it is put away");
+                assert_eq!(records.save_connections().count(), usize::from(is_decided));
+                let packed = records.pack().unwrap();
+                largest = largest.max(if is_decided { packed.len() } else { 0 });
+                records = Records::unpack(catalogue, &packed).unwrap();
+            }
+        }
+        records.finish(true, &mut tables);
+        let Tables { streams, episodes, connections, aliases, .. } = tables;
+        ([streams, episodes, connections, aliases], largest)
+    }
+
+    #[test]
+    fn what_was_packed_and_taken_up_gives_the_same_rows_and_is_small() {
+        let catalogue = Catalogue::load().unwrap();
+        for case in ["aioquic_clean_server", "aioquic_burst_loss_server"] {
+            let text = sequence(case);
+            let (whole, _) = read(&catalogue, &text, usize::MAX);
+            assert!(!whole[0].is_empty() && whole[2].len() == 1);
+            for every in [1, 7, 100] {
+                let (rows, largest) = read(&catalogue, &text, every);
+                assert_eq!(rows, whole, "{case}, every {every}");
+                assert!((500..BAR).contains(&largest), "{case}, every {every}: {largest}");
+            }
+        }
+    }
+
+    #[test]
+    fn connections_that_share_a_file_are_not_packed() {
+        let catalogue = Catalogue::load().unwrap();
+        let (mut tables, mut window) = (Tables::default(), window(&input("line_v1/input.log")));
+        let mut records = Records::line_v1(&catalogue, "shared.log", "source");
+        assert!(records.pack().is_some(), "nothing was read");
+        assert_eq!(records.next(&mut window, &mut tables), Turn::Taken);
+        assert_eq!(records.save_connections().count(), 1);
+        assert!(records.pack().is_none(), "a silence ends a connection that its records name");
+    }
+}
