@@ -33,7 +33,7 @@ setup: $(MADE)/prerequisites $(MADE)/python $(MADE)/pages $(COLLECTOR)
 demo: setup
 	$(BIN)/quiclens demo
 
-test: check $(QUICGO) $(QUICGO_SERVER) $(QUINN_SERVER)
+test: check $(QUICGO) $(QUICGO_SERVER) $(QUINN_SERVER) $(MADE)/chromium
 	for part in $(PARTS); do if [ -d $$part/tests ]; then $(BIN)/pytest --quiet $$part/tests; fi; done
 	cargo test --locked --release --quiet --workspace
 	cd lab/quicgo && go vet ./... && go test -count=1 .
@@ -134,6 +134,13 @@ $(MADE)/python: pyproject.toml requirements.lock $(PARTS:%=%/pyproject.toml) $(U
 # What the pages use in the browser, and what checks them.
 $(MADE)/pages: api/package.json api/package-lock.json api/vendor.mjs | $(MADE)/prerequisites
 	cd api && npm ci --silent --no-audit --no-fund && node vendor.mjs
+	@touch $@
+
+# Debian's browser, for the tests of the pages, which are skipped where it cannot be had.
+$(MADE)/chromium: | $(MADE)/prerequisites
+	@command -v chromium >/dev/null || { test "$$(id -u)" = 0 && apt-get update -qq && \
+	DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends chromium >/dev/null; } || \
+	echo "make: no chromium here; apt install chromium, or the pages are not tested" >&2
 	@touch $@
 
 # After a change of dependencies; read its diff before committing it.

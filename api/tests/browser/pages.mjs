@@ -7,7 +7,8 @@ import { chromium } from "playwright-core";
 
 const [base, executablePath, pictures] = process.argv.slice(2);
 const steps = JSON.parse(readFileSync(0, "utf8"));
-const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking"] });
+const args = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+const browser = await chromium.launch({ executablePath, args });
 const seen = [];
 for (const step of steps) {
   const context = await browser.newContext({ viewport: { width: step.width ?? 1280, height: 900 }, colorScheme: step.dark ? "dark" : "light" });

@@ -184,7 +184,7 @@ impl Fold {
         let is_known = self.hungry.iter().any(|id| {
             (stream_id < 0 || id.cast_signed() == stream_id)
                 && self.streams.get(id).is_some_and(|stream| {
-                    stream.queue.is_known && stream.queue.ready.is_some_and(|(ready, _)| ready <= start_us)
+                    stream.queue.is_known && stream.queue.ready.is_some_and(|ready| ready.since_us <= start_us)
                 })
         });
         self.blocked.pending.push(Pending {

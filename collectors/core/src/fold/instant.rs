@@ -4,7 +4,7 @@
 use crate::fold::cause::{Cause, Interval};
 use crate::fold::delivery::has_queue;
 use crate::fold::finish::Episode;
-use crate::fold::stream::{Queue, Stretch};
+use crate::fold::stream::{Queue, Ready, Stretch};
 use crate::fold::sweep::Gap;
 use crate::fold::{Fold, TURN_US};
 use serde::{Deserialize, Serialize};
@@ -53,6 +53,7 @@ impl Fold {
         for id in &instant.senders {
             self.close_gap_of(*id, instant.bytes);
         }
+        self.pass(&instant.carried, instant.bytes);
         for id in &instant.carried {
             self.last_senders.note(*id, self.now_us);
         }
@@ -82,19 +83,21 @@ impl Fold {
         let rtt = self.rtt.smoothed_us.unwrap_or(0);
         let mut done = None;
         let Some(stream) = self.streams.get_mut(&id) else { return };
-        if let Some((ready, limit_us)) = stream.queue.ready.filter(|(ready, _)| *ready < now) {
+        if let Some(ready) = stream.queue.ready.filter(|ready| ready.since_us < now) {
             let is_known = stream.queue.is_known;
-            let others_went = other.is_some_and(|other| other >= ready);
+            let (since_us, limit_us) = (ready.since_us, ready.paced_us);
+            let others_went = other.is_some_and(|other| other >= since_us);
             // The packets of others came first, and this stream's followed at once, or is known to have waited.
-            let other = other.filter(|other| *other > ready && (is_known || now - other <= TURN_US));
-            if let Some(other) = other {
-                stream.intervals.push(Interval { cause: Cause::Scheduling, start_us: ready, end_us: other });
-                done = stream.queue.was_behind(ready, other, seq, rtt);
+            let other = other.filter(|other| *other > since_us && (is_known || now - other <= TURN_US));
+            let behind = other.map(|other| (ready.passed_us.unwrap_or(since_us), other));
+            if let Some((start_us, end_us)) = behind {
+                stream.intervals.push(Interval { cause: Cause::Scheduling, start_us, end_us });
+                done = stream.queue.was_behind(start_us, end_us, seq, rtt);
                 if !is_known {
                     stream.infer(Cause::Scheduling);
                 }
             }
-            let start_us = other.unwrap_or(ready);
+            let start_us = other.unwrap_or(since_us);
             if is_bottleneck && start_us < now {
                 stream.transfer.measured(rate);
             }
@@ -102,6 +105,9 @@ impl Fold {
             let gap = unexplained(is_known, by_timer || is_paced, may_pace.then_some(limit_us), is_bottleneck);
             if gap.long == Cause::AppLimited {
                 stream.infer(Cause::AppLimited);
+            }
+            if let Some((end_us, _)) = behind.filter(|(start_us, _)| since_us < *start_us) {
+                stream.gaps.push(Gap { start_us: since_us, end_us, ..gap });
             }
             stream.gaps.push(Gap { start_us, end_us: now, ..gap });
             self.paced_sends += u32::from(is_known && by_timer);
@@ -112,12 +118,45 @@ impl Fold {
         }
         let is_empty = stream.queue.is_known && stream.sent.highest >= stream.queue.bytes;
         stream.queue.empty_since = (is_empty && stream.may_wait()).then_some((now, seq));
-        stream.queue.ready = stream.is_hungry().then_some((now, limit));
+        stream.queue.ready = None;
+        if stream.is_hungry() {
+            self.wait(id, limit);
+        }
         self.note_hunger(id);
         self.bound(id);
         if let Some(stretch) = done {
             self.behind(id, &stretch);
         }
+    }
+
+    /// Data of a stream waits from now on, where a pacer may make it wait for `paced_us`.
+    fn wait(&mut self, id: u64, paced_us: u64) {
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        let ready = Ready { since_us: self.now_us, paced_us, passed_us: None };
+        stream.queue.ready = Some(ready);
+        if !std::mem::replace(&mut stream.queue.is_listed, true) {
+            self.unpassed.push(id);
+        }
+    }
+
+    /// Streams sent: those that waited and did not were passed. The turn that was taken began as long before as a pacer,
+    /// or a window that a round trip's acknowledgements open evenly, makes such a packet wait. What a stream waited
+    /// before that, it would have waited alone.
+    fn pass(&mut self, carried: &[u64], bytes: u64) {
+        if carried.is_empty() || self.unpassed.is_empty() {
+            return;
+        }
+        let has_rate = self.pacing_rate.is_some() || self.window().is_some();
+        let turn_us = if has_rate { self.now_us.saturating_sub_unsigned(self.pacing_us(bytes)) } else { i64::MIN };
+        let streams = &mut self.streams;
+        self.unpassed.retain(|id| {
+            let Some(queue) = streams.get_mut(id).map(|stream| &mut stream.queue) else { return false };
+            queue.is_listed = queue.ready.is_some() && carried.contains(id);
+            if let Some(ready) = queue.ready.as_mut().filter(|_| !queue.is_listed) {
+                ready.passed_us = Some(turn_us.max(ready.since_us));
+            }
+            queue.is_listed
+        });
     }
 
     /// A stretch behind other streams is over.
@@ -144,10 +183,10 @@ impl Fold {
         // Only what was seen from its beginning can be told to be all.
         stream.queue.is_known |= stream.sent.highest == 0;
         if let Some((start_us, first_seq)) = stream.queue.empty_since.take() {
-            stream.queue.ready = Some((now, limit));
+            self.wait(id, limit);
             self.no_data(id, start_us, first_seq);
         } else if stream.queue.ready.is_none() && stream.may_wait() {
-            stream.queue.ready = Some((now, limit));
+            self.wait(id, limit);
         }
         self.note_hunger(id);
     }

@@ -185,6 +185,8 @@ pub struct Fold {
     migration: migration::Migration,
     instant: instant::Instant,
     last_senders: instant::LastSenders,
+    /// Streams that wait and that no other has passed since they do.
+    unpassed: Vec<u64>,
     largest_packet: u64,
     rtt: Rtt,
     /// A node of the map has room for eleven values, which are large: most connections have one.

@@ -93,7 +93,7 @@ impl Fold {
             let own = stream.losses.iter().map(|loss| loss.due_us);
             let own = own.chain(stream.blocked.map(|(since, _)| since)).chain(stream.gap_since);
             let own = own.chain(stream.queue.empty_since.map(|(since, _)| since));
-            let own = own.chain(stream.queue.ready.map(|(since, _)| since)).chain(stream.marks.last_byte_us).min();
+            let own = own.chain(stream.queue.ready.map(|ready| ready.since_us)).chain(stream.marks.last_byte_us).min();
             let mut to_us = own.map_or(certain, |own| own.min(certain));
             if stream.intervals.len() + stream.gaps.len() > TOO_MANY {
                 to_us = stream.marks.last_byte_us.unwrap_or(certain);

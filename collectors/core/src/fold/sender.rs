@@ -6,7 +6,7 @@ use crate::fold::cause::Cause;
 use crate::fold::finish::Episode;
 use crate::fold::packets::{APPLICATION, Chunk, Sent};
 use crate::fold::saves::Transfer;
-use crate::fold::stream::Repair;
+use crate::fold::stream::{Ready, Repair};
 use crate::fold::{Fold, stats};
 
 impl Fold {
@@ -176,7 +176,7 @@ impl Fold {
                 // The end comes alone. No log tells when the application closed the stream, so what this waited for is
                 // as little known as in a log without the application's events.
                 stream.queue.is_known = false;
-                stream.queue.ready = Some((since, 0));
+                stream.queue.ready = Some(Ready { since_us: since, paced_us: 0, passed_us: None });
             }
         } else if news {
             // The client's request ends with the last first-time send of its data or FIN.

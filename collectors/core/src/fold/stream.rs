@@ -157,8 +157,21 @@ pub struct Queue {
     pub empty_since: Option<(i64, u64)>,
     /// A stretch behind other streams that may go on: from, to, at which events.
     pub behind: Option<Stretch>,
-    /// Data waits since, and how long a pacer may make it wait after what was sent then.
-    pub ready: Option<(i64, u64)>,
+    /// Data waits.
+    pub ready: Option<Ready>,
+    /// Among the streams that no other has passed since they wait.
+    pub is_listed: bool,
+}
+
+/// Data of a stream that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ready {
+    /// Since when.
+    pub since_us: i64,
+    /// How long a pacer may make it wait after what was sent then.
+    pub paced_us: u64,
+    /// Since when others had its turn, if their packets have passed it.
+    pub passed_us: Option<i64>,
 }
 
 /// What HTTP frames say.
