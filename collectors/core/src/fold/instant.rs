@@ -141,19 +141,24 @@ impl Fold {
 
     /// Streams sent: those that waited and did not were passed. The turn that was taken began as long before as a pacer,
     /// or a window that a round trip's acknowledgements open evenly, makes such a packet wait. What a stream waited
-    /// before that, it would have waited alone.
+    /// before its turn was taken, it waited for others as far as the bytes on their way were theirs: alone it would
+    /// have had that room.
     fn pass(&mut self, carried: &[u64], bytes: u64) {
         if carried.is_empty() || self.unpassed.is_empty() {
             return;
         }
+        let turn_us = self.now_us.saturating_sub_unsigned(self.pacing_us(bytes));
         let has_rate = self.pacing_rate.is_some() || self.window().is_some();
-        let turn_us = if has_rate { self.now_us.saturating_sub_unsigned(self.pacing_us(bytes)) } else { i64::MIN };
-        let streams = &mut self.streams;
+        let (in_flight, streams) = (self.in_flight(), &mut self.streams);
         self.unpassed.retain(|id| {
-            let Some(queue) = streams.get_mut(id).map(|stream| &mut stream.queue) else { return false };
+            let Some(stream) = streams.get_mut(id) else { return false };
+            let own = if has_rate { stream.in_flight().min(in_flight) } else { 0 };
+            let queue = &mut stream.queue;
             queue.is_listed = queue.ready.is_some() && carried.contains(id);
             if let Some(ready) = queue.ready.as_mut().filter(|_| !queue.is_listed) {
-                ready.passed_us = Some(turn_us.max(ready.since_us));
+                let before = turn_us.saturating_sub(ready.since_us).max(0).unsigned_abs();
+                let alone = u128::from(before) * u128::from(own) / u128::from(in_flight.max(1));
+                ready.passed_us = Some(ready.since_us.saturating_add_unsigned(alone as u64));
             }
             queue.is_listed
         });

@@ -28,6 +28,11 @@ impl Ranges {
         self.0.splice(first..after, [merged]);
     }
 
+    /// Bytes in the set.
+    pub fn length(&self) -> u64 {
+        self.0.iter().map(|(from, to)| to - from).sum()
+    }
+
     /// All of `[from, to)` is in the set.
     pub fn covers(&self, from: u64, to: u64) -> bool {
         if from >= to {

@@ -202,6 +202,12 @@ impl Stream {
         self.marks.response_start_us.is_some() && self.sent.fin.is_none() && self.end_is.is_empty()
     }
 
+    /// Bytes of packets on their way that carry it, with what headers and tags add: a sixteenth at most of full ones.
+    pub fn in_flight(&self) -> u64 {
+        let data = self.sent.highest.saturating_sub(self.sent.done.length());
+        data + data / 16
+    }
+
     /// Data of ours waits, for all that is known.
     pub fn is_hungry(&self) -> bool {
         self.may_wait() && self.queue.empty_since.is_none()
