@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use serde_json::{Map, Value};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -80,6 +81,12 @@ fn every_case_folder_gives_what_it_says() {
             let parts: u64 =
                 quiclens_core::fold::cause::Cause::ALL.iter().map(|cause| row[cause.column()].as_u64().unwrap()).sum();
             assert_eq!(Some(parts), row["duration_us"].as_u64(), "{name}: parts of stream {}", row["stream_id"]);
+        }
+        // The store keeps one row of a key.
+        let mut keys = HashSet::new();
+        for row in rows(&dumped, "episodes") {
+            let key = ["connection_id", "vantage", "trace_id", "kind", "path_id", "stream_id", "first_seq"];
+            assert!(keys.insert(key.map(|column| row[column].to_string())), "{name}: twice in episodes: {row}");
         }
     }
 }

@@ -14,6 +14,7 @@ use quiclens_core::reader::{quic_trace, records, scan};
 use quiclens_core::tables::Tables;
 use quiclens_core::trace::TraceReader;
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::sync::OnceLock;
 
 fn catalogue() -> &'static Catalogue {
@@ -172,8 +173,9 @@ proptest! {
     fn any_order_of_events_folds_to_parts_that_add_up(
         records in prop::collection::vec(event(), 1..80),
         vantage in prop::sample::select(vec!["server", "client", "network", "unknown"]),
+        stack in prop::sample::select(vec!["some", "quiche"]),
     ) {
-        let header = json!({"qlog_version": "0.3", "trace": {"vantage_point": {"type": vantage}}}).to_string();
+        let header = json!({"qlog_version": "0.3", "title": stack, "trace": {"title": stack, "vantage_point": {"type": vantage}}}).to_string();
         let header = Header::sequential(header.as_bytes(), Framing::NdJson).unwrap();
         let mut tables = Tables { wants_events: true, ..Tables::default() };
         let mut trace = TraceReader::new(catalogue(), header, "property");
@@ -186,6 +188,11 @@ proptest! {
         for row in &tables.streams {
             let parts: u64 = quiclens_core::fold::cause::Cause::ALL.iter().map(|cause| row.whole(cause.column())).sum();
             prop_assert_eq!(parts, row.whole("duration_us"));
+        }
+        let mut keys = HashSet::new();
+        for row in &tables.episodes {
+            let key = ["kind", "path_id", "stream_id", "first_seq"].map(|column| format!("{:?}", row.get(column)));
+            prop_assert!(keys.insert(key), "the store keeps one row of a key: {row:?}");
         }
         for batch in tables.batches(catalogue(), true).unwrap() {
             let mut bytes = Vec::new();

@@ -16,6 +16,13 @@ pub struct Chunk {
     pub fin: bool,
 }
 
+impl Chunk {
+    /// It has any of `[from, to)`; an end without bytes stands where the next byte would.
+    pub fn meets(&self, from: u64, to: u64) -> bool {
+        self.from < to.max(from + 1) && from < self.to.max(self.from + 1)
+    }
+}
+
 /// A packet that we sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sent {
@@ -152,13 +159,10 @@ impl Space {
         numbers
     }
 
-    /// The packet that first carried a byte of `[from, to)` of a stream and is not acknowledged.
-    pub fn carrier(&self, stream_id: u64, from: u64, to: u64) -> Option<&Sent> {
-        self.sent.iter().take(4096).find(|packet| {
-            !packet.acked
-                && packet.chunks().any(|chunk| {
-                    chunk.stream_id == stream_id && chunk.from < to.max(from + 1) && from < chunk.to.max(chunk.from + 1)
-                })
+    /// Packets that carried any of `[from, to)` of a stream and are not acknowledged, in order.
+    pub fn carriers(&self, stream_id: u64, from: u64, to: u64) -> impl Iterator<Item = &Sent> {
+        self.sent.iter().take(4096).filter(move |packet| {
+            !packet.acked && packet.chunks().any(|chunk| chunk.stream_id == stream_id && chunk.meets(from, to))
         })
     }
 }

@@ -6,7 +6,7 @@ use crate::fold::cause::Cause;
 use crate::fold::finish::Episode;
 use crate::fold::packets::{APPLICATION, Chunk, Sent};
 use crate::fold::saves::Transfer;
-use crate::fold::stream::{Ready, Repair};
+use crate::fold::stream::Ready;
 use crate::fold::{Fold, stats};
 
 impl Fold {
@@ -129,11 +129,7 @@ impl Fold {
         self.seen.fins |= chunk.fin;
         let (now, is_server) = (self.now_us, self.is_server());
         let infers_loss = matches!(self.trace.losses, Losses::None | Losses::Counter);
-        let original = if infers_loss && self.repeats(&chunk) {
-            self.spaces.iter().find_map(|space| space.carrier(chunk.stream_id, chunk.from, chunk.to)).cloned()
-        } else {
-            None
-        };
+        let carriers = if infers_loss { self.carriers_before(&chunk) } else { Vec::new() };
         if chunk.to > chunk.from && !self.instant.carried.contains(&chunk.stream_id) {
             self.instant.carried.push(chunk.stream_id);
         }
@@ -144,16 +140,12 @@ impl Fold {
             return;
         };
         let before = stream.sent.highest;
-        let mut inferred = 0;
-        if let Some(packet) = original
-            && !stream.losses.iter().any(|loss| loss.from < chunk.to && chunk.from < loss.to)
-        {
-            // This stack does not say what it lost: what it sends again it took for lost (RFC 9002, 6).
-            let again = Chunk { to: chunk.to.min(before), ..chunk };
-            stream.lose(&packet, &again, now, "inferred");
+        // This stack does not say what it lost: what it sends again it took for lost (RFC 9002, 6).
+        let lost = carriers.iter().filter(|packet| stream.infer_lost(packet, now)).map(|packet| packet.bytes);
+        let (packets, bytes) = lost.fold((0, 0), |(packets, bytes), more| (packets + 1, bytes + more));
+        if packets > 0 {
             stream.infer(Cause::LossRecovery);
-            stream.packets_lost += 1;
-            inferred = packet.bytes.max(1);
+            stream.packets_lost += packets;
         }
         let mends = stream.resend(&chunk, now);
         let most = stream.losses.iter().map(|loss| u64::from(loss.resent)).max().unwrap_or(0);
@@ -183,10 +175,10 @@ impl Fold {
             stream.marks.request_end_us = Some(now);
         }
         let grown = stream.sent.highest - before;
-        if inferred > 0 && !self.counter_losses {
-            self.count.packets_lost += 1;
-            self.count.packets_lost_data += 1;
-            self.count.bytes_lost += inferred;
+        if !self.counter_losses {
+            self.count.packets_lost += packets;
+            self.count.packets_lost_data += packets;
+            self.count.bytes_lost += bytes;
         }
         self.credit.data_sent += grown;
         self.count.retransmitted_bytes += repeated;
@@ -200,8 +192,15 @@ impl Fold {
         self.watch_stream_credit(chunk.stream_id);
     }
 
-    fn repeats(&self, chunk: &Chunk) -> bool {
-        self.streams.get(&chunk.stream_id).is_some_and(|stream| chunk.from < stream.sent.highest)
+    /// Packets on their way that carried what goes out again in `chunk`.
+    fn carriers_before(&self, chunk: &Chunk) -> Vec<Sent> {
+        let highest = self.streams.get(&chunk.stream_id).map_or(0, |stream| stream.sent.highest);
+        if chunk.from >= highest {
+            return Vec::new();
+        }
+        let to = chunk.to.min(highest);
+        let carriers = self.spaces.iter().flat_map(|space| space.carriers(chunk.stream_id, chunk.from, to));
+        carriers.cloned().collect()
     }
 
     /// The acknowledgements of one received packet.
@@ -285,7 +284,7 @@ impl Fold {
         if is_server && stream.sent.is_whole() && stream.end_is.is_empty() {
             self.end_request(chunk.stream_id, now, "acked");
         }
-        for repair in whole_packets(repairs) {
+        for repair in repairs {
             let wait = repair.loss.resent_us.map(|resent| resent.abs_diff(repair.loss.sent_us));
             if let Some(wait) = wait {
                 self.repairs.add(wait);
@@ -330,21 +329,6 @@ impl Fold {
             (rtt.smoothed_us, rtt.variance_us) = (Some(smoothed), Some(variance));
         }
     }
-}
-
-/// Of a packet with several chunks of one stream, the repairs that end together are one.
-fn whole_packets(repairs: Vec<Repair>) -> Vec<Repair> {
-    let mut whole: Vec<Repair> = Vec::with_capacity(repairs.len());
-    for repair in repairs {
-        match whole.iter_mut().find(|known| known.loss.number == repair.loss.number) {
-            Some(known) => {
-                known.bytes += repair.bytes;
-                known.loss.resent = known.loss.resent.max(repair.loss.resent);
-            }
-            None => whole.push(repair),
-        }
-    }
-    whole
 }
 
 /// What a packet of ours carries.

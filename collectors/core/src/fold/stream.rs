@@ -33,6 +33,8 @@ pub struct Loss {
     pub resent_us: Option<i64>,
     /// Retransmissions.
     pub resent: u32,
+    /// Bytes of the same packet that were repaired before.
+    pub repaired: u64,
 }
 
 /// One direction of a stream.
@@ -241,7 +243,23 @@ impl Stream {
             trigger: trigger.to_owned(),
             resent_us: None,
             resent: 0,
+            repaired: 0,
         });
+    }
+
+    /// A packet of ours is taken for lost with all that it carried. False when none of that is missing, or what is
+    /// was known to be lost.
+    pub fn infer_lost(&mut self, packet: &Sent, now_us: i64) -> bool {
+        let (id, before) = (self.id, self.losses.len());
+        if self.losses.iter().any(|loss| loss.number == packet.number) {
+            return false;
+        }
+        for chunk in packet.chunks().filter(|chunk| chunk.stream_id == id) {
+            if !self.losses[..before].iter().any(|loss| chunk.meets(loss.from, loss.to)) {
+                self.lose(packet, chunk, now_us, "inferred");
+            }
+        }
+        self.losses.len() > before
     }
 
     /// A chunk goes out (again): losses it mends are being repaired.
@@ -260,22 +278,29 @@ impl Stream {
         mends
     }
 
-    /// A chunk of ours was acknowledged: gives the losses that this repaired.
+    /// A chunk of ours was acknowledged: gives the losses that this repaired, one for a packet, when the last of what it
+    /// carried is.
     pub fn acknowledge(&mut self, chunk: &Chunk, now_us: i64) -> Vec<Repair> {
         self.sent.done.add(chunk.from, chunk.to);
         self.sent.fin_done |= chunk.fin;
-        if self.losses.is_empty() {
-            return Vec::new();
-        }
         let (done, fin_done) = (&self.sent.done, self.sent.fin_done);
-        let (repaired, open): (Vec<_>, Vec<_>) = std::mem::take(&mut self.losses)
-            .into_iter()
-            .partition(|loss| done.covers(loss.from, loss.to) && (!loss.fin || fin_done));
-        self.losses = open;
-        for loss in &repaired {
+        let is_repaired = |loss: &mut Loss| done.covers(loss.from, loss.to) && (!loss.fin || fin_done);
+        let mut repairs: Vec<Repair> = Vec::new();
+        for loss in self.losses.extract_if(.., is_repaired).collect::<Vec<_>>() {
             self.intervals.push(Interval { cause: Cause::LossRecovery, start_us: loss.due_us, end_us: now_us });
+            let bytes = loss.to - loss.from + loss.repaired;
+            if let Some(rest) = self.losses.iter_mut().find(|rest| rest.number == loss.number) {
+                rest.repaired += bytes;
+                rest.resent = rest.resent.max(loss.resent);
+                rest.resent_us = rest.resent_us.into_iter().chain(loss.resent_us).min();
+            } else if let Some(known) = repairs.iter_mut().find(|known| known.loss.number == loss.number) {
+                known.bytes += bytes;
+                known.loss.resent = known.loss.resent.max(loss.resent);
+            } else {
+                repairs.push(Repair { bytes, loss, end_us: now_us });
+            }
         }
-        repaired.into_iter().map(|loss| Repair { bytes: loss.to - loss.from, loss, end_us: now_us }).collect()
+        repairs
     }
 
     /// The packet was declared lost and arrived all the same: nothing had to be repaired (RFC 9002, 6.1: "spuriously
