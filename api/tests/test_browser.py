@@ -34,7 +34,8 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """The demo's traffic, served."""
     folder = tmp_path_factory.mktemp("browser")
     store = folder / "store"
-    words = [Path(sys.executable).parent / "quiclens", "demo", "--dir", folder / "demo", "--connections", "40"]
+    command, where = Path(sys.executable).parent / "quiclens", folder / "demo"
+    words = [str(command), "demo", "--dir", str(where), "--connections", "40"]
     subprocess.run([*words, "--store", f"chdb:{store}", "--json"], check=True, capture_output=True)
     served = start(store)
     yield served
