@@ -83,9 +83,13 @@ class Served:
 
 
 def start(folder: Path, *options: str, **environment: str) -> Served:
+    """Serve the store in a folder."""
+    return start_words(folder, "--store", f"chdb:{folder}", *options, **environment)
+
+
+def start_words(folder: Path, *options: str, **environment: str) -> Served:
     """Start serve on a free port and wait until it says that it is ready."""
-    words = [sys.executable, "-m", "quiclens_api.main", "serve", "--store", f"chdb:{folder}"]
-    words += ["--listen", "127.0.0.1:0", "--json", *options]
+    words = [sys.executable, "-m", "quiclens_api.main", "serve", "--listen", "127.0.0.1:0", "--json", *options]
     kept = {name: value for name, value in os.environ.items() if not name.startswith("QUICLENS_")}
     process = subprocess.Popen(
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**kept, **environment}

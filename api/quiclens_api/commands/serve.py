@@ -3,19 +3,21 @@
 import os
 import secrets
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from quiclens_ingest.link import link
 from quiclens_schema import migrate as migrations
-from quiclens_schema.store import DEFAULT_URL
+from quiclens_schema.store import DEFAULT_URL, without_password
 
 from quiclens_api.commands.options import AsJson, KeepEvents, KeepSummaries, MaxDisk, StoreUrl, keeping
 from quiclens_api.failure import DONE, CannotRun, usage
 from quiclens_api.opening import opened
 from quiclens_api.output import answer, say
-from quiclens_api.serve.serving import address, bind, digests, in_an_empty_folder
+from quiclens_api.serve.app import web_app
+from quiclens_api.serve.serving import address, bind, digests, in_an_empty_folder, run
 from quiclens_api.serve.serving import serve as serve_now
 from quiclens_api.serve.settings import GB, MB, Limits, Settings
 
@@ -39,22 +41,31 @@ def serve(
     qvis: Annotated[
         str, typer.Option("--qvis", metavar="URL", help="A qvis that pages link to and that may read exports.")
     ] = "",
+    user_header: Annotated[
+        str, typer.Option("--user-header", metavar="NAME", help="Header in which a trusted proxy names who asks.")
+    ] = "",
+    trust_proxy: Annotated[
+        list[str] | None, typer.Option("--trust-proxy", metavar="ADDRESS", help="Such a proxy's address; repeatable.")
+    ] = None,
     audit_log: Annotated[
         Path | None, typer.Option("--audit-log", metavar="FILE", help="Append who asked what, JSON lines.")
     ] = None,
     store: StoreUrl = DEFAULT_URL,
     as_json: AsJson = False,
 ) -> int:
-    """Serve the embedded store: pages and a JSON API for people, ClickHouse's HTTP interface for everything else.
+    """Serve pages and a JSON API for people and, of an embedded store, ClickHouse's HTTP interface for everything else.
 
     Open the address in a browser: the overview, slow requests, and each connection drawn. Collectors, Grafana and any
     ClickHouse client use the same address.
 
     Runs until it is told to stop. While it runs, other quiclens commands on this machine use the store through it.
+    With --store http://… the pages and the API of a ClickHouse server, in as many processes as you start; it keeps days
+    and limits uploads by itself.
 
     Without a token only this machine is served, and every program on it may read and write. QUICLENS_SERVE_TOKEN lets
     in who may write, QUICLENS_SERVE_READ_TOKEN who may only read: as password, X-ClickHouse-Key or bearer token; each
-    may be given as sha256:HEX. Days count from the day of the traces or from their loading, whichever is later.
+    may be given as sha256:HEX. --trust-proxy with --user-header lets in whoever that proxy names, to read. Days count
+    from the day of the traces or from their loading, whichever is later.
 
     [bold]Examples[/]
 
@@ -62,6 +73,7 @@ def serve(
     quiclens serve
     quiclens serve --store chdb:/srv/quiclens --max-disk-gb 200
     QUICLENS_SERVE_TOKEN=… quiclens serve --listen 0.0.0.0:8123
+    quiclens serve --store http://reader@clickhouse:8123/quiclens --listen 127.0.0.1:8124
     curl 'http://127.0.0.1:8123/?query=SELECT+count()+FROM+requests'
     """
     host, port = address(listen)
@@ -73,43 +85,55 @@ def serve(
         upload_bytes=upload,
         uploads_bytes=max(upload * 2, GB),
     )
-    if not store.startswith("chdb:"):
-        raise usage("only an embedded store is served", "--store chdb:DIR; a ClickHouse server serves itself")
-    writers, readers = digests(host, os.environ.get(TOKEN_VARIABLE, ""), os.environ.get(READ_TOKEN_VARIABLE, ""))
-    place = f"chdb:{os.path.realpath(store.removeprefix('chdb:').removeprefix('//'))}"
-    audit = _appending(audit_log) if audit_log else _nobody
-    with in_an_empty_folder(), bind(host, port) as bound, opened(place, create=True, alone=True) as data:
-        assert data.folder is not None
-        settings = Settings(
-            folder=data.folder,
-            instance=secrets.token_hex(8),
-            writer_digests=writers,
-            reader_digests=readers,
-            is_open=not (writers or readers),
-            trust_sql=trust_sql,
-            limits=limits,
-            keep=keep,
-            qvis=qvis,
-            audit=audit,
-        )
-        if migrations.migrate(data):
-            link(data)  # a migration may have given `requests` columns that only linking fills
+    if bool(user_header) != bool(trust_proxy):
+        raise usage("a header is trusted from a proxy's address alone", "give both --user-header and --trust-proxy")
+    tokens = (os.environ.get(TOKEN_VARIABLE, ""), os.environ.get(READ_TOKEN_VARIABLE, ""))
+    writers, readers = digests(host, *tokens, has_proxy=bool(trust_proxy))
+    settings = Settings(
+        folder=Path(),
+        instance=secrets.token_hex(8),
+        writer_digests=writers,
+        reader_digests=readers,
+        is_open=not (writers or readers or trust_proxy),
+        user_header=user_header,
+        proxies=tuple(trust_proxy or ()),
+        trust_sql=trust_sql,
+        limits=limits,
+        keep=keep,
+        qvis=qvis,
+        audit=_appending(audit_log) if audit_log else _nobody,
+    )
 
-        def ready(url: str) -> None:
-            document: dict[str, Any] = {
-                "store": str(settings.folder),
-                "url": url,
-                "pid": os.getpid(),
-                "token_needed": not settings.is_open,
-                "keep_events_days": keep.events_days,
-                "keep_summaries_days": keep.summaries_days,
-                "max_disk_bytes": keep.disk_bytes,
-            }
-            answer(as_json, document, f"serving {settings.folder}: open {url} in a browser; stop it with Ctrl-C")
+    def ready(url: str, place: str) -> None:
+        document: dict[str, Any] = {
+            "store": place,
+            "url": url,
+            "pid": os.getpid(),
+            "token_needed": not settings.is_open,
+            "keep_events_days": keep.events_days,
+            "keep_summaries_days": keep.summaries_days,
+            "max_disk_bytes": keep.disk_bytes,
+        }
+        answer(as_json, document, f"serving {place}: open {url} in a browser; stop it with Ctrl-C")
 
-        serve_now(data, settings, bound, ready, say)
+    if store.startswith("chdb:"):
+        _embedded(store, settings, host, port, ready)
+    else:
+        with bind(host, port) as bound, opened(store) as data:
+            place = without_password(store)
+            run(web_app(data, settings), bound, int(limits.drain_seconds), lambda url: ready(url, place))
     say("stopped")
     return DONE
+
+
+def _embedded(store: str, settings: Settings, host: str, port: int, ready: Callable[[str, str], None]) -> None:
+    place = f"chdb:{os.path.realpath(store.removeprefix('chdb:').removeprefix('//'))}"
+    with in_an_empty_folder(), bind(host, port) as bound, opened(place, create=True, alone=True) as data:
+        assert data.folder is not None
+        folder = data.folder
+        if migrations.migrate(data):
+            link(data)  # a migration may have given `requests` columns that only linking fills
+        serve_now(data, replace(settings, folder=folder), bound, lambda url: ready(url, str(folder)), say)
 
 
 def _appending(path: Path) -> Callable[[str], None]:

@@ -133,7 +133,8 @@ def find(app: App, id: Annotated[str, Query(max_length=300)] = "") -> Response:
     )
 
 
-def connection_page(app: Asking, request: Request, name: str) -> Response:
+@router.get("/connections/{name}")
+def connection_page(app: App, request: Request, name: str) -> Response:
     """The page of a connection; its file stands beside it, told apart by its suffix."""
     found = app.run(lambda store: traces(store, name))
     query = request.query_params

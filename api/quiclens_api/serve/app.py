@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 
+from fastapi import FastAPI
 from quiclens_schema.owner import INSTANCE_HEADER
 from quiclens_schema.store import Store, StoreError
 from starlette.applications import Starlette
@@ -57,8 +58,7 @@ def create_app(store: Store, settings: Settings, tell: Callable[[str], None] = l
             return Response(fault.body, fault.status)
         return Response(metrics.text(), media_type=CONTENT_TYPE)
 
-    access = Access(settings.writer_digests, settings.reader_digests, settings.is_open)
-    web = create_web(WebSettings(store, access, settings.qvis, tell=settings.audit))
+    web = web_app(store, settings)
     interface = Interface(parts)
 
     async def front(scope: Scope, receive: Receive, send: Send) -> None:
@@ -87,6 +87,14 @@ def create_app(store: Store, settings: Settings, tell: Callable[[str], None] = l
         ],
         lifespan=lifespan,
     )
+
+
+def web_app(store: Store, settings: Settings) -> FastAPI:
+    """The pages and the API alone."""
+    access = Access(
+        settings.writer_digests, settings.reader_digests, settings.is_open, settings.user_header, settings.proxies
+    )
+    return create_web(WebSettings(store, access, settings.qvis, tell=settings.audit))
 
 
 def _is_a_person(request: Request) -> bool:

@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 
 import uvicorn
 from quiclens_schema.store import Store
+from starlette.types import ASGIApp
 
 from quiclens_api.failure import CannotRun, usage
 from quiclens_api.serve.access import digest, is_loopback
@@ -59,13 +60,16 @@ def url_of(bound: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def digests(host: str, writer: str, reader: str) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
-    """The tokens of writers and readers as they are kept; UsageMistake when others could reach us without one."""
+def digests(
+    host: str, writer: str, reader: str, *, has_proxy: bool = False
+) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
+    """The tokens of writers and readers as they are kept; UsageMistake when others could reach us with neither a token
+    nor a proxy that says who they are."""
     try:
         found = tuple((digest(token),) if token else () for token in (writer, reader))
     except ValueError as error:
         raise usage(f"a token cannot be read: {error}", "the token itself, or sha256: and 64 hex digits") from error
-    if not is_loopback(host) and not any(found):
+    if not is_loopback(host) and not any(found) and not has_proxy:
         hint = "set QUICLENS_SERVE_TOKEN, or listen on 127.0.0.1"
         raise usage(f"{host} can be reached from other machines, and no token is set", hint)
     return found[0], found[1]
@@ -87,31 +91,35 @@ def in_an_empty_folder() -> Iterator[None]:
 def serve(
     store: Store, settings: Settings, bound: socket.socket, ready: Callable[[str], None], tell: Callable[[str], None]
 ) -> None:
-    """Serve until SIGTERM or SIGINT; running requests are finished first, as long as `drain_seconds` allows."""
+    """Serve the embedded store until SIGTERM or SIGINT, and say to processes of this machine where."""
     with _token_file(settings.folder) as (path, token):
         known = replace(settings, writer_digests=(*settings.writer_digests, digest(token)))
-        app = create_app(store, known, tell)
-        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # a cut answer is told to its client, and counted
-        config = uvicorn.Config(
-            app,
-            http="h11",
-            ws="none",
-            lifespan="on",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            h11_max_incomplete_event_size=_LONGEST_URL,
-            timeout_keep_alive=30,
-            limit_concurrency=_CONNECTIONS,
-            timeout_graceful_shutdown=int(settings.limits.drain_seconds),
-        )
-        url = url_of(bound)
 
-        def started() -> None:
+        def started(url: str) -> None:
             store.announce(url, settings.instance, path)
             ready(url)
 
-        asyncio.run(_Server(config, started).serve(sockets=[bound]))
+        run(create_app(store, known, tell), bound, int(settings.limits.drain_seconds), started)
+
+
+def run(app: ASGIApp, bound: socket.socket, drain_seconds: int, started: Callable[[str], None]) -> None:
+    """Answer on a socket until SIGTERM or SIGINT; running requests are finished first, as long as that takes."""
+    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # a cut answer is told to its client, and counted
+    config = uvicorn.Config(
+        app,
+        http="h11",
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,  # who asks is decided by web/access.py alone
+        h11_max_incomplete_event_size=_LONGEST_URL,
+        timeout_keep_alive=30,
+        limit_concurrency=_CONNECTIONS,
+        timeout_graceful_shutdown=drain_seconds,
+    )
+    asyncio.run(_Server(config, lambda: started(url_of(bound))).serve(sockets=[bound]))
 
 
 class _Server(uvicorn.Server):

@@ -47,6 +47,8 @@ class Settings:
     reader_digests: tuple[bytes, ...] = ()
     is_open: bool = True  # without a token, whoever reaches the (loopback) address may write
     trust_sql: bool = False
+    user_header: str = ""  # in which a trusted proxy names who asks; empty: none
+    proxies: tuple[str, ...] = ()  # addresses of trusted proxies
     qvis: str = ""  # address of a qvis to which pages link; empty: none
     audit: Callable[[str], None] = lambda _: None  # hears who asked the API what, one JSON line a question
     limits: Limits = field(default_factory=Limits)

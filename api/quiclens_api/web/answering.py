@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel
 from quiclens_schema.store import Store, StoreError
 from starlette.responses import RedirectResponse, Response
 
@@ -25,6 +26,34 @@ _OPTION = re.compile(r"(?<!\w)--(?=[a-z])")
 _STATUS = {"no_store": 503, "store_busy": 503, "store_failed": 503, "not_found": 404, "busy": 429, "not_let_in": 403}
 
 Document = Mapping[str, Any]
+
+
+class Mistake(BaseModel):
+    """What is wrong, and what to change."""
+
+    code: str
+    message: str
+    hint: str
+
+
+class Failed(BaseModel):
+    """Every failure's document."""
+
+    error: Mistake
+
+
+_FAILURES = {
+    401: "A token is needed.",
+    403: "Not for who asks.",
+    404: "There is no such thing.",
+    422: "A parameter cannot be, or the question needs too much.",
+    429: "Too many questions at once.",
+    503: "The store does not answer.",
+    504: "The question took too long.",
+}
+FAILURES: dict[int | str, dict[str, Any]] = {
+    status: {"model": Failed, "description": says} for status, says in _FAILURES.items()
+}
 
 
 class NotFound(Failure):

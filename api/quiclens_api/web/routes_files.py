@@ -4,17 +4,17 @@ import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path as FilePath
 from tempfile import NamedTemporaryFile, TemporaryDirectory
-from typing import IO, Annotated, Any
+from typing import IO, Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Request
 from quiclens_ingest.load import LoadError, load
+from quiclens_schema.store import Store
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
 from quiclens_api import collector
 from quiclens_api.failure import CannotRun, Failure, usage
 from quiclens_api.output import document_text
-from quiclens_api.pages.routes import connection_page
 from quiclens_api.questions.export import Wanted, chosen, export
 from quiclens_api.serve.access import Role
 from quiclens_api.web.answering import Asking, NotFound, asking, role
@@ -23,32 +23,46 @@ router = APIRouter(tags=["traces"])
 
 App = Annotated[Asking, Depends(asking)]
 Asker = Annotated[Role, Depends(role)]
+Name = Annotated[str, Path(max_length=300, description="Of the connection: any id that it used.")]
+Vantage = Annotated[str, Query(max_length=16, description="Whose trace: `server`, `client` or `network`.")]
+TraceId = Annotated[str, Query(max_length=32, description="Of several traces, this one.")]
+_SQLOG, _QLOG = "application/qlog+json-seq", "application/qlog+json"
 _PIECE = 1 << 18
 _MODES = {"sqlog": "for-qvis", "qlog": "as-is"}
 _NAME = 200  # of an uploaded file, for people
 
 
-@router.get("/connections/{name}", summary="A connection as qlog, or its page", response_class=StreamingResponse)
-def exported(
-    app: App,
-    request: Request,
-    name: Annotated[
-        str, Path(max_length=300, description="`<connection_id>.sqlog` for qvis, `.qlog` as it was logged")
-    ],
-    vantage: Annotated[str, Query(max_length=16)] = "",
-    trace_id: Annotated[str, Query(max_length=32)] = "",
-) -> Response:
-    """JSON-SEQ that every view of qvis takes, or the trace exactly as it was logged."""
-    connection_id, _, form = name.rpartition(".")
-    if form not in _MODES or not connection_id:
-        return connection_page(app, request, name)
-    draft = app.run(lambda store: _written(store, Wanted(connection_id, form, _MODES[form], None, vantage, trace_id)))
-    kind = "application/qlog+json-seq" if form == "sqlog" else "application/qlog+json"
+@router.get(
+    "/connections/{connection_id}.sqlog",
+    summary="A connection as qlog for qvis",
+    response_class=StreamingResponse,
+    responses={200: {"content": {_SQLOG: {}}}},
+)
+def for_qvis(app: App, connection_id: Name, vantage: Vantage = "", trace_id: TraceId = "") -> Response:
+    """JSON-SEQ that every view of qvis takes."""
+    return _file(app, _SQLOG, connection_id, "sqlog", vantage, trace_id)
+
+
+@router.get(
+    "/connections/{connection_id}.qlog",
+    summary="A connection as it was logged",
+    response_class=StreamingResponse,
+    responses={200: {"content": {_QLOG: {}}}},
+)
+def as_logged(app: App, connection_id: Name, vantage: Vantage = "", trace_id: TraceId = "") -> Response:
+    """Every record with the fields and values that the server wrote, as JSON."""
+    return _file(app, _QLOG, connection_id, "qlog", vantage, trace_id)
+
+
+def _file(app: Asking, kind: str, connection_id: str, form: str, vantage: str, trace_id: str) -> Response:
+    draft = app.run(lambda store: export_as(store, connection_id, form, vantage, trace_id))
     headers = {"Content-Disposition": f'inline; filename="{_plain(connection_id)}.{form}"'}
-    return StreamingResponse(_pieces(draft), media_type=kind, headers=headers)
+    return StreamingResponse(pieces(draft), media_type=kind, headers=headers)
 
 
-def _written(store: Any, wanted: Wanted) -> IO[bytes]:
+def export_as(store: Store, connection_id: str, form: str, vantage: str = "", trace_id: str = "") -> IO[bytes]:
+    """A connection's trace in a file without a name, at its start; NotFound when there is none."""
+    wanted = Wanted(connection_id, form, _MODES[form], None, vantage, trace_id)
     trace = chosen(store, wanted)
     if trace is None:
         raise NotFound(f"there is no trace of connection {wanted.connection_id!r}", "ids are those of /api/requests")
@@ -58,7 +72,8 @@ def _written(store: Any, wanted: Wanted) -> IO[bytes]:
     return draft
 
 
-def _pieces(draft: IO[bytes]) -> Iterator[bytes]:
+def pieces(draft: IO[bytes]) -> Iterator[bytes]:
+    """A file piece by piece, closed at the end."""
     with draft:
         while piece := draft.read(_PIECE):
             yield piece

@@ -22,7 +22,6 @@ class Limits:
     at_once: int = 8
     wait_seconds: float = 5  # for one's turn, then 429
     upload_bytes: int = 256 * MB  # as it comes; the collector bounds what it decompresses to
-    sql_rows: int = 10_000
 
     def settings(self) -> dict[str, int | float | str]:
         """The same as settings of the engine, for every statement."""
@@ -41,6 +40,5 @@ class Settings:
     store: Store
     access: Access = field(default_factory=Access)
     qvis: str = ""  # address of a qvis, such as https://qvis.example.net; empty: none
-    allows_sql: bool = False
     tell: Callable[[str], None] = lambda _: None  # hears who asked what, one line a question
     limits: Limits = field(default_factory=Limits)

@@ -1,0 +1,48 @@
+"""Whatever is asked within the OpenAPI document and around it, the answer is a document: never 5xx, never SQL."""
+
+import re
+from collections import Counter
+from contextlib import suppress
+from typing import Any
+from unittest import SkipTest
+
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from hypothesis.errors import Unsatisfiable
+from quiclens_schema import store as stores
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import content_type_conformance, status_code_conformance
+
+from quiclens_api.web.app import create_app
+from quiclens_api.web.settings import Settings
+
+# What the engine says of itself when a statement of ours fails; no question may show it.
+ENGINE = re.compile(r"DB::Exception|Code: \d+\.|In scope SELECT|SYNTAX_ERROR|clickhouse|Traceback", re.IGNORECASE)
+CASES = 60  # for each operation and each kind: as the document says, and not
+CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance]
+
+
+def test_any_question_is_answered(store_url: str) -> None:
+    asked: Counter[str] = Counter()
+    with stores.open(store_url) as store:
+        schema = schemathesis.openapi.from_asgi("/api/openapi.json", create_app(Settings(store)))
+        for found in schema.get_all_operations():
+            operation = found.ok()
+            for mode in GenerationMode:
+                _ask(operation, mode, asked)
+    assert sum(asked.values()) >= 2_000 and len(asked) >= 15, asked
+
+
+def _ask(operation: Any, mode: GenerationMode, asked: Counter[str]) -> None:
+    @given(case=operation.as_strategy(generation_mode=mode))
+    @settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+    def ask(case: schemathesis.Case) -> None:
+        asked[operation.label] += 1
+        answer = case.call(headers={"host": "127.0.0.1:8123"})
+        assert not ENGINE.search(answer.text), answer.text[:500]
+        case.validate_response(answer, checks=CHECKS)
+
+    # An operation that takes nothing cannot be asked wrongly.
+    with suppress(Unsatisfiable, SkipTest):
+        ask()
