@@ -41,6 +41,16 @@ def test_a_pair_that_explains_it_comes_before_its_conditions() -> None:
     assert (("a",), ("a", "b")) in names
 
 
+def test_two_names_of_the_same_requests_are_one_finding() -> None:
+    whole = Population(100_000, 5_000, 1.0)
+    singles = [Group(("city=x",), 1_000, 450), Group(("pop=x",), 1_000, 450), Group(("app=y",), 1_000, 450)]
+    pairs = [Group(("city=x", "pop=x"), 1_000, 450), Group(("app=y", "city=x"), 10, 5)]
+    assert [(each.group.names, each.also) for each in found(singles, pairs, 100, whole)] == [
+        (("app=y",), ()),
+        (("city=x",), ("pop=x",)),
+    ]
+
+
 @pytest.fixture(scope="module")
 def populations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """Hours of requests: the first RUNS are noise, in the next RUNS a pair of attributes is slow.

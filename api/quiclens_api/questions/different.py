@@ -230,4 +230,5 @@ def _shown(finding: Finding, conditions: Mapping[str, Condition]) -> Row:
         "excess_high": round(finding.excess_high, 1),
         "chance": finding.chance,
         "through": [conditions[name].document() for name in finding.through],
+        "also": [conditions[name].document() for name in finding.also],
     }

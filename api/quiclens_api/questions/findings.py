@@ -9,7 +9,7 @@ and for pairs.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from quiclens_api.intervals import binomial_tail
 
@@ -52,6 +52,7 @@ class Finding:
     excess_high: float
     chance: float
     through: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()  # conditions that hold for the very same requests as those of `group`
 
 
 def design_effect(requests: float, chosen: float, sum_ss: float, sum_sn: float, sum_nn: float) -> float:
@@ -74,7 +75,34 @@ def found(singles: Sequence[Group], pairs: Sequence[Group], tested_pairs: int, w
     twos = _passing([_finding(group, whole) for group in pairs if group.requests >= FEWEST], tested_pairs)
     real = [each for each in twos if all(_matters(each.group, known[name], whole) for name in each.group.names)]
     judged = [_through(each, real, whole) for each in ones]
-    return sorted([*real, *judged], key=lambda each: (bool(each.through), -each.excess_low, each.group.names))
+    ranked = sorted([*real, *judged], key=lambda each: (bool(each.through), -each.excess_low, each.group.names))
+    return _merged(ranked, _same(pairs, known))
+
+
+def _same(pairs: Sequence[Group], known: dict[str, Group]) -> dict[str, str]:
+    """Of conditions that hold for the very same requests, which have both whenever they have one, the first's name."""
+    first: dict[str, str] = {}
+    for one, other in sorted(pair.names for pair in pairs if len({pair.requests, *_sizes(pair, known)}) == 1):
+        first[other] = first.get(one, one)
+    return first
+
+
+def _sizes(pair: Group, known: dict[str, Group]) -> list[int]:
+    return [known[name].requests for name in pair.names]
+
+
+def _merged(ranked: list[Finding], first: dict[str, str]) -> list[Finding]:
+    """The same finding once: what else it could be called is in `also`."""
+    kept: dict[tuple[str, ...], Finding] = {}
+    for each in ranked:
+        names = tuple(sorted({first.get(name, name) for name in each.group.names}))
+        if names in kept:
+            before = kept[names]
+            more = [name for name in each.group.names if name not in (*before.group.names, *before.also)]
+            kept[names] = replace(before, also=(*before.also, *more))
+        else:
+            kept[names] = each
+    return list(kept.values())
 
 
 def _finding(group: Group, whole: Population) -> Finding:
@@ -118,7 +146,7 @@ def _through(single: Finding, pairs: Sequence[Finding], whole: Population) -> Fi
                 single.group.names, single.group.requests - pair.group.requests, single.group.chosen - pair.group.chosen
             )
             if rest.requests > 0 and _finding(rest, whole).excess_low <= 0:
-                return Finding(**{**single.__dict__, "through": pair.group.names})
+                return replace(single, through=pair.group.names)
     return single
 
 

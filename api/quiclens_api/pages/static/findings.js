@@ -18,13 +18,20 @@ export function findingsTable(found) {
   }
   const rows = found.findings.slice(0, 8).map((/** @type {any} */ each) =>
     el("tr", {},
-      el("td", {}, ...conditions(each.conditions), each.through.length && each.conditions.length === 1 ? el("small", {}, " through the pair above") : ""),
+      el("td", {}, ...conditions(each.conditions), ...remarks(each)),
       el("td", { class: "n", title: `${whole(each.chosen)} of ${whole(each.requests)}` }, percent(each.share)),
       el("td", { class: "n" }, percent(each.share_elsewhere)),
       el("td", { class: "n", title: `surely ${whole(each.excess_low)} to ${whole(each.excess_high)}` }, whole(each.excess))));
   return el("div", {},
     el("table", {}, el("thead", {}, el("tr", {}, el("th", {}, "requests with"), el("th", { class: "n" }, "slow among them"), el("th", { class: "n" }, "elsewhere"), el("th", { class: "n" }, "slow ones too many"))), el("tbody", {}, ...rows)),
     el("p", { class: "note" }, `${whole(found.chosen)} of ${whole(found.requests)} requests against the rest; ${whole(found.tested)} conditions and their pairs were tried, 5 % false discoveries.`));
+}
+
+/** @param {any} each */
+function remarks(each) {
+  const through = each.through.length && each.conditions.length === 1 ? [el("small", {}, " through the pair above")] : [];
+  const also = each.also.length ? [el("small", {}, " the same requests as ", ...each.also.flatMap((/** @type {Condition} */ one, /** @type {number} */ place) => [place ? ", " : "", ...conditions([one])]))] : [];
+  return [...through, ...also];
 }
 
 /** @param {Condition[]} all */
