@@ -63,17 +63,19 @@ def test_every_page_shows_what_it_is_for(demo: Served) -> None:
     views = {
         "congestion": ".u-over",
         "streams": "svg.timeline",
-        "sequence": "#view svg line",
+        "sequence": "#view svg",
         "packets": "#view canvas",
         "log": ".log tbody tr",
         "statistics": ".facts",
     }
     steps: list[Row] = [
-        step("overview", "/", ["#tails canvas", "#shares canvas", "#different table"]),
+        step("overview", "/", ["#tails canvas", "#shares canvas", "#different table, #different p"]),
         step("overview_dark", "/", ["#tails canvas"], dark=True),
         step("overview_phone", "/", ["#tails canvas"], width=400),
         step("requests", "/requests", ["#heat canvas", "#rows table"]),
-        step("requests_box", "/requests", ["requests in the box"], [["#heat canvas", "drag", 0.2, 0.05, 0.9, 0.45]]),
+        step(
+            "requests_box", "/requests", ["text=requests in the box"], [["#heat canvas", "drag", 0.2, 0.05, 0.9, 0.45]]
+        ),
         step("request", f"/requests/{request}", ["svg.bar", "svg.timeline", ".sentence"]),
         step("to_connection", "/requests", [".u-over"], [["#rows a", "click"], [".actions a", "click"]]),
         *(step(f"connection_{view}", of + view, [mark]) for view, mark in views.items()),

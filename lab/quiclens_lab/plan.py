@@ -9,6 +9,7 @@ START_US = 1_000_000  # virtual time of the client's first packet
 
 DIMENSIONS = (
     "server", "cluster", "pop", "carrier", "asn", "country", "region", "city", "network_type", "app_version",
+    "h3_cell",
 )  # fmt: skip
 
 
@@ -26,6 +27,7 @@ class Dimensions:
     city: str
     network_type: str
     app_version: str
+    h3_cell: str
     client_network: str
 
 

@@ -73,6 +73,7 @@ def _dimensions(seed: int, carrier: Carrier, place: Place, app_version: str) -> 
         city=place.city,
         network_type=carrier.network_type,
         app_version=app_version,
+        h3_cell=choice(place.h3_cells, seed, "cell"),
         client_network=carrier.client_network,
     )
 

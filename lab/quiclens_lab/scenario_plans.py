@@ -23,7 +23,8 @@ COMPETITORS = 10
 
 HERE = Dimensions(
     server="edge-lab-01", cluster="edge-lab", pop="lab", carrier="Lab Line", asn=64511, country="SE",
-    region="Stockholm", city="Stockholm", network_type="wifi", app_version="1.0.0", client_network="198.51.100.0/24",
+    region="Stockholm", city="Stockholm", network_type="wifi", app_version="1.0.0",
+    h3_cell="8408867ffffffff", client_network="198.51.100.0/24",
 )  # fmt: skip
 
 MakePlan = Callable[[int], ConnectionPlan]

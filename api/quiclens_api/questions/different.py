@@ -142,6 +142,7 @@ def _singles(store: Store, asked: Different, window: Row, edges: Row) -> list[tu
     text = "\nUNION ALL\n".join(f"SELECT * FROM ({part})" for part in parts)
     limit = {"limit": _VALUES_AT_MOST * (len(parts) + 1), **bound_values}
     rows = _ask(store, "different_values", asked, {**window, **limit}, {"attributes": text}).dicts()
+    rows.sort(key=lambda row: (*asked.categories, *asked.numbers).index(row["attribute"]))
     found_conditions = [Condition(row["attribute"], row["operator"], row["value"]) for row in rows]
     return [(each, Group((each.name,), row["n"], row["s"])) for each, row in zip(found_conditions, rows, strict=True)]
 

@@ -75,20 +75,23 @@ def found(singles: Sequence[Group], pairs: Sequence[Group], tested_pairs: int, w
     twos = _passing([_finding(group, whole) for group in pairs if group.requests >= FEWEST], tested_pairs)
     real = [each for each in twos if all(_matters(each.group, known[name], whole) for name in each.group.names)]
     judged = [_through(each, real, whole) for each in ones]
-    ranked = sorted([*real, *judged], key=lambda each: (bool(each.through), -each.excess_low, each.group.names))
-    return _merged(ranked, _same(pairs, known))
+    rank = {name: place for place, name in enumerate(known)}
+    places = {each.group.names: [rank[name] for name in each.group.names] for each in (*real, *judged)}
+    ranked = sorted([*real, *judged], key=lambda each: (bool(each.through), -each.excess_low, places[each.group.names]))
+    return _merged(ranked, _same(pairs, known, rank))
 
 
-def _same(pairs: Sequence[Group], known: dict[str, Group]) -> dict[str, str]:
-    """Of conditions that hold for the very same requests, which have both whenever they have one, the first's name."""
+def _same(pairs: Sequence[Group], known: dict[str, Group], rank: dict[str, int]) -> dict[str, str]:
+    """Conditions that hold for the very same requests, which have both whenever they have one: each other one's name,
+    and that of the first in rank among them."""
     first: dict[str, str] = {}
-    for one, other in sorted(pair.names for pair in pairs if len({pair.requests, *_sizes(pair, known)}) == 1):
-        first[other] = first.get(one, one)
+    for pair in pairs:
+        if all(known[name].requests == pair.requests for name in pair.names):
+            names = {first.get(name, name) for name in pair.names}
+            least = min(names, key=lambda name: rank[name])
+            first |= {name: least for name, to in first.items() if to in names}
+            first |= {name: least for name in {*names, *pair.names} if name != least}
     return first
-
-
-def _sizes(pair: Group, known: dict[str, Group]) -> list[int]:
-    return [known[name].requests for name in pair.names]
 
 
 def _merged(ranked: list[Finding], first: dict[str, str]) -> list[Finding]:

@@ -9,7 +9,7 @@ import { el, fill, find } from "./dom.js";
 import { findingsTable } from "./findings.js";
 import { duration, ms, percent, whole } from "./format.js";
 import { showMap } from "./map.js";
-import { change } from "./state.js";
+import { change, state } from "./state.js";
 import { chosen, covered, filter, wire } from "./window.js";
 
 const newestOverview = newest();
@@ -58,9 +58,19 @@ function zoomed(from, to) {
   dispatchEvent(new PopStateEvent("popstate"));
 }
 
+/** The highest quantile, p95 at most, that most steps have enough requests for. @param {import("./api.js").Document} document */
+function telling(document) {
+  return ["p95", "p90", "p75"].find((name) => {
+    const values = document.series.flatMap((/** @type {any} */ one) => one[name]);
+    return values.filter((/** @type {any} */ value) => value !== null).length * 2 >= values.length;
+  }) ?? "p50";
+}
+
 function tails() {
   if (!last) return;
-  const quantile = /** @type {HTMLSelectElement} */ (find("#quantile")).value;
+  const choice = /** @type {HTMLSelectElement} */ (find("#quantile"));
+  const quantile = state().get("quantile") ?? telling(last);
+  choice.value = quantile;
   const x = steps(last);
   const lines = last.series.map((/** @type {any} */ one, /** @type {number} */ place) => ({
     label: Object.values(one.group).map((value) => value ?? "unknown").join(", ") || "all",
@@ -135,5 +145,8 @@ function changed(document_) {
 
 if (document.querySelector("#window")) {
   wire(show);
-  find("#quantile").addEventListener("change", tails);
+  find("#quantile").addEventListener("change", () => {
+    change({ quantile: /** @type {HTMLSelectElement} */ (find("#quantile")).value });
+    tails();
+  });
 }
