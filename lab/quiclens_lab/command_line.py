@@ -73,6 +73,15 @@ def parser() -> argparse.ArgumentParser:
         "--keep", type=Path, metavar="DIR", help="for outcomes as they come, and folders of those that fail"
     )
 
+    larger = commands.add_parser("amplify", help="make a store that holds a demo as large as asked")
+    larger.add_argument("--store", required=True, metavar="URL", help="chdb:DIR, as quiclens demo --store filled it")
+    larger.add_argument("--requests", type=_count, default=10_000_000)
+    larger.add_argument("--events", type=_count, default=100_000_000)
+
+    asking = commands.add_parser("ask-bench", help="how long questions take, and how many rows they read")
+    asking.add_argument("--store", required=True, metavar="URL", help="chdb:DIR, as amplify left it")
+    asking.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
+
     linking = commands.add_parser("link", help="do requests find their streams? Retry, migration, 0-RTT, changed ids")
     linking.add_argument("--connections", type=_count, default=200)
     linking.add_argument("--seed", type=int, default=1)
@@ -113,6 +122,14 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         chosen = schedules_of(options.schedules, options.seed, options.only)
         return faults(chosen, options.jobs, options.keep, progress.show)
 
+    if options.command == "amplify":
+        from quiclens_lab.amplify import amplify
+
+        return amplify(options.store, options.requests, options.events, lambda text: print(text, file=sys.stderr))
+    if options.command == "ask-bench":
+        from quiclens_lab.ask_bench import ask_bench
+
+        return ask_bench(options.store, options.keep)
     if options.command == "collector-bench":
         from quiclens_lab.collector_bench import collector_bench
 

@@ -64,11 +64,13 @@ class StoreBusy(StoreError):  # noqa: N818 (a state, not a mistake)
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A query's answer: column names, their ClickHouse types, and rows as tuples."""
+    """A query's answer: column names, their ClickHouse types, and rows as tuples. `read_rows` is what the engine
+    looked at for it, 0 where that was not told."""
 
     columns: tuple[str, ...]
     types: tuple[str, ...]
     rows: list[tuple[Any, ...]]
+    read_rows: int = 0
 
     def dicts(self) -> list[dict[str, Any]]:
         """Rows by column name."""
@@ -185,6 +187,7 @@ class Store:
                 columns=tuple(answer.column_names),
                 types=tuple(column.name for column in answer.column_types),
                 rows=[tuple(row) for row in answer.result_rows],
+                read_rows=int(answer.summary.get("read_rows", 0)),
             )
 
     def command(

@@ -38,6 +38,7 @@ export async function showMap(window, signal) {
     }));
     const scale = scaleOf(both.flat());
     const frame = frameOf(both.flat());
+    fill(find("#map-scale"), ramp(both.flat()));
     for (const [place, [id, select]] of /** @type {[string, HTMLSelectElement][]} */ ([["a", left], ["b", right]]).entries()) {
       fill(find(`#map-${id}`), picture(both[place], scale, frame));
       find(`#map-${id}-name`).textContent = `${select.value || "all carriers"}: ${whole(both[place].reduce((sum, each) => sum + each.requests, 0))} requests`;
@@ -79,13 +80,47 @@ function frameOf(all) {
   const [west, east] = [Math.min(...points.map(([, lng]) => lng)), Math.max(...points.map(([, lng]) => lng))];
   const squeeze = Math.cos((((south + north) / 2) * Math.PI) / 180);
   const zoom = Math.min((WIDTH - 20) / Math.max(1e-6, (east - west) * squeeze), (HEIGHT - 20) / Math.max(1e-6, north - south));
-  return { x: (/** @type {number} */ lng) => 10 + (lng - west) * squeeze * zoom, y: (/** @type {number} */ lat) => 10 + (north - lat) * zoom };
+  const [left, top] = [(WIDTH - (east - west) * squeeze * zoom) / 2, (HEIGHT - (north - south) * zoom) / 2];
+  return {
+    x: (/** @type {number} */ lng) => left + (lng - west) * squeeze * zoom,
+    y: (/** @type {number} */ lat) => top + (north - lat) * zoom,
+    lng: (/** @type {number} */ x) => west + (x - left) / squeeze / zoom,
+    lat: (/** @type {number} */ y) => north - (y - top) / zoom,
+  };
+}
+
+/** Parallels and meridians, about five of each, so that one knows where one is without a map of the world.
+ * @param {ReturnType<typeof frameOf>} frame */
+function graticule(frame) {
+  const [south, north, west, east] = [frame.lat(HEIGHT), frame.lat(0), frame.lng(0), frame.lng(WIDTH)];
+  const step = [0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 30].find((each) => (north - south) / each <= 6 && (east - west) / each <= 8) ?? 45;
+  /** @param {number} from @param {number} to */
+  const every = (from, to) => Array.from({ length: Math.floor(to / step) - Math.ceil(from / step) + 1 }, (_, at) => (Math.ceil(from / step) + at) * step);
+  /** @param {number} degrees @param {string} ends */
+  const told = (degrees, ends) => `${Math.abs(Number(degrees.toFixed(2)))}°${degrees ? ends[degrees > 0 ? 0 : 1] : ""}`;
+  return svg("g", { class: "graticule" },
+    ...every(south, north).flatMap((lat) => [
+      svg("line", { x1: 0, x2: WIDTH, y1: frame.y(lat), y2: frame.y(lat) }),
+      svg("text", { x: 4, y: frame.y(lat) - 3 }, told(lat, "NS"))]),
+    ...every(west, east).flatMap((lng) => [
+      svg("line", { y1: 0, y2: HEIGHT, x1: frame.x(lng), x2: frame.x(lng) }),
+      svg("text", { x: frame.x(lng) + 3, y: HEIGHT - 4 }, told(lng, "EW"))]));
+}
+
+/** What a colour means. @param {Hexagon[]} all */
+function ramp(all) {
+  const values = all.flatMap((each) => (each.p95 === null ? [] : [each.p95]));
+  if (!values.length) return "";
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  return el("div", { class: "legend" }, `p95 ${duration(least)} `,
+    svg("svg", { viewBox: `0 0 ${RAMP.length} 1`, width: 120, height: 10, preserveAspectRatio: "none" }, ...RAMP.map((colour, at) => svg("rect", { x: at, width: 1, height: 1, fill: colour }))),
+    ` ${duration(most)}, log scale; an empty hexagon has too few requests`);
 }
 
 /** @param {Hexagon[]} all @param {(us: number) => string} scale @param {ReturnType<typeof frameOf>} frame */
 function picture(all, scale, frame) {
   if (!all.length) return el("p", { class: "teach" }, "No request of this group has a place.");
-  return svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img" }, ...all.map((each) => svg("polygon", {
+  return svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img" }, graticule(frame), ...all.map((each) => svg("polygon", {
     points: each.edge.map(([lat, lng]) => `${frame.x(lng).toFixed(1)},${frame.y(lat).toFixed(1)}`).join(" "),
     fill: each.p95 === null ? "none" : scale(each.p95),
     stroke: "currentColor",

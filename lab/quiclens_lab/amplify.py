@@ -1,0 +1,89 @@
+"""`quiclens-lab amplify`: makes a store that holds a demo as large as asked, so that questions meet real amounts.
+
+Every copy of the demo has connections, requests and clients of its own, at the same minutes of another hour of the
+same day, from one of forty times as many carriers. A copy depends on its number alone: the same store always becomes
+the same one. Copies beyond the events that are asked for have summaries and no events, as under retention.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from quiclens_schema import store as stores
+from quiclens_schema.store import Store
+
+from quiclens_lab.errors import LabError
+
+TABLES = ("connections", "connection_aliases", "streams", "episodes", "request_lines", "requests", "events")
+ROWS_AT_ONCE = 2_000_000
+CARRIERS = 40
+_BASE = "amplify_base"
+_IDS = ("connection_id", "trace_id", "external_id", "log_id", "alias")
+_PARTS = "splitByChar('/', base.request_id) AS parts, arrayEnumerate(parts)"
+
+Show = Callable[[str], None]
+
+
+def amplify(url: str, requests: int, events: int, show: Show) -> dict[str, Any]:
+    """Amplify the store at `url`, which holds a demo, to at least so many requests and events."""
+    begun = time.monotonic()
+    with stores.open(url) as store:
+        base = {table: _count(store, table) for table in TABLES}
+        if not base["requests"] or not base["events"]:
+            raise LabError(f"{url} holds no demo: quiclens demo --store {url}")
+        wanted = {table: _copies(base["requests"], requests) for table in TABLES}
+        wanted["events"] = min(_copies(base["events"], events), wanted["requests"])
+        for table, copies in wanted.items():
+            if base[table]:
+                _amplify(store, table, base[table], copies, show)
+        made = {table: _count(store, table) for table in TABLES}
+    return {"rows": made, "seconds": round(time.monotonic() - begun, 1)}
+
+
+def _copies(have: int, wanted: int) -> int:
+    return max(0, -(-wanted // have) - 1)
+
+
+def _count(store: Store, table: str) -> int:
+    return int(store.query(f"SELECT count() FROM {table}").one()[0])
+
+
+def _amplify(store: Store, table: str, rows: int, copies: int, show: Show) -> None:
+    columns = store.query(
+        "SELECT name, type FROM system.columns WHERE database = currentDatabase() AND table = {table:String} "
+        "AND default_kind NOT IN ('MATERIALIZED', 'ALIAS') ORDER BY position",
+        {"table": table},
+    ).rows
+    names = ", ".join(f"`{name}`" for name, _ in columns)
+    copied = ", ".join(f"{_copied(name, kind)} AS `{name}`" for name, kind in columns)
+    store.command(f"DROP TABLE IF EXISTS {_BASE}")
+    store.command(f"CREATE TABLE {_BASE} ENGINE = Memory AS SELECT {names} FROM {table}")
+    each = max(1, ROWS_AT_ONCE // rows)
+    for first in range(1, copies + 1, each):
+        count = min(each, copies + 1 - first)
+        store.command(
+            f"INSERT INTO {table} ({names}) SELECT {copied} FROM numbers({{first:UInt64}}, {{count:UInt64}}) AS copies "
+            f"CROSS JOIN {_BASE} AS base",
+            {"first": first, "count": count},
+            {"max_insert_threads": 2, "max_partitions_per_insert_block": 1000},
+        )
+        show(f"{table}: {first + count - 1:,} of {copies:,} copies")
+    store.command(f"DROP TABLE {_BASE}")
+
+
+def _hashed(column: str) -> str:
+    return f"lower(hex(cityHash64({column}, copies.number)))"
+
+
+def _copied(name: str, kind: str) -> str:
+    """A column's value in a copy. The demo begins at ten o'clock: shifted by whole hours it stays within its day."""
+    column = f"base.`{name}`"
+    if name == "request_id":  # that of a traced request is its connection's and its stream
+        return f"arrayStringConcat(arrayMap((part, at) -> if(at = 1, {_hashed('part')}, part), {_PARTS}), '/')"
+    if name in _IDS:
+        return f"if({column} IS NULL OR {column} = '', {column}, {_hashed(column)})"
+    if name == "carrier":
+        return f"concat({column}, ' ', toString(copies.number % {CARRIERS}))"
+    if "DateTime" in kind:
+        return f"{column} + toIntervalHour(toInt32(copies.number % 24) - 10)"
+    return column
