@@ -375,7 +375,8 @@ CREATE TABLE requests
     `receiver_hol_us` UInt64 CODEC(ZSTD(3)),
     `unattributed_us` UInt64 CODEC(ZSTD(3)),
     `saves` Map(LowCardinality(String), UInt64) CODEC(ZSTD(3)),
-    `cannot_show` Array(LowCardinality(String)) CODEC(ZSTD(3))
+    `cannot_show` Array(LowCardinality(String)) CODEC(ZSTD(3)),
+    INDEX by_external_id external_id TYPE bloom_filter(0.01) GRANULARITY 1
 )
 ENGINE = MergeTree
 PARTITION BY started_hour

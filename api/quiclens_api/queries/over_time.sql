@@ -15,6 +15,7 @@ SELECT
 FROM requests
 WHERE started_at IS NOT NULL
     AND started_hour >= toStartOfHour({since:DateTime64(6, 'UTC')})
+    AND started_hour <= toStartOfHour({until:DateTime64(6, 'UTC')})
     AND started_at >= {since:DateTime64(6, 'UTC')}
     AND started_at < {until:DateTime64(6, 'UTC')}
 /* conditions */
@@ -32,6 +33,7 @@ HAVING by_values IN
         FROM requests
         WHERE started_at IS NOT NULL
             AND started_hour >= toStartOfHour({since:DateTime64(6, 'UTC')})
+            AND started_hour <= toStartOfHour({until:DateTime64(6, 'UTC')})
             AND started_at >= {since:DateTime64(6, 'UTC')}
             AND started_at < {until:DateTime64(6, 'UTC')}
         /* conditions */

@@ -23,7 +23,11 @@ SELECT
     carrier,
     region
 FROM requests
-WHERE request_id = {request_id:String} OR external_id = {request_id:String}
+WHERE (started_hour, request_id) IN (
+    SELECT started_hour, request_id FROM requests WHERE request_id = {request_id:String}
+    UNION ALL
+    SELECT started_hour, request_id FROM requests WHERE external_id = {request_id:String}
+)
 ORDER BY
     request_id = {request_id:String} DESC,
     duration_us DESC NULLS LAST,
