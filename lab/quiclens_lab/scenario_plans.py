@@ -100,6 +100,15 @@ def small_window(seed: int) -> ConnectionPlan:
     return replace(plan(seed, RequestPlan("/target", size(seed, 80_000, 200_000)), way), transport=transport)
 
 
+def small_window_beside(seed: int) -> ConnectionPlan:
+    """Another stream has a little to send all the while: it often goes first when an acknowledgement opens the window,
+    and costs next to nothing."""
+    alone = small_window(seed)
+    target = alone.turns[1].requests[0]
+    beside = RequestPlan("/beside", 12_000, chunk_bytes=100, chunk_gap_us=whole(8_000, 15_000, seed, "beside"))
+    return replace(alone, turns=(alone.turns[0], replace(alone.turns[1], requests=(target, beside))))
+
+
 def slow_bottleneck(seed: int) -> ConnectionPlan:
     way = path(seed, mbps=between(1.0, 2.5, seed, "rate"), queue_bytes=2_000_000)
     return replace(

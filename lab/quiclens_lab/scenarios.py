@@ -53,6 +53,10 @@ SCENARIOS: tuple[Scenario, ...] = (
         removals.window,
     ),
     Scenario(
+        "small_window_beside", "cwnd_blocked", "the same, while another stream sends a little all the time",
+        plans.small_window_beside, removals.window,
+    ),
+    Scenario(
         "slow_bottleneck", "bandwidth", "1-2.5 Mbit/s behind a deep queue", plans.slow_bottleneck, removals.bottleneck
     ),
     Scenario("upload", "upload", "a large body over a slow uplink", plans.upload, removals.body),
