@@ -1,6 +1,7 @@
 """Questions to the store: one file in queries/ each, with conditions from the catalogue and bound parameters."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -24,6 +25,12 @@ def sql(name: str) -> str:
     if _CONNECTIONS in text:
         text = text.replace(_CONNECTIONS, f"(\n{sql('chosen_connections')}\n)")
     return text
+
+
+def together(*questions: Callable[[], Any]) -> list[Any]:
+    """The answers of questions that do not need each other's, asked at one time."""
+    with ThreadPoolExecutor(len(questions)) as threads:
+        return [asked.result() for asked in [threads.submit(question) for question in questions]]
 
 
 def ask(

@@ -3,12 +3,13 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from quiclens_schema.catalogue import CAUSES
 from quiclens_schema.store import Store
 
-from quiclens_api.asking import ask
+from quiclens_api.asking import ask, together
 from quiclens_api.failure import CannotRun
 from quiclens_api.questions.aliases import connections_called
 from quiclens_api.questions.events_around import events_around
@@ -46,8 +47,7 @@ def explain(store: Store, request_id: str) -> Explanation:
     stream = _stream(store, request, request_id)
     if stream is None:
         return Explanation(_without_trace(request_id, request), request, None, _others(known))
-    connection = _connection(store, stream)
-    return Explanation(_document(store, request, stream, connection), request, stream, _others(known))
+    return Explanation(_document(store, request, stream), request, stream, _others(known))
 
 
 def _stream(store: Store, request: Row, request_id: str) -> Row | None:
@@ -76,10 +76,11 @@ def _connection(store: Store, stream: Row) -> Row:
     return rows[0] if rows else {}
 
 
-def _document(store: Store, request: Row, stream: Row, connection: Row) -> Row:
+def _document(store: Store, request: Row, stream: Row) -> Row:
     parts = parts_of(stream)
     top = max(parts, key=lambda part: part["us"], default=None)
-    episodes = _episodes(store, stream)
+    questions = (_connection, _episodes, _other_requests, events_around)
+    connection, episodes, others, events = together(*(partial(each, store, stream) for each in questions))
     return {
         "request_id": request.get("request_id") or f"{stream['connection_id']}/{stream['stream_id']}",
         "duration_us": stream["duration_us"],
@@ -90,9 +91,9 @@ def _document(store: Store, request: Row, stream: Row, connection: Row) -> Row:
         "unattributed_us": stream["unattributed_us"],
         "cannot_show": in_vocabulary_order(stream["cannot_show"]),
         "overlapping": {cause: us for cause, us in sorted(stream["overlapping"].items())},
-        "sentence": sentence(facts(stream, parts, episodes, connection, _other_requests(store, stream))),
+        "sentence": sentence(facts(stream, parts, episodes, connection, others)),
         "episodes": episodes,
-        "events": events_around(store, stream),
+        "events": events,
         "connection": _shown(connection),
         "coverage": _coverage(request, connection),
     }
