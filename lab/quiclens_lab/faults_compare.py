@@ -129,6 +129,11 @@ def is_end_unseen(wrong: Difference, deleted: Collection[str]) -> bool:
     )
 
 
+def is_flip_told(wrong: Difference) -> bool:
+    """A collector whose checkpoint of a file is damaged, and whose file has gone, says that it cannot read it again."""
+    return wrong.what == "extra" and wrong.key[0] == "rejects" and wrong.columns[""][1]["reason"] == "source_lost"
+
+
 def _between(found: Rows, wanted: Rows) -> list[Difference]:
     wrong = [Difference("missing", key) for key in wanted.keys() - found.keys()]
     wrong += [Difference("extra", key, {"": ("", found[key])}) for key in found.keys() - wanted.keys()]

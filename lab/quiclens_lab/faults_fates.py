@@ -26,7 +26,7 @@ class Fates:
                 self._left.remove((log, fate))
 
     def _is_met(self, log: Log, fate: str) -> bool:
-        # What nobody could read before it was deleted is gone: it is deleted when all of its events are stored.
+        # What nobody could read before it was deleted is gone: it is deleted when all of it is stored.
         if fate == "deleted" and not self._is_stored(log):
             return False
         log.close()

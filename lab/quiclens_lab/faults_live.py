@@ -135,8 +135,12 @@ class Live:
         return sum(float(value) for value in re.findall(rf"^quiclens_ingest_{name}(?:{{.*}})? (\S+)$", text, re.M))
 
     def events_of(self, connection_id: str) -> int:
-        """Events of a connection that are stored; 0 while the store is away."""
-        asked = {"query": "SELECT count() FROM events_now WHERE connection_id = {id:String}", "param_id": connection_id}
+        """Events of a connection that are stored and that its row tells of; 0 while the store is away."""
+        sql = (
+            "SELECT least((SELECT count() FROM events_now WHERE connection_id = {id:String}), "
+            "(SELECT sum(events_seen) FROM connections_now WHERE connection_id = {id:String}))"
+        )
+        asked = {"query": sql, "param_id": connection_id}
         try:
             with urllib.request.urlopen(f"{self.address}/?{urlencode(asked)}", timeout=2) as answer:
                 return int(answer.read())

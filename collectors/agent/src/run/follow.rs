@@ -143,9 +143,10 @@ impl<'c> Follower<'c> {
             return Ok(false);
         }
         let (mut is_busy, mut is_pressed) = (false, false);
-        let now_s = self.heard_s(now);
+        let heard = self.heard(now);
         if let Some(spooled) = &mut self.spooled {
-            is_busy = spooled.read(now_s)?;
+            spooled.pass(since);
+            is_busy = spooled.read(heard)?;
             // Files can be read later.
             is_pressed = spooled.is_pressed();
             if !spooled.tables.is_small() {
@@ -312,7 +313,7 @@ impl<'c> Follower<'c> {
 
     /// One file's turn. True when more of it is there.
     fn read(&mut self, id: &FileId, now: Instant) -> Result<bool, String> {
-        let now_s = self.heard_s(now);
+        let now_s = self.heard(now).as_secs();
         let Some(file) = self.files.get_mut(id) else { return Ok(false) };
         let is_cut_short = file.look(now).unwrap_or(false);
         if is_cut_short || file.has_come_back() {
@@ -347,14 +348,15 @@ impl<'c> Follower<'c> {
         Ok(is_busy)
     }
 
-    /// The clock by which connections are heard of, s: it stands while nothing is read.
-    fn heard_s(&self, now: Instant) -> u64 {
-        (now - self.began).saturating_sub(self.stood).as_secs()
+    /// The clock by which connections are heard of: it stands while nothing is read.
+    fn heard(&self, now: Instant) -> Duration {
+        (now - self.began).saturating_sub(self.stood)
     }
 
     /// Once a second, connections that are over in files that go on.
     fn end_quiet(&mut self, now: Instant) {
-        let now_s = self.heard_s(now);
+        let heard = self.heard(now);
+        let now_s = heard.as_secs();
         if now_s > self.ended_s {
             self.ended_s = now_s;
             for file in self.files.values_mut() {
@@ -363,7 +365,7 @@ impl<'c> Follower<'c> {
                 }
             }
             if let Some(spooled) = &mut self.spooled {
-                spooled.end_quiet(now_s, CLOSED_S, self.config.idle_timeout_s);
+                spooled.end_quiet(heard, CLOSED_S, self.config.idle_timeout_s);
             }
         }
     }

@@ -10,6 +10,7 @@ use quiclens_core::tables::Tables;
 use quiclens_core::trace::Reject;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The spool in the journal: no file has this identity.
 pub const ID: FileId = FileId { device: u64::MAX, inode: 0 };
@@ -48,6 +49,8 @@ pub struct Spooled<'c> {
     pub is_dirty: bool,
     /// More is there than was read.
     is_behind: bool,
+    /// How long senders had to wait for room, in all.
+    stood: Duration,
 }
 
 impl<'c> Spooled<'c> {
@@ -71,14 +74,33 @@ impl<'c> Spooled<'c> {
         let (records, owed, _) = taken_up.unwrap_or_else(|| (Records::line_v1(catalogue, NAME, &id), Vec::new(), 0));
         let window = Window::from(offset.unwrap_or(0));
         let (reader, spool) = (Reader::new(spool, offset), Arc::clone(spool));
-        Self { spool, reader, window, records, owed, id, tables, is_dirty: false, is_behind: true }
+        Self {
+            spool,
+            reader,
+            window,
+            records,
+            owed,
+            id,
+            tables,
+            is_dirty: false,
+            is_behind: true,
+            stood: Duration::ZERO,
+        }
     }
 
-    /// Reads what is there, up to a turn's worth. True when more is there.
-    pub fn read(&mut self, now_s: u64) -> Result<bool, String> {
+    /// So much time has passed. That in which senders have to wait does not count as their silence.
+    pub fn pass(&mut self, time: Duration) {
+        if self.spool.is_refusing() {
+            self.stood += time;
+        }
+    }
+
+    /// Reads what is there, up to a turn's worth. True when more is there. `now` is the time of the clock by which
+    /// connections are heard of.
+    pub fn read(&mut self, now: Duration) -> Result<bool, String> {
         self.spool.fault()?;
         self.is_behind = true;
-        self.records.at(now_s);
+        self.records.at(now.saturating_sub(self.stood).as_secs());
         let begin = self.window.offset();
         while self.tables.is_small() {
             if self.records.next(&mut self.window, &mut self.tables) == Turn::Taken {
@@ -143,11 +165,11 @@ impl<'c> Spooled<'c> {
     }
 
     /// Ends connections that are over; see [`Records::end_quiet`].
-    pub fn end_quiet(&mut self, now_s: u64, closed_s: u64, idle_s: u64) {
+    pub fn end_quiet(&mut self, now: Duration, closed_s: u64, idle_s: u64) {
         if self.is_behind {
             return;
         }
-        self.records.at(now_s);
+        self.records.at(now.saturating_sub(self.stood).as_secs());
         self.is_dirty |= self.records.end_quiet(closed_s, idle_s, &mut self.tables);
     }
 

@@ -40,6 +40,8 @@ struct Inner {
     is_dirty: bool,
     is_stopped: bool,
     is_pressed: bool,
+    /// What came last did not fit, and waits.
+    is_refusing: bool,
     fault: Option<String>,
 }
 
@@ -55,7 +57,15 @@ impl Spool {
     pub fn open(folder: &Path, room: Room, drops_events: bool) -> Result<Arc<Self>, String> {
         let writer = Writer::open(folder, room)
             .map_err(|error| format!("cannot use the spool {}: {error}", folder.display()))?;
-        let inner = Inner { writer, synced: (0, 0), is_dirty: true, is_stopped: false, is_pressed: false, fault: None };
+        let inner = Inner {
+            writer,
+            synced: (0, 0),
+            is_dirty: true,
+            is_stopped: false,
+            is_pressed: false,
+            is_refusing: false,
+            fault: None,
+        };
         let max_bytes = room.max_bytes;
         Ok(Arc::new(Self { inner: Mutex::new(inner), changed: Condvar::new(), drops_events, max_bytes }))
     }
@@ -108,6 +118,7 @@ impl Spool {
             return Err(Refused::Broken(fault.clone()));
         }
         let done = inner.writer.append(what, payload);
+        inner.is_refusing = matches!(done, Err(Refused::Full));
         match &done {
             Ok(()) => inner.is_dirty = true,
             Err(Refused::Full) => inner.is_pressed |= self.drops_events,
@@ -118,6 +129,11 @@ impl Spool {
         inner.note_segment();
         self.changed.notify_all();
         done
+    }
+
+    /// There is no room: whoever sends has to wait, so that its silence means nothing.
+    pub fn is_refusing(&self) -> bool {
+        self.lock().is_refusing
     }
 
     /// Waits until there may be room again, or a moment.
