@@ -2,6 +2,7 @@
 //! its views look). Source: qvis at 72c8c4b, tried view by view.
 
 use crate::event::{Event, Frame, FrameNumber, Number, Word};
+use crate::fold::http::payload_bytes;
 use serde_json::{Map, Value, json};
 
 /// The name that qvis knows for a canonical one. Its views compare the category literally.
@@ -58,7 +59,7 @@ fn ms(us: u64) -> Value {
 /// The event as a record.
 pub fn record(event: &Event) -> Value {
     let name = name(event.str(event.name));
-    let is_packet = name.starts_with("transport:packet") || name == "recovery:packet_lost";
+    let is_packet = matches!(&*name, "transport:packet_sent" | "transport:packet_received" | "recovery:packet_lost");
     let mut data = Map::new();
     // What has no column first, so that what has one stays.
     for (path, value) in &event.more {
@@ -147,7 +148,7 @@ fn numbers(event: &Event, name: &str, data: &mut Map<String, Value>) {
         }
     }
     if name.starts_with("http:frame")
-        && let Some(length) = event.get(Number::Length)
+        && let Some(length) = payload_bytes(event)
     {
         data.insert("byte_length".into(), json!(length));
     }
@@ -165,13 +166,18 @@ fn numbers(event: &Event, name: &str, data: &mut Map<String, Value>) {
     }
 }
 
+/// Packets of one acknowledged range: qvis looks at each of them, whether it was sent or not.
+const WIDEST: u64 = 1 << 20;
+
 fn frames(event: &Event) -> Value {
     let mut acked = event.acked.iter();
     let frames = event.frames.iter().enumerate().map(|(index, frame)| {
         let mut out = Map::new();
         let prefix = format!("frames.{index}.");
         for (path, value) in &event.more {
+            // Ranges that could not be read are none that qvis could draw.
             if let Some(path) = event.str(*path).strip_prefix(&prefix)
+                && !path.starts_with("acked_ranges")
                 && let Ok(value) = serde_json::from_str(event.str(*value))
             {
                 insert(&mut out, path, value);
@@ -180,8 +186,8 @@ fn frames(event: &Event) -> Value {
         out.insert("frame_type".into(), json!(event.str(frame.frame_type)));
         frame_numbers(event, frame, &mut out);
         if frame.ack_ranges > 0 {
-            let ranges: Vec<_> =
-                acked.by_ref().take(usize::from(frame.ack_ranges)).map(|(from, to)| json!([from, to])).collect();
+            let ranges = acked.by_ref().take(usize::from(frame.ack_ranges));
+            let ranges: Vec<_> = ranges.map(|(from, to)| json!([from.max(&to.saturating_sub(WIDEST)), to])).collect();
             out.insert("acked_ranges".into(), Value::Array(ranges));
         }
         Value::Object(out)
@@ -222,6 +228,55 @@ fn insert(object: &mut Map<String, Value>, path: &str, value: Value) {
             if let Value::Object(inner) = object.entry(key).or_insert_with(|| json!({})) {
                 insert(inner, rest, value);
             }
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use crate::catalogue::Catalogue;
+    use crate::dialect::Units;
+    use crate::reader::qlog::Reader;
+
+    fn exported(text: &Value) -> Value {
+        let mut event = Event::default();
+        let units = Units { time: 3, rtt: 3, delay: 3, pacing: 1 };
+        Reader::new(units, &[]).read(&Catalogue::load().unwrap(), text.to_string().as_bytes(), &mut event).unwrap();
+        record(&event)["data"].clone()
+    }
+
+    #[test]
+    fn acknowledged_ranges_are_none_that_hang_qvis() {
+        for (ranges, shown) in [
+            (json!([[1, 2], [5, 5]]), json!([[1, 2], [5, 5]])),
+            (json!([[-4_611_686_014_098_668_545_i64, 4_328_719_358_u64]]), Value::Null),
+            (json!([[0, 1_u64 << 60]]), json!([[(1_u64 << 60) - WIDEST, 1_u64 << 60]])),
+        ] {
+            let frames = json!([{"frame_type": "ack", "acked_ranges": ranges}]);
+            let data = exported(&json!({"time": 1, "name": "quic:packet_received", "data": {"frames": frames}}));
+            assert_eq!(data["frames"][0]["acked_ranges"], shown);
+        }
+    }
+
+    #[test]
+    fn an_http_frames_payload_is_found_wherever_it_is_told() {
+        for (frame, bytes) in [
+            (json!({"frame_type": "data", "raw": {"length": 1003, "payload_length": 1000}}), 1000),
+            (json!({"frame_type": "settings", "raw": {"length": 12}}), 10),
+        ] {
+            let data =
+                exported(&json!({"time": 1, "name": "http3:frame_created", "data": {"stream_id": 0, "frame": frame}}));
+            assert_eq!(data["byte_length"], bytes);
+        }
+    }
+
+    #[test]
+    fn only_packets_that_went_are_said_to_have_a_type() {
+        for (name, kind) in [("packet_sent", json!("1RTT")), ("packet_dropped", Value::Null)] {
+            let data = exported(&json!({"time": 1, "name": format!("quic:{name}"), "data": {"raw": {"length": 9}}}));
+            assert_eq!(data["header"]["packet_type"], kind);
         }
     }
 }

@@ -16,6 +16,7 @@ struct Field<'a> {
 #[derive(Deserialize)]
 struct Raw {
     length: Option<u64>,
+    payload_length: Option<u64>,
 }
 
 /// Longest value that is kept.
@@ -39,19 +40,38 @@ pub fn headers(event: &Event, http: &mut Http) {
     }
 }
 
-/// Stream bytes of a frame: its header (RFC 9114, 7.1: type and length as variable-length integers) and its payload.
+/// Stream bytes of a frame: its header and its payload.
 pub fn frame_bytes(event: &Event) -> u64 {
     // quic-go names the whole frame's length, header included.
-    let raw = event.leftover("frame.raw").and_then(|json| serde_json::from_str::<Raw>(json).ok());
-    if let Some(whole) = raw.and_then(|raw| raw.length) {
+    if let Some(whole) = raw(event).and_then(|raw| raw.length) {
         return whole;
     }
     let payload = event.get(Number::Length).unwrap_or(0);
-    let length_bytes = match payload {
+    payload.saturating_add(header_bytes(payload))
+}
+
+/// Bytes of a frame's payload, as far as they are told.
+pub fn payload_bytes(event: &Event) -> Option<u64> {
+    let told = || raw(event).and_then(|raw| raw.payload_length.or(Some(without_header(raw.length?))));
+    event.get(Number::Length).or_else(told)
+}
+
+fn raw(event: &Event) -> Option<Raw> {
+    event.leftover("frame.raw").and_then(|json| serde_json::from_str(json).ok())
+}
+
+/// Type and length of a frame as variable-length integers (RFC 9114, 7.1).
+fn header_bytes(payload: u64) -> u64 {
+    1 + match payload {
         0..=63 => 1,
         64..=16_383 => 2,
         16_384..=1_073_741_823 => 4,
         _ => 8,
-    };
-    payload.saturating_add(1 + length_bytes)
+    }
+}
+
+/// The payload of a frame that is so long with its header.
+fn without_header(whole: u64) -> u64 {
+    let payload = whole.saturating_sub(2);
+    whole.saturating_sub(header_bytes(payload))
 }
