@@ -31,10 +31,13 @@ _COLOURS = {
     **{"full": _GOOD, "partial": _FAIR, "summary": "#c9b458", "none": _QUIET},
     **{"accepted": _GOOD, "rejected": _BAD, "attempted": _FAIR, "not_attempted": _QUIET},
 }
+_CONNECTION = "connections/${__data.fields.connection_id:percentencode}"
 _LINKS = {
-    "request_id": ("Why this request was slow", "${quiclens}/requests/${__data.fields.request_id:raw}"),
-    "connection_id": ("This connection", "${quiclens}/connections/${__data.fields.connection_id:percentencode}"),
-    "trace_id": ("qlog for qvis", "${quiclens}/connections/${__data.fields.connection_id:percentencode}.sqlog"),
+    "request_id": (("Why this request was slow", "${quiclens}/requests/${__data.fields.request_id:raw}"),),
+    "connection_id": (
+        ("This connection", f"${{quiclens}}/{_CONNECTION}"),
+        ("In qvis", f"${{qvis}}/#/sequence?file=${{quiclens:percentencode}}/{_CONNECTION}.sqlog"),
+    ),
 }
 
 
@@ -91,10 +94,13 @@ def colours(names: Iterable[str]) -> list[Override]:
 
 
 def links() -> list[Override]:
-    """Where a column of identifiers leads: our page of the request or connection, its qlog."""
+    """Where a column of identifiers leads: our page of the request or connection, qvis."""
     return [
-        Override(column, [Property("links", [{"title": title, "url": url, "targetBlank": True}])])
-        for column, (title, url) in _LINKS.items()
+        Override(
+            column,
+            [Property("links", [{"title": title, "url": url, "targetBlank": True} for title, url in targets])],
+        )
+        for column, targets in _LINKS.items()
     ]
 
 

@@ -1,32 +1,21 @@
-"""The shapes of panels, and the page around them. Every panel has a unit and a description."""
+"""The shapes of panels. Every one has a title, a unit and a description."""
 
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from grafana_foundation_sdk.builders import barchart, common, stat, table, text, timeseries
-from grafana_foundation_sdk.builders import dashboard as builders
+from grafana_foundation_sdk.builders import barchart, common, stat, table, timeseries
 from grafana_foundation_sdk.models import common as kinds
 from grafana_foundation_sdk.models import dashboard
 from grafana_foundation_sdk.models.dashboard import DynamicConfigValue as Property
-from grafana_foundation_sdk.models.text import TextMode
 from quiclens_schema.catalogue import CAUSES
 
 from quiclens_dashboards import look
-from quiclens_dashboards.ask import TABLE, TIME_SERIES, Target, choice, dimension, source, sql
-
-Panel = timeseries.Panel | table.Panel | stat.Panel | barchart.Panel | text.Panel
+from quiclens_dashboards.ask import TABLE, TIME_SERIES, Target, source, sql
 
 _Shape = TypeVar("_Shape", timeseries.Panel, table.Panel, stat.Panel, barchart.Panel)
 
-_HALF, _WHOLE, _HEIGHT, _STAT_HEIGHT = 12, 24, 8, 4
-_DIMENSIONS = {
-    "carrier": "Carrier",
-    "region": "Region",
-    "city": "City",
-    "pop": "Point of presence",
-    "network_type": "Network",
-    "app_version": "App version",
-}
+_SHORTEST_STEP = "1m"  # in less, a p99 has too few requests
+_HALF, _WHOLE, _HEIGHT, _STAT_HEIGHT = 12, 24, 8, 4  # of Grafana's grid
 
 
 def over_time(
@@ -39,6 +28,7 @@ def over_time(
         .description(description)
         .datasource(source())
         .with_target(Target(query, TIME_SERIES))
+        .interval(_SHORTEST_STEP)
         .unit(unit)
         .min(0)
         .span(_HALF)
@@ -157,39 +147,6 @@ def coverage() -> stat.Panel:
     """What the dashboard's numbers stand on: without a trace, a request has a duration and no cause."""
     description = "Requests of the window that fit what was chosen, and the share of them whose connection has a trace."
     return numbers("Coverage", "coverage", description, thresholds=look.COVERAGE)
-
-
-def page(
-    uid: str, title: str, sentence: str, panels: Iterable[Panel], variables: Sequence[builders.CustomVariable] = ()
-) -> builders.Dashboard:
-    """A dashboard that begins with the sentence that says which question it answers."""
-    made = (
-        builders.Dashboard(title)
-        .uid(f"quiclens-{uid}")
-        .description(sentence)
-        .tags(["quiclens"])
-        .timezone("utc")
-        .time("now-6h", "now")
-        .refresh("")
-        .tooltip(dashboard.DashboardCursorSync.CROSSHAIR)
-        .readonly()
-        .links(look.page_links())
-        .with_variable(builders.TextBoxVariable("quiclens").label("quiclens at").default_value("http://127.0.0.1:8124"))
-    )
-    for variable in variables:
-        made.with_variable(variable)
-    for name, label in _DIMENSIONS.items():
-        made.with_variable(dimension(name, label))
-    opening = text.Panel().title("").mode(TextMode.MARKDOWN).content(sentence).transparent(True).span(_WHOLE).height(2)
-    for number, panel in enumerate([opening, *panels], start=1):
-        made.with_panel(panel.id(number))
-    return made
-
-
-def by(*columns: str) -> builders.CustomVariable:
-    """By which column the panels that say so are split."""
-    description = "The column by which panels are split."
-    return choice("by", "By", description, {column: column for column in columns}, columns[0])
 
 
 def _dressed(panel: _Shape, query: str, overrides: Iterable[look.Override]) -> _Shape:

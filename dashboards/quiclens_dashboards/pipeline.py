@@ -3,7 +3,7 @@
 from grafana_foundation_sdk.builders import dashboard as builders
 from grafana_foundation_sdk.builders import stat, table, timeseries
 
-from quiclens_dashboards import look, panels
+from quiclens_dashboards import look, pages, panels
 
 _SENTENCE = (
     "**Does everything arrive, whole and in time, and is it kept?** What the store itself knows of its data; lag "
@@ -13,7 +13,7 @@ _QUERIES = "pipeline"
 
 
 def page() -> builders.Dashboard:
-    return panels.page(
+    return pages.page(
         "pipeline",
         "Pipeline",
         _SENTENCE,

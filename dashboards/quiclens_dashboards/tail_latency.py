@@ -3,7 +3,7 @@
 from grafana_foundation_sdk.builders import dashboard as builders
 from grafana_foundation_sdk.builders import stat, table, timeseries
 
-from quiclens_dashboards import look, panels
+from quiclens_dashboards import look, pages, panels
 from quiclens_dashboards.ask import choice
 
 _SENTENCE = (
@@ -14,7 +14,7 @@ _QUANTILES = {"p50": "0.5", "p75": "0.75", "p90": "0.9", "p95": "0.95", "p99": "
 
 
 def page() -> builders.Dashboard:
-    return panels.page(
+    return pages.page(
         "tail-latency",
         "Tail latency",
         _SENTENCE,
@@ -29,7 +29,7 @@ def page() -> builders.Dashboard:
             protocols_by_value(),
         ],
         [
-            panels.by("carrier", "region", "city", "pop", "network_type", "protocol", "app_version"),
+            pages.by("carrier", "region", "city", "pop", "network_type", "protocol", "app_version"),
             choice("quantile", "Quantile", "The quantile of panels that show only one.", _QUANTILES, "p95"),
         ],
     )

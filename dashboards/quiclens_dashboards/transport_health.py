@@ -3,7 +3,7 @@
 from grafana_foundation_sdk.builders import dashboard as builders
 from grafana_foundation_sdk.builders import stat, table, timeseries
 
-from quiclens_dashboards import look, panels
+from quiclens_dashboards import look, pages, panels
 
 _SENTENCE = (
     "**Are connections healthy, and if not, is it the path, the stack or its windows?** One connection counts "
@@ -13,7 +13,7 @@ _QUERIES = "transport_health"
 
 
 def page() -> builders.Dashboard:
-    return panels.page(
+    return pages.page(
         "transport-health",
         "Transport health",
         _SENTENCE,
@@ -35,7 +35,7 @@ def page() -> builders.Dashboard:
             by_value(),
         ],
         [
-            panels.by(
+            pages.by(
                 "carrier",
                 "region",
                 "city",

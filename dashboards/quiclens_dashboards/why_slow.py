@@ -4,7 +4,7 @@ from grafana_foundation_sdk.builders import barchart, stat, table, timeseries
 from grafana_foundation_sdk.builders import dashboard as builders
 from quiclens_schema.catalogue import CAUSES
 
-from quiclens_dashboards import look, panels
+from quiclens_dashboards import look, pages, panels
 from quiclens_dashboards.ask import choice
 
 _SENTENCE = (
@@ -15,13 +15,13 @@ _SLOW = {"slowest 10 %": "0.9", "slowest 5 %": "0.95", "slowest 1 %": "0.99"}
 
 
 def page() -> builders.Dashboard:
-    return panels.page(
+    return pages.page(
         "why-slow",
         "Why slow",
         _SENTENCE,
         [panels.coverage(), slow(), causes_over_time(), causes_by_value(), slow_by_value(), without(), slowest()],
         [
-            panels.by("carrier", "region", "city", "pop", "network_type", "app_version"),
+            pages.by("carrier", "region", "city", "pop", "network_type", "app_version"),
             choice(
                 "slow", "Slow are the", "Which requests are slow: the slowest ones of the window.", _SLOW, "slowest 5 %"
             ),

@@ -87,7 +87,7 @@ def test_every_query_has_a_first_comment_a_limit_and_only_known_variables() -> N
         assert "/*" not in asked.sql, asked
 
 
-def test_links_lead_to_pages_of_the_request_and_the_connection() -> None:
+def test_links_lead_to_our_pages_of_the_request_and_the_connection_and_to_qvis() -> None:
     (slowest,) = [panel for _, panel in PANELS if panel["title"] == "Slowest requests"]
     urls = [
         link["url"]
@@ -98,7 +98,9 @@ def test_links_lead_to_pages_of_the_request_and_the_connection() -> None:
     ]
     assert "${quiclens}/requests/${__data.fields.request_id:raw}" in urls
     assert "${quiclens}/connections/${__data.fields.connection_id:percentencode}" in urls
-    assert all(any(each["name"] == "quiclens" for each in variables(page)) for page in PAGES.values())
+    assert any(url.startswith("${qvis}/#/sequence?file=") and url.endswith(".sqlog") for url in urls)
+    for page in PAGES.values():
+        assert {"quiclens", "qvis"} <= {each["name"] for each in variables(page)}
 
 
 def test_grafana_is_given_every_dashboard_and_the_plugin_that_they_are_written_for() -> None:

@@ -3,18 +3,29 @@ SELECT
     carrier,
     region,
     city,
-    count() AS requests,
-    countIf(complete AND duration_us IS NOT NULL) AS measured,
-    quantileExactIf(0.5)(duration_us, complete) AS p50,
-    quantileExactIf(0.95)(duration_us, complete) AS p95,
-    if(measured >= 100, quantileExactIf(0.99)(duration_us, complete), NULL) AS p99,
-    countIf(coverage != 'none') AS traced
-FROM (/* requests.sql */)
-GROUP BY
-    carrier,
-    region,
-    city
-HAVING measured >= 20
+    requests,
+    traced,
+    measured,
+    cuts[1] AS p50,
+    cuts[2] AS p95,
+    if(measured >= 100, cuts[3], NULL) AS p99
+FROM
+(
+    SELECT
+        carrier,
+        region,
+        city,
+        count() AS requests,
+        countIf(coverage != 'none') AS traced,
+        countIf(complete AND duration_us IS NOT NULL) AS measured,
+        quantilesExactIf(0.5, 0.95, 0.99)(duration_us, complete) AS cuts
+    FROM (/* requests.sql */)
+    GROUP BY
+        carrier,
+        region,
+        city
+    HAVING measured >= 20
+)
 ORDER BY
     p95 DESC,
     carrier,
