@@ -23,12 +23,12 @@ _UNITS = (
     (r".*_share|.*_probability", SHARE),
     (r".*_ms", "dateTimeFromNow"),
 )
-_GOOD, _FAIR, _BAD, _QUIET = "#2fa84f", "#e2bd1c", "#d63a3a", "#8d939c"
-_COLOURS = {
+_GOOD, _FAIR, _BAD, _QUIET = "#2b8a3e", "#d9a400", "#c22f2f", "#98a4b5"  # as on our pages, and no cause's
+COLOURS = {
     **{cause: look.hex for cause, look in LOOKS.items()},
     **{"p50": "#c6dbef", "p75": "#9ecae1", "p90": "#6baed6", "p95": "#3182bd", "p99": "#08519c", "measured": _QUIET},
-    **{"quic_p50": "#b48cf2", "quic_p95": "#8b6fd6", "tcp_p50": "#c9a27a", "tcp_p95": "#8c6239"},
-    **{"full": _GOOD, "partial": _FAIR, "summary": "#c9b458", "none": _QUIET},
+    **{"quic_p50": "#9be3c9", "quic_p95": "#3fae8a", "tcp_p50": "#c9a27a", "tcp_p95": "#8c6239"},
+    **{"full": _GOOD, "partial": _FAIR, "summary": "#b9a36b", "none": _QUIET},
     **{"accepted": _GOOD, "rejected": _BAD, "attempted": _FAIR, "not_attempted": _QUIET},
 }
 _CONNECTION = "connections/${__data.fields.connection_id:percentencode}"
@@ -74,7 +74,7 @@ class Steps(Builder[dashboard.ThresholdsConfig]):
 PLAIN = Steps((), (_QUIET,))
 COVERAGE = Steps((0.5, 0.9), (_BAD, _FAIR, _GOOD))  # below a half, the traced say little of the rest
 NONE_WANTED = Steps((1,), (_GOOD, _BAD))
-SLOW = Steps((200_000, 500_000, 1_000_000), ("#9ecae1", _GOOD, _FAIR, _BAD))  # us, as people feel a page
+SLOW = Steps((200_000, 500_000, 1_000_000, 2_000_000), ("#b6d4f2", "#79aee6", "#3f82d6", "#1f57a8", "#0c2f66"))  # us
 
 
 def units() -> list[Override]:
@@ -86,7 +86,7 @@ def colours(names: Iterable[str]) -> list[Override]:
     """The one colour, and for a cause the plain name, of each column that has one."""
     overrides: list[Override] = []
     for name in names:
-        properties = [Property("color", {"mode": "fixed", "fixedColor": _COLOURS[name]})]
+        properties = [Property("color", {"mode": "fixed", "fixedColor": COLOURS[name]})]
         if name in LOOKS:
             properties.append(Property("displayName", LOOKS[name].name))
         overrides.append(Override(name, properties))

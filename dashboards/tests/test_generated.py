@@ -8,7 +8,7 @@ import yaml
 from quiclens_api.show.causes import LOOKS
 from reading import PAGES, Row, queries, variables
 
-from quiclens_dashboards import ask
+from quiclens_dashboards import ask, look
 from quiclens_dashboards.__main__ import FOLDER, different, generated, main
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -75,6 +75,13 @@ def test_a_cause_has_its_one_colour_and_name() -> None:
                 assert properties["displayName"] == LOOKS[cause].name
                 seen.add(cause)
     assert seen == set(LOOKS)
+
+
+def test_a_colour_of_a_cause_means_nothing_else() -> None:
+    of_causes = {each.hex for each in LOOKS.values()}
+    others = [colour for name, colour in look.COLOURS.items() if name not in LOOKS]
+    others += [colour for steps in (look.COVERAGE, look.NONE_WANTED, look.SLOW, look.PLAIN) for colour in steps.colours]
+    assert of_causes.isdisjoint(others)
 
 
 def test_every_query_has_a_first_comment_a_limit_and_only_known_variables() -> None:
