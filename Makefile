@@ -52,6 +52,7 @@ check: setup
 	$(BIN)/ruff format --check .
 	for part in $(PARTS); do $(BIN)/mypy $$(ls -d $$part/quiclens_$$part $$part/tests 2>/dev/null); done
 	$(BIN)/python -m quiclens_schema.migrate dump | diff -u schema/clickhouse/schema.sql -
+	$(BIN)/python -m quiclens_dashboards --check
 	cd api && npx --no-install tsc --project .
 	cargo fmt --all --check
 	cargo clippy --locked --release --quiet --workspace --all-targets -- -D warnings

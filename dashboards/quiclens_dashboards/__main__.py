@@ -1,0 +1,60 @@
+"""`python -m quiclens_dashboards`: write the dashboards' JSON, or with --check say where it differs."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+
+from quiclens_dashboards import pipeline, tail_latency, transport_health, why_slow
+
+FOLDER = Path(__file__).resolve().parents[1] / "generated"
+_PAGES = (tail_latency, why_slow, transport_health, pipeline)
+
+
+def generated() -> dict[str, str]:
+    """The text of every dashboard by file name; the same bytes each time."""
+    return {
+        f"{module.__name__.rpartition('.')[2]}.json": json.dumps(
+            module.page().build(), cls=JSONEncoder, indent=2, sort_keys=True, ensure_ascii=False
+        )
+        + "\n"
+        for module in _PAGES
+    }
+
+
+def different(folder: Path) -> list[str]:
+    """Names of files that are not as they would be written, missing and superfluous ones too."""
+    made = generated()
+    there = {file.name: file.read_text(encoding="utf-8") for file in folder.glob("*.json")}
+    return sorted(name for name in made.keys() | there.keys() if made.get(name) != there.get(name))
+
+
+def write(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    made = generated()
+    for file in folder.glob("*.json"):
+        if file.name not in made:
+            file.unlink()
+    for name, text in made.items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m quiclens_dashboards", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when a file would change")
+    parser.add_argument("--to", type=Path, default=FOLDER, metavar="DIR", help="default: dashboards/generated")
+    options = parser.parse_args(words)
+    if not options.check:
+        write(options.to)
+        return 0
+    names = different(options.to)
+    if names:
+        print(f"not as generated: {', '.join(names)}; run python -m quiclens_dashboards", file=sys.stderr)
+    return 1 if names else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,31 @@
+-- One row is one connection of the window that fits what was chosen, as the trace that speaks for it saw it (server
+-- before client before network, complete before cut, most events). A log without packets says nothing of a connection.
+-- The inner step is the view connections_now, held to the days of the window. Written into others.
+SELECT *
+FROM
+(
+    SELECT *
+    FROM connections FINAL
+    WHERE trace_day >= toDate($__fromTime, 'UTC')
+        AND trace_day <= toDate($__toTime, 'UTC')
+        AND $__timeFilter(started_at)
+        AND packets_sent + packets_received > 0
+        AND $__conditionalAll(carrier IN (${carrier:singlequote}), $carrier)
+        AND $__conditionalAll(region IN (${region:singlequote}), $region)
+        AND $__conditionalAll(city IN (${city:singlequote}), $city)
+        AND $__conditionalAll(pop IN (${pop:singlequote}), $pop)
+        AND $__conditionalAll(network_type IN (${network_type:singlequote}), $network_type)
+        AND $__conditionalAll(app_version IN (${app_version:singlequote}), $app_version)
+    ORDER BY
+        version DESC,
+        connection_id DESC
+    LIMIT 1 BY trace_id
+)
+ORDER BY
+    connection_id,
+    transform(vantage, ['server', 'client', 'network'], [0, 1, 2], 3),
+    complete DESC,
+    events_seen DESC,
+    trace_id
+LIMIT 1 BY connection_id
+LIMIT 100000000

@@ -1,0 +1,16 @@
+-- One row is one way in which requests came to be, and were linked with their trace.
+SELECT
+    source,
+    link,
+    count() AS requests,
+    countIf(coverage != 'none') AS traced,
+    traced / requests AS traced_share
+FROM (/* requests.sql */)
+GROUP BY
+    source,
+    link
+ORDER BY
+    requests DESC,
+    source,
+    link
+LIMIT 50

@@ -1,0 +1,23 @@
+-- One row is one value of the chosen column: its requests over QUIC and over TCP side by side, most requests first.
+SELECT
+    ifNull(toString(${by:raw}), 'unknown') AS by_value,
+    countIf(is_quic) AS quic_measured,
+    countIf(is_tcp) AS tcp_measured,
+    if(quic_measured >= 1, quantileExactIf(0.5)(duration_us, is_quic), NULL) AS quic_p50,
+    if(tcp_measured >= 1, quantileExactIf(0.5)(duration_us, is_tcp), NULL) AS tcp_p50,
+    if(quic_measured >= 20, quantileExactIf(0.95)(duration_us, is_quic), NULL) AS quic_p95,
+    if(tcp_measured >= 20, quantileExactIf(0.95)(duration_us, is_tcp), NULL) AS tcp_p95
+FROM
+(
+    SELECT
+        *,
+        ifNull(protocol = 'h3', false) AS is_quic,
+        ifNull(protocol != 'h3', false) AS is_tcp
+    FROM (/* requests.sql */)
+    WHERE complete AND duration_us IS NOT NULL
+)
+GROUP BY by_value
+ORDER BY
+    count() DESC,
+    by_value
+LIMIT 50

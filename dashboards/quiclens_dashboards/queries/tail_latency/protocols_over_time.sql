@@ -1,0 +1,20 @@
+-- One row is one stretch of time: quantiles over QUIC and over TCP, null where too few were measured for one.
+SELECT
+    $__timeInterval(assumeNotNull(started_at)) AS time,
+    if(countIf(is_quic) >= 1, quantileExactIf(0.5)(duration_us, is_quic), NULL) AS quic_p50,
+    if(countIf(is_quic) >= 20, quantileExactIf(0.95)(duration_us, is_quic), NULL) AS quic_p95,
+    if(countIf(is_tcp) >= 1, quantileExactIf(0.5)(duration_us, is_tcp), NULL) AS tcp_p50,
+    if(countIf(is_tcp) >= 20, quantileExactIf(0.95)(duration_us, is_tcp), NULL) AS tcp_p95
+FROM
+(
+    SELECT
+        started_at,
+        duration_us,
+        ifNull(protocol = 'h3', false) AS is_quic,
+        ifNull(protocol != 'h3', false) AS is_tcp
+    FROM (/* requests.sql */)
+    WHERE complete AND duration_us IS NOT NULL
+)
+GROUP BY time
+ORDER BY time
+LIMIT 10000

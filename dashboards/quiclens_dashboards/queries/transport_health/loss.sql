@@ -1,0 +1,9 @@
+-- One row is one stretch of time: packets lost for each one sent, and how many of those were not lost after all.
+SELECT
+    $__timeInterval(assumeNotNull(started_at)) AS time,
+    sum(packets_lost) / nullIf(sum(packets_sent), 0) AS lost_share,
+    sum(least(packets_spurious, packets_lost)) / nullIf(sum(packets_sent), 0) AS spurious_share
+FROM (/* connections.sql */)
+GROUP BY time
+ORDER BY time
+LIMIT 10000

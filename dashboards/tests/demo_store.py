@@ -1,0 +1,106 @@
+"""The demo's hour in a store that is served, with the same rows on ten days before it, and what a demo has not:
+rejects, a heartbeat, a dropped day."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from expanding import Window
+from quiclens_schema import store as stores
+from quiclens_schema.store import Store
+
+DAYS_BEFORE = 10
+_COPIES = f"(SELECT toIntervalDay(number + 1) AS ago, toString(number) AS n FROM numbers({DAYS_BEFORE})) AS copies"
+_IDS = (
+    "concat(connection_id, '-', n) AS connection_id, concat(trace_id, '-', n) AS trace_id, trace_day - ago AS trace_day"
+)
+_SHIFTED = {
+    "connections": f"{_IDS}, started_at - ago AS started_at",
+    "streams": f"{_IDS}, started_at - ago AS started_at",
+    "episodes": _IDS,
+    "events": _IDS,
+    "requests": "started_hour - ago AS started_hour, started_at - ago AS started_at",
+}
+# On the day before, the fourth event of every trace is not there.
+_WITHOUT = {"events": "WHERE NOT (ago = toIntervalDay(1) AND seq = 3)"}
+
+
+@dataclass(frozen=True)
+class Demo:
+    """The served store, and the hour in which the demo's requests began."""
+
+    store: Store
+    folder: Path
+    window: Window
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[Demo]:
+    command = [sys.executable, "-m", "quiclens_api.main"]
+    words = [
+        "demo",
+        "--dir",
+        str(folder / "demo"),
+        "--connections",
+        "60",
+        "--store",
+        f"chdb:{folder / 'store'}",
+        "--json",
+    ]
+    subprocess.run([*command, *words], check=True, capture_output=True)
+    with stores.open(f"chdb:{folder / 'store'}") as store:
+        window = _window(store)
+        _fill(store, window)
+    options = ["serve", "--store", f"chdb:{folder / 'store'}", "--listen", "127.0.0.1:0", "--json"]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("QUICLENS_")}
+    with subprocess.Popen(
+        [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=kept
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert json.loads(process.stdout.readline())["url"]
+            with stores.open(f"chdb:{folder / 'store'}") as store:
+                assert not store.is_embedded
+                yield Demo(store, folder / "store", window)
+        finally:
+            process.terminate()
+            process.communicate(timeout=60)
+
+
+def _window(store: Store) -> Window:
+    ((first,),) = store.query("SELECT min(started_at) FROM requests WHERE started_at IS NOT NULL").rows
+    since = first.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+    return Window(since, since + timedelta(hours=1), step_s=1800)
+
+
+def _fill(store: Store, window: Window) -> None:
+    for table, shifted in _SHIFTED.items():
+        copied = f"SELECT * EXCEPT (ago, n) REPLACE ({shifted}) FROM {table} CROSS JOIN {_COPIES}"
+        store.command(
+            f"INSERT INTO {table} {copied} {_WITHOUT.get(table, '')}",
+            settings={"max_partitions_per_insert_block": 0},
+        )
+    at = _text(window.since + timedelta(minutes=20))
+    planted = {
+        "rejects (source, offset, length, hash, reason, file, ingested_at)": (
+            f"'planted', number, 3, '', if(number < 2, 'not_json', 'truncated'), 'planted.sqlog', '{at}'"
+            " FROM numbers(3)"
+        ),
+        "episodes (connection_id, vantage, trace_id, kind, trace_day, start_us)": (
+            "'heartbeat:web-1', '', 'h', 'heartbeat',"
+            f" toDate('{at}'), toUnixTimestamp64Micro(toDateTime64('{at}', 6, 'UTC'))"
+        ),
+        "dropped_days (table_name, day, rows, bytes, why)": "'events', toDate('2020-01-01'), 5, 500, 'age'",
+    }
+    for columns, values in planted.items():
+        store.command(f"INSERT INTO {columns} SELECT {values}")
+
+
+def _text(at: datetime) -> str:
+    return at.strftime("%Y-%m-%d %H:%M:%S")

@@ -1,0 +1,80 @@
+"""The numbers of panels are those that our own pages and reports give."""
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from demo_store import Demo
+from expanding import expand
+from quiclens_schema.catalogue import CAUSES
+from reading import queries
+
+Row = dict[str, Any]
+
+
+def rows(demo: Demo, page: str, title: str, kind: str = "table", **chosen: str | list[str]) -> list[Row]:
+    (asked,) = [each for each in queries() if (each.page, each.title, each.kind) == (page, title, kind)]
+    return demo.store.query(expand(asked.sql, {**asked.variables, **chosen}, demo.window)).dicts()
+
+
+def report(demo: Demo, *words: str) -> Row:
+    window = ["--since", demo.window.since.isoformat(), "--until", demo.window.until.isoformat()]
+    command = [sys.executable, "-m", "quiclens_api.main", "report", *words, *window]
+    done = subprocess.run([*command, "--store", f"chdb:{demo.folder}", "--json"], check=True, capture_output=True)
+    document: Row = json.loads(done.stdout)
+    return document
+
+
+def only_row(document: Row) -> Row:
+    (cells,) = document["rows"]
+    return dict(zip([column["name"] for column in document["columns"]], cells, strict=True))
+
+
+def test_quantiles_and_coverage_are_those_of_the_report(demo: Demo) -> None:
+    tail = only_row(report(demo, "tail"))
+    (shown,) = rows(demo, "tail_latency", "Durations", "stat")
+    assert shown["measured"] == tail["samples"]
+    assert [shown[name] for name in ("p50", "p95", "p99")] == [tail[name] for name in ("p50", "p95", "p99")]
+    (coverage,) = rows(demo, "tail_latency", "Coverage", "stat")
+    assert (coverage["requests"], coverage["traced"]) == (tail["requests"], tail["traced"])
+    assert coverage["traced_share"] == tail["traced"] / tail["requests"]
+
+
+@pytest.mark.parametrize("cause", ["pto", "stream_flow_control", "server_think"])
+def test_p99_without_a_cause_is_that_of_the_report(demo: Demo, cause: str) -> None:
+    tail = only_row(report(demo, "tail", "--without", cause))
+    (shown,) = [row for row in rows(demo, "why_slow", "p99 without a cause") if row["without"] == cause]
+    assert shown["measured"] == tail["samples"]
+    assert (shown["p99"], shown["without_p99"], shown["saved_p99"]) == (
+        tail["p99"],
+        tail["without_p99"],
+        tail["saved_p99"],
+    )
+
+
+def test_the_causes_of_slow_requests_add_up(demo: Demo) -> None:
+    for title, kind in (("Causes", "timeseries"), ("Causes by ${by}", "barchart")):
+        for row in rows(demo, "why_slow", title, kind):
+            assert sum(row[cause] for cause in CAUSES) == pytest.approx(1)
+
+
+def test_a_choice_leaves_the_others_out_and_a_strange_one_harms_nothing(demo: Demo) -> None:
+    chosen = ["Vale DSL", "Savanna Cell"]
+    assert {row["carrier"] for row in rows(demo, "why_slow", "Slowest requests", carrier=chosen)} == set(chosen)
+    assert rows(demo, "why_slow", "Slowest requests", carrier=["it's') OR (1=1"]) == []
+    (stacks,) = rows(demo, "transport_health", "Connections by ${by}", carrier=["Vale DSL"])
+    assert stacks["by_value"] == "Vale DSL"
+
+
+@pytest.mark.parametrize("by", ["region", "city", "pop", "network_type", "app_version"])
+def test_panels_are_split_by_whatever_can_be_chosen(demo: Demo, by: str) -> None:
+    for page, title, kind in (
+        ("tail_latency", "${quantile:text} by ${by}", "timeseries"),
+        ("tail_latency", "QUIC and TCP by ${by}", "table"),
+        ("why_slow", "Slow requests by ${by}", "table"),
+        ("transport_health", "Connections by ${by}", "table"),
+    ):
+        values = {row["by_value"] for row in rows(demo, page, title, kind, by=by)}
+        assert values and "unknown" not in values
