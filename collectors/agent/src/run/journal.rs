@@ -78,6 +78,8 @@ pub struct Found {
     pub files: BTreeMap<FileId, Known>,
     /// Stretches of the journal that were damaged.
     pub damaged: u64,
+    /// The newest cycle is not whole: it was torn, or damaged, which nobody can tell apart.
+    pub is_torn: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -280,6 +282,7 @@ fn read(bytes: &[u8]) -> (Found, Live) {
         }
         at += payload.len() + OVERHEAD;
     }
+    found.is_torn = damaged > 0 || !cycle.is_empty();
     for (id, known) in &mut found.files {
         let sum = live.get(id).map(|parts| parts.sum);
         known.is_sound &= sum.is_some() && sum == sums.get(id).copied();
@@ -373,6 +376,7 @@ mod tests {
             std::fs::write(&path, &whole[..end]).unwrap();
             let (_, found) = Journal::open(&folder).unwrap();
             assert_eq!((told(&found), found.damaged), (vec![(10, vec![1], true)], 0), "{end}");
+            assert_eq!(found.is_torn, end > before, "{end}");
             assert_eq!(found.files[&id(1)].parts[&1], b"a");
         }
     }
@@ -398,7 +402,7 @@ mod tests {
             let sound: Vec<&Known> = found.files.values().filter(|known| known.is_sound).collect();
             assert!(sound.len() >= 2, "{at}");
             assert!(sound.iter().all(|known| u64::from(known.parts[&1][0]) == known.head.offset), "{at}");
-            assert!(found.damaged <= 1, "{at}");
+            assert!(found.damaged + u64::from(found.is_torn) == 1, "{at}");
         }
     }
 

@@ -72,6 +72,9 @@ pub fn run(path: &Path) -> Result<(), String> {
     if found.damaged > 0 {
         eprintln!("quiclens-collector: {} damaged checkpoints; their files are read again", found.damaged);
     }
+    if found.is_torn {
+        eprintln!("quiclens-collector: the newest checkpoints are not whole; what they said is read again");
+    }
     let metrics = Metrics::new(Instant::now());
     metrics.damaged_checkpoints.inc_by(found.damaged);
     if !config.metrics_address.is_empty() {
