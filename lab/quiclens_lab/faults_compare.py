@@ -28,6 +28,8 @@ GROUPS = {"request_lines": "log_id", "requests": "request_id", "rejects": "sourc
 LEFT_OUT = {"source_file", "file", "ingested_at"}
 """Columns that say where and when something was read, not what."""
 SHOWN = 12
+_WHOSE = {"trace_id", "seq"}
+"""Of a reject: a connection may be over before its file is, then half a line at the end is nobody's."""
 
 Key = tuple[Any, ...]
 Rows = dict[Key, dict[str, Any]]
@@ -142,7 +144,8 @@ def _between(found: Rows, wanted: Rows) -> list[Difference]:
             columns = {
                 name: (value, found[key][name]) for name, value in wanted[key].items() if value != found[key][name]
             }
-            wrong.append(Difference("changed", key, columns))
+            if not (key[0] == "rejects" and found[key]["trace_id"] == "" and columns.keys() <= _WHOSE):
+                wrong.append(Difference("changed", key, columns))
     return wrong
 
 

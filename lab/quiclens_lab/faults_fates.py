@@ -26,10 +26,13 @@ class Fates:
                 self._left.remove((log, fate))
 
     def _is_met(self, log: Log, fate: str) -> bool:
-        # What nobody could read before it was deleted is gone: it is deleted when all of it is stored.
+        # What nobody could read before it was deleted is gone: it is deleted when all of it is stored. Half a record at
+        # the end is none before the file is over, so such a file stays.
         if fate == "deleted" and not self._is_stored(log):
             return False
         log.close()
+        if fate == "deleted" and not log.path.read_bytes().endswith(b"\n"):
+            return True
         if fate == "renamed":
             log.path.rename(log.path.with_name(f"done-{log.path.name}"))
         elif fate == "compressed":
