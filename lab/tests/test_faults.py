@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import os
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -13,9 +12,9 @@ import pytest
 from quiclens_ingest import broker
 from quiclens_ingest.broker import BrokerMissing
 
-from quiclens_lab.faults import faults, kinds_here
+from quiclens_lab.faults import faults, schedules_of
 from quiclens_lab.faults_compare import Content, Rows, differences
-from quiclens_lab.faults_schedule import KINDS, OWN_LOGS, draw_schedule, schedule_of
+from quiclens_lab.faults_schedule import KINDS, OWN_LOGS, draw_schedule
 from quiclens_lab.faults_traffic import make_traffic
 from quiclens_lab.faults_writer import Log, compress
 from quiclens_lab.machine import collector_binary
@@ -127,18 +126,14 @@ def test_a_trace_may_be_as_one_reading_or_as_the_other_but_not_as_a_mixture() ->
 
 
 @pytest.mark.kafka
-@pytest.mark.skipif(
-    "QUICLENS_FAULTS" not in os.environ, reason="takes minutes, and not every kind passes yet: make faults"
-)
-def test_schedules_with_most_kinds_lose_double_and_change_nothing(tmp_path: Path) -> None:
+def test_schedules_lose_double_and_change_nothing(tmp_path: Path) -> None:
+    """Two short ones; `make faults` strikes for longer."""
     if not collector_binary().is_file():
         pytest.skip("no quiclens-collector: cargo build --release")
     try:
         broker.fetch_jars()
     except BrokerMissing as missing:
         pytest.skip(f"no broker: {missing}")
-    kinds = kinds_here()
-    slices = [schedule_of(number, 1, kinds[number::3], random.Random(number)) for number in range(3)]
-    document = faults(slices, jobs=2, keep=tmp_path, progress=lambda done, total: None)
+    document = faults(schedules_of(2, 1, [0, 12]), jobs=2, keep=tmp_path, progress=lambda done, total: None)
     wrong = [each for each in document["outcomes"] if not each["is_whole"]]
-    assert document["passed"] == 3, json.dumps(wrong, indent=1, default=str)
+    assert document["passed"] == 2, json.dumps(wrong, indent=1, default=str)
