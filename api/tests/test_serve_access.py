@@ -90,7 +90,8 @@ def test_an_address_is_read_or_refused() -> None:
         (("--listen", "nonsense"), 2),
         (("--keep-events", "soon"), 2),
         (("--max-disk-gb", "-1"), 2),
-        (("--store", "http://host:8123/x"), 2),
+        (("--store", "ftp://host/x"), 3),
+        (("--store", "http://127.0.0.1:1/x", "--listen", "127.0.0.1:0"), 3),
         (("--listen", "192.0.2.1:1"), 2),  # which no machine has: the token comes first
     ],
 )
