@@ -1,5 +1,6 @@
 """Questions to the store: one file in queries/ each, with conditions from the catalogue and bound parameters."""
 
+import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -14,17 +15,16 @@ from quiclens_api.where import Where
 _CONDITIONS = "/* conditions */"
 _BY = "/* by */"
 _CAUSES = "/* causes */"
-_CONNECTIONS = "(/* chosen_connections.sql */)"
+_SAMPLES = "/* samples */"
+_INCLUDED = re.compile(r"\(/\* (\w+)\.sql \*/\)")
 
 
 @cache
 def sql(name: str) -> str:
-    """The text of one question, with the causes' columns and the choice of one trace a connection written into it."""
+    """The text of one question, with the causes' columns and the questions that it includes written into it."""
     text = (resources.files("quiclens_api") / "queries" / f"{name}.sql").read_text(encoding="utf-8").strip()
     text = text.replace(_CAUSES, ", ".join(f"{cause}_us" for cause in CAUSES))
-    if _CONNECTIONS in text:
-        text = text.replace(_CONNECTIONS, f"(\n{sql('chosen_connections')}\n)")
-    return text
+    return _INCLUDED.sub(lambda found: f"(\n{sql(found[1])}\n)", text)
 
 
 def together(*questions: Callable[[], Any]) -> list[Any]:
@@ -39,9 +39,14 @@ def ask(
     parameters: Parameters | None = None,
     where: Where | None = None,
     by: Sequence[str] = (),
+    samples: str = "",
 ) -> Result:
-    """Ask one question. `where` needs a `/* conditions */` mark, `by` (names of the catalogue) a `/* by */` mark."""
-    text, bound = sql(name).replace(_BY, ", ".join(f"toString(`{column}`)" for column in by)), dict(parameters or {})
+    """Ask one question. `where` needs a `/* conditions */` mark, `by` (names of the catalogue) a `/* by */` mark,
+    `samples` (the name of another question) a `/* samples */` mark."""
+    text, bound = sql(name), dict(parameters or {})
+    if samples:
+        text = text.replace(_SAMPLES, sql(samples))
+    text = text.replace(_BY, ", ".join(f"toString(`{column}`)" for column in by))
     if where is not None:
         text = text.replace(_CONDITIONS, where.sql())
         bound |= where.parameters()

@@ -28,7 +28,7 @@ class Spread:
     sum_nn: float
 
 
-def wilson(hits: int, total: int) -> Estimate:
+def wilson(hits: float, total: float) -> Estimate:
     """A share with Wilson's score interval (JASA 22, 1927), which stays right near 0 and 1."""
     if total == 0:
         return Estimate(None)

@@ -25,6 +25,12 @@ def print_document(document: Mapping[str, Any]) -> None:
     sys.stdout.flush()
 
 
+def print_text(text: str) -> None:
+    _utf8()
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
 def print_human(*parts: RenderableType) -> None:
     _utf8()
     console = Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else _PIPE_WIDTH)

@@ -82,6 +82,11 @@ def parser() -> argparse.ArgumentParser:
     asking.add_argument("--store", required=True, metavar="URL", help="chdb:DIR, as amplify left it")
     asking.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
 
+    planting = commands.add_parser("planted", help="do the reports' intervals hold what was planted?")
+    planting.add_argument("--samples", type=_count, default=1000, help="of each population; as many carriers")
+    planting.add_argument("--seed", type=int, default=1)
+    planting.add_argument("--keep", action="store_true", help="also write it to lab/truth-runs")
+
     linking = commands.add_parser("link", help="do requests find their streams? Retry, migration, 0-RTT, changed ids")
     linking.add_argument("--connections", type=_count, default=200)
     linking.add_argument("--seed", type=int, default=1)
@@ -126,6 +131,10 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         from quiclens_lab.amplify import amplify
 
         return amplify(options.store, options.requests, options.events, lambda text: print(text, file=sys.stderr))
+    if options.command == "planted":
+        from quiclens_lab.planted import planted
+
+        return planted(options.samples, options.seed, options.keep)
     if options.command == "ask-bench":
         from quiclens_lab.ask_bench import ask_bench
 

@@ -2,39 +2,47 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
-from quiclens_schema.catalogue import Column
-from quiclens_schema.store import DEFAULT_URL, Store
+from quiclens_schema.store import DEFAULT_URL
 from rich.console import RenderableType
 
-from quiclens_api import where as conditions
 from quiclens_api.commands.options import AsJson, Since, StoreUrl, Until, WhereTexts
-from quiclens_api.failure import DONE, NOTHING_FOUND, usage
+from quiclens_api.failure import DONE, NOTHING_FOUND, CannotRun, usage
 from quiclens_api.moment import moment
 from quiclens_api.opening import opened
-from quiclens_api.output import answer
+from quiclens_api.output import answer, print_text, say
 from quiclens_api.questions.asked import Asked, Report
-from quiclens_api.questions.connections import connection_columns
-from quiclens_api.questions.events import events
-from quiclens_api.questions.loss import loss
-from quiclens_api.questions.rtt import rtt
-from quiclens_api.questions.tail import tail
-from quiclens_api.savings import removable
+from quiclens_api.reports import KINDS, Options, asked_of
+from quiclens_api.show.picture import picture
 from quiclens_api.show.report import events_view, loss_view, rtt_view
+from quiclens_api.show.studies import compare_view, coverage_view, grid_view, load_view, use_rate_view
 from quiclens_api.show.tail import tail_view
-from quiclens_api.where import request_columns
+from quiclens_api.show.written import comma_separated, markdown
 
-Ask = Callable[[Store, Asked], Report]
 View = Callable[[Report, Asked], Iterator[RenderableType]]
-Columns = Callable[[], dict[str, Column]]
-REPORTS: Mapping[str, tuple[Ask, View, Columns]] = {
-    "tail": (tail, tail_view, request_columns),
-    "rtt": (rtt, rtt_view, connection_columns),
-    "loss": (loss, loss_view, connection_columns),
-    "events": (events, events_view, connection_columns),
+VIEWS: Mapping[str, View] = {
+    "tail": tail_view,
+    "compare": compare_view,
+    "rtt": rtt_view,
+    "loss": loss_view,
+    "coverage": coverage_view,
+    "use-rate": use_rate_view,
+    "grid": grid_view,
+    "load": load_view,
+    "events": events_view,
 }
+
+
+class Format(StrEnum):
+    table = "table"
+    markdown = "markdown"
+    csv = "csv"
+
+
 Bys = Annotated[
     list[str] | None,
     typer.Option("--by", metavar="COLUMN", help="One row per value of this column; repeat, or a,b, for combinations."),
@@ -43,55 +51,85 @@ Without = Annotated[
     str,
     typer.Option("--without", metavar="CAUSE", help="tail: also predict the quantiles had this cause been absent."),
 ]
+Between = Annotated[
+    str, typer.Option("--between", metavar="COLUMN", help="compare: whose values are the arms; arm if not said.")
+]
+Base = Annotated[
+    str,
+    typer.Option("--base", metavar="VALUE", help="compare: the arm to compare with; the largest if not said."),
+]
+Later = Annotated[
+    int | None,
+    typer.Option("--later", min=0, metavar="N", help="compare: later requests are not the first N of a session; 1."),
+]
+As = Annotated[Format, typer.Option("--format", help="How to write it; --json is the whole document.")]
+Picture = Annotated[Path | None, typer.Option("--picture", metavar="FILE.svg", help="Also draw it into this file.")]
 
 
 def report(
-    name: Annotated[str, typer.Argument(metavar="NAME", help=f"{', '.join(REPORTS)}.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help=f"{', '.join(KINDS)}.")],
     by: Bys = None,
     where: WhereTexts = None,
     since: Since = "",
     until: Until = "",
     without: Without = "",
+    between: Between = "",
+    base: Base = "",
+    later: Later = None,
+    form: As = Format.table,
+    draw: Picture = None,
     store: StoreUrl = DEFAULT_URL,
     as_json: AsJson = False,
 ) -> int:
     """Quantiles and shares of many requests, each with its number of samples and a 95 % interval.
 
-    tail: how long requests took, p50 to p99. rtt: round trip times. loss: how often packets are lost, how they are
-    found lost, how long until they are sent again. These two repeat published studies, one trace a connection.
+    tail: how long requests took, p50 to p99.
+    compare: arms of an experiment, quantile by quantile, overall and in strata that cut biases out.
+    rtt: round trip times. loss: how often packets are lost, how they are found lost, how long until sent again.
+    coverage: sessions that used QUIC for everything, for some, for nothing. use-rate: requests over QUIC.
+    grid: durations by implementation, round trip and loss. load: requests and new connections a second.
     events: sums and means of events, weighted where collectors kept the events of a share of the connections.
 
-    Two intervals, never mixed. sampling: other requests of the same kind would have given another quantile; the
-    exact binomial interval of order statistics, requests taken as independent. prediction (--without): how far
-    predicted savings were from true ones where the lab ran requests again without the cause, as if all of them erred
-    to the same side. Only traced requests whose log could have shown the cause are compared.
+    Two intervals, never mixed. sampling: other requests of the same kind would have given another quantile.
+    prediction (--without): how far predicted savings were from true ones where the lab ran requests again without the
+    cause, as if all of them erred to the same side. Requests of one user are alike, so compare, coverage and use-rate
+    take users as the draws; tail takes requests as independent.
 
     [bold]Examples[/]
 
     \b
-    quiclens report tail --by carrier
     quiclens report tail --by carrier --by region --since 2d
     quiclens report tail --without loss_recovery
-    quiclens report rtt --by carrier
-    quiclens report loss --where region=south
+    quiclens report compare --base tcp --picture compare.svg
+    quiclens report compare --between protocol --where region=south
+    quiclens report rtt --by carrier --format markdown
+    quiclens report use-rate --by carrier --since 7d
     quiclens report events --by carrier
     """
-    if name not in REPORTS:
-        raise usage(f"there is no report {name!r}", f"reports are {', '.join(REPORTS)}")
-    question, view, known = REPORTS[name]
-    if without and name != "tail":
-        raise usage(f"--without is for report tail, not {name}", f"quiclens report tail --without {without}")
-    columns, now = known(), datetime.now(UTC)
+    if name not in KINDS:
+        raise usage(f"there is no report {name!r}", f"reports are {', '.join(KINDS)}")
+    now = datetime.now(UTC)
+    window = (moment(since, now) if since else None, moment(until, now) if until else None)
     words = [word for text in by or [] for word in text.split(",")]
-    asked = Asked(
-        by=tuple(dict.fromkeys(conditions.by_column(word, columns) for word in words)),
-        where=conditions.read(where or [], now, columns),
-        texts=tuple(where or ()),
-        since=moment(since, now) if since else None,
-        until=moment(until, now) if until else None,
-        without=removable(without) if without else "",
-    )
+    asked = asked_of(name, words, where or [], window, Options(without, between, base, later), now)
     with opened(store) as data:
-        found = question(data, asked)
-    answer(as_json, found.document(), *view(found, asked))
+        found = KINDS[name].answer(data, asked)
+    if form is Format.table or as_json:
+        answer(as_json, found.document(), *VIEWS[name](found, asked))
+    else:
+        print_text(markdown(found) if form is Format.markdown else comma_separated(found))
+    if draw:
+        _draw(found, draw)
     return DONE if found.rows else NOTHING_FOUND
+
+
+def _draw(found: Report, path: Path) -> None:
+    drawn = picture(found)
+    if drawn is None:
+        say(f"nothing to draw, {path} was not written")
+        return
+    try:
+        path.write_text(drawn, encoding="utf-8")
+    except OSError as error:
+        raise CannotRun("cannot_write", f"cannot write {path}: {error.strerror}", "choose another --picture") from error
+    say(f"drawn into {path}")

@@ -18,6 +18,7 @@ from quiclens_api.pages.says import says
 from quiclens_api.pages.views import connection_about, connection_facts, default_window, request_view
 from quiclens_api.questions.connection_page import chosen, traces
 from quiclens_api.questions.explain import explain
+from quiclens_api.reports import KINDS
 from quiclens_api.savings import REMOVABLE
 from quiclens_api.show.causes import LOOKS
 from quiclens_api.units import duration, milliseconds, size
@@ -30,11 +31,6 @@ public = APIRouter(include_in_schema=False)
 App = Annotated[Asking, Depends(asking)]
 _GROUPINGS = ("carrier", "region", "city", "country", "pop", "cluster", "server", "network_type", "protocol",
               "app_version", "device", "stack", "congestion_controller", "arm", "status", "top_cause")  # fmt: skip
-_REPORTS = (
-    ("tail", "how long requests took, p50 to p99"),
-    ("rtt", "round trip times"),
-    ("loss", "how often packets are lost, how long repairs take"),
-)
 
 
 def _environment() -> Environment:
@@ -83,7 +79,13 @@ def compare(app: App) -> Response:
 @router.get("/reports")
 def reports(app: App, name: str = "tail", since: str = "", until: str = "") -> Response:
     return page(
-        "reports.html", "/reports", reports=_REPORTS, chosen=name, since=since, until=until, causes=list(REMOVABLE)
+        "reports.html",
+        "/reports",
+        reports=[(each, kind.about) for each, kind in KINDS.items()],
+        chosen=name,
+        since=since,
+        until=until,
+        causes=list(REMOVABLE),
     )
 
 

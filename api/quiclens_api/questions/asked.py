@@ -16,7 +16,11 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Asked:
-    """Groups, conditions (and how they were written), a stretch of time, and a cause to leave out."""
+    """Groups, conditions (and how they were written), a stretch of time, and what some reports take besides.
+
+    `without` is a cause to leave out (tail); `between` the column of the arms, `base` the arm that others are compared
+    with, `later` how many requests of a session are no later ones (compare).
+    """
 
     by: tuple[str, ...] = ()
     where: Where = EVERYTHING
@@ -24,6 +28,9 @@ class Asked:
     since: datetime | None = None
     until: datetime | None = None
     without: str = ""
+    between: str = "arm"
+    base: str = ""
+    later: int = 1
 
     @property
     def window(self) -> Row:

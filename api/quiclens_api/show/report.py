@@ -146,6 +146,8 @@ def _scale(largest: float, unit: str) -> tuple[float, int, str]:
         return (1e6, 2, " s") if largest >= 1e6 else (1e3, 0 if largest >= 1e5 else 1, " ms")
     if unit == "rtt":
         return 1, 2, " RTT"
+    if unit == "1/s":
+        return 1, 0 if largest >= 100 else 2, "/s"
     return (0.01, 1, " %") if unit == "share" else (1, 0, "")
 
 

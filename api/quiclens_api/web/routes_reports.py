@@ -1,51 +1,70 @@
 """Reports, and how the whole is doing."""
 
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
-from quiclens_api.commands.report import REPORTS
-from quiclens_api.failure import usage
 from quiclens_api.questions.asked import Asked
 from quiclens_api.questions.audit import audit
 from quiclens_api.questions.connections import connection_columns
 from quiclens_api.questions.failed import failed
 from quiclens_api.questions.status import status
-from quiclens_api.savings import removable
+from quiclens_api.reports import KINDS, Options, asked_of
+from quiclens_api.show.picture import picture
 from quiclens_api.web.answering import Asking, NotFound, asking
-from quiclens_api.web.asked import By, Limit, Stretch, WhereTexts, by_columns, read_where
+from quiclens_api.web.asked import By, Limit, Stretch, WhereTexts, read_where
 
 router = APIRouter(prefix="/api", tags=["reports"])
 
 App = Annotated[Asking, Depends(asking)]
+_PICTURE: dict[int | str, dict[str, Any]] = {200: {"content": {"image/svg+xml": {}}}}
 
 
-@router.get("/reports/{name}", summary="A report: rtt, loss, tail")
-def report(
-    app: App,
+@dataclass(frozen=True)
+class Wanted:
+    """A report, and what it was asked."""
+
+    name: str
+    asked: Asked
+
+
+def wanted(
     name: str,
     stretch: Stretch,
     where: WhereTexts = [],  # noqa: B006 (FastAPI copies it)
     by: By = "",
     without: Annotated[str, Query(max_length=64, description="tail: predict quantiles without this cause.")] = "",
-) -> Response:
+    between: Annotated[str, Query(max_length=64, description="compare: the column whose values are the arms.")] = "",
+    base: Annotated[str, Query(max_length=256, description="compare: the arm to compare with.")] = "",
+    later: Annotated[
+        int | None, Query(ge=0, le=1_000_000, description="compare: later requests are not the first N of a session.")
+    ] = None,
+) -> Wanted:
+    if name not in KINDS:
+        raise NotFound(f"there is no report {name[:100]!r}", f"reports are {', '.join(KINDS)}")
+    words = [word for word in by.split(",") if word.strip()]
+    options = Options(without, between, base, later)
+    return Wanted(name, asked_of(name, words, where, (stretch.since, stretch.until), options, stretch.now))
+
+
+AReport = Annotated[Wanted, Depends(wanted)]
+
+
+@router.get("/reports/{name}", summary="A report by its name")
+def report(app: App, report: AReport) -> Response:
     """A table with units, samples and 95 % intervals, as `quiclens report NAME --json`."""
-    if name not in REPORTS:
-        raise NotFound(f"there is no report {name[:100]!r}", f"reports are {', '.join(REPORTS)}")
-    if without and name != "tail":
-        raise usage(f"without is for report tail, not {name}")
-    question, _, known = REPORTS[name]
-    columns = known()
-    asked = Asked(
-        by=by_columns(by, columns),
-        where=read_where(where, columns),
-        texts=tuple(where),
-        since=stretch.since,
-        until=stretch.until,
-        without=removable(without) if without else "",
-    )
-    return app.document(lambda store: question(store, asked).document())
+    return app.document(lambda store: KINDS[report.name].answer(store, report.asked).document())
+
+
+@router.get("/reports/{name}/picture", summary="A report as a picture", responses=_PICTURE, response_class=Response)
+def drawn(app: App, report: AReport) -> Response:
+    """SVG: each value a dot, its 95 % interval a line; 404 where there is nothing to draw."""
+    svg = picture(app.run(lambda store: KINDS[report.name].answer(store, report.asked)))
+    if svg is None:
+        raise NotFound("there is nothing to draw", "a longer stretch of time, or fewer conditions")
+    return Response(svg, media_type="image/svg+xml")
 
 
 @router.get("/failed", summary="Connections that never became a request")

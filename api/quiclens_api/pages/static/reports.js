@@ -9,19 +9,35 @@ import { change, state } from "./state.js";
 import { covered } from "./window.js";
 
 const newestReport = newest();
-const NAMES = ["name", "since", "until", "by", "without", "where"];
+const NAMES = ["name", "since", "until", "by", "between", "base", "without", "where"];
+// What only one report knows: the others do not show it.
+/** @type {Record<string, string>} */
+const OF = { without: "tail", between: "compare", base: "compare" };
 /** @param {string} name */
 const field = (name) => /** @type {HTMLInputElement} */ (/** @type {HTMLFormElement} */ (find("#window")).elements.namedItem(name));
 
 function show() {
   const now = state();
   for (const name of NAMES) if (now.has(name)) field(name).value = now.get(name) ?? "";
-  const asked = { since: field("since").value, until: field("until").value, by: field("by").value, without: field("name").value === "tail" ? field("without").value : "", where: field("where").value };
+  choose();
+  const name = field("name").value;
+  const asked = Object.fromEntries(NAMES.slice(1).map((each) => [each, (OF[each] ?? name) === name ? field(each).value : ""]));
   newestReport(async (signal) => {
     fill(find("#report"), el("p", { class: "note" }, "asking …"));
-    const report = await ask(`/api/reports/${encodeURIComponent(field("name").value)}`, asked, signal);
-    fill(find("#report"), table(report));
+    const at = `/api/reports/${encodeURIComponent(name)}`;
+    const report = await ask(at, asked, signal);
+    fill(find("#report"), table(report), ...(report.rows.length ? [drawn(`${at}/picture?${new URLSearchParams(Object.entries(asked).filter(([, value]) => value))}`, name)] : []));
   }, (message) => fill(find("#report"), el("p", { class: "error" }, message)));
+}
+
+function choose() {
+  for (const [name, of] of Object.entries(OF)) /** @type {HTMLElement} */ (field(name).parentElement).hidden = field("name").value !== of;
+}
+
+/** The picture, which is a file of its own too. @param {string} src @param {string} name */
+function drawn(src, name) {
+  const image = el("img", { class: "report", src, alt: `${name}: values with their intervals`, onerror: () => image.parentElement?.remove() });
+  return el("a", { href: src, download: `${name}.svg`, title: "save as SVG" }, image);
 }
 
 /** @param {import("./api.js").Document} report */
@@ -53,5 +69,6 @@ find("#window").addEventListener("submit", (event) => {
   change(Object.fromEntries(NAMES.map((name) => [name, field(name).value])));
   show();
 });
+field("name").addEventListener("change", choose);
 addEventListener("popstate", show);
 show();

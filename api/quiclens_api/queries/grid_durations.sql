@@ -1,0 +1,43 @@
+-- One row is one sample of the grid: how long a request took that ended, with its implementation, the handshake of its
+-- connection, its size, its path's least round trip and its connection's share of lost packets, each as a class.
+SELECT
+    arrayConcat(each_by, [toNullable(implementation), toNullable(handshake), toNullable(toString(size_class)), toNullable(toString(rtt_class)), toNullable(toString(loss_class))]) AS key,
+    connection_id AS draw,
+    duration AS value
+FROM
+(
+    SELECT
+        CAST([/* by */] AS Array(Nullable(String))) AS each_by,
+        coalesce(nullIf(toString(r.stack), ''), toString(r.protocol), 'unknown') AS implementation,
+        if(c.zero_rtt = 'accepted', '0-RTT', '1-RTT') AS handshake,
+        arrayFirstIndex(bound -> ifNull(r.response_bytes, 0) <= bound, {size_bounds:Array(UInt64)}) AS size_class,
+        arrayFirstIndex(bound -> ifNull(r.min_rtt_us, r.rtt_us) <= bound, {rtt_bounds_us:Array(UInt64)}) AS rtt_class,
+        arrayFirstIndex(bound -> c.packets_lost <= bound * c.packets_sent, {loss_bounds:Array(Float64)}) AS loss_class,
+        r.connection_id AS connection_id,
+        assumeNotNull(r.duration_us) AS duration
+    FROM
+    (
+        SELECT *
+        FROM requests
+        WHERE complete AND duration_us IS NOT NULL AND trace_id IS NOT NULL AND (min_rtt_us IS NOT NULL OR rtt_us IS NOT NULL)
+            AND started_hour >= toStartOfHour(ifNull({since:Nullable(DateTime64(6, 'UTC'))}, toDateTime64(0, 6, 'UTC')))
+        AND ({until:Nullable(DateTime64(6, 'UTC'))} IS NULL OR started_hour <= toStartOfHour(assumeNotNull({until:Nullable(DateTime64(6, 'UTC'))})))
+        AND ({since:Nullable(DateTime64(6, 'UTC'))} IS NULL OR started_at >= {since:Nullable(DateTime64(6, 'UTC'))})
+        AND ({until:Nullable(DateTime64(6, 'UTC'))} IS NULL OR started_at IS NULL OR started_at < {until:Nullable(DateTime64(6, 'UTC'))})
+        /* conditions */
+        LIMIT 1000000000000
+    ) AS r
+    INNER JOIN
+    (
+        SELECT
+            connection_id,
+            vantage,
+            trace_id,
+            zero_rtt,
+            packets_lost,
+            packets_sent
+        FROM connections_now
+        WHERE packets_sent > 0
+        LIMIT 100000000
+    ) AS c ON c.connection_id = r.connection_id AND c.vantage = r.vantage AND c.trace_id = r.trace_id
+)

@@ -1,0 +1,157 @@
+"""Rows with known truths, made by the engine from hashes: the same seed gives the same rows.
+
+Each carrier is one sample of the same population, so that a report by carrier is as many experiments as there are
+carriers. Three populations, each in a region of its own:
+
+- `users` are alike within themselves, come in sessions, and choose their arm badly: who has a slow path seldom gets
+  QUIC, and a session mostly begins over TCP, which is slow once.
+- `requests` are independent, and come at random seconds.
+- `connections` have requests that are alike, round trips, losses and repairs.
+"""
+
+from quiclens_schema.store import Store
+
+DAY = "2026-11-20"
+_BEGIN = f"toDateTime64('{DAY} 10:00:00', 6, 'UTC')"
+
+# arm
+USERS, SESSIONS, LEAST_REQUESTS, MORE_REQUESTS = 400, 2, 2, 4  # requests of a session: 2 to 5
+SLOW, WARM = 0.3, 0.3
+QUIC_IF_FAST, QUIC_IF_SLOW = 0.6, 0.25
+FASTER = 0.9
+FAILS, FAILS_QUIC = 0.02, 0.01
+# independent requests
+PER_SECOND, MEDIAN_US, SIGMA = 0.3, 100_000, 1.0
+# connections
+NEW_PER_SECOND, PER_CONNECTION, RTT_SAMPLES = 0.15, 3, 20
+RTT_US, SIGMA_PATH, SIGMA_SAMPLE = 350_000, 0.4, 0.2
+SIGMA_CONNECTION, SIGMA_REQUEST = 0.3, 0.5
+LOSSY, LOSSY_HANDSHAKE, LOSSY_DATA = 0.45, 0.30, 0.76
+REPAIR_US, SIGMA_REPAIR = 1_000_000, 1.0
+SLOWER = {"implementation": 1.3, "rtt": 2.0, "loss": 1.5}
+
+_NAMES = "request_id, started_hour, started_at, source, link, coverage, weight, complete, duration_us, carrier, region"
+
+
+def plant(store: Store, groups: int, seed: int) -> None:
+    """Fill an empty store with `groups` samples of each population."""
+    values = {"groups": groups, "seed": seed}
+    settings = {"max_partitions_per_insert_block": 1000}
+    for statement in (_USERS, _REQUESTS, _CONNECTIONS, _CONNECTION_REQUESTS, _REPAIRS):
+        store.command(statement, values, settings)
+
+
+def _uniform(name: str, *of: str) -> str:
+    """In (0, 1), by what it is for and whose it is."""
+    return f"((bitShiftRight(cityHash64({{seed:UInt32}}, '{name}', {', '.join(of)}), 12) + 0.5) / 4503599627370496)"
+
+
+def _normal(name: str, *of: str) -> str:
+    """Box and Muller's transform of two uniforms."""
+    return f"(sqrt(-2 * log({_uniform(name + '1', *of)})) * cos(2 * pi() * {_uniform(name + '2', *of)}))"
+
+
+def _row(at: str) -> str:
+    return f"toStartOfHour({at}) AS started_hour, {at} AS started_at"
+
+
+_USERS = f"""
+INSERT INTO requests ({_NAMES}, user_hash, arm, protocol, rtt_us, status, response_bytes, request_number)
+SELECT
+    concat('users/', toString(g), '/', toString(u), '/', toString(s), '/', toString(i)),
+    {_row(f"{_BEGIN} + toIntervalSecond(7200 * s + 10 * i)")},
+    'log', 'none', 'none', 1, 1,
+    toUInt64(80000 * if(slow, 3, 1) * if(cold AND i = 0, 2, 1) * if(over_quic, {FASTER}, 1)
+        * exp(0.3 * {_normal("user", "g", "u")} + 0.6 * {_normal("request", "g", "u", "s", "i")})),
+    concat('carrier-', leftPad(toString(g), 4, '0')), 'users',
+    concat('user-', toString(g), '-', toString(u)),
+    if(over_quic, 'quic', 'tcp'), if(over_quic, 'h3', 'h2'),
+    if(slow, 600000, 60000),
+    if({_uniform("fails", "g", "u", "s", "i")} < if(over_quic, {FAILS_QUIC}, {FAILS}), 500, 200),
+    1000, i
+FROM
+(
+    SELECT
+        number % {{groups:UInt32}} AS g,
+        intDiv(number, {{groups:UInt32}}) % {USERS} AS u,
+        intDiv(number, {{groups:UInt32}} * {USERS}) AS s,
+        {_uniform("slow", "g", "u")} < {SLOW} AS slow,
+        {_uniform("arm", "g", "u")} < if(slow, {QUIC_IF_SLOW}, {QUIC_IF_FAST}) AS gets_quic,
+        {_uniform("warm", "g", "u", "s")} >= {WARM} AS cold,
+        arrayJoin(range({LEAST_REQUESTS} + toUInt8({MORE_REQUESTS} * {_uniform("length", "g", "u", "s")}))) AS i,
+        gets_quic AND NOT (cold AND i = 0) AS over_quic
+    FROM numbers({{groups:UInt32}} * {USERS} * {SESSIONS})
+)
+"""
+
+_REQUESTS = f"""
+INSERT INTO requests ({_NAMES}, response_bytes)
+SELECT
+    concat('requests/', toString(g), '/', toString(s)),
+    {_row(f"{_BEGIN} + toIntervalSecond(s)")},
+    'log', 'none', 'none', 1, 1,
+    toUInt64({MEDIAN_US} * exp({SIGMA} * {_normal("alone", "g", "s")})),
+    concat('carrier-', leftPad(toString(g), 4, '0')), 'requests',
+    if({_uniform("size", "g", "s")} < 0.5, 500, 3000)
+FROM
+(
+    SELECT number % {{groups:UInt32}} AS g, intDiv(number, {{groups:UInt32}}) AS s
+    FROM numbers({{groups:UInt32}} * 3600)
+)
+WHERE {_uniform("comes", "g", "s")} < {PER_SECOND}
+"""
+
+_EACH_CONNECTION = f"""
+    SELECT
+        number % {{groups:UInt32}} AS g,
+        intDiv(number, {{groups:UInt32}}) AS s,
+        concat('planted-', toString(g), '-', toString(s)) AS id,
+        {_uniform("implementation", "g", "s")} < 0.5 AS is_other,
+        {_uniform("far", "g", "s")} < 0.5 AS is_far,
+        {_uniform("lossy", "g", "s")} < {LOSSY} AS is_lossy
+    FROM numbers({{groups:UInt32}} * 3600)
+    WHERE {_uniform("opens", "g", "s")} < {NEW_PER_SECOND}
+"""
+
+_CONNECTIONS = f"""
+INSERT INTO connections (connection_id, vantage, trace_id, version, analysis_version, trace_day, started_at, complete,
+    stack, carrier, region, events_kept, event_probability, trace_probability, handshake_complete, zero_rtt,
+    packets_sent, packets_lost, packets_lost_handshake, packets_lost_data, rtt_histogram, rtt_samples)
+SELECT
+    id, 'server', id, 1, 1, '{DAY}', {_BEGIN} + toIntervalSecond(s), 1,
+    if(is_other, 'slower', 'faster'), concat('carrier-', leftPad(toString(g), 4, '0')), 'connections',
+    'none', 1, 1, 1, 'none',
+    1000, if(is_lossy, 15, 0),
+    is_lossy AND {_uniform("handshake", "g", "s")} < {LOSSY_HANDSHAKE},
+    is_lossy AND {_uniform("data", "g", "s")} < {LOSSY_DATA},
+    sumMap(map(toUInt16(floor(log({RTT_US} * exp({SIGMA_PATH} * {_normal("path", "g", "s")}
+        + {SIGMA_SAMPLE} * {_normal("sample", "g", "s", "i")})) / log(1.02))), toUInt64(1))),
+    {RTT_SAMPLES}
+FROM (SELECT *, arrayJoin(range({RTT_SAMPLES})) AS i FROM ({_EACH_CONNECTION}))
+GROUP BY g, s, id, is_other, is_far, is_lossy
+"""
+
+_CONNECTION_REQUESTS = f"""
+INSERT INTO requests ({_NAMES}, connection_id, stream_id, trace_id, vantage, stack, min_rtt_us, response_bytes)
+SELECT
+    concat(id, '/', toString(4 * i)),
+    {_row(f"{_BEGIN} + toIntervalSecond(s)")},
+    'http', 'id', 'summary', 1, 1,
+    toUInt64({MEDIAN_US} * if(is_other, {SLOWER["implementation"]}, 1) * if(is_far, {SLOWER["rtt"]}, 1)
+        * if(is_lossy, {SLOWER["loss"]}, 1)
+        * exp({SIGMA_CONNECTION} * {_normal("connection", "g", "s")}
+            + {SIGMA_REQUEST} * {_normal("of", "g", "s", "i")})),
+    concat('carrier-', leftPad(toString(g), 4, '0')), 'connections',
+    id, 4 * i, id, 'server', if(is_other, 'slower', 'faster'), if(is_far, 80000, 20000), 50000
+FROM (SELECT *, arrayJoin(range({PER_CONNECTION})) AS i FROM ({_EACH_CONNECTION}))
+"""
+
+_REPAIRS = f"""
+INSERT INTO episodes (connection_id, vantage, trace_id, kind, path_id, stream_id, first_seq, last_seq, version,
+    analysis_version, trace_day, start_us, end_us, confirmed, trigger, bytes, count, detection_us, wait_us)
+SELECT
+    id, 'server', id, 'repair', 0, -1, i, i, 1, 1, '{DAY}', 0, 1, 1, 'time_threshold', 1200, 1,
+    toUInt64(1000), toUInt64({REPAIR_US} * exp({SIGMA_REPAIR} * {_normal("repair", "g", "s", "i")}))
+FROM (SELECT *, arrayJoin(range(2)) AS i FROM ({_EACH_CONNECTION}))
+WHERE is_lossy
+"""
