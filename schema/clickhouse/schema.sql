@@ -256,7 +256,7 @@ CREATE TABLE rejects
     `bytes` String CODEC(ZSTD(3)),
     `ingested_at` DateTime64(6, 'UTC') DEFAULT now64(6) CODEC(ZSTD(3))
 )
-ENGINE = ReplacingMergeTree
+ENGINE = ReplacingMergeTree(length)
 ORDER BY (source, offset)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
 

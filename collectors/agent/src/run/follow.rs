@@ -149,6 +149,9 @@ impl<'c> Follower<'c> {
             is_busy = spooled.read(heard)?;
             // Files can be read later.
             is_pressed = spooled.is_pressed();
+            if is_pressed {
+                self.stood += since;
+            }
             if !spooled.tables.is_small() {
                 self.cut(false)?;
             }
@@ -348,7 +351,7 @@ impl<'c> Follower<'c> {
         Ok(is_busy)
     }
 
-    /// The clock by which connections are heard of: it stands while nothing is read.
+    /// The clock by which connections are heard of: it stands while nothing is read, for want of room ahead.
     fn heard(&self, now: Instant) -> Duration {
         (now - self.began).saturating_sub(self.stood)
     }
@@ -360,7 +363,7 @@ impl<'c> Follower<'c> {
         if now_s > self.ended_s {
             self.ended_s = now_s;
             for file in self.files.values_mut() {
-                if file.end_quiet(now_s, CLOSED_S, self.config.idle_timeout_s, &mut self.tables) {
+                if file.end_quiet(now, now_s, CLOSED_S, self.config.idle_timeout_s, &mut self.tables) {
                     self.due.insert(file.id);
                 }
             }
@@ -448,7 +451,10 @@ impl<'c> Follower<'c> {
         if messages.is_empty() && droppable.is_empty() && entries.is_empty() {
             return Ok(());
         }
-        self.shipper.ship(Cycle { messages, droppable, entries, passed })
+        let began = Instant::now();
+        let shipped = self.shipper.ship(Cycle { messages, droppable, entries, passed });
+        self.stood += began.elapsed();
+        shipped
     }
 
     /// No source of the spool is left: its connections are over.

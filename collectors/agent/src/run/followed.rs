@@ -28,6 +28,8 @@ const TURN: usize = 1 << 20;
 const CHUNK: usize = 256 << 10;
 /// A file that has not grown for so long is packed.
 const REST: Duration = Duration::from_secs(1);
+/// So long, half a record of a file that grows may wait for its end.
+const HALF: Duration = Duration::from_secs(2);
 
 /// What a file is being read as.
 enum Form<'c> {
@@ -287,15 +289,24 @@ impl<'c> Followed<'c> {
     }
 
     /// Ends connections that are over while the file goes on. True when others must be read again before they can end.
-    pub fn end_quiet(&mut self, now_s: u64, closed_s: u64, idle_s: u64, tables: &mut Tables) -> bool {
-        // What is not yet read may be of any of them.
-        let is_behind = self.is_behind();
-        let Form::Records(records) = &mut self.form else { return false };
-        if is_behind {
+    pub fn end_quiet(
+        &mut self,
+        now: Instant,
+        heard_s: u64,
+        closed_s: u64,
+        idle_s: u64,
+        tables: &mut Tables,
+    ) -> bool {
+        let is_half = !self.window.rest().is_empty();
+        let is_growing = now.duration_since(self.grew) < HALF;
+        // Half a record may be of any of them: its end comes soon, or the file is over. So may what is not yet read.
+        if !matches!(self.form, Form::Records(_)) || is_half && !is_growing || self.bytes_behind_now() > 0 {
             return false;
         }
-        records.at(now_s);
-        self.is_dirty |= records.end_quiet(closed_s, idle_s, tables);
+        let Form::Records(records) = &mut self.form else { return false };
+        let more_s = if is_half { HALF.as_secs() } else { 0 };
+        records.at(heard_s);
+        self.is_dirty |= records.end_quiet(closed_s + more_s, idle_s + more_s, tables);
         records.trace().is_some_and(|trace| !trace.owed().is_empty())
     }
 
