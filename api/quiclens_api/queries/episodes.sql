@@ -1,4 +1,5 @@
--- One row is one episode of a trace that overlaps a stream's time: the stream's own and the connection's.
+-- One row is one episode of a trace that overlaps a stream's time: the stream's own and the connection's. As in
+-- connection_of_trace.sql, whoever asks knows the trace and its analysis_version from a view.
 SELECT
     kind,
     stream_id,
@@ -15,9 +16,12 @@ SELECT
     detection_us,
     wait_us,
     congestion_window
-FROM episodes_of(connection_id = {connection_id:String})
-WHERE vantage = {vantage:String}
+FROM episodes
+FINAL
+WHERE connection_id = {connection_id:String}
+    AND vantage = {vantage:String}
     AND trace_id = {trace_id:String}
+    AND analysis_version = {analysis_version:UInt16}
     AND stream_id IN (-1, {stream_id:Int64})
     AND start_us <= {end_us:Int64}
     AND end_us >= {start_us:Int64}

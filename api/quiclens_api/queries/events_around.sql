@@ -44,7 +44,8 @@ FROM
         `frames.offset` AS frame_offsets,
         `frames.length` AS frame_lengths,
         `frames.fin` AS frame_fins
-    FROM events_now
+    FROM events
+    FINAL
     WHERE connection_id = {connection_id:String}
         AND vantage = {vantage:String}
         AND trace_id = {trace_id:String}

@@ -1,12 +1,11 @@
 -- One row is one stream as the trace that speaks for it saw it: server before client before network, complete before
--- cut, most events, then the smallest trace_id. With a trace_id, that trace's.
+-- cut, most events, then the smallest trace_id.
 SELECT
     s.*
 FROM streams_of(connection_id = {connection_id:String}) AS s
 LEFT JOIN connections_of(connection_id = {connection_id:String}) AS c
     ON c.connection_id = s.connection_id AND c.vantage = s.vantage AND c.trace_id = s.trace_id
 WHERE s.stream_id = {stream_id:UInt64}
-    AND ({trace_id:String} = '' OR s.trace_id = {trace_id:String})
 ORDER BY
     transform(s.vantage, ['server', 'client', 'network'], [0, 1, 2], 3),
     c.complete DESC,

@@ -21,6 +21,8 @@ from quiclens_api.sentence import sentence, untraced
 _EPISODES_AT_MOST = 500
 _NAMESAKES_AT_MOST = 10
 # Who read which file last, and how rows replace each other, are no part of an answer.
+_TRACE = ("connection_id", "vantage", "trace_id")
+_PLACE = (*_TRACE, "analysis_version", "stream_id", "start_us", "end_us")
 _NOT_SHOWN = ("header", "source_file", "version", "trace_day")
 
 Row = dict[str, Any]
@@ -66,13 +68,16 @@ def _stream(store: Store, request: Row, request_id: str) -> Row | None:
 
 
 def _stream_of(store: Store, connection_id: str, stream_id: int, trace_id: str = "") -> Row | None:
-    parameters = {"connection_id": connection_id, "stream_id": stream_id, "trace_id": trace_id}
-    rows = ask(store, "stream", parameters).dicts()
+    parameters: Row = {"connection_id": connection_id, "stream_id": stream_id}
+    if trace_id:
+        rows = ask(store, "stream_of_trace", {**parameters, "trace_id": trace_id}).dicts()
+    else:
+        rows = ask(store, "stream", parameters).dicts()
     return rows[0] if rows else None
 
 
 def _connection(store: Store, stream: Row) -> Row:
-    rows = ask(store, "connection", {name: stream[name] for name in ("connection_id", "vantage", "trace_id")}).dicts()
+    rows = ask(store, "connection_of_trace", {name: stream[name] for name in _TRACE}).dicts()
     return rows[0] if rows else {}
 
 
@@ -121,14 +126,14 @@ def parts_of(stream: Mapping[str, Any]) -> list[Row]:
 
 
 def _episodes(store: Store, stream: Row) -> list[Row]:
-    place = {name: stream[name] for name in ("connection_id", "vantage", "trace_id", "stream_id", "start_us", "end_us")}
+    place = {name: stream[name] for name in _PLACE}
     rows = ask(store, "episodes", {**place, "limit": _EPISODES_AT_MOST}).dicts()
     return [{name: value for name, value in row.items() if value is not None} for row in rows]
 
 
 def _other_requests(store: Store, stream: Row) -> int:
     """Requests of the same trace that were under way at the same time."""
-    place = {name: stream[name] for name in ("connection_id", "vantage", "trace_id", "stream_id", "start_us", "end_us")}
+    place = {name: stream[name] for name in _PLACE}
     (count,) = ask(store, "other_requests", place).one()
     return int(count)
 
