@@ -80,6 +80,7 @@ faults: setup
 truth: setup $(QUICGO)
 	rm -rf $(MADE)/quic-go
 	$(QUICGO) -test.run '^TestGenerate$$' -out "$(CURDIR)/$(MADE)"/quic-go -seeds 1-100
+	$(BIN)/quiclens-lab planted --keep
 	$(BIN)/quiclens-lab truth --keep --errors schema/catalogue/saves_errors.toml --logs $(MADE)/quic-go
 	rm -rf $(MADE)/quic-go
 

@@ -186,6 +186,26 @@ def test_a_stop_puts_everything_away(collector: Collector, tmp_path: Path) -> No
     same(collector, read_once(tmp_path, b"".join(lines)))
 
 
+def test_a_stop_does_not_wait_for_a_sink_that_is_away(collector: Collector, tmp_path: Path) -> None:
+    lines = records("aioquic_tail_loss_server")
+    (collector.logs / "one.sqlog").write_bytes(b"".join(lines))
+    there = collector.config.read_text()
+    away = (
+        there.partition("[sink]")[0] + 'stop_timeout_s = 1\n[sink]\nkind = "clickhouse"\nurl = "http://127.0.0.1:9"\n'
+    )
+    collector.config.write_text(away)
+    collector.start()
+    time.sleep(1.5)  # long enough to read it, and to have more to give than is taken
+    began = time.monotonic()
+    assert collector.end(signal.SIGTERM) == 0
+    assert time.monotonic() - began < 5
+    collector.config.write_text(there)
+    collector.start()
+    collector.wait(lambda: collector.has_seqs(len(lines) - 1) and collector.is_complete())
+    collector.end(signal.SIGTERM)
+    same(collector, read_once(tmp_path, b"".join(lines)))
+
+
 def test_a_flipped_byte_in_the_checkpoints_costs_a_second_reading(collector: Collector, tmp_path: Path) -> None:
     lines = records("aioquic_tail_loss_server")
     path = half_followed(collector, lines)

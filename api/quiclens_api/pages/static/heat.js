@@ -27,11 +27,13 @@ export function drawHeat(place, map, box, selected) {
   context.scale(devicePixelRatio, devicePixelRatio);
   const [since, until] = [Date.parse(map.since), Date.parse(map.until)];
   const first = Math.floor(since / 1e3 / map.step_s) * map.step_s * 1e3;
+  // The last column is as wide as the others, though it is not over yet.
+  const last = first + Math.ceil((until - first) / (map.step_s * 1e3)) * map.step_s * 1e3;
   const durations = [...map.from_us, ...map.to_us].map(Math.log);
   const [low, high] = [Math.min(...durations), Math.max(...durations)];
-  const x = (/** @type {number} */ at) => LEFT + ((at - first) / (until - first)) * (width - LEFT - 4);
+  const x = (/** @type {number} */ at) => LEFT + ((at - first) / (last - first)) * (width - LEFT - 4);
   const y = (/** @type {number} */ us) => height - BOTTOM - ((Math.log(us) - low) / (high - low)) * (height - BOTTOM - 8);
-  const at = (/** @type {number} */ left) => first + ((left - LEFT) / (width - LEFT - 4)) * (until - first);
+  const at = (/** @type {number} */ left) => first + ((left - LEFT) / (width - LEFT - 4)) * (last - first);
   const us = (/** @type {number} */ top) => Math.exp(low + ((height - BOTTOM - top) / (height - BOTTOM - 8)) * (high - low));
 
   const most = Math.max(1, ...map.requests);

@@ -49,6 +49,9 @@ pub struct Config {
     /// A trace that has not grown for so long is over, s.
     #[serde(default = "idle_timeout_s")]
     pub idle_timeout_s: u64,
+    /// How long a stop waits for what is on its way to be acknowledged, s.
+    #[serde(default = "stop_timeout_s")]
+    pub stop_timeout_s: u64,
     /// Processor time that may be taken, cores; past it files are read later. 0: no cap.
     #[serde(default = "cpu_cap")]
     pub cpu_cap: f64,
@@ -127,6 +130,10 @@ const fn scan_interval_ms() -> u64 {
 
 const fn batch_interval_ms() -> u64 {
     500
+}
+
+const fn stop_timeout_s() -> u64 {
+    8
 }
 
 const fn idle_timeout_s() -> u64 {

@@ -289,14 +289,7 @@ impl<'c> Followed<'c> {
     }
 
     /// Ends connections that are over while the file goes on. True when others must be read again before they can end.
-    pub fn end_quiet(
-        &mut self,
-        now: Instant,
-        heard_s: u64,
-        closed_s: u64,
-        idle_s: u64,
-        tables: &mut Tables,
-    ) -> bool {
+    pub fn end_quiet(&mut self, now: Instant, heard_s: u64, closed_s: u64, idle_s: u64, tables: &mut Tables) -> bool {
         let is_half = !self.window.rest().is_empty();
         let is_growing = now.duration_since(self.grew) < HALF;
         // Half a record may be of any of them: its end comes soon, or the file is over. So may what is not yet read.

@@ -63,6 +63,11 @@ pub fn run(path: &Path) -> Result<(), String> {
     for signal in [SIGTERM, SIGINT] {
         signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(|error| format!("signals: {error}"))?;
     }
+    let (asked, patience) = (Arc::clone(&stop), Duration::from_secs(config.stop_timeout_s));
+    std::thread::Builder::new()
+        .name("stop".into())
+        .spawn(move || leave(&asked, patience))
+        .map_err(|error| format!("cannot start a thread: {error}"))?;
     limits::raise_open_files();
     limits::refuse_huge_pages();
     let deployment =
@@ -108,6 +113,20 @@ pub fn run(path: &Path) -> Result<(), String> {
         intake.stop();
     }
     follower.stop()
+}
+
+/// Ends the process some time after it was told to stop, whatever waits for a sink that is away: what that has not
+/// acknowledged no checkpoint passes, and it is read again at the next start, as after a kill.
+fn leave(asked: &AtomicBool, patience: Duration) {
+    while !asked.load(Ordering::Relaxed) {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    std::thread::sleep(patience);
+    eprintln!(
+        "quiclens-collector: the sink has not taken everything in {} s; the rest is read again",
+        patience.as_secs()
+    );
+    std::process::exit(0);
 }
 
 /// The spool with the threads that fill and sync it.
