@@ -364,14 +364,14 @@ def test_connections_of_a_shared_file_end_one_by_one(collector: Collector) -> No
 def test_half_a_record_at_the_end_is_of_the_connection_that_wrote_it(collector: Collector) -> None:
     """Nothing tells whose it is before it is whole or the file is over, so no connection ends while it stands there."""
     path = collector.logs / "shared.log"
-    path.write_bytes(b"".join(line(each, seq) for seq in range(4) for each in ("aa01", "bb02")))
+    path.write_bytes(b"".join(line(each, seq) for seq in range(40) for each in ("aa01", "bb02")))
     with path.open("ab") as file:
-        file.write(line("aa01", 4).removesuffix(b"\n"))
+        file.write(line("aa01", 40).removesuffix(b"\n"))
     collector.start()
-    collector.wait(lambda: len(collector.rows("events")) == 9 and collector.is_complete())
+    collector.wait(lambda: len(collector.rows("events")) == 81 and collector.is_complete())
     assert collector.end(signal.SIGTERM) == 0
     connections = collector.rows("connections").values()
-    assert sorted((row["connection_id"], row["events_seen"]) for row in connections) == [("aa01", 5), ("bb02", 4)]
+    assert sorted((row["connection_id"], row["events_seen"]) for row in connections) == [("aa01", 41), ("bb02", 40)]
 
 
 def test_a_kill_takes_up_each_connection_of_a_shared_file(collector: Collector, tmp_path: Path) -> None:
