@@ -140,7 +140,7 @@ def wait_until_ended(pid: int) -> None:
 def revive(folder: Path, leave: Collection[str] = ()) -> list[str]:
     """What a supervisor does: start again what has ended, but for `leave`; returns what that was."""
     names = dict.fromkeys(each["name"] for each in _read(folder)["processes"] if each["name"] not in leave)
-    dead = [name for name in names if not _is_ours(_newest(folder, name))]
+    dead = [name for name in names if _has_ended(_newest(folder, name))]
     for name in dead:
         again(folder, name)
     return dead
@@ -237,6 +237,14 @@ def _is_ours(process: dict[str, Any]) -> bool:
         return False
     wanted = [word.encode() for word in process["words"][1:]]
     return state != "Z" and all(word in words for word in wanted)
+
+
+def _has_ended(process: dict[str, Any]) -> bool:
+    """Its parent is told for certain; a process that has just begun has no command line yet to be known by."""
+    try:
+        return os.waitpid(process["pid"], os.WNOHANG)[0] != 0
+    except ChildProcessError:
+        return not _is_ours(process)
 
 
 def _until_gone(process: dict[str, Any]) -> None:
