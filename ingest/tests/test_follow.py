@@ -361,6 +361,27 @@ def test_connections_of_a_shared_file_end_one_by_one(collector: Collector) -> No
         collector.wait(lambda: len(collector.rows("connections")) == 3)
 
 
+@pytest.mark.parametrize("header", [b"", b'\x1e{"qlog_version": "0.3", "qlog_format": "JSON-SEQ", "trace": {}}\n'])
+def test_what_a_new_file_begins_with_is_heard_of_when_it_is_read(collector: Collector, header: bytes) -> None:
+    """A collector that has run for longer than `idle_timeout_s` gives a new file's connections all of that time."""
+
+    def record(connection: str, seq: int) -> bytes:
+        if not header:
+            return line(connection, seq)
+        event = {"time": seq, "name": "transport:packet_sent", "data": {}, "group_id": connection}
+        return b"\x1e" + json.dumps(event).encode() + b"\n"
+
+    collector.start()
+    time.sleep(4)
+    with (collector.logs / "shared.log").open("ab", buffering=0) as file:
+        file.write(header + b"".join(record(name, seq) for name in ("aa", "bb") for seq in range(40)))
+        time.sleep(1.8)
+        file.write(record("aa", 40) + record("bb", 40))
+        collector.wait(lambda: len(collector.rows("events")) == 82)
+    assert collector.end(signal.SIGTERM) == 0
+    assert len(collector.rows("connections")) == 2
+
+
 def test_half_a_record_at_the_end_is_of_the_connection_that_wrote_it(collector: Collector) -> None:
     """Nothing tells whose it is before it is whole or the file is over, so no connection ends while it stands there."""
     path = collector.logs / "shared.log"

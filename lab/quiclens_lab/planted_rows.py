@@ -15,7 +15,7 @@ DAY = "2026-11-20"
 _BEGIN = f"toDateTime64('{DAY} 10:00:00', 6, 'UTC')"
 
 # arm
-USERS, SESSIONS, LEAST_REQUESTS, MORE_REQUESTS = 400, 2, 2, 4  # requests of a session: 2 to 5
+USERS, SESSIONS, LEAST_REQUESTS, MORE_REQUESTS = 1000, 2, 2, 4  # requests of a session: 2 to 5
 SLOW, WARM = 0.3, 0.3
 QUIC_IF_FAST, QUIC_IF_SLOW = 0.6, 0.25
 FASTER = 0.9

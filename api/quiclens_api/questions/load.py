@@ -30,7 +30,7 @@ Row = dict[str, Any]
 def load(store: Store, asked: Asked) -> Report:
     """One row per group, figure and size: the mean rate over the whole stretch, with an interval that takes minutes as
     the draws, and the most within one second. The stretch is that of the requests which match, not of the clock."""
-    window = {**asked.window, "limit": GROUPS_AT_MOST}
+    window = {**asked.window, "limit": GROUPS_AT_MOST * (len(BOUNDS) + 2)}
     extent = ask(store, "load_extent", asked.window, asked.where).dicts()[0]
     minutes = extent["last_s"] // 60 - extent["first_s"] // 60 + 1 if extent["requests"] else 0
     requests = ask(store, "request_load", {**window, "bounds": list(BOUNDS)}, asked.where, asked.by).dicts()

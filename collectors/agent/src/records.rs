@@ -35,6 +35,8 @@ pub struct Records<'c> {
     /// A record longer than the limit, of which the end has not come.
     passing: Option<Passing>,
     is_first: bool,
+    /// The clock by which connections are heard of, s.
+    now_s: u64,
 }
 
 /// [`Records`] put away between two of them.
@@ -53,7 +55,16 @@ impl<'c> Records<'c> {
     pub fn new(catalogue: &'c Catalogue, framing: Framing, name: &str) -> Self {
         let is_rows = matches!(framing, Framing::QuicTrace | Framing::LineV1);
         let trace = is_rows.then(|| TraceReader::new(catalogue, Header::rows(framing), name));
-        Self { catalogue, framing, name: name.to_owned(), trace, complete: true, passing: None, is_first: true }
+        Self {
+            catalogue,
+            framing,
+            name: name.to_owned(),
+            trace,
+            complete: true,
+            passing: None,
+            is_first: true,
+            now_s: 0,
+        }
     }
 
     /// Rows of `quiclens line v1` that come one by one; `source` is that of rejects among them.
@@ -98,7 +109,8 @@ impl<'c> Records<'c> {
                 whole(tables, &self.name, Skip::NoHeader, record);
             }
             let header = header.unwrap_or_else(|| Header::rows(self.framing));
-            self.trace = Some(TraceReader::new(self.catalogue, header, &self.name));
+            let trace = self.trace.insert(TraceReader::new(self.catalogue, header, &self.name));
+            trace.at(self.now_s);
             return;
         };
         trace.stand(window.offset());
@@ -132,6 +144,7 @@ impl<'c> Records<'c> {
 
     /// Sets the clock by which connections are heard of, s.
     pub fn at(&mut self, now_s: u64) {
+        self.now_s = now_s;
         if let Some(trace) = &mut self.trace {
             trace.at(now_s);
         }
@@ -166,6 +179,7 @@ impl<'c> Records<'c> {
             complete: true,
             passing: None,
             is_first: false,
+            now_s: 0,
         })
     }
 
@@ -224,10 +238,11 @@ impl<'c> Records<'c> {
         postcard::to_stdvec(&packed).ok().map(Vec::into_boxed_slice)
     }
 
-    /// What was packed.
-    pub fn unpack(catalogue: &'c Catalogue, packed: &[u8]) -> Option<Self> {
+    /// What was packed; its connection counts as heard of at `now_s`.
+    pub fn unpack(catalogue: &'c Catalogue, packed: &[u8], now_s: u64) -> Option<Self> {
         let (saved, only): (SavedRecords, Option<SavedConnection<'_>>) = postcard::from_bytes(packed).ok()?;
         let mut records = Self::restore(catalogue, saved)?;
+        records.at(now_s);
         if let Some(only) = only {
             records.restore_connection(1, only);
         }
@@ -241,7 +256,7 @@ impl<'c> Records<'c> {
             None => None,
         };
         let SavedRecords { framing, name, complete, passing, is_first, .. } = saved;
-        Some(Self { catalogue, framing, name, trace, complete, passing, is_first })
+        Some(Self { catalogue, framing, name, trace, complete, passing, is_first, now_s: 0 })
     }
 
     /// See [`TraceReader::restore_connection`].
@@ -317,7 +332,7 @@ mod tests {
                 assert_eq!(records.save_connections().count(), usize::from(is_decided));
                 let packed = records.pack().unwrap();
                 largest = largest.max(if is_decided { packed.len() } else { 0 });
-                records = Records::unpack(catalogue, &packed).unwrap();
+                records = Records::unpack(catalogue, &packed, 0).unwrap();
             }
         }
         records.finish(true, &mut tables);

@@ -65,6 +65,8 @@ pub struct Followed<'c> {
     form: Form<'c>,
     prefix: (u32, u64),
     size: u64,
+    /// When it was read last, by the clock by which its connections are heard of.
+    heard_s: u64,
     /// Its size when it was over.
     over_at: u64,
     /// When it grew last.
@@ -118,6 +120,7 @@ impl<'c> Followed<'c> {
             form: Form::Unknown,
             prefix: (0, xxh3_64(&[])),
             size: metadata.len(),
+            heard_s: 0,
             over_at: 0,
             grew: now,
             is_dirty: false,
@@ -202,6 +205,7 @@ impl<'c> Followed<'c> {
     /// Reads what is there, up to a turn's worth, and holds no memory for more than is left. `now_s` is the clock by
     /// which its connections are heard of.
     pub fn read(&mut self, catalogue: &'c Catalogue, now_s: u64, tables: &mut Tables) -> io::Result<After> {
+        self.heard_s = now_s;
         self.wake(catalogue);
         if let Form::Records(records) = &mut self.form {
             records.at(now_s);
@@ -277,8 +281,9 @@ impl<'c> Followed<'c> {
             _ if self.reader.is_some() => Form::Lines(Lines::new(&self.path.to_string_lossy())),
             Some(Framing::Contained) => Form::Whole,
             Some(framing) => {
-                let name = self.path.to_string_lossy();
-                Form::Records(Box::new(Records::new(catalogue, framing, &name)))
+                let mut records = Records::new(catalogue, framing, &self.path.to_string_lossy());
+                records.at(self.heard_s);
+                Form::Records(Box::new(records))
             }
             None if whole || rest.len() >= SNIFFED => Form::Whole,
             None => Form::Unknown,
@@ -349,7 +354,7 @@ impl<'c> Followed<'c> {
     /// Takes up what was packed; if that cannot be, the file is read again from its start.
     fn wake(&mut self, catalogue: &'c Catalogue) {
         let Form::Resting(packed) = &self.form else { return };
-        self.form = match Records::unpack(catalogue, packed) {
+        self.form = match Records::unpack(catalogue, packed, self.heard_s) {
             Some(records) => Form::Records(Box::new(records)),
             None => {
                 self.window = Window::default();
