@@ -74,7 +74,7 @@ def dimension(name: str, label: str) -> builders.QueryVariable:
     return (
         builders.QueryVariable(name)
         .label(label)
-        .description(f"Values of {name} in the last day of the window, the most frequent first; others can be typed.")
+        .description(f"Values of {name} in the last week of the window, the most frequent first; others can be typed.")
         .datasource(source())
         .query({"refId": name, "queryType": "sql", "rawSql": text})
         .refresh(dashboard.VariableRefresh.ON_TIME_RANGE_CHANGED)

@@ -29,6 +29,7 @@ _SHIFTED = {
     "events": _IDS,
     "requests": "started_hour - ago AS started_hour, started_at - ago AS started_at",
     "request_rollups": "started_hour - ago AS started_hour, bucket_at - ago AS bucket_at",
+    "request_dimensions": "started_hour - ago AS started_hour",
 }
 # On the day before, the fourth event of every trace is not there.
 _WITHOUT = {"events": "WHERE NOT (ago = toIntervalDay(1) AND seq = 3)"}

@@ -16,8 +16,8 @@ from test_queries import day_before
 from quiclens_dashboards.__main__ import ALERTS, FOLDER
 from quiclens_dashboards.alerts import RULES
 
-(GROUP,) = json.loads((FOLDER / ALERTS).read_text(encoding="utf-8"))["groups"]
-BY_NAME = {rule["uid"].removeprefix("quiclens-").replace("-", "_"): rule for rule in GROUP["rules"]}
+GROUPS = json.loads((FOLDER / ALERTS).read_text(encoding="utf-8"))["groups"]
+BY_NAME = {rule["uid"].removeprefix("quiclens-").replace("-", "_"): rule for group in GROUPS for rule in group["rules"]}
 RUNBOOK = (FOLDER.parent / "RUNBOOK.md").read_text(encoding="utf-8")
 
 
@@ -88,6 +88,12 @@ def test_the_audits_rule_fires_for_the_day_that_lacks_events_alone(demo: Demo) -
 def test_without_data_only_the_heartbeats_rule_fires(demo: Demo) -> None:
     empty = demo.window.since - timedelta(days=1_000)
     assert {name for name in BY_NAME if fires(name, number(demo, name, empty))} == {"pipeline_stale"}
+
+
+def test_the_tail_rule_is_asked_once_a_window_and_wants_two() -> None:
+    (group,) = [group for group in GROUPS if BY_NAME["tail_regressions"] in group["rules"]]
+    assert (group["interval"], BY_NAME["tail_regressions"]["for"]) == ("5m", "5m")
+    assert len({group["name"] for group in GROUPS}) == len(GROUPS)
 
 
 def test_the_tail_rule_asks_what_the_command_asks() -> None:

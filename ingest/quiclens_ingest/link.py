@@ -19,7 +19,7 @@ from quiclens_schema.store import Store
 
 _HOURS_AT_ONCE = 168  # a week of hours is built together: bounds the scratch tables' memory
 _SCRATCH_SECONDS_MAX = 3600  # no step takes so long: who made an older table is gone
-_MADE = ("requests", "request_rollups")
+_MADE = ("requests", "request_rollups", "request_dimensions")
 """Tables that are built here, each from those before it, and swapped in in this order.
 
 Who is killed in between leaves a mark or a token that has the hours built again."""
@@ -121,8 +121,9 @@ def all_hours(store: Store) -> list[datetime]:
 
 
 def roll_up(store: Store) -> None:
-    """Count what `requests` has, for rows that came there in another way than by linking; the table must be empty."""
-    _run(store, "request_rollups", {name: name for name in _MADE})
+    """Count what `requests` has, for rows that came there in another way than by linking, into tables still empty."""
+    for table in _MADE[1:]:
+        _run(store, table, {name: name for name in _MADE})
 
 
 def data_time(store: Store, since: Mark) -> datetime | None:

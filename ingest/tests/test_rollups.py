@@ -81,6 +81,14 @@ def test_linking_again_leaves_identical_rows_and_takes_away_those_of_hours_that_
     assert rollups(store) == before[1:]
 
 
+def test_values_of_each_column_are_counted_by_hour_and_unknown_ones_are_not(store: Store) -> None:
+    store.insert_arrow(*lines({"carrier": "acme"}, {"carrier": "acme", "city": "Ulm", "time": NOON}, {"pop": "fra"}))
+    link(store)
+    link(store)
+    found = store.query("SELECT * FROM request_dimensions ORDER BY dimension, value").rows
+    assert found == [(NOON, "carrier", "acme", 2), (NOON, "city", "Ulm", 1), (NOON, "pop", "fra", 1)]
+
+
 def test_weights_of_sampled_traces_are_added_up(store: Store) -> None:
     name = {"connection_id": "c1", "trace_id": "t1", "vantage": "server", "trace_day": NOON.date(), "started_at": NOON}
     trace = {**name, "version": 1, "analysis_version": 1, "trace_probability": 0.3, "events_kept": "all"}

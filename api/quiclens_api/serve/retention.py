@@ -14,7 +14,7 @@ from quiclens_schema.store import Store
 from quiclens_api.serve.settings import MB, Keep
 
 _EVENTS = ("events",)
-_LINKED = ("requests", "request_rollups")
+_LINKED = ("requests", "request_rollups", "request_dimensions")
 _SUMMARIES = ("connections", "streams", "episodes", "connection_aliases", "request_lines", *_LINKED)
 _PARTS = """
 SELECT
