@@ -19,6 +19,7 @@ from quiclens_api.commands.report import report
 from quiclens_api.commands.serve import serve
 from quiclens_api.commands.slow import slow
 from quiclens_api.commands.status import status
+from quiclens_api.commands.watch import watch
 
 _HELP = """Why was this HTTP/3 request slow? Ask your servers' QUIC event logs.
 
@@ -48,6 +49,7 @@ def create_app() -> typer.Typer:
         export,
         report,
         failed,
+        watch,
         check,
         status,
         audit,

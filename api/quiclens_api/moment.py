@@ -23,6 +23,12 @@ def moment(text: str, now: datetime) -> datetime:
     return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
 
 
+def seconds(text: str) -> int | None:
+    """A length of time, 15m, 2h, 7d, in seconds; None for anything else."""
+    match = _AGE.fullmatch(text.strip())
+    return round(timedelta(**{_UNITS[match[2]]: 1}).total_seconds()) * int(match[1]) if match else None
+
+
 def bound(instant: datetime) -> str:
     """The form in which ClickHouse takes a DateTime64(6, 'UTC') parameter."""
     return instant.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")

@@ -29,9 +29,9 @@ def test_nothing_is_dropped_when_nothing_is_asked() -> None:
 
 
 def test_old_days_go_each_table_by_its_own_age() -> None:
-    partitions = [day(table, ago) for table in ("events", "streams", "requests") for ago in (1, 6, 9, 89, 92)]
+    partitions = [day(table, ago) for table in ("events", "streams", "request_rollups") for ago in (1, 6, 9, 89, 92)]
     gone = dropped(partitions, Keep(events_days=7, summaries_days=90))
-    assert sorted(gone) == ["events-89", "events-9", "events-92", "requests-92", "streams-92"]
+    assert sorted(gone) == ["events-89", "events-9", "events-92", "request_rollups-92", "streams-92"]
 
 
 def test_an_old_day_that_was_written_lately_stays() -> None:
@@ -42,8 +42,8 @@ def test_an_old_day_that_was_written_lately_stays() -> None:
 def test_one_late_table_keeps_its_whole_day_but_linking_again_does_not() -> None:
     partitions = [day("streams", 200, written_days_ago=1), day("connections", 200), day("requests", 200)]
     assert dropped(partitions, Keep()) == []
-    partitions = [day("streams", 200), day("requests", 200, written_days_ago=0)]
-    assert sorted(dropped(partitions, Keep())) == ["requests-200", "streams-200"]
+    linked = [day(table, 200, written_days_ago=0) for table in ("requests", "request_rollups", "request_dimensions")]
+    assert len(dropped([day("streams", 200), *linked], Keep())) == 4
 
 
 def test_for_size_the_oldest_events_go_first_then_summaries_and_never_the_newest_day() -> None:

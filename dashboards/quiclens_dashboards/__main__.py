@@ -1,4 +1,4 @@
-"""`python -m quiclens_dashboards`: write the dashboards' JSON, or with --check say where it differs."""
+"""`python -m quiclens_dashboards`: write the JSON of dashboards and alerts, or with --check say where it differs."""
 
 import argparse
 import json
@@ -8,9 +8,10 @@ from pathlib import Path
 
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 
-from quiclens_dashboards import pipeline, tail_latency, transport_health, why_slow
+from quiclens_dashboards import alerts, pipeline, tail_latency, transport_health, why_slow
 
 FOLDER = Path(__file__).resolve().parents[1] / "generated"
+ALERTS = "alerts/quiclens.json"
 _PAGES = (tail_latency, why_slow, transport_health, pipeline)
 
 
@@ -25,20 +26,25 @@ def generated() -> dict[str, str]:
     }
 
 
+def everything() -> dict[str, str]:
+    """Those, and the alert rules."""
+    return {**generated(), ALERTS: alerts.text()}
+
+
 def different(folder: Path) -> list[str]:
     """Names of files that are not as they would be written, missing and superfluous ones too."""
-    made = generated()
-    there = {file.name: file.read_text(encoding="utf-8") for file in folder.glob("*.json")}
+    made = everything()
+    there = {str(file.relative_to(folder)): file.read_text(encoding="utf-8") for file in folder.rglob("*.json")}
     return sorted(name for name in made.keys() | there.keys() if made.get(name) != there.get(name))
 
 
 def write(folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    made = generated()
-    for file in folder.glob("*.json"):
-        if file.name not in made:
+    made = everything()
+    for file in folder.rglob("*.json"):
+        if str(file.relative_to(folder)) not in made:
             file.unlink()
     for name, text in made.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
 
 

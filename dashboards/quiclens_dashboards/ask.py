@@ -12,6 +12,7 @@ from grafana_foundation_sdk.builders import dashboard as builders
 from grafana_foundation_sdk.cog.builder import Builder
 from grafana_foundation_sdk.cog.variants import Dataquery
 from grafana_foundation_sdk.models import dashboard
+from quiclens_api.questions.watch import BY, alert_sql
 from quiclens_api.savings import REMOVABLE
 from quiclens_schema.catalogue import CAUSES
 
@@ -27,6 +28,7 @@ _EACH_CAUSE = re.compile(r"/\* each cause: (.*?) \*/")
 _COMMENT = re.compile(r"(?m)^--.*\n")
 _REMOVABLE = "/* removable causes */"
 _DIMENSION = "/* dimension */"
+_WATCH = "(/* quiclens watch */)"
 
 
 @cache
@@ -35,6 +37,8 @@ def sql(name: str) -> str:
     text = (resources.files("quiclens_dashboards") / "queries" / f"{name}.sql").read_text(encoding="utf-8").strip()
     text = text.replace(_REMOVABLE, ", ".join(f"'{cause}'" for cause in REMOVABLE))
     text = _EACH_CAUSE.sub(lambda mark: ",\n    ".join(mark[1].format(cause=cause) for cause in CAUSES), text)
+    if _WATCH in text:
+        text = text.replace(_WATCH, f"(\n{_COMMENT.sub('', alert_sql(BY, '$__toTime'))}\n)")
     return _OTHER_FILE.sub(lambda mark: f"(\n{_COMMENT.sub('', sql(mark[1]))}\n)", text)
 
 
@@ -70,7 +74,7 @@ def dimension(name: str, label: str) -> builders.QueryVariable:
     return (
         builders.QueryVariable(name)
         .label(label)
-        .description(f"Values of {name} in the last day of the window, the most frequent first; others can be typed.")
+        .description(f"Values of {name} in the last week of the window, the most frequent first; others can be typed.")
         .datasource(source())
         .query({"refId": name, "queryType": "sql", "rawSql": text})
         .refresh(dashboard.VariableRefresh.ON_TIME_RANGE_CHANGED)

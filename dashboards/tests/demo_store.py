@@ -1,5 +1,5 @@
 """The demo's hour in a store that is served, with the same rows on ten days before it, and what a demo has not:
-rejects, a heartbeat, a dropped day."""
+rejects, a heartbeat, a dropped day, and long before an hour in which everything goes wrong."""
 
 import json
 import os
@@ -16,6 +16,8 @@ from quiclens_schema import store as stores
 from quiclens_schema.store import Store
 
 DAYS_BEFORE = 10
+QUIET_DAYS_BEFORE = 30
+BEAT_AFTER = timedelta(minutes=20)  # of the hour's beginning
 _COPIES = f"(SELECT toIntervalDay(number + 1) AS ago, toString(number) AS n FROM numbers({DAYS_BEFORE})) AS copies"
 _IDS = (
     "concat(connection_id, '-', n) AS connection_id, concat(trace_id, '-', n) AS trace_id, trace_day - ago AS trace_day"
@@ -26,6 +28,8 @@ _SHIFTED = {
     "episodes": _IDS,
     "events": _IDS,
     "requests": "started_hour - ago AS started_hour, started_at - ago AS started_at",
+    "request_rollups": "started_hour - ago AS started_hour, bucket_at - ago AS bucket_at",
+    "request_dimensions": "started_hour - ago AS started_hour",
 }
 # On the day before, the fourth event of every trace is not there.
 _WITHOUT = {"events": "WHERE NOT (ago = toIntervalDay(1) AND seq = 3)"}
@@ -86,7 +90,8 @@ def _fill(store: Store, window: Window) -> None:
             f"INSERT INTO {table} {copied} {_WITHOUT.get(table, '')}",
             settings={"max_partitions_per_insert_block": 0},
         )
-    at = _text(window.since + timedelta(minutes=20))
+    at = _text(window.since + BEAT_AFTER)
+    bad = window.since - timedelta(days=QUIET_DAYS_BEFORE)
     planted = {
         "rejects (source, offset, length, hash, reason, file, ingested_at)": (
             f"'planted', number, 3, '', if(number < 2, 'not_json', 'truncated'), 'planted.sqlog', '{at}'"
@@ -95,6 +100,15 @@ def _fill(store: Store, window: Window) -> None:
         "episodes (connection_id, vantage, trace_id, kind, trace_day, start_us)": (
             "'heartbeat:web-1', '', 'h', 'heartbeat',"
             f" toDate('{at}'), toUnixTimestamp64Micro(toDateTime64('{at}', 6, 'UTC'))"
+        ),
+        "rejects (source, offset, reason, ingested_at)": (
+            f"'planted long ago', number, 'not_json', '{_text(bad - timedelta(minutes=20))}' FROM numbers(3)"
+        ),
+        "request_rollups (started_hour, bucket_at, carrier, requests, measured, traced, duration_histogram)": (
+            "toStartOfHour(at), at, 'slow', samples, samples, 1, durations FROM ("
+            f"SELECT toDateTime('{_text(bad - timedelta(minutes=60))}', 'UTC') AS at, 10000 AS samples,"
+            " map(500, 9900, 600, 100) AS durations UNION ALL"
+            f" SELECT toDateTime('{_text(bad - timedelta(minutes=5))}', 'UTC'), 200, map(500, 170, 700, 30))"
         ),
         "dropped_days (table_name, day, rows, bytes, why)": "'events', toDate('2020-01-01'), 5, 500, 'age'",
     }

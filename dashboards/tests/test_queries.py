@@ -89,8 +89,10 @@ def day_before(demo: Demo) -> Window:
 
 
 def in_window(demo: Demo, table: str) -> int:
+    hour = f"started_hour = toDateTime({int(demo.window.since.timestamp())})"
     when = {
-        "requests": f"started_hour = toDateTime({int(demo.window.since.timestamp())})",
+        "requests": hour,
+        "request_dimensions": hour,
         "dropped_days": "1",
         "rejects": "1",
     }

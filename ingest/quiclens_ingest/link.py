@@ -1,4 +1,4 @@
-"""Build the table `requests`: lines of access logs joined with streams of traces.
+"""Build the table `requests`: lines of access logs joined with streams of traces, and what is counted of it.
 
 Each touched hour is built anew in a scratch table and swapped in whole, so linking again changes nothing, and a
 reader sees an hour before or after, never between.
@@ -19,6 +19,10 @@ from quiclens_schema.store import Store
 
 _HOURS_AT_ONCE = 168  # a week of hours is built together: bounds the scratch tables' memory
 _SCRATCH_SECONDS_MAX = 3600  # no step takes so long: who made an older table is gone
+_MADE = ("requests", "request_rollups", "request_dimensions")
+"""Tables that are built here, each from those before it, and swapped in in this order.
+
+Who is killed in between leaves a mark or a token that has the hours built again."""
 _SOURCES = ("connections", "streams", "connection_aliases", "request_lines")
 
 _one_at_a_time = Lock()  # a later build must not be replaced by an earlier one
@@ -116,6 +120,12 @@ def all_hours(store: Store) -> list[datetime]:
     return [hour for (hour,) in store.query(_sql("all_hours")).rows]
 
 
+def roll_up(store: Store) -> None:
+    """Count what `requests` has, for rows that came there in another way than by linking, into tables still empty."""
+    for table in _MADE[1:]:
+        _run(store, table, {name: name for name in _MADE})
+
+
 def data_time(store: Store, since: Mark) -> datetime | None:
     """The latest instant that anything stored after the mark speaks of; None when nothing dated came."""
     (latest,) = store.query(_sql("data_time"), _taken("data_time", since.parameters())).one()
@@ -137,24 +147,30 @@ def _link(store: Store, hours: Sequence[datetime]) -> LinkSummary:
 
 
 def _rewrite(store: Store, hours: Sequence[datetime]) -> int:
-    """Build these hours in scratch tables and swap them in, all in one statement."""
+    """Build these hours in scratch tables and swap them in, all of a table in one statement."""
     window = {"hours": [hour.replace(tzinfo=None) for hour in hours]}
     with _Scratch(store) as scratch:
         scratch.make("lines", f"{_line_columns()}, start_at DateTime64(6, 'UTC'), end_at DateTime64(6, 'UTC')")
         scratch.make("streams", _stream_columns())
         scratch.make("pairs", _PAIR_COLUMNS)
-        scratch.copy("requests")
-        for step in ("lines", "streams", "pairs", "traced_requests", "untraced_requests"):
+        for table in _MADE:
+            scratch.copy(table)
+        for step in ("lines", "streams", "pairs", "traced_requests", "untraced_requests", *_MADE[1:]):
             _run(store, step, {**scratch.names(), **window})
-        made = dict(
-            store.query(
-                "SELECT partition_id, sum(rows) FROM system.parts WHERE database = currentDatabase()"
-                " AND table = {table:String} AND active GROUP BY partition_id LIMIT 100000",
-                {"table": scratch.names()["requests"]},
-            ).rows
-        )
-        _swap(store, scratch.names()["requests"], hours, set(made))
-        return int(sum(made.values()))
+        made = {table: _rows_made(store, scratch.names()[table]) for table in _MADE}
+        for table in _MADE:
+            _swap(store, table, scratch.names()[table], hours, set(made[table]))
+        return sum(made["requests"].values())
+
+
+def _rows_made(store: Store, scratch: str) -> dict[str, int]:
+    """Rows of a scratch table by partition."""
+    found = store.query(
+        "SELECT partition_id, sum(rows) FROM system.parts WHERE database = currentDatabase()"
+        " AND table = {table:String} AND active GROUP BY partition_id LIMIT 100000",
+        {"table": scratch},
+    )
+    return {str(partition): int(rows) for partition, rows in found.rows}
 
 
 def _run(store: Store, name: str, bound: Mapping[str, Any]) -> None:
@@ -168,7 +184,7 @@ def _taken(name: str, bound: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in bound.items() if f"{{{key}:" in sql}
 
 
-def _swap(store: Store, scratch: str, hours: Sequence[datetime], made: set[str]) -> None:
+def _swap(store: Store, table: str, scratch: str, hours: Sequence[datetime], made: set[str]) -> None:
     """Replace every hour by what was made of it, and drop those of which nothing was made, in one step."""
     commands: list[str] = []
     for hour in hours:
@@ -178,7 +194,7 @@ def _swap(store: Store, scratch: str, hours: Sequence[datetime], made: set[str])
         else:
             commands.append(f"DROP PARTITION ID '{partition}'")
     if commands:
-        store.command(f"ALTER TABLE requests {', '.join(commands)}")
+        store.command(f"ALTER TABLE {table} {', '.join(commands)}")
 
 
 class _Scratch:

@@ -188,7 +188,7 @@ def content(store: Store) -> dict[str, list[tuple[Any, ...]]]:
     found = {}
     for table in catalogue.load().tables.values():
         columns = ", ".join(f"`{name}`" for name in (*table.sent_columns, *table.order_by) if name)
-        final = "" if table.name == "requests" else "FINAL"
+        final = "" if table.is_linked else "FINAL"
         order = ", ".join(f"`{name}`" for name in table.order_by)
         sql = f"SELECT DISTINCT {columns} FROM {table.name} {final} ORDER BY {order} LIMIT 1000000"
         found[table.name] = store.query(sql).rows

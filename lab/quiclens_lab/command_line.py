@@ -96,6 +96,12 @@ def parser() -> argparse.ArgumentParser:
     fresh.add_argument("--only", nargs="+", choices=["steady", "ladder", "plain", "latency"], help="parts of it")
     fresh.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
 
+    watching = commands.add_parser("watch", help="is a cell that became slower found, and how much of it is chance?")
+    watching.add_argument("--runs", type=_count, default=200, help="windows of each kind")
+    watching.add_argument("--rows", type=int, default=10_800_000, help="of the hour that is rolled up; 0: none")
+    watching.add_argument("--seed", type=int, default=1)
+    watching.add_argument("--keep", action="store_true", help="also write it to lab/truth-runs")
+
     for command in (demo, one, bench):
         command.add_argument("--out", type=Path, required=True, metavar="DIR")
         command.add_argument("--seed", type=int, default=1)
@@ -147,6 +153,10 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         from quiclens_lab.link_check import link_check
 
         return link_check(options.connections, options.seed, progress.show)
+    if options.command == "watch":
+        from quiclens_lab.regressions import watch
+
+        return watch(options.runs, options.seed, options.rows, options.keep, progress.show)
     if options.command == "freshness":
         from quiclens_lab.freshness.command import run as run_freshness
 

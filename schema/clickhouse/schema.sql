@@ -305,6 +305,29 @@ PARTITION BY line_day
 ORDER BY (log_id, offset)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
 
+CREATE TABLE request_rollups
+(
+    `started_hour` DateTime('UTC') CODEC(ZSTD(3)),
+    `bucket_at` DateTime('UTC') CODEC(ZSTD(3)),
+    `carrier` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    `region` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    `city` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    `pop` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    `protocol` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    `network_type` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    `app_version` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    `requests` UInt64 CODEC(ZSTD(3)),
+    `measured` UInt64 CODEC(ZSTD(3)),
+    `traced` UInt64 CODEC(ZSTD(3)),
+    `failed` UInt64 CODEC(ZSTD(3)),
+    `weight` Float64 CODEC(ZSTD(3)),
+    `duration_histogram` Map(UInt16, UInt64) CODEC(ZSTD(3))
+)
+ENGINE = MergeTree
+PARTITION BY started_hour
+ORDER BY (bucket_at, carrier, region, city, pop, protocol, network_type, app_version)
+SETTINGS allow_nullable_key = 1, fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
+
 CREATE TABLE requests
 (
     `request_id` String CODEC(ZSTD(3)),

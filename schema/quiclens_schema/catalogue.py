@@ -70,6 +70,11 @@ class Table:
         raise CatalogueError(f"table {self.name} has no column {name}")
 
     @property
+    def is_linked(self) -> bool:
+        """Whether link alone writes it, whole hours at a time; rows of the other tables replace each other."""
+        return self.engine == "MergeTree"
+
+    @property
     def sent_columns(self) -> tuple[str, ...]:
         """Names of the columns that a batch of this table may have, and no others."""
         return tuple(column.name for column in self.columns if column.is_sent)

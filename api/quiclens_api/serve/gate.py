@@ -135,13 +135,15 @@ def check_write(root: Node, normal: Sequence[Word], database: str) -> str:
     for before, word in pairwise(normal):
         if first[0] == "CREATE" and before.text == "AS" and word.is_name and word.text not in ("SELECT", "WITH"):
             _check_copied(normal[normal.index(word) :], database)
-    is_kept = table in catalogue.load().tables or table in ("schema_migrations", "dropped_days")
+    tables = catalogue.load().tables
+    is_kept = table in tables or table in ("schema_migrations", "dropped_days")
     if is_kept and (first[0] in ("DROP", "TRUNCATE", "DELETE") or first[:3] == ["CREATE", "OR", "REPLACE"]):
         raise Refused(f"Table {table} {_KEPT_FROM_DDL}")
     if first[0] == "CREATE" and any((a.text, b.text) == (":", "Identifier") for a, b in pairwise(normal)):
         raise Refused("A view whose tables are parameters is refused over HTTP: what it reads cannot be known")
     for command in (each.name for each in root.all() if each.kind == "AlterCommand"):
-        if command not in _ALTERS and not (command in _SWAPS and (table == "requests" or not is_kept)):
+        is_swapped = not is_kept or (table in tables and tables[table].is_linked)
+        if command not in _ALTERS and not (command in _SWAPS and is_swapped):
             raise Refused(f"ALTER TABLE {table} {command.replace('_', ' ')} is refused over HTTP")
     return table
 

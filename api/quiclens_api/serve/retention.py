@@ -14,7 +14,8 @@ from quiclens_schema.store import Store
 from quiclens_api.serve.settings import MB, Keep
 
 _EVENTS = ("events",)
-_SUMMARIES = ("connections", "streams", "episodes", "connection_aliases", "request_lines", "requests")
+_LINKED = ("requests", "request_rollups", "request_dimensions")
+_SUMMARIES = ("connections", "streams", "episodes", "connection_aliases", "request_lines", *_LINKED)
 _PARTS = """
 SELECT
     table,
@@ -37,7 +38,7 @@ SELECT {table:String}, {day:Date}, {rows:UInt64}, {bytes:UInt64}, {why:String}
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """One partition: a day of a table, of `requests` an hour."""
+    """One partition: a day of a table, an hour of one that link makes."""
 
     table: str
     day: date | None  # None for a table without partitions
@@ -124,10 +125,10 @@ def plan(partitions: Sequence[Partition], keep: Keep, now: datetime) -> list[Dro
 
 
 def _since(day: date, found: Iterable[Partition]) -> datetime:
-    """When a day began to age. Linking again writes requests anew, and dropping events writes connections anew: their
+    """When a day began to age. Linking again writes its tables anew, and dropping events writes connections anew: their
     own writing counts only where nothing else of the day is there."""
     end = datetime.combine(day, datetime.min.time(), UTC) + timedelta(days=1)
-    written = {each.table: each.written_at for each in found if each.table != "requests"}
+    written = {each.table: each.written_at for each in found if each.table not in _LINKED}
     if len(written) > 1:
         written.pop("connections", None)
     return max([end, *written.values()])

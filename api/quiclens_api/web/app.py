@@ -13,7 +13,14 @@ from quiclens_api.failure import Failure
 from quiclens_api.pages import login
 from quiclens_api.pages import routes as pages
 from quiclens_api.serve.faults import Fault
-from quiclens_api.web import routes_connections, routes_files, routes_qvis, routes_reports, routes_requests
+from quiclens_api.web import (
+    routes_connections,
+    routes_files,
+    routes_qvis,
+    routes_reports,
+    routes_requests,
+    routes_watch,
+)
 from quiclens_api.web.answering import FAILURES, Asking, answer_failure, answer_fault, answer_invalid, role
 from quiclens_api.web.settings import Settings
 
@@ -60,7 +67,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_middleware(GZipMiddleware, minimum_size=1_000, compresslevel=5)
     if settings.qvis:
         app.add_middleware(CORSMiddleware, allow_origins=[settings.qvis.rstrip("/")], allow_methods=["GET"])
-    for part in (routes_requests, routes_connections, routes_reports, routes_files, routes_qvis):
+    for part in (routes_requests, routes_connections, routes_reports, routes_watch, routes_files, routes_qvis):
         app.include_router(part.router, dependencies=[Depends(role)], responses=FAILURES)
     app.include_router(pages.router, dependencies=[Depends(role)])
     for each in (pages.public, login.router):

@@ -1,11 +1,11 @@
--- One row is one value of a dimension in the last day of the window, the most frequent first.
-SELECT /* dimension */
-FROM requests
-WHERE started_hour > greatest($__fromTime, $__toTime - INTERVAL 1 DAY) - INTERVAL 1 HOUR
+-- One row is one value of a dimension in the last week of the window, the most frequent first.
+SELECT value
+FROM request_dimensions
+WHERE dimension = '/* dimension */'
+    AND started_hour > greatest($__fromTime, $__toTime - INTERVAL 7 DAY) - INTERVAL 1 HOUR
     AND started_hour <= $__toTime
-    AND /* dimension */ IS NOT NULL
-GROUP BY /* dimension */
+GROUP BY value
 ORDER BY
-    count() DESC,
-    /* dimension */
+    sum(requests) DESC,
+    value
 LIMIT 1000

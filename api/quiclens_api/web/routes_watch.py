@@ -1,0 +1,34 @@
+"""Which cells have just become slower."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+from starlette.responses import Response
+
+from quiclens_api.moment import moment
+from quiclens_api.questions.watch import BY, watch
+from quiclens_api.watched import watched
+from quiclens_api.web.answering import Asking, asking
+from quiclens_api.web.asked import Until
+
+router = APIRouter(prefix="/api", tags=["reports"])
+
+App = Annotated[Asking, Depends(asking)]
+_BY = ",".join(BY)
+Window = Annotated[str, Query(max_length=64, description="How long the stretch is, whole five minutes: `5m`, `1h`.")]
+Baseline = Annotated[str, Query(max_length=64, description="How long the one before it is: `1d`.")]
+Cells = Annotated[str, Query(max_length=256, description="What makes a cell, the coarsest first: `a,b`, up to four.")]
+
+
+@router.get("/watch", summary="Cells whose slowest requests have just become slower")
+def regressions(
+    app: App, window: Window = "5m", baseline: Baseline = "1d", by: Cells = _BY, until: Until = ""
+) -> Response:
+    """More of their requests than chance would make took longer than 99 of 100 did before; 5 % false discoveries.
+
+    As `quiclens watch --json`. Without `until` up to the last whole five minutes.
+    """
+    now = datetime.now(UTC)
+    question = watched(window, baseline, by, moment(until, now) if until else now)
+    return app.document(lambda store: watch(store, question).document())

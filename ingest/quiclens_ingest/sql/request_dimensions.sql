@@ -1,0 +1,28 @@
+-- One row is one value of one column of an hour's requests, counted from their rollups.
+INSERT INTO {request_dimensions:Identifier}
+SELECT
+    started_hour,
+    pair.1 AS dimension,
+    assumeNotNull(pair.2) AS value,
+    sum(requests) AS requests
+FROM {request_rollups:Identifier}
+ARRAY JOIN
+    [
+        ('carrier', toString(carrier)),
+        ('region', toString(region)),
+        ('city', toString(city)),
+        ('pop', toString(pop)),
+        ('protocol', toString(protocol)),
+        ('network_type', toString(network_type)),
+        ('app_version', toString(app_version))
+    ] AS pair
+WHERE pair.2 IS NOT NULL
+GROUP BY
+    started_hour,
+    dimension,
+    value
+ORDER BY
+    dimension,
+    started_hour,
+    value
+SETTINGS max_partitions_per_insert_block = 0
