@@ -260,6 +260,18 @@ ENGINE = ReplacingMergeTree(length)
 ORDER BY (source, offset)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
 
+CREATE TABLE request_dimensions
+(
+    `started_hour` DateTime('UTC') CODEC(ZSTD(3)),
+    `dimension` LowCardinality(String) CODEC(ZSTD(3)),
+    `value` String CODEC(ZSTD(3)),
+    `requests` UInt64 CODEC(ZSTD(3))
+)
+ENGINE = MergeTree
+PARTITION BY started_hour
+ORDER BY (dimension, started_hour, value)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
+
 CREATE TABLE request_lines
 (
     `log_id` String CODEC(ZSTD(3)),

@@ -28,6 +28,6 @@ SETTINGS
 
 -- One row is a load that was not linked: so the next one links every hour again, where there are any.
 INSERT INTO link_pending (token)
-SELECT '0009_request_rollups'
+SELECT '0010_request_rollups'
 FROM requests
 LIMIT 1;

@@ -16,6 +16,6 @@ SETTINGS
 
 -- One row is a load that was not linked: so the next one links every hour again, where there are any.
 INSERT INTO link_pending (token)
-SELECT '0010_request_dimensions'
+SELECT '0011_request_dimensions'
 FROM requests
 LIMIT 1;
