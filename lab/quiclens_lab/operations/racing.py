@@ -18,7 +18,8 @@ ATTEMPT_DELAY_US = 100_000  # happy eyeballs' timer in mvfst since 2019-08; RFC 
 IPV6_SHARE = {"quic": 0.65, "tcp": 0.7}
 TIMER_FIRED_SHARE = 0.08
 SECOND_FAMILY_SHARE = 0.75  # of those whose timer fired
-LATE_SHARE = 0.4  # of the races that QUIC lost, it came up after all
+LATE_SHARE = 0.4  # of the races that QUIC lost where it works at all, it came up after all
+CANCELLED_SHARE = 0.3  # of these, the app gave it up when TCP had won
 CLIENTS = 12  # of each carrier
 RACES = (4, 10)  # of each client
 SLOW_CARRIER, SLOW_CELL = "Metro Wireless", "84a8313ffffffff"
@@ -82,12 +83,8 @@ def _race(
             "tcp_delay_us": TCP_DELAY_US,
             "quic_us": int(skewed(1, 2, seed, "quic", *labels) * rtt_us),
         }
-    elif used.quic_share and fraction(seed, "late", *labels) < LATE_SHARE:
-        data["quic_us"] = tcp_us + whole(1_000, 400_000, seed, "later", *labels)
-        truth["late"] += 1
     else:
-        data["quic_error"] = "handshake_timeout"
-        truth["failed"] += 1
+        truth[_lost(data, used, seed, labels)] += 1
     truth["races"] += 1
     truth["quic_won"] += data["winner"] == "quic"
     for protocol in IPV6_SHARE:
@@ -99,6 +96,18 @@ def _race(
             families[protocol]["timer_fired"] += outcome["timer_fired"]
             families[protocol]["winner_delay_us"] += outcome["winner_delay_us"]
     log.add(at_us + max(data.get("quic_us", 0), data.get("tcp_us", 0)), "client:race_ended", **data)
+
+
+def _lost(data: Fields, used: Used, seed: int, labels: tuple[str, int]) -> str:
+    """What became of QUIC in a race that TCP won, written into the event."""
+    drawn = fraction(seed, "lost", *labels) if used.quic_share else 1
+    if drawn < LATE_SHARE:
+        data["quic_us"] = data["tcp_us"] + whole(1_000, 400_000, seed, "later", *labels)
+        return "late"
+    if drawn < LATE_SHARE + CANCELLED_SHARE:
+        return "cancelled"
+    data["quic_error"] = "handshake_timeout"
+    return "failed"
 
 
 def _families(protocol: str, seed: int, labels: tuple[str, int]) -> Fields:
