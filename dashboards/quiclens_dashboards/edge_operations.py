@@ -144,8 +144,9 @@ def happy_eyeballs() -> table.Panel:
 
 def races() -> table.Panel:
     description = (
-        "Races of QUIC against TCP that apps logged: share won by QUIC, share where it came up after TCP had won, "
-        "share where it never did; medians of how long each took where it came up, and of QUIC's head start."
+        "Races of QUIC against TCP that apps logged: shares won by QUIC, up after TCP had won (late), ended by an "
+        "error (failed), given up when TCP had won (cancelled); medians of how long each took where it came up, and of "
+        "QUIC's head start."
     )
     return panels.rows("Races by ${by}", f"{_QUERIES}/races", description)
 

@@ -5,6 +5,7 @@ from demo_store import Demo
 from expanding import expand
 from quiclens_lab.draws import digest, whole
 from quiclens_lab.operations import fleet, misrouting
+from reading import queries
 from test_numbers import rows
 
 from quiclens_dashboards.ask import sql
@@ -128,6 +129,7 @@ def test_races_and_happy_eyeballs_are_those_that_apps_logged(demo: Demo) -> None
         assert row["quic_won_share"] == planted.get("quic_won", 0) / planted["races"]
         assert row["quic_late_share"] == planted.get("late", 0) / planted["races"]
         assert row["quic_failed_share"] == planted.get("failed", 0) / planted["races"]
+        assert row["quic_cancelled_share"] == planted.get("cancelled", 0) / planted["races"]
     for row in rows(demo, PAGE, "Happy eyeballs"):
         planted = truth["families"][row["protocol"]]
         connections = planted["connections"]
@@ -135,6 +137,14 @@ def test_races_and_happy_eyeballs_are_those_that_apps_logged(demo: Demo) -> None
         assert row["ipv6_share"] == planted["ipv6"] / connections
         assert row["timer_fired_share"] == planted["timer_fired"] / connections
         assert row["added_mean_us"] == planted["winner_delay_us"] / connections
+
+
+def test_panels_of_hosts_and_apps_are_empty_where_none_has_a_log(demo: Demo) -> None:
+    found = {asked.title: asked for asked in queries() if asked.page == PAGE}
+    for title in ("Dropped at hosts", "Misrouted packets by cluster", "Packets on the wrong host", "Around restarts"):
+        assert demo.store.query(expand(found[title].sql, found[title].variables, demo.window)).rows == []
+    for title in ("Stateless resets", "Restarts", "Happy eyeballs", "Races by ${by}"):
+        assert demo.store.query(expand(found[title].sql, found[title].variables, demo.window)).rows == []
 
 
 def test_the_slow_hexagon_is_slow_for_its_carrier_alone(demo: Demo) -> None:

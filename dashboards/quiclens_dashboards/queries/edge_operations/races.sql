@@ -1,11 +1,13 @@
--- One row is one value of the chosen column: races of QUIC against TCP, most first. Lost and late: TCP was there first,
--- and QUIC came up after; failed: it never did. How long each took, from the race's start, where it came up.
+-- One row is one value of the chosen column: races of QUIC against TCP, most first. Late: TCP was there first, and QUIC
+-- came up after; failed: it gave an error; cancelled: the app gave it up when TCP was there. How long each took, from the
+-- race's start, where it came up.
 SELECT
     ifNull(toString(${by:raw}), 'unknown') AS by_value,
     count() AS races,
     countIf(winner = 'quic') / races AS quic_won_share,
     countIf(winner != 'quic' AND quic_us IS NOT NULL) / races AS quic_late_share,
-    countIf(quic_us IS NULL) / races AS quic_failed_share,
+    countIf(quic_error != '') / races AS quic_failed_share,
+    countIf(winner != 'quic' AND quic_us IS NULL AND quic_error = '') / races AS quic_cancelled_share,
     quantileExact(0.5)(quic_us) AS quic_p50,
     quantileExact(0.5)(tcp_us) AS tcp_p50,
     quantileExact(0.5)(tcp_delay_us) AS tcp_delay_p50
@@ -14,6 +16,7 @@ FROM
     SELECT
         *,
         JSONExtractString(more['winner']) AS winner,
+        JSONExtractString(more['quic_error']) AS quic_error,
         toUInt64OrNull(more['quic_us']) AS quic_us,
         toUInt64OrNull(more['tcp_us']) AS tcp_us,
         toUInt64OrNull(more['tcp_delay_us']) AS tcp_delay_us
