@@ -57,7 +57,8 @@ def dropped() -> timeseries.Panel:
 def misrouted() -> table.Panel:
     description = (
         "Share of the packets meant for a cluster (columns, by the host id in the connection ID) that landed on a "
-        "wrong host, by the cluster where they landed (rows); on the diagonal another host of the right cluster."
+        "wrong host, by the cluster where they landed (rows); on the diagonal another host of the right "
+        "cluster. Needs counts of received packets."
     )
     return panels.matrix(
         "Misrouted packets by cluster",

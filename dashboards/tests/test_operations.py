@@ -2,11 +2,11 @@
 
 import pytest
 from demo_store import Demo
-from expanding import expand
-from quiclens_lab.draws import digest, whole
+from expanding import ALL, expand
+from quiclens_lab.draws import whole
 from quiclens_lab.operations import fleet, misrouting
 from reading import queries
-from test_numbers import rows
+from test_numbers import Row, rows
 
 from quiclens_dashboards.ask import sql
 
@@ -45,15 +45,8 @@ def test_pairs_of_hosts_name_the_server_that_was_meant(demo: Demo) -> None:
 @pytest.mark.parametrize("host", [fleet.EUROPE[0], fleet.AMERICA[1], fleet.ASIA[2]], ids=lambda host: host.cluster)
 @pytest.mark.parametrize("process", [0, 1])
 def test_a_connection_id_is_decoded_as_mvfst_wrote_it(demo: Demo, host: fleet.Host, process: int) -> None:
-    text = sql(f"{PAGE}/server_ids")
     made = [fleet.connection_id(host, process, 7, number) for number in range(50)]
-    events = ", ".join(f"(now64(6), 's', 'c', 'quic:packet_dropped', 'wrong_host', '{dcid}', 1, '')" for dcid in made)
-    columns = "at DateTime64(6), server String, cluster String, name String, trigger String, dcid String, "
-    given = f"(SELECT * FROM values('{columns}packets UInt64, release String', {events}))"
-    inside = f"(\n{_inner(sql(f'{PAGE}/host_events'))}\n)"
-    assert inside in text
-    asked = text.replace(inside, given)
-    found = demo.store.query(expand(asked, {"pop": ["$__all"]}, demo.operations)).dicts()
+    found = decoded(demo, made)
     assert {row["dcid"] for row in found} == set(made)
     for row in found:
         number = made.index(row["dcid"])
@@ -62,22 +55,23 @@ def test_a_connection_id_is_decoded_as_mvfst_wrote_it(demo: Demo, host: fleet.Ho
         assert row["id_server"] == host.server
 
 
-def test_what_is_no_connection_id_of_a_layout_names_no_host(demo: Demo) -> None:
-    text = sql(f"{PAGE}/server_ids")
-    strange = ["", "40", "801122", "c0112233", digest(1, "x").hex().replace(digest(1, "x").hex()[0], "0", 1)]
-    events = ", ".join(
-        f"(now64(6), 's', 'c', 'quic:packet_dropped', 'wrong_host', '{dcid}', 1, '')" for dcid in strange
-    )
-    columns = "at DateTime64(6), server String, cluster String, name String, trigger String, dcid String, "
-    given = f"(SELECT * FROM values('{columns}packets UInt64, release String', {events}))"
-    asked = text.replace(f"(\n{_inner(sql(f'{PAGE}/host_events'))}\n)", given)
-    for row in demo.store.query(expand(asked, {"pop": ["$__all"]}, demo.operations)).dicts():
+def test_what_is_too_short_or_of_no_layout_names_no_host(demo: Demo) -> None:
+    found = decoded(demo, ["", "40", "8011223344", "c01122334455", "0011223344556677"])
+    assert len(found) == 5
+    for row in found:
         assert (row["id_host"], row["id_worker"], row["id_cluster"]) == (None, None, "unknown")
 
 
-def _inner(text: str) -> str:
-    """A file as it stands in another: without its first comment."""
-    return "\n".join(line for line in text.splitlines() if not line.startswith("--"))
+def decoded(demo: Demo, dcids: list[str]) -> list[Row]:
+    """What server_ids.sql makes of packets on the wrong host with these connection ids, in place of the store's."""
+    columns = "at DateTime64(6), server String, cluster String, name String, trigger String, dcid String"
+    events = ", ".join(f"(now64(6), 's', 'c', 'quic:packet_dropped', 'wrong_host', '{dcid}', 1, '')" for dcid in dcids)
+    given = f"(SELECT * FROM values('{columns}, packets UInt64, release String', {events}))"
+    lines = sql(f"{PAGE}/host_events").splitlines()
+    inside = "\n".join(line for line in lines if not line.startswith("--"))
+    asked = sql(f"{PAGE}/server_ids").replace(f"(\n{inside}\n)", given)
+    assert given in asked
+    return demo.store.query(expand(asked, {"pop": ALL}, demo.operations)).dicts()
 
 
 def test_restarts_are_aligned_on_their_start(demo: Demo) -> None:

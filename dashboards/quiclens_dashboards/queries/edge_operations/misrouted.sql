@@ -1,10 +1,11 @@
 -- One row is one cluster where packets landed and the cluster that their connection ID names: how many, and how many of
--- all that were meant for the named one: received there by the right host, or by a wrong one anywhere.
+-- all that were meant for the named one: received there by the right host, or by a wrong one anywhere. Null where hosts
+-- do not count what they receive.
 SELECT
     landed_in,
     meant_for,
     packets,
-    packets / nullIf(meant, 0) AS misrouted_share
+    if(meant > packets, packets / meant, NULL) AS misrouted_share
 FROM
 (
     SELECT
