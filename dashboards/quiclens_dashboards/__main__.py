@@ -8,11 +8,21 @@ from pathlib import Path
 
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 
-from quiclens_dashboards import alerts, pipeline, tail_latency, transport_health, why_slow
+from quiclens_dashboards import (
+    alerts,
+    edge_operations,
+    grid,
+    hexagons,
+    load,
+    pipeline,
+    tail_latency,
+    transport_health,
+    why_slow,
+)
 
 FOLDER = Path(__file__).resolve().parents[1] / "generated"
 ALERTS = "alerts/quiclens.json"
-_PAGES = (tail_latency, why_slow, transport_health, pipeline)
+_PAGES = (tail_latency, why_slow, transport_health, edge_operations, load, grid, hexagons, pipeline)
 
 
 def generated() -> dict[str, str]:

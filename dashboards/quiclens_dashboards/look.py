@@ -14,6 +14,7 @@ from grafana_foundation_sdk.models.dashboard import DynamicConfigValue as Proper
 from quiclens_api.show.causes import LOOKS
 
 US, SHARE, COUNT, BYTES, RATIO = "µs", "percentunit", "short", "bytes", "none"  # Grafana's names of units
+PER_SECOND, BITS_PER_SECOND, DEGREES = "cps", "bps", "degree"
 
 # What a column is called says its unit, in every panel; the last that fits counts.
 _UNITS = (
@@ -22,6 +23,9 @@ _UNITS = (
     (r"(initial_congestion_window|bytes_in_flight)_.*|.*_bytes|bytes_dropped", BYTES),
     (r".*_share|.*_probability", SHARE),
     (r".*_ms", "dateTimeFromNow"),
+    (r".*_per_second", PER_SECOND),
+    (r".*_bits_per_second", BITS_PER_SECOND),
+    (r"latitude|longitude", DEGREES),
 )
 _GOOD, _FAIR, _BAD, _QUIET = "#2b8a3e", "#d9a400", "#c22f2f", "#98a4b5"  # as on our pages, and no cause's
 COLOURS = {
@@ -30,6 +34,8 @@ COLOURS = {
     **{"quic_p50": "#9be3c9", "quic_p95": "#3fae8a", "tcp_p50": "#c9a27a", "tcp_p95": "#8c6239"},
     **{"full": _GOOD, "partial": _FAIR, "summary": "#b9a36b", "none": _QUIET},
     **{"accepted": _GOOD, "rejected": _BAD, "attempted": _FAIR, "not_attempted": _QUIET},
+    **{"wrong_host": _BAD, "connection_unknown": _FAIR, "other": _QUIET, "dropped": _BAD},
+    **{"forwarded": _QUIET, "forwarded_received": _GOOD, "resets_sent": _FAIR, "resets_received": _BAD},
 }
 _CONNECTION = "connections/${__data.fields.connection_id:percentencode}"
 _LINKS = {
@@ -74,7 +80,9 @@ class Steps(Builder[dashboard.ThresholdsConfig]):
 PLAIN = Steps((), (_QUIET,))
 COVERAGE = Steps((0.5, 0.9), (_BAD, _FAIR, _GOOD))  # below a half, the traced say little of the rest
 NONE_WANTED = Steps((1,), (_GOOD, _BAD))
-SLOW = Steps((200_000, 500_000, 1_000_000, 2_000_000), ("#b6d4f2", "#79aee6", "#3f82d6", "#1f57a8", "#0c2f66"))  # us
+_BLUES = ("#b6d4f2", "#79aee6", "#3f82d6", "#1f57a8", "#0c2f66")
+MISROUTED = Steps((0.0001, 0.001, 0.01, 0.1), _BLUES)  # shares
+SLOW = Steps((200_000, 500_000, 1_000_000, 2_000_000), _BLUES)  # us
 
 
 def units() -> list[Override]:

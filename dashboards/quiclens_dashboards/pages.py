@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from grafana_foundation_sdk.builders import barchart, stat, table, text, timeseries
+from grafana_foundation_sdk.builders import barchart, geomap, stat, table, text, timeseries, trend
 from grafana_foundation_sdk.builders import dashboard as builders
 from grafana_foundation_sdk.models import dashboard
 from grafana_foundation_sdk.models.text import TextMode
@@ -10,7 +10,7 @@ from grafana_foundation_sdk.models.text import TextMode
 from quiclens_dashboards import look
 from quiclens_dashboards.ask import choice, dimension
 
-Panel = timeseries.Panel | table.Panel | stat.Panel | barchart.Panel | text.Panel
+Panel = timeseries.Panel | trend.Panel | table.Panel | stat.Panel | barchart.Panel | geomap.Panel | text.Panel
 
 _QUICLENS, _QVIS = "http://127.0.0.1:8124", "https://qvis.quictools.info"  # until somebody says where they are
 _DIMENSIONS = {

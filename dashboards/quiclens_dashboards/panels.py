@@ -3,16 +3,17 @@
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from grafana_foundation_sdk.builders import barchart, common, stat, table, timeseries
+from grafana_foundation_sdk.builders import barchart, common, geomap, stat, table, timeseries, trend
 from grafana_foundation_sdk.models import common as kinds
 from grafana_foundation_sdk.models import dashboard
+from grafana_foundation_sdk.models import geomap as geomaps
 from grafana_foundation_sdk.models.dashboard import DynamicConfigValue as Property
 from quiclens_schema.catalogue import CAUSES
 
 from quiclens_dashboards import look
 from quiclens_dashboards.ask import TABLE, TIME_SERIES, Target, source, sql
 
-_Shape = TypeVar("_Shape", timeseries.Panel, table.Panel, stat.Panel, barchart.Panel)
+_Shape = TypeVar("_Shape", timeseries.Panel, trend.Panel, table.Panel, stat.Panel, barchart.Panel, geomap.Panel)
 
 _SHORTEST_STEP = "1m"  # in less, a p99 has too few requests
 _HALF, _WHOLE, _HEIGHT, _STAT_HEIGHT = 12, 24, 8, 4  # of Grafana's grid
@@ -41,6 +42,27 @@ def over_time(
         .legend(_legend())
     )
     return _dressed(panel, query, look.colours(series))
+
+
+def since(title: str, query: str, unit: str, description: str, *, x: str, series: Sequence[str]) -> trend.Panel:
+    """Lines over a number that is no moment, such as the time since something began."""
+    panel = (
+        trend.Panel()
+        .title(title)
+        .description(description)
+        .datasource(source())
+        .with_target(Target(query, TABLE))
+        .x_field(x)
+        .unit(unit)
+        .span(_HALF)
+        .height(_HEIGHT)
+        .line_width(1)
+        .fill_opacity(5)
+        .show_points(kinds.VisibilityMode.AUTO)
+        .tooltip(common.VizTooltipOptions().mode(kinds.TooltipDisplayMode.MULTI).sort(kinds.SortOrder.DESCENDING))
+        .legend(_legend())
+    )
+    return _dressed(panel, query, [*look.units(), *look.colours(series)])
 
 
 def by_label(panel: timeseries.Panel, label: str) -> timeseries.Panel:
@@ -78,7 +100,17 @@ def rows(title: str, query: str, description: str, *, unit: str = look.COUNT, is
     return _dressed(panel, query, [*look.units(), *look.links(), *look.cause_cells(), *look.coverage_cells()])
 
 
-def matrix(title: str, query: str, unit: str, description: str, *, row: str, column: str, value: str) -> table.Panel:
+def matrix(
+    title: str,
+    query: str,
+    unit: str,
+    description: str,
+    *,
+    row: str,
+    column: str,
+    value: str,
+    steps: look.Steps = look.SLOW,
+) -> table.Panel:
     """A heat map of two text columns: one row each, one column each, cells coloured by `value`."""
     return (
         table.Panel()
@@ -93,7 +125,7 @@ def matrix(title: str, query: str, unit: str, description: str, *, row: str, col
             )
         )
         .unit(unit)
-        .thresholds(look.SLOW)
+        .thresholds(steps)
         .cell_options(kinds.TableColoredBackgroundCellOptions(mode=kinds.TableCellBackgroundDisplayMode.BASIC))
         .override_by_regexp(f"{row}.{column}", [Property("custom.cellOptions", {"type": "auto"})])
         .span(_WHOLE)
@@ -141,6 +173,41 @@ def cause_bars(title: str, query: str, description: str, *, x: str) -> barchart.
         .legend(_legend())
     )
     return _dressed(panel, query, look.colours(CAUSES))
+
+
+def on_map(title: str, query: str, description: str, *, colour: str, size: str) -> geomap.Panel:
+    """A marker for each row, at its columns `latitude` and `longitude`, in degrees."""
+    style = {
+        "color": {"field": colour},
+        "size": {"field": size, "fixed": 5, "min": 4, "max": 16},
+        "symbol": {"mode": "fixed", "fixed": "img/icons/marker/circle.svg"},
+        "opacity": 0.7,
+    }
+    place = common.FrameGeometrySource().mode(kinds.FrameGeometrySourceMode.COORDS)
+    markers = (
+        common.MapLayerOptions()
+        .type("markers")
+        .name(title)
+        .config({"style": style, "showLegend": True})
+        .location(place.latitude("latitude").longitude("longitude"))
+    )
+    panel = (
+        geomap.Panel()
+        .title(title)
+        .description(description)
+        .datasource(source())
+        .with_target(Target(query, TABLE))
+        .unit(look.COUNT)
+        .thresholds(look.SLOW)
+        .span(_WHOLE)
+        .height(2 * _HEIGHT)
+        .basemap(common.MapLayerOptions().type("default").name("Basemap"))
+        .layers([markers])
+        .view(geomap.MapViewConfig().id(geomaps.MapCenterID.FIT).zoom(15).padding(5))
+        .controls(geomap.ControlsOptions().show_zoom(True).mouse_wheel_zoom(False).show_attribution(True))
+        .tooltip(geomap.TooltipOptions().mode(geomaps.TooltipMode.DETAILS))
+    )
+    return _dressed(panel, query, look.units())
 
 
 def coverage() -> stat.Panel:

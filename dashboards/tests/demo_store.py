@@ -1,23 +1,28 @@
-"""The demo's hour in a store that is served, with the same rows on ten days before it, and what a demo has not:
-rejects, a heartbeat, a dropped day, and long before an hour in which everything goes wrong."""
+"""The demo's hour in a store that is served, and on a day of its own the hour of the lab's operations; each with the
+same rows on ten days before it. Planted besides: rejects, a heartbeat, a dropped day, and long before an hour in which
+everything goes wrong."""
 
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from expanding import Window
+from quiclens_lab.operations.command import OPERATIONS, operations
+from quiclens_lab.operations.logs import START_US
 from quiclens_schema import store as stores
 from quiclens_schema.store import Store
 
 DAYS_BEFORE = 10
 QUIET_DAYS_BEFORE = 30
 BEAT_AFTER = timedelta(minutes=20)  # of the hour's beginning
+OF_OPERATIONS = ("edge_operations", "hexagons")  # pages that are asked for the operations' hour
 _COPIES = f"(SELECT toIntervalDay(number + 1) AS ago, toString(number) AS n FROM numbers({DAYS_BEFORE})) AS copies"
 _IDS = (
     "concat(connection_id, '-', n) AS connection_id, concat(trace_id, '-', n) AS trace_id, trace_day - ago AS trace_day"
@@ -37,11 +42,16 @@ _WITHOUT = {"events": "WHERE NOT (ago = toIntervalDay(1) AND seq = 3)"}
 
 @dataclass(frozen=True)
 class Demo:
-    """The served store, and the hour in which the demo's requests began."""
+    """The served store, the hour in which the demo's requests began, that of the operations, and what is planted."""
 
     store: Store
     folder: Path
     window: Window
+    operations: Window
+    truth: Mapping[str, dict[str, Any]]
+
+    def window_of(self, page: str) -> Window:
+        return self.operations if page in OF_OPERATIONS else self.window
 
 
 @contextmanager
@@ -58,6 +68,12 @@ def served(folder: Path) -> Iterator[Demo]:
         "--json",
     ]
     subprocess.run([*command, *words], check=True, capture_output=True)
+    truth = {name: operations(folder / name, name, seed=1)["truth"] for name in OPERATIONS}
+    logs = [str(folder / place) for place in ("misroute/hosts", "restart/hosts", "restart/clients", "racing/apps")]
+    lines = ["--requests", str(folder / "racing" / "access.jsonl")]
+    subprocess.run(
+        [*command, "load", *logs, *lines, "--store", f"chdb:{folder / 'store'}"], check=True, capture_output=True
+    )
     with stores.open(f"chdb:{folder / 'store'}") as store:
         window = _window(store)
         _fill(store, window)
@@ -71,15 +87,19 @@ def served(folder: Path) -> Iterator[Demo]:
             assert json.loads(process.stdout.readline())["url"]
             with stores.open(f"chdb:{folder / 'store'}") as store:
                 assert not store.is_embedded
-                yield Demo(store, folder / "store", window)
+                yield Demo(store, folder / "store", window, _hour_of(START_US), truth)
         finally:
             process.terminate()
             process.communicate(timeout=60)
 
 
 def _window(store: Store) -> Window:
-    ((first,),) = store.query("SELECT min(started_at) FROM requests WHERE started_at IS NOT NULL").rows
-    since = first.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+    ((first,),) = store.query("SELECT min(started_at) FROM requests WHERE connection_id IS NOT NULL").rows
+    return _hour_of(int(first.astimezone(UTC).timestamp()) * 1_000_000)
+
+
+def _hour_of(epoch_us: int) -> Window:
+    since = datetime.fromtimestamp(epoch_us // 1_000_000, UTC).replace(minute=0, second=0)
     return Window(since, since + timedelta(hours=1), step_s=1800)
 
 

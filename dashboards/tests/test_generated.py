@@ -80,7 +80,8 @@ def test_a_cause_has_its_one_colour_and_name() -> None:
 def test_a_colour_of_a_cause_means_nothing_else() -> None:
     of_causes = {each.hex for each in LOOKS.values()}
     others = [colour for name, colour in look.COLOURS.items() if name not in LOOKS]
-    others += [colour for steps in (look.COVERAGE, look.NONE_WANTED, look.SLOW, look.PLAIN) for colour in steps.colours]
+    ramps = (look.COVERAGE, look.NONE_WANTED, look.SLOW, look.MISROUTED, look.PLAIN)
+    others += [colour for steps in ramps for colour in steps.colours]
     assert of_causes.isdisjoint(others)
 
 

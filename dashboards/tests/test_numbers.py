@@ -16,7 +16,7 @@ Row = dict[str, Any]
 
 def rows(demo: Demo, page: str, title: str, kind: str = "table", **chosen: str | list[str]) -> list[Row]:
     (asked,) = [each for each in queries() if (each.page, each.title, each.kind) == (page, title, kind)]
-    return demo.store.query(expand(asked.sql, {**asked.variables, **chosen}, demo.window)).dicts()
+    return demo.store.query(expand(asked.sql, {**asked.variables, **chosen}, demo.window_of(page))).dicts()
 
 
 def report(demo: Demo, *words: str) -> Row:

@@ -1,4 +1,4 @@
-"""Every query of every dashboard, as the plugin sends it, on the demo's hour over HTTP."""
+"""Every query of every dashboard, as the plugin sends it, on the hour of its page's data over HTTP."""
 
 import re
 from dataclasses import replace
@@ -30,7 +30,7 @@ WHOLE = {"pipeline: Dropped days", "pipeline: Disk", "pipeline: Rejects"}
 
 
 def run(demo: Demo, asked: Asked, window: Window | None = None, **chosen: str | list[str]) -> Result:
-    sql = expand(asked.sql, {**asked.variables, **chosen}, window or demo.window)
+    sql = expand(asked.sql, {**asked.variables, **chosen}, window or demo.window_of(asked.page))
     assert "$" not in sql, sql
     return demo.store.query(sql)
 
@@ -48,7 +48,8 @@ def test_a_query_runs_and_has_what_its_panel_needs(demo: Demo, asked: Asked) -> 
         assert result.columns[0] == "time" and types["time"].startswith("DateTime"), types
         assert numbers and all("String" in types[name] for name in labels), types
         assert [row[0] for row in result.rows] == sorted(row[0] for row in result.rows)
-        assert demo.window.since <= min(row[0] for row in result.rows).replace(tzinfo=demo.window.since.tzinfo)
+        since = demo.window_of(asked.page).since
+        assert since <= min(row[0] for row in result.rows).replace(tzinfo=since.tzinfo)
     elif asked.kind == "stat":
         assert len(result.rows) == 1
         assert all(re.search("Int|Float", kind) for kind in types.values()), types
@@ -70,7 +71,7 @@ def test_a_query_reads_its_window_and_not_the_days_before(demo: Demo, asked: Ask
         assert result.read_rows < 5_000
         return
     tables = [name for name in re.findall(r"FROM ([a-z_]+)", asked.sql) if name not in ("sampled", "chosen")]
-    assert 0 < result.read_rows <= 2 * sum(in_window(demo, table) for table in tables)
+    assert 0 < result.read_rows <= 2 * sum(in_window(demo, asked.page, table) for table in tables)
 
 
 def test_the_audit_finds_the_event_that_every_trace_of_the_day_before_lacks(demo: Demo) -> None:
@@ -88,13 +89,14 @@ def day_before(demo: Demo) -> Window:
     return replace(demo.window, since=demo.window.since - day, until=demo.window.until - day)
 
 
-def in_window(demo: Demo, table: str) -> int:
-    hour = f"started_hour = toDateTime({int(demo.window.since.timestamp())})"
+def in_window(demo: Demo, page: str, table: str) -> int:
+    since = demo.window_of(page).since
+    hour = f"started_hour = toDateTime({int(since.timestamp())})"
     when = {
         "requests": hour,
         "request_dimensions": hour,
         "dropped_days": "1",
         "rejects": "1",
     }
-    day = f"trace_day = toDate('{demo.window.since:%Y-%m-%d}')"
+    day = f"trace_day = toDate('{since:%Y-%m-%d}')"
     return int(demo.store.query(f"SELECT count() FROM {table} WHERE {when.get(table, day)}").one()[0])

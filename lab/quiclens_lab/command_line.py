@@ -44,6 +44,11 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--scenario", required=True, choices=[each.name for each in SCENARIOS], metavar="NAME")
     one.add_argument("--without", action="store_true", help="also the run without the cause, below DIR/without")
 
+    edge = commands.add_parser("operations", help="logs of hosts and of apps: misrouting, restarts, racing")
+    edge.add_argument("--scenario", required=True, choices=["misroute", "restart", "racing"])
+    edge.add_argument("--out", type=Path, required=True, metavar="DIR")
+    edge.add_argument("--seed", type=int, default=1)
+
     bench = commands.add_parser("bench-input", help="many server traces with at least N events in all")
     bench.add_argument("--events", type=_count, required=True, metavar="N")
 
@@ -121,6 +126,11 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     """Do what the command says and return its JSON document."""
     if options.command == "scenarios":
         return {"scenarios": [{"name": each.name, "cause": each.cause, "says": each.says} for each in SCENARIOS]}
+
+    if options.command == "operations":
+        from quiclens_lab.operations.command import operations
+
+        return operations(options.out, options.scenario, options.seed)
 
     if options.command == "truth":
         from quiclens_lab.truth.command import run as run_truth

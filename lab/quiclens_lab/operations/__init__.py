@@ -1,0 +1,1 @@
+"""What operators of an edge look for, planted: misrouted packets, restarts, and QUIC racing TCP."""
