@@ -14,11 +14,6 @@ use clap::{Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Batches are built and dropped all the time; glibc gives their pages back to the kernel and faults them in again.
-/// Version 2: version 3 spreads over so many fresh huge pages that clearing them took a fifth of the time.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 /// Reads QUIC event logs (qlog in every dialect, QUIC_TRACE, quiclens line v1) and gives what they say.
 #[derive(Parser)]
 #[command(

@@ -426,6 +426,7 @@ impl<'c> Follower<'c> {
                 file.put_away(&mut entries)?;
             }
             self.files.values_mut().for_each(|file| file.rest(self.cut));
+            quiclens_heap::give_back();
             if let Some(spooled) = self.spooled.as_mut().filter(|spooled| spooled.is_dirty) {
                 spooled.show();
                 passed = Some(spooled.put_away(&mut entries)?);

@@ -80,7 +80,7 @@ pub struct Followed<'c> {
     /// Of an access log.
     reader: Option<Arc<LineReader>>,
     /// Events that are being read again.
-    replay: Option<Replay<'c>>,
+    replay: Option<Box<Replay<'c>>>,
     /// What its end decides is decided.
     is_settled: bool,
     /// Bytes read and records taken that no metric has counted yet.
@@ -325,7 +325,7 @@ impl<'c> Followed<'c> {
                 if owed.is_empty() {
                     return Ok(false);
                 }
-                self.replay.insert(Replay::new(records, owed, self.window.offset()))
+                self.replay.insert(Box::new(Replay::new(records, owed, self.window.offset())))
             }
         };
         let Some(trace) = records.trace() else { return Ok(false) };
@@ -509,5 +509,16 @@ pub fn give_up(catalogue: &Catalogue, known: &Known, tables: &mut Tables) {
             let reject = Reject { reason: Some(Skip::SourceLost), offset: head.offset, ..Reject::default() };
             tables.reject(&format!("{:016x}", head.prefix.1), &reject, &head.name, "", None);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Followed;
+
+    /// Thousands rest at once, and the tree that holds them keeps room for as many.
+    #[test]
+    fn a_file_takes_little_beside_its_packed_state() {
+        assert!(size_of::<Followed<'_>>() <= 512);
     }
 }
