@@ -3,6 +3,7 @@
 Every copy of the demo has connections, requests and clients of its own, at the same minutes of another hour of the
 same day, from one of forty times as many carriers. A copy depends on its number alone: the same store always becomes
 the same one. Copies beyond the events that are asked for have summaries and no events, as under retention.
+One connection, `LONG`, has a million events: those of the demo's longest trace again and again, one after the other.
 """
 
 import time
@@ -17,6 +18,8 @@ from quiclens_lab.errors import LabError
 TABLES = ("connections", "connection_aliases", "streams", "episodes", "request_lines", "requests", "events")
 ROWS_AT_ONCE = 2_000_000
 CARRIERS = 40
+LONG = "10000000000000ff"
+LONG_EVENTS = 1_000_000
 _BASE = "amplify_base"
 _IDS = ("connection_id", "trace_id", "external_id", "log_id", "alias")
 _PARTS = "splitByChar('/', base.request_id) AS parts, arrayEnumerate(parts)"
@@ -36,6 +39,7 @@ def amplify(url: str, requests: int, events: int, show: Show) -> dict[str, Any]:
         for table, copies in wanted.items():
             if base[table]:
                 _amplify(store, table, base[table], copies, show)
+        _lengthen(store)
         made = {table: _count(store, table) for table in TABLES}
     return {"rows": made, "seconds": round(time.monotonic() - begun, 1)}
 
@@ -69,6 +73,28 @@ def _amplify(store: Store, table: str, rows: int, copies: int, show: Show) -> No
         )
         show(f"{table}: {first + count - 1:,} of {copies:,} copies")
     store.command(f"DROP TABLE {_BASE}")
+
+
+def _lengthen(store: Store) -> None:
+    """Make the long connection; only what pictures are drawn from is as in a real one."""
+    seen, duration_us, *place = store.query(
+        "SELECT events_seen, duration_us + 1, connection_id, vantage, trace_id FROM connections "
+        "WHERE vantage = 'server' ORDER BY events_seen DESC, connection_id LIMIT 1"
+    ).one()
+    times = -(-LONG_EVENTS // int(seen))
+    named = f"'{LONG}' AS connection_id, '{LONG}' AS trace_id"
+    columns = {
+        "connections": f"events_seen * {times} AS events_seen, duration_us * {times} AS duration_us",
+        "events": f"seq + n * {seen} AS seq, time_us + toInt64(n * {duration_us}) AS time_us",
+    }
+    turns = {"connections": 1, "events": times}
+    for table, changed in columns.items():
+        store.command(
+            f"INSERT INTO {table} SELECT * EXCEPT (n) REPLACE ({named}, {changed}) FROM (SELECT * FROM {table} WHERE "
+            "connection_id = {id:String} AND vantage = {vantage:String} AND trace_id = {trace_id:String}) AS trace "
+            "CROSS JOIN (SELECT number AS n FROM numbers({turns:UInt64})) AS turns",
+            {**dict(zip(("id", "vantage", "trace_id"), place, strict=True)), "turns": turns[table]},
+        )
 
 
 def _hashed(column: str) -> str:

@@ -18,17 +18,19 @@ from typing import Any
 from quiclens_schema import store as stores
 from quiclens_schema.store import Result, Store
 
+from quiclens_lab.amplify import LONG
 from quiclens_lab.errors import LabError
 from quiclens_lab.machine import commit, kept_folder, machine
 
 ASKED = 100  # of the short questions
 ASKED_LONG = 5
+ZOOMS = 8  # halvings: eight thousand events are left of a million
 GRANULE = 8192
 SERVE = [sys.executable, "-m", "quiclens_api.main", "serve", "--listen", "127.0.0.1:0", "--json"]
 
 # The bars, in milliseconds. `p95` of short questions, the slowest of the long ones.
 BARS = {"explain": 150, "slow_of_an_hour": 300, "tails_by_carrier_of_a_day": 1_000, "different_of_a_million": 5_000,
-        "connection_first_picture": 1_000}  # fmt: skip
+        "connection_first_picture": 1_000, "zoom_into_a_million_events": 1_000}  # fmt: skip
 
 Row = dict[str, Any]
 
@@ -47,6 +49,7 @@ def ask_bench(url: str, keep: bool) -> Row:
             "tails_by_carrier_of_a_day": _took(address, [f"/api/over-time?by=carrier&{_window(hours[0], 24)}"] * 3),
             "different_of_a_million": _took(address, [_million(rows["requests"], hours)] * 3),
             "connection_first_picture": _took(address, _pictures(connections)),
+            "zoom_into_a_million_events": _took(address, _zooms(store)),
         }
         reads = _reads(store, requests[:20], connections[:20])
     bars: list[Row] = [
@@ -126,6 +129,22 @@ def _million(requests: int, hours: Sequence[datetime]) -> str:
 
 def _pictures(connections: Sequence[tuple[str, int]]) -> list[str]:
     return [f"/api/connections/{name}/series" for name, _ in connections]
+
+
+def _zooms(store: Store) -> list[str]:
+    """The whole of the long connection, then ever less of it: each time a half, at another place."""
+    sql = "SELECT duration_us FROM connections WHERE connection_id = {long:String}"
+    found = store.query(sql, {"long": LONG}).rows
+    if not found:
+        raise LabError("the store has no long connection: quiclens-lab amplify")
+    duration_us = int(found[0][0])
+    lengths = [duration_us >> times for times in range(ZOOMS)]
+    return [
+        f"/api/connections/{LONG}/series?from_us={(duration_us - length) * place // 4}"
+        f"&to_us={(duration_us - length) * place // 4 + length}"
+        for length in lengths
+        for place in range(5)
+    ]
 
 
 def _path(name: str) -> str:

@@ -1,6 +1,9 @@
--- The only row says how much of a trace lies in a stretch of its time, and where that begins and ends.
+-- The only row says how much of a trace lies in a stretch of its time, and where that begins and ends: in time, and in
+-- the log, by whose order the other questions find it.
 SELECT
     count() AS events,
+    min(seq) AS first_seq,
+    max(seq) AS last_seq,
     min(time_us) AS first_us,
     max(time_us) AS last_us
 FROM events_now

@@ -8,6 +8,7 @@ SELECT
 FROM
 (
     SELECT
+        seq,
         time_us,
         name = 'quic:packet_sent' AS is_sent,
         frames.stream_id AS stream_id,
@@ -25,11 +26,13 @@ FROM
     WHERE connection_id = {connection_id:String}
         AND vantage = {vantage:String}
         AND trace_id = {trace_id:String}
+        AND seq <= {last_seq:UInt64}
         AND time_us <= {to_us:Int64}
         AND name IN ('quic:packet_sent', 'quic:packet_received')
         AND frames.frame_type = 'stream'
 )
-WHERE time_us >= {from_us:Int64}
+WHERE seq >= {first_seq:UInt64}
+    AND time_us >= {from_us:Int64}
 GROUP BY
     bucket_start_us,
     stream_id
@@ -37,3 +40,4 @@ ORDER BY
     bucket_start_us,
     stream_id
 LIMIT {limit:UInt32}
+SETTINGS optimize_move_to_prewhere_if_final = 1

@@ -34,12 +34,15 @@ FROM
     WHERE connection_id = {connection_id:String}
         AND vantage = {vantage:String}
         AND trace_id = {trace_id:String}
+        AND seq <= {last_seq:UInt64}
         AND time_us <= {to_us:Int64}
         AND name IN ('quic:packet_sent', 'quic:packet_received')
         AND frames.frame_type IN ('stream', 'datagram')
 )
-WHERE time_us >= {from_us:Int64}
+WHERE seq >= {first_seq:UInt64}
+    AND time_us >= {from_us:Int64}
 ORDER BY
     seq,
     place
 LIMIT {limit:UInt32}
+SETTINGS optimize_move_to_prewhere_if_final = 1

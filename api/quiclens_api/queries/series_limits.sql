@@ -1,14 +1,16 @@
--- One row is one statement of how much may be sent: a limit that the peer granted, or that we did.
+-- One row is one statement of how much may be sent, a limit that the peer granted or that we did, in the log's order.
+-- With buckets it is the highest of each limit in each of them.
 SELECT
-    seq,
-    time_us,
+    max(seq) AS seq,
+    max(time_us) AS time_us,
     is_ours,
     limit_name,
     stream_id,
-    maximum
+    max(maximum) AS maximum
 FROM
 (
     SELECT
+        if({bucket_us:Int64} = 0, toInt64(seq), intDiv(time_us, {bucket_us:Int64})) AS place,
         seq,
         time_us,
         name = 'quic:packet_sent' AS is_ours,
@@ -20,10 +22,13 @@ FROM
     WHERE connection_id = {connection_id:String}
         AND vantage = {vantage:String}
         AND trace_id = {trace_id:String}
+        AND seq BETWEEN {first_seq:UInt64} AND {last_seq:UInt64}
         AND time_us BETWEEN {from_us:Int64} AND {to_us:Int64}
+        AND name IN ('quic:packet_sent', 'quic:packet_received')
         AND frames.frame_type IN ('max_data', 'max_stream_data', 'data_blocked', 'stream_data_blocked')
     UNION ALL
     SELECT
+        if({bucket_us:Int64} = 0, toInt64(seq), intDiv(time_us, {bucket_us:Int64})) AS place,
         seq,
         time_us,
         owner != 'remote' AS is_ours,
@@ -35,12 +40,19 @@ FROM
     WHERE connection_id = {connection_id:String}
         AND vantage = {vantage:String}
         AND trace_id = {trace_id:String}
+        AND seq BETWEEN {first_seq:UInt64} AND {last_seq:UInt64}
         AND time_us BETWEEN {from_us:Int64} AND {to_us:Int64}
         AND name IN ('quic:parameters_set', 'quic:parameters_restored')
         AND startsWith(parameter.1, 'initial_max_')
 )
+GROUP BY
+    place,
+    is_ours,
+    limit_name,
+    stream_id
 ORDER BY
     seq,
     limit_name,
     stream_id
 LIMIT {limit:UInt32}
+SETTINGS optimize_move_to_prewhere_if_final = 1

@@ -18,7 +18,9 @@ FROM events_now
 WHERE connection_id = {connection_id:String}
     AND vantage = {vantage:String}
     AND trace_id = {trace_id:String}
+    AND seq BETWEEN {first_seq:UInt64} AND {last_seq:UInt64}
     AND time_us BETWEEN {from_us:Int64} AND {to_us:Int64}
     AND (name IN {marks:Array(String)} OR (pto_count > 0 AND name = 'quic:recovery_metrics_updated') OR lost_packets > 0)
 ORDER BY seq
 LIMIT {limit:UInt32}
+SETTINGS optimize_move_to_prewhere_if_final = 1

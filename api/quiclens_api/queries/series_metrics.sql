@@ -14,7 +14,9 @@ FROM events_now
 WHERE connection_id = {connection_id:String}
     AND vantage = {vantage:String}
     AND trace_id = {trace_id:String}
+    AND seq BETWEEN {first_seq:UInt64} AND {last_seq:UInt64}
     AND time_us BETWEEN {from_us:Int64} AND {to_us:Int64}
     AND coalesce(congestion_window, bytes_in_flight, ssthresh, pacing_rate, latest_rtt_us, smoothed_rtt_us, min_rtt_us) IS NOT NULL
 ORDER BY seq
 LIMIT {limit:UInt32}
+SETTINGS optimize_move_to_prewhere_if_final = 1

@@ -1,8 +1,8 @@
 """What a picture of one connection is drawn from: columns over a stretch of its time, exact, or in buckets.
 
 Up to 50,000 events in view every one of them is given. Beyond that packets, metrics and frames are summed up in buckets
-of equal length, with the least, greatest and last value of each; losses, changes of state, of path and of limits,
-probes and episodes are given one by one at any length.
+of equal length, with the least, greatest and last value of each, and of limits the highest; losses, changes of state
+and of path, probes and episodes are given one by one at any length.
 """
 
 from collections.abc import Sequence
@@ -52,8 +52,9 @@ def series(store: Store, trace: Row, view: View) -> Row:
     `trace` is a row of connections; only events of that trace come.
     """
     place = {name: trace[name] for name in ("connection_id", "vantage", "trace_id")}
-    stretch = {**place, "from_us": view.from_us, "to_us": view.to_us}
-    extent = ask(store, "series_extent", stretch).dicts()[0]
+    extent = ask(store, "series_extent", {**place, "from_us": view.from_us, "to_us": view.to_us}).dicts()[0]
+    found = {name: extent[name] for name in ("first_seq", "last_seq")}
+    stretch = {**place, "from_us": view.from_us, "to_us": view.to_us, **found}
     is_exact = extent["events"] <= EXACT_AT_MOST
     bucket_us = None if is_exact else max(1, -(-(view.to_us - view.from_us + 1) // view.buckets))
     return {
@@ -65,7 +66,9 @@ def series(store: Store, trace: Row, view: View) -> Row:
         "bucket_us": bucket_us,
         **(_exact(store, stretch) if bucket_us is None else _in_buckets(store, stretch, bucket_us)),
         "marks": _columns(ask(store, "series_marks", {**stretch, "marks": list(MARKS), "limit": MARKS_AT_MOST})),
-        "limits": _columns(ask(store, "series_limits", {**stretch, "limit": LIMITS_AT_MOST})),
+        "limits": _columns(
+            ask(store, "series_limits", {**stretch, "bucket_us": bucket_us or 0, "limit": LIMITS_AT_MOST})
+        ),
     }
 
 

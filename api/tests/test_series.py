@@ -1,0 +1,85 @@
+"""What pictures of a long connection are drawn from: nothing that matters is left out, and near by all is there."""
+
+from collections.abc import Iterator
+
+import pytest
+from quiclens_schema import store as stores
+from quiclens_schema.store import Store
+from serve_process import Served
+
+from quiclens_api.questions.series import BUCKETS, EXACT_AT_MOST, Row, View, series
+
+EVENTS = 60_000
+EACH_US = 10
+TRACE = {"connection_id": "5e11e5", "vantage": "server", "trace_id": "5e11e5"}
+WHOLE = View(0, EVENTS * EACH_US)
+
+# Every other event is a packet of 1,000 bytes; one in 5,000 a loss, and one in a hundred grants another 100 bytes.
+_PLANTED = f"""
+INSERT INTO events (connection_id, vantage, trace_id, seq, trace_day, time_us, name, packet_type, packet_number,
+    packet_bytes, congestion_window, `frames.frame_type`, `frames.stream_id`, `frames.offset`, `frames.length`,
+    `frames.fin`, `frames.maximum`, `frames.ack_delay_us`, `frames.ack_ranges`, `frames.shape`)
+SELECT '5e11e5', 'server', '5e11e5', number, '2026-01-01', number * {EACH_US},
+    multiIf(number % 5000 = 7, 'quic:packet_lost', number % 2 = 1, 'quic:packet_sent',
+        number % 4 = 0, 'quic:recovery_metrics_updated', 'quic:packet_received') AS called,
+    '1RTT', number, if(called LIKE '%packet_sent', 1000, NULL),
+    if(called LIKE '%metrics%', 10000 + cityHash64(number) % 5000, NULL),
+    [if(called LIKE '%received', 'max_data', 'stream')], [0], [number * 1000], [1000], [0], [number * 100],
+    [0], [0], ['']
+FROM numbers({EVENTS})
+"""
+
+
+@pytest.fixture(scope="module")
+def store(served: Served) -> Iterator[Store]:
+    with stores.open(served.url) as opened:
+        opened.command(_PLANTED)
+        yield opened
+
+
+def lost(document: Row) -> list[int]:
+    marks = document["marks"]
+    named = zip(marks.get("seq", []), marks.get("name", []), strict=True)
+    return [seq for seq, name in named if name == "quic:packet_lost"]
+
+
+def test_from_afar_sums_and_extremes_are_those_of_all_events(store: Store) -> None:
+    found = series(store, TRACE, WHOLE)
+    assert found["events"] == EVENTS > EXACT_AT_MOST and not found["exact"]
+    packets, metrics = found["packets"], found["metrics"]
+    assert len(packets["bucket_start_us"]) <= BUCKETS + 1
+    losses = EVENTS // 5000
+    assert sum(packets["packets_sent"]) == EVENTS // 2 - losses
+    assert sum(packets["bytes_sent"]) == sum(found["frames"]["bytes_sent"]) == 1000 * (EVENTS // 2 - losses)
+    extremes = store.query(
+        "SELECT min(congestion_window), max(congestion_window) FROM events WHERE trace_id = '5e11e5'"
+    ).one()
+    least, greatest, _ = zip(*metrics["congestion_window"], strict=True)
+    assert (min(least), max(greatest)) == extremes
+
+
+def test_losses_are_there_one_by_one_and_limits_as_they_stood_at_each_buckets_end(store: Store) -> None:
+    found = series(store, TRACE, WHOLE)
+    assert lost(found) == list(range(7, EVENTS, 5000))
+    limits = found["limits"]
+    assert len(limits["maximum"]) <= BUCKETS + 1
+    assert list(limits["maximum"]) == sorted(limits["maximum"])
+    assert limits["maximum"][-1] == (EVENTS - 2) * 100
+
+
+@pytest.mark.parametrize("first", [0, 1, 21_003, 59_999])
+def test_near_by_every_event_of_the_stretch_is_there_and_no_other(store: Store, first: int) -> None:
+    last = min(first + 9_999, EVENTS - 1)
+    found = series(store, TRACE, View(first * EACH_US, last * EACH_US))
+    assert found["exact"] and found["events"] == last - first + 1
+    given = {
+        *found["packets"].get("seq", []),
+        *found["metrics"].get("seq", []),
+        *lost(found),
+    }
+    assert given == set(range(first, last + 1))
+
+
+def test_a_stretch_without_events_is_empty(store: Store) -> None:
+    found = series(store, TRACE, View(EVENTS * EACH_US * 2, EVENTS * EACH_US * 3))
+    assert found["events"] == 0 and found["exact"] and not found["packets"] and not found["marks"]
