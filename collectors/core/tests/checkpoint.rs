@@ -8,7 +8,9 @@ use quiclens_core::fold::{Fold, Trace};
 use quiclens_core::header::Vantage;
 use quiclens_core::reader::qlog::Reader;
 use quiclens_core::reader::quic_trace;
+use quiclens_core::record::rows::Row;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 fn vector(case: &str) -> String {
@@ -98,6 +100,29 @@ fn a_request_that_is_over_is_shown_at_its_last_event_and_looking_changes_nothing
         assert!(newest.whole("version") <= last.whole("version"));
         for name in ["end_us", "last_seq", "complete", "duration_us", "network_us", "loss_recovery_us"] {
             assert_eq!(newest.get(name), last.get(name), "{name}");
+        }
+    }
+}
+
+/// Which episodes there are when the log ends after `events`.
+fn episodes(events: &[Event]) -> BTreeSet<String> {
+    let mut fold = Fold::new(Trace { trace_id: "t".into(), vantage: Vantage::Server, ..Trace::default() });
+    events.iter().for_each(|event| fold.event(event));
+    fold.finish();
+    let name = |row: &Row| ["kind", "path_id", "stream_id", "first_seq"].map(|column| format!("{:?}", row.get(column)));
+    fold.output.episodes.iter().map(|row| name(row).join(" ")).collect()
+}
+
+#[test]
+fn a_longer_reading_has_every_episode_of_a_shorter_one() {
+    let catalogue = Catalogue::load().unwrap();
+    for case in ["aioquic_burst_loss_server", "aioquic_tail_loss_server", "aioquic_stream_credit_server"] {
+        let events = events(&catalogue, case);
+        let whole = episodes(&events);
+        assert!(!whole.is_empty());
+        for cut in 1..events.len() {
+            let more: Vec<String> = episodes(&events[..cut]).difference(&whole).cloned().collect();
+            assert!(more.is_empty(), "{case} cut after {cut} of {}: {more:?}", events.len());
         }
     }
 }

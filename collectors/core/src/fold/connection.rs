@@ -40,6 +40,8 @@ impl Handshake {
 /// How the connection ended.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Close {
+    /// The log says that it did.
+    pub is_logged: bool,
     reason: String,
     code: String,
     owner: String,
@@ -47,6 +49,7 @@ pub struct Close {
 
 impl Close {
     pub(super) fn read(&mut self, event: &Event) {
+        self.is_logged = true;
         let text = |key: &str| {
             event.leftover(key).map(|json| serde_json::from_str::<String>(json).unwrap_or_else(|_| json.to_owned()))
         };

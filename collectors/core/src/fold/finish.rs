@@ -188,10 +188,15 @@ impl Fold {
             .collect()
     }
 
-    /// The trace is over, or all of it that there is: open streams become rows that say so.
+    /// The trace is over, or all of it that there is: open streams become rows that say so. Where the log may go on, what
+    /// the records of its last instant have not decided is no episode: a longer reading may know it by another name.
     pub fn finish(&mut self) {
+        let decided = self.output.episodes.len();
         self.close_instant();
         self.settle(i64::MAX);
+        if !self.close.is_logged {
+            self.output.episodes.truncate(decided);
+        }
         let (now, rtt) = (self.now_us, (self.rtt.min_us, self.rtt.smoothed_us));
         let is_server = self.is_server();
         for (_, mut stream) in std::mem::take(&mut self.streams) {

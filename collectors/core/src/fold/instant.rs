@@ -14,8 +14,9 @@ use serde::{Deserialize, Serialize};
 pub struct Instant {
     /// New data went out, and not as a probe.
     pub has_news: bool,
-    /// Streams whose new data did.
-    pub senders: Vec<u64>,
+    /// Streams whose new data did, and the seq with which it began to. A log that was cut within the instant says the
+    /// same of it.
+    pub senders: Vec<(u64, u64)>,
     /// Streams of which anything went out.
     pub carried: Vec<u64>,
     /// Bytes that went out.
@@ -50,8 +51,8 @@ impl Fold {
         if instant.has_news {
             self.confirm();
         }
-        for id in &instant.senders {
-            self.close_gap_of(*id, instant.bytes);
+        for (id, seq) in &instant.senders {
+            self.close_gap_of(*id, *seq, instant.bytes);
         }
         self.pass(&instant.carried, instant.bytes);
         for id in &instant.carried {
@@ -70,9 +71,9 @@ impl Fold {
         self.instant = Instant { senders, carried, ..Instant::default() };
     }
 
-    /// New data of a stream went out: why not earlier? And does more of it wait?
-    fn close_gap_of(&mut self, id: u64, bytes: u64) {
-        let (now, seq) = (self.now_us, self.seq);
+    /// New data of a stream went out, first with `seq`: why not earlier? And does more of it wait?
+    fn close_gap_of(&mut self, id: u64, seq: u64, bytes: u64) {
+        let now = self.now_us;
         let limit = self.pacing_us(bytes);
         let other = self.last_senders.other_than(id);
         let is_bottleneck = self.path_is_bottleneck();

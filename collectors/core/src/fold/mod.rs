@@ -43,7 +43,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use stream::Stream;
 
 /// Rules that made a row; a higher one replaces all rows of a lower one.
-pub const ANALYSIS_VERSION: u64 = 2;
+pub const ANALYSIS_VERSION: u64 = 3;
 
 /// Two records at most this far apart belong to one turn: an ACK and what it releases (quic_trace.md 1.5: the slowest
 /// turn of the published rows takes 405 us).

@@ -186,8 +186,8 @@ impl Fold {
         kinds.news |= news;
         kinds.repeats |= repeated > 0;
         kinds.repeats_unlost |= repeated > 0 && !mends;
-        if news && is_server && !self.instant.senders.contains(&chunk.stream_id) {
-            self.instant.senders.push(chunk.stream_id);
+        if news && is_server && !self.instant.senders.iter().any(|(id, _)| *id == chunk.stream_id) {
+            self.instant.senders.push((chunk.stream_id, self.seq));
         }
         self.watch_stream_credit(chunk.stream_id);
     }
