@@ -21,6 +21,13 @@ _log = logging.getLogger("quiclens.ingest")
 NAME = "ingest"
 CLOSES_AFTER = timedelta(hours=1, minutes=5)  # of its beginning, by the time that the data speak of
 _RETRY_SECONDS = 5.0
+_SHARE_MOST = 0.2  # of the time: an open hour is built anew each round, and grows
+
+
+def pause_after(took: float, seconds: float) -> float:
+    """Seconds until the next round, after one that took `took`: those that are asked for, or so many that the store has
+    most of its time for others."""
+    return max(seconds, took * (1 / _SHARE_MOST - 1))
 
 
 class Linker:
@@ -73,8 +80,10 @@ class Linker:
                 rounds = rounds or Rounds(self._store, self._late_seconds)
                 began = time.monotonic()
                 hours = rounds.next()
+                took = time.monotonic() - began
                 self._metrics.linked_hours.inc(hours)
-                self._metrics.link_seconds.observe(time.monotonic() - began)
+                self._metrics.link_seconds.observe(took)
+                pause = pause_after(took, self._seconds)
             except StoreError as error:
                 self._metrics.retries.labels("link").inc()
                 _log.warning("linking failed and is tried again: %s", str(error).partition("\n")[0])

@@ -38,7 +38,7 @@ class Settings:
     inserts_at_once: int = 2
     """Blocks of different tables that are stored at the same time."""
     link_seconds: float = 5.0
-    """How often hours that still get data are linked; 0 leaves linking to others."""
+    """How often hours that still get data are linked, at most a fifth of the time; 0 leaves it to others."""
     late_link_seconds: float = 30.0
     """How often closed hours that got late data are linked again."""
     drain_seconds: float = 25.0

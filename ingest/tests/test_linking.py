@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from arrow_batches import batch
 from quiclens_ingest.link import Mark, changed_hours, mark
-from quiclens_ingest.linking import Rounds
+from quiclens_ingest.linking import Rounds, pause_after
 from quiclens_schema.store import Store
 
 HOUR = datetime(2026, 1, 1, 10, tzinfo=UTC)
@@ -28,6 +28,11 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
+
+
+@pytest.mark.parametrize(("took", "pause"), [(0.0, 5.0), (1.0, 5.0), (10.0, 40.0)])
+def test_rounds_take_a_fifth_of_the_time_at_most(took: float, pause: float) -> None:
+    assert pause_after(took, 5.0) == pytest.approx(pause)
 
 
 def test_open_hours_are_linked_at_once_and_late_data_of_closed_ones_together(store: Store) -> None:

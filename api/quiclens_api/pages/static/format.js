@@ -34,7 +34,7 @@ export function size(count) {
 export function rate(value) {
   if (value === null || value === undefined) return "–";
   for (const [power, unit] of /** @type {[number, string][]} */ ([[1e9, "Gbit/s"], [1e6, "Mbit/s"], [1e3, "kbit/s"]])) {
-    if (value >= power) return `${(value / power).toFixed(1)} ${unit}`;
+    if (value >= power) return `${(value / power).toFixed(value < power * 100 ? 1 : 0)} ${unit}`;
   }
   return `${Math.round(value)} bit/s`;
 }

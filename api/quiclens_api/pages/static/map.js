@@ -8,6 +8,7 @@ import { duration, whole } from "./format.js";
 
 const WIDTH = 620;
 const HEIGHT = 360;
+const SMALLEST = 12; // a hexagon narrower than so many pixels is drawn as wide: a map of continents would not show it
 const RAMP = ["#2b83ba", "#78b9a8", "#cfe3a5", "#fdd27e", "#f0884d", "#d7191c"];
 
 /** @typedef {{cell: string, requests: number, p95: number | null, p50: number | null, cause: string | null, edge: [number, number][]}} Hexagon */
@@ -114,14 +115,24 @@ function ramp(all) {
   const [least, most] = [Math.min(...values), Math.max(...values)];
   return el("div", { class: "legend" }, `p95 ${duration(least)} `,
     svg("svg", { viewBox: `0 0 ${RAMP.length} 1`, width: 120, height: 10, preserveAspectRatio: "none" }, ...RAMP.map((colour, at) => svg("rect", { x: at, width: 1, height: 1, fill: colour }))),
-    ` ${duration(most)}, log scale; an empty hexagon has too few requests`);
+    ` ${duration(most)}, log scale; an empty hexagon has too few requests, a small one is drawn larger than it is`);
+}
+
+/** Its corners in pixels, as text. @param {Hexagon} hexagon @param {ReturnType<typeof frameOf>} frame */
+function corners(hexagon, frame) {
+  const [xs, ys] = [hexagon.edge.map(([, lng]) => frame.x(lng)), hexagon.edge.map(([lat]) => frame.y(lat))];
+  const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+  const grown = Math.max(1, SMALLEST / Math.max(1e-6, right - left));
+  /** @param {number} at @param {number} middle */
+  const from = (at, middle) => (middle + (at - middle) * grown).toFixed(1);
+  return xs.map((x, at) => `${from(x, (left + right) / 2)},${from(ys[at], (top + bottom) / 2)}`).join(" ");
 }
 
 /** @param {Hexagon[]} all @param {(us: number) => string} scale @param {ReturnType<typeof frameOf>} frame */
 function picture(all, scale, frame) {
   if (!all.length) return el("p", { class: "teach" }, "No request of this group has a place.");
   return svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img" }, graticule(frame), ...all.map((each) => svg("polygon", {
-    points: each.edge.map(([lat, lng]) => `${frame.x(lng).toFixed(1)},${frame.y(lat).toFixed(1)}`).join(" "),
+    points: corners(each, frame),
     fill: each.p95 === null ? "none" : scale(each.p95),
     stroke: "currentColor",
     "stroke-opacity": 0.35,

@@ -42,20 +42,44 @@ function drawn(src, name) {
 
 /** @param {import("./api.js").Document} report */
 function table(report) {
-  const isTime = report.columns.map((/** @type {any} */ column) => column.unit === "us");
-  const cell = (/** @type {any} */ value, /** @type {number} */ at, /** @type {any[]} */ row) => {
-    const unit = report.columns.findIndex((/** @type {any} */ column) => column.name === "unit");
-    const told = value === null ? "–" : isTime[at] || (unit >= 0 && row[unit] === "us" && ["value", "low", "high"].includes(report.columns[at].name)) ? duration(value)
-      : typeof value === "number" ? value.toLocaleString("en", { maximumFractionDigits: 4 }) : typeof value === "object" ? JSON.stringify(value) : String(value);
-    return el("td", { class: typeof value === "number" || value === null ? "n" : "" }, told);
-  };
   const csv = () => save(new Blob([[report.columns.map((/** @type {any} */ column) => column.name), ...report.rows].map((row) => row.map(quoted).join(",")).join("\n")], { type: "text/csv" }), `${report.name}.csv`);
   const json = () => save(new Blob([JSON.stringify(report, null, 1)], { type: "application/json" }), `${report.name}.json`);
+  const columns = columnsOf(report);
   return el("div", {},
     el("p", { class: "coverage" }, `${report.samples.toLocaleString("en")} samples. ${covered(report.coverage)}. `, el("button", { type: "button", onclick: csv }, "CSV"), " ", el("button", { type: "button", onclick: json }, "JSON")),
     report.rows.length ? el("div", { class: "wide" }, el("table", {},
-      el("thead", {}, el("tr", {}, ...report.columns.map((/** @type {any} */ column) => el("th", { title: column.unit }, column.name.replaceAll("_", " "))))),
-      el("tbody", {}, ...report.rows.map((/** @type {any[]} */ row) => el("tr", {}, ...row.map((value, at) => cell(value, at, row))))))) : el("p", { class: "teach" }, "Nothing to report of these requests."));
+      el("thead", {}, el("tr", {}, ...columns.map((column) => el("th", { title: column.unit, class: column.isNumber ? "n" : "" }, column.name.replaceAll("_", " "))))),
+      el("tbody", {}, ...report.rows.map((/** @type {any[]} */ row) => el("tr", {}, ...columns.map((column) => cell(report, column, row))))))) : el("p", { class: "teach" }, "Nothing to report of these requests."));
+}
+
+/** @typedef {{name: string, unit: string, at: number, ends: [number, number] | null, isNumber: boolean}} Column */
+
+/** Its columns, with those that are the ends of an interval put with what the interval is of.
+ * @param {import("./api.js").Document} report @returns {Column[]} */
+function columnsOf(report) {
+  /** @type {string[]} */
+  const names = report.columns.map((/** @type {any} */ column) => column.name);
+  const kind = (/** @type {string} */ name) => ["", "_sampling", "_prediction"].find((each) => names.includes(`${name}${each}_low`));
+  const all = names.map((name, at) => {
+    const of = kind(name);
+    const ends = of === undefined ? null : /** @type {[number, number]} */ ([names.indexOf(`${name}${of}_low`), names.indexOf(`${name}${of}_high`)]);
+    return { name, unit: report.columns[at].unit, at, ends, isNumber: report.rows.some((/** @type {any[]} */ row) => typeof row[at] === "number") };
+  });
+  const taken = new Set(all.flatMap((column) => column.ends ?? []));
+  return all.filter((column) => !taken.has(column.at));
+}
+
+/** @param {import("./api.js").Document} report @param {Column} column @param {any[]} row */
+function cell(report, column, row) {
+  const unit = column.unit || (["value", "low", "high"].includes(column.name) ? row[report.columns.findIndex((/** @type {any} */ each) => each.name === "unit")] : "");
+  const told = (/** @type {any} */ value) => value === null || value === undefined ? "–" : unit === "us" ? duration(value)
+    : typeof value === "number" ? value.toLocaleString("en", { maximumFractionDigits: 4 })
+      : Array.isArray(value) ? value.map((each) => String(each).replaceAll("_", " ")).join(", ") : typeof value === "object" ? JSON.stringify(value) : String(value);
+  const value = row[column.at];
+  const text = told(value);
+  if (typeof value === "object" && value !== null) return el("td", { class: "list", title: text }, text);
+  const interval = column.ends && row[column.ends[0]] !== null ? el("small", {}, ` ${told(row[column.ends[0]])} – ${told(row[column.ends[1]])}`) : "";
+  return el("td", { class: typeof value === "number" || value === null ? "n" : "" }, text, interval);
 }
 
 /** @param {unknown} value */
