@@ -78,7 +78,9 @@ function cell(report, column, row) {
   const value = row[column.at];
   const text = told(value);
   if (typeof value === "object" && value !== null) return el("td", { class: "list", title: text }, text);
-  const interval = column.ends && row[column.ends[0]] !== null ? el("small", {}, ` ${told(row[column.ends[0]])} – ${told(row[column.ends[1]])}`) : "";
+  const [low, high] = column.ends ? column.ends.map((at) => row[at]) : [null, null];
+  const between = low !== null && high !== null ? `${told(low)} – ${told(high)}` : low !== null ? `≥ ${told(low)}` : high !== null ? `≤ ${told(high)}` : "";
+  const interval = between ? el("small", {}, ` ${between}`) : "";
   return el("td", { class: typeof value === "number" || value === null ? "n" : "" }, text, interval);
 }
 
