@@ -1,5 +1,5 @@
 -- One row is one statement of how much may be sent, a limit that the peer granted or that we did, in the log's order.
--- With buckets it is the highest of each limit in each of them.
+-- With buckets it is the highest of each limit in each of them. A row that stands twice changes nothing.
 SELECT
     max(seq) AS seq,
     max(time_us) AS time_us,
@@ -17,7 +17,7 @@ FROM
         frames.frame_type AS limit_name,
         frames.stream_id AS stream_id,
         frames.maximum AS maximum
-    FROM events_now
+    FROM events
     ARRAY JOIN frames
     WHERE connection_id = {connection_id:String}
         AND vantage = {vantage:String}
@@ -35,7 +35,7 @@ FROM
         parameter.1 AS limit_name,
         0 AS stream_id,
         toUInt64OrZero(trim(BOTH '"' FROM parameter.2)) AS maximum
-    FROM events_now
+    FROM events
     ARRAY JOIN CAST(more AS Array(Tuple(String, String))) AS parameter
     WHERE connection_id = {connection_id:String}
         AND vantage = {vantage:String}
@@ -55,4 +55,3 @@ ORDER BY
     limit_name,
     stream_id
 LIMIT {limit:UInt32}
-SETTINGS optimize_move_to_prewhere_if_final = 1

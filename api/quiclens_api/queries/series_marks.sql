@@ -1,4 +1,5 @@
 -- One row is one event that no picture may leave out: a loss, a change of state, of path, of keys or of limits, a probe.
+-- Rows that stand twice are alike: taking one of each seq needs no look at the others' columns, as FINAL does.
 SELECT
     seq,
     time_us,
@@ -14,7 +15,7 @@ SELECT
     pto_count,
     lost_packets,
     lost_bytes
-FROM events_now
+FROM events
 WHERE connection_id = {connection_id:String}
     AND vantage = {vantage:String}
     AND trace_id = {trace_id:String}
@@ -22,5 +23,5 @@ WHERE connection_id = {connection_id:String}
     AND time_us BETWEEN {from_us:Int64} AND {to_us:Int64}
     AND (name IN {marks:Array(String)} OR (pto_count > 0 AND name = 'quic:recovery_metrics_updated') OR lost_packets > 0)
 ORDER BY seq
+LIMIT 1 BY seq
 LIMIT {limit:UInt32}
-SETTINGS optimize_move_to_prewhere_if_final = 1

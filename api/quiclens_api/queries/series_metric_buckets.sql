@@ -1,5 +1,6 @@
 -- One row is one bucket of a trace's time: the least, the greatest and the last value of each thing that the sender said
 -- of its path in it. A line through them has the extremes of the line through all.
+-- A row that stands twice changes none of them.
 SELECT
     {from_us:Int64} + {bucket_us:Int64} * intDiv(time_us - {from_us:Int64}, {bucket_us:Int64}) AS bucket_start_us,
     [min(congestion_window), max(congestion_window), argMax(congestion_window, seq)] AS congestion_window,
@@ -12,7 +13,7 @@ SELECT
 FROM
 (
     SELECT *
-    FROM events_now
+    FROM events
     WHERE connection_id = {connection_id:String}
         AND vantage = {vantage:String}
         AND trace_id = {trace_id:String}
@@ -23,4 +24,3 @@ FROM
 GROUP BY bucket_start_us
 ORDER BY bucket_start_us
 LIMIT {limit:UInt32}
-SETTINGS optimize_move_to_prewhere_if_final = 1
