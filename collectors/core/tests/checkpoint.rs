@@ -113,18 +113,43 @@ fn episodes(events: &[Event]) -> BTreeSet<String> {
     fold.output.episodes.iter().map(|row| name(row).join(" ")).collect()
 }
 
+/// The records of a rule's case, one a line after the header.
+fn rule(catalogue: &Catalogue, case: &str) -> Vec<Event> {
+    let units = quiclens_core::dialect::Units { time: 6, rtt: 6, delay: 6, pacing: 1 };
+    let mut reader = Reader::new(units, &[]);
+    let text = vector(case);
+    let read = text.lines().skip(1).filter_map(|line| {
+        let mut event = Event::default();
+        reader.read(catalogue, line.trim_start_matches('\u{1e}').as_bytes(), &mut event).ok()?;
+        Some(event)
+    });
+    let events: Vec<Event> = read.collect();
+    let base = events.first().map_or(0, |event| event.source_ns);
+    events.into_iter().enumerate().map(|(index, event)| timed(event, index, base)).collect()
+}
+
 #[test]
 fn a_longer_reading_has_every_episode_of_a_shorter_one() {
     let catalogue = Catalogue::load().unwrap();
-    for case in ["aioquic_burst_loss_server", "aioquic_tail_loss_server", "aioquic_stream_credit_server"] {
-        let events = events(&catalogue, case);
-        let whole = episodes(&events);
-        assert!(!whole.is_empty());
+    let whole = ["aioquic_burst_loss_server", "aioquic_tail_loss_server", "aioquic_stream_credit_server"];
+    let mut cases: Vec<(String, Vec<Event>)> =
+        whole.iter().map(|case| ((*case).to_owned(), events(&catalogue, case))).collect();
+    for entry in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schema/vectors")).unwrap() {
+        let case = entry.unwrap().file_name().into_string().unwrap();
+        if case.starts_with("rule_") {
+            cases.push((case.clone(), rule(&catalogue, &case)));
+        }
+    }
+    let mut found = 0;
+    for (case, events) in &cases {
+        let whole = episodes(events);
+        found += whole.len();
         for cut in 1..events.len() {
             let more: Vec<String> = episodes(&events[..cut]).difference(&whole).cloned().collect();
             assert!(more.is_empty(), "{case} cut after {cut} of {}: {more:?}", events.len());
         }
     }
+    assert!(found > 100);
 }
 
 #[test]
