@@ -80,9 +80,9 @@ faults: setup
 truth: setup $(QUICGO)
 	rm -rf $(MADE)/quic-go
 	$(QUICGO) -test.run '^TestGenerate$$' -out "$(CURDIR)/$(MADE)"/quic-go -seeds 1-100
-	$(BIN)/quiclens-lab planted --keep
 	$(BIN)/quiclens-lab truth --keep --errors schema/catalogue/saves_errors.toml --logs $(MADE)/quic-go
 	rm -rf $(MADE)/quic-go
+	$(BIN)/quiclens-lab planted --keep
 
 # Real servers for `quiclens-lab live --server …` and for the end-to-end test, which skips those that are not built.
 servers: $(QUICGO_SERVER) $(QUINN_SERVER) $(QUICHE_SERVER)
