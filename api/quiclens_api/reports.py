@@ -1,7 +1,7 @@
 """Every report by its name: what it answers, of which columns it can be asked, and which options it takes."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from quiclens_schema.catalogue import Column
@@ -27,12 +27,19 @@ BY_AT_MOST = 4
 
 @dataclass(frozen=True)
 class Kind:
-    """One report. `takes` are the options that only some reports know."""
+    """One report. `takes` are the options that only some reports know; `of`, of what it can be asked, and by what."""
 
     answer: Callable[[Store, Asked], Report]
     columns: Callable[[], dict[str, Column]]
     about: str
     takes: frozenset[str] = frozenset()
+    of: Mapping[str, Callable[[], dict[str, Column]]] = field(default_factory=dict)
+
+    def columns_of(self, of: str) -> dict[str, Column]:
+        """Of what else it can be asked, it can be by that one's columns."""
+        if of and of not in self.of:
+            raise usage(f"there is no report of {of!r}", f"of is {', '.join(self.of)}")
+        return self.of[of]() if of else self.columns()
 
 
 KINDS: Mapping[str, Kind] = {
@@ -43,7 +50,13 @@ KINDS: Mapping[str, Kind] = {
         "arms of an experiment against each other, biases cut out",
         frozenset({"between", "base", "later"}),
     ),
-    "rtt": Kind(rtt, connection_columns, "round trip times"),
+    "rtt": Kind(
+        rtt,
+        connection_columns,
+        "round trip times",
+        frozenset({"of"}),
+        {"connections": connection_columns, "requests": request_columns},
+    ),
     "loss": Kind(loss, connection_columns, "how often packets are lost, how long repairs take"),
     "coverage": Kind(sessions, request_columns, "sessions that used QUIC for everything, for some, for nothing"),
     "use-rate": Kind(use_rate, request_columns, "which share of requests goes over QUIC, and for whom none does"),
@@ -61,6 +74,7 @@ class Options:
     between: str = ""
     base: str = ""
     later: int | None = None
+    of: str = ""
 
     def given(self) -> set[str]:
         return {name for name, value in vars(self).items() if value not in ("", None)}
@@ -79,7 +93,7 @@ def asked_of(
     for wrong in sorted(options.given() - kind.takes):
         right = ", ".join(other for other, each in KINDS.items() if wrong in each.takes)
         raise usage(f"--{wrong} is for report {right}, not {name}", f"quiclens report {right} --{wrong} …")
-    columns = kind.columns()
+    columns = kind.columns_of(options.of)
     known = tuple(dict.fromkeys(by_column(each, columns) for each in by))
     if len(known) > BY_AT_MOST:
         raise usage(f"by names more than {BY_AT_MOST} columns", "fewer of them")
@@ -93,4 +107,5 @@ def asked_of(
         between=by_column(options.between or "arm", columns) if "between" in kind.takes else "arm",
         base=options.base,
         later=1 if options.later is None else options.later,
+        of=options.of,
     )

@@ -37,7 +37,7 @@ def test_an_arm_is_compared_with_the_largest(run: Run) -> None:
     document = found.document
     arms = {row["arm"] for row in rows(document)}
     assert document["params"]["base"] not in arms and document["params"]["between"] == "region"
-    assert {row["figure"] for row in rows(document)} == {"p75", "p90", "p99", "failed"}
+    assert {row["figure"] for row in rows(document)} == {"p75", "p90", "p99", "rtt_p50", "failed"}
     assert all(row["difference_low"] is None for row in rows(document))  # five requests bound nothing
 
 
@@ -45,6 +45,17 @@ def test_without_arms_there_is_nothing_to_compare(run: Run) -> None:
     found = run("report", "compare")
     assert found.code == 1 and "no two values of arm" in found.out
     assert run("report", "compare", "--between", "region", "--base", "nowhere").code == 2
+
+
+def test_round_trips_are_of_connections_or_of_requests(run: Run) -> None:
+    connections = run("report", "rtt", "--json").document
+    assert connections["params"]["of"] == "connections" and connections["columns"][-1]["name"] == "connections"
+    assert run("report", "rtt", "--of", "connections", "--json").document == connections
+    found = run("report", "rtt", "--of", "requests", "--by", "protocol", "--json")
+    assert found.code == 1 and found.document["params"]["of"] == "requests"  # no row has a round trip
+    wrong = run("report", "rtt", "--of", "streams", "--json")
+    assert wrong.code == 2 and "streams" in wrong.document["error"]["message"]
+    assert run("report", "tail", "--of", "requests").code == 2
 
 
 @pytest.mark.parametrize("option", [("--without", "loss_recovery"), ("--base", "tcp"), ("--later", "2")])

@@ -30,6 +30,7 @@ def web(store_url: str) -> Iterator[TestClient]:
         ("/api/reports/tail?by=carrier", ["report", "tail", "--by", "carrier"]),
         ("/api/reports/tail?without=loss_recovery", ["report", "tail", "--without", "loss_recovery"]),
         ("/api/reports/rtt", ["report", "rtt"]),
+        ("/api/reports/rtt?of=requests&by=protocol", ["report", "rtt", "--of", "requests", "--by", "protocol"]),
         ("/api/reports/loss?by=region", ["report", "loss", "--by", "region"]),
     ],
 )
@@ -54,6 +55,7 @@ def test_the_document_is_that_of_the_command_line(web: TestClient, run: Run, pat
         ("/api/connections/aa11bb22?vantage=network", 404, "no trace"),
         ("/api/reports/none", 404, "tail"),
         ("/api/reports/rtt?without=pto", 422, "tail"),
+        ("/api/reports/rtt?of=streams", 422, "requests"),
         ("/api/different?attributes=path", 422, "carrier"),
         ("/api/requests?by=a,b,c,d,e", 422, "by"),
     ],

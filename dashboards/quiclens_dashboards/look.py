@@ -20,6 +20,7 @@ PER_SECOND, BITS_PER_SECOND, DEGREES = "cps", "bps", "degree"
 _UNITS = (
     (r".*_us|(.*_)?p\d\d", US),
     (r".*_rtt_p\d\d", RATIO),
+    (r".*_packets_p\d\d", COUNT),
     (r"(initial_congestion_window|bytes_in_flight)_.*|.*_bytes|bytes_dropped", BYTES),
     (r".*_share|.*_probability", SHARE),
     (r".*_ms", "dateTimeFromNow"),

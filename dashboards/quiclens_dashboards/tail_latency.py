@@ -27,6 +27,7 @@ def page() -> builders.Dashboard:
             worst_cells(),
             protocols(),
             protocols_by_value(),
+            rtt_by_protocol(),
         ],
         [
             pages.by("carrier", "region", "city", "pop", "network_type", "protocol", "app_version"),
@@ -86,3 +87,13 @@ def protocols_by_value() -> table.Panel:
         "As above, by the chosen column, with the numbers of measured requests; p95 is empty below 20 of them."
     )
     return panels.rows("QUIC and TCP by ${by}", "tail_latency/protocols_by_value", description, is_wide=False)
+
+
+def rtt_by_protocol() -> table.Panel:
+    description = (
+        "The smoothed round trip when a request ended: as traced over QUIC, as the server logged it over TCP; p95 is "
+        "empty below 20. Where the round trips differ the clients do, and their durations differ by that too. "
+        "TCP's window is in packets; `tcp_loss_outstanding_share` is the share of requests at whose end packets of "
+        "their connection were lost and not yet repaired."
+    )
+    return panels.rows("Round trips by protocol", "tail_latency/rtt_by_protocol", description, is_wide=False)

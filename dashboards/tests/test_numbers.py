@@ -68,6 +68,21 @@ def test_a_choice_leaves_the_others_out_and_a_strange_one_harms_nothing(demo: De
     assert stacks["by_value"] == "Vale DSL"
 
 
+def test_round_trips_by_protocol_are_those_of_the_report_and_none_over_tcp_is_traced(demo: Demo) -> None:
+    reported = report(demo, "rtt", "--of", "requests", "--by", "protocol")
+    names = [column["name"] for column in reported["columns"]]
+    told = {row["protocol"]: row for row in (dict(zip(names, cells, strict=True)) for cells in reported["rows"])}
+    shown = {row["by_protocol"]: row for row in rows(demo, "tail_latency", "Round trips by protocol")}
+    assert set(shown) == set(told) == {"h2", "h3"}
+    for protocol, row in shown.items():
+        assert (row["measured"], row["rtt_p50"]) == (told[protocol]["samples"], told[protocol]["p50"])
+    assert (shown["h3"]["rtt_p95"], shown["h2"]["rtt_p95"]) == (told["h3"]["p95"], None)
+    assert shown["h2"]["traced"] == 0 < shown["h3"]["traced"]
+    assert (shown["h2"]["requests"], shown["h2"]["measured"]) == (6, 6)
+    assert 10 <= shown["h2"]["tcp_congestion_window_packets_p50"] <= 60
+    assert shown["h3"]["tcp_congestion_window_packets_p50"] is shown["h3"]["tcp_loss_outstanding_share"] is None
+
+
 @pytest.mark.parametrize("by", ["region", "city", "pop", "network_type", "app_version"])
 def test_panels_are_split_by_whatever_can_be_chosen(demo: Demo, by: str) -> None:
     for page, title, kind in (

@@ -235,13 +235,14 @@ def test_what_a_cause_would_have_saved_comes_with_the_stream(store: Store) -> No
     assert found == {f"{ID}/0": ({"server_think": 300}, ["scheduling"]), f"{ID}/4": ({}, []), f"{ID}/8": ({}, [])}
 
 
-def test_a_store_from_before_savings_is_linked_again_by_the_next_load(store: Store) -> None:
-    (migration,) = [each for each in migrations() if each.name == "0004_saves"]
+@pytest.mark.parametrize("name", ["0004_saves", "0012_tcp_figures"])
+def test_a_store_from_before_a_column_is_linked_again_by_the_next_load(store: Store, name: str) -> None:
+    (migration,) = [each for each in migrations() if each.name == name]
     for has_requests in (False, True):
         for statement in migration.statements:
             store.command(statement)
         left = store.query("SELECT token FROM link_pending LIMIT 10").rows
-        assert left == ([("0004_saves",)] if has_requests else [])
+        assert left == ([(name,)] if has_requests else [])
         put(store, request_lines=[line(1)])
         link(store)
 

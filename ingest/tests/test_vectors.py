@@ -14,6 +14,12 @@ ROOT = Path(__file__).resolve().parents[2]
 CASES = sorted(path for path in (ROOT / "schema" / "vectors").iterdir() if (path / "expect.json").exists())
 COLLECTOR = Path(os.environ.get("QUICLENS_COLLECTOR", ROOT / "target" / "release" / "quiclens-collector"))
 
+TABLES = {
+    **{table: f"{table}_now" for table in ("connections", "streams", "episodes")},
+    "request_lines": "request_lines FINAL",
+    "requests": "requests",
+}
+
 needs_collector = pytest.mark.skipif(not COLLECTOR.exists(), reason="no quiclens-collector: cargo build --release")
 
 
@@ -27,11 +33,13 @@ def as_expected(value: Any) -> Any:
 def test_every_case_folder_is_in_the_store_as_it_says(store: Store, case: Path) -> None:
     expected = json.loads((case / "expect.json").read_text())
     (given,) = case.glob("input.*")
-    summary = load(store, [given], collector=COLLECTOR).document()
+    logs = list(case.glob("access.log"))
+    form = case / "format.toml" if logs else None
+    summary = load(store, [given], logs, collector=COLLECTOR, requests_format=form).document()
     assert summary["events"] == expected["events"]
     assert summary["rejected"] == expected["rejected"]
-    for table in ("connections", "streams", "episodes"):
-        found = store.query(f"SELECT * FROM {table}_now LIMIT 10000").dicts()
+    for table, rows in TABLES.items():
+        found = store.query(f"SELECT * FROM {rows} LIMIT 10000").dicts()
         for row in expected.get(table, []):
             agreeing = [each for each in found if all(as_expected(each[key]) == value for key, value in row.items())]
             assert agreeing, f"no row of {table} agrees with {row}"

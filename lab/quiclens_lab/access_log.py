@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from quiclens_lab.aioquic_pair import ConnectionRun
-from quiclens_lab.draws import digest, skewed
+from quiclens_lab.draws import between, digest, fraction, skewed, whole
 from quiclens_lab.plan import DIMENSIONS, ConnectionPlan, RequestPlan
 from quiclens_lab.server_application import Exchange
+
+H2_LOSSY_SHARE = 0.3  # of the lines over HTTP/2, packets were lost and not repaired when they were written
 
 Line = dict[str, Any]
 
@@ -68,7 +70,22 @@ def h2_line(plan: ConnectionPlan, number: int) -> Line:
         **_exchange_fields(plan, request),
         "duration_us": int(skewed(20_000, 900_000, plan.seed, "h2 duration", number)),
         "protocol": "h2",
+        **_tcp_figures(plan, number),
         **_client_fields(plan),
+    }
+
+
+def _tcp_figures(plan: ConnectionPlan, number: int) -> Line:
+    """What the kernel would have said of the connection; TCP itself is not simulated."""
+    rtt_us = int(plan.path.rtt_us * between(1.02, 1.5, plan.seed, "h2 rtt", number))
+    is_lossy = fraction(plan.seed, "h2 loss", number) < H2_LOSSY_SHARE
+    lost = whole(1, 4, plan.seed, "h2 lost", number) if is_lossy else 0
+    return {
+        "rtt_us": rtt_us,
+        "rtt_variance_us": int(rtt_us * between(0.05, 0.4, plan.seed, "h2 variance", number)),
+        "tcp_congestion_window_packets": whole(10, 60, plan.seed, "h2 window", number),
+        "tcp_packets_lost_outstanding": lost,
+        "tcp_packets_retransmitted_outstanding": whole(0, lost, plan.seed, "h2 retransmitted", number),
     }
 
 

@@ -119,7 +119,7 @@ class _One:
 def _truths(name: str, row: Row) -> Iterator[tuple[str, float, str, tuple[str, str]]]:
     """(figure, truth, column of the value, columns of the interval) of one row of a report."""
     usual = ("low", "high")
-    if name == "compare" and row["stratum"] == _STRATUM:
+    if name == "compare" and row["stratum"] == _STRATUM and row["figure"] != "rtt_p50":
         truth = of.FAILS_QUIC - of.FAILS if row["figure"] == "failed" else of.FASTER - 1
         yield row["figure"], truth, "difference", ("difference_low", "difference_high")
     elif name == "coverage":

@@ -68,6 +68,14 @@ def test_some_lines_are_of_clients_that_left_no_trace(small_demo: Path) -> None:
     assert not any("connection_id" in line for line in without)
 
 
+def test_lines_over_tcp_have_its_figures_and_lines_over_quic_have_none(small_demo: Path) -> None:
+    for line in read_log(small_demo):
+        assert any(name.startswith("tcp_") for name in line) == (line["protocol"] == "h2")
+        if line["protocol"] == "h2":
+            assert 0 < line["rtt_variance_us"] < line["rtt_us"] and line["tcp_congestion_window_packets"] >= 10
+            assert line["tcp_packets_retransmitted_outstanding"] <= line["tcp_packets_lost_outstanding"]
+
+
 def test_client_networks_are_documentation_ranges(small_demo: Path) -> None:
     assert all(line["client_network"].startswith(("198.51.100.0/24", "2001:db8:")) for line in read_log(small_demo))
 

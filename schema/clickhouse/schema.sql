@@ -310,6 +310,10 @@ CREATE TABLE request_lines
     `rtt_us` Nullable(UInt64) CODEC(ZSTD(3)),
     `arm` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
     `more` Map(LowCardinality(String), String) CODEC(ZSTD(3)),
+    `rtt_variance_us` Nullable(UInt64) CODEC(ZSTD(3)),
+    `tcp_congestion_window_packets` Nullable(UInt32) CODEC(ZSTD(3)),
+    `tcp_packets_lost_outstanding` Nullable(UInt32) CODEC(ZSTD(3)),
+    `tcp_packets_retransmitted_outstanding` Nullable(UInt32) CODEC(ZSTD(3)),
     INDEX by_connection_id connection_id TYPE bloom_filter(0.01) GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree
@@ -411,6 +415,10 @@ CREATE TABLE requests
     `unattributed_us` UInt64 CODEC(ZSTD(3)),
     `saves` Map(LowCardinality(String), UInt64) CODEC(ZSTD(3)),
     `cannot_show` Array(LowCardinality(String)) CODEC(ZSTD(3)),
+    `rtt_variance_us` Nullable(UInt64) CODEC(ZSTD(3)),
+    `tcp_congestion_window_packets` Nullable(UInt32) CODEC(ZSTD(3)),
+    `tcp_packets_lost_outstanding` Nullable(UInt32) CODEC(ZSTD(3)),
+    `tcp_packets_retransmitted_outstanding` Nullable(UInt32) CODEC(ZSTD(3)),
     INDEX by_external_id external_id TYPE bloom_filter(0.01) GRANULARITY 1
 )
 ENGINE = MergeTree

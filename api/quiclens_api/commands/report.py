@@ -62,6 +62,10 @@ Later = Annotated[
     int | None,
     typer.Option("--later", min=0, metavar="N", help="compare: later requests are not the first N of a session; 1."),
 ]
+Of = Annotated[
+    str,
+    typer.Option("--of", metavar="WHAT", help="rtt: requests, also over TCP as logged; connections if not said."),
+]
 As = Annotated[Format, typer.Option("--format", help="How to write it; --json is the whole document.")]
 Picture = Annotated[Path | None, typer.Option("--picture", metavar="FILE.svg", help="Also draw it into this file.")]
 
@@ -76,6 +80,7 @@ def report(
     between: Between = "",
     base: Base = "",
     later: Later = None,
+    of: Of = "",
     form: As = Format.table,
     draw: Picture = None,
     store: StoreUrl = DEFAULT_URL,
@@ -84,8 +89,11 @@ def report(
     """Quantiles and shares of many requests, each with its number of samples and a 95 % interval.
 
     tail: how long requests took, p50 to p99.
-    compare: arms of an experiment, quantile by quantile, overall and in strata that cut biases out.
-    rtt: round trip times. loss: how often packets are lost, how they are found lost, how long until sent again.
+    compare: arms of an experiment, quantile by quantile, overall and in strata that cut biases out; their round trips
+    stand beside, since arms with other paths differ for other reasons.
+    rtt: round trip times of traced connections; --of requests, one of each request, by trace or as its server's TCP
+    had it, so that --by protocol is QUIC beside TCP.
+    loss: how often packets are lost, how they are found lost, how long until sent again.
     coverage: sessions that used QUIC for everything, for some, for nothing. use-rate: requests over QUIC.
     grid: durations by implementation, round trip and loss. load: requests and new connections a second.
     events: sums and means of events, weighted where collectors kept the events of a share of the connections.
@@ -103,6 +111,7 @@ def report(
     quiclens report compare --base tcp --picture compare.svg
     quiclens report compare --between protocol --where region=south
     quiclens report rtt --by carrier --format markdown
+    quiclens report rtt --of requests --by protocol
     quiclens report use-rate --by carrier --since 7d
     quiclens report events --by carrier
     """
@@ -111,7 +120,7 @@ def report(
     now = datetime.now(UTC)
     window = (moment(since, now) if since else None, moment(until, now) if until else None)
     words = [word for text in by or [] for word in text.split(",")]
-    asked = asked_of(name, words, where or [], window, Options(without, between, base, later), now)
+    asked = asked_of(name, words, where or [], window, Options(without, between, base, later, of), now)
     with opened(store) as data:
         found = KINDS[name].answer(data, asked)
     if form is Format.table or as_json:

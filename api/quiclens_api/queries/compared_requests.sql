@@ -6,6 +6,7 @@ SELECT
     user_hash IS NOT NULL AS is_user,
     complete AND ifNull(status, 200) < 400 AS is_success,
     duration_us,
+    rtt_us,
     arrayJoin(arrayFilter(
         each -> each != '',
         [

@@ -19,7 +19,7 @@ class Asked:
     """Groups, conditions (and how they were written), a stretch of time, and what some reports take besides.
 
     `without` is a cause to leave out (tail); `between` the column of the arms, `base` the arm that others are compared
-    with, `later` how many requests of a session are no later ones (compare).
+    with, `later` how many requests of a session are no later ones (compare); `of` is whose round trips are asked (rtt).
     """
 
     by: tuple[str, ...] = ()
@@ -31,6 +31,7 @@ class Asked:
     between: str = "arm"
     base: str = ""
     later: int = 1
+    of: str = ""
 
     @property
     def window(self) -> Row:

@@ -1,7 +1,8 @@
 """`report compare`: the arms of an experiment, as Facebook compared QUIC with TCP (2018), biases cut out by strata.
 
 Latency is that of requests which succeeded, which selects; so the share that failed stands beside it. Arms are those
-that were assigned: who compares by the transport that won a race (`--between protocol`) compares networks.
+that were assigned: who compares by the transport that won a race (`--between protocol`) compares networks. How far
+networks differ is seen by the round trips beside, a trace's or, of TCP, those that the server logged.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,10 +15,11 @@ from quiclens_api.differences import Clusters, clustered_share, difference, rela
 from quiclens_api.failure import usage
 from quiclens_api.intervals import Estimate, Spread, rounded
 from quiclens_api.questions.asked import Asked, Report
-from quiclens_api.questions.clustered import SAMPLES_GROUPS_AT_MOST, Sampled, sampled
+from quiclens_api.questions.clustered import SAMPLES_GROUPS_AT_MOST, Key, Sampled, sampled
 from quiclens_api.questions.slow import coverage
 
 COMPARED = (("p75", 0.75), ("p90", 0.9), ("p99", 0.99))
+PATHS = (("rtt_p50", 0.5),)
 STRATA = (
     "all",
     "responses_below_4_kib",
@@ -46,6 +48,7 @@ _COLUMNS = (
 Row = dict[str, Any]
 Place = tuple[tuple[str | None, ...], str]  # a group, a stratum
 Arms = dict[str, Row]
+Measured = tuple[tuple[tuple[str, float], ...], dict[Key, Sampled]]  # quantiles by name, and the samples of each arm
 
 
 def compare(store: Store, asked: Asked) -> Report:
@@ -57,8 +60,10 @@ def compare(store: Store, asked: Asked) -> Report:
     parameters = {**asked.window, "later": asked.later}
     found = ask(store, "compared_groups", {**parameters, "limit": SAMPLES_GROUPS_AT_MOST}, asked.where, by).dicts()
     base = _base(found, asked.base, asked.between)
-    levels = [quantile for _, quantile in COMPARED]
-    durations = sampled(store, "compared_durations", asked, by, levels, parameters) if found else {}
+    measured = [
+        (names, sampled(store, samples, asked, by, [quantile for _, quantile in names], parameters) if found else {})
+        for names, samples in ((COMPARED, "compared_durations"), (PATHS, "compared_rtts"))
+    ]
     counted = coverage(store, asked.where, asked.window)
     everything = [row for row in found if row["stratum"] == "all"]
     counted["in_an_arm"] = sum(row["requests"] for row in everything)
@@ -66,7 +71,7 @@ def compare(store: Store, asked: Asked) -> Report:
         name="compare",
         params=asked.params | {"between": asked.between, "base": base, "later": asked.later},
         columns=(*asked.by_columns, *_COLUMNS),
-        rows=[row for place, arms in _places(found).items() for row in _rows(place, arms, base, durations)],
+        rows=[row for place, arms in _places(found).items() for row in _rows(place, arms, base, measured)],
         samples=int(counted["in_an_arm"]),
         coverage=counted,
     )
@@ -91,19 +96,19 @@ def _places(found: Sequence[Row]) -> dict[Place, Arms]:
     return places
 
 
-def _rows(place: Place, arms: Arms, base: str | None, durations: dict[Any, Sampled]) -> Iterator[list[Any]]:
+def _rows(place: Place, arms: Arms, base: str | None, measured: Sequence[Measured]) -> Iterator[list[Any]]:
     group, stratum = place
     if base not in arms:
         return
-    least = durations.get((*group, stratum, base))
     for arm in sorted(set(arms) - {base}):
-        most = durations.get((*group, stratum, arm))
-        for index, (name, _) in enumerate(COMPARED):
-            of, to = (each.quantiles[index] if each else Estimate(None) for each in (most, least))
+        for names, found in measured:
+            most, least = (found.get((*group, stratum, each)) for each in (arm, base))
             sizes = [each.samples if each else 0 for each in (most, least)]
             draws = [each.draws if each else 0 for each in (most, least)]
-            cells = [*rounded([of.value, to.value]), *_ends(relative(of, to))]
-            yield [*group, stratum, arm, base, name, "us", *cells, *sizes, *draws]
+            for index, (name, _) in enumerate(names):
+                of, to = (each.quantiles[index] if each else Estimate(None) for each in (most, least))
+                cells = [*rounded([of.value, to.value]), *_ends(relative(of, to))]
+                yield [*group, stratum, arm, base, name, "us", *cells, *sizes, *draws]
         of, to = (_failed(arms[each]) for each in (arm, base))
         cells = [*rounded([of.value, to.value], 6), *_ends(difference(of, to))]
         pair = (arms[arm], arms[base])

@@ -37,15 +37,16 @@ def rtt_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
         yield from _nothing(report)
         return
     table = _table("Round trip times \\[95 % interval]", *asked.by)
-    names = [name for name, _ in QUANTILES]
-    for name in (*names, "samples", "connections"):
+    names, draws = [name for name, _ in QUANTILES], report.columns[-1][0]
+    for name in (*names, "samples", draws):
         table.add_column(name, justify="right", no_wrap=True)
     for row in report.dicts():
         quantiles = [with_interval(*(row[name + end] for end in ("", "_low", "_high")), unit="us") for name in names]
         group = [Text(shown(row[name])) for name in asked.by]
-        table.add_row(*group, *quantiles, samples(row["samples"]), samples(row["connections"]))
+        table.add_row(*group, *quantiles, samples(row["samples"]), samples(row[draws]))
     yield table
-    yield from _footer(report, "intervals take connections as the draws; ? = too few to bound; few = below 30")
+    who = "users (else connections)" if asked.of == "requests" else "connections"
+    yield from _footer(report, f"intervals take {who} as the draws; ? = too few to bound; few = below 30")
 
 
 def loss_view(report: Report, asked: Asked) -> Iterator[RenderableType]:

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from quiclens_api.questions.asked import FEW_SAMPLES, Asked, Report
-from quiclens_api.questions.compare import COMPARED
+from quiclens_api.questions.compare import COMPARED, PATHS
 from quiclens_api.show.report import samples, with_interval
 from quiclens_api.show.slow import coverage_line, shown
 from quiclens_api.show.tables import titled
@@ -29,10 +29,11 @@ def compare_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
     table = titled(f"Latency of requests that succeeded, against {between} {base} \\[95 % interval]")
     for name in (*asked.by, "stratum", between):
         table.add_column(name.replace("_", " "), no_wrap=True)
-    for name in (*(name for name, _ in COMPARED), "failed, points", "requests", f"of {base}"):
+    measured = [name for name, _ in (*COMPARED, *PATHS)]
+    for name in (*(name.replace("_", " ") for name in measured), "failed, points", "requests", f"of {base}"):
         table.add_column(name, justify="right", no_wrap=True)
     for cells in _by_arm(report, asked):
-        figures = [_change(cells[name]) for name in (*(name for name, _ in COMPARED), "failed")]
+        figures = [_change(cells[name]) for name in (*measured, "failed")]
         first = cells["failed"]
         words = [Text(shown(first[name])) for name in asked.by] + [Text(first["stratum"].replace("_", " "))]
         table.add_row(*words, Text(first["arm"]), *figures, samples(first["samples"]), samples(first["base_samples"]))

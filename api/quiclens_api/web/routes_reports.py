@@ -41,11 +41,12 @@ def wanted(
     later: Annotated[
         int | None, Query(ge=0, le=1_000_000, description="compare: later requests are not the first N of a session.")
     ] = None,
+    of: Annotated[str, Query(max_length=64, description="rtt: requests, also over TCP, instead of connections.")] = "",
 ) -> Wanted:
     if name not in KINDS:
         raise NotFound(f"there is no report {name[:100]!r}", f"reports are {', '.join(KINDS)}")
     words = [word for word in by.split(",") if word.strip()]
-    options = Options(without, between, base, later)
+    options = Options(without, between, base, later, of)
     return Wanted(name, asked_of(name, words, where, (stretch.since, stretch.until), options, stretch.now))
 
 

@@ -104,7 +104,7 @@ fn nginx_with_everything_that_helps() {
     let read = format.read(line).unwrap();
     assert_eq!(columns(&read, &names), "example.net 40 given-by-the-client 2 - - 23456");
     assert_eq!(more(&read, "request_id"), Some("\"0f0f\""));
-    assert_eq!(more(&read, "tcpinfo_rttvar"), Some("\"11\""));
+    assert_eq!(columns(&read, &["rtt_variance_us"]), "11");
 }
 
 #[test]
@@ -370,7 +370,8 @@ fn every_column_that_a_log_can_fill_can_be_filled() {
         assert_eq!(compiled.is_err(), ours, "{}", column.name);
         // The preset has them all under their own names.
         let value = if column.name == "client_network" { "192.0.2.0/24" } else { "1" };
-        let line = format!("{{\"time\":1,\"{}\":\"{value}\"}}", column.name);
+        let protocol = if column.name.starts_with("tcp_") { "\"protocol\":\"h2\"," } else { "" };
+        let line = format!("{{\"time\":1,{protocol}\"{}\":\"{value}\"}}", column.name);
         let found = preset("json").read(line.as_bytes()).unwrap();
         let is_taken = more(&found, &column.name).is_none() || matches!(column.name.as_str(), "time" | "time_is");
         assert_eq!(is_taken, !ours, "{}", column.name);

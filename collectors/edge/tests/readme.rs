@@ -21,7 +21,7 @@ struct AccessLog {
 fn the_readme_s_examples_are_configs() {
     let readme = include_str!("../README.md");
     let examples: Vec<_> = readme.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    assert_eq!(examples.len(), 4);
+    assert_eq!(examples.len(), 6);
     for example in examples {
         let config: Config = toml::from_str(example).unwrap();
         assert!(config.enrich.is_some() || config.access_log.is_some());

@@ -1,8 +1,15 @@
 -- One row is a log line that begins in one of the hours, or that names a connection with a stream in one of them.
 -- A tuple reaches 50 ms over an hour's border, and so does the next line's; without the lines there it would seem alone.
+-- What came over TCP has no stream, whatever its line names and whoever its client is: here it names nothing.
 INSERT INTO {lines:Identifier}
+WITH ifNull(protocol IN ('h1', 'h2'), false) AS is_tcp
 SELECT
-    * EXCEPT (line_day, more),
+    * EXCEPT (line_day, more)
+    REPLACE (
+        if(is_tcp, NULL, connection_id) AS connection_id,
+        if(is_tcp, NULL, stream_id) AS stream_id,
+        if(is_tcp, NULL, client_key) AS client_key
+    ),
     if(time_is = 'end', time - toIntervalMicrosecond(ifNull(duration_us, 0)), time) AS start_at,
     if(time_is = 'end', time, time + toIntervalMicrosecond(ifNull(duration_us, 0))) AS end_at
 FROM request_lines FINAL

@@ -141,7 +141,11 @@ SELECT
     streams.receiver_hol_us,
     streams.unattributed_us,
     streams.saves,
-    streams.cannot_show
+    streams.cannot_show,
+    lines.rtt_variance_us,
+    lines.tcp_congestion_window_packets,
+    lines.tcp_packets_lost_outstanding,
+    lines.tcp_packets_retransmitted_outstanding
 FROM {streams:Identifier} AS streams
 LEFT JOIN lines
     ON lines.of_connection_id = streams.connection_id

@@ -88,7 +88,11 @@ SELECT
     0 AS receiver_hol_us,
     0 AS unattributed_us,
     map() AS saves,
-    [] AS cannot_show
+    [] AS cannot_show,
+    lines.rtt_variance_us,
+    lines.tcp_congestion_window_packets,
+    lines.tcp_packets_lost_outstanding,
+    lines.tcp_packets_retransmitted_outstanding
 FROM {lines:Identifier} AS lines
 LEFT JOIN doubtful ON doubtful.log_id = lines.log_id AND doubtful.offset = lines.offset
 WHERE started_hour IN {hours:Array(DateTime('UTC'))}

@@ -9,10 +9,10 @@ import { change, state } from "./state.js";
 import { covered } from "./window.js";
 
 const newestReport = newest();
-const NAMES = ["name", "since", "until", "by", "between", "base", "without", "where"];
+const NAMES = ["name", "since", "until", "by", "between", "base", "without", "of", "where"];
 // What only one report knows: the others do not show it.
 /** @type {Record<string, string>} */
-const OF = { without: "tail", between: "compare", base: "compare" };
+const OF = { without: "tail", between: "compare", base: "compare", of: "rtt" };
 /** @param {string} name */
 const field = (name) => /** @type {HTMLInputElement} */ (/** @type {HTMLFormElement} */ (find("#window")).elements.namedItem(name));
 

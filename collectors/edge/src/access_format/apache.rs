@@ -3,7 +3,7 @@
 //! which the request was received.
 
 use super::config::{TimeIs, Unit};
-use super::fill::Meaning;
+use super::meaning::Meaning;
 use super::pattern::Piece;
 use super::time::{COMMON, Clock};
 

@@ -1,7 +1,7 @@
 //! Envoy's format strings and `json_format`: `docs/root/configuration/advanced/substitution_formatter.rst` of 2026.
 
 use super::config::{TimeIs, Unit};
-use super::fill::Meaning;
+use super::meaning::Meaning;
 use super::pattern::Piece;
 use super::time::Clock;
 

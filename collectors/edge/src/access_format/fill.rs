@@ -1,101 +1,14 @@
-//! What the pieces of a line mean, and the row that they make.
+//! The row that the pieces of a line make.
 
-use super::config::{TimeIs, Unit};
-use super::time::{Clock, decimal};
+use super::config::TimeIs;
+use super::meaning::Meaning;
+use super::time::decimal;
 use crate::address::{self, Client, Prefix};
 use crate::redact::{self, REDACTED};
 use quiclens_core::header::normal_id;
 use quiclens_core::reader::skip::Skip;
 use quiclens_core::record::rows::{Cell, Row};
 use serde_json::Value;
-
-/// What a piece of a line is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Meaning {
-    /// Something without a column.
-    More,
-    /// The value of a header field, or a user: not kept where addresses are not.
-    Private,
-    Time(Clock, TimeIs),
-    /// A fraction of a second that belongs to the time.
-    Fraction(Unit),
-    TimeIs,
-    Text(&'static str),
-    /// A whole number up to a limit.
-    Whole(&'static str, u64),
-    Duration(&'static str, Unit),
-    /// Requests on the connection so far, this one counted.
-    Count,
-    ConnectionId,
-    /// An id by which others know the request. Of several the one that ranks highest: X-Request-Id, traceparent, the
-    /// server's own.
-    ExternalId(u8),
-    Protocol,
-    /// Method, target, protocol.
-    Request,
-    Path,
-    PathAlone,
-    Query,
-    Address,
-    Port,
-    AddressPort,
-    Network,
-    Latitude,
-    Longitude,
-}
-
-impl Meaning {
-    /// Of a column of `request_lines`, or of one of those that are handed out; `None` for any other name.
-    pub fn of_column(name: &str, unit: Option<Unit>, time_is: TimeIs) -> Option<Self> {
-        const TEXTS: [&str; 17] = [
-            "method",
-            "authority",
-            "server",
-            "cluster",
-            "pop",
-            "carrier",
-            "country",
-            "region",
-            "city",
-            "h3_cell",
-            "network_type",
-            "app",
-            "app_version",
-            "device",
-            "user_hash",
-            "arm",
-            "time_is",
-        ];
-        const NUMBERS: [(&str, u64); 6] = [
-            ("stream_id", u64::MAX),
-            ("status", u16::MAX as u64),
-            ("request_bytes", u64::MAX),
-            ("response_bytes", u64::MAX),
-            ("asn", u32::MAX as u64),
-            ("request_number", u32::MAX as u64),
-        ];
-        let us = unit.unwrap_or(Unit::Microseconds);
-        Some(match name {
-            "time" => Self::Time(Clock::Auto(unit.unwrap_or(Unit::Seconds)), time_is),
-            "time_is" => Self::TimeIs,
-            "duration_us" => Self::Duration("duration_us", us),
-            "rtt_us" => Self::Duration("rtt_us", us),
-            "connection_id" => Self::ConnectionId,
-            "external_id" => Self::ExternalId(3),
-            "protocol" => Self::Protocol,
-            "path" => Self::Path,
-            "client_network" => Self::Network,
-            "client_address" => Self::AddressPort,
-            "client_port" => Self::Port,
-            "latitude" => Self::Latitude,
-            "longitude" => Self::Longitude,
-            _ => match NUMBERS.iter().find(|(known, _)| *known == name) {
-                Some((name, limit)) => Self::Whole(name, *limit),
-                None => Self::Text(TEXTS.iter().find(|known| **known == name)?),
-            },
-        })
-    }
-}
 
 /// What holds for all lines of a log.
 #[derive(Clone, Debug)]
@@ -134,6 +47,7 @@ pub(super) struct Filler<'r> {
     query: Option<(String, String)>,
     count: Option<u64>,
     external: Option<(u8, String, String)>,
+    tcp: Vec<(&'static str, String, String)>,
     latitude: Option<f64>,
     longitude: Option<f64>,
 }
@@ -151,6 +65,7 @@ impl<'r> Filler<'r> {
             query: None,
             count: None,
             external: None,
+            tcp: Vec::new(),
             latitude: None,
             longitude: None,
         }
@@ -212,11 +127,12 @@ impl<'r> Filler<'r> {
                 known
             }
             Meaning::Text(column) => self.column(column, text),
-            Meaning::Whole(column, limit) => match text.parse::<u64>() {
-                // `+5` parses, and is how HAProxy marks a figure that is not final.
-                Ok(number) if number <= *limit && !text.starts_with('+') => self.column(column, number),
-                _ => false,
-            },
+            Meaning::Whole(column, limit) => self.whole(column, *limit, text),
+            // Which protocol it is may stand later in the line.
+            Meaning::Tcp(column) => {
+                self.tcp.push((column, name.to_owned(), text.to_owned()));
+                true
+            }
             Meaning::Duration(column, unit) => match decimal(text, unit.places()).map(u64::try_from) {
                 Some(Ok(us)) => self.column(column, us),
                 _ => false,
@@ -267,6 +183,14 @@ impl<'r> Filler<'r> {
             self.row.set(name, value);
         }
         is_first
+    }
+
+    fn whole(&mut self, column: &'static str, limit: u64, text: &str) -> bool {
+        match text.parse::<u64>() {
+            // `+5` parses, and is how HAProxy marks a figure that is not final.
+            Ok(number) if number <= limit && !text.starts_with('+') => self.column(column, number),
+            _ => false,
+        }
     }
 
     fn external(&mut self, rank: u8, name: &str, text: &str) -> bool {
@@ -367,6 +291,7 @@ impl<'r> Filler<'r> {
             self.row.set("external_id", text);
         }
         self.join_path();
+        self.fill_tcp();
         if let Some(number) = self.count
             && self.rules.count_is_stream
             && self.row.text("protocol") == Some("h3")
@@ -376,6 +301,16 @@ impl<'r> Filler<'r> {
         let Self { mut row, more, client, latitude, longitude, .. } = self;
         row.set("more", Cell::List(more));
         Ok(Line { row, client, location: latitude.zip(longitude) })
+    }
+
+    /// TCP's figures, where the line says that it came over TCP; else they are kept under their names.
+    fn fill_tcp(&mut self) {
+        let is_tcp = matches!(self.row.text("protocol"), Some("h1" | "h2"));
+        for (column, name, text) in std::mem::take(&mut self.tcp) {
+            if !is_tcp || !self.whole(column, u32::MAX.into(), &text) {
+                self.keep(&name, &text, false);
+            }
+        }
     }
 
     /// Puts path and query together where the line has no whole target; else keeps them as they are.

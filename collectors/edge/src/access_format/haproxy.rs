@@ -1,7 +1,7 @@
 //! HAProxy's `log-format`: section 8.2 of its Configuration Manual, version 3.5 of August 2026.
 
 use super::config::{TimeIs, Unit};
-use super::fill::Meaning;
+use super::meaning::Meaning;
 use super::pattern::{Piece, Place};
 use super::time::{COMMON, Clock, HAPROXY};
 
@@ -108,6 +108,11 @@ fn meaning(name: &str) -> Meaning {
         "fs.id" => Meaning::Whole("stream_id", u64::MAX),
         "fc_rtt(us)" => Meaning::Duration("rtt_us", Unit::Microseconds),
         "fc_rtt" | "fc_rtt(ms)" => Meaning::Duration("rtt_us", Unit::Milliseconds),
+        "fc_rttvar(us)" => Meaning::Duration("rtt_variance_us", Unit::Microseconds),
+        "fc_rttvar" | "fc_rttvar(ms)" => Meaning::Duration("rtt_variance_us", Unit::Milliseconds),
+        // `tcpi_lost` and `tcpi_retrans`, what is outstanding now (`proto_tcp.c`); of QUIC the first is a total.
+        "fc_lost" => Meaning::Tcp("tcp_packets_lost_outstanding"),
+        "fc_retrans" => Meaning::Tcp("tcp_packets_retransmitted_outstanding"),
         "req.hdr(x-request-id)" => Meaning::ExternalId(2),
         "req.hdr(traceparent)" => Meaning::ExternalId(1),
         "req.hdr(host)" => Meaning::Text("authority"),

@@ -1,6 +1,7 @@
 //! Lines that are JSON objects.
 
-use super::fill::{Filler, Meaning};
+use super::fill::Filler;
+use super::meaning::Meaning;
 use quiclens_core::keys::Keys;
 use quiclens_core::reader::json::{Cursor, Fault};
 use quiclens_core::reader::skip::Skip;

@@ -8,6 +8,7 @@ mod envoy;
 mod fill;
 mod haproxy;
 mod json;
+mod meaning;
 mod nginx;
 mod pattern;
 mod time;
@@ -17,8 +18,9 @@ pub use fill::Line;
 
 use crate::address::Prefix;
 use crate::enrich::{Enricher, Facts};
-use fill::{Filler, Meaning, Rules};
+use fill::{Filler, Rules};
 use json::Node;
+use meaning::Meaning;
 use pattern::{Escapes, Pattern, Piece};
 use quiclens_core::reader::skip::Skip;
 
@@ -37,7 +39,7 @@ enum Body {
 }
 
 /// Columns that a JSON line may have under their own names.
-const COLUMNS: [&str; 34] = [
+const COLUMNS: [&str; 38] = [
     "time",
     "time_is",
     "external_id",
@@ -68,6 +70,10 @@ const COLUMNS: [&str; 34] = [
     "user_hash",
     "request_number",
     "rtt_us",
+    "rtt_variance_us",
+    "tcp_congestion_window_packets",
+    "tcp_packets_lost_outstanding",
+    "tcp_packets_retransmitted_outstanding",
     "arm",
     "client_address",
     "client_port",
@@ -247,7 +253,7 @@ fn of_json(
         let column = std::mem::discriminant(&meaning);
         let is_same = |known: &Meaning| match (known, &meaning) {
             (Meaning::Text(a), Meaning::Text(b)) | (Meaning::Duration(a, _), Meaning::Duration(b, _)) => a == b,
-            (Meaning::Whole(a, _), Meaning::Whole(b, _)) => a == b,
+            (Meaning::Whole(a, _), Meaning::Whole(b, _)) | (Meaning::Tcp(a), Meaning::Tcp(b)) => a == b,
             (Meaning::ExternalId(_), _) => false,
             _ => std::mem::discriminant(known) == column,
         };
@@ -281,7 +287,7 @@ fn choose(places: &mut [(String, &mut Meaning)], time_is: Option<TimeIs>) -> Res
         Meaning::Time(clock, _) => clock.rank(),
         _ => 0,
     });
-    for column in ["duration_us", "rtt_us"] {
+    for column in ["duration_us", "rtt_us", "rtt_variance_us"] {
         let fits = |meaning: &Meaning| matches!(meaning, Meaning::Duration(name, _) if *name == column);
         keep_best(places, fits, |_, meaning| match meaning {
             Meaning::Duration(_, Unit::Seconds) => 0,

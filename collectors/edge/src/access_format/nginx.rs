@@ -2,7 +2,7 @@
 //! `ngx_http_v3_module.c`; QUIC has one variable of its own, `$http3`.
 
 use super::config::{TimeIs, Unit};
-use super::fill::Meaning;
+use super::meaning::Meaning;
 use super::pattern::Piece;
 use super::time::{COMMON, Clock};
 
@@ -51,8 +51,10 @@ fn meaning(name: &str) -> Meaning {
         "body_bytes_sent" | "bytes_sent" => Meaning::Whole("response_bytes", u64::MAX),
         "request_length" => Meaning::Whole("request_bytes", u64::MAX),
         "request_time" => Meaning::Duration("duration_us", Unit::Seconds),
-        // Microseconds: `tcpi_rtt` as the kernel gives it. Not there for HTTP/3.
+        // Of the kernel's `tcp_info`: microseconds, and packets for the window. Not there for HTTP/3.
         "tcpinfo_rtt" => Meaning::Duration("rtt_us", Unit::Microseconds),
+        "tcpinfo_rttvar" => Meaning::Duration("rtt_variance_us", Unit::Microseconds),
+        "tcpinfo_snd_cwnd" => Meaning::Tcp("tcp_congestion_window_packets"),
         "remote_addr" | "realip_remote_addr" => Meaning::Address,
         "remote_port" | "realip_remote_port" => Meaning::Port,
         "server_protocol" | "http3" | "http2" => Meaning::Protocol,

@@ -1,6 +1,7 @@
 //! A format string, compiled: texts that must stand in a line and the pieces between them.
 
-use super::fill::{Filler, Meaning};
+use super::fill::Filler;
+use super::meaning::Meaning;
 use memchr::memmem::Finder;
 use quiclens_core::reader::skip::Skip;
 use std::borrow::Cow;

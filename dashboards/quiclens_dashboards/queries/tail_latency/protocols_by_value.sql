@@ -12,7 +12,7 @@ FROM
     SELECT
         *,
         ifNull(protocol = 'h3', false) AS is_quic,
-        ifNull(protocol != 'h3', false) AS is_tcp
+        ifNull(protocol IN ('h1', 'h2'), false) AS is_tcp
     FROM (/* requests.sql */)
     WHERE complete AND duration_us IS NOT NULL
 )

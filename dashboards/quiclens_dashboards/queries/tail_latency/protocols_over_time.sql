@@ -11,7 +11,7 @@ FROM
         started_at,
         duration_us,
         ifNull(protocol = 'h3', false) AS is_quic,
-        ifNull(protocol != 'h3', false) AS is_tcp
+        ifNull(protocol IN ('h1', 'h2'), false) AS is_tcp
     FROM (/* requests.sql */)
     WHERE complete AND duration_us IS NOT NULL
 )
