@@ -195,6 +195,11 @@ def content(store: Store) -> dict[str, list[tuple[Any, ...]]]:
     return found
 
 
+def unlinked(found: dict[str, list[tuple[Any, ...]]]) -> dict[str, list[tuple[Any, ...]]]:
+    """The same without what link makes, which may not yet have been its time."""
+    return {name: [] if catalogue.load().tables[name].is_linked else rows for name, rows in found.items()}
+
+
 def seqs(store: Store) -> set[tuple[Any, ...]]:
     return set(store.query("SELECT connection_id, vantage, trace_id, seq FROM events LIMIT 10000000").rows)
 
