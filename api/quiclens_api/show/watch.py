@@ -18,11 +18,15 @@ Row = dict[str, Any]
 
 def watch_view(report: Report) -> Iterator[RenderableType]:
     params = report.params
+    stretch = f"{params['since']:%Y-%m-%d %H:%M} to {params['until']:%H:%M} UTC"
+    if not report.coverage["requests"]:
+        yield Text(f"No requests from {stretch}. --until T ends the stretch at another time.")
+        return
     if not report.rows:
-        yield Text("No cell has become slower.")
+        yield Text(f"No cell has become slower, {stretch}.")
     else:
         by = params["by"]
-        table = titled(f"Slower than before, {params['since']:%Y-%m-%d %H:%M} to {params['until']:%H:%M} UTC")
+        table = titled(f"Slower than before, {stretch}")
         for name in by:
             table.add_column(name, no_wrap=True, max_width=28)
         for name in _NUMBERS:
