@@ -6,12 +6,13 @@ SELECT
     count() AS requests,
     countIf(coverage != 'none') AS traced,
     countIf(complete AND duration_us IS NOT NULL) AS measured,
-    if(measured >= 1, quantileExactIf(0.5)(duration_us, complete), NULL) AS p50,
-    if(measured >= 4, quantileExactIf(0.75)(duration_us, complete), NULL) AS p75,
-    if(measured >= 10, quantileExactIf(0.9)(duration_us, complete), NULL) AS p90,
-    if(measured >= 20, quantileExactIf(0.95)(duration_us, complete), NULL) AS p95,
-    if(measured >= 100, quantileExactIf(0.99)(duration_us, complete), NULL) AS p99,
-    arrayMap(us -> toUInt64(us), sumForEachIf([/* causes */], coverage != 'none')) AS cause_us
+    quantilesExactIf(0.5, 0.75, 0.9, 0.95, 0.99)(assumeNotNull(duration_us), complete AND duration_us IS NOT NULL) AS all,
+    if(measured >= 1, all[1], NULL) AS p50,
+    if(measured >= 4, all[2], NULL) AS p75,
+    if(measured >= 10, all[3], NULL) AS p90,
+    if(measured >= 20, all[4], NULL) AS p95,
+    if(measured >= 100, all[5], NULL) AS p99,
+    [/* sums of causes */] AS cause_us
 FROM requests
 WHERE started_at IS NOT NULL
     AND started_hour >= toStartOfHour({since:DateTime64(6, 'UTC')})
@@ -20,8 +21,7 @@ WHERE started_at IS NOT NULL
     AND started_at < {until:DateTime64(6, 'UTC')}
 /* conditions */
 GROUP BY
-    started_s,
-    by_values
+    started_s/* by keys */
 HAVING by_values IN
 (
     SELECT by_values
@@ -37,7 +37,7 @@ HAVING by_values IN
             AND started_at >= {since:DateTime64(6, 'UTC')}
             AND started_at < {until:DateTime64(6, 'UTC')}
         /* conditions */
-        GROUP BY by_values
+        GROUP BY ALL
         ORDER BY
             size DESC,
             by_values

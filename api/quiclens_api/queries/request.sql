@@ -1,4 +1,4 @@
--- One row is one request that goes by this id: its own first, then those whose external id it is, slowest first.
+-- One row is the request of this id.
 SELECT
     request_id,
     external_id,
@@ -23,13 +23,5 @@ SELECT
     carrier,
     region
 FROM requests
-WHERE (started_hour, request_id) IN (
-    SELECT started_hour, request_id FROM requests WHERE request_id = {request_id:String}
-    UNION ALL
-    SELECT started_hour, request_id FROM requests WHERE external_id = {request_id:String}
-)
-ORDER BY
-    request_id = {request_id:String} DESC,
-    duration_us DESC NULLS LAST,
-    request_id
+WHERE request_id = {name:String}
 LIMIT {limit:UInt32}

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from quiclens_schema.catalogue import CAUSES
-from quiclens_schema.store import Store
+from quiclens_schema.store import Result, Store
 
 from quiclens_api.asking import ask, together
 from quiclens_api.failure import CannotRun
@@ -44,7 +44,7 @@ class Explanation:
 
 def explain(store: Store, request_id: str) -> Explanation:
     """Find a request by any of its names, and explain it from the trace that speaks for it."""
-    known = ask(store, "request", {"request_id": request_id, "limit": _NAMESAKES_AT_MOST}).dicts()
+    known = _known(store, request_id)
     request = known[0] if known else {}
     stream = _stream(store, request, request_id)
     if stream is None:
@@ -52,12 +52,21 @@ def explain(store: Store, request_id: str) -> Explanation:
     return Explanation(_document(store, request, stream), request, stream, _others(known))
 
 
+def _known(store: Store, name: str) -> list[Row]:
+    """The request of this id, else those whose external id it is, slowest first."""
+    for question in ("request", "request_called"):
+        if found := ask(store, question, {"name": name, "limit": _NAMESAKES_AT_MOST}).dicts():
+            return found
+    return []
+
+
 def _stream(store: Store, request: Row, request_id: str) -> Row | None:
     """The request's stream; a stream that `link` has not seen yet is found by its name alone, or by an alias."""
     if request:
         if request["trace_id"] is None or request["stream_id"] is None:
             return None
-        return _stream_of(store, request["connection_id"], request["stream_id"], request["trace_id"])
+        place = {name: request[name] for name in ("connection_id", "vantage", "trace_id", "stream_id")}
+        return _first(ask(store, "stream_of_trace", place))
     name = stream_name(request_id)
     if name is None:
         return None
@@ -67,12 +76,12 @@ def _stream(store: Store, request: Row, request_id: str) -> Row | None:
     return found
 
 
-def _stream_of(store: Store, connection_id: str, stream_id: int, trace_id: str = "") -> Row | None:
-    parameters: Row = {"connection_id": connection_id, "stream_id": stream_id}
-    if trace_id:
-        rows = ask(store, "stream_of_trace", {**parameters, "trace_id": trace_id}).dicts()
-    else:
-        rows = ask(store, "stream", parameters).dicts()
+def _stream_of(store: Store, connection_id: str, stream_id: int) -> Row | None:
+    return _first(ask(store, "stream", {"connection_id": connection_id, "stream_id": stream_id}))
+
+
+def _first(found: Result) -> Row | None:
+    rows = found.dicts()
     return rows[0] if rows else None
 
 
