@@ -1,5 +1,6 @@
 -- One row is one event that speaks of a stream, or a loss, probe or change of state while it lasted. Where there are
--- more than the limit, those nearest the stream's first and last moment are kept, rare ones before packets.
+-- more than the limit, those nearest the stream's first and last moment are kept, rare ones before packets. Rows that
+-- stand twice are alike: one of each seq is taken.
 SELECT
     *
 FROM
@@ -45,7 +46,6 @@ FROM
         `frames.length` AS frame_lengths,
         `frames.fin` AS frame_fins
     FROM events
-    FINAL
     WHERE connection_id = {connection_id:String}
         AND vantage = {vantage:String}
         AND trace_id = {trace_id:String}
@@ -67,6 +67,7 @@ FROM
         name NOT IN {rare:Array(String)},
         least(abs(time_us - {start_us:Int64}), abs(time_us - {end_us:Int64})),
         seq
+    LIMIT 1 BY seq
     LIMIT {limit:UInt32}
 )
 ORDER BY seq

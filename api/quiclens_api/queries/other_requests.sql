@@ -1,7 +1,7 @@
--- One row: how many other requests of a trace were under way while a stream was.
-SELECT count() AS requests
+-- One row: how many other requests of a trace were under way while a stream was. A stream's rows of lower versions only
+-- end earlier.
+SELECT uniqExact(stream_id) AS requests
 FROM streams
-FINAL
 WHERE connection_id = {connection_id:String}
     AND vantage = {vantage:String}
     AND trace_id = {trace_id:String}
