@@ -26,7 +26,7 @@ def sql(name: str) -> str:
     """The text of one question, with the causes' columns and the questions that it includes written into it."""
     text = (resources.files("quiclens_api") / "queries" / f"{name}.sql").read_text(encoding="utf-8").strip()
     text = text.replace(_CAUSES, ", ".join(f"{cause}_us" for cause in CAUSES))
-    text = text.replace(_CAUSE_SUMS, ", ".join(f"sumIf({cause}_us, coverage != 'none')" for cause in CAUSES))
+    text = text.replace(_CAUSE_SUMS, ", ".join(f"sum({cause}_us)" for cause in CAUSES))
     return _INCLUDED.sub(lambda found: f"(\n{sql(found[1])}\n)", text)
 
 

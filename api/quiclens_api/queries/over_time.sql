@@ -1,7 +1,7 @@
 -- One row is one stretch of time of one group: how many requests began in it, its quantiles (each the value of a request,
--- null where too few were measured for it), and how its time was spent.
+-- null where too few were measured for it), and how its time was spent; a request without a trace has no parts.
 SELECT
-    toUnixTimestamp(toStartOfInterval(started_at, toIntervalSecond({step_s:UInt32}))) AS started_s,
+    intDiv(toUnixTimestamp(assumeNotNull(started_at)), {step_s:UInt32}) * {step_s:UInt32} AS started_s,
     [/* by */] AS by_values,
     count() AS requests,
     countIf(coverage != 'none') AS traced,
@@ -28,6 +28,7 @@ HAVING by_values IN
     FROM
     (
         SELECT
+            1 AS one,
             [/* by */] AS by_values,
             count() AS size
         FROM requests
@@ -37,7 +38,8 @@ HAVING by_values IN
             AND started_at >= {since:DateTime64(6, 'UTC')}
             AND started_at < {until:DateTime64(6, 'UTC')}
         /* conditions */
-        GROUP BY ALL
+        GROUP BY
+            one/* by keys */
         ORDER BY
             size DESC,
             by_values
