@@ -79,7 +79,9 @@ def _lengthen(store: Store) -> None:
     """Make the long connection; only what pictures are drawn from is as in a real one."""
     seen, duration_us, *place = store.query(
         "SELECT events_seen, duration_us + 1, connection_id, vantage, trace_id FROM connections "
-        "WHERE vantage = 'server' ORDER BY events_seen DESC, connection_id LIMIT 1"
+        "WHERE vantage = 'server' AND (connection_id, trace_id) IN "
+        "(SELECT connection_id, trace_id FROM events WHERE seq = 0) "
+        "ORDER BY events_seen DESC, connection_id LIMIT 1"
     ).one()
     times = -(-LONG_EVENTS // int(seen))
     named = f"'{LONG}' AS connection_id, '{LONG}' AS trace_id"

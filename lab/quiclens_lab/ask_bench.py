@@ -18,7 +18,7 @@ from typing import Any
 from quiclens_schema import store as stores
 from quiclens_schema.store import Result, Store
 
-from quiclens_lab.amplify import LONG
+from quiclens_lab.amplify import LONG, LONG_EVENTS
 from quiclens_lab.errors import LabError
 from quiclens_lab.machine import commit, kept_folder, machine
 
@@ -133,11 +133,10 @@ def _pictures(connections: Sequence[tuple[str, int]]) -> list[str]:
 
 def _zooms(store: Store) -> list[str]:
     """The whole of the long connection, then ever less of it: each time a half, at another place."""
-    sql = "SELECT duration_us FROM connections WHERE connection_id = {long:String}"
-    found = store.query(sql, {"long": LONG}).rows
-    if not found:
+    sql = "SELECT max(time_us), count() FROM events WHERE connection_id = {long:String}"
+    duration_us, events = store.query(sql, {"long": LONG}).one()
+    if events < LONG_EVENTS:
         raise LabError("the store has no long connection: quiclens-lab amplify")
-    duration_us = int(found[0][0])
     lengths = [duration_us >> times for times in range(ZOOMS)]
     return [
         f"/api/connections/{LONG}/series?from_us={(duration_us - length) * place // 4}"

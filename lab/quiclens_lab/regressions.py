@@ -49,7 +49,7 @@ def watch(runs: int, seed: int, rows: int, keep: bool, progress: Callable[[int, 
             document["hour"] = hour(store, rows)
     document["passes"] = _passes(windows) and (not rows or document["hour"]["passes"])
     if keep:
-        (kept_folder("truth-runs") / "watch.json").write_text(json.dumps(document, indent=1) + "\n")
+        (kept_folder("truth-runs") / "watch.json").write_text(json.dumps(document, indent=1, default=str) + "\n")
     return document
 
 
