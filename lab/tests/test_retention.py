@@ -134,8 +134,9 @@ def test_intervals_cover_the_truth_and_without_weights_they_do_not(people: Popul
 
 
 def holds(covered: Sequence[int]) -> bool:
-    """Every figure's intervals cover the truth as often as they must."""
-    return min(covered) >= BAR * RESAMPLES
+    """Every figure's intervals cover the truth as often as they must: a coverage of exactly that gives fewer in one of
+    a hundred times, since the draws are draws too."""
+    return min(covered) >= BAR * RESAMPLES - 2.33 * (RESAMPLES * BAR * (1 - BAR)) ** 0.5
 
 
 def figures(of: Sequence[Kept], chances: Chances) -> list[Estimate]:
