@@ -1,6 +1,7 @@
 """Late retention on the lab's population: what was kept is whole, and what it says of all connections is unbiased."""
 
 import os
+import math
 import random
 import signal
 import subprocess
@@ -136,7 +137,7 @@ def test_intervals_cover_the_truth_and_without_weights_they_do_not(people: Popul
 def holds(covered: Sequence[int]) -> bool:
     """Every figure's intervals cover the truth as often as they must: a coverage of exactly that gives fewer in one of
     a hundred times, since the draws are draws too."""
-    return min(covered) >= BAR * RESAMPLES - 2.33 * (RESAMPLES * BAR * (1 - BAR)) ** 0.5
+    return min(covered) >= BAR * RESAMPLES - 2.33 * math.sqrt(RESAMPLES * BAR * (1 - BAR))
 
 
 def figures(of: Sequence[Kept], chances: Chances) -> list[Estimate]:
