@@ -1,7 +1,7 @@
 """Late retention on the lab's population: what was kept is whole, and what it says of all connections is unbiased."""
 
-import os
 import math
+import os
 import random
 import signal
 import subprocess
