@@ -2,15 +2,17 @@
 
 Requests of one user are alike, so a user is one draw. How many independent samples they are worth, the effective
 number, is their number over the design effect (Kish, "Survey Sampling", 8.2), which the draws themselves show; with it
-the exact intervals for independent samples hold near 0 and 1 too (Korn and Graubard, Survey Methodology 24, 1998).
+the exact intervals for independent samples hold near 0 and 1 too (Korn and Graubard, Survey Methodology 24, 1998, who
+put the fractional number into the incomplete beta function as is done here).
 Two intervals make one of the difference by recovering their variances (Zou and Donner, Statistics in Medicine 27,
 2008); a ratio is a difference of logarithms.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from quiclens_api.intervals import Z95, Estimate, Ranks, Spread, needed, ranks, wilson
+from quiclens_api.intervals import TAIL, Z95, Estimate, Ranks, Spread, binomial_tail, needed, wilson
 from quiclens_api.sampling import student95
 
 DRAWS_AT_LEAST = 10  # with fewer users nothing is known of how they differ
@@ -55,13 +57,37 @@ def clustered_ranks(samples: int, quantile: float, clusters: Clusters) -> Ranks 
     if samples < needed(quantile):
         return None
     at = min(max(math.ceil(round(quantile * samples, 6)), 1), samples)
-    worth = math.floor(effective(samples, clusters) + 1e-9)
-    found = ranks(worth, quantile)
-    if found is None:
-        return Ranks(at, None, None)
-    low = None if found.low is None else max(1, found.low * (samples + 1) // (worth + 1))
-    high = None if found.high is None else min(samples, -(-found.high * (samples + 1) // (worth + 1)))
-    return Ranks(at, low, high)
+    worth = effective(samples, clusters)
+    low, high = places(worth, quantile)
+    of_all = (samples + 1) / (worth + 1)
+    return Ranks(
+        at,
+        None if low is None else max(1, round(low * of_all)),
+        None if high is None else min(samples, round(high * of_all)),
+    )
+
+
+def places(worth: float, quantile: float) -> tuple[float | None, float | None]:
+    """Where among so many sorted independent samples, from 1, the two lie that bound a quantile with 95 % confidence.
+
+    Between two samples the chance is interpolated by the incomplete beta function: whole ranks alone would hold the
+    quantile more often than said, the more so the fewer lie beyond it. An end is None where no sample bounds it.
+    """
+    if worth < 1:
+        return None, None
+    at = quantile * worth
+    has_low = binomial_tail(1, worth, quantile) >= 1 - TAIL
+    has_high = binomial_tail(worth, worth, quantile) <= TAIL
+    low = _bisect(lambda place: binomial_tail(place, worth, quantile) >= 1 - TAIL, 1, at) if has_low else None
+    high = _bisect(lambda place: binomial_tail(place, worth, quantile) > TAIL, at, worth) if has_high else None
+    return low, high
+
+
+def _bisect(is_before: Callable[[float], bool], first: float, last: float) -> float:
+    for _ in range(40):
+        middle = (first + last) / 2
+        first, last = (middle, last) if is_before(middle) else (first, middle)
+    return first
 
 
 def difference(of: Estimate, base: Estimate) -> Estimate:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 Z95 = 1.959963984540054
-_TAIL = 0.025
+TAIL = 0.025
 BUCKET_RATIO = 1.02  # schema/catalogue/summaries.toml, connections.rtt_histogram
 
 
@@ -69,9 +69,9 @@ def ranks(samples: int, quantile: float) -> Ranks | None:
     high: int | None = None
     for count in range(first, last + 1):
         below += chance
-        if below <= _TAIL and count < samples:
+        if below <= TAIL and count < samples:
             low = count + 1
-        if below >= 1 - _TAIL and high is None and count < samples:
+        if below >= 1 - TAIL and high is None and count < samples:
             high = count + 1
         chance *= (samples - count) / (count + 1) * quantile / (1 - quantile)
     return Ranks(min(max(math.ceil(round(quantile * samples, 6)), 1), samples), low, high)

@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 import pytest
 from api_ran import Run
 
-from quiclens_api.differences import Clusters, clustered_ranks, clustered_share, difference, effective, relative
-from quiclens_api.intervals import Estimate, Ranks, Spread
+from quiclens_api.differences import Clusters, clustered_ranks, clustered_share, difference, effective, places, relative
+from quiclens_api.intervals import Estimate, Ranks, Spread, binomial_tail, ranks
 from quiclens_api.reports import KINDS
 
 
@@ -107,6 +107,16 @@ def test_ranks_of_alike_samples_are_further_apart() -> None:
     assert (alike.low or 0) < (alone.low or 0) and (alike.high or 0) > (alone.high or 0)
     assert clustered_ranks(50, 0.99, Clusters(50, 49, Spread(49, 49, 50))) is None
     assert clustered_ranks(200, 0.99, Clusters(5, 198, Spread(0, 0, 9))) == Ranks(198, None, None)
+
+
+def test_places_lie_within_the_whole_ranks_that_hold_for_sure() -> None:
+    for samples, quantile in ((400, 0.99), (1_000, 0.99), (300, 0.5), (37, 0.75)):
+        sure, (low, high) = ranks(samples, quantile), places(samples, quantile)
+        assert sure is not None and sure.low is not None and sure.high is not None and low and high
+        assert sure.low <= low < sure.low + 1 and sure.high - 1 < high <= sure.high
+        assert binomial_tail(low, samples, quantile) == pytest.approx(0.975, abs=1e-6)
+        assert binomial_tail(high, samples, quantile) == pytest.approx(0.025, abs=1e-6)
+    assert places(300, 0.99)[1] is None and places(0.5, 0.5) == (None, None)
 
 
 def test_a_difference_is_as_sure_as_both_sides() -> None:

@@ -47,6 +47,14 @@ class Content:
         """Both together; they have no group in common."""
         return Content({**self.groups, **other.groups}, self.doubled + other.doubled, self.counts + other.counts)
 
+    def with_rejects_of(self, other: "Content") -> "Content":
+        """What is in no file any more was read in time, and the copy that was made before it ends in half of it."""
+        rejects = {
+            name: {key: row for key, row in rows.items() if key[0] == "rejects"} for name, rows in other.groups.items()
+        }
+        names = self.groups.keys() | {name for name, rows in rejects.items() if rows}
+        return Content({name: {**rejects.get(name, {}), **self.groups.get(name, {})} for name in names})
+
 
 @dataclass(frozen=True)
 class Difference:

@@ -105,12 +105,16 @@ def make_logs(schedule: Schedule, traffic: Traffic, live: Live) -> tuple[list[Lo
 
 
 def _readings(live: Live, shared: Sequence[Log]) -> tuple[list[Content], int]:
-    """What plain readings say of all bytes that were written, and of those that still stand there where some do not."""
+    """What plain readings say of all bytes that were written, and of those that still stand there where some do not.
+
+    The half lines of the latter may stand beside the whole ones of the former.
+    """
     kept = live.folder / "kept"
     places = [("kept-store", kept / "traces", kept / "access")]
     if any(log.has_unsure_end for log in shared):
         places.append(("left-store", live.traces, live.access))
     readings = [read_plainly(live.folder / name, _files(traces), _files(access)) for name, traces, access in places]
+    readings += [readings[0].with_rejects_of(left) for left in readings[1:]]
     records = sum(_records(path) for folder in ("traces", "access") for path in _files(kept / folder))
     return readings, records
 

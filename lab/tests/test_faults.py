@@ -125,6 +125,18 @@ def test_a_trace_may_be_as_one_reading_or_as_the_other_but_not_as_a_mixture() ->
     assert len(differences(content(a={0: 10, 2: 30}, b={0: 5}), [long, short])) == 1
 
 
+def test_half_a_line_in_a_copy_may_stand_beside_the_whole_one_that_is_in_no_file() -> None:
+    long, short = content(a={0: 10, 1: 20}), content(a={0: 10})
+    half = {("rejects", "a", 100): {"offset": 100}}
+    short.groups["a"] |= half
+    found = content(a={0: 10, 1: 20})
+    found.groups["a"] |= half
+    assert [each.what for each in differences(found, [long, short])] == ["extra"]
+    both = long.with_rejects_of(short)
+    assert differences(found, [both]) == []
+    assert [each.what for each in differences(content(a={0: 10}), [both])] != []
+
+
 @pytest.mark.kafka
 def test_schedules_lose_double_and_change_nothing(tmp_path: Path) -> None:
     """Two short ones; `make faults` strikes for longer."""
