@@ -75,7 +75,12 @@ def test_over_time_counts_every_request_once(web: TestClient) -> None:
     by = web.get("/api/over-time", params={**WINDOW, "by": "carrier"}).json()
     assert {one["group"]["carrier"]: sum(one["requests"]) for one in by["series"]} == {"acme": 2, "zeta": 2}
     acme = next(one for one in by["series"] if one["group"]["carrier"] == "acme")
-    assert acme["cause_us"]["loss_recovery"] == [412_000]
+    largest = web.get("/api/over-time", params={**WINDOW, "by": "carrier", "groups": 1}).json()
+    assert [one["group"] for one in largest["series"]] == [{"carrier": "acme"}]  # of two alike the first by name
+    assert largest["coverage"] == by["coverage"] == whole["coverage"]
+    spent = web.get("/api/spent-over-time", params=WINDOW).json()
+    assert spent["requests"] == whole["series"][0]["requests"] and spent["coverage"] == whole["coverage"]
+    assert sum(spent["cause_us"]["loss_recovery"]) == 412_000
     assert acme["p50"] == [640_000] and acme["p99"] == [None]
 
 

@@ -29,8 +29,9 @@ GRANULE = 8192
 SERVE = [sys.executable, "-m", "quiclens_api.main", "serve", "--listen", "127.0.0.1:0", "--json"]
 
 # The bars, in milliseconds. `p95` of short questions, the slowest of the long ones.
-BARS = {"explain": 150, "slow_of_an_hour": 300, "tails_by_carrier_of_a_day": 1_000, "different_of_a_million": 5_000,
-        "connection_first_picture": 1_000, "zoom_into_a_million_events": 1_000}  # fmt: skip
+BARS = {"explain": 150, "slow_of_an_hour": 300, "tails_by_carrier_of_a_day": 1_000, "causes_of_a_day": 1_000,
+        "different_of_a_million": 5_000, "connection_first_picture": 1_000,
+        "zoom_into_a_million_events": 1_000}  # fmt: skip
 
 Row = dict[str, Any]
 
@@ -47,6 +48,7 @@ def ask_bench(url: str, keep: bool) -> Row:
             "explain": _took(address, [f"/api/requests/{_path(each)}" for each in requests]),
             "slow_of_an_hour": _took(address, [f"/api/requests?{_window(at, 1)}" for at in hours[:ASKED_LONG]]),
             "tails_by_carrier_of_a_day": _took(address, [f"/api/over-time?by=carrier&{_window(hours[0], 24)}"] * 3),
+            "causes_of_a_day": _took(address, [f"/api/spent-over-time?{_window(hours[0], 24)}"] * 3),
             "different_of_a_million": _took(address, [_million(rows["requests"], hours)] * 3),
             "connection_first_picture": _took(address, _pictures(connections)),
             "zoom_into_a_million_events": _took(address, _zooms(store)),

@@ -1,51 +1,55 @@
--- One row is one stretch of time of one group: how many requests began in it, its quantiles (each the value of a request,
--- null where too few were measured for it), and how its time was spent; a request without a trace has no parts.
+-- One row is one stretch of time of one of the largest groups: how many requests began in it, and its quantiles (each
+-- the value of a request, null where too few were measured for it); and, the same in every row, how many requests
+-- all groups have together. One look at each request.
 SELECT
-    intDiv(toUnixTimestamp(assumeNotNull(started_at)), {step_s:UInt32}) * {step_s:UInt32} AS started_s,
-    [/* by */] AS by_values,
-    count() AS requests,
-    countIf(coverage != 'none') AS traced,
-    countIf(complete AND duration_us IS NOT NULL) AS measured,
-    quantilesExactIf(0.5, 0.75, 0.9, 0.95, 0.99)(assumeNotNull(duration_us), complete AND duration_us IS NOT NULL) AS all,
+    started_s,
+    by_values,
+    requests,
+    traced,
     if(measured >= 1, all[1], NULL) AS p50,
     if(measured >= 4, all[2], NULL) AS p75,
     if(measured >= 10, all[3], NULL) AS p90,
     if(measured >= 20, all[4], NULL) AS p95,
     if(measured >= 100, all[5], NULL) AS p99,
-    [/* sums of causes */] AS cause_us
-FROM requests
-WHERE started_at IS NOT NULL
-    AND started_hour >= toStartOfHour({since:DateTime64(6, 'UTC')})
-    AND started_hour <= toStartOfHour({until:DateTime64(6, 'UTC')})
-    AND started_at >= {since:DateTime64(6, 'UTC')}
-    AND started_at < {until:DateTime64(6, 'UTC')}
-/* conditions */
-GROUP BY
-    started_s/* by keys */
-HAVING by_values IN
+    all_requests,
+    all_traced,
+    all_weight
+FROM
 (
-    SELECT by_values
+    SELECT
+        *,
+        dense_rank() OVER (ORDER BY group_requests DESC, by_values) AS place,
+        sum(requests) OVER () AS all_requests,
+        sum(traced) OVER () AS all_traced,
+        round(sum(weights) OVER (), 6) AS all_weight
     FROM
     (
         SELECT
-            1 AS one,
-            [/* by */] AS by_values,
-            count() AS size
-        FROM requests
-        WHERE started_at IS NOT NULL
-            AND started_hour >= toStartOfHour({since:DateTime64(6, 'UTC')})
-            AND started_hour <= toStartOfHour({until:DateTime64(6, 'UTC')})
-            AND started_at >= {since:DateTime64(6, 'UTC')}
-            AND started_at < {until:DateTime64(6, 'UTC')}
-        /* conditions */
-        GROUP BY
-            one/* by keys */
-        ORDER BY
-            size DESC,
-            by_values
-        LIMIT {groups:UInt32}
+            *,
+            sum(requests) OVER (PARTITION BY by_values) AS group_requests
+        FROM
+        (
+            SELECT
+                intDiv(toUnixTimestamp(assumeNotNull(started_at)), {step_s:UInt32}) * {step_s:UInt32} AS started_s,
+                [/* by */] AS by_values,
+                count() AS requests,
+                countIf(coverage != 'none') AS traced,
+                sum(weight) AS weights,
+                countIf(complete AND duration_us IS NOT NULL) AS measured,
+                quantilesExactIf(0.5, 0.75, 0.9, 0.95, 0.99)(assumeNotNull(duration_us), complete AND duration_us IS NOT NULL) AS all
+            FROM requests
+            WHERE started_at IS NOT NULL
+                AND started_hour >= toStartOfHour({since:DateTime64(6, 'UTC')})
+                AND started_hour <= toStartOfHour({until:DateTime64(6, 'UTC')})
+                AND started_at >= {since:DateTime64(6, 'UTC')}
+                AND started_at < {until:DateTime64(6, 'UTC')}
+            /* conditions */
+            GROUP BY
+                started_s/* by keys */
+        )
     )
 )
+WHERE place <= {groups:UInt32}
 ORDER BY
     by_values,
     started_s

@@ -1,5 +1,6 @@
 """How long requests took over time, in groups, and what their time was spent on."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,11 +13,11 @@ from quiclens_schema.store import Store
 from quiclens_api.asking import ask
 from quiclens_api.failure import usage
 from quiclens_api.moment import bound
-from quiclens_api.questions.slow import coverage
 from quiclens_api.where import EVERYTHING, Where
 
 STEPS_AT_MOST = 2_000
 GROUPS_AT_MOST = 50
+COVERAGE = ("requests", "traced", "weight")
 QUANTILES = ("p50", "p75", "p90", "p95", "p99")
 _FEW = 25  # requests a step and group, on average, for a p95 to be worth drawing
 # Lengths of a step that people read without effort.
@@ -38,28 +39,57 @@ class OverTime:
 
 
 def over_time(store: Store, asked: OverTime) -> Row:
-    """For each group columns over `started_at`: requests, traced, quantiles in us and, by cause, us of traced ones."""
-    seconds = (asked.until - asked.since).total_seconds()
-    if seconds <= 0:
-        raise usage("the stretch of time ends before it begins", "give since before until")
-    window: Row = {"since": bound(asked.since), "until": bound(asked.until)}
-    counted = coverage(store, asked.where, {**window, "min_us": 0})
-    of_a_group = counted["requests"] / (min(asked.groups, 6) if asked.by else 1)
-    step_s = asked.step_s or fitting_step(asked.since, asked.until, most=max(4, min(120, of_a_group / _FEW)))
-    if seconds / step_s > STEPS_AT_MOST:
-        raise usage(f"steps of {step_s} s give more than {STEPS_AT_MOST} of them", "longer steps, or leave step_s out")
-    limits = {"step_s": step_s, "groups": asked.groups, "limit": GROUPS_AT_MOST * (STEPS_AT_MOST + 2)}
+    """For each group columns over `started_at`: requests, traced, and quantiles in us."""
+    window = _window(store, asked)
+    limits = {"groups": asked.groups, "limit": GROUPS_AT_MOST * (STEPS_AT_MOST + 2)}
     rows = ask(store, "over_time", {**window, **limits}, asked.where, asked.by).dicts()
     grouped = groupby(rows, key=lambda row: row["by_values"])
     found = [_series(dict(zip(asked.by, values, strict=True)), list(each)) for values, each in grouped]
     return {
         "since": asked.since,
         "until": asked.until,
-        "step_s": step_s,
+        "step_s": window["step_s"],
         "by": list(asked.by),
         "series": sorted(found, key=lambda one: -sum(one["requests"])),
-        "coverage": counted,
+        "coverage": {name: rows[0][f"all_{name}"] if rows else 0 for name in COVERAGE},
     }
+
+
+def spent_over_time(store: Store, asked: OverTime) -> Row:
+    """Columns over `started_at`: requests, traced, and by cause the us that traced ones spent."""
+    window = _window(store, asked)
+    rows = ask(store, "spent_over_time", {**window, "limit": STEPS_AT_MOST + 2}, asked.where).dicts()
+    shares = list(zip(*(row["cause_us"] or [0] * len(CAUSES) for row in rows), strict=True))
+    return {
+        "since": asked.since,
+        "until": asked.until,
+        "step_s": window["step_s"],
+        "started_at": [_moment(row) for row in rows],
+        "requests": [row["requests"] for row in rows],
+        "traced": [row["traced"] for row in rows],
+        "cause_us": {cause: list(us) for cause, us in zip(CAUSES, shares, strict=False) if any(us)},
+        "coverage": {
+            "requests": sum(row["requests"] for row in rows),
+            "traced": sum(row["traced"] for row in rows),
+            "weight": round(math.fsum(row["weights"] for row in rows), 6),
+        },
+    }
+
+
+def _window(store: Store, asked: OverTime) -> Row:
+    """The parameters of a stretch and its steps."""
+    seconds = (asked.until - asked.since).total_seconds()
+    if seconds <= 0:
+        raise usage("the stretch of time ends before it begins", "give since before until")
+    window: Row = {"since": bound(asked.since), "until": bound(asked.until)}
+    step_s = asked.step_s
+    if not step_s:
+        began = ask(store, "began", window, asked.where).dicts()[0]["requests"]
+        of_a_group = began / (min(asked.groups, 6) if asked.by else 1)
+        step_s = fitting_step(asked.since, asked.until, most=max(4, min(120, of_a_group / _FEW)))
+    if seconds / step_s > STEPS_AT_MOST:
+        raise usage(f"steps of {step_s} s give more than {STEPS_AT_MOST} of them", "longer steps, or leave step_s out")
+    return {**window, "step_s": step_s}
 
 
 def fitting_step(since: datetime, until: datetime, most: float = 120) -> int:
@@ -69,8 +99,9 @@ def fitting_step(since: datetime, until: datetime, most: float = 120) -> int:
 
 
 def _series(group: Row, rows: Sequence[Row]) -> Row:
-    shares = list(zip(*(row["cause_us"] or [0] * len(CAUSES) for row in rows), strict=True))
-    causes = {cause: list(us) for cause, us in zip(CAUSES, shares, strict=True) if any(us)}
-    times = [datetime.fromtimestamp(row["started_s"], UTC) for row in rows]
-    names = ("requests", "traced", *QUANTILES)
-    return {"group": group, "started_at": times, **{n: [row[n] for row in rows] for n in names}, "cause_us": causes}
+    columns = {name: [row[name] for row in rows] for name in ("requests", "traced", *QUANTILES)}
+    return {"group": group, "started_at": [_moment(row) for row in rows], **columns}
+
+
+def _moment(row: Row) -> datetime:
+    return datetime.fromtimestamp(row["started_s"], UTC)

@@ -163,7 +163,7 @@ def quoted(value: str) -> str:
 
 
 def _connect(path: str) -> Any:
-    return chdb.connect(path)  # type: ignore[no-untyped-call]
+    return chdb.connect(path)
 
 
 def _name(text: str) -> str:

@@ -13,7 +13,7 @@ from quiclens_api.questions.cells import cells
 from quiclens_api.questions.different import CATEGORIES, NUMBERS, Different, different
 from quiclens_api.questions.explain import explain
 from quiclens_api.questions.heat import heat
-from quiclens_api.questions.over_time import GROUPS_AT_MOST, OverTime, over_time
+from quiclens_api.questions.over_time import GROUPS_AT_MOST, OverTime, over_time, spent_over_time
 from quiclens_api.questions.slow import Slow, slow
 from quiclens_api.questions.versus import versus
 from quiclens_api.web.answering import Asking, NotFound, asking
@@ -53,7 +53,7 @@ def explained(app: App, request_id: str) -> Response:
     return app.document(lambda store: found.document)
 
 
-@router.get("/over-time", summary="Tails and causes over time, by any column")
+@router.get("/over-time", summary="Tails over time, by any column")
 def requests_over_time(
     app: App,
     stretch: Stretch,
@@ -62,11 +62,21 @@ def requests_over_time(
     step_s: Step = 0,
     groups: Annotated[int, Query(ge=1, le=GROUPS_AT_MOST, description="The largest so many groups.")] = 10,
 ) -> Response:
-    """For each group columns over `started_at`: requests, traced, p50 to p99 in us (null where too few were measured),
-    and by cause the us that traced requests spent. Without `since` the last 24 hours. `by` takes up to four, `a,b`."""
+    """For each group columns over `started_at`: requests, traced, p50 to p99 in us (null where too few were measured).
+
+    Without `since` the last 24 hours. `by` takes up to four, `a,b`. `coverage` counts the requests of all groups.
+    """
     since, until = stretch.closed()
     asked = OverTime(since, until, step_s, by_columns(by), where, groups)
     return app.document(lambda store: over_time(store, asked))
+
+
+@router.get("/spent-over-time", summary="What requests spent their time on, over time")
+def requests_spent_over_time(app: App, stretch: Stretch, where: Conditions, step_s: Step = 0) -> Response:
+    """Columns over `started_at`: requests, traced, and by cause the us that the traced ones spent. Without `since` the
+    last 24 hours."""
+    since, until = stretch.closed()
+    return app.document(lambda store: spent_over_time(store, OverTime(since, until, step_s, where=where)))
 
 
 @router.get("/heat", summary="Durations over time, as cells of a heat map")

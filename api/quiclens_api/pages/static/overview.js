@@ -22,15 +22,12 @@ function show() {
   const window = { since: asked.since, until: asked.until, where: asked.where };
   newestOverview(async (signal) => {
     fill(find("#coverage"), "asking …");
-    const [byGroup, whole] = await Promise.all([
-      ask("/api/over-time", { ...window, by: asked.by, groups: 8 }, signal),
-      ask("/api/over-time", window, signal),
-    ]);
+    const byGroup = await ask("/api/over-time", { ...window, by: asked.by, groups: 8 }, signal);
     last = byGroup;
-    fill(find("#coverage"), covered(whole.coverage));
+    fill(find("#coverage"), covered(byGroup.coverage));
     tails();
-    shares(whole);
     changed(byGroup);
+    shares(await ask("/api/spent-over-time", window, signal));
     fill(find("#different"), findingsTable(await ask("/api/different", { ...window, limit: 8 }, signal)));
     if (document.querySelector("#map-left")) await showMap(window, signal);
   }, (message) => fill(find("#coverage"), el("span", { class: "error" }, message)));
@@ -80,18 +77,17 @@ function tails() {
   draw(find("#tails"), { x, isClock: true, lines, y: { told: (us) => ms(us, 0), isLog: true }, height: 260, group: "time", name: `tail-${quantile}`, zoomed });
 }
 
-/** @param {import("./api.js").Document} whole_ */
-function shares(whole_) {
-  const one = whole_.series[0];
-  if (!one || !Object.keys(one.cause_us).length) {
+/** @param {import("./api.js").Document} spent */
+function shares(spent) {
+  if (!Object.keys(spent.cause_us).length) {
     fill(find("#shares"), el("p", { class: "teach" }, "No request in this window has a trace, so nothing can be said of causes. quiclens check LOG says what a server should log."));
     return;
   }
-  const x = steps(whole_);
-  const causes = [...CAUSES.keys()].filter((cause) => one.cause_us[cause]);
-  const totals = new Map(causes.map((cause) => [cause, one.cause_us[cause].reduce((/** @type {number} */ a, /** @type {number} */ b) => a + b, 0)]));
+  const x = steps(spent);
+  const causes = [...CAUSES.keys()].filter((cause) => spent.cause_us[cause]);
+  const totals = new Map(causes.map((cause) => [cause, spent.cause_us[cause].reduce((/** @type {number} */ a, /** @type {number} */ b) => a + b, 0)]));
   const sum = [...totals.values()].reduce((a, b) => a + b, 0);
-  const stack = stacked(causes.map((cause) => aligned(one, one.cause_us[cause], x)));
+  const stack = stacked(causes.map((cause) => aligned(spent, spent.cause_us[cause], x)));
   // Drawn from the top of the stack down, so that each covers what is below it.
   const lines = causes.map((cause, place) => ({ label: look(cause).name, colour: look(cause).colour, values: stack[place], drawn: /** @type {const} */ ("area"), width: 0 })).reverse();
   draw(find("#shares"), { x, isClock: true, lines, y: { told: (share) => `${Math.round(share * 100)} %`, most: 0.953 }, height: 220, group: "time", name: "causes", zoomed });
