@@ -4,6 +4,7 @@ import pytest
 from quiclens_schema.catalogue import CAUSES
 
 from quiclens_api.sentence import CAUSE_WORDS, Facts, sentence, untraced
+from quiclens_api.show.logged import logged_facts
 
 MS = 1_000
 TABLE = [
@@ -140,3 +141,26 @@ def test_ties_are_decided_by_the_vocabulary() -> None:
 )
 def test_no_trace_says_why(request_row: dict[str, object], word: str) -> None:
     assert word in untraced("x", request_row)
+
+
+def test_of_tcp_the_page_has_what_the_server_logged() -> None:
+    row = {
+        "protocol": "h2",
+        "logged_duration_us": 820_000,
+        "response_bytes": 50_000,
+        "rtt_us": 61_000,
+        "rtt_variance_us": 4_000,
+        "tcp_congestion_window_packets": 10,
+        "tcp_packets_lost_outstanding": 1,
+        "tcp_packets_retransmitted_outstanding": 0,
+    }
+    assert logged_facts(row) == [
+        ("protocol", "h2"),
+        ("duration", "820 ms"),
+        ("request, response", "unknown, 50.0 kB"),
+        ("smoothed round trip", "61.0 ms, deviation 4.00 ms"),
+        ("congestion window", "10 packets"),
+        ("lost, not yet repaired", "1 packet"),
+        ("sent again, not yet acknowledged", "0 packets"),
+    ]
+    assert logged_facts({"logged_duration_us": 5_000}) == [("duration", "5.00 ms")]

@@ -23,7 +23,9 @@ def test_a_request_is_explained_without_a_script(web: TestClient) -> None:
 
 
 def test_a_request_without_a_trace_says_so(web: TestClient) -> None:
-    assert "No trace speaks for this request" in web.get("/requests/log:0f0f/128").text
+    shown = web.get("/requests/log:0f0f/128").text
+    assert "no trace speaks for this request" in shown and "What the access log says" in shown
+    assert "77.0 ms" in shown and "Where its time went" not in shown
 
 
 @pytest.mark.parametrize(

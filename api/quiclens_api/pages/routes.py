@@ -21,6 +21,7 @@ from quiclens_api.questions.explain import explain
 from quiclens_api.reports import KINDS
 from quiclens_api.savings import REMOVABLE
 from quiclens_api.show.causes import LOOKS
+from quiclens_api.show.logged import logged_facts
 from quiclens_api.units import duration, milliseconds, size
 from quiclens_api.web.answering import Asking, asking
 from quiclens_api.where import request_columns
@@ -113,7 +114,8 @@ def request_page(app: App, request: Request, request_id: str) -> Response:
         view=view,
         request_line=line,
         about=about,
-        facts=connection_facts(connection) if connection else [],
+        facts=connection_facts(connection) if connection else logged_facts(found.request),
+        logged_of_connection=found.request.get("rtt_us") is not None,
         qvis_link=_qvis(app, request, view.get("connection_id"), view.get("focus")),
     )
 

@@ -13,6 +13,7 @@ from quiclens_api.sentence import missing
 from quiclens_api.show.bars import fill, stacked
 from quiclens_api.show.causes import look
 from quiclens_api.show.event_rows import event_rows
+from quiclens_api.show.logged import logged_facts
 from quiclens_api.show.tables import titled
 from quiclens_api.units import duration, milliseconds, share, size
 
@@ -52,8 +53,18 @@ def explain_view(found: Explanation, events: int) -> Iterator[RenderableType]:
         hidden = missing(document["cannot_show"], stream["vantage"])
         if hidden:
             yield Text(f"this log cannot show: {', '.join(look(cause).name for cause in hidden)}", style="dim")
+    elif found.request:
+        yield Text()
+        yield _logged(found.request)
     yield Text()
     yield Text(document["sentence"], style="bold")
+
+
+def _logged(request: Row) -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for name, value in logged_facts(request):
+        table.add_row(Text(name, style="dim"), value)
+    return table
 
 
 def _title(found: Explanation) -> Text:
