@@ -5,9 +5,11 @@ the predicted saving the true one lay.
 """
 
 import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from quiclens_schema.catalogue import CAUSES, catalogue_folder
 
@@ -49,6 +51,16 @@ def interval_us(cause: str, saves_us: int | None, duration_us: int) -> list[int]
     if saves_us is None or found is None or cause not in REMOVABLE:
         return None
     return [min(round(saves_us * ratio), duration_us) for ratio in (found.ratio_low, found.ratio_high)]
+
+
+def savings_note(parts: Sequence[Mapping[str, Any]]) -> str:
+    """Why savings are not the parts, where a reader can see that they are not; empty where they are no larger."""
+    if not any((part["saves_us"] or 0) > 1.1 * part["us"] for part in parts):
+        return ""
+    return (
+        "A cause can save more than its own part, and savings do not add up: without a loss the window would not have "
+        "shrunk either, and without the waiting of others the turn comes sooner."
+    )
 
 
 @cache

@@ -68,7 +68,7 @@ def h2_line(plan: ConnectionPlan, number: int) -> Line:
         "time_is": "start",
         "external_id": digest(plan.seed, "h2", number, size=16).hex(),
         **_exchange_fields(plan, request),
-        "duration_us": int(skewed(20_000, 900_000, plan.seed, "h2 duration", number)),
+        "duration_us": int(skewed(20_000, 500_000, plan.seed, "h2 duration", number)),
         "protocol": "h2",
         **_tcp_figures(plan, number),
         **_client_fields(plan),

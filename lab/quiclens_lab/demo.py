@@ -14,7 +14,7 @@ from quiclens_lab.plan import ConnectionPlan
 from quiclens_lab.strikes import run_plan
 from quiclens_lab.traces import write_traces
 
-H2_SHARE = 50  # one HTTP/2 line beside so many connections' own lines
+H2_SHARE = 8  # one HTTP/2 line beside so many of HTTP/3, at most one a connection
 ACCESS_LOG = "access.jsonl"
 
 

@@ -1,5 +1,7 @@
 """quiclens demo"""
 
+import os
+import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -97,17 +99,28 @@ def _exported(written: dict[str, Any] | None) -> Iterator[RenderableType]:
 
 
 def _next(places: Places, worth: dict[str, Any] | None, seconds: float) -> Iterator[RenderableType]:
-    store = f"--store {places.store_url}"
+    quiclens, store = _called(), f"--store {places.store_url}"
     yield Text("\n── What to try next", style="bold cyan")
+    yield Text("\nin a browser, everything that follows and more:", style="dim")
+    yield Text(f"  {quiclens} serve {store}")
     yield Text(f"\nmore of this demo ({seconds:.0f} s so far):", style="dim")
-    yield Text(f"  quiclens slow --by top_cause --limit 2 {store}")
-    yield Text(f"  quiclens report tail --by carrier {store}")
-    yield Text(f"  quiclens report tail --without loss_recovery {store}")
-    yield Text(f"  quiclens report rtt --by carrier {store}")
-    yield Text(f"  quiclens report loss {store}")
+    yield Text(f"  {quiclens} slow --by top_cause --limit 2 {store}")
+    yield Text(f"  {quiclens} report tail --by carrier {store}")
+    yield Text(f"  {quiclens} report tail --without loss_recovery {store}")
+    yield Text(f"  {quiclens} report rtt --by carrier {store}")
+    yield Text(f"  {quiclens} report rtt --of requests --by protocol {store}")
+    yield Text(f"  {quiclens} report loss {store}")
     if worth is not None:
-        yield Text(f"  quiclens explain {worth['request_id']} --events 100 {store}")
+        yield Text(f"  {quiclens} explain {worth['request_id']} --events 100 {store}")
     yield Text("\nyour own logs:", style="dim")
-    yield Text("  quiclens check /var/log/quic/one-connection.sqlog     what your log can show, what to switch on")
-    yield Text("  quiclens load /var/log/quic --requests access.jsonl")
-    yield Text("  quiclens slow --since 2h --by carrier")
+    yield Text(f"  {quiclens} check /var/log/quic/one-connection.sqlog     what your log can show, what to switch on")
+    yield Text(f"  {quiclens} load /var/log/quic --requests access.jsonl")
+    yield Text(f"  {quiclens} slow --since 2h --by carrier")
+
+
+def _called() -> str:
+    """The command as whoever ran this can type it."""
+    path = Path(sys.argv[0])
+    if path.name != "quiclens" or shutil.which("quiclens"):
+        return "quiclens"
+    return os.path.relpath(path)

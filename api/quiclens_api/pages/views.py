@@ -7,7 +7,7 @@ from typing import Any
 
 from quiclens_api.pages.svg import Span, parts_bar, timeline
 from quiclens_api.questions.explain import Explanation
-from quiclens_api.savings import REMOVABLE
+from quiclens_api.savings import REMOVABLE, savings_note
 from quiclens_api.show.causes import look
 from quiclens_api.units import duration
 
@@ -33,6 +33,7 @@ def request_view(found: Explanation) -> Row:
         "stream": stream,
         "namesakes": found.namesakes,
         "parts": [_part(part, document["duration_us"]) for part in document["parts"]],
+        "savings_note": savings_note(document["parts"]),
         "cannot_show": [look(cause).name for cause in document["cannot_show"]],
     }
     if stream is not None:

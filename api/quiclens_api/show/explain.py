@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from quiclens_api.questions.explain import Explanation
-from quiclens_api.savings import REMOVABLE, ratios
+from quiclens_api.savings import REMOVABLE, ratios, savings_note
 from quiclens_api.sentence import missing
 from quiclens_api.show.bars import fill, stacked
 from quiclens_api.show.causes import look
@@ -180,6 +180,8 @@ def _interval_note(parts: list[Row]) -> Iterator[Text]:
     if any(found is not None and not found.samples for found in known):
         words = "(A–B): placeholders, until the lab has measured what each cause's absence saves"
     yield Text(words, style="dim")
+    if note := savings_note(parts):
+        yield Text(note, style="dim")
 
 
 def _coverage(document: Row) -> Text:
