@@ -146,17 +146,24 @@ class Rounds:
         if tokens:
             link(self._store)
             self._store.command("DELETE FROM link_pending WHERE token IN {tokens:Array(String)}", {"tokens": tokens})
-        found = self._store.query(
-            "SELECT argMax(mark, made_at) FROM link_marks WHERE name = {name:String} HAVING count() > 0 LIMIT 1",
-            {"name": NAME},
-        ).rows
-        try:
-            return Mark.of(found[0][0]) if found else None
-        except ValueError:
-            return None
+        return _remembered(self._store)
 
     def _remember(self, here: Mark) -> None:
         self._store.command(
             "INSERT INTO link_marks (name, mark) VALUES ({name:String}, {mark:String})",
             {"name": NAME, "mark": here.text()},
         )
+
+
+def is_caught_up(store: Store) -> bool:
+    """Whether linking has come to all that is stored; late data that wait for their time are not linked yet."""
+    return _remembered(store) == mark(store)
+
+
+def _remembered(store: Store) -> Mark | None:
+    sql = "SELECT argMax(mark, made_at) FROM link_marks WHERE name = {name:String} HAVING count() > 0 LIMIT 1"
+    found = store.query(sql, {"name": NAME}).rows
+    try:
+        return Mark.of(found[0][0]) if found else None
+    except ValueError:
+        return None

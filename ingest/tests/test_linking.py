@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from arrow_batches import batch
 from quiclens_ingest.link import Mark, changed_hours, mark
-from quiclens_ingest.linking import Rounds, pause_after
+from quiclens_ingest.linking import Rounds, is_caught_up, pause_after
 from quiclens_schema.store import Store
 
 HOUR = datetime(2026, 1, 1, 10, tzinfo=UTC)
@@ -89,6 +89,21 @@ def test_what_a_migration_or_a_killed_load_wants_linked_is_linked(store: Store) 
     Rounds(store, 30, Clock()).next()
     assert requests(store) == 1
     assert store.query("SELECT count() FROM link_pending LIMIT 1").one() == (0,)
+
+
+def test_linking_has_caught_up_when_nothing_waits_late_data_included(store: Store) -> None:
+    clock = Clock()
+    rounds = Rounds(store, 30, clock)
+    lines(store, HOUR + timedelta(hours=5))
+    assert not is_caught_up(store)
+    rounds.next()
+    assert is_caught_up(store)
+    lines(store, HOUR)
+    rounds.next()
+    assert not is_caught_up(store)
+    clock.now = 31
+    rounds.next()
+    assert is_caught_up(store)
 
 
 def test_a_merge_of_what_was_known_is_no_change(store: Store) -> None:

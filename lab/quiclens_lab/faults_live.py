@@ -19,10 +19,11 @@ from urllib.parse import urlencode
 from quiclens_ingest import broker as brokers
 from quiclens_ingest import kafka
 from quiclens_ingest.kafka import BrokerError, KafkaException, TopicPartition
+from quiclens_ingest.linking import is_caught_up
 from quiclens_ingest.settings import DEFAULT_GROUP
 from quiclens_schema import store as stores
 from quiclens_schema import topics
-from quiclens_schema.store import Store
+from quiclens_schema.store import Store, StoreError
 
 from quiclens_lab import system
 from quiclens_lab.errors import LabError
@@ -115,6 +116,14 @@ class Live:
             return sum(kafka.lag(self.brokers, DEFAULT_GROUP, [each.name for each in topics.load().values()]).values())
         except (BrokerError, KafkaException):
             return None
+
+    def is_linked(self) -> bool:
+        """Requests are made of all that is stored. The busier the machine, the longer linking leaves it to others."""
+        try:
+            with self.open() as store:
+                return is_caught_up(store)
+        except StoreError:
+            return False
 
     def replay(self, share: float) -> None:
         """Put the group, which has no member now, back by this share of what it has stored."""

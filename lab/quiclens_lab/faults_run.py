@@ -138,7 +138,7 @@ def _quiet(live: Live, striker: Striker) -> bool:
         time.sleep(0.2)
         if time.monotonic() - moved < live.idle_s + OVER_S or time.time() - live.checkpoints.stat().st_mtime < QUIET_S:
             continue
-        if live.lag() == 0:
+        if live.lag() == 0 and live.is_linked():
             return True
     return False
 
