@@ -59,6 +59,9 @@ def seen(served: Served, steps: list[Row]) -> list[Row]:
 def test_every_page_shows_what_it_is_for(demo: Served) -> None:
     slowest = json.loads(demo.ask(method="GET", path="/api/requests?limit=1").text)["requests"][0]
     request, connection = slowest["request_id"], quote(slowest["connection_id"])
+    over_tcp = json.loads(demo.ask(method="GET", path="/api/requests?limit=1&where=protocol%3Dh2").text)["requests"][0][
+        "request_id"
+    ]
     of = f"/connections/{connection}?view="
     views = {
         "congestion": ".u-over",
@@ -77,10 +80,26 @@ def test_every_page_shows_what_it_is_for(demo: Served) -> None:
             "requests_box", "/requests", ["text=requests in the box"], [["#heat canvas", "drag", 0.2, 0.05, 0.9, 0.45]]
         ),
         step("request", f"/requests/{request}", ["svg.bar", "svg.timeline", ".sentence"]),
+        step("request_phone", f"/requests/{request}", ["svg.bar", ".sentence"], width=400),
+        step(
+            "request_over_tcp",
+            f"/requests/{quote(over_tcp)}",
+            ["What the access log says", "Compare this path with HTTP/3"],
+        ),
+        step("words", "/causes", ["What the words mean", "#cwnd_blocked"]),
+        step(
+            "filtered",
+            "/requests",
+            ["#rows table", ".chip:nth-child(2)"],
+            [["input[name=where]", "text", 'status=200 carrier="Savanna Cell"'], [".window [type=submit]", "click"]],
+        ),
         step("to_connection", "/requests", [".u-over"], [["#rows a", "click"], [".actions a", "click"]]),
         *(step(f"connection_{view}", of + view, [mark]) for view, mark in views.items()),
         step("zoomed", of + "congestion", [".u-over"], [["#overview-strip .u-over", "drag", 0.2, 0.5, 0.5, 0.5]]),
         step("searched", of + "log", [".log"], [["input[name=text]", "text", "lost"], [".tools button", "click"]]),
+        step("opened", of + "log", [".log tr.all pre"], [[".log tbody tr", "click"]]),
+        step("connection_phone", of + "congestion", [".u-over"], width=400),
+        step("reports_phone", "/reports?name=tail&by=carrier", ["#report table"], width=400),
         step("compare", "/compare?a=status%3D200&b=status!%3D200", ["How long they took"]),
         step("reports", "/reports?name=tail&by=carrier", ["#report table"]),
         step(

@@ -114,7 +114,9 @@ def test_streams_carry_parts_that_add_up(web: TestClient) -> None:
         ({}, [5, 6, 7, 8, 10, 11, 12]),
         ({"text": "LOST"}, [10]),
         ({"name": "quic:packet_lost"}, [10]),
-        ({"stream_id": 4}, [5, 6, 8]),
+        ({"stream_id": 4}, [5, 6, 8, 10]),
+        ({"stream_id": 4, "text": "lost"}, [10]),
+        ({"stream_id": 0}, [7]),
         ({"packet_number": 17}, [8, 10]),
         ({"from_us": 120_000, "to_us": 200_000}, [7, 8]),
         ({"first_seq": 11}, [11, 12]),
@@ -125,6 +127,14 @@ def test_events_are_searched(web: TestClient, asked: dict[str, str | int], seqs:
     found = web.get("/api/connections/aa11bb22/events", params=asked).json()
     assert [event["seq"] for event in found["events"]] == seqs
     assert found["next_seq"] is None
+
+
+def test_a_loss_has_what_its_packet_carried(web: TestClient) -> None:
+    (lost,) = web.get("/api/connections/aa11bb22/events", params={"text": "lost"}).json()["events"]
+    (sent,) = web.get(
+        "/api/connections/aa11bb22/events", params={"packet_number": 17, "name": "quic:packet_sent"}
+    ).json()["events"]
+    assert lost["carried"] == sent["frames"] and lost["carried"][0]["stream_id"] == 4
 
 
 def test_events_come_in_pages_without_gap_or_overlap(web: TestClient) -> None:

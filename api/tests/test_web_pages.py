@@ -4,8 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 from fastapi.testclient import TestClient
+from quiclens_schema.catalogue import CAUSES
 from web_client import client
 
+from quiclens_api.advice import ADVICE
 from quiclens_api.pages.svg import Span, parts_bar, ticks, timeline
 
 
@@ -65,3 +67,20 @@ def test_what_a_log_says_is_text_in_pictures() -> None:
 def test_ticks_are_few_and_round(length: int) -> None:
     found = ticks(length)
     assert 1 <= len(found) <= 11 and found[0] == 0 and found[-1] <= length
+
+
+def test_every_cause_has_a_meaning_and_what_helps_against_it(web: TestClient) -> None:
+    assert set(ADVICE) == set(CAUSES)
+    shown = web.get("/causes").text
+    assert all(f'id="{cause}"' in shown for cause in CAUSES)
+    assert "What usually helps" in web.get("/requests/aa11bb22/4").text
+
+
+def test_a_path_in_the_search_box_leads_to_its_requests(web: TestClient) -> None:
+    found = web.get("/find", params={"id": "/img/1.avif"}, follow_redirects=False)
+    assert found.headers["location"] == "/requests?where=path%3D%2Fimg%2F1.avif"
+
+
+def test_marks_at_one_moment_share_a_line() -> None:
+    drawn = str(timeline([], [("b", 500_000), ("a", 0), ("c", 500_100)], 0, 1_000_000))
+    assert drawn.count('class="mark"') == 2 and "b, c, 500 ms" in drawn

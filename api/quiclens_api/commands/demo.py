@@ -102,7 +102,8 @@ def _next(places: Places, worth: dict[str, Any] | None, seconds: float) -> Itera
     quiclens, store = _called(), f"--store {places.store_url}"
     yield Text("\n── What to try next", style="bold cyan")
     yield Text("\nin a browser, everything that follows and more:", style="dim")
-    yield Text(f"  {quiclens} serve {store}")
+    where = f"requests/{worth['request_id']}" if worth else ""
+    yield Text(f"  {quiclens} serve {store}     then http://127.0.0.1:8123/{where}")
     yield Text(f"\nmore of this demo ({seconds:.0f} s so far):", style="dim")
     yield Text(f"  {quiclens} slow --by top_cause --limit 2 {store}")
     yield Text(f"  {quiclens} report tail --by carrier {store}")

@@ -16,11 +16,12 @@ from quiclens_api.failure import Failure
 from quiclens_api.moment import rfc3339
 from quiclens_api.pages.says import says
 from quiclens_api.pages.views import connection_about, connection_facts, default_window, request_view
+from quiclens_api.pages.words import WORDS, cause_words
 from quiclens_api.questions.connection_page import chosen, traces
 from quiclens_api.questions.explain import explain
 from quiclens_api.reports import KINDS
 from quiclens_api.savings import REMOVABLE
-from quiclens_api.show.causes import LOOKS
+from quiclens_api.show.causes import LOOKS, look
 from quiclens_api.show.logged import logged_facts
 from quiclens_api.units import duration, milliseconds, size
 from quiclens_api.web.answering import Asking, asking
@@ -44,6 +45,7 @@ def _environment() -> Environment:
         "us": lambda us: f"{us:,} µs",
         "size": size,
         "says": says,
+        "cause_name": lambda cause: look(cause).name,
     }
     found.filters |= filters
     return found
@@ -87,6 +89,7 @@ def reports(app: App, name: str = "tail", since: str = "", until: str = "") -> R
         since=since,
         until=until,
         causes=list(REMOVABLE),
+        columns=sorted(request_columns()),
     )
 
 
@@ -129,12 +132,19 @@ def find(app: App, id: Annotated[str, Query(max_length=300)] = "") -> Response:
         return RedirectResponse(f"/requests/{quote(name)}", 303)
     if app.run(lambda store: traces(store, name)):
         return RedirectResponse(f"/connections/{quote(name, safe='')}", 303)
+    if name.startswith("/"):
+        return RedirectResponse(f"/requests?{urlencode({'where': f'path={name}'})}", 303)
     return page(
         "message.html",
         status=404,
         message=f"Nothing is called {name}",
-        hint="A request is <connection id>/<stream id> or its external id, a connection any id that it used.",
+        hint="A request is <connection id>/<stream id>, its external id or its path, a connection any id that it used.",
     )
+
+
+@router.get("/causes")
+def what_words_mean() -> Response:
+    return page("causes.html", causes=cause_words(), words=WORDS)
 
 
 @router.get("/connections/{name}")
@@ -156,6 +166,7 @@ def connection_page(app: App, request: Request, name: str) -> Response:
         trace=trace,
         traces=found,
         about=connection_about(trace),
+        stream=stream if (stream := query.get("stream", "")).isdecimal() else "",
         qvis_link=_qvis(app, request, trace["connection_id"], None),
     )
 

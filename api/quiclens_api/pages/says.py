@@ -5,6 +5,8 @@ from typing import Any
 
 from quiclens_api.units import duration, size
 
+_SMALL = ("ack", "padding", "ping")
+
 Row = dict[str, Any]
 
 
@@ -38,6 +40,8 @@ def _words(event: Row) -> Iterator[str]:
         yield f"probe {event['pto_count']}"
     for frame in event.get("frames", ()):
         yield _frame(frame)
+    if carried := [frame for frame in event.get("carried", ()) if frame["frame_type"] not in _SMALL]:
+        yield f"carried {', '.join(map(_frame, carried))}"
 
 
 def _frame(frame: Row) -> str:

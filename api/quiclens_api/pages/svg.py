@@ -11,7 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from quiclens_api.show.causes import look
-from quiclens_api.units import duration
+from quiclens_api.units import duration, share
 
 _WIDTH = 1000
 _BAR = 34
@@ -39,7 +39,7 @@ def parts_bar(parts: Sequence[Row], total_us: int) -> Markup:
     for part in parts:
         width = part["us"] / max(1, total_us) * _WIDTH
         name = look(part["cause"]).name
-        title = f"{name}: {duration(part['us'])}, {part['us'] / max(1, total_us):.0%}"
+        title = f"{name}: {duration(part['us'])}, {share(part['us'], total_us)}"
         label = name if width > 8 * len(name) else ""
         shapes.append(
             f'<g class="part"><title>{escape(title)}</title>'
@@ -84,16 +84,30 @@ def timeline(spans: Sequence[Span], marks: Sequence[tuple[str, int]], start_us: 
                 f'<rect class="cause-{escape(span.cause)}" x="{left:.2f}" y="{y + 2}" width="{width_:.2f}" '
                 f'height="{_LANE - 4}"><title>{escape(span.title)}</title></rect>'
             )
-    for name, at in marks:
+    lines = _together(marks, length)
+    for number, (at, names) in enumerate(lines):
+        left, label, low = x(at), ", ".join(names), height + 26 + 13 * number
+        anchor, shift = ("end", -4) if left > _WIDTH - 8 * len(label) else ("start", 4)
         shapes.append(
-            f'<line class="mark" x1="{x(at):.2f}" x2="{x(at):.2f}" y1="18" y2="{height + 24}"><title>{escape(name)}, '
-            f"{duration(at - start_us)}</title></line>"
+            f'<line class="mark" x1="{left:.2f}" x2="{left:.2f}" y1="18" y2="{low + 11}"/>'
+            f'<text class="tick" x="{left:.2f}" y="{low + 11}" dx="{shift}" text-anchor="{anchor}">{escape(label)}, '
+            f"{duration(at - start_us)}</text>"
         )
     return Markup(
-        f'<svg class="timeline" viewBox="0 0 {_WIDTH} {height + 28}" role="img" aria-label="timeline">'
-        + "".join(shapes)
-        + "</svg>"
+        f'<svg class="timeline" viewBox="0 0 {_WIDTH} {height + 30 + 13 * len(lines)}" role="img" '
+        'aria-label="timeline">' + "".join(shapes) + "</svg>"
     )
+
+
+def _together(marks: Sequence[tuple[str, int]], length_us: int) -> list[tuple[int, list[str]]]:
+    """Marks in order of time; those that are as good as at one moment share a line."""
+    found: list[tuple[int, list[str]]] = []
+    for name, at in sorted(marks, key=lambda mark: mark[1]):
+        if found and at - found[-1][0] <= length_us / _WIDTH:
+            found[-1][1].append(name)
+        else:
+            found.append((at, [name]))
+    return found
 
 
 def ticks(length_us: int) -> list[int]:

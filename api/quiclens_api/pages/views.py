@@ -5,13 +5,18 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from quiclens_api.advice import ADVICE
 from quiclens_api.pages.svg import Span, parts_bar, timeline
+from quiclens_api.questions.event_log import with_carried
+from quiclens_api.questions.events_around import EVENTS_AT_MOST, RARE
 from quiclens_api.questions.explain import Explanation
 from quiclens_api.savings import REMOVABLE, savings_note
 from quiclens_api.show.causes import look
 from quiclens_api.units import duration
 
 _SPANS_AT_MOST = 400
+_ADVISED = 0.2  # of the duration
+_SENT = "quic:packet_sent"
 _OF_LOSS = ("recovery", "repair", "spurious_loss")
 _MARKS = (
     ("request_end_us", "request complete"),
@@ -26,13 +31,15 @@ Row = dict[str, Any]
 def request_view(found: Explanation) -> Row:
     """Everything the page of one request shows."""
     document, stream = found.document, found.stream
+    held = document["overlapping"]
     view: Row = {
         "id": document["request_id"],
         "document": document,
         "request": found.request,
         "stream": stream,
         "namesakes": found.namesakes,
-        "parts": [_part(part, document["duration_us"]) for part in document["parts"]],
+        "parts": [_part(part, document["duration_us"], held) for part in document["parts"]],
+        "advice": [(look(cause).name, ADVICE[cause]) for cause in _worth_advice(document)],
         "savings_note": savings_note(document["parts"]),
         "cannot_show": [look(cause).name for cause in document["cannot_show"]],
     }
@@ -41,17 +48,40 @@ def request_view(found: Explanation) -> Row:
         view["timeline"] = _timeline(document, stream)
         view["connection_id"] = stream["connection_id"]
         view["focus"] = _focus(document["events"], stream)
+        view["events"] = with_carried(document["events"], [e for e in document["events"] if e["name"] == _SENT])
+        view["gap"] = _gap(view["events"], stream)
     return view
 
 
-def _part(part: Row, total_us: int) -> Row:
+def _part(part: Row, total_us: int, held: Row) -> Row:
     cause = part["cause"]
     return {
         **part,
+        "held_us": max(held.get(cause, 0), part["us"]),
         "name": look(cause).name,
         "share": part["us"] / max(1, total_us),
         "is_removable": cause in REMOVABLE,
     }
+
+
+def _worth_advice(document: Row) -> list[str]:
+    """The largest part, and the next if it is large too."""
+    largest = sorted(document["parts"], key=lambda part: -part["us"])[:2]
+    least = _ADVISED * (document["duration_us"] or 0)
+    return [part["cause"] for part in largest if part["us"] >= least]
+
+
+def _gap(events: Sequence[Row], stream: Row) -> tuple[int, int, int] | None:
+    """Where the middle of a long request is left out: the seq before it, and from when to when; see events_around."""
+    if len(events) < EVENTS_AT_MOST:
+        return None
+    usual = [each for each in events if each["name"] not in RARE]
+    middle = (stream["start_us"] + stream["end_us"]) / 2
+    before = [each for each in usual if each["time_us"] <= middle]
+    after = [each for each in usual if each["time_us"] > middle]
+    if not before:
+        return None
+    return before[-1]["seq"], before[-1]["time_us"], after[0]["time_us"] if after else stream["end_us"]
 
 
 def _timeline(document: Row, stream: Row) -> Any:
@@ -65,16 +95,21 @@ def _timeline(document: Row, stream: Row) -> Any:
 def _episode_spans(episodes: Sequence[Row], start: int, end: int) -> Iterator[Span]:
     for episode in sorted(episodes, key=lambda each: (each["kind"], each["start_us"])):
         kind = episode["kind"]
+        if kind == "idle":  # the connection before or after it
+            continue
         cause = "loss_recovery" if kind in _OF_LOSS else kind
         first, last = max(start, episode["start_us"]), min(end, episode["end_us"])
-        title = (
-            f"{kind}, {duration(episode['end_us'] - episode['start_us'])} from {duration(episode['start_us'] - start)}"
-        )
+        lasted, after = duration(episode["end_us"] - episode["start_us"]), duration(episode["start_us"] - start)
+        title = f"{_lane(kind)}, {lasted} from {after}"
         yield Span(_lane(kind), cause, first, last, title)
 
 
 def _lane(kind: str) -> str:
-    return {"repair": "lost and repaired", "recovery": "recovery period"}.get(kind, look(kind).name.replace("_", " "))
+    return {
+        "repair": "lost and repaired",
+        "recovery": "recovery period",
+        "spurious_loss": "lost, but arrived",
+    }.get(kind, look(kind).name.replace("_", " "))
 
 
 def _focus(events: Sequence[Row], stream: Row) -> int | None:
@@ -82,7 +117,7 @@ def _focus(events: Sequence[Row], stream: Row) -> int | None:
     for event in events:
         number: int | None = event.get("packet_number")
         is_own = any(frame.get("stream_id") == stream["stream_id"] for frame in event.get("frames", ()))
-        if event["name"] == "quic:packet_sent" and number is not None and is_own:
+        if event["name"] == _SENT and number is not None and is_own:
             return number
     return None
 
@@ -119,7 +154,7 @@ def connection_facts(connection: Row) -> list[tuple[str, str]]:
     lost = connection["packets_lost"] or 0
     facts = (
         ("connection", connection["connection_id"]),
-        ("stack", " ".join(str(connection[name]) for name in ("stack", "stack_version") if connection[name])),
+        ("stack", _stack(connection["stack"], connection["stack_version"])),
         ("congestion controller", connection["congestion_controller"]),
         ("handshake", duration(connection["handshake_us"]) if connection["handshake_us"] is not None else ""),
         ("0-RTT", connection["zero_rtt"]),
@@ -129,8 +164,8 @@ def connection_facts(connection: Row) -> list[tuple[str, str]]:
             f"{sent:,} sent, {connection['packets_received'] or 0:,} received, {lost:,} lost"
             + (f" ({lost / sent:.1%})" if sent else ""),
         ),
-        ("lost for nothing", f"{connection['packets_spurious']:,}" if connection["packets_spurious"] else ""),
-        ("probe timeouts", f"{connection['ptos']:,}" if connection["ptos"] else ""),
+        ("declared lost, but arrived", f"{connection['packets_spurious']:,}" if connection["packets_spurious"] else ""),
+        ("silences that were probed", f"{connection['ptos']:,}" if connection["ptos"] else ""),
         ("migrations", str(connection["migrations"]) if connection["migrations"] else ""),
         (
             "closed",
@@ -141,6 +176,12 @@ def connection_facts(connection: Row) -> list[tuple[str, str]]:
         ("requests on it", str(connection["requests"])),
     )
     return [(name, str(value)) for name, value in facts if value]
+
+
+def _stack(name: str | None, version: str | None) -> str:
+    if name and version and version.startswith(name):
+        return version
+    return " ".join(each for each in (name, version) if each)
 
 
 def _rtt(connection: Row) -> str:

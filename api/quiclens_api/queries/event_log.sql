@@ -1,5 +1,6 @@
 -- One row is one event of a trace after a given seq, in the log's order, that fits what was asked for: names (none: all),
--- a stream, a packet number, and text that must stand in its name, states, trigger or leftover fields.
+-- a stream, a packet number, and text that must stand in its name, states, trigger or leftover fields. What a packet
+-- carried is in the event of its sending, so a loss is of the streams that stand there.
 SELECT
     seq,
     time_us,
@@ -59,6 +60,18 @@ WHERE connection_id = {connection_id:String}
             `frames.frame_type`,
             `frames.stream_id`
         )
+        OR (name IN {lost:Array(String)} AND packet_number IN
+        (
+            SELECT packet_number
+            FROM events
+            WHERE connection_id = {connection_id:String}
+                AND vantage = {vantage:String}
+                AND trace_id = {trace_id:String}
+                AND {stream_id:Nullable(UInt64)} IS NOT NULL
+                AND name = 'quic:packet_sent'
+                AND packet_type NOT IN ('initial', 'handshake')
+                AND has(`frames.stream_id`, assumeNotNull({stream_id:Nullable(UInt64)}))
+        ))
     )
     AND ({packet_number:Nullable(UInt64)} IS NULL OR packet_number = {packet_number:Nullable(UInt64)})
     AND

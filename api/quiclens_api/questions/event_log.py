@@ -9,6 +9,8 @@ from quiclens_api.asking import ask
 from quiclens_api.questions.events_around import compact
 
 PAGE_AT_MOST = 5_000
+LOST = ("quic:packet_lost", "quic:marked_for_retransmit", "quic:spurious_loss")
+_USUAL = "1RTT"  # where a log does not say a packet's type
 _TIME_MAX = (1 << 63) - 1
 
 Row = dict[str, Any]
@@ -29,11 +31,14 @@ class Search:
 
 
 def event_log(store: Store, trace: Row, search: Search) -> Row:
-    """`events`, each without the columns it has no value for, and the `next_seq` to go on from, null at the end."""
+    """`events`, each without the columns it has no value for, and the `next_seq` to go on from, null at the end.
+
+    A loss has the frames of its packet as `carried`, where the log says what was sent in it.
+    """
     place = {name: trace[name] for name in ("connection_id", "vantage", "trace_id")}
-    asked = asdict(search) | {"names": list(search.names), "limit": search.limit + 1}
+    asked = asdict(search) | {"names": list(search.names), "lost": list(LOST), "limit": search.limit + 1}
     rows = ask(store, "event_log", {**place, **asked}).dicts()
-    page = [_shown(row) for row in rows[: search.limit]]
+    page = _with_carried(store, place, [_shown(row) for row in rows[: search.limit]])
     return {**place, "events": page, "next_seq": rows[search.limit]["seq"] if len(rows) > search.limit else None}
 
 
@@ -41,3 +46,28 @@ def _shown(row: Row) -> Row:
     """One event; acknowledged numbers as [from, to], what has no column under `more` as raw JSON."""
     acked, more = [list(each) for each in row.pop("acked")], row.pop("more")
     return compact(row) | ({"acked": acked} if acked else {}) | ({"more": more} if more else {})
+
+
+def _with_carried(store: Store, place: Row, events: list[Row]) -> list[Row]:
+    lost = [each for each in events if each["name"] in LOST and "packet_number" in each and "frames" not in each]
+    if not lost:
+        return events
+    numbers = sorted({each["packet_number"] for each in lost})
+    rows = ask(store, "carried", {**place, "numbers": numbers, "limit": 4 * len(numbers)}).dicts()
+    return with_carried(events, [compact(row) for row in rows])
+
+
+def with_carried(events: list[Row], sent: list[Row]) -> list[Row]:
+    """Losses with what their packets carried, of the sendings that are known; a loss without a type is of 1-RTT."""
+    frames = {
+        (each.get("packet_type") or _USUAL, each.get("packet_number")): each["frames"]
+        for each in sent
+        if "frames" in each
+    }
+    return [
+        each | {"carried": carried}
+        if each["name"] in LOST
+        and (carried := frames.get((each.get("packet_type") or _USUAL, each.get("packet_number", -1))))
+        else each
+        for each in events
+    ]

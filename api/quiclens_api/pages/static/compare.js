@@ -6,6 +6,7 @@ import { CAUSES } from "./causes.js";
 import { el, fill, find } from "./dom.js";
 import { duration, percent, whole } from "./format.js";
 import { change, state } from "./state.js";
+import { conditionsOf } from "./window.js";
 
 const newestPair = newest();
 /** @param {string} name */
@@ -18,14 +19,11 @@ function show() {
   /** @type {HTMLElement} */ (find("#teach")).hidden = true;
   newestPair(async (signal) => {
     fill(find("#compared"), el("p", { class: "note" }, "asking …"));
-    const found = await ask("/api/compare", { since: field("since").value, until: field("until").value, a: conditions("a"), b: conditions("b") }, signal);
-    fill(find("#compared"), quantiles(found), causes(found));
+    const found = await ask("/api/compare", { since: field("since").value, until: field("until").value, a: conditionsOf(field("a").value), b: conditionsOf(field("b").value) }, signal);
+    const empty = ["a", "b"].filter((side) => !found[side].requests);
+    fill(find("#compared"), ...empty.map((side) => el("p", { class: "teach" }, `${side.toUpperCase()} has no request: ${found[side].where.join(" ") || "everything"} fits none in this window.`)),
+      quantiles(found), ...(empty.length ? [] : [causes(found)]));
   }, (message) => fill(find("#compared"), el("p", { class: "error" }, message)));
-}
-
-/** Conditions are separated by blanks before `column=`, so that values may hold blanks. @param {string} name */
-function conditions(name) {
-  return field(name).value.trim().split(/\s+(?=[a-z_0-9]+(?:!=|>=|<=|=))/).filter(Boolean);
 }
 
 /** @param {import("./api.js").Document} found */
@@ -39,7 +37,7 @@ function quantiles(found) {
       const [a, b] = [found.a.quantiles[each.quantile], found.b.quantiles[each.quantile]];
       const sure = each.low_us !== null && each.high_us !== null && (each.low_us > 0 || each.high_us < 0);
       return el("tr", {}, el("th", {}, each.quantile), el("td", { class: "n" }, told(a)), el("td", {}, el("small", {}, between(a))), el("td", { class: "n" }, told(b)), el("td", {}, el("small", {}, between(b))),
-        el("td", { class: `n ${sure ? (each.us > 0 ? "up" : "down") : ""}` }, each.us === null ? "" : `${each.us > 0 ? "+" : "−"}${duration(Math.abs(each.us))}`), el("td", {}, el("small", {}, each.us === null ? "" : sure ? "sure" : "could be chance")));
+        el("td", { class: `n ${sure ? (each.us > 0 ? "up" : "down") : ""}` }, each.us === null ? "" : `${each.us > 0 ? "+" : "−"}${duration(Math.abs(each.us))}`), el("td", {}, el("small", {}, each.us === null ? "" : sure ? "95 % sure" : "could be chance")));
     }))));
 }
 

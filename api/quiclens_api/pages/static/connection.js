@@ -103,7 +103,7 @@ async function strip() {
     zoomed: zoom,
     over: (plot) => {
       const [left, right] = [plot.valToPos(from, "x", true), plot.valToPos(to, "x", true)];
-      plot.ctx.fillStyle = `${colour("accent")}22`;
+      plot.ctx.fillStyle = `${colour("accent")}3a`;
       plot.ctx.fillRect(left, plot.bbox.top, right - left, plot.bbox.height);
     },
   });

@@ -23,13 +23,13 @@ export function findingsTable(found) {
       el("td", { class: "n" }, percent(each.share_elsewhere)),
       el("td", { class: "n", title: `surely ${whole(each.excess_low)} to ${whole(each.excess_high)}` }, whole(each.excess))));
   return el("div", {},
-    el("table", {}, el("thead", {}, el("tr", {}, el("th", {}, "requests with"), el("th", { class: "n" }, "slow among them"), el("th", { class: "n" }, "elsewhere"), el("th", { class: "n" }, "slow ones too many"))), el("tbody", {}, ...rows)),
-    el("p", { class: "note" }, `${whole(found.chosen)} of ${whole(found.requests)} requests against the rest; ${whole(found.tested)} conditions and their pairs were tried, 5 % false discoveries.`));
+    el("table", {}, el("thead", {}, el("tr", {}, el("th", {}, "requests with"), el("th", { class: "n" }, "slow among them"), el("th", { class: "n" }, "elsewhere"), el("th", { class: "n" }, "slow ones beyond that"))), el("tbody", {}, ...rows)),
+    el("p", { class: "note" }, `${whole(found.chosen)} of ${whole(found.requests)} requests against the rest; ${whole(found.tested)} conditions and their pairs were tried; of those listed about 5 % may be chance.`));
 }
 
 /** @param {any} each */
 function remarks(each) {
-  const through = each.through.length && each.conditions.length === 1 ? [el("small", {}, " through the pair above")] : [];
+  const through = each.through.length && each.conditions.length === 1 ? [el("small", {}, " explained by the pair above")] : [];
   const also = each.also.length ? [el("small", {}, " the same requests as ", ...each.also.flatMap((/** @type {Condition} */ one, /** @type {number} */ place) => [place ? ", " : "", ...conditions([one])]))] : [];
   return [...through, ...also];
 }

@@ -4,7 +4,7 @@
 import { ask, newest } from "./api.js";
 import { CAUSES } from "./causes.js";
 import { draw } from "./chart.js";
-import { groupColour } from "./colours.js";
+import { nameColours } from "./colours.js";
 import { el, fill, find } from "./dom.js";
 import { findingsTable } from "./findings.js";
 import { duration, ms, percent, whole } from "./format.js";
@@ -22,6 +22,7 @@ function show() {
   const window = { since: asked.since, until: asked.until, where: asked.where };
   newestOverview(async (signal) => {
     fill(find("#coverage"), "asking …");
+    for (const id of ["#shares", "#changed", "#different"]) fill(find(id), el("p", { class: "note" }, "asking …"));
     const byGroup = await ask("/api/over-time", { ...window, by: asked.by, groups: 8 }, signal);
     last = byGroup;
     fill(find("#coverage"), covered(byGroup.coverage));
@@ -69,9 +70,11 @@ function tails() {
   const quantile = state().get("quantile") ?? telling(last);
   choice.value = quantile;
   const x = steps(last);
-  const lines = last.series.map((/** @type {any} */ one, /** @type {number} */ place) => ({
-    label: Object.values(one.group).map((value) => value ?? "unknown").join(", ") || "all",
-    colour: groupColour(place),
+  const called = (/** @type {any} */ one) => Object.values(one.group).map((value) => value ?? "unknown").join(", ") || "all";
+  const colours = nameColours(last.series.map(called));
+  const lines = last.series.map((/** @type {any} */ one) => ({
+    label: called(one),
+    colour: colours.get(called(one)) ?? "#888",
     values: aligned(one, one[quantile], x),
   }));
   draw(find("#tails"), { x, isClock: true, lines, y: { told: (us) => ms(us, 0), isLog: true }, height: 260, group: "time", name: `tail-${quantile}`, zoomed });
@@ -90,7 +93,7 @@ function shares(spent) {
   const stack = stacked(causes.map((cause) => aligned(spent, spent.cause_us[cause], x)));
   // Drawn from the top of the stack down, so that each covers what is below it.
   const lines = causes.map((cause, place) => ({ label: look(cause).name, colour: look(cause).colour, values: stack[place], drawn: /** @type {const} */ ("area"), width: 0 })).reverse();
-  draw(find("#shares"), { x, isClock: true, lines, y: { told: (share) => `${Math.round(share * 100)} %`, most: 0.953 }, height: 220, group: "time", name: "causes", zoomed });
+  draw(find("#shares"), { x, isClock: true, lines, y: { told: (share) => `${Math.round(share * 100)} %`, most: 1 }, height: 220, group: "time", name: "causes", zoomed });
   const legend = [...totals].sort((a, b) => b[1] - a[1]).map(([cause, us]) =>
     el("span", {}, el("i", { class: `cause-${cause}` }), el("a", { href: "#", onclick: (/** @type {Event} */ event) => { event.preventDefault(); filter(`top_cause=${cause}`); } }, look(cause).name), ` ${percent(us / sum)}`));
   find("#shares").querySelector(".u-legend")?.remove();

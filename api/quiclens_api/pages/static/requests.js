@@ -79,15 +79,18 @@ function rows(list) {
   const head = ["duration, ms", "request", "began, UTC", "status", "carrier", "region", "server", "waited most for", "trace"];
   fill(find("#rows"), el("div", { class: "wide" }, el("table", {},
     el("thead", {}, el("tr", {}, ...head.map((name, at) => el("th", { class: at === 0 ? "n" : "" }, name)))),
-    el("tbody", {}, ...shown.map((/** @type {any} */ each) => el("tr", {},
-      el("td", { class: "n" }, el("a", { href: `/requests/${each.request_id.split("/").map(encodeURIComponent).join("/")}` }, ms(each.duration_us))),
-      el("td", {}, `${each.method ?? ""} ${each.path ?? each.request_id}`.slice(0, 80)),
+    el("tbody", {}, ...shown.map((/** @type {any} */ each) => el("tr", { class: "leads", onclick: (/** @type {MouseEvent} */ event) => { if (!(/** @type {HTMLElement} */ (event.target).closest("a"))) location.href = page(each); } },
+      el("td", { class: "n" }, el("a", { href: page(each) }, ms(each.duration_us))),
+      el("td", {}, el("a", { href: page(each), tabindex: "-1" }, `${each.method ?? ""} ${each.path ?? each.request_id}`.slice(0, 80))),
       el("td", { class: "n" }, each.started_at ? each.started_at.slice(5, 23).replace("T", " ") : "undated"),
       el("td", {}, each.status),
       el("td", {}, each.carrier), el("td", {}, each.region), el("td", {}, each.server),
       el("td", {}, ...(each.top_cause ? [el("i", { class: `swatch cause-${each.top_cause}` }), ` ${CAUSES.get(each.top_cause)?.name ?? each.top_cause} `, el("small", {}, duration(each.top_cause_us))] : [el("small", {}, "unknown")])),
       el("td", {}, el("small", {}, each.coverage))))))));
 }
+
+/** @param {any} each */
+const page = (each) => `/requests/${each.request_id.split("/").map(encodeURIComponent).join("/")}`;
 
 if (document.querySelector("#window")) {
   wire(show);

@@ -9,7 +9,7 @@ async function upload(files) {
   /** @type {string[]} */
   const found = [];
   for (const file of files) found.push(...(await one(file)));
-  if (found.length === 1) location.href = `/connections/${encodeURIComponent(found[0])}`;
+  if (files.length === 1 && found.length === 1) location.href = `/connections/${encodeURIComponent(found[0])}`;
 }
 
 /**
@@ -46,10 +46,10 @@ function answered(request, told) {
     return [];
   }
   const loaded = JSON.parse(request.responseText);
-  const rejected = Object.entries(loaded.rejected).map(([reason, count]) => `${count} ${reason}`).join(", ");
+  const rejected = Object.entries(loaded.rejected).map(([reason, count]) => `${count} × ${reason.replaceAll("_", " ")}`).join(", ");
   const names = loaded.connections_found.map((/** @type {any} */ each) => each.connection_id);
   fill(told, ` ${whole(loaded.events)} events${rejected ? `, rejected: ${rejected}` : ""} `, ...names.flatMap((/** @type {string} */ name) => [el("a", { href: `/connections/${encodeURIComponent(name)}` }, name), " "]));
-  if (!names.length) told.append("no connection was found in it");
+  if (!names.length) told.append("No connection was found in it: quiclens check FILE says what is wrong with it.");
   return names;
 }
 

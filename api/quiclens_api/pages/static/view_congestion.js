@@ -25,7 +25,7 @@ export async function congestion(place, shown) {
     ["Round trips", "as measured at each acknowledgement"],
     ["Throughput", "packets sent and received, and stream data that was new"],
   ];
-  fill(place, exactness(series), ...places.map((chart, at) => el("section", { class: "card" }, el("h2", {}, titles[at][0], " ", el("small", {}, titles[at][1])), chart)), legend(stops, series));
+  fill(place, exactness(series), ...places.map((chart, at) => el("section", { class: "card" }, el("h2", {}, titles[at][0], " ", el("small", {}, titles[at][1])), chart, at === 1 ? legend(stops, series) : "")));
   const common = { toldX: duration, group: GROUP, zoomed: shown.zoom, range: shown.range };
   const marked = (/** @type {any} */ plot) => marks(plot, series.marks);
   const pick = (/** @type {number} */ x) => shown.go("log", { at_us: Math.round(x) });

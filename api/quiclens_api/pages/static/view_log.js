@@ -14,12 +14,11 @@ export async function eventLog(place, shown) {
   const now = state();
   const [from, to] = shown.range;
   const body = el("tbody");
-  const detail = el("pre", { class: "event", hidden: true });
   const told = el("p", { class: "note" });
   const inputs = FIELDS.map(([name, label, hint]) => el("label", {}, `${label} `, el("input", { name, value: now.get(name) ?? "", placeholder: hint, size: name === "text" ? 26 : 12, spellcheck: "false" })));
   const form = el("form", { class: "tools" }, ...inputs, el("button", {}, "Search"));
-  const box = el("div", { class: "log", tabindex: "0" }, el("table", {}, el("thead", {}, el("tr", {}, ...["seq", "ms", "event", "packet", "what it says"].map((name, at) => el("th", { class: at < 2 || at === 3 ? "n" : "", width: ["70", "100", "190", "80", "auto"][at] }, name)))), body));
-  fill(place, form, told, box, detail);
+  const box = el("div", { class: "log", tabindex: "0" }, el("table", { class: "events" }, el("thead", {}, el("tr", {}, ...["seq", "ms of the trace", "event", "packet", "what it says"].map((name, at) => el("th", { class: at < 2 || at === 3 ? "n" : "", width: ["70", "120", "190", "80", "auto"][at] }, name)))), body));
+  fill(place, form, told, box);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     change({ ...Object.fromEntries(new FormData(/** @type {HTMLFormElement} */ (form)).entries()), at_us: null });
@@ -44,7 +43,7 @@ export async function eventLog(place, shown) {
     const found = await ask(`${shown.path}/events`, { ...asked, first_seq: next }, shown.signal);
     next = found.next_seq;
     count += found.events.length;
-    body.append(...found.events.map((/** @type {any} */ event) => row(event, detail)));
+    body.append(...found.events.map(row));
     told.textContent = count ? `${whole(count)}${next === null ? "" : " and more"} events from ${duration(asked.from_us)} to ${duration(to)}` : "No event in this stretch fits.";
     isAsking = false;
   };
@@ -54,15 +53,16 @@ export async function eventLog(place, shown) {
   await more();
 }
 
-/** @param {any} event @param {HTMLElement} detail */
-function row(event, detail) {
-  const made = el("tr", { tabindex: "0", class: event.name.split(":")[1], onclick: () => open(), onkeydown: (/** @type {KeyboardEvent} */ key) => key.key === "Enter" && open() },
+/** @param {any} event */
+function row(event) {
+  const made = el("tr", { tabindex: "0", class: event.name.split(":")[1], title: "all of it: click or Enter", onclick: () => open(), onkeydown: (/** @type {KeyboardEvent} */ key) => key.key === "Enter" && open() },
     el("td", { class: "n" }, event.seq), el("td", { class: "n" }, ms(event.time_us, 3)), el("td", {}, event.name.split(":")[1].replaceAll("_", " ")), el("td", { class: "n" }, event.packet_number), el("td", {}, says(event)));
+  const all = el("tr", { class: "all" }, el("td", { colspan: "5" }, el("pre", { class: "event" }, JSON.stringify(event, null, 2))));
   const open = () => {
-    made.parentElement?.querySelector('[aria-selected="true"]')?.removeAttribute("aria-selected");
-    made.setAttribute("aria-selected", "true");
-    detail.hidden = false;
-    detail.textContent = JSON.stringify(event, null, 2);
+    const isOpen = made.getAttribute("aria-selected") === "true";
+    made.setAttribute("aria-selected", String(!isOpen));
+    if (isOpen) all.remove();
+    else made.after(all);
   };
   return made;
 }
@@ -77,6 +77,8 @@ export function says(event) {
   const frames = event.frames ?? [];
   words.push(...frames.slice(0, 8).map((/** @type {any} */ frame) => chip(frame, event)));
   if (frames.length > 8) words.push(`and ${frames.length - 8} frames more`);
+  const carried = (event.carried ?? []).filter((/** @type {any} */ frame) => !["ack", "padding", "ping"].includes(frame.frame_type));
+  if (carried.length) words.push(`carried ${carried.map((/** @type {any} */ frame) => chip(frame, event)).join(" ")}`);
   if (event.more) words.push(...Object.entries(event.more).slice(0, 6).map(([name, value]) => `${name}=${String(value).slice(0, 60)}`));
   return words.filter(Boolean).join("  ");
 }

@@ -18,7 +18,7 @@ export async function packets(place, shown) {
     const cut = found[way].next_seq === null ? "" : `; the first ${whole(PAGE)}, zoom in for others`;
     return el("section", { class: "card" }, el("h2", {}, `${title} `, el("small", {}, `${whole(events.length)} packets, ${efficiency(events)} of their bytes were stream data${cut}`)),
       events.length ? lanes(events) : el("p", { class: "teach" }, "No packet with a size in this stretch of the log."));
-  }), el("p", { class: "note" }, "Lanes: packets in turn light and dark; their frames by type; stream data by stream. Frames of unknown length are left out, not guessed."));
+  }), el("p", { class: "note" }, "Lanes: packets in turn light and dark; their frames by type; stream data by stream, in the colours of Streams. As wide as its bytes: scroll to the right for later ones. Frames of unknown length are left out, not guessed."));
 }
 
 /** @param {any[]} events */
@@ -56,7 +56,7 @@ function lanes(events) {
         context.fillStyle = groupColour(kinds.indexOf(frame.frame_type));
         context.fillRect(x(inner), 46, Math.max(1, x(length)), 30);
         if (frame.frame_type === "stream") {
-          context.fillStyle = groupColour(frame.stream_id / 4);
+          context.fillStyle = groupColour(frame.stream_id >> 2);
           context.fillRect(x(inner), 86, Math.max(1, x(length)), 30);
         }
         inner += length;

@@ -8,6 +8,8 @@ import { colour, el, fill, note, svg } from "./dom.js";
 import { duration, ms, rate, size, whole } from "./format.js";
 
 const WIDTH = 1000;
+const MIDDLE = 770; // where time ends
+const SHARES = 800;
 const LANE = 18;
 const LEFT = 70;
 const LANES = 300;
@@ -21,35 +23,45 @@ export async function streams(place, shown) {
   const inside = found.streams.filter((/** @type {any} */ each) => each.end_us >= from_us && each.start_us <= to_us);
   const chosen = el("div", {});
   fill(place,
-    el("section", { class: "card" }, el("h2", {}, "Requests over time ", el("small", {}, "each bar is a request, from its start to its end, in the colours of its parts; ○ the request is complete, ▮ the first byte of the answer")), inside.length ? waterfall(inside.slice(0, LANES), shown) : el("p", { class: "teach" }, "No request stream in this stretch."),
+    el("section", { class: "card" }, el("h2", {}, "Requests over time ", el("small", {}, "each bar is a request, from its start to its end; ○ the request is complete, ▮ the first byte of the answer")), ...(inside.length ? [waterfall(inside.slice(0, LANES), shown), legend(inside.slice(0, LANES))] : [ el("p", { class: "teach" }, "No request stream in this stretch.")]),
       inside.length > LANES ? el("p", { class: "note" }, `The first ${LANES} of ${whole(inside.length)}; zoom in for others.`) : ""),
     el("section", { class: "card" }, el("h2", {}, "Stream data in the order it was sent ", el("small", {}, "one colour a stream; black above: sent again")), strip(series, shown), chosen),
     el("section", { class: "card" }, el("h2", {}, "Streams"), list(inside)));
 }
 
-/** @param {any[]} all @param {import("./connection.js").Shown} shown */
+/** On the left time, on the right what each request's time went to: the parts are sums, they stand nowhere in time. @param {any[]} all @param {import("./connection.js").Shown} shown */
 function waterfall(all, shown) {
   const [from, to] = shown.range;
-  const x = (/** @type {number} */ us) => LEFT + (Math.min(to, Math.max(from, us)) - from) / (to - from) * (WIDTH - LEFT - 10);
+  const x = (/** @type {number} */ us) => LEFT + (Math.min(to, Math.max(from, us)) - from) / (to - from) * (MIDDLE - LEFT);
+  const isSeen = (/** @type {any} */ us) => us !== null && us !== undefined && us >= from && us <= to;
   const lanes = all.map((each, at) => {
     const y = 20 + at * LANE;
-    let start = each.start_us;
+    let left = SHARES;
     const parts = each.parts.map((/** @type {any} */ part) => {
-      const left = x(start);
-      start += part.us;
-      return svg("rect", { class: `cause-${part.cause}`, x: left, y: y + 2, width: Math.max(0.6, x(start) - left), height: LANE - 5 });
+      const width = (part.us / Math.max(1, each.duration_us)) * (WIDTH - SHARES);
+      left += width;
+      return svg("rect", { class: `cause-${part.cause}`, x: left - width, y: y + 2, width: Math.max(0.6, width), height: LANE - 5 });
     });
     const told = `stream ${each.stream_id}  ${each.method ?? ""} ${each.path ?? ""}\n${duration(each.duration_us)}, ${size(each.response_bytes)}\n${each.parts.map((/** @type {any} */ part) => `${CAUSES.get(part.cause)?.name}: ${duration(part.us)}`).join("\n")}`;
+    const whole_ = svg("rect", { class: "whole", x: x(each.start_us), y: y + 2, width: Math.max(1, x(each.end_us) - x(each.start_us)), height: LANE - 5 });
     const dots = [
-      each.request_end_us !== null && each.request_end_us !== undefined ? svg("circle", { cx: x(each.request_end_us), cy: y + LANE / 2, r: 3.5, fill: colour("card"), stroke: colour("ink") }) : null,
-      each.first_byte_us !== null && each.first_byte_us !== undefined ? svg("rect", { x: x(each.first_byte_us) - 1.5, y: y, width: 3, height: LANE - 1, fill: colour("ink") }) : null,
+      isSeen(each.request_end_us) ? svg("circle", { cx: x(each.request_end_us), cy: y + LANE / 2, r: 3.5, fill: colour("card"), stroke: colour("ink") }) : null,
+      isSeen(each.first_byte_us) ? svg("rect", { x: x(each.first_byte_us) - 1.5, y: y, width: 3, height: LANE - 1, fill: colour("ink") }) : null,
     ];
-    return svg("g", { tabindex: 0, role: "link", onpointermove: (/** @type {PointerEvent} */ event) => note(told, event), onpointerleave: () => note(""), onclick: () => shown.zoom(each.start_us, each.end_us) },
+    const look = () => { note(""); shown.zoom(each.start_us, each.end_us); };
+    return svg("g", { tabindex: 0, role: "link", onpointermove: (/** @type {PointerEvent} */ event) => note(told, event), onpointerleave: () => note(""), onclick: look, onkeydown: (/** @type {KeyboardEvent} */ key) => key.key === "Enter" && look() },
       svg("text", { class: "lane", x: LEFT - 8, y: y + 13, "text-anchor": "end", "font-weight": String(each.stream_id) === shown.stream ? 700 : 400 }, String(each.stream_id)),
-      ...parts, ...dots);
+      whole_, ...dots, ...parts);
   });
-  const ticks = [0, 0.25, 0.5, 0.75, 1].map((share) => svg("text", { class: "tick", x: LEFT + share * (WIDTH - LEFT - 10), y: 12, "text-anchor": share === 1 ? "end" : "middle" }, duration(from + share * (to - from))));
-  return svg("svg", { class: "timeline", viewBox: `0 0 ${WIDTH} ${26 + all.length * LANE}` }, ...ticks, ...lanes);
+  const ticks = [0, 0.25, 0.5, 0.75, 1].map((share) => svg("text", { class: "tick", x: LEFT + share * (MIDDLE - LEFT), y: 12, "text-anchor": share === 1 ? "end" : "middle" }, duration(from + share * (to - from))));
+  const head = svg("text", { class: "tick", x: SHARES, y: 12 }, "share of its time");
+  return svg("svg", { class: "timeline", viewBox: `0 0 ${WIDTH} ${26 + all.length * LANE}` }, ...ticks, head, ...lanes);
+}
+
+/** @param {any[]} all */
+function legend(all) {
+  const seen = new Set(all.flatMap((each) => each.parts.map((/** @type {any} */ part) => part.cause)));
+  return el("p", { class: "legend" }, ...[...CAUSES].filter(([cause]) => seen.has(cause)).map(([cause, look]) => el("span", {}, el("i", { class: `cause-${cause}` }), look.name)));
 }
 
 /** @param {Document} series @param {import("./connection.js").Shown} shown */
@@ -65,11 +77,9 @@ function strip(series, shown) {
     context.scale(devicePixelRatio, devicePixelRatio);
     const x = (/** @type {number} */ us) => ((us - from) / (to - from)) * width;
     const { frames } = series;
-    const ids = /** @type {number[]} */ ([...new Set(frames.stream_id ?? [])]).sort((a, b) => a - b);
-    const place = new Map(ids.map((id, at) => [id, at]));
     const times = series.exact ? frames.time_us : frames.bucket_start_us;
     (times ?? []).forEach((/** @type {number} */ time, /** @type {number} */ at) => {
-      const at_ = place.get(frames.stream_id[at]) ?? 0;
+      const at_ = frames.stream_id[at] >> 2;
       const [isSent, again] = series.exact ? [frames.is_sent[at], frames.is_again[at]] : [frames.bytes_sent[at] > 0, frames.bytes_again[at] > 0];
       const wide = series.exact ? 1.5 : Math.max(1.5, x(from + series.bucket_us));
       context.fillStyle = groupColour(at_);

@@ -50,9 +50,8 @@ export function wire(show) {
   };
   form().addEventListener("submit", (event) => {
     event.preventDefault();
-    const text = field("where").value.trim();
+    const where = [...new Set([...chosen().where, ...conditionsOf(field("where").value)])];
     field("where").value = "";
-    const where = text ? [...new Set([...chosen().where, text])] : chosen().where;
     go({ since: field("since").value, until: field("until").value, by: field("by").value, where });
   });
   field("by").addEventListener("change", () => go({ by: field("by").value }));
@@ -67,6 +66,12 @@ export function wire(show) {
   addEventListener("theme", shown);
   addEventListener("filter", (event) => go({ where: [...new Set([...chosen().where, /** @type {CustomEvent<string>} */ (event).detail])] }));
   shown();
+}
+
+/** Conditions of one line, separated by blanks before `column=`, so that values may hold blanks; quotes around a value are left out. @param {string} text */
+export function conditionsOf(text) {
+  const each = text.trim().split(/[\s,;]+(?=[a-z_0-9]+\s*(?:!=|>=|<=|=))/).filter(Boolean);
+  return each.map((one) => one.replace(/^([a-z_0-9]+)\s*(!=|>=|<=|=)\s*(["'])(.*)\3$/, "$1$2$4"));
 }
 
 /** @param {string} text a condition that the page should add */
