@@ -102,6 +102,7 @@ async function strip() {
     toldX: duration,
     zoomed: zoom,
     over: (plot) => {
+      if (from === 0 && to >= length) return;
       const [left, right] = [plot.valToPos(from, "x", true), plot.valToPos(to, "x", true)];
       plot.ctx.fillStyle = `${colour("accent")}3a`;
       plot.ctx.fillRect(left, plot.bbox.top, right - left, plot.bbox.height);
