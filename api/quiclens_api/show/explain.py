@@ -7,6 +7,7 @@ from rich.console import JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from quiclens_api.advice import ADVICE
 from quiclens_api.questions.explain import Explanation
 from quiclens_api.savings import REMOVABLE, ratios, savings_note
 from quiclens_api.sentence import missing
@@ -14,20 +15,10 @@ from quiclens_api.show.bars import fill, stacked
 from quiclens_api.show.causes import look
 from quiclens_api.show.event_rows import event_rows
 from quiclens_api.show.logged import logged_facts
-from quiclens_api.show.tables import titled
-from quiclens_api.units import duration, milliseconds, share, size
+from quiclens_api.show.stretches import episode_rows, marks
+from quiclens_api.units import duration, milliseconds, share
 
 _BAR_WIDTH = 72
-_EPISODES_SHOWN = 15
-_MARKS = (
-    ("start_us", "start"),
-    ("request_end_us", "request complete"),
-    ("response_start_us", "response begins"),
-    ("first_byte_us", "first byte"),
-    ("last_byte_us", "last byte"),
-    ("end_us", "end"),
-)
-
 _LEGEND: tuple[JustifyMethod, ...] = ("left", "left", "right", "right", "left", "left", "left")
 
 Row = dict[str, Any]
@@ -41,9 +32,9 @@ def explain_view(found: Explanation, events: int) -> Iterator[RenderableType]:
         yield Text()
         yield stacked([(part["cause"], part["us"]) for part in parts], _BAR_WIDTH)
         yield _legend(document)
-        yield _marks(stream)
+        yield marks(stream)
         if document["episodes"]:
-            yield _episodes(document["episodes"], stream["start_us"])
+            yield episode_rows(document["episodes"], stream["start_us"])
         if still_open := document["connection"].get("open_episodes"):
             yield Text(f"not over when the trace ended: {', '.join(map(str, still_open))}", style="dim")
         if document["events"] and events:
@@ -56,6 +47,8 @@ def explain_view(found: Explanation, events: int) -> Iterator[RenderableType]:
     elif found.request:
         yield Text()
         yield _logged(found.request)
+    if top := document["top_cause"]:
+        yield Text(f"what usually helps against {look(top).name}: {ADVICE[top]}", style="dim")
     yield Text()
     yield Text(document["sentence"], style="bold")
 
@@ -120,55 +113,6 @@ def _saves(part: Row) -> str:
     if part["saves_interval_us"] is None or not part["saves_us"]:
         return words
     return f"{words} ({'–'.join(duration(each) for each in part['saves_interval_us'])})"
-
-
-def _marks(stream: Row) -> Table:
-    """Milliseconds since the start of the request, and since the mark before."""
-    table = titled("Marks")
-    for name in ("mark", "at ms", "+ ms", ""):
-        table.add_column(name, justify="right" if "ms" in name else "left")
-    before = stream["start_us"]
-    length = max(1, stream["end_us"] - stream["start_us"])
-    for name, words in sorted(_MARKS, key=lambda mark: (stream[mark[0]] is None, stream[mark[0]] or 0)):
-        at = stream[name]
-        if at is None:
-            table.add_row(Text(words, style="dim"), "–", "", Text("not in this log", style="dim"))
-            continue
-        place = round(40 * min(1.0, max(0.0, (at - stream["start_us"]) / length)))
-        line = Text("─" * place + "●" + "─" * (40 - place), style="dim")
-        note = {"start_us": stream["start_is"], "end_us": stream["end_is"]}.get(name, "")
-        at_ms = milliseconds(at - stream["start_us"], 3)
-        table.add_row(words + (f" ({note})" if note else ""), at_ms, milliseconds(at - before, 3), line)
-        before = at
-    return table
-
-
-def _episodes(episodes: list[Row], start_us: int) -> Table:
-    table = titled("Episodes")
-    table.add_column("kind")
-    table.add_column("whose")
-    for name in ("from ms", "to ms", "length", "packet", "bytes", "count", "detection", "wait"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("seen by")
-    longest = sorted(episodes, key=lambda row: row["start_us"] - row["end_us"])[:_EPISODES_SHOWN]
-    for row in sorted(longest, key=lambda row: (row["start_us"], row["first_seq"])):
-        table.add_row(
-            row["kind"],
-            "connection" if row["stream_id"] < 0 else f"stream {row['stream_id']}",
-            milliseconds(row["start_us"] - start_us),
-            milliseconds(row["end_us"] - start_us),
-            duration(row["end_us"] - row["start_us"]),
-            str(row.get("packet_number", "")),
-            size(row["bytes"]) if row["bytes"] else "",
-            str(row["count"] or ""),
-            duration(row["detection_us"]) if "detection_us" in row else "",
-            duration(row["wait_us"]) if "wait_us" in row else "",
-            row["trigger"],
-        )
-    if len(episodes) > len(longest):
-        table.caption = f"the longest {len(longest)} of {len(episodes)}"
-        table.caption_justify = "left"
-    return table
 
 
 def _interval_note(parts: list[Row]) -> Iterator[Text]:
