@@ -1,7 +1,7 @@
 // @ts-check
 // A heat map on a canvas: durations (log) over time, a box to select.
 
-import { colour, fill, el, note } from "./dom.js";
+import { colour, fill, el, find, note } from "./dom.js";
 import { duration, whole } from "./format.js";
 
 const LEFT = 70;
@@ -105,4 +105,16 @@ export function drawHeat(place, map, box, selected) {
     selected(drawn);
   });
   paint(box);
+  fill(find("#heat-scale"), ...scale(most, ramp));
+}
+
+/** How many requests each colour stands for; levels that no whole number has are left out. @param {number} most @param {string[]} ramp */
+function scale(most, ramp) {
+  const least = ramp.map((_, level) => Math.max(1, Math.ceil(Math.expm1((level / ramp.length) * Math.log1p(most)) - 1e-9)));
+  const steps = ramp.map((paint, level) => ({ paint, from: least[level], to: level + 1 < ramp.length ? least[level + 1] - 1 : most }));
+  return [el("span", {}, "requests a cell:"), ...steps.filter(({ from, to }) => to >= from).map(({ paint, from, to }) => {
+    const dot = el("i");
+    dot.style.background = paint;
+    return el("span", {}, dot, from === to ? whole(from) : `${whole(from)}–${whole(to)}`);
+  })];
 }

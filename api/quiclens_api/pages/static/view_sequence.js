@@ -25,7 +25,7 @@ export async function sequence(place, shown) {
   const half = (page.connection.rtt_min_us ?? 20_000) / 2;
   const [picture, matched] = diagram(own.events, peer?.events ?? [], half, shown);
   const last = own.events[own.events.length - 1];
-  fill(place, el("p", { class: "note" }, `${whole(own.events.length)} events${own.next_seq === null ? "" : ", and more"}. ${peer ? `${whole(matched)} packets were found in both ends' logs.` : `One end's log: the other end is drawn half a least round trip (${duration(half)}) away.`} `,
+  fill(place, el("p", { class: "note" }, `${whole(own.events.length)} events${own.next_seq === null ? "" : ", and more"}. ${peer ? `${whole(matched)} packets were found in both ends' logs.` : `One end's log: the other end is drawn half the shortest round trip (${duration(half)}) away.`} `,
     own.next_seq === null ? "" : el("button", { type: "button", onclick: () => shown.zoom(last.time_us, last.time_us + (to_us - from_us)) }, "further")),
     el("section", { class: "card wide" }, picture));
 }
@@ -67,7 +67,7 @@ function diagram(own, peer, half, shown) {
   const lines = [LEFT, RIGHT].map((x) => svg("line", { x1: x, x2: x, y1: 26, y2: y.height, stroke: colour("ink") }));
   const names = [shown.trace.vantage || "this end", shown.trace.vantage === "server" ? "client" : "server"].map((name, at) => svg("text", { x: at ? RIGHT : LEFT, y: 18, "text-anchor": "middle", "font-weight": 700, fill: colour("ink") }, name));
   const gaps = y.gaps.map(([at, us]) => svg("text", { class: "tick", x: (LEFT + RIGHT) / 2, y: at, "text-anchor": "middle" }, `${duration(us)} of silence`));
-  return [svg("svg", { viewBox: `0 0 ${WIDTH} ${y.height + 40}`, width: WIDTH, role: "img" }, svg("defs", {}, head("sent"), head("received")), ...lines, ...names, ...gaps, ...shapes), matched];
+  return [svg("svg", { viewBox: `-30 0 ${WIDTH + 30} ${y.height + 40}`, width: WIDTH + 30, role: "img" }, svg("defs", {}, head("sent"), head("received")), ...lines, ...names, ...gaps, ...shapes), matched];
 }
 
 /** A row for each event, more room where time passes, a bounded gap for silence. @param {any[]} own */
