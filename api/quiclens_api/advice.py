@@ -1,6 +1,7 @@
 """What usually helps against a cause, in one line each: where to look, and what servers and clients can change."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 ADVICE: Mapping[str, str] = {
     "handshake": "session tickets that every server of the cluster accepts; 0-RTT for requests that may be repeated",
@@ -33,3 +34,12 @@ ADVICE: Mapping[str, str] = {
     "receiver_hol": "a trace of the server's side, which shows the loss that left the gap",
     "unattributed": "more events in the log: `quiclens check` names them",
 }
+
+_LEAST = 0.2  # of the duration: what is smaller is worth no advice
+
+
+def worth_advice(parts: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The cause of the largest part, and that of the next if it is large too."""
+    total = sum(part["us"] for part in parts)
+    largest = sorted(parts, key=lambda part: -part["us"])[:2]
+    return [part["cause"] for place, part in enumerate(largest) if place == 0 or part["us"] >= _LEAST * total]

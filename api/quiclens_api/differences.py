@@ -53,7 +53,11 @@ def clustered_share(samples: int, clusters: Clusters) -> Estimate:
 
 
 def clustered_ranks(samples: int, quantile: float, clusters: Clusters) -> Ranks | None:
-    """Places in the sorted samples of a quantile and of its interval; `clusters.hits` are those up to the quantile."""
+    """Places in the sorted samples of a quantile and of its interval; `clusters.hits` are those up to the quantile.
+
+    The nearest samples are taken, now within the interval and now beyond it, so it holds as often as said on average
+    over many groups; `quiclens-lab planted` measures how often.
+    """
     if samples < needed(quantile):
         return None
     at = min(max(math.ceil(round(quantile * samples, 6)), 1), samples)

@@ -184,7 +184,12 @@ TABLES: dict[str, list[Row]] = {
         ),
         event(7, 120_000, "quic:packet_sent", packet_number=12, **frames(("stream", 0, 0, 900, 0))),
         event(
-            8, 200_000, "quic:packet_sent", packet_number=17, packet_bytes=1_250, **frames(("stream", 4, 0, 1_200, 0))
+            8,
+            200_000,
+            "quic:packet_sent",
+            packet_number=17,
+            packet_bytes=1_250,
+            **frames(("ack", 0, 0, 0, 0), ("stream", 4, 0, 1_200, 0)),
         ),
         event(10, 352_000, "quic:packet_lost", packet_number=17, trigger="time_threshold"),
         event(11, 353_000, "quic:recovery_metrics_updated", congestion_window=12_000),

@@ -134,7 +134,7 @@ def test_a_loss_has_what_its_packet_carried(web: TestClient) -> None:
     (sent,) = web.get(
         "/api/connections/aa11bb22/events", params={"packet_number": 17, "name": "quic:packet_sent"}
     ).json()["events"]
-    assert lost["carried"] == sent["frames"] and lost["carried"][0]["stream_id"] == 4
+    assert lost["carried"] == sent["frames"] and lost["carried"][1]["stream_id"] == 4
 
 
 def test_events_come_in_pages_without_gap_or_overlap(web: TestClient) -> None:

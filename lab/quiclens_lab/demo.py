@@ -68,7 +68,8 @@ def make_folder(
         progress(len(made), len(plans))
     lines = [line for each in made for line in each.lines]
     if with_h2_lines:
-        lines += [h2_line(plan, 0) for plan in plans[:: max(1, len(plans) * H2_SHARE // max(1, len(lines)))]]
+        wanted = min(len(plans), max(1, len(lines) // H2_SHARE))
+        lines += [h2_line(plans[each * len(plans) // wanted], 0) for each in range(wanted)]
     requests = write_access_log(lines, folder / ACCESS_LOG)
     return Summary(
         connections=len(plans),

@@ -27,7 +27,14 @@ from quiclens_lab.faults_fates import Fates
 from quiclens_lab.faults_live import Live
 from quiclens_lab.faults_schedule import Schedule
 from quiclens_lab.faults_socket import Sender
-from quiclens_lab.faults_spool import lost_in_spool, rows_taken, unexplained, without_events, without_lost
+from quiclens_lab.faults_spool import (
+    is_from_before,
+    lost_in_spool,
+    rows_taken,
+    unexplained,
+    without_events,
+    without_lost,
+)
 from quiclens_lab.faults_striking import Striker
 from quiclens_lab.faults_traffic import Traffic, make_traffic
 from quiclens_lab.faults_writer import Log, Writer
@@ -185,16 +192,22 @@ class Judge:
             return differences(found, self._readings)
         lost = lost_in_spool(found)
         rows = rows_taken(self._sender, found, lost)
-        sent = self._live.folder / "kept" / "sent.log"
-        sent.write_bytes(b"".join(rows))
-        shutil.rmtree(self._live.folder / "sent-store", ignore_errors=True)
-        reading = read_plainly(self._live.folder / "sent-store", [sent], [])
+        shipped = rows_taken(self._sender, found, lost, with_shipped=True)
+        reading = self._reading_of(rows)
+        before = self._reading_of(shipped) if shipped != rows else reading
         self.counts |= {"sent": len(rows), "corrupt": len(lost.corrupt), "dropped": len(lost.dropped)}
         without_lost(found, lost)
         without_events(found, lost.corrupt | lost.dropped)
         without_events(reading, lost.dropped)
         wrong = differences(found, [each.joined(reading) for each in self._readings])
+        wrong = [each for each in wrong if not is_from_before(each, found, before)]
         return wrong + unexplained(self._sender, lost, self._striker.spool_flips, self._drops_events)
+
+    def _reading_of(self, rows: Sequence[bytes]) -> Content:
+        sent = self._live.folder / "kept" / "sent.log"
+        sent.write_bytes(b"".join(rows))
+        shutil.rmtree(self._live.folder / "sent-store", ignore_errors=True)
+        return read_plainly(self._live.folder / "sent-store", [sent], [])
 
 
 def _uncounted(live: Live, flips: int) -> dict[str, Any]:

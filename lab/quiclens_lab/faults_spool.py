@@ -46,14 +46,18 @@ def _last(row: dict[str, Any]) -> int:
     return int(row["seq"] if last is None else last)
 
 
-def rows_taken(sender: Sender, found: Content, lost: Lost) -> list[bytes]:
-    """The rows that a plain reading must have: those that were synced, and others as far as they are there."""
-    there = {(key[1], key[4]) for rows in found.groups.values() for key in rows if key[0] == "events"} | lost.dropped
+def rows_taken(sender: Sender, found: Content, lost: Lost, with_shipped: bool = False) -> list[bytes]:
+    """The rows that a plain reading must have: those that were synced, and others as far as they are there.
+
+    `with_shipped` also those that had been shipped when their byte was flipped, and are counted as lost all the same.
+    """
+    stored = {(key[1], key[4]) for rows in found.groups.values() for key in rows if key[0] == "events"}
+    there, gone = stored | lost.dropped, lost.corrupt - stored if with_shipped else lost.corrupt
     return [
         row
         for batch in sender.batches
         for row in batch.rows
-        if (batch.is_synced or place_of(row) in there) and place_of(row) not in lost.corrupt
+        if (batch.is_synced or place_of(row) in there) and place_of(row) not in gone
     ]
 
 
@@ -71,6 +75,22 @@ def without_events(said: Content, places: set[Place]) -> None:
     for rows in said.groups.values():
         for key in [key for key in rows if key[0] == "events" and (key[1], key[4]) in places]:
             del rows[key]
+
+
+def is_from_before(wrong: Difference, found: Content, before: Content) -> bool:
+    """An episode that was shipped before a byte of one of its records was flipped; what came after does not replace it
+    where it has another key. `before` is the reading of all rows that were shipped."""
+    if wrong.key[0] != "episodes" or wrong.what not in ("extra", "changed"):
+        return False
+    return any(
+        _unversioned(rows[wrong.key]) == _unversioned(before.groups.get(group, {}).get(wrong.key, {}))
+        for group, rows in found.groups.items()
+        if wrong.key in rows
+    )
+
+
+def _unversioned(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name != "version"}
 
 
 def unexplained(sender: Sender, lost: Lost, flips: int, drops_events: bool) -> list[Difference]:

@@ -15,6 +15,7 @@ from quiclens_ingest.broker import BrokerMissing
 from quiclens_lab.faults import faults, schedules_of
 from quiclens_lab.faults_compare import Content, Rows, differences
 from quiclens_lab.faults_schedule import KINDS, OWN_LOGS, draw_schedule
+from quiclens_lab.faults_spool import is_from_before
 from quiclens_lab.faults_traffic import make_traffic
 from quiclens_lab.faults_writer import Log, compress
 from quiclens_lab.machine import collector_binary
@@ -135,6 +136,16 @@ def test_half_a_line_in_a_copy_may_stand_beside_the_whole_one_that_is_in_no_file
     both = long.with_rejects_of(short)
     assert differences(found, [both]) == []
     assert [each.what for each in differences(content(a={0: 10}), [both])] != []
+
+
+def test_an_episode_may_be_from_before_a_flip_only_as_it_was_then() -> None:
+    def episode(**row: int) -> Content:
+        return Content({"a": {("episodes", "a", 89): {"start_us": 10, "version": 1, **row}}})
+
+    (extra,) = differences(episode(), [Content()])
+    assert is_from_before(extra, episode(), episode(version=2))
+    assert not is_from_before(extra, episode(), episode(start_us=11))
+    assert not is_from_before(extra, episode(), Content())
 
 
 @pytest.mark.kafka

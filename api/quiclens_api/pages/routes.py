@@ -14,8 +14,9 @@ from starlette.staticfiles import StaticFiles
 from quiclens_api.asking import ask
 from quiclens_api.failure import Failure
 from quiclens_api.moment import rfc3339
+from quiclens_api.pages.connection_words import connection_about, connection_facts
 from quiclens_api.pages.says import says
-from quiclens_api.pages.views import connection_about, connection_facts, default_window, request_view
+from quiclens_api.pages.views import default_window, request_view
 from quiclens_api.pages.words import WORDS, cause_words
 from quiclens_api.questions.connection_page import chosen, traces
 from quiclens_api.questions.explain import explain

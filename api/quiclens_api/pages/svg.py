@@ -86,12 +86,13 @@ def timeline(spans: Sequence[Span], marks: Sequence[tuple[str, int]], start_us: 
             )
     lines = _together(marks, length)
     for number, (at, names) in enumerate(lines):
-        left, label, low = x(at), ", ".join(names), height + 26 + 13 * number
-        anchor, shift = ("end", -4) if left > _WIDTH - 8 * len(label) else ("start", 4)
+        left, low = x(at), height + 26 + 13 * number
+        label = f"{', '.join(names)}, {duration(at - start_us)}"
+        anchor, shift = ("end", -4) if left > _WIDTH - 7 * len(label) else ("start", 4)
         shapes.append(
             f'<line class="mark" x1="{left:.2f}" x2="{left:.2f}" y1="18" y2="{low + 11}"/>'
-            f'<text class="tick" x="{left:.2f}" y="{low + 11}" dx="{shift}" text-anchor="{anchor}">{escape(label)}, '
-            f"{duration(at - start_us)}</text>"
+            f'<text class="tick" x="{left:.2f}" y="{low + 11}" dx="{shift}" text-anchor="{anchor}">'
+            f"{escape(label)}</text>"
         )
     return Markup(
         f'<svg class="timeline" viewBox="0 0 {_WIDTH} {height + 30 + 13 * len(lines)}" role="img" '

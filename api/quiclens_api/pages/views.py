@@ -1,11 +1,10 @@
 """What the templates are filled with, from the documents of the questions. Pure."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from quiclens_api.advice import ADVICE
+from quiclens_api.advice import ADVICE, worth_advice
 from quiclens_api.pages.svg import Span, parts_bar, timeline
 from quiclens_api.questions.event_log import with_carried
 from quiclens_api.questions.events_around import EVENTS_AT_MOST, RARE
@@ -15,7 +14,6 @@ from quiclens_api.show.causes import look
 from quiclens_api.units import duration
 
 _SPANS_AT_MOST = 400
-_ADVISED = 0.2  # of the duration
 _SENT = "quic:packet_sent"
 _OF_LOSS = ("recovery", "repair", "spurious_loss")
 _MARKS = (
@@ -39,7 +37,7 @@ def request_view(found: Explanation) -> Row:
         "stream": stream,
         "namesakes": found.namesakes,
         "parts": [_part(part, document["duration_us"], held) for part in document["parts"]],
-        "advice": [(look(cause).name, ADVICE[cause]) for cause in _worth_advice(document)],
+        "advice": [(look(cause).name, ADVICE[cause]) for cause in worth_advice(document["parts"])],
         "savings_note": savings_note(document["parts"]),
         "cannot_show": [look(cause).name for cause in document["cannot_show"]],
     }
@@ -49,7 +47,8 @@ def request_view(found: Explanation) -> Row:
         view["connection_id"] = stream["connection_id"]
         view["focus"] = _focus(document["events"], stream)
         view["events"] = with_carried(document["events"], [e for e in document["events"] if e["name"] == _SENT])
-        view["gap"] = _gap(view["events"], stream)
+        view["is_cut"] = len(view["events"]) >= EVENTS_AT_MOST
+        view["gap"] = _gap(view["events"], stream) if view["is_cut"] else None
     return view
 
 
@@ -64,17 +63,8 @@ def _part(part: Row, total_us: int, held: Row) -> Row:
     }
 
 
-def _worth_advice(document: Row) -> list[str]:
-    """The largest part, and the next if it is large too."""
-    largest = sorted(document["parts"], key=lambda part: -part["us"])[:2]
-    least = _ADVISED * (document["duration_us"] or 0)
-    return [part["cause"] for part in largest if part["us"] >= least]
-
-
 def _gap(events: Sequence[Row], stream: Row) -> tuple[int, int, int] | None:
     """Where the middle of a long request is left out: the seq before it, and from when to when; see events_around."""
-    if len(events) < EVENTS_AT_MOST:
-        return None
     usual = [each for each in events if each["name"] not in RARE]
     middle = (stream["start_us"] + stream["end_us"]) / 2
     before = [each for each in usual if each["time_us"] <= middle]
@@ -128,66 +118,3 @@ def default_window(extent: Row, now: datetime) -> tuple[datetime, datetime]:
     until = newest + timedelta(seconds=1)
     oldest = extent["oldest"] or until - timedelta(hours=24)
     return max(until - timedelta(hours=24), oldest), until
-
-
-def connection_about(trace: Row) -> list[str]:
-    """A connection in a few words, for the line under its title."""
-    started = trace["started_at"]
-    words = [
-        f"{trace['vantage']}'s log" if trace["vantage"] else "",
-        trace["stack"],
-        trace["congestion_controller"],
-        *(trace[name] for name in ("carrier", "region", "server")),
-        duration(trace["duration_us"]),
-        f"{trace['requests']} requests",
-        f"{trace['events_seen']:,} events" + ("" if trace["events_kept"] != "none" else ", not kept"),
-        "" if trace["complete"] else "cut",
-        f"{started:%Y-%m-%d %H:%M:%S} UTC" if started else "undated",
-    ]
-    return [str(word) for word in words if word]
-
-
-def connection_facts(connection: Row) -> list[tuple[str, str]]:
-    """What a request's page says of its connection."""
-    connection = defaultdict(lambda: None, connection)  # an explanation leaves out what is not known
-    sent = connection["packets_sent"] or 0
-    lost = connection["packets_lost"] or 0
-    facts = (
-        ("connection", connection["connection_id"]),
-        ("stack", _stack(connection["stack"], connection["stack_version"])),
-        ("congestion controller", connection["congestion_controller"]),
-        ("handshake", duration(connection["handshake_us"]) if connection["handshake_us"] is not None else ""),
-        ("0-RTT", connection["zero_rtt"]),
-        ("round trip", _rtt(connection)),
-        (
-            "packets",
-            f"{sent:,} sent, {connection['packets_received'] or 0:,} received, {lost:,} lost"
-            + (f" ({lost / sent:.1%})" if sent else ""),
-        ),
-        ("declared lost, but arrived", f"{connection['packets_spurious']:,}" if connection["packets_spurious"] else ""),
-        ("silences that were probed", f"{connection['ptos']:,}" if connection["ptos"] else ""),
-        ("migrations", str(connection["migrations"]) if connection["migrations"] else ""),
-        (
-            "closed",
-            " ".join(
-                str(connection[name]) for name in ("close_owner", "close_reason", "close_code") if connection[name]
-            ),
-        ),
-        ("requests on it", str(connection["requests"])),
-    )
-    return [(name, str(value)) for name, value in facts if value]
-
-
-def _stack(name: str | None, version: str | None) -> str:
-    if name and version and version.startswith(name):
-        return version
-    return " ".join(each for each in (name, version) if each)
-
-
-def _rtt(connection: Row) -> str:
-    if connection["rtt_min_us"] is None:
-        return ""
-    mean = connection["rtt_mean_us"]
-    return (
-        f"{duration(connection['rtt_min_us'])} least, {duration(mean)} mean, {duration(connection['rtt_max_us'])} most"
-    )

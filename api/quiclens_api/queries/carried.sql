@@ -1,6 +1,7 @@
 -- One row is one packet that a trace says was sent, of those with these numbers: what was in it.
 SELECT
     packet_type,
+    path_id,
     packet_number,
     `frames.frame_type` AS frame_types,
     `frames.stream_id` AS frame_stream_ids,
@@ -17,4 +18,8 @@ WHERE connection_id = {connection_id:String}
 ORDER BY
     packet_number,
     seq
+LIMIT 1 BY
+    packet_number,
+    path_id,
+    packet_type
 LIMIT {limit:UInt32}

@@ -60,9 +60,11 @@ WHERE connection_id = {connection_id:String}
             `frames.frame_type`,
             `frames.stream_id`
         )
-        OR (name IN {lost:Array(String)} AND packet_number IN
+        OR (name IN {lost:Array(String)} AND packet_type NOT IN ('initial', 'handshake') AND (ifNull(path_id, 0), packet_number) IN
         (
-            SELECT packet_number
+            SELECT
+                ifNull(path_id, 0),
+                packet_number
             FROM events
             WHERE connection_id = {connection_id:String}
                 AND vantage = {vantage:String}
@@ -70,7 +72,12 @@ WHERE connection_id = {connection_id:String}
                 AND {stream_id:Nullable(UInt64)} IS NOT NULL
                 AND name = 'quic:packet_sent'
                 AND packet_type NOT IN ('initial', 'handshake')
-                AND has(`frames.stream_id`, assumeNotNull({stream_id:Nullable(UInt64)}))
+                AND arrayExists(
+                    (frame_type, frame_stream_id) -> frame_stream_id = assumeNotNull({stream_id:Nullable(UInt64)})
+                        AND frame_type IN ('stream', 'reset_stream', 'stop_sending', 'max_stream_data', 'stream_data_blocked'),
+                    `frames.frame_type`,
+                    `frames.stream_id`
+                )
         ))
     )
     AND ({packet_number:Nullable(UInt64)} IS NULL OR packet_number = {packet_number:Nullable(UInt64)})

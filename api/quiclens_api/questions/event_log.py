@@ -59,15 +59,12 @@ def _with_carried(store: Store, place: Row, events: list[Row]) -> list[Row]:
 
 def with_carried(events: list[Row], sent: list[Row]) -> list[Row]:
     """Losses with what their packets carried, of the sendings that are known; a loss without a type is of 1-RTT."""
-    frames = {
-        (each.get("packet_type") or _USUAL, each.get("packet_number")): each["frames"]
-        for each in sent
-        if "frames" in each
-    }
+    frames = {_packet(each): each["frames"] for each in sent if "frames" in each}
     return [
-        each | {"carried": carried}
-        if each["name"] in LOST
-        and (carried := frames.get((each.get("packet_type") or _USUAL, each.get("packet_number", -1))))
-        else each
+        each | {"carried": carried} if each["name"] in LOST and (carried := frames.get(_packet(each))) else each
         for each in events
     ]
+
+
+def _packet(event: Row) -> tuple[str, int, int | None]:
+    return event.get("packet_type") or _USUAL, event.get("path_id", 0), event.get("packet_number")

@@ -7,7 +7,7 @@ from rich.console import JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from quiclens_api.advice import ADVICE
+from quiclens_api.advice import ADVICE, worth_advice
 from quiclens_api.questions.explain import Explanation
 from quiclens_api.savings import REMOVABLE, ratios, savings_note
 from quiclens_api.sentence import missing
@@ -47,8 +47,8 @@ def explain_view(found: Explanation, events: int) -> Iterator[RenderableType]:
     elif found.request:
         yield Text()
         yield _logged(found.request)
-    if top := document["top_cause"]:
-        yield Text(f"what usually helps against {look(top).name}: {ADVICE[top]}", style="dim")
+    for cause in worth_advice(document["parts"]):
+        yield Text(f"what usually helps against {look(cause).name}: {ADVICE[cause]}", style="dim")
     yield Text()
     yield Text(document["sentence"], style="bold")
 

@@ -102,7 +102,8 @@ def connection_events(
     text: Annotated[str, Query(max_length=200, description="Must stand in the event; case does not matter.")] = "",
     limit: Annotated[int, Query(ge=1, le=PAGE_AT_MOST)] = 500,
 ) -> Response:
-    """In the log's order. `next_seq` is null on the last page."""
+    """In the log's order. `next_seq` is null on the last page. A loss has the frames of its packet as `carried`, where
+    the log says what was sent in it, and is of the streams that stand there."""
     end = _TIME_MAX if to_us is None else to_us
     search = Search(first_seq, from_us, end, tuple(name), stream_id, packet_number, text, limit)
     return app.document(lambda store: event_log(store, of.trace, search))

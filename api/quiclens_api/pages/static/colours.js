@@ -8,6 +8,11 @@ export function groupColour(place) {
   return GROUPS[place % GROUPS.length];
 }
 
+/** Of a request's stream: twelve colours in turn, the same wherever it is drawn; other streams are grey. @param {number} id */
+export function streamColour(id) {
+  return id % 4 === 0 ? groupColour(id / 4) : "#8d939c";
+}
+
 /** A name has one colour wherever it stands, unless another one beside it took that first. @param {string[]} names @returns {Map<string, string>} */
 export function nameColours(names) {
   const taken = new Set();

@@ -21,8 +21,10 @@ function show() {
     fill(find("#compared"), el("p", { class: "note" }, "asking …"));
     const found = await ask("/api/compare", { since: field("since").value, until: field("until").value, a: conditionsOf(field("a").value), b: conditionsOf(field("b").value) }, signal);
     const empty = ["a", "b"].filter((side) => !found[side].requests);
+    const untraced = ["a", "b"].filter((side) => found[side].requests && !found[side].traced);
     fill(find("#compared"), ...empty.map((side) => el("p", { class: "teach" }, `${side.toUpperCase()} has no request: ${found[side].where.join(" ") || "everything"} fits none in this window.`)),
-      quantiles(found), ...(empty.length ? [] : [causes(found)]));
+      quantiles(found), ...untraced.map((side) => el("p", { class: "teach" }, `No request of ${side.toUpperCase()} has a trace, so nothing can be said of what they waited for.`)),
+      ...(empty.length || untraced.length ? [] : [causes(found)]));
   }, (message) => fill(find("#compared"), el("p", { class: "error" }, message)));
 }
 

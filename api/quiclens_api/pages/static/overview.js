@@ -31,7 +31,10 @@ function show() {
     shares(await ask("/api/spent-over-time", window, signal));
     fill(find("#different"), findingsTable(await ask("/api/different", { ...window, limit: 8 }, signal)));
     if (document.querySelector("#map-left")) await showMap(window, signal);
-  }, (message) => fill(find("#coverage"), el("span", { class: "error" }, message)));
+  }, (message) => {
+    fill(find("#coverage"), el("span", { class: "error" }, message));
+    for (const id of ["#shares", "#changed", "#different"]) fill(find(id));
+  });
 }
 
 /** @param {string} text */

@@ -6,7 +6,7 @@ import { save } from "./chart.js";
 import { el, fill, find } from "./dom.js";
 import { duration } from "./format.js";
 import { change, state } from "./state.js";
-import { covered } from "./window.js";
+import { conditionsOf, covered } from "./window.js";
 
 const newestReport = newest();
 const NAMES = ["name", "since", "until", "by", "between", "base", "without", "of", "where"];
@@ -22,11 +22,12 @@ function show() {
   choose();
   const name = field("name").value;
   const asked = Object.fromEntries(NAMES.slice(1).map((each) => [each, (OF[each] ?? name) === name ? field(each).value : ""]));
+  const where = conditionsOf(asked.where);
   newestReport(async (signal) => {
     fill(find("#report"), el("p", { class: "note" }, "asking …"));
     const at = `/api/reports/${encodeURIComponent(name)}`;
-    const report = await ask(at, asked, signal);
-    fill(find("#report"), table(report), ...(report.rows.length ? [drawn(`${at}/picture?${new URLSearchParams(Object.entries(asked).filter(([, value]) => value))}`, name)] : []));
+    const report = await ask(at, { ...asked, where }, signal);
+    fill(find("#report"), table(report), ...(report.rows.length ? [drawn(`${at}/picture?${new URLSearchParams([...Object.entries(asked).filter(([each, value]) => value && each !== "where"), ...where.map((each) => ["where", each])])}`, name)] : []));
   }, (message) => fill(find("#report"), el("p", { class: "error" }, message)));
 }
 

@@ -2,7 +2,7 @@
 // Packets: how frames fill packets, along the bytes that went each way.
 
 import { ask } from "./api.js";
-import { groupColour } from "./colours.js";
+import { groupColour, streamColour } from "./colours.js";
 import { colour, el, fill, note } from "./dom.js";
 import { duration, percent, size, whole } from "./format.js";
 
@@ -56,7 +56,7 @@ function lanes(events) {
         context.fillStyle = groupColour(kinds.indexOf(frame.frame_type));
         context.fillRect(x(inner), 46, Math.max(1, x(length)), 30);
         if (frame.frame_type === "stream") {
-          context.fillStyle = groupColour(frame.stream_id >> 2);
+          context.fillStyle = streamColour(frame.stream_id);
           context.fillRect(x(inner), 86, Math.max(1, x(length)), 30);
         }
         inner += length;

@@ -3,7 +3,7 @@
 
 import { ask } from "./api.js";
 import { CAUSES } from "./causes.js";
-import { groupColour } from "./colours.js";
+import { streamColour } from "./colours.js";
 import { colour, el, fill, note, svg } from "./dom.js";
 import { duration, ms, rate, size, whole } from "./format.js";
 
@@ -25,7 +25,7 @@ export async function streams(place, shown) {
   fill(place,
     el("section", { class: "card" }, el("h2", {}, "Requests over time ", el("small", {}, "each bar is a request, from its start to its end; ○ the request is complete, ▮ the first byte of the answer")), ...(inside.length ? [waterfall(inside.slice(0, LANES), shown), legend(inside.slice(0, LANES))] : [ el("p", { class: "teach" }, "No request stream in this stretch.")]),
       inside.length > LANES ? el("p", { class: "note" }, `The first ${LANES} of ${whole(inside.length)}; zoom in for others.`) : ""),
-    el("section", { class: "card" }, el("h2", {}, "Stream data in the order it was sent ", el("small", {}, "one colour a stream; black above: sent again")), strip(series, shown), chosen),
+    el("section", { class: "card" }, el("h2", {}, "Stream data in the order it was sent ", el("small", {}, "twelve colours in turn; grey: no request's stream; black above: sent again")), strip(series, shown), chosen),
     el("section", { class: "card" }, el("h2", {}, "Streams"), list(inside)));
 }
 
@@ -79,10 +79,10 @@ function strip(series, shown) {
     const { frames } = series;
     const times = series.exact ? frames.time_us : frames.bucket_start_us;
     (times ?? []).forEach((/** @type {number} */ time, /** @type {number} */ at) => {
-      const at_ = frames.stream_id[at] >> 2;
+      const at_ = Math.floor(frames.stream_id[at] / 4);
       const [isSent, again] = series.exact ? [frames.is_sent[at], frames.is_again[at]] : [frames.bytes_sent[at] > 0, frames.bytes_again[at] > 0];
       const wide = series.exact ? 1.5 : Math.max(1.5, x(from + series.bucket_us));
-      context.fillStyle = groupColour(at_);
+      context.fillStyle = streamColour(frames.stream_id[at]);
       context.fillRect(x(time), isSent ? 12 + (at_ % 3) * 6 : 50, wide, isSent ? 16 : 14);
       if (again) {
         context.fillStyle = colour("ink");

@@ -68,10 +68,12 @@ export function wire(show) {
   shown();
 }
 
-/** Conditions of one line, separated by blanks before `column=`, so that values may hold blanks; quotes around a value are left out. @param {string} text */
+/** Conditions of one line: values may hold blanks, or stand in quotes, as those must that hold another condition. @param {string} text */
 export function conditionsOf(text) {
-  const each = text.trim().split(/[\s,;]+(?=[a-z_0-9]+\s*(?:!=|>=|<=|=))/).filter(Boolean);
-  return each.map((one) => one.replace(/^([a-z_0-9]+)\s*(!=|>=|<=|=)\s*(["'])(.*)\3$/, "$1$2$4"));
+  const next = /[a-z_0-9]+\s*(?:!=|>=|<=|=)/.source;
+  const found = [...text.trim().matchAll(new RegExp(`(${next})\\s*(?:"([^"]*)"|'([^']*)'|(.*?))(?=\\s+${next}|\\s*$)`, "g"))];
+  const before = text.trim().slice(0, found[0]?.index ?? text.length).trim();
+  return [...(before ? [before] : []), ...found.map(([, name, double, single, plain]) => name.replace(/\s+/g, "") + (double ?? single ?? plain))];
 }
 
 /** @param {string} text a condition that the page should add */
