@@ -137,7 +137,7 @@ impl<'c> Follower<'c> {
         self.heartbeat.beat(now, &mut self.tables);
         if self.shipper.is_full() {
             self.shipper.fault()?;
-            self.stood += since;
+            self.stand(since);
             let behind = self.files.values().map(Followed::bytes_behind_now).sum();
             self.count(now, behind);
             return Ok(false);
@@ -149,12 +149,12 @@ impl<'c> Follower<'c> {
             is_busy = spooled.read(heard)?;
             // Files can be read later.
             is_pressed = spooled.is_pressed();
-            if is_pressed {
-                self.stood += since;
-            }
-            if !spooled.tables.is_small() {
-                self.cut(false)?;
-            }
+        }
+        if is_pressed {
+            self.stand(since);
+        }
+        if self.spooled.as_ref().is_some_and(|spooled| !spooled.tables.is_small()) {
+            self.cut(false)?;
         }
         for id in if is_pressed { Vec::new() } else { self.due(now) } {
             if self.read(&id, now)? | self.replay(&id) {
@@ -351,6 +351,12 @@ impl<'c> Follower<'c> {
         Ok(is_busy)
     }
 
+    /// So long, nothing was read: no file was silent meanwhile.
+    fn stand(&mut self, time: Duration) {
+        self.stood += time;
+        self.files.values_mut().for_each(|file| file.grew += time);
+    }
+
     /// The clock by which connections are heard of: it stands while nothing is read, for want of room ahead.
     fn heard(&self, now: Instant) -> Duration {
         (now - self.began).saturating_sub(self.stood)
@@ -454,7 +460,7 @@ impl<'c> Follower<'c> {
         }
         let began = Instant::now();
         let shipped = self.shipper.ship(Cycle { messages, droppable, entries, passed });
-        self.stood += began.elapsed();
+        self.stand(began.elapsed());
         shipped
     }
 
