@@ -21,16 +21,7 @@ SELECT
     protocol,
     server,
     carrier,
-    region,
-    city,
-    network_type,
-    request_bytes,
-    response_bytes,
-    rtt_us,
-    rtt_variance_us,
-    tcp_congestion_window_packets,
-    tcp_packets_lost_outstanding,
-    tcp_packets_retransmitted_outstanding
+    region
 FROM requests
 WHERE request_id = {name:String}
 LIMIT {limit:UInt32}

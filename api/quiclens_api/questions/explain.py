@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
@@ -14,12 +14,13 @@ from quiclens_api.failure import CannotRun
 from quiclens_api.questions.aliases import connections_called
 from quiclens_api.questions.events_around import events_around
 from quiclens_api.questions.facts import facts, in_vocabulary_order
-from quiclens_api.request_id import stream_name
+from quiclens_api.request_id import StreamName, stream_name
 from quiclens_api.savings import interval_us
 from quiclens_api.sentence import sentence, untraced
 
 _EPISODES_AT_MOST = 500
 _NAMESAKES_AT_MOST = 10
+_TRACES_AT_MOST = 100  # that saw one stream
 # Who read which file last, and how rows replace each other, are no part of an answer.
 _TRACE = ("connection_id", "vantage", "trace_id")
 _PLACE = (*_TRACE, "analysis_version", "stream_id", "start_us", "end_us")
@@ -44,10 +45,11 @@ class Explanation:
 
 def explain(store: Store, request_id: str) -> Explanation:
     """Find a request by any of its names, and explain it from the trace that speaks for it."""
-    known = _known(store, request_id)
+    known, named = together(partial(_known, store, request_id), partial(_named, store, stream_name(request_id)))
     request = known[0] if known else {}
-    stream = _stream(store, request, request_id)
+    stream = _stream(store, request, request_id, named)
     if stream is None:
+        request |= _logged(store, request)
         return Explanation(_without_trace(request_id, request), request, None, _others(known))
     return Explanation(_document(store, request, stream), request, stream, _others(known))
 
@@ -60,14 +62,27 @@ def _known(store: Store, name: str) -> list[Row]:
     return []
 
 
-def _stream(store: Store, request: Row, request_id: str) -> Row | None:
+def _named(store: Store, name: StreamName | None) -> list[Row]:
+    """A stream as each of its traces saw it. Asked beside the request, whose name mostly is that of its stream."""
+    if name is None:
+        return []
+    return ask(store, "streams_named", {**asdict(name), "limit": _TRACES_AT_MOST}).dicts()
+
+
+def _logged(store: Store, request: Row) -> Row:
+    rows = ask(store, "logged", {"name": request["request_id"]}).dicts() if request else []
+    return rows[0] if rows else {}
+
+
+def _stream(store: Store, request: Row, request_id: str, named: list[Row]) -> Row | None:
     """The request's stream; a stream that `link` has not seen yet is found by its name alone, or by an alias."""
+    name = stream_name(request_id)
     if request:
         if request["trace_id"] is None or request["stream_id"] is None:
             return None
-        place = {name: request[name] for name in ("connection_id", "vantage", "trace_id", "stream_id")}
-        return _first(ask(store, "stream_of_trace", place))
-    name = stream_name(request_id)
+        own = StreamName(request["connection_id"], request["stream_id"])
+        seen = named if own == name else _named(store, own)
+        return next((row for row in seen if all(row[each] == request[each] for each in _TRACE)), None)
     if name is None:
         return None
     found = _stream_of(store, name.connection_id, name.stream_id)

@@ -1,0 +1,14 @@
+-- One row is what the access log says of a request beside what everybody asks.
+SELECT
+    city,
+    network_type,
+    request_bytes,
+    response_bytes,
+    rtt_us,
+    rtt_variance_us,
+    tcp_congestion_window_packets,
+    tcp_packets_lost_outstanding,
+    tcp_packets_retransmitted_outstanding
+FROM requests
+WHERE request_id = {name:String}
+LIMIT 1
