@@ -18,6 +18,7 @@ _NOT_LET_IN = (192, 193, 194, 497, 516)  # unknown user, wrong password, no pass
 _ENGINES_CODE = re.compile(r"Code: (\d+)\. ")
 _UNREACHABLE = re.compile(r"Connection refused|Failed to resolve|timed out|unreachable|Connection reset|Max retries")
 # What the embedded engine keeps in its folder, `status` while it runs and after.
+_ENGINES_FIRST = {"tmp", "status"}
 _ENGINES_FILES = ("status", "metadata", "store")
 
 
@@ -44,6 +45,8 @@ def _look(url: str, folder: Path, create: bool) -> None:
     """Stop before the engine leaves files in a folder that is no store's."""
     found = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
     names = {name for name in found if not name.startswith(".") and name != "lost+found"}
+    if names <= _ENGINES_FIRST and not ("tmp" in names and any((folder / "tmp").iterdir())):
+        names = set()  # the engine was killed as it began
     if folder.exists() and not folder.is_dir():
         raise CannotRun("not_a_store", f"{folder} is a file", "a store is a folder: --store chdb:DIR")
     if names and not names.intersection(_ENGINES_FILES):

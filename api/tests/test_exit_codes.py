@@ -90,6 +90,15 @@ def test_a_folder_that_is_no_store_is_left_as_it_is(run: Run, tmp_path: Path) ->
     assert [path.name for path in tmp_path.iterdir()] == ["holiday.jpg"]
 
 
+def test_a_store_whose_first_process_was_killed_as_it_began_is_made(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "tmp").mkdir()
+    assert run("slow", "--store", f"chdb:{tmp_path}", "--json").document["error"]["code"] == "no_store"
+    (tmp_path / "tmp" / "holiday.jpg").touch()
+    assert run("migrate", "--store", f"chdb:{tmp_path}", "--json").document["error"]["code"] == "not_a_store"
+    (tmp_path / "tmp" / "holiday.jpg").unlink()
+    assert run("migrate", "--store", f"chdb:{tmp_path}", "--json").code == 0
+
+
 @pytest.mark.parametrize(
     ("said", "code", "word"),
     [
