@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from demo_store import Demo
 from expanding import expand
+from quiclens_api.moment import bound
 from quiclens_schema.catalogue import CAUSES
 from reading import queries
 
@@ -32,11 +33,23 @@ def only_row(document: Row) -> Row:
     return dict(zip([column["name"] for column in document["columns"]], cells, strict=True))
 
 
+_MEASURED = """
+SELECT duration_us FROM requests WHERE complete AND duration_us IS NOT NULL
+AND started_at >= {since:DateTime64(6, 'UTC')} AND started_at < {until:DateTime64(6, 'UTC')} ORDER BY duration_us
+"""
+
+
 def test_quantiles_and_coverage_are_those_of_the_report(demo: Demo) -> None:
     tail = only_row(report(demo, "tail"))
     (shown,) = rows(demo, "tail_latency", "Durations", "stat")
     assert shown["measured"] == tail["samples"]
-    assert [shown[name] for name in ("p50", "p95", "p99")] == [tail[name] for name in ("p50", "p95", "p99")]
+    window = {"since": bound(demo.window.since), "until": bound(demo.window.until)}
+    measured = [us for (us,) in demo.store.query(_MEASURED, window).rows]
+    assert len(measured) == tail["samples"]
+    for name, share in (("p50", 0.5), ("p95", 0.95), ("p99", 0.99)):
+        # Where a quantile lies between two requests, the report takes the quicker, the engine's function the slower.
+        is_between = (share * len(measured)).is_integer()
+        assert shown[name] == (measured[measured.index(tail[name]) + 1] if is_between else tail[name])
     (coverage,) = rows(demo, "tail_latency", "Coverage", "stat")
     assert (coverage["requests"], coverage["traced"]) == (tail["requests"], tail["traced"])
     assert coverage["traced_share"] == tail["traced"] / tail["requests"]
@@ -76,9 +89,9 @@ def test_round_trips_by_protocol_are_those_of_the_report_and_none_over_tcp_is_tr
     assert set(shown) == set(told) == {"h2", "h3"}
     for protocol, row in shown.items():
         assert (row["measured"], row["rtt_p50"]) == (told[protocol]["samples"], told[protocol]["p50"])
-    assert (shown["h3"]["rtt_p95"], shown["h2"]["rtt_p95"]) == (told["h3"]["p95"], None)
+        assert row["rtt_p95"] == told[protocol]["p95"]
     assert shown["h2"]["traced"] == 0 < shown["h3"]["traced"]
-    assert (shown["h2"]["requests"], shown["h2"]["measured"]) == (6, 6)
+    assert shown["h2"]["requests"] == shown["h2"]["measured"] > 20
     assert 10 <= shown["h2"]["tcp_congestion_window_packets_p50"] <= 60
     assert shown["h3"]["tcp_congestion_window_packets_p50"] is shown["h3"]["tcp_loss_outstanding_share"] is None
 
