@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from quiclens_api.sentence import WORTH_A_WORD
+
 ADVICE: Mapping[str, str] = {
     "handshake": "session tickets that every server of the cluster accepts; 0-RTT for requests that may be repeated",
     "amplification": "a shorter certificate chain (ECDSA, compressed), address tokens (NEW_TOKEN), so that three times "
@@ -35,11 +37,9 @@ ADVICE: Mapping[str, str] = {
     "unattributed": "more events in the log: `quiclens check` names them",
 }
 
-_LEAST = 0.2  # of the duration: what is smaller is worth no advice
-
 
 def worth_advice(parts: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The cause of the largest part, and that of the next if it is large too."""
+    """The causes that the sentence names: that of the largest part, and of the next if it is worth a word."""
     total = sum(part["us"] for part in parts)
     largest = sorted(parts, key=lambda part: -part["us"])[:2]
-    return [part["cause"] for place, part in enumerate(largest) if place == 0 or part["us"] >= _LEAST * total]
+    return [part["cause"] for place, part in enumerate(largest) if place == 0 or part["us"] >= WORTH_A_WORD * total]

@@ -17,7 +17,7 @@ _UNKNOWN_DATABASE = 81
 _NOT_LET_IN = (192, 193, 194, 497, 516)  # unknown user, wrong password, no password, access denied, not authenticated
 _ENGINES_CODE = re.compile(r"Code: (\d+)\. ")
 _UNREACHABLE = re.compile(r"Connection refused|Failed to resolve|timed out|unreachable|Connection reset|Max retries")
-# What the embedded engine keeps in its folder, `status` while it runs and after.
+# What the embedded engine makes first; what it keeps in its folder, `status` while it runs and after.
 _ENGINES_FIRST = {"tmp", "status"}
 _ENGINES_FILES = ("status", "metadata", "store")
 

@@ -18,7 +18,7 @@ _SERVER_ONLY = (
     "queueing",
 )
 _MOST = 0.6  # of the duration: from here on "nothing but" and "cannot say why" are fair words
-_WORTH_A_WORD = 0.2  # of the duration: a second cause smaller than this is left to the bar
+WORTH_A_WORD = 0.2  # of the duration: a second cause smaller than this is left to the bar
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def _packets(count: int) -> str:
 
 
 def _next(facts: Facts, top: str) -> str:
-    others = [part for part in facts.parts if part[0] != top and part[1] >= _WORTH_A_WORD * facts.duration_us]
+    others = [part for part in facts.parts if part[0] != top and part[1] >= WORTH_A_WORD * facts.duration_us]
     if not others:
         return ""
     cause, us = max(others, key=lambda part: part[1])

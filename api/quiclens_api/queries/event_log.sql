@@ -54,12 +54,7 @@ WHERE connection_id = {connection_id:String}
     (
         {stream_id:Nullable(UInt64)} IS NULL
         OR stream_id = {stream_id:Nullable(UInt64)}
-        OR arrayExists(
-            (frame_type, frame_stream_id) -> frame_stream_id = assumeNotNull({stream_id:Nullable(UInt64)})
-                AND frame_type IN ('stream', 'reset_stream', 'stop_sending', 'max_stream_data', 'stream_data_blocked'),
-            `frames.frame_type`,
-            `frames.stream_id`
-        )
+        OR (/* has_frame_of_stream.sql */)
         OR (name IN {lost:Array(String)} AND packet_type NOT IN ('initial', 'handshake') AND (ifNull(path_id, 0), packet_number) IN
         (
             SELECT
@@ -72,12 +67,7 @@ WHERE connection_id = {connection_id:String}
                 AND {stream_id:Nullable(UInt64)} IS NOT NULL
                 AND name = 'quic:packet_sent'
                 AND packet_type NOT IN ('initial', 'handshake')
-                AND arrayExists(
-                    (frame_type, frame_stream_id) -> frame_stream_id = assumeNotNull({stream_id:Nullable(UInt64)})
-                        AND frame_type IN ('stream', 'reset_stream', 'stop_sending', 'max_stream_data', 'stream_data_blocked'),
-                    `frames.frame_type`,
-                    `frames.stream_id`
-                )
+                AND (/* has_frame_of_stream.sql */)
         ))
     )
     AND ({packet_number:Nullable(UInt64)} IS NULL OR packet_number = {packet_number:Nullable(UInt64)})

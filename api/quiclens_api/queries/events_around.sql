@@ -53,12 +53,7 @@ FROM
         AND
         (
             stream_id = {stream_id:UInt64}
-            OR arrayExists(
-                (frame_type, frame_stream_id) -> frame_stream_id = {stream_id:UInt64}
-                    AND frame_type IN ('stream', 'reset_stream', 'stop_sending', 'max_stream_data', 'stream_data_blocked'),
-                `frames.frame_type`,
-                `frames.stream_id`
-            )
+            OR (/* has_frame_of_stream.sql */)
             OR name IN {rare:Array(String)}
             OR pto_count > 0
             OR event_type = 'expired'

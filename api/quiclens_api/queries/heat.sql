@@ -6,12 +6,8 @@ SELECT
     count() AS requests,
     countIf(coverage != 'none') AS traced
 FROM requests
-WHERE started_at IS NOT NULL
+WHERE (/* began_within.sql */)
     AND duration_us IS NOT NULL
-    AND started_hour >= toStartOfHour({since:DateTime64(6, 'UTC')})
-    AND started_hour <= toStartOfHour({until:DateTime64(6, 'UTC')})
-    AND started_at >= {since:DateTime64(6, 'UTC')}
-    AND started_at < {until:DateTime64(6, 'UTC')}
 /* conditions */
 GROUP BY
     started_s,

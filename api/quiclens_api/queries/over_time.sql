@@ -38,11 +38,7 @@ FROM
                 countIf(complete AND duration_us IS NOT NULL) AS measured,
                 quantilesExactIf(0.5, 0.75, 0.9, 0.95, 0.99)(assumeNotNull(duration_us), complete AND duration_us IS NOT NULL) AS all
             FROM requests
-            WHERE started_at IS NOT NULL
-                AND started_hour >= toStartOfHour({since:DateTime64(6, 'UTC')})
-                AND started_hour <= toStartOfHour({until:DateTime64(6, 'UTC')})
-                AND started_at >= {since:DateTime64(6, 'UTC')}
-                AND started_at < {until:DateTime64(6, 'UTC')}
+            WHERE (/* began_within.sql */)
             /* conditions */
             GROUP BY
                 started_s/* by keys */

@@ -7,11 +7,7 @@ SELECT
     sum(weight) AS weights,
     [/* sums of causes */] AS cause_us
 FROM requests
-WHERE started_at IS NOT NULL
-    AND started_hour >= toStartOfHour({since:DateTime64(6, 'UTC')})
-    AND started_hour <= toStartOfHour({until:DateTime64(6, 'UTC')})
-    AND started_at >= {since:DateTime64(6, 'UTC')}
-    AND started_at < {until:DateTime64(6, 'UTC')}
+WHERE (/* began_within.sql */)
 /* conditions */
 GROUP BY started_s
 ORDER BY started_s

@@ -70,8 +70,8 @@ def _named(store: Store, name: StreamName | None) -> list[Row]:
 
 
 def _logged(store: Store, request: Row) -> Row:
-    rows = ask(store, "logged", {"name": request["request_id"]}).dicts() if request else []
-    return rows[0] if rows else {}
+    found = _first(ask(store, "logged", {"name": request["request_id"]})) if request else None
+    return found or {}
 
 
 def _stream(store: Store, request: Row, request_id: str, named: list[Row]) -> Row | None:

@@ -17,7 +17,7 @@ from quiclens_api.where import EVERYTHING, Where
 
 STEPS_AT_MOST = 2_000
 GROUPS_AT_MOST = 50
-COVERAGE = ("requests", "traced", "weight")
+_COVERAGE = ("requests", "traced", "weight")
 QUANTILES = ("p50", "p75", "p90", "p95", "p99")
 _FEW = 25  # requests a step and group, on average, for a p95 to be worth drawing
 # Lengths of a step that people read without effort.
@@ -51,7 +51,7 @@ def over_time(store: Store, asked: OverTime) -> Row:
         "step_s": window["step_s"],
         "by": list(asked.by),
         "series": sorted(found, key=lambda one: -sum(one["requests"])),
-        "coverage": {name: rows[0][f"all_{name}"] if rows else 0 for name in COVERAGE},
+        "coverage": {name: rows[0][f"all_{name}"] if rows else 0 for name in _COVERAGE},
     }
 
 
@@ -59,7 +59,7 @@ def spent_over_time(store: Store, asked: OverTime) -> Row:
     """Columns over `started_at`: requests, traced, and by cause the us that traced ones spent."""
     window = _window(store, asked)
     rows = ask(store, "spent_over_time", {**window, "limit": STEPS_AT_MOST + 2}, asked.where).dicts()
-    shares = list(zip(*(row["cause_us"] or [0] * len(CAUSES) for row in rows), strict=True))
+    shares = list(zip(*(row["cause_us"] for row in rows), strict=True))
     return {
         "since": asked.since,
         "until": asked.until,

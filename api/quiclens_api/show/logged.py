@@ -9,13 +9,12 @@ from quiclens_api.units import duration, size
 def logged_facts(request: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Names and values of what the line has; TCP's figures are of its connection, when the line was written."""
     rtt, variance = request.get("rtt_us"), request.get("rtt_variance_us")
-    window = request.get("tcp_congestion_window_packets")
     found = (
         ("protocol", request.get("protocol")),
         ("duration", _if(request.get("logged_duration_us"), duration)),
         ("request, response", _sizes(request.get("request_bytes"), request.get("response_bytes"))),
         ("smoothed round trip", _if(rtt, duration) + (f", deviation {duration(variance)}" if variance else "")),
-        ("congestion window", "" if window is None else f"{window:,} packets"),
+        ("congestion window", _packets(request.get("tcp_congestion_window_packets"))),
         ("lost, not yet repaired", _packets(request.get("tcp_packets_lost_outstanding"))),
         ("sent again, not yet acknowledged", _packets(request.get("tcp_packets_retransmitted_outstanding"))),
         ("connection", request.get("connection_id")),

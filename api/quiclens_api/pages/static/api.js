@@ -2,21 +2,27 @@
 // Asking the API. An answer that is no success becomes an Error with the server's own words.
 
 /** @typedef {Record<string, any>} Document */
+/** @typedef {Record<string, string | number | string[] | null | undefined>} Parameters */
 
-/**
- * @param {string} path
- * @param {Record<string, string | number | string[] | null | undefined>} [parameters]
- * @param {AbortSignal} [signal]
- * @returns {Promise<Document>}
- */
-export async function ask(path, parameters = {}, signal) {
+/** @param {Parameters} parameters a list is a name that stands several times; what is empty is left out */
+export function queryOf(parameters) {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {
     for (const each of Array.isArray(value) ? value : [value]) {
       if (each !== null && each !== undefined && each !== "") query.append(name, String(each));
     }
   }
-  const answer = await fetch(`${path}?${query}`, { signal, headers: { accept: "application/json" } });
+  return query;
+}
+
+/**
+ * @param {string} path
+ * @param {Parameters} [parameters]
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<Document>}
+ */
+export async function ask(path, parameters = {}, signal) {
+  const answer = await fetch(`${path}?${queryOf(parameters)}`, { signal, headers: { accept: "application/json" } });
   const document = await answer.json().catch(() => ({ error: { message: answer.statusText, hint: "" } }));
   if (!answer.ok) throw new Error([document.error.message, document.error.hint].filter(Boolean).join(": "));
   return document;

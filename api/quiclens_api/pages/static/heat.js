@@ -1,7 +1,7 @@
 // @ts-check
 // A heat map on a canvas: durations (log) over time, a box to select.
 
-import { colour, fill, el, find, note } from "./dom.js";
+import { colour, fill, el, note } from "./dom.js";
 import { duration, whole } from "./format.js";
 
 const LEFT = 70;
@@ -16,6 +16,7 @@ const DARK_RAMP = ["#22324a", "#2b4f80", "#346fb8", "#4f93e0", "#86bbf5", "#d3e7
  * @param {import("./api.js").Document} map
  * @param {Box | null} box
  * @param {(box: Box | null) => void} selected
+ * @returns {HTMLElement[]} what its colours stand for
  */
 export function drawHeat(place, map, box, selected) {
   const canvas = /** @type {HTMLCanvasElement} */ (el("canvas"));
@@ -105,7 +106,7 @@ export function drawHeat(place, map, box, selected) {
     selected(drawn);
   });
   paint(box);
-  fill(find("#heat-scale"), ...scale(most, ramp));
+  return scale(most, ramp);
 }
 
 /** How many requests each colour stands for; levels that no whole number has are left out. @param {number} most @param {string[]} ramp */

@@ -13,6 +13,7 @@ import { change, state } from "./state.js";
 import { chosen, covered, filter, wire } from "./window.js";
 
 const newestOverview = newest();
+const LATER = ["#shares", "#changed", "#different"]; // what is filled after the tails
 
 /** @type {import("./api.js").Document | null} */
 let last = null;
@@ -22,7 +23,7 @@ function show() {
   const window = { since: asked.since, until: asked.until, where: asked.where };
   newestOverview(async (signal) => {
     fill(find("#coverage"), "asking …");
-    for (const id of ["#shares", "#changed", "#different"]) fill(find(id), el("p", { class: "note" }, "asking …"));
+    for (const id of LATER) fill(find(id), el("p", { class: "note" }, "asking …"));
     const byGroup = await ask("/api/over-time", { ...window, by: asked.by, groups: 8 }, signal);
     last = byGroup;
     fill(find("#coverage"), covered(byGroup.coverage));
@@ -33,7 +34,7 @@ function show() {
     if (document.querySelector("#map-left")) await showMap(window, signal);
   }, (message) => {
     fill(find("#coverage"), el("span", { class: "error" }, message));
-    for (const id of ["#shares", "#changed", "#different"]) fill(find(id));
+    for (const id of LATER) fill(find(id));
   });
 }
 

@@ -1,7 +1,7 @@
 // @ts-check
 // One page that draws any report: a table with units, its samples and its coverage.
 
-import { ask, newest } from "./api.js";
+import { ask, newest, queryOf } from "./api.js";
 import { save } from "./chart.js";
 import { el, fill, find } from "./dom.js";
 import { duration } from "./format.js";
@@ -21,13 +21,13 @@ function show() {
   for (const name of NAMES) if (now.has(name)) field(name).value = now.get(name) ?? "";
   choose();
   const name = field("name").value;
-  const asked = Object.fromEntries(NAMES.slice(1).map((each) => [each, (OF[each] ?? name) === name ? field(each).value : ""]));
-  const where = conditionsOf(asked.where);
+  const fields = NAMES.slice(1).map((each) => [each, (OF[each] ?? name) === name ? field(each).value : ""]);
+  const asked = { ...Object.fromEntries(fields), where: conditionsOf(field("where").value) };
   newestReport(async (signal) => {
     fill(find("#report"), el("p", { class: "note" }, "asking …"));
     const at = `/api/reports/${encodeURIComponent(name)}`;
-    const report = await ask(at, { ...asked, where }, signal);
-    fill(find("#report"), table(report), ...(report.rows.length ? [drawn(`${at}/picture?${new URLSearchParams([...Object.entries(asked).filter(([each, value]) => value && each !== "where"), ...where.map((each) => ["where", each])])}`, name)] : []));
+    const report = await ask(at, asked, signal);
+    fill(find("#report"), table(report), ...(report.rows.length ? [drawn(`${at}/picture?${queryOf(asked)}`, name)] : []));
   }, (message) => fill(find("#report"), el("p", { class: "error" }, message)));
 }
 

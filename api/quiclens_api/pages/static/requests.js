@@ -26,8 +26,7 @@ function show() {
   newestList(async (signal) => {
     const [map, list] = await Promise.all([ask("/api/heat", window, signal), ask("/api/requests", { ...window, ...boxWindow(), min_ms: leastMs(), by: input("#each").checked ? asked.by : "", limit: Math.min(1000, Number(input("#limit").value)) }, signal)]);
     fill(find("#coverage"), covered(map.coverage));
-    if (map.requests.length) drawHeat(find("#heat"), map, box(), select);
-    else fill(find("#heat-scale"));
+    fill(find("#heat-scale"), ...(map.requests.length ? drawHeat(find("#heat"), map, box(), select) : []));
     if (!map.requests.length) fill(find("#heat"), el("p", { class: "teach" }, "No request with a duration began in this window. A longer one?"));
     rows(list);
   }, (message) => fill(find("#coverage"), el("span", { class: "error" }, message)));

@@ -57,12 +57,11 @@ export async function eventLog(place, shown) {
 function row(event) {
   const made = el("tr", { tabindex: "0", class: event.name.split(":")[1], title: "all of it: click or Enter", onclick: () => open(), onkeydown: (/** @type {KeyboardEvent} */ key) => key.key === "Enter" && open() },
     el("td", { class: "n" }, event.seq), el("td", { class: "n" }, ms(event.time_us, 3)), el("td", {}, event.name.split(":")[1].replaceAll("_", " ")), el("td", { class: "n" }, event.packet_number), el("td", {}, says(event)));
-  const all = el("tr", { class: "all" }, el("td", { colspan: "5" }, el("pre", { class: "event" }, JSON.stringify(event, null, 2))));
   const open = () => {
     const isOpen = made.getAttribute("aria-selected") === "true";
     made.setAttribute("aria-selected", String(!isOpen));
-    if (isOpen) all.remove();
-    else made.after(all);
+    if (isOpen) made.nextElementSibling?.remove();
+    else made.after(el("tr", { class: "all" }, el("td", { colspan: "5" }, el("pre", { class: "event" }, JSON.stringify(event, null, 2)))));
   };
   return made;
 }

@@ -23,7 +23,7 @@ export async function streams(place, shown) {
   const inside = found.streams.filter((/** @type {any} */ each) => each.end_us >= from_us && each.start_us <= to_us);
   const chosen = el("div", {});
   fill(place,
-    el("section", { class: "card" }, el("h2", {}, "Requests over time ", el("small", {}, "each bar is a request, from its start to its end; ○ the request is complete, ▮ the first byte of the answer")), ...(inside.length ? [waterfall(inside.slice(0, LANES), shown), legend(inside.slice(0, LANES))] : [ el("p", { class: "teach" }, "No request stream in this stretch.")]),
+    el("section", { class: "card" }, el("h2", {}, "Requests over time ", el("small", {}, "each bar is a request, from its start to its end; ○ the request is complete, ▮ the first byte of the answer")), ...(inside.length ? [waterfall(inside.slice(0, LANES), shown), legend(inside.slice(0, LANES))] : [el("p", { class: "teach" }, "No request stream in this stretch.")]),
       inside.length > LANES ? el("p", { class: "note" }, `The first ${LANES} of ${whole(inside.length)}; zoom in for others.`) : ""),
     el("section", { class: "card" }, el("h2", {}, "Stream data in the order it was sent ", el("small", {}, "twelve colours in turn; grey: no request's stream; black above: sent again")), strip(series, shown), chosen),
     el("section", { class: "card" }, el("h2", {}, "Streams"), list(inside)));
