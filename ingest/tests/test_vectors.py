@@ -45,3 +45,18 @@ def test_every_case_folder_is_in_the_store_as_it_says(store: Store, case: Path) 
             assert agreeing, f"no row of {table} agrees with {row}"
     for row in store.query("SELECT * FROM streams_now LIMIT 10000").dicts():
         assert sum(row[f"{cause}_us"] for cause in catalogue.CAUSES) == row["duration_us"]
+
+
+@needs_collector
+@pytest.mark.parametrize("order", [("whole", "cut"), ("cut", "whole")], ids=" then ".join)
+def test_a_log_counts_before_a_copy_of_it_that_ends_in_half_a_record(
+    store: Store, tmp_path: Path, order: tuple[str, str]
+) -> None:
+    log = (ROOT / "schema" / "vectors" / "quiche_0_30_server" / "input.sqlog").read_bytes()
+    half = log.rstrip(b"\n").rpartition(b"\n")[2][:40]
+    for name in order:
+        copy = tmp_path / f"{name}.sqlog"
+        copy.write_bytes(log if name == "whole" else log + half)
+        rejected = load(store, [copy], [], collector=COLLECTOR).document()["rejected"]
+        assert bool(rejected) == (name == "cut")
+    assert store.query("SELECT complete FROM connections_now").rows == [(True,)]

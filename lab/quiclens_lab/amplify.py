@@ -20,6 +20,7 @@ ROWS_AT_ONCE = 2_000_000
 CARRIERS = 40
 LONG = "10000000000000ff"
 LONG_EVENTS = 1_000_000
+REST_S = 5  # without a merge
 _BASE = "amplify_base"
 _IDS = ("connection_id", "trace_id", "external_id", "log_id", "alias")
 _PARTS = "splitByChar('/', base.request_id) AS parts, arrayEnumerate(parts)"
@@ -40,6 +41,7 @@ def amplify(url: str, requests: int, events: int, show: Show) -> dict[str, Any]:
             if base[table]:
                 _amplify(store, table, base[table], copies, show)
         _lengthen(store)
+        _rest(store, show)
         made = {table: _count(store, table) for table in TABLES}
     return {"rows": made, "seconds": round(time.monotonic() - begun, 1)}
 
@@ -97,6 +99,17 @@ def _lengthen(store: Store) -> None:
             "CROSS JOIN (SELECT number AS n FROM numbers({turns:UInt64})) AS turns",
             {**dict(zip(("id", "vantage", "trace_id"), place, strict=True)), "turns": turns[table]},
         )
+
+
+def _rest(store: Store, show: Show) -> None:
+    """Wait until the engine has merged what was inserted at once: it would merge while it is asked."""
+    quiet = 0
+    while quiet < REST_S:
+        merging = store.query("SELECT table, progress FROM system.merges ORDER BY progress LIMIT 1").rows
+        for table, progress in merging:
+            show(f"{table}: merging, {progress:.0%}")
+        quiet = 0 if merging else quiet + 1
+        time.sleep(1)
 
 
 def _hashed(column: str) -> str:

@@ -111,7 +111,8 @@ CREATE TABLE connections
     `requests_complete` UInt64 CODEC(ZSTD(3)),
     `cannot_show` Array(LowCardinality(String)) CODEC(ZSTD(3)),
     `open_episodes` String CODEC(ZSTD(3)),
-    INDEX by_trace_id trace_id TYPE bloom_filter(0.01) GRANULARITY 1
+    INDEX by_trace_id trace_id TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX by_connection_id connection_id TYPE bloom_filter(0.01) GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(version)
 PARTITION BY trace_day
@@ -153,7 +154,8 @@ CREATE TABLE episodes
     `count` UInt32 CODEC(ZSTD(3)),
     `detection_us` Nullable(UInt64) CODEC(ZSTD(3)),
     `wait_us` Nullable(UInt64) CODEC(ZSTD(3)),
-    `congestion_window` Nullable(UInt64) CODEC(ZSTD(3))
+    `congestion_window` Nullable(UInt64) CODEC(ZSTD(3)),
+    INDEX by_connection_id connection_id TYPE bloom_filter(0.01) GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(version)
 PARTITION BY trace_day
@@ -216,7 +218,8 @@ CREATE TABLE events
     `acked.from` Array(UInt64) CODEC(Delta(8), ZSTD(6)),
     `acked.to` Array(UInt64) CODEC(Delta(8), ZSTD(6)),
     `exact` Array(Int64) CODEC(ZSTD(6)),
-    `more` Map(LowCardinality(String), String) CODEC(ZSTD(6))
+    `more` Map(LowCardinality(String), String) CODEC(ZSTD(6)),
+    INDEX by_connection_id connection_id TYPE bloom_filter(0.01) GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree
 PARTITION BY trace_day
@@ -419,7 +422,8 @@ CREATE TABLE requests
     `tcp_congestion_window_packets` Nullable(UInt32) CODEC(ZSTD(3)),
     `tcp_packets_lost_outstanding` Nullable(UInt32) CODEC(ZSTD(3)),
     `tcp_packets_retransmitted_outstanding` Nullable(UInt32) CODEC(ZSTD(3)),
-    INDEX by_external_id external_id TYPE bloom_filter(0.01) GRANULARITY 1
+    INDEX by_external_id external_id TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX by_request_id request_id TYPE bloom_filter(0.01) GRANULARITY 1
 )
 ENGINE = MergeTree
 PARTITION BY started_hour
@@ -493,7 +497,8 @@ CREATE TABLE streams
     `inferred` Array(LowCardinality(String)) CODEC(ZSTD(3)),
     `cannot_show` Array(LowCardinality(String)) CODEC(ZSTD(3)),
     `overlapping` Map(LowCardinality(String), UInt64) CODEC(ZSTD(3)),
-    `saves` Map(LowCardinality(String), UInt64) CODEC(ZSTD(3))
+    `saves` Map(LowCardinality(String), UInt64) CODEC(ZSTD(3)),
+    INDEX by_connection_id connection_id TYPE bloom_filter(0.01) GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(version)
 PARTITION BY trace_day

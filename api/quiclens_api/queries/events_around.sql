@@ -67,3 +67,4 @@ FROM
 )
 ORDER BY seq
 LIMIT {limit:UInt32}
+SETTINGS use_skip_indexes_on_data_read = 0

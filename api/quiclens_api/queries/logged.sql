@@ -12,3 +12,4 @@ SELECT
 FROM requests
 WHERE request_id = {name:String}
 LIMIT 1
+SETTINGS use_skip_indexes_on_data_read = 0

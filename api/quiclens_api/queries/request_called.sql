@@ -34,3 +34,4 @@ ORDER BY
     duration_us DESC NULLS LAST,
     request_id
 LIMIT {limit:UInt32}
+SETTINGS use_skip_indexes_on_data_read = 0

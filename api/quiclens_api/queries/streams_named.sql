@@ -10,3 +10,4 @@ LIMIT 1 BY
     vantage,
     trace_id
 LIMIT {limit:UInt32}
+SETTINGS use_skip_indexes_on_data_read = 0

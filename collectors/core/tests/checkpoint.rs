@@ -104,6 +104,18 @@ fn a_request_that_is_over_is_shown_at_its_last_event_and_looking_changes_nothing
     }
 }
 
+#[test]
+fn a_row_is_later_by_its_events_and_then_by_its_trace_being_whole() {
+    let catalogue = Catalogue::load().unwrap();
+    let mut fold = Fold::new(Trace { trace_id: "t".into(), vantage: Vantage::Server, ..Trace::default() });
+    let mut versions = Vec::new();
+    for event in &events(&catalogue, "aioquic_burst_loss_server") {
+        fold.event(event);
+        versions.extend([false, true].map(|whole| fold.connection(whole).whole("version")));
+    }
+    assert!(versions.is_sorted_by(|earlier, later| earlier < later));
+}
+
 /// Which episodes there are when the log ends after `events`.
 fn episodes(events: &[Event]) -> BTreeSet<String> {
     let mut fold = Fold::new(Trace { trace_id: "t".into(), vantage: Vantage::Server, ..Trace::default() });

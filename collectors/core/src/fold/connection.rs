@@ -104,7 +104,7 @@ impl Fold {
     /// The connection's row as of now. `complete`: the trace was not cut.
     pub fn connection(&self, complete: bool) -> Row {
         let mut row = Row::default();
-        self.key(&mut row);
+        self.key(&mut row, complete);
         row.set("started_at", self.trace.started_us);
         row.set("duration_us", self.now_us.max(0).unsigned_abs());
         row.set("complete", complete);
@@ -212,7 +212,7 @@ impl Fold {
         row.set("last_us", last_us);
         row.set("first_at", self.wall(first_us));
         row.set("last_at", self.wall(last_us));
-        self.key(&mut row);
+        self.key(&mut row, false);
         row
     }
 }

@@ -51,16 +51,18 @@ impl Default for Episode<'_> {
 }
 
 impl Fold {
-    /// Version of rows that know the events up to now.
-    fn version(&self) -> u64 {
-        (ANALYSIS_VERSION << 40) + self.seq + 1
+    /// Version of rows that know the events up to now: of two with as many of them, that of a whole trace is the later.
+    /// A log and its copy that was cut can tell of the same events, and either may be stored last.
+    fn version(&self, whole: bool) -> u64 {
+        (ANALYSIS_VERSION << 40) + (self.seq + 1) * 2 + u64::from(whole)
     }
 
-    pub(super) fn key(&self, row: &mut Row) {
+    /// What every row begins with. `whole`: the row says that the trace is not cut.
+    pub(super) fn key(&self, row: &mut Row, whole: bool) {
         row.set("connection_id", self.trace.connection_id.as_str());
         row.set("vantage", self.trace.vantage.name());
         row.set("trace_id", self.trace.trace_id.as_str());
-        row.set("version", self.version());
+        row.set("version", self.version(whole));
         row.set("analysis_version", ANALYSIS_VERSION);
         row.set("trace_day", i64::from(self.trace.trace_day));
     }
@@ -71,7 +73,7 @@ impl Fold {
 
     pub(super) fn episode(&mut self, episode: Episode<'_>) {
         let mut row = Row::default();
-        self.key(&mut row);
+        self.key(&mut row, false);
         row.set("kind", episode.kind);
         row.set("path_id", episode.path_id);
         row.set("stream_id", episode.stream_id);
@@ -98,7 +100,7 @@ impl Fold {
             self.behind(stream.id, &stretch);
         }
         let mut row = Row::default();
-        self.key(&mut row);
+        self.key(&mut row, false);
         let marks = &stream.marks;
         row.set("stream_id", stream.id);
         row.set("started_at", self.wall(marks.start_us));
