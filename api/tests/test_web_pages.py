@@ -47,6 +47,15 @@ def test_what_is_not_there_is_a_page_that_helps(web: TestClient, path: str) -> N
     assert "/requests" in answer.text
 
 
+def test_a_failure_is_a_page_for_a_browser_and_a_document_for_a_program(web: TestClient) -> None:
+    path = f"/find?id={'x' * 400}"
+    shown = web.get(path, headers={"accept": "text/html"})
+    assert shown.status_code == 422 and "<h1>Id: String should have at most 300 characters</h1>" in shown.text
+    assert web.get(path).json()["error"]["code"] == "usage"
+    asked = web.get("/api/requests?limit=x", headers={"accept": "text/html"})
+    assert asked.status_code == 422 and asked.json()["error"]["code"] == "usage"
+
+
 def test_every_cause_has_one_colour_for_styles_and_scripts(web: TestClient) -> None:
     styles, names = web.get("/causes.css").text, web.get("/static/causes.js").text
     assert styles.count(".cause-") == 19

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Form, Query
 from starlette.responses import RedirectResponse, Response
 
-from quiclens_api.pages.routes import page
+from quiclens_api.pages.page import page
 from quiclens_api.serve.access import role_of_token
 from quiclens_api.web.access import COOKIE, SESSION_SECONDS
 from quiclens_api.web.answering import Asking, asking

@@ -1,68 +1,31 @@
 """The pages: which template a path fills, and with what."""
 
 from datetime import UTC, datetime
-from importlib import resources
 from typing import Annotated, Any
 from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Depends, Query, Request
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
-from quiclens_schema.catalogue import CAUSES
 from starlette.responses import HTMLResponse, RedirectResponse, Response
-from starlette.staticfiles import StaticFiles
 
 from quiclens_api.asking import ask
-from quiclens_api.failure import Failure
 from quiclens_api.moment import rfc3339
 from quiclens_api.pages.connection_words import connection_about, connection_facts
-from quiclens_api.pages.says import says
+from quiclens_api.pages.page import page
 from quiclens_api.pages.views import default_window, request_view
 from quiclens_api.pages.words import WORDS, cause_words
 from quiclens_api.questions.connection_page import chosen, traces
 from quiclens_api.questions.explain import explain
 from quiclens_api.reports import KINDS
 from quiclens_api.savings import REMOVABLE
-from quiclens_api.show.causes import LOOKS, look
 from quiclens_api.show.logged import logged_facts
-from quiclens_api.units import duration, milliseconds, size
 from quiclens_api.web.answering import Asking, asking
 from quiclens_api.where import request_columns
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
-public = APIRouter(include_in_schema=False)
 
 App = Annotated[Asking, Depends(asking)]
 _GROUPINGS = ("carrier", "region", "city", "country", "pop", "cluster", "server", "network_type", "protocol",
               "app_version", "device", "stack", "congestion_controller", "arm", "status", "top_cause")  # fmt: skip
-
-
-def _environment() -> Environment:
-    found = Environment(
-        loader=PackageLoader("quiclens_api.pages"), autoescape=select_autoescape(), undefined=StrictUndefined
-    )
-    filters: dict[str, Any] = {
-        "duration": duration,
-        "ms": lambda us: milliseconds(us, 3),
-        "us": lambda us: f"{us:,} µs",
-        "size": size,
-        "says": says,
-        "cause_name": lambda cause: look(cause).name,
-    }
-    found.filters |= filters
-    return found
-
-
-_TEMPLATES = _environment()
-
-
-def page(template: str, here: str = "", status: int = 200, **values: Any) -> Response:
-    return HTMLResponse(_TEMPLATES.get_template(template).render(here=here, **values), status)
-
-
-def files() -> tuple[tuple[str, StaticFiles], ...]:
-    """The folders that are served as they are."""
-    folder = resources.files("quiclens_api.pages")
-    return tuple((f"/{name}", StaticFiles(directory=str(folder / name))) for name in ("static", "vendor"))
 
 
 @router.get("/")
@@ -181,27 +144,6 @@ def docs(request: Request) -> Response:
         for method, operation in methods.items()
     ]
     return page("docs.html", about=described["info"]["description"], operations=operations)
-
-
-@public.get("/causes.css")
-def causes() -> Response:
-    """The colour of every cause, as a class and as a variable; one place says it for terminal and page."""
-    rules = [f".cause-{cause} {{ fill: {one.hex}; background: {one.hex}; }}" for cause, one in LOOKS.items()]
-    variables = " ".join(f"--cause-{cause}: {one.hex};" for cause, one in LOOKS.items())
-    return Response(f":root {{ {variables} }}\n" + "\n".join(rules) + "\n", media_type="text/css")
-
-
-@public.get("/static/causes.js")
-def cause_names() -> Response:
-    """Names and colours of the causes, in vocabulary order, for the scripts."""
-    rows = ", ".join(f'["{cause}", {{name: "{LOOKS[cause].name}", colour: "{LOOKS[cause].hex}"}}]' for cause in CAUSES)
-    text = f"/** @type {{Map<string, {{name: string, colour: string}}>}} */\nexport const CAUSES = new Map([{rows}]);\n"
-    return Response(text, media_type="text/javascript")
-
-
-def told(failure: Failure, status: int) -> Response:
-    """A failure as a page, for a person's browser."""
-    return page("message.html", status=status, message=failure.message, hint=failure.hint)
 
 
 def _window(app: Asking, by: str = "carrier") -> dict[str, Any]:

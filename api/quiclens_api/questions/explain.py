@@ -1,30 +1,22 @@
 """Why one request took as long as it did: its parts, which add up, and what the log shows around it."""
 
-import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
-from quiclens_schema.catalogue import CAUSES
 from quiclens_schema.store import Result, Store
 
 from quiclens_api.asking import ask, together
-from quiclens_api.failure import CannotRun
 from quiclens_api.questions.aliases import connections_called
 from quiclens_api.questions.events_around import events_around
-from quiclens_api.questions.facts import facts, in_vocabulary_order
+from quiclens_api.questions.explained import explained, without_trace
 from quiclens_api.request_id import StreamName, stream_name
-from quiclens_api.savings import interval_us
-from quiclens_api.sentence import sentence, untraced
 
 _EPISODES_AT_MOST = 500
 _NAMESAKES_AT_MOST = 10
 _TRACES_AT_MOST = 100  # that saw one stream
-# Who read which file last, and how rows replace each other, are no part of an answer.
 _TRACE = ("connection_id", "vantage", "trace_id")
 _PLACE = (*_TRACE, "analysis_version", "stream_id", "start_us", "end_us")
-_NOT_SHOWN = ("header", "source_file", "version", "trace_day")
 
 Row = dict[str, Any]
 
@@ -50,7 +42,7 @@ def explain(store: Store, request_id: str) -> Explanation:
     stream = _stream(store, request, request_id, named)
     if stream is None:
         request |= _logged(store, request)
-        return Explanation(_without_trace(request_id, request), request, None, _others(known))
+        return Explanation(without_trace(request_id, request), request, None, _others(known))
     return Explanation(_document(store, request, stream), request, stream, _others(known))
 
 
@@ -106,47 +98,8 @@ def _connection(store: Store, stream: Row) -> Row:
 
 
 def _document(store: Store, request: Row, stream: Row) -> Row:
-    parts = parts_of(stream)
-    top = max(parts, key=lambda part: part["us"], default=None)
     questions = (_connection, _episodes, _other_requests, events_around)
-    connection, episodes, others, events = together(*(partial(each, store, stream) for each in questions))
-    return {
-        "request_id": request.get("request_id") or f"{stream['connection_id']}/{stream['stream_id']}",
-        "duration_us": stream["duration_us"],
-        "logged_duration_us": request.get("logged_duration_us"),
-        "complete": stream["complete"],
-        "parts": parts,
-        "top_cause": top["cause"] if top else None,
-        "unattributed_us": stream["unattributed_us"],
-        "cannot_show": in_vocabulary_order(stream["cannot_show"]),
-        "overlapping": {cause: us for cause, us in sorted(stream["overlapping"].items())},
-        "sentence": sentence(facts(stream, parts, episodes, connection, others)),
-        "episodes": episodes,
-        "events": events,
-        "connection": _shown(connection),
-        "coverage": _coverage(request, connection),
-    }
-
-
-def parts_of(stream: Mapping[str, Any]) -> list[Row]:
-    """Every cause above zero in vocabulary order. A row whose parts do not add up is our own mistake: stop."""
-    parts = [
-        {
-            "cause": cause,
-            "us": stream[f"{cause}_us"],
-            "known": "inferred" if cause in stream["inferred"] else "observed",
-            "saves_us": stream["saves"].get(cause),
-            "saves_interval_us": interval_us(cause, stream["saves"].get(cause), stream["duration_us"]),
-        }
-        for cause in CAUSES
-        if stream[f"{cause}_us"] > 0
-    ]
-    total = sum(part["us"] for part in parts)
-    if total != stream["duration_us"]:
-        name = f"{stream['connection_id']}/{stream['stream_id']}"
-        message = f"the parts of {name} are {total} us, its duration is {stream['duration_us']} us"
-        raise CannotRun("parts_do_not_add_up", message, "load the log again with this version, and report this")
-    return parts
+    return explained(request, stream, *together(*(partial(each, store, stream) for each in questions)))
 
 
 def _episodes(store: Store, stream: Row) -> list[Row]:
@@ -160,55 +113,6 @@ def _other_requests(store: Store, stream: Row) -> int:
     place = {name: stream[name] for name in _PLACE}
     (count,) = ask(store, "other_requests", place).one()
     return int(count)
-
-
-def _shown(connection: Row) -> Row:
-    shown = {name: value for name, value in connection.items() if value is not None and name not in _NOT_SHOWN}
-    if isinstance(shown.get("open_episodes"), str):  # the column is JSON text
-        shown["open_episodes"] = json.loads(shown["open_episodes"] or "[]")
-    return shown
-
-
-def _coverage(request: Row, connection: Row) -> Row:
-    kept = connection.get("events_kept")
-    unlinked = "summary" if kept != "all" else "full" if connection.get("complete") else "partial"
-    return {
-        "requests": 1,
-        "traced": 1,
-        "weight": request.get("weight", 1.0),
-        "coverage": request.get("coverage", unlinked),
-        "link": request.get("link", "none"),
-        "events_seen": connection.get("events_seen"),
-        "events_kept": kept,
-    }
-
-
-def _without_trace(request_id: str, request: Row) -> Row:
-    """A request that no trace speaks for, or no request at all: nothing is made up."""
-    return {
-        "request_id": request.get("request_id", request_id),
-        "duration_us": request.get("duration_us"),
-        "logged_duration_us": request.get("logged_duration_us"),
-        "complete": request.get("complete"),
-        "parts": [],
-        "top_cause": None,
-        "unattributed_us": None,
-        "cannot_show": [],
-        "overlapping": {},
-        "sentence": untraced(request_id, request),
-        "episodes": [],
-        "events": [],
-        "connection": {},
-        "coverage": {
-            "requests": 1 if request else 0,
-            "traced": 0,
-            "weight": request.get("weight", 0.0),
-            "coverage": "none",
-            "link": request.get("link", "none"),
-            "events_seen": None,
-            "events_kept": None,
-        },
-    }
 
 
 def _others(known: list[Row]) -> tuple[str, ...]:

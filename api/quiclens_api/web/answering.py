@@ -1,4 +1,4 @@
-"""From a question to an HTTP answer: a bounded store, a turn, one JSON document; every failure is a document too."""
+"""From a question to an HTTP answer: a bounded store, a turn, one JSON document; a failure is one too, or a page."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -15,6 +15,7 @@ from starlette.responses import RedirectResponse, Response
 
 from quiclens_api.failure import CannotRun, Failure, UsageMistake
 from quiclens_api.output import document_text
+from quiclens_api.pages.page import page
 from quiclens_api.serve.access import Role
 from quiclens_api.serve.faults import Fault
 from quiclens_api.web.access import asker
@@ -122,16 +123,16 @@ def answer_failure(request: Request, failure: Exception) -> Response:
         status = _STATUS.get(failure.code, 503)
     # The same mistakes are told on the command line, where names of options have dashes before them.
     words = {name: _OPTION.sub("", text) for name, text in failure.document()["error"].items()}
-    return Response(document_text({"error": words}), status, media_type="application/json")
+    return _failed(request, words, status)
 
 
 def answer_fault(request: Request, fault: Exception) -> Response:
     """Who was not let in; a browser without a token is shown where to give one."""
     assert isinstance(fault, Fault)
-    if fault.status == 401 and "text/html" in request.headers.get("accept", ""):
+    if fault.status == 401 and _is_a_person(request):
         return RedirectResponse(f"/login?{urlencode({'to': request.url.path})}", 303)
     words = {"code": "not_let_in", "message": str(fault), "hint": "send a token: Authorization: Bearer …"}
-    return Response(document_text({"error": words}), fault.status, media_type="application/json")
+    return _failed(request, words, fault.status)
 
 
 def answer_invalid(request: Request, invalid: Exception) -> Response:
@@ -140,4 +141,19 @@ def answer_invalid(request: Request, invalid: Exception) -> Response:
     first = invalid.errors()[0]
     place = ".".join(str(part) for part in first["loc"] if part not in ("query", "path", "body"))
     words = {"code": "usage", "message": f"{place}: {first['msg']}", "hint": "/api/docs has every parameter"}
-    return Response(document_text({"error": words}), 422, media_type="application/json")
+    return _failed(request, words, 422)
+
+
+def _is_a_person(request: Request) -> bool:
+    return "text/html" in request.headers.get("accept", "")
+
+
+def _failed(request: Request, words: Mapping[str, str], status: int) -> Response:
+    """The failure as a document, or as a page where a person's browser asked for a page."""
+    if _is_a_person(request) and not request.url.path.startswith("/api/"):
+        return page("message.html", status=status, message=_sentence(words["message"]), hint=_sentence(words["hint"]))
+    return Response(document_text({"error": words}), status, media_type="application/json")
+
+
+def _sentence(words: str) -> str:
+    return words[:1].upper() + words[1:]

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from quiclens_api.failure import Failure
-from quiclens_api.pages import login
+from quiclens_api.pages import login, page
 from quiclens_api.pages import routes as pages
 from quiclens_api.serve.faults import Fault
 from quiclens_api.web import (
@@ -70,9 +70,9 @@ def create_app(settings: Settings) -> FastAPI:
     for part in (routes_requests, routes_connections, routes_reports, routes_watch, routes_files, routes_qvis):
         app.include_router(part.router, dependencies=[Depends(role)], responses=FAILURES)
     app.include_router(pages.router, dependencies=[Depends(role)])
-    for each in (pages.public, login.router):
+    for each in (page.public, login.router):
         app.include_router(each)
-    for path, folder in pages.files():
+    for path, folder in page.files():
         app.mount(path, folder)
     app.middleware("http")(_guarded)
     return app
