@@ -43,12 +43,12 @@ def records(case: str) -> list[bytes]:
 class Collector:
     """A collector that follows a folder and writes batches to another."""
 
-    def __init__(self, folder: Path, more: str = "", redacts: bool = False) -> None:
+    def __init__(self, folder: Path, more: str = "", redacts: bool = False, idle_timeout_s: int = 3) -> None:
         self.logs, self.out, self.config = folder / "logs", folder / "out", folder / "run.toml"
         self.logs.mkdir(parents=True)
         self.config.write_text(
             f'state_dir = "{folder / "state"}"\ntraces = ["{self.logs}"]\n'
-            f"scan_interval_ms = 20\nbatch_interval_ms = 20\nidle_timeout_s = 3\ncpu_cap = 0\n"
+            f"scan_interval_ms = 20\nbatch_interval_ms = 20\nidle_timeout_s = {idle_timeout_s}\ncpu_cap = 0\n"
             f"redact = {str(redacts).lower()}\n{more}\n"
             f'[sink]\nkind = "files"\nfolder = "{self.out}"\n'
         )
@@ -302,6 +302,24 @@ def test_documents_and_compressed_files_are_read_when_they_are_over(collector: C
     lines = records("aioquic_think_server")
     (collector.logs / "two.sqlog.gz").write_bytes(gzip.compress(b"".join(lines)))
     collector.wait(lambda: len(collector.rows("connections")) == 2 and collector.is_complete())
+
+
+@pytest.mark.parametrize("kind", ["gzip", "document"])
+def test_what_is_written_bit_by_bit_is_read_once_when_it_has_its_end(tmp_path: Path, kind: str) -> None:
+    collector = Collector(tmp_path / "run", idle_timeout_s=60)
+    whole = (VECTORS / "aioquic_clean_server" / "input.qlog").read_bytes()
+    whole = gzip.compress(whole) if kind == "gzip" else whole
+    collector.start()
+    try:
+        with (collector.logs / "log").open("wb", buffering=0) as file:
+            file.write(whole[: len(whole) // 2])
+            time.sleep(3)  # longer than what has its end is waited for
+            assert not collector.rows("connections")
+            file.write(whole[len(whole) // 2 :])
+        collector.wait(lambda: bool(collector.rows("connections")) and collector.is_complete())
+        assert not collector.rows("rejects")
+    finally:
+        collector.end(signal.SIGKILL)
 
 
 def test_access_logs_grow_too(tmp_path: Path) -> None:

@@ -11,6 +11,9 @@ pub const LARGEST: u64 = 2 << 30;
 /// See [`LARGEST`].
 pub const RATIO: u64 = 200;
 
+/// Bytes read at a time where nobody says how many.
+const PIECE: usize = 256 << 10;
+
 /// How a file is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
@@ -105,5 +108,29 @@ impl Source {
 
     fn is_bomb(&self) -> bool {
         self.compression != Compression::Plain && self.given > LARGEST && self.given / RATIO > self.size
+    }
+}
+
+/// Whether a file ends too soon: a compressed stream without its end, or a document of JSON without its last bracket.
+/// Somebody may still be writing it. Reads all of it; what cannot be read is not cut.
+pub fn is_cut(path: &Path) -> bool {
+    let Ok(mut source) = Source::open(path) else { return false };
+    let (mut first, mut last, mut buffer) = (None, None, Vec::new());
+    loop {
+        buffer.clear();
+        let read = source.read(&mut buffer, PIECE);
+        let mut seen = buffer.iter().filter(|byte| !byte.is_ascii_whitespace());
+        first = first.or_else(|| seen.next().copied());
+        last = seen.next_back().copied().or(last);
+        match read {
+            Ok(0) => break,
+            Ok(_) => {}
+            Err(fault) => return matches!(fault, Fault::Cut),
+        }
+    }
+    match first {
+        Some(b'{') => last != Some(b'}'),
+        Some(b'[') => last != Some(b']'),
+        _ => false,
     }
 }

@@ -1,49 +1,58 @@
-//! A real HTTP/3 server of quiche on loopback, whose logs grow while it serves.
+//! A real HTTP/3 server of tokio-quiche on loopback, whose logs grow while it serves.
 //! `quiche-server --out DIR --certificate PEM --key PEM`; prints `{"port":N}`, ends on SIGTERM.
 
 mod access_log;
 mod answer;
-mod client;
-mod server;
+mod connection;
 
 use std::fs;
-use std::io::{ErrorKind, Write as _};
-use std::net::UdpSocket;
-use std::path::PathBuf;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::net::UdpSocket;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_quiche::ConnectionParams;
+use tokio_quiche::metrics::DefaultMetrics;
+use tokio_quiche::settings::{CertificateKind, Hooks, QuicSettings, TlsCertificatePaths};
 
 use access_log::AccessLog;
-use server::Server;
 
 /// Anything that ends the program or a connection.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 const USAGE: &str = "usage: quiche-server --out DIR --certificate PEM --key PEM";
+const IDLE: Duration = Duration::from_secs(10);
 
-fn main() -> Result<(), Failure> {
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Failure> {
     let [out, certificate, key] = arguments()?;
     let traces = out.join("traces");
     fs::create_dir_all(&traces)?;
-    let log = AccessLog::open(&out.join("access.jsonl"))?;
-    let socket = UdpSocket::bind("127.0.0.1:0")?;
-    let mut server = Server::new(socket.local_addr()?, traces, log, &certificate, &key)?;
-    let terminated = Arc::new(AtomicBool::new(false));
-    signal_hook::flag::register(signal_hook::consts::SIGTERM, Arc::clone(&terminated))?;
-    println!(r#"{{"port":{}}}"#, socket.local_addr()?.port());
+    let log = Arc::new(AccessLog::open(&out.join("access.jsonl"))?);
+    let socket = UdpSocket::bind("127.0.0.1:0").await?;
+    let port = socket.local_addr()?.port();
+    let mut settings = QuicSettings::default();
+    settings.qlog_dir = Some(utf8(&traces)?.to_owned());
+    settings.max_idle_timeout = Some(IDLE);
+    let pair = TlsCertificatePaths { cert: utf8(&certificate)?, private_key: utf8(&key)?, kind: CertificateKind::X509 };
+    let params = ConnectionParams::new_server(settings, pair, Hooks::default());
+    let mut accepted = tokio_quiche::listen([socket], params, DefaultMetrics)?.remove(0).into_inner();
+    let mut terminated = signal(SignalKind::terminate())?;
+    println!(r#"{{"port":{port}}}"#);
     std::io::stdout().flush()?;
-    let mut datagram = [0; 65_535];
-    while !terminated.load(Ordering::Relaxed) {
-        socket.set_read_timeout(Some(server.wait()))?;
-        match socket.recv_from(&mut datagram) {
-            Ok((size, from)) => server.receive(&mut datagram[..size], from),
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error.into()),
+    loop {
+        tokio::select! {
+            // What is dropped with the runtime writes what its logs still hold.
+            _ = terminated.recv() => return Ok(()),
+            next = accepted.recv() => match next {
+                Some(Ok(connection)) => connection::serve(connection, &log),
+                Some(Err(error)) => eprintln!("quiche-server: {error}"),
+                None => return Err("the listener has ended".into()),
+            },
         }
-        server.work(&socket)?;
     }
-    Ok(()) // dropping the connections writes what their logs still hold
 }
 
 /// The values of --out, --certificate and --key.
@@ -58,4 +67,8 @@ fn arguments() -> Result<[PathBuf; 3], Failure> {
         [Some(out), Some(certificate), Some(key)] => Ok([out, certificate, key]),
         _ => Err(USAGE.into()),
     }
+}
+
+fn utf8(path: &Path) -> Result<&str, Failure> {
+    path.to_str().ok_or_else(|| format!("{} is not UTF-8", path.display()).into())
 }

@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A document, or a compressed or deleted file, that has not grown for so long is over.
+/// A document or a compressed file that has its end, or a deleted file, that has not grown for so long is over.
 const SETTLED: Duration = Duration::from_secs(2);
 
 /// Where the kernel tells what changes, everything is looked through all the same, for what it may have missed.
@@ -344,8 +344,9 @@ impl<'c> Follower<'c> {
                 }
             };
         }
-        let settled = settled(file, self.config.idle_timeout_s);
-        if !file.is_behind() && !file.is_over() && now - file.grew >= settled {
+        let (silent, idle_s) = (now - file.grew, self.config.idle_timeout_s);
+        let is_silent = !file.is_behind() && !file.is_over() && silent >= settled(file, idle_s);
+        if is_silent && (file.is_deleted || silent >= Duration::from_secs(idle_s) || !file.is_cut()) {
             self.finish(id)?;
         }
         Ok(is_busy)

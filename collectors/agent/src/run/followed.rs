@@ -83,6 +83,8 @@ pub struct Followed<'c> {
     replay: Option<Box<Replay<'c>>>,
     /// What its end decides is decided.
     is_settled: bool,
+    /// Its size when it was found to end too soon.
+    cut_at: u64,
     /// Bytes read and records taken that no metric has counted yet.
     pub uncounted: (u64, u64),
 }
@@ -129,6 +131,7 @@ impl<'c> Followed<'c> {
             reader,
             replay: None,
             is_settled: false,
+            cut_at: 0,
             uncounted: (0, 0),
         };
         let is_taken_up = match known {
@@ -425,6 +428,14 @@ impl<'c> Followed<'c> {
     /// It is read when it is over, which is soon after it grew last.
     pub fn is_whole(&self) -> bool {
         matches!(self.form, Form::Whole)
+    }
+
+    /// It is read when it is over, and ends too soon: its writer may only be silent. Looked at once for each size.
+    pub fn is_cut(&mut self) -> bool {
+        if self.is_whole() && self.cut_at != self.size && quiclens_tail::is_cut(&self.path) {
+            self.cut_at = self.size;
+        }
+        self.is_whole() && self.cut_at == self.size
     }
 
     /// Its size when it was over.

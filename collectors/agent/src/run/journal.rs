@@ -80,6 +80,8 @@ pub struct Found {
     pub damaged: u64,
     /// The newest cycle is not whole: it was torn, or damaged, which nobody can tell apart.
     pub is_torn: bool,
+    /// Its states are of a build whose folds are others: no file is sound.
+    pub is_of_another_build: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -139,6 +141,7 @@ impl Journal {
         if bytes.starts_with(MAGIC) {
             (found, live) = read(&bytes);
             if bytes.get(MAGIC.len()..START as usize) != Some(&Saved::VERSION.to_le_bytes()) {
+                found.is_of_another_build = !found.files.is_empty();
                 found.files.values_mut().for_each(|known| known.is_sound = false);
             }
         } else if !bytes.is_empty() {
@@ -360,6 +363,21 @@ mod tests {
         journal.commit(&[part(1, 2, Some(b"e")), head(1, 40)]).unwrap();
         drop(journal);
         assert_eq!(told(&Journal::open(&folder).unwrap().1), [(40, vec![2, 3], true)]);
+    }
+
+    #[test]
+    fn states_of_another_build_are_known_and_not_taken_up() {
+        let folder = folder("build");
+        let (mut journal, found) = Journal::open(&folder).unwrap();
+        assert!(!found.is_of_another_build);
+        journal.commit(&[part(1, 1, Some(b"a")), head(1, 10)]).unwrap();
+        drop(journal);
+        let file = File::options().write(true).open(folder.join("checkpoints")).unwrap();
+        file.write_all_at(&(Saved::VERSION + 1).to_le_bytes(), MAGIC.len() as u64).unwrap();
+        let (journal, found) = Journal::open(&folder).unwrap();
+        assert_eq!((told(&found), found.is_of_another_build, found.damaged), (vec![(10, vec![1], false)], true, 0));
+        drop(journal);
+        assert!(!Journal::open(&folder).unwrap().1.is_of_another_build, "what cannot be taken up is not kept");
     }
 
     #[test]

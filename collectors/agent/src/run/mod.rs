@@ -80,6 +80,9 @@ pub fn run(path: &Path) -> Result<(), String> {
     if found.is_torn {
         eprintln!("quiclens-collector: the newest checkpoints are not whole; what they said is read again");
     }
+    if found.is_of_another_build {
+        eprintln!("quiclens-collector: checkpoints of another build; {} files are read again", found.files.len());
+    }
     let metrics = Metrics::new(Instant::now());
     metrics.damaged_checkpoints.inc_by(found.damaged);
     if !config.metrics_address.is_empty() {
