@@ -218,8 +218,7 @@ CREATE TABLE events
     `acked.from` Array(UInt64) CODEC(Delta(8), ZSTD(6)),
     `acked.to` Array(UInt64) CODEC(Delta(8), ZSTD(6)),
     `exact` Array(Int64) CODEC(ZSTD(6)),
-    `more` Map(LowCardinality(String), String) CODEC(ZSTD(6)),
-    INDEX by_connection_id connection_id TYPE bloom_filter(0.01) GRANULARITY 1
+    `more` Map(LowCardinality(String), String) CODEC(ZSTD(6))
 )
 ENGINE = ReplacingMergeTree
 PARTITION BY trace_day

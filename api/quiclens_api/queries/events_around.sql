@@ -49,6 +49,7 @@ FROM
     WHERE connection_id = {connection_id:String}
         AND vantage = {vantage:String}
         AND trace_id = {trace_id:String}
+        AND trace_day = {trace_day:Date}
         AND time_us BETWEEN {start_us:Int64} AND {end_us:Int64}
         AND
         (
@@ -67,4 +68,3 @@ FROM
 )
 ORDER BY seq
 LIMIT {limit:UInt32}
-SETTINGS use_skip_indexes_on_data_read = 0

@@ -5,6 +5,7 @@ FROM streams
 WHERE connection_id = {connection_id:String}
     AND vantage = {vantage:String}
     AND trace_id = {trace_id:String}
+    AND trace_day = {trace_day:Date}
     AND analysis_version = {analysis_version:UInt16}
     AND stream_id != {stream_id:UInt64}
     AND start_us < {end_us:Int64}

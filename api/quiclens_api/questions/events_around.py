@@ -18,6 +18,7 @@ RARE = (
     "quic:tuple_assigned",
     "quic:mtu_updated",
 )
+_PLACE = ("connection_id", "vantage", "trace_id", "trace_day", "stream_id", "start_us", "end_us")
 _STREAM_FRAMES = ("stream", "reset_stream", "stop_sending", "max_stream_data", "stream_data_blocked")
 
 Row = dict[str, Any]
@@ -25,7 +26,7 @@ Row = dict[str, Any]
 
 def events_around(store: Store, stream: Row) -> list[Row]:
     """At most 200, in the log's order, each without the columns it has no value for."""
-    place = {name: stream[name] for name in ("connection_id", "vantage", "trace_id", "stream_id", "start_us", "end_us")}
+    place = {name: stream[name] for name in _PLACE}
     rows = ask(store, "events_around", {**place, "rare": list(RARE), "limit": EVENTS_AT_MOST}).dicts()
     return [compact(row) for row in rows]
 

@@ -16,7 +16,8 @@ _EPISODES_AT_MOST = 500
 _NAMESAKES_AT_MOST = 10
 _TRACES_AT_MOST = 100  # that saw one stream
 _TRACE = ("connection_id", "vantage", "trace_id")
-_PLACE = (*_TRACE, "analysis_version", "stream_id", "start_us", "end_us")
+_PARTITION = (*_TRACE, "trace_day")
+_PLACE = (*_PARTITION, "analysis_version", "stream_id", "start_us", "end_us")
 
 Row = dict[str, Any]
 
@@ -93,7 +94,7 @@ def _first(found: Result) -> Row | None:
 
 
 def _connection(store: Store, stream: Row) -> Row:
-    rows = ask(store, "connection_of_trace", {name: stream[name] for name in _TRACE}).dicts()
+    rows = ask(store, "connection_of_trace", {name: stream[name] for name in _PARTITION}).dicts()
     return rows[0] if rows else {}
 
 

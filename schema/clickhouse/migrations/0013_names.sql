@@ -14,7 +14,3 @@ ALTER TABLE streams
 -- One row is one episode, as before; those of a connection are found likewise.
 ALTER TABLE episodes
     ADD INDEX IF NOT EXISTS by_connection_id connection_id TYPE bloom_filter(0.01) GRANULARITY 1;
-
--- One row is one event, as before; those of a connection are found likewise.
-ALTER TABLE events
-    ADD INDEX IF NOT EXISTS by_connection_id connection_id TYPE bloom_filter(0.01) GRANULARITY 1;
