@@ -77,10 +77,13 @@ def without_events(said: Content, places: set[Place]) -> None:
             del rows[key]
 
 
+_OF_A_CONNECTION = ("episodes", "streams", "requests")
+
+
 def is_from_before(wrong: Difference, found: Content, before: Content) -> bool:
-    """An episode that was shipped before a byte of one of its records was flipped; what came after does not replace it
-    where it has another key. `before` is the reading of all rows that were shipped."""
-    if wrong.key[0] != "episodes" or wrong.what not in ("extra", "changed"):
+    """An episode, a stream or its request that was shipped before a byte of one of its records was flipped; what came
+    after does not replace it where it has another key. `before` is the reading of all rows that were shipped."""
+    if wrong.key[0] not in _OF_A_CONNECTION or wrong.what not in ("extra", "changed"):
         return False
     return any(
         _unversioned(rows[wrong.key]) == _unversioned(before.groups.get(group, {}).get(wrong.key, {}))
