@@ -214,7 +214,7 @@ def _uncounted(live: Live, flips: int) -> dict[str, Any]:
     """Flipped bytes of which the collector said nothing."""
     log = (live.folder / "log" / "collector.log").read_text(errors="replace")
     said = sum(int(number) for number in re.findall(r"(\d+) damaged checkpoints", log))
-    said += log.count("newest checkpoints are not whole")
+    said += log.count("newest checkpoints are not whole") + log.count("checkpoints of another build")
     return {"flips": {"struck": flips, "said": said}} if said < flips else {}
 
 

@@ -141,7 +141,7 @@ impl Journal {
         if bytes.starts_with(MAGIC) {
             (found, live) = read(&bytes);
             if bytes.get(MAGIC.len()..START as usize) != Some(&Saved::VERSION.to_le_bytes()) {
-                found.is_of_another_build = !found.files.is_empty();
+                found.is_of_another_build = true;
                 found.files.values_mut().for_each(|known| known.is_sound = false);
             }
         } else if !bytes.is_empty() {
