@@ -11,6 +11,7 @@ from quiclens_lab.faults_compare import Content, Difference, Key
 from quiclens_lab.faults_socket import Place, Sender, place_of
 
 CORRUPT, FULL = "spool_corrupt", "spool_full"
+_OF_A_CONNECTION = ("episodes", "streams", "requests")
 
 
 @dataclass
@@ -75,9 +76,6 @@ def without_events(said: Content, places: set[Place]) -> None:
     for rows in said.groups.values():
         for key in [key for key in rows if key[0] == "events" and (key[1], key[4]) in places]:
             del rows[key]
-
-
-_OF_A_CONNECTION = ("episodes", "streams", "requests")
 
 
 def is_from_before(wrong: Difference, found: Content, before: Content) -> bool:

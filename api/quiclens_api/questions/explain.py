@@ -94,8 +94,7 @@ def _first(found: Result) -> Row | None:
 
 
 def _connection(store: Store, stream: Row) -> Row:
-    rows = ask(store, "connection_of_trace", {name: stream[name] for name in _PARTITION}).dicts()
-    return rows[0] if rows else {}
+    return _first(ask(store, "connection_of_trace", {name: stream[name] for name in _PARTITION})) or {}
 
 
 def _document(store: Store, request: Row, stream: Row) -> Row:
