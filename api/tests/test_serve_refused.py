@@ -169,6 +169,22 @@ STATEMENTS = (
     "SELECT 1; DROP TABLE link_pending",
 )
 
+# What the engine's lexer takes between two words.
+GAPS = (
+    *(" ", "\t", "\n", "\r\n", "\f", "\v", "\u00a0", "\u2003", "\ufeff", "\u200b"),
+    *("/**/", "/* {t:UInt8} */", "--\n", "-- x\n", "#!x\n", "# x\n", " \t\n/**/ "),
+)
+# Statements in which a parameter names a table.
+IDENTIFIERS = (
+    "SELECT * FROM {t:GAPIdentifier} LIMIT 3",
+    "SELECT * FROM {tGAP:GAPIdentifierGAP} LIMIT 3",
+    "SELECT 'a' IN {t:GAPIdentifier}",
+    "DESCRIBE TABLE {t:GAPIdentifier}",
+    "EXPLAIN SELECT * FROM {t:GAPIdentifier}",
+    "INSERT INTO {t:GAPIdentifier} SELECT 'x'",
+    "INSERT INTO {t:GAPIdentifier} FORMAT TSV\nx",
+)
+
 
 @pytest.fixture(scope="module")
 def secret(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -199,6 +215,22 @@ def test_it_is_refused_wherever_it_stands(served: Served, secret: Path, nested: 
 @pytest.mark.parametrize("sql", STATEMENTS)
 def test_a_statement_that_reaches_past_the_store_is_refused(served: Served, secret: Path, sql: str) -> None:
     refused(served, sql.format(file=secret), secret, param_t=str(secret))
+
+
+@pytest.mark.parametrize("token", ["read", "write"])
+@pytest.mark.parametrize("gap", GAPS)
+def test_the_same_text_is_judged_again_with_every_parameter(
+    guarded: Served, secret: Path, gap: str, token: str
+) -> None:
+    """A verdict belongs to one request: the text that named a table of the store a moment ago now names a file."""
+    key = {"X-ClickHouse-Key": token}
+    for template in IDENTIFIERS:
+        text = template.replace(" ", gap).replace("GAP", gap).encode()
+        for name in ("link_pending", "dropped_days"):
+            guarded.request(text, "POST", "/", key, param_t=name)
+        got = guarded.request(text, "POST", "/", key, param_t=str(secret))
+        assert got.status >= 400 and got.code in (48, 62, 81, 497), f"{text!r}: {got.text}"
+        assert "secret\n" not in got.text and secret.read_text() == "secret\n"
 
 
 @pytest.mark.parametrize(

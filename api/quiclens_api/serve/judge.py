@@ -1,10 +1,8 @@
 """Asks the engine how it reads a statement, and `gate` whether that may run. Nothing of the statement runs here."""
 
 import re
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from threading import Lock
 
 from quiclens_api.serve import gate
 from quiclens_api.serve.allowed import FILTERS
@@ -12,8 +10,6 @@ from quiclens_api.serve.engine import Engine, Handle
 from quiclens_api.serve.faults import Fault, Refused
 from quiclens_api.serve.statements import output_format, settings_set, words
 
-_REMEMBERED = 1024
-_LONGEST_REMEMBERED = 32_768
 _KILL = re.compile(r"KILL QUERY WHERE query_id = '((?:[^'\\]|\\.)*)'(?: (SYNC|ASYNC|TEST))?(?: FORMAT \w+)?")
 
 
@@ -35,32 +31,16 @@ class Verdict:
 
 
 class Judge:
-    """Verdicts, those of statements asked before from memory."""
+    """Verdicts. Every request's statement is judged with its own parameters, since a parameter may name a table."""
 
     def __init__(self, engine: Engine, trust_sql: bool) -> None:
         self._engine = engine
         self._trust_sql = trust_sql
-        self._known: OrderedDict[tuple[str, str], Verdict] = OrderedDict()
-        self._lock = Lock()
 
     def verdict(self, sql: str, parameters: Mapping[str, str], database: str) -> Verdict:
         """The statement's verdict; Fault when it does not parse, is more than one, or may not run."""
-        key = (sql, database)
-        # A parameter may be the name of a table, then the verdict is about this request alone.
-        is_fixed = len(sql) < _LONGEST_REMEMBERED and ":identifier" not in sql.lower().replace(" ", "")
-        if is_fixed:
-            with self._lock:
-                if key in self._known:
-                    self._known.move_to_end(key)
-                    return self._known[key]
         with self._engine.handle() as handle:
-            found = self._judge(handle, sql, parameters, database)
-        if is_fixed:
-            with self._lock:
-                self._known[key] = found
-                if len(self._known) > _REMEMBERED:
-                    self._known.popitem(last=False)
-        return found
+            return self._judge(handle, sql, parameters, database)
 
     def _judge(self, handle: Handle, sql: str, parameters: Mapping[str, str], database: str) -> Verdict:
         if not sql.strip().strip(";").strip():
