@@ -43,16 +43,21 @@ def records(case: str) -> list[bytes]:
 class Collector:
     """A collector that follows a folder and writes batches to another."""
 
-    def __init__(self, folder: Path, more: str = "", redacts: bool = False, idle_timeout_s: int = 3) -> None:
+    def __init__(self, folder: Path, more: str = "", redacts: bool = False) -> None:
         self.logs, self.out, self.config = folder / "logs", folder / "out", folder / "run.toml"
         self.logs.mkdir(parents=True)
         self.config.write_text(
             f'state_dir = "{folder / "state"}"\ntraces = ["{self.logs}"]\n'
-            f"scan_interval_ms = 20\nbatch_interval_ms = 20\nidle_timeout_s = {idle_timeout_s}\ncpu_cap = 0\n"
+            f"scan_interval_ms = 20\nbatch_interval_ms = 20\nidle_timeout_s = 3\ncpu_cap = 0\n"
             f"redact = {str(redacts).lower()}\n{more}\n"
             f'[sink]\nkind = "files"\nfolder = "{self.out}"\n'
         )
         self.process: subprocess.Popen[bytes] | None = None
+
+    def wait_for(self, idle_timeout_s: int) -> None:
+        """Wait so long, not three seconds, for a silent file."""
+        config = self.config.read_text()
+        self.config.write_text(config.replace("idle_timeout_s = 3", f"idle_timeout_s = {idle_timeout_s}"))
 
     def start(self) -> None:
         self.process = subprocess.Popen([COLLECTOR, "run", self.config], stderr=subprocess.PIPE)
@@ -132,7 +137,7 @@ def same(found: Collector, wanted: dict[str, Rows]) -> None:
 
 def test_a_growing_file_is_seen_before_it_is_over(collector: Collector) -> None:
     lines = records("aioquic_burst_loss_server")
-    collector.config.write_text(collector.config.read_text().replace("idle_timeout_s = 3", "idle_timeout_s = 8"))
+    collector.wait_for(idle_timeout_s=8)
     collector.start()
     with (collector.logs / "trace.sqlog").open("wb", buffering=0) as file:
         file.write(b"".join(lines[:200]))
@@ -305,21 +310,18 @@ def test_documents_and_compressed_files_are_read_when_they_are_over(collector: C
 
 
 @pytest.mark.parametrize("kind", ["gzip", "document"])
-def test_what_is_written_bit_by_bit_is_read_once_when_it_has_its_end(tmp_path: Path, kind: str) -> None:
-    collector = Collector(tmp_path / "run", idle_timeout_s=60)
+def test_what_is_written_bit_by_bit_is_read_once_when_it_has_its_end(collector: Collector, kind: str) -> None:
+    collector.wait_for(idle_timeout_s=60)
     whole = (VECTORS / "aioquic_clean_server" / "input.qlog").read_bytes()
     whole = gzip.compress(whole) if kind == "gzip" else whole
     collector.start()
-    try:
-        with (collector.logs / "log").open("wb", buffering=0) as file:
-            file.write(whole[: len(whole) // 2])
-            time.sleep(3)  # longer than what has its end is waited for
-            assert not collector.rows("connections")
-            file.write(whole[len(whole) // 2 :])
-        collector.wait(lambda: bool(collector.rows("connections")) and collector.is_complete())
-        assert not collector.rows("rejects")
-    finally:
-        collector.end(signal.SIGKILL)
+    with (collector.logs / "log").open("wb", buffering=0) as file:
+        file.write(whole[: len(whole) // 2])
+        time.sleep(3)  # longer than what has its end is waited for
+        assert not collector.rows("connections")
+        file.write(whole[len(whole) // 2 :])
+    collector.wait(lambda: bool(collector.rows("connections")) and collector.is_complete())
+    assert not collector.rows("rejects")
 
 
 def test_access_logs_grow_too(tmp_path: Path) -> None:
@@ -416,7 +418,7 @@ def test_half_a_record_at_the_end_is_of_the_connection_that_wrote_it(collector: 
 def test_a_kill_takes_up_each_connection_of_a_shared_file(collector: Collector, tmp_path: Path) -> None:
     lines = [line(f"{name:02x}", seq) for seq in range(60) for name in range(8)]
     path = collector.logs / "shared.log"
-    collector.config.write_text(collector.config.read_text().replace("idle_timeout_s = 3", "idle_timeout_s = 8"))
+    collector.wait_for(idle_timeout_s=8)
     for begin in range(0, len(lines), 120):
         collector.start()
         with path.open("ab") as file:

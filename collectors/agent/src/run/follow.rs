@@ -345,9 +345,11 @@ impl<'c> Follower<'c> {
             };
         }
         let (silent, idle_s) = (now - file.grew, self.config.idle_timeout_s);
-        let is_silent = !file.is_behind() && !file.is_over() && silent >= settled(file, idle_s);
-        if is_silent && (file.is_deleted || silent >= Duration::from_secs(idle_s) || !file.is_cut()) {
-            self.finish(id)?;
+        if !file.is_behind() && !file.is_over() && silent >= settled(file, idle_s) {
+            file.look_for_its_end();
+            if silent >= settled(file, idle_s) {
+                self.finish(id)?;
+            }
         }
         Ok(is_busy)
     }
@@ -481,7 +483,8 @@ impl<'c> Follower<'c> {
 
 /// How long a file must not have grown to be over.
 fn settled(file: &Followed<'_>, idle_timeout_s: u64) -> Duration {
-    if file.is_whole() || file.is_deleted { SETTLED } else { Duration::from_secs(idle_timeout_s) }
+    let is_soon = file.is_deleted || file.is_whole() && !file.is_cut;
+    if is_soon { SETTLED } else { Duration::from_secs(idle_timeout_s) }
 }
 
 /// The watch, or word that there is none and everything is polled.

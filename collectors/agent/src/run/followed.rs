@@ -83,8 +83,8 @@ pub struct Followed<'c> {
     replay: Option<Box<Replay<'c>>>,
     /// What its end decides is decided.
     is_settled: bool,
-    /// Its size when it was found to end too soon.
-    cut_at: u64,
+    /// It is read when it is over, and was found to end too soon: its writer may only be silent.
+    pub is_cut: bool,
     /// Bytes read and records taken that no metric has counted yet.
     pub uncounted: (u64, u64),
 }
@@ -131,7 +131,7 @@ impl<'c> Followed<'c> {
             reader,
             replay: None,
             is_settled: false,
-            cut_at: 0,
+            is_cut: false,
             uncounted: (0, 0),
         };
         let is_taken_up = match known {
@@ -173,6 +173,7 @@ impl<'c> Followed<'c> {
         }
         self.grew = now;
         self.is_settled = false;
+        self.is_cut = false;
         Ok(self.size < was || self.input.prefix(self.prefix.0)? != self.prefix)
     }
 
@@ -430,12 +431,11 @@ impl<'c> Followed<'c> {
         matches!(self.form, Form::Whole)
     }
 
-    /// It is read when it is over, and ends too soon: its writer may only be silent. Looked at once for each size.
-    pub fn is_cut(&mut self) -> bool {
-        if self.is_whole() && self.cut_at != self.size && quiclens_tail::is_cut(&self.path) {
-            self.cut_at = self.size;
+    /// Learns whether it ends too soon, where it is read when it is over: all of it, once as long as it does not grow.
+    pub fn look_for_its_end(&mut self) {
+        if self.is_whole() && !self.is_deleted && !self.is_cut {
+            self.is_cut = quiclens_tail::is_cut(&self.path);
         }
-        self.is_whole() && self.cut_at == self.size
     }
 
     /// Its size when it was over.
