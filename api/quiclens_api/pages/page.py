@@ -9,7 +9,7 @@ from quiclens_schema.catalogue import CAUSES
 from starlette.responses import HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
 
-from quiclens_api.pages.says import says
+from quiclens_api.pages.says import says, short_name
 from quiclens_api.show.causes import LOOKS, look
 from quiclens_api.units import duration, milliseconds, size
 
@@ -26,6 +26,7 @@ def _environment() -> Environment:
         "us": lambda us: f"{us:,} µs",
         "size": size,
         "says": says,
+        "short_name": short_name,
         "cause_name": lambda cause: look(cause).name,
     }
     found.filters |= filters

@@ -15,6 +15,11 @@ def says(event: Row) -> str:
     return ", ".join(_words(event))
 
 
+def short_name(name: str) -> str:
+    """An event's name without its namespace (`quic:packet_sent`); names without one, as QUIC_TRACE's, as they are."""
+    return name.partition(":")[2] or name
+
+
 def _words(event: Row) -> Iterator[str]:
     if event.get("packet_type"):
         yield event["packet_type"]

@@ -53,3 +53,11 @@ export function percent(share) {
 export function moment(text) {
   return text ? `${text.slice(0, 10)} ${text.slice(11, 19)}` : "undated";
 }
+
+/**
+ * An event's name without its namespace (`quic:packet_sent`); names without one, as QUIC_TRACE's, as they are.
+ * @param {string} name
+ */
+export function shortName(name) {
+  return name.slice(name.indexOf(":") + 1) || name;
+}

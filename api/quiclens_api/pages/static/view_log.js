@@ -3,7 +3,7 @@
 
 import { ask } from "./api.js";
 import { el, fill } from "./dom.js";
-import { duration, ms, size, whole } from "./format.js";
+import { duration, ms, shortName, size, whole } from "./format.js";
 import { change, state } from "./state.js";
 
 const PAGE = 300;
@@ -55,8 +55,8 @@ export async function eventLog(place, shown) {
 
 /** @param {any} event */
 function row(event) {
-  const made = el("tr", { tabindex: "0", class: event.name.split(":")[1], title: "all of it: click or Enter", onclick: () => open(), onkeydown: (/** @type {KeyboardEvent} */ key) => key.key === "Enter" && open() },
-    el("td", { class: "n" }, event.seq), el("td", { class: "n" }, ms(event.time_us, 3)), el("td", {}, event.name.split(":")[1].replaceAll("_", " ")), el("td", { class: "n" }, event.packet_number), el("td", {}, says(event)));
+  const made = el("tr", { tabindex: "0", class: shortName(event.name), title: "all of it: click or Enter", onclick: () => open(), onkeydown: (/** @type {KeyboardEvent} */ key) => key.key === "Enter" && open() },
+    el("td", { class: "n" }, event.seq), el("td", { class: "n" }, ms(event.time_us, 3)), el("td", {}, shortName(event.name).replaceAll("_", " ")), el("td", { class: "n" }, event.packet_number), el("td", {}, says(event)));
   const open = () => {
     const isOpen = made.getAttribute("aria-selected") === "true";
     made.setAttribute("aria-selected", String(!isOpen));

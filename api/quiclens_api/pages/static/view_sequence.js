@@ -4,7 +4,7 @@
 
 import { ask } from "./api.js";
 import { colour, el, fill, note, svg } from "./dom.js";
-import { duration, ms, whole } from "./format.js";
+import { duration, ms, shortName, whole } from "./format.js";
 import { says } from "./view_log.js";
 
 const PAGE = 600;
@@ -43,7 +43,7 @@ function diagram(own, peer, half, shown) {
     const time = svg("text", { class: "tick", x: 74, y: top + 4, "text-anchor": "end" }, at && own[at - 1].time_us === event.time_us ? "" : `${ms(event.time_us, 3)} ms`);
     const open = () => shown.go("log", { at_us: event.time_us });
     if (!isPacket) {
-      const text = svg("text", { x: LEFT - 12, y: top + 4, "text-anchor": "end", "font-size": 11.5, fill: colour(event.name === "quic:packet_lost" ? "lost" : "quiet"), onclick: open }, short(`${event.name.split(":")[1].replaceAll("_", " ")} ${event.name === "quic:packet_lost" ? event.packet_number : ""} ${says(event)}`, 44));
+      const text = svg("text", { x: LEFT - 12, y: top + 4, "text-anchor": "end", "font-size": 11.5, fill: colour(event.name === "quic:packet_lost" ? "lost" : "quiet"), onclick: open }, short(`${shortName(event.name).replaceAll("_", " ")} ${event.name === "quic:packet_lost" ? event.packet_number : ""} ${says(event)}`, 44));
       return [time, svg("g", { onpointermove: (/** @type {PointerEvent} */ pointer) => note(`${event.name}\n${says(event)}`, pointer), onpointerleave: () => note("") }, text)];
     }
     const isSent = event.name === "quic:packet_sent";
