@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from serve_process import Served, start
+from serve_process import Served
 
 FUNCTIONS = (
     "file('{file}', 'LineAsString')",
@@ -298,12 +298,3 @@ def test_an_ordinary_statement_runs(served: Served, sql: str) -> None:
     got = served.ask(sql)
     assert got.status == 200, got.text
 
-
-def test_who_trusts_all_sql_says_so(tmp_path: Path, secret: Path) -> None:
-    running = start(tmp_path / "store", "--trust-sql")
-    try:
-        assert running.ask(f"SELECT * FROM file('{secret}', 'LineAsString')").body == b"secret\n"
-        assert running.ask("SELECT 1; SELECT 2").code == 62
-        assert running.ask("SELECT count() FROM system.processes").status == 200
-    finally:
-        running.stop()

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 from quiclens_schema import topics
+from quiclens_schema.served import ServedStore
 from quiclens_schema.store import Store
 
 from quiclens_ingest import kafka
@@ -66,7 +67,9 @@ def ingest(
         settings.kafka,
         on_commit=lambda error, places: taker.committed(error, places) if taker else None,
     )
-    linker = Linker(store, settings.link_seconds, settings.late_link_seconds, metrics)
+    # Who serves an embedded store links it.
+    link_seconds = 0.0 if isinstance(store, ServedStore) else settings.link_seconds
+    linker = Linker(store, link_seconds, settings.late_link_seconds, metrics.linking)
     inserter = Inserter(store, kafka.producer(settings.brokers, settings.kafka), uuid4().hex[:12], metrics)
     taker = Taker(
         consumer,

@@ -15,6 +15,7 @@ from typing import Any
 from uuid import uuid4
 
 from quiclens_schema.catalogue import load as load_catalogue
+from quiclens_schema.served import Operation, ServedStore
 from quiclens_schema.store import Store
 
 _HOURS_AT_ONCE = 168  # a week of hours is built together: bounds the scratch tables' memory
@@ -93,7 +94,12 @@ def link_since(store: Store, since: Mark) -> LinkSummary:
 
 
 def link(store: Store, hours: Iterable[datetime] | None = None) -> LinkSummary:
-    """Link the given hours, or all there are. Twice in a row gives the same table."""
+    """Link the given hours, or all there are. Twice in a row gives the same table.
+
+    A store that another process serves is linked by that process, all of it.
+    """
+    if isinstance(store, ServedStore):
+        return store.operate(Operation.LINK, LinkSummary)
     with _one_at_a_time:
         chosen = all_hours(store) if hours is None else sorted({_whole_hour(hour) for hour in hours})
         return _link(store, chosen)

@@ -1,20 +1,22 @@
 """Linking while data arrive: open hours every few seconds, closed ones once they close, and again when late data come.
 
-One process of the group links: the one that has partition 0 of the connections' topic. The group gives a partition to
-one member and takes it back before another gets it, so there is no lease to renew, no clock to trust, and no table
-to keep; a member that hangs loses it after the session's time.
+An embedded store is linked by the process that holds it. For a ClickHouse server, one process of the consumer group
+links: the one that has partition 0 of the connections' topic. The group gives a partition to one member and takes it
+back before another gets it, so there is no lease to renew, no clock to trust, and no table to keep; a member that hangs
+loses it after the session's time.
 """
 
 import logging
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from datetime import datetime, timedelta
 from threading import Condition, Thread
 
 from quiclens_schema.store import Store, StoreError
 
-from quiclens_ingest.link import NOTHING, Mark, all_hours, changed_hours, data_time, link, mark, sweep
-from quiclens_ingest.metrics import Metrics
+from quiclens_ingest.link import NOTHING, LinkSummary, Mark, all_hours, changed_hours, data_time, link, mark, sweep
+from quiclens_ingest.metrics import LinkMetrics
 
 _log = logging.getLogger("quiclens.ingest")
 
@@ -33,7 +35,7 @@ def pause_after(took: float, seconds: float) -> float:
 class Linker:
     """Links in a thread of its own while it is told that it leads."""
 
-    def __init__(self, store: Store, seconds: float, late_seconds: float, metrics: Metrics) -> None:
+    def __init__(self, store: Store, seconds: float, late_seconds: float, metrics: LinkMetrics) -> None:
         self._store = store
         self._seconds = seconds
         self._late_seconds = late_seconds
@@ -42,6 +44,7 @@ class Linker:
         self._is_leading = False
         self._is_ending = False
         self._is_busy = False
+        self._waiting: list[Future[LinkSummary]] = []  # for a round that begins after they came
         self._thread = Thread(target=self._run, name="link", daemon=True)
         if seconds > 0:
             self._thread.start()
@@ -55,11 +58,27 @@ class Linker:
                 self._change.wait_for(lambda: not self._is_busy, timeout=30)
         self._metrics.is_linking.set(is_leading)
 
+    def catch_up(self) -> LinkSummary:
+        """Link everything that is stored by now, late data too, and return when it is done: what that round linked.
+
+        StoreError when the round fails, or when the linker ends before it.
+        """
+        done: Future[LinkSummary] = Future()
+        with self._change:
+            if self._is_ending:
+                raise StoreError("linking has ended")
+            self._waiting.append(done)
+            self._change.notify_all()
+        return done.result()
+
     def close(self) -> None:
         """Stop, after the round that runs."""
         with self._change:
             self._is_leading, self._is_ending = False, True
+            waiting, self._waiting = self._waiting, []
             self._change.notify_all()
+        for done in waiting:
+            done.set_exception(StoreError("linking has ended"))
         if self._thread.ident is not None:
             self._thread.join(timeout=30)
 
@@ -68,30 +87,39 @@ class Linker:
         pause = 0.0
         while True:
             with self._change:
-                self._change.wait_for(lambda: self._is_ending or not self._is_leading, timeout=pause)
+                self._change.wait_for(self._is_called, timeout=pause)
                 if not self._is_leading:
                     rounds = None
                     self._change.wait_for(lambda: self._is_ending or self._is_leading)
                 if self._is_ending:
                     return
                 self._is_busy = True
-            pause = self._seconds
+                waiting, self._waiting = self._waiting, []
             try:
                 rounds = rounds or Rounds(self._store, self._late_seconds)
                 began = time.monotonic()
-                hours = rounds.next()
+                linked = rounds.next(with_late=bool(waiting))
                 took = time.monotonic() - began
-                self._metrics.linked_hours.inc(hours)
-                self._metrics.link_seconds.observe(took)
+                self._metrics.hours.inc(linked.hours)
+                self._metrics.seconds.observe(took)
                 pause = pause_after(took, self._seconds)
-            except StoreError as error:
-                self._metrics.retries.labels("link").inc()
-                _log.warning("linking failed and is tried again: %s", str(error).partition("\n")[0])
+                for done in waiting:
+                    done.set_result(linked)
+            except Exception as error:  # whatever it was, the next round begins anew, and linking goes on
+                self._metrics.failures.inc()
+                is_of_store = isinstance(error, StoreError)
+                said = str(error).partition("\n")[0]
+                _log.warning("linking failed and is tried again: %s", said, exc_info=None if is_of_store else error)
                 rounds, pause = None, max(self._seconds, _RETRY_SECONDS)
+                for done in waiting:
+                    done.set_exception(StoreError(f"linking failed: {said}"))
             finally:
                 with self._change:
                     self._is_busy = False
                     self._change.notify_all()
+
+    def _is_called(self) -> bool:
+        return self._is_ending or not self._is_leading or bool(self._waiting)
 
 
 class Rounds:
@@ -107,24 +135,24 @@ class Rounds:
         sweep(store)
         self._since = self._remembered()
 
-    def next(self) -> int:
-        """Link what changed; how many hours. Hours already closed that got late data wait to be linked together."""
+    def next(self, with_late: bool = False) -> LinkSummary:
+        """Link what changed. Hours already closed that got late data wait to be linked together, or for `with_late`."""
         here = mark(self._store)
         if self._since is None:
             hours = all_hours(self._store)
             self._data_time = data_time(self._store, NOTHING)
         elif here == self._since and not self._late:
-            return 0
+            return LinkSummary(0, 0)
         else:
-            hours = self._chosen(self._since)
-        link(self._store, hours)
+            hours = self._chosen(self._since, with_late)
+        linked = link(self._store, hours)
         if here != self._since or hours:
             self._since = here
             if not self._late:
-                self._remember(here)
-        return len(hours)
+                remember(self._store, here)
+        return linked
 
-    def _chosen(self, since: Mark) -> list[datetime]:
+    def _chosen(self, since: Mark, with_late: bool) -> list[datetime]:
         """Hours to link now: open ones, those that close with these data, and the late ones when it is their time."""
         changed = set(changed_hours(self._store, since))
         before = self._data_time
@@ -135,7 +163,7 @@ class Rounds:
             self._late_since = self._now()
         self._late |= late
         chosen = changed - late
-        if self._late and self._now() - self._late_since >= self._late_seconds:
+        if self._late and (with_late or self._now() - self._late_since >= self._late_seconds):
             chosen |= self._late
             self._late = set()
         return sorted(chosen)
@@ -148,11 +176,13 @@ class Rounds:
             self._store.command("DELETE FROM link_pending WHERE token IN {tokens:Array(String)}", {"tokens": tokens})
         return _remembered(self._store)
 
-    def _remember(self, here: Mark) -> None:
-        self._store.command(
-            "INSERT INTO link_marks (name, mark) VALUES ({name:String}, {mark:String})",
-            {"name": NAME, "mark": here.text()},
-        )
+
+def remember(store: Store, here: Mark) -> None:
+    """Say in the store that everything up to this mark is linked."""
+    store.command(
+        "INSERT INTO link_marks (name, mark) VALUES ({name:String}, {mark:String})",
+        {"name": NAME, "mark": here.text()},
+    )
 
 
 def is_caught_up(store: Store) -> bool:

@@ -16,6 +16,7 @@ from typing import IO, Any, BinaryIO, cast
 from uuid import uuid4
 
 from quiclens_schema.catalogue import CatalogueError
+from quiclens_schema.served import Operation, ServedStore
 from quiclens_schema.store import Store, StoreError
 
 from quiclens_ingest.frames import Batch, Frame, FrameError, Progress, Summary, frames
@@ -70,14 +71,14 @@ def load(
     LoadError when the collector fails or the store refuses a batch.
     """
     began = time.monotonic()
-    with _pending(store) as was_interrupted:
-        before = mark(store)
+    words = command(collector, paths, requests, requests_format)
+    if isinstance(store, ServedStore):  # its process links what arrives, also when this load is killed
         try:
-            summary = _insert(store, command(collector, paths, requests, requests_format), progress or _ignore)
-        except LoadError:
-            link_since(store, before)  # what did arrive is shown
-            raise
-        linked = link(store) if was_interrupted else link_since(store, before)
+            summary = _insert(store, words, progress or _ignore)
+        finally:
+            linked = store.operate(Operation.LINK_CHANGED, LinkSummary)
+    else:
+        summary, linked = _load_and_link(store, words, progress or _ignore)
     return LoadSummary(
         files=summary.files,
         connections=summary.connections,
@@ -88,6 +89,20 @@ def load(
         seconds=time.monotonic() - began,
         linked=linked,
     )
+
+
+def _load_and_link(
+    store: Store, words: Sequence[str], progress: Callable[[Progress], None]
+) -> tuple[Summary, LinkSummary]:
+    """Insert what the collector says, and link what may have changed; also where the collector failed in between."""
+    with _pending(store) as was_interrupted:
+        before = mark(store)
+        try:
+            summary = _insert(store, words, progress)
+        except LoadError:
+            link_since(store, before)
+            raise
+        return summary, link(store) if was_interrupted else link_since(store, before)
 
 
 def command(

@@ -14,6 +14,18 @@ _FRESHNESS_SECONDS = (0.25, 0.5, 1, 2, 3, 5, 8, 10, 15, 30, 60, 300, 3600)
 _COLLECTORS_AT_MOST = 1000
 
 
+class LinkMetrics:
+    """What a linker counts, of `ingest` or of the process that holds an embedded store."""
+
+    def __init__(self, prefix: str, registry: CollectorRegistry) -> None:
+        self.seconds = Histogram(
+            prefix + "link_seconds", "time of a round of linking", buckets=_SECONDS, registry=registry
+        )
+        self.hours = Counter(prefix + "linked_hours", "hours of requests written", registry=registry)
+        self.failures = Counter(prefix + "link_failures", "rounds of linking that failed", registry=registry)
+        self.is_linking = Gauge(prefix + "linking", "1 where this process is the one that links", registry=registry)
+
+
 class Metrics:
     """Counters, gauges and histograms; labels are topics, partitions, tables and reasons, all from closed sets, and the
     collectors, of which so many are told apart."""
@@ -61,11 +73,7 @@ class Metrics:
         )
         self._heartbeats: dict[str, tuple[float, float]] = {}  # by collector: when made, and its slowest freshness
         self._heartbeats_lock = Lock()
-        self.link_seconds = Histogram(
-            prefix + "link_seconds", "time of a round of linking", buckets=_SECONDS, registry=one
-        )
-        self.linked_hours = Counter(prefix + "linked_hours", "hours of requests written", registry=one)
-        self.is_linking = Gauge(prefix + "linking", "1 where this process is the one that links", registry=one)
+        self.linking = LinkMetrics(prefix, one)
 
     def fresh(self, table: str, collector: str, made_at: float, queryable_at: float) -> None:
         """Rows of this table that went with a collector's heartbeat can be queried; seconds since 1970."""

@@ -39,19 +39,19 @@ def test_open_hours_are_linked_at_once_and_late_data_of_closed_ones_together(sto
     clock = Clock()
     rounds = Rounds(store, 30, clock)
     lines(store, HOUR, HOUR + timedelta(minutes=59))
-    assert rounds.next() == 1
-    assert rounds.next() == 0
+    assert rounds.next().hours == 1
+    assert rounds.next().hours == 0
     lines(store, HOUR + timedelta(hours=1, minutes=6))  # ends the first hour
-    assert rounds.next() == 1
+    assert rounds.next().hours == 1
     lines(store, HOUR + timedelta(minutes=30))
-    assert rounds.next() == 0
+    assert rounds.next().hours == 0
     lines(store, HOUR + timedelta(minutes=31), HOUR + timedelta(hours=1, minutes=7))
-    assert rounds.next() == 1
+    assert rounds.next().hours == 1
     assert requests(store) == 4
     clock.now = 31
-    assert rounds.next() == 1
+    assert rounds.next().hours == 1
     assert requests(store) == 6
-    assert rounds.next() == 0
+    assert rounds.next().hours == 0
 
 
 def test_an_hour_is_open_for_five_minutes_after_its_end(store: Store) -> None:
@@ -59,16 +59,16 @@ def test_an_hour_is_open_for_five_minutes_after_its_end(store: Store) -> None:
     lines(store, HOUR + timedelta(hours=1, minutes=4))
     rounds.next()
     lines(store, HOUR + timedelta(minutes=58))
-    assert rounds.next() == 1
+    assert rounds.next().hours == 1
     assert requests(store) == 2
 
 
 def test_the_next_process_goes_on_where_the_last_one_came_to(store: Store) -> None:
     lines(store, HOUR)
-    assert Rounds(store, 30, Clock()).next() == 1
-    assert Rounds(store, 30, Clock()).next() == 0
+    assert Rounds(store, 30, Clock()).next().hours == 1
+    assert Rounds(store, 30, Clock()).next().hours == 0
     lines(store, HOUR + timedelta(hours=3))
-    assert Rounds(store, 30, Clock()).next() == 1
+    assert Rounds(store, 30, Clock()).next().hours == 1
 
 
 def test_late_hours_that_were_not_linked_are_by_the_next_process(store: Store) -> None:
@@ -76,8 +76,8 @@ def test_late_hours_that_were_not_linked_are_by_the_next_process(store: Store) -
     lines(store, HOUR + timedelta(hours=5))
     rounds.next()
     lines(store, HOUR)
-    assert rounds.next() == 0
-    assert Rounds(store, 30, Clock()).next() >= 1
+    assert rounds.next().hours == 0
+    assert Rounds(store, 30, Clock()).next().hours >= 1
     assert requests(store) == 2
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from quiclens_schema import store as stores
+from quiclens_schema.served import Operation, ServedStore
 from quiclens_schema.store import Store, StoreError
 
 _FILE_NAME = re.compile(r"(\d{4})_[a-z0-9_]+\.sql")
@@ -43,6 +44,14 @@ class Migration:
     statements: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Migrated:
+    """What migrating did: the names applied, and the newest number that the process which did it knows."""
+
+    applied: tuple[str, ...]
+    known: int
+
+
 def migrations_folder() -> Path:
     """The folder of the migrations: beside the package in the source tree, inside it when installed."""
     package = Path(__file__).resolve().parent
@@ -79,9 +88,16 @@ def _has_code(part: str) -> bool:
 def migrate(store: Store, folder: Path | None = None) -> tuple[str, ...]:
     """Apply what the store lacks and return the names applied; nothing happens the second time.
 
-    StoreError when the store knows migrations that we do not: it belongs to a newer quiclens.
+    A store that another process serves is migrated by that process. StoreError when the store, or that process, knows
+    other migrations than we do: it belongs to another quiclens.
     """
     known = migrations(folder)
+    if isinstance(store, ServedStore):
+        done_there = store.operate(Operation.MIGRATE, Migrated)
+        if done_there.known != len(known):
+            message = f"the process that serves the store knows migration {done_there.known:04d}, this quiclens"
+            raise StoreError(f"{message} {len(known):04d}: start it again with this version")
+        return done_there.applied
     store.command(_REMEMBER)
     store.command(_REMEMBER_DROPPED)
     applied = {number for (number,) in store.query("SELECT DISTINCT number FROM schema_migrations").rows}

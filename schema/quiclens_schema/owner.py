@@ -1,7 +1,8 @@
 """Who holds an embedded store: `owner.json` in its folder, and the engine's own lock.
 
-A process that also serves the store writes where: `url` is its ClickHouse HTTP interface, `instance` what its
-`/ping` answers with, and `token_file` the file, readable by the store's user alone, whose token it lets in.
+A process that also serves the store writes where: `url` for people, `instance` what its `/ping` answers with, and
+`socket` the unix socket on which it answers the store's own user. The socket lies outside of the store's folder: the
+engine could read what lies there.
 """
 
 import fcntl
@@ -9,9 +10,12 @@ import json
 import os
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from http.client import HTTPException
 from pathlib import Path
-from urllib.request import ProxyHandler, build_opener
+
+from urllib3 import PoolManager
+from urllib3.exceptions import HTTPError
+
+from quiclens_schema import unix_http
 
 INSTANCE_HEADER = "X-Quiclens-Instance"
 
@@ -28,7 +32,7 @@ class Owner:
     since: str
     url: str = ""
     instance: str = ""
-    token_file: str = ""
+    socket: str = ""
 
     def is_alive(self) -> bool:
         """Whether a process of this id runs."""
@@ -41,13 +45,19 @@ class Owner:
         return True
 
     def answers(self) -> bool:
-        """Whether what listens at `url` is this very process, not another that took its port."""
-        try:
-            # Never through a proxy: the address is one of this machine's.
-            with build_opener(ProxyHandler({})).open(f"{self.url}/ping", timeout=_PING_SECONDS) as answer:
-                return bool(self.instance) and answer.headers.get(INSTANCE_HEADER) == self.instance
-        except (OSError, ValueError, HTTPException):
-            return False
+        """Whether what listens on the socket is this very process, not another that took its name."""
+        return bool(self.instance) and instance_at(unix_http.pool_manager(Path(self.socket)), unix_http.URL) == (
+            self.instance
+        )
+
+
+def instance_at(connections: PoolManager, url: str) -> str:
+    """What a serving quiclens is called there; empty where something else answers, or nothing."""
+    try:
+        answer = connections.request("GET", f"{url}/ping", timeout=_PING_SECONDS, retries=False)
+    except HTTPError:
+        return ""
+    return str(answer.headers.get(INSTANCE_HEADER, "")) if answer.status == 200 else ""
 
 
 def is_locked(folder: Path) -> bool:
@@ -66,16 +76,16 @@ def read(folder: Path) -> Owner | None:
     """Who says that it holds the folder; None when nobody does or it is gone."""
     try:
         said = json.loads((folder / _OWNER_FILE).read_text(encoding="utf-8"))
-        texts = {name: str(said.get(name, "")) for name in ("since", "url", "instance", "token_file")}
+        texts = {name: str(said.get(name, "")) for name in ("since", "url", "instance", "socket")}
         owner = Owner(pid=int(said["pid"]), **texts)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     return owner if owner.is_alive() else None
 
 
-def write(folder: Path, url: str = "", instance: str = "", token_file: str = "") -> None:
+def write(folder: Path, url: str = "", instance: str = "", socket: str = "") -> None:
     """Say that this process holds the folder."""
-    owner = Owner(os.getpid(), datetime.now(UTC).isoformat(timespec="seconds"), url, instance, token_file)
+    owner = Owner(os.getpid(), datetime.now(UTC).isoformat(timespec="seconds"), url, instance, socket)
     draft = folder / f"{_OWNER_FILE}.{os.getpid()}"
     draft.write_text(json.dumps({name: value for name, value in asdict(owner).items() if value}) + "\n", "utf-8")
     draft.replace(folder / _OWNER_FILE)

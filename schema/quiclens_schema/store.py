@@ -2,7 +2,7 @@
 
 A store may be used from many threads: every call borrows its own handle, since one handle serialises.
 The embedded store belongs to one process at a time; `owner.json` in its folder says to which. Where that process
-serves the store, `open` uses it over HTTP: the same answers, only not from this process.
+serves the store, `open` uses it over a unix socket (`served.py`): the same answers, only not from this process.
 """
 
 import os
@@ -19,14 +19,14 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 import clickhouse_connect
 from clickhouse_connect.driver.client import Client
 from clickhouse_connect.driver.exceptions import ClickHouseError
+from urllib3 import PoolManager
 
-from quiclens_schema import catalogue, owner
+from quiclens_schema import catalogue, owner, unix_http
 from quiclens_schema.arrow_schema import field_names
 
 DEFAULT_URL = "chdb:quiclens-data"
 PASSWORD_VARIABLE = "QUICLENS_STORE_PASSWORD"
 
-_OWNER_USER = "quiclens"  # whom the holder of the token file says it is; the token decides
 _QUERY_SETTINGS = {
     # All of a trace lies in one partition, so FINAL never has to merge across partitions.
     "do_not_merge_across_partitions_select_final": "1",
@@ -85,16 +85,17 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a store is: a folder of the embedded engine, or a server's address, or a folder that a server holds."""
+    """Where a store is: a folder of the embedded engine, or a server's address, or the unix socket of the process that
+    holds the folder."""
 
     folder: str = ""
     dsn: str = ""
-    token_file: str = ""
+    socket: str = ""
 
     @property
     def is_embedded(self) -> bool:
         """Whether this process runs the engine, or would."""
-        return bool(self.folder) and not self.dsn
+        return bool(self.folder) and not self.socket
 
 
 def place(url: str) -> Place:
@@ -125,7 +126,7 @@ def open(url: str = DEFAULT_URL, *, alone: bool = False) -> "Store":
     """
     where = place(url)
     if not where.is_embedded:
-        return Store(where)
+        return _server(where)
     folder = Path(where.folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -169,11 +170,12 @@ class Store:
         twin._bounds = {**self._bounds, **settings}
         return twin
 
-    def announce(self, url: str, instance: str, token_file: Path) -> None:
-        """Tell other processes that this one serves the embedded store at `url`, until the store is closed."""
+    def announce(self, url: str, instance: str, socket: Path) -> None:
+        """Tell other processes that this one serves the embedded store at `url`, and its own user on a unix socket,
+        until the store is closed."""
         if self.folder is None:
             raise StoreError("only an embedded store can be served")
-        owner.write(self.folder, url, instance, str(token_file))
+        owner.write(self.folder, url, instance, str(socket))
 
     def query(
         self, sql: str, parameters: Parameters | None = None, settings: Mapping[str, Any] | None = None
@@ -309,16 +311,47 @@ class _Borrowed:
             raise _store_error(error) from error
 
 
-def _server_client(where: Place) -> Client:
+def requests_to(where: Place) -> tuple[PoolManager, str, dict[str, str]]:
+    """How a process that serves a store is asked: by which connections, under which address, with which headers."""
+    if where.socket:
+        return unix_http.pool_manager(Path(where.socket)), unix_http.URL, {}
     parts = urlsplit(where.dsn)
-    username = unquote(parts.username) if parts.username else None
+    _, password = _credentials(where)
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    return (
+        PoolManager(maxsize=8),
+        f"{parts.scheme}://{host}:{_port(where)}",
+        {"X-ClickHouse-Key": password} if password else {},
+    )
+
+
+def _credentials(where: Place) -> tuple[str | None, str]:
+    parts = urlsplit(where.dsn)
     password = os.environ.get(PASSWORD_VARIABLE) or unquote(parts.password or "")
-    if where.token_file:
-        username, password = _OWNER_USER, Path(where.token_file).read_text(encoding="ascii").strip()
+    return (unquote(parts.username) if parts.username else None), password
+
+
+def _port(where: Place) -> int:
+    parts = urlsplit(where.dsn)
+    return parts.port or (8443 if parts.scheme == "https" else 8123)
+
+
+def _server_client(where: Place) -> Client:
+    if where.socket:
+        return clickhouse_connect.get_client(
+            interface="http",
+            host="localhost",
+            settings=dict(_QUERY_SETTINGS),
+            autogenerate_session_id=False,
+            tz_mode="aware",
+            pool_mgr=unix_http.pool_manager(Path(where.socket)),
+        )
+    parts = urlsplit(where.dsn)
+    username, password = _credentials(where)
     return clickhouse_connect.get_client(
         interface=parts.scheme,
         host=parts.hostname or "localhost",
-        port=parts.port or (8443 if parts.scheme == "https" else 8123),
+        port=_port(where),
         username=username,
         password=password,
         database=parts.path.strip("/") or "default",
@@ -326,6 +359,14 @@ def _server_client(where: Place) -> Client:
         autogenerate_session_id=False,
         tz_mode="aware",
     )
+
+
+def _server(where: Place) -> "Store":
+    """A ClickHouse server, or a store that another quiclens serves."""
+    from quiclens_schema.served import ServedStore
+
+    connections, base, _ = requests_to(where)
+    return ServedStore(where) if owner.instance_at(connections, base) else Store(where)
 
 
 def _server_side(sql: str, parameters: Parameters | None) -> dict[str, Any] | None:
@@ -360,16 +401,29 @@ def _is_held_elsewhere(folder: Path) -> bool:
         raise StoreError(f"cannot read the store's folder {folder}: {error.strerror}") from error
 
 
+def _may_be_ours(socket: str) -> bool:
+    """Whether this user may connect to a unix socket; also where it is gone, which connecting tells better."""
+    try:
+        os.stat(socket)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return os.access(socket, os.W_OK)
+
+
 def _served(folder: Path, alone: bool, cause: Exception | None = None) -> "Store":
     """The store as another process serves it; StoreBusy, which names that process, when it does not."""
     holder = owner.read(folder)
     if holder is None:
         raise StoreBusy(f"store {folder} is held by another process; stop it, or use another --store") from cause
+    from quiclens_schema.served import ServedStore
+
     name = f"process {holder.pid}" + (f", which serves it at {holder.url}" if holder.url else "")
     if alone or not holder.url:
         raise StoreBusy(f"store {folder} is held by {name}; stop it, or use another --store", holder.pid) from cause
+    if not _may_be_ours(holder.socket):
+        raise StoreBusy(f"store {folder} is held by {name}; its socket is another user's", holder.pid) from cause
     if not holder.answers():
         raise StoreBusy(f"store {folder} is held by {name} but does not answer there", holder.pid) from cause
-    if not os.access(holder.token_file, os.R_OK):
-        raise StoreBusy(f"store {folder} is held by {name}; its token is another user's", holder.pid) from cause
-    return Store(Place(str(folder), holder.url, holder.token_file))
+    return ServedStore(Place(str(folder), socket=holder.socket))

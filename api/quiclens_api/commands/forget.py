@@ -23,8 +23,9 @@ def forget(
 ) -> int:
     """Drop days that are too old or too many, once, as `quiclens serve` does by itself.
 
-    For a store that only `quiclens load` fills, and for a ClickHouse server: run it by timer. Days count from the day
-    of the traces or from their loading, whichever is later; events go first, and the newest day stays.
+    For a store that only `quiclens load` fills, and for a ClickHouse server: run it by timer. Where another process
+    serves the store, that process does it. Days count from the day of the traces or from their loading, whichever is
+    later; events go first, and the newest day stays.
 
     [bold]Examples[/]
 
@@ -33,7 +34,7 @@ def forget(
     quiclens forget --keep-events 0 --keep-summaries 0 --max-disk-gb 200
     """
     keep = keeping(keep_events, keep_summaries, max_disk_gb)
-    with opened(store, alone=store.startswith("chdb:")) as data:
+    with opened(store) as data:
         migrate(data)
         done = sweep(data, keep, datetime.now(UTC))
     for line in done.told:

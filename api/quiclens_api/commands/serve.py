@@ -35,9 +35,6 @@ def serve(
     max_seconds: Annotated[float, typer.Option(min=0.1, metavar="N", help="Longest query.")] = 300,
     max_memory_gb: Annotated[float, typer.Option(min=0.1, metavar="N", help="Most memory of one query.")] = 4,
     max_upload_mb: Annotated[int, typer.Option(min=1, metavar="N", help="Largest body, decompressed.")] = 512,
-    trust_sql: Annotated[
-        bool, typer.Option("--trust-sql", help="Let statements use files, hosts and programs, as this user may.")
-    ] = False,
     qvis: Annotated[
         str, typer.Option("--qvis", metavar="URL", help="A qvis that pages link to and that may read exports.")
     ] = "",
@@ -97,7 +94,6 @@ def serve(
         is_open=not (writers or readers or trust_proxy),
         user_header=user_header,
         proxies=tuple(trust_proxy or ()),
-        trust_sql=trust_sql,
         limits=limits,
         keep=keep,
         qvis=qvis,

@@ -1,15 +1,14 @@
-"""The ASGI app: the ClickHouse HTTP interface and the overview at `/`, `/ping`, `/metrics`, the API and the pages,
-and the look after old rows.
+"""The ASGI app: the ClickHouse HTTP interface and the overview at `/`, `/ping`, `/metrics`, the routes that write, the
+API and the pages.
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
-from datetime import UTC, datetime
+from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 from quiclens_schema.owner import INSTANCE_HEADER
-from quiclens_schema.store import Store, StoreError
+from quiclens_schema.store import Store
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
@@ -19,12 +18,13 @@ from starlette.types import Receive, Scope, Send
 from quiclens_api.serve.access import role_of
 from quiclens_api.serve.engine import Engine
 from quiclens_api.serve.faults import Fault
+from quiclens_api.serve.holder import Holder
 from quiclens_api.serve.interface import Interface, Parts
 from quiclens_api.serve.judge import Judge
 from quiclens_api.serve.metrics import CONTENT_TYPE, Metrics
-from quiclens_api.serve.retention import sweep
 from quiclens_api.serve.running import Running
 from quiclens_api.serve.settings import Settings
+from quiclens_api.serve.store_routes import StoreRoutes
 from quiclens_api.serve.turns import Room, Turns
 from quiclens_api.web.access import Access
 from quiclens_api.web.app import create_app as create_web
@@ -38,7 +38,7 @@ def create_app(store: Store, settings: Settings, tell: Callable[[str], None] = l
     parts = Parts(
         settings=settings,
         engine=engine,
-        judge=Judge(engine, settings.trust_sql),
+        judge=Judge(engine),
         running=Running(engine),
         queries=Turns("queries", limits.queries_at_once, limits.wait_seconds, metrics.waiting, metrics.running),
         inserts=Turns("inserts", limits.inserts_at_once, limits.wait_seconds, metrics.waiting, metrics.running),
@@ -53,11 +53,13 @@ def create_app(store: Store, settings: Settings, tell: Callable[[str], None] = l
 
     async def show_metrics(request: Request) -> Response:
         try:
-            role_of(settings, request.headers)
+            role_of(settings, request)
         except Fault as fault:
             return Response(fault.body, fault.status)
         return Response(metrics.text(), media_type=CONTENT_TYPE)
 
+    holder = Holder(store, settings.keep, metrics, tell)
+    writes = StoreRoutes(holder, settings, parts.inserts, parts.room, metrics)
     web = web_app(store, settings)
     interface = Interface(parts)
 
@@ -66,13 +68,11 @@ def create_app(store: Store, settings: Settings, tell: Callable[[str], None] = l
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        sweeper = asyncio.create_task(_sweep_for_ever(store, parts, tell))
+        holder.start()
         try:
             yield
         finally:
-            sweeper.cancel()
-            with suppress(asyncio.CancelledError):
-                await sweeper
+            await asyncio.to_thread(holder.close)
             for turns in (parts.queries, parts.inserts):
                 turns.close()
             engine.close()
@@ -83,6 +83,7 @@ def create_app(store: Store, settings: Settings, tell: Callable[[str], None] = l
             Route("/ping", ping),
             Route("/replicas_status", ping),
             Route("/metrics", show_metrics),
+            *writes.routes(),
             Mount("/", web),
         ],
         lifespan=lifespan,
@@ -111,23 +112,3 @@ class _App:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._call(scope, receive, send)
-
-
-async def _sweep_for_ever(store: Store, parts: Parts, tell: Callable[[str], None]) -> None:
-    """Look after old rows now and then; a look that fails is counted and told, and the next comes."""
-    keep = parts.settings.keep
-    while True:
-        try:
-            done = await parts.inserts.run(lambda: sweep(store, keep, datetime.now(UTC)))
-        except StoreError as error:
-            parts.metrics.sweeps_failed.inc()
-            tell(f"could not look after old rows: {str(error).partition(chr(10))[0]}")
-        else:
-            parts.metrics.disk.set(done.disk_bytes)
-            for dropped in done.dropped:
-                parts.metrics.partitions_dropped.labels(dropped.why).inc()
-                parts.metrics.rows_dropped.labels(dropped.why).inc(dropped.rows)
-                parts.metrics.bytes_dropped.labels(dropped.why).inc(dropped.bytes)
-            for line in done.told:
-                tell(line)
-        await asyncio.sleep(keep.every_seconds)

@@ -55,7 +55,7 @@ class Interface:
         request = Request(scope, receive)
         sender = Sender(send, self._metrics, self._limits.stall_seconds, self._parts.engine.timezone)
         try:
-            role = role_of(self._parts.settings, request.headers)
+            role = role_of(self._parts.settings, request)
             with self._parts.room.lease() as lease:
                 await self._serve(request, role, lease, sender)
         except Fault as fault:
@@ -75,8 +75,7 @@ class Interface:
         sender.headers["X-ClickHouse-Query-Id"] = asked.query_id
         body = b"" if is_form else await bodies.received(request, self._limits, lease)
         self._metrics.bytes_received.inc(len(body))
-        if not self._parts.settings.trust_sql:
-            protocol.refuse_settings(asked.settings)
+        protocol.refuse_settings(asked.settings)
         encoding = request.headers.get("content-encoding", "")
         body = await bodies.plain(body, encoding, asked.is_framed_in, self._limits, lease)
         if asked.is_readonly:

@@ -33,9 +33,8 @@ class Verdict:
 class Judge:
     """Verdicts. Every request's statement is judged with its own parameters, since a parameter may name a table."""
 
-    def __init__(self, engine: Engine, trust_sql: bool) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._trust_sql = trust_sql
 
     def verdict(self, sql: str, parameters: Mapping[str, str], database: str) -> Verdict:
         """The statement's verdict; Fault when it does not parse, is more than one, or may not run."""
@@ -55,9 +54,6 @@ class Judge:
             return Verdict(normal, False, kills=re.sub(r"\\(.)", r"\1", match[1]), format="")
         found = list(words(normal))
         wanted = tuple(settings_set(found))
-        if self._trust_sql:
-            is_read = found[0].text in ("SELECT", "WITH", "(", "SHOW", "EXPLAIN", "DESCRIBE", "EXISTS")
-            return Verdict(normal, not is_read, "", output_format(found), "", wanted)
         for name, value in wanted:
             if name == FILTERS:
                 self._judge_filters(handle, value, database)

@@ -2,6 +2,7 @@
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from quiclens_ingest.metrics import LinkMetrics
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
@@ -41,7 +42,8 @@ class Metrics:
         self.bytes_dropped = counter("dropped_bytes", "Bytes on disk of dropped partitions", "why")
         self.rows_dropped = counter("dropped_rows", "Rows of dropped partitions", "why")
         self.disk = gauge("store_bytes", "Bytes on disk of the store's tables, at the last look")
-        self.sweeps_failed = counter("sweeps_failed", "Looks after old rows that failed")
+        self.sweeps_failed = counter("sweeps_failed", "Retention sweeps that failed")
+        self.linking = LinkMetrics("quiclens_serve_", self._registry)
 
     def text(self) -> bytes:
         """Everything in Prometheus' text format."""

@@ -6,9 +6,10 @@ loaded today, and traces without a wall clock, stay as long as any other.
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta
 
+from quiclens_schema.served import Operation, ServedStore
 from quiclens_schema.store import Store
 
 from quiclens_api.serve.settings import MB, Keep
@@ -74,7 +75,12 @@ class Sweep:
 
 
 def sweep(store: Store, keep: Keep, now: datetime) -> Sweep:
-    """Drop what is too old or too much, and remember in `dropped_days` what that was; StoreError when it fails."""
+    """Drop what is too old or too much, and remember in `dropped_days` what that was; StoreError when it fails.
+
+    In a store that another process serves, that process does it, by its own clock.
+    """
+    if isinstance(store, ServedStore):
+        return store.operate(Operation.RETENTION, Sweep, asdict(keep))
     partitions = _partitions(store)
     drops = plan(partitions, keep, now)
     _say_dropped(store, sorted({d.partition.day for d in drops if d.partition.table in _EVENTS and d.partition.day}))

@@ -1,16 +1,16 @@
 """Running the app: the address is taken first, then the app starts, then others are told, and all of it in reverse."""
 
 import asyncio
+import hashlib
 import logging
 import os
-import secrets
 import signal
 import socket
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 
 import uvicorn
 from quiclens_schema.store import Store
@@ -23,7 +23,6 @@ from quiclens_api.serve.settings import Settings
 
 _LONGEST_URL = 1 << 20  # ClickHouse's http_max_uri_size
 _CONNECTIONS = 500  # beyond, 503
-_TOKEN_FILE = "owner.token"
 
 
 def address(listen: str) -> tuple[str, int]:
@@ -92,18 +91,24 @@ def serve(
     store: Store, settings: Settings, bound: socket.socket, ready: Callable[[str], None], tell: Callable[[str], None]
 ) -> None:
     """Serve the embedded store until SIGTERM or SIGINT, and say to processes of this machine where."""
-    with _token_file(settings.folder) as (path, token):
-        known = replace(settings, writer_digests=(*settings.writer_digests, digest(token)))
+    with owners_socket(settings.folder) as own:
 
         def started(url: str) -> None:
-            store.announce(url, settings.instance, path)
+            store.announce(url, settings.instance, Path(own.getsockname()))
             ready(url)
 
-        run(create_app(store, known, tell), bound, int(settings.limits.drain_seconds), started)
+        run(create_app(store, settings, tell), bound, int(settings.limits.drain_seconds), started, own)
 
 
-def run(app: ASGIApp, bound: socket.socket, drain_seconds: int, started: Callable[[str], None]) -> None:
-    """Answer on a socket until SIGTERM or SIGINT; running requests are finished first, as long as that takes."""
+def run(
+    app: ASGIApp,
+    bound: socket.socket,
+    drain_seconds: int,
+    started: Callable[[str], None],
+    own: socket.socket | None = None,
+) -> None:
+    """Answer on a socket until SIGTERM or SIGINT; running requests are finished first, as long as that takes. On the
+    socket `own`, which only this user reaches, everybody may do everything."""
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # a cut answer is told to its client, and counted
     config = uvicorn.Config(
         app,
@@ -119,20 +124,29 @@ def run(app: ASGIApp, bound: socket.socket, drain_seconds: int, started: Callabl
         limit_concurrency=_CONNECTIONS,
         timeout_graceful_shutdown=drain_seconds,
     )
-    asyncio.run(_Server(config, lambda: started(url_of(bound))).serve(sockets=[bound]))
+    asyncio.run(_Server(config, lambda: started(url_of(bound)), own).serve(sockets=[bound]))
 
 
 class _Server(uvicorn.Server):
     """Says when it is ready, and ends quietly on a signal: the exit code is ours to choose."""
 
-    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, started: Callable[[], None], own: socket.socket | None) -> None:
         super().__init__(config)
         self._started = started
+        self._own = own
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
+            if self._own is not None:  # without TLS, which the others may have
+                loop = asyncio.get_running_loop()
+                self.servers.append(await loop.create_unix_server(self._protocol, sock=self._own))
             self._started()
+
+    def _protocol(self) -> asyncio.Protocol:
+        """One more connection, as uvicorn makes them for its own sockets."""
+        make: Callable[..., asyncio.Protocol] = self.config.http_protocol_class
+        return make(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -145,13 +159,38 @@ class _Server(uvicorn.Server):
 
 
 @contextmanager
-def _token_file(folder: Path) -> Iterator[tuple[Path, str]]:
-    """A token of this run for commands of the same user, in a file that only that user can read."""
-    path, token = folder / _TOKEN_FILE, secrets.token_urlsafe(32)
-    path.unlink(missing_ok=True)
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(token + "\n")
+def owners_socket(folder: Path) -> Iterator[socket.socket]:
+    """A unix socket for commands of this machine that run as the store's user; the kernel lets nobody else connect.
+
+    It lies in a folder of the user's own that goes with the session or the service, never in the store's folder.
+    """
+    kept = runtime_folder() / f"{hashlib.sha256(str(folder).encode()).hexdigest()[:16]}.socket"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as made:
+        try:
+            kept.unlink(missing_ok=True)  # of a process that was killed: the store's lock is ours
+            made.bind(str(kept))
+            kept.chmod(0o600)
+            made.listen(128)
+        except OSError as error:
+            raise CannotRun("cannot_listen", f"cannot make the socket {kept}: {error.strerror}") from error
+        try:
+            yield made
+        finally:
+            kept.unlink(missing_ok=True)
+
+
+def runtime_folder() -> Path:
+    """Where this user's sockets lie: systemd's RUNTIME_DIRECTORY, $XDG_RUNTIME_DIR/quiclens, else a folder in the
+    temporary one. CannotRun where it is, or could be, another user's."""
+    given = os.environ.get("RUNTIME_DIRECTORY", "").partition(":")[0]
+    session = os.environ.get("XDG_RUNTIME_DIR", "")
+    found = Path(given or (f"{session}/quiclens" if session else f"{gettempdir()}/quiclens-{os.getuid()}"))
     try:
-        yield path, token
-    finally:
-        path.unlink(missing_ok=True)
+        found.mkdir(mode=0o700, exist_ok=True)
+        said = found.lstat()
+    except OSError as error:
+        raise CannotRun("cannot_listen", f"cannot make the folder {found}: {error.strerror}") from error
+    if not stat.S_ISDIR(said.st_mode) or said.st_uid != os.getuid() or said.st_mode & 0o022:
+        hint = "remove it, or set XDG_RUNTIME_DIR to a folder of your own"
+        raise CannotRun("cannot_listen", f"{found} may be written to by others", hint)
+    return found

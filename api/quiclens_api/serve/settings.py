@@ -46,7 +46,6 @@ class Settings:
     writer_digests: tuple[bytes, ...] = ()
     reader_digests: tuple[bytes, ...] = ()
     is_open: bool = True  # without a token, whoever reaches the (loopback) address may write
-    trust_sql: bool = False
     user_header: str = ""  # in which a trusted proxy names who asks; empty: none
     proxies: tuple[str, ...] = ()  # addresses of trusted proxies
     qvis: str = ""  # address of a qvis to which pages link; empty: none
