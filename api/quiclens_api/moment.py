@@ -6,6 +6,8 @@ from datetime import UTC, datetime, timedelta
 from quiclens_api.failure import usage
 
 _AGE = re.compile(r"(\d{1,9})(s|m|h|d)")
+_FIRST = datetime(1900, 1, 1, tzinfo=UTC)
+_LAST = datetime(2299, 12, 31, 23, 59, 59, 999_999, UTC)
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
@@ -30,8 +32,13 @@ def seconds(text: str) -> int | None:
 
 
 def bound(instant: datetime) -> str:
-    """The form in which ClickHouse takes a DateTime64(6, 'UTC') parameter."""
-    return instant.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
+    """The form in which ClickHouse takes a DateTime64(6, 'UTC') parameter that times of the store are compared with.
+
+    DateTime64 goes from 1900 to 2299, and no time in the store lies beyond: an instant that does compares as the
+    nearest end.
+    """
+    within = min(max(instant.astimezone(UTC), _FIRST), _LAST)
+    return within.strftime("%Y-%m-%d %H:%M:%S.%f")
 
 
 def rfc3339(instant: datetime) -> str:

@@ -10,7 +10,8 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any
 from urllib.parse import urlencode, urlsplit
 
 _SECONDS = 60
@@ -40,6 +41,7 @@ class Served:
     folder: Path
     process: "subprocess.Popen[str]"
     document: dict[str, Any]
+    log: IO[str]
     headers: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -76,9 +78,15 @@ class Served:
         assert got.status == 200, got.text
         return got.text.strip()
 
+    def logged(self) -> str:
+        """What it wrote to standard error so far."""
+        self.log.seek(0)
+        return self.log.read()
+
     def stop(self, how: signal.Signals = signal.SIGTERM) -> int:
         self.process.send_signal(how)
         self.process.communicate(timeout=_SECONDS)
+        self.log.close()
         return self.process.returncode
 
 
@@ -91,14 +99,15 @@ def start_words(folder: Path, *options: str, **environment: str) -> Served:
     """Start serve on a free port and wait until it says that it is ready."""
     words = [sys.executable, "-m", "quiclens_api.main", "serve", "--listen", "127.0.0.1:0", "--json", *options]
     kept = {name: value for name, value in os.environ.items() if not name.startswith("QUICLENS_")}
-    process = subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**kept, **environment}
-    )
-    assert process.stdout is not None and process.stderr is not None
+    log = TemporaryFile("w+")  # noqa: SIM115 (closed when the process was stopped); a pipe that nobody reads would stop it once it is full
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=log, text=True, env={**kept, **environment})
+    assert process.stdout is not None
     line = process.stdout.readline()
+    served = Served(folder, process, json.loads(line or "{}"), log)
     if not line:
-        raise AssertionError(process.communicate(timeout=_SECONDS)[1])
-    return Served(folder, process, json.loads(line))
+        process.wait(_SECONDS)
+        raise AssertionError(served.logged())
+    return served
 
 
 def until(true: Any, seconds: float = 10) -> bool:

@@ -63,10 +63,12 @@ def test_the_document_is_that_of_the_command_line(web: TestClient, run: Run, pat
 def test_a_mistake_is_a_document_that_says_what_to_change(web: TestClient, path: str, status: int, says: str) -> None:
     answer = web.get(path)
     assert answer.status_code == status
-    error = answer.json()["error"]
-    assert set(error) == {"code", "message", "hint"}
-    assert says in error["message"] + error["hint"]
-    assert "SELECT" not in answer.text and "--" not in error["message"]
+    assert answer.headers["content-type"] == "application/problem+json"
+    problem = answer.json()
+    assert set(problem) == {"type", "title", "status", "detail", "instance", "code", "hint"}
+    assert problem["status"] == status and problem["type"] == f"/api/docs#{problem['code']}"
+    assert says in problem["detail"] + problem["hint"]
+    assert "SELECT" not in answer.text and "--" not in problem["detail"]
 
 
 def test_over_time_counts_every_request_once(web: TestClient) -> None:
@@ -159,7 +161,7 @@ def test_a_question_that_takes_too_long_says_so(store_url: str) -> None:
     with client(store_url, limits=Limits(seconds=0.000_001)) as impatient:
         answer = impatient.get("/api/requests")
     assert answer.status_code == 504
-    assert answer.json()["error"]["code"] == "too_slow"
+    assert answer.json()["code"] == "too_slow"
 
 
 def test_the_description_can_be_read(web: TestClient) -> None:

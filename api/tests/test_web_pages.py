@@ -51,9 +51,9 @@ def test_a_failure_is_a_page_for_a_browser_and_a_document_for_a_program(web: Tes
     path = f"/find?id={'x' * 400}"
     shown = web.get(path, headers={"accept": "text/html"})
     assert shown.status_code == 422 and "<h1>Id: String should have at most 300 characters</h1>" in shown.text
-    assert web.get(path).json()["error"]["code"] == "usage"
+    assert web.get(path).json()["code"] == "usage"
     asked = web.get("/api/requests?limit=x", headers={"accept": "text/html"})
-    assert asked.status_code == 422 and asked.json()["error"]["code"] == "usage"
+    assert asked.status_code == 422 and asked.json()["code"] == "usage"
 
 
 def test_every_cause_has_one_colour_for_styles_and_scripts(web: TestClient) -> None:

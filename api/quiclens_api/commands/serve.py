@@ -16,7 +16,8 @@ from quiclens_api.commands.options import AsJson, KeepEvents, KeepSummaries, Max
 from quiclens_api.failure import DONE, CannotRun, usage
 from quiclens_api.opening import opened
 from quiclens_api.output import answer, say
-from quiclens_api.serve.app import web_app
+from quiclens_api.serve import logs
+from quiclens_api.serve.app import create_pages
 from quiclens_api.serve.serving import address, bind, digests, in_an_empty_folder, run
 from quiclens_api.serve.serving import serve as serve_now
 from quiclens_api.serve.settings import GB, MB, Limits, Settings
@@ -73,6 +74,7 @@ def serve(
     quiclens serve --store http://reader@clickhouse:8123/quiclens --listen 127.0.0.1:8124
     curl 'http://127.0.0.1:8123/?query=SELECT+count()+FROM+requests'
     """
+    logs.to_stderr()
     host, port = address(listen)
     keep = keeping(keep_events, keep_summaries, max_disk_gb)
     upload = max_upload_mb * MB
@@ -117,7 +119,7 @@ def serve(
     else:
         with bind(host, port) as bound, opened(store) as data:
             place = without_password(store)
-            run(web_app(data, settings), bound, int(limits.drain_seconds), lambda url: ready(url, place))
+            run(create_pages(data, settings), bound, int(limits.drain_seconds), lambda url: ready(url, place))
     say("stopped")
     return DONE
 

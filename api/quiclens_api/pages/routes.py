@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Depends, Query, Request
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from quiclens_api.asking import ask
@@ -14,9 +15,10 @@ from quiclens_api.pages.page import page
 from quiclens_api.pages.views import default_window, request_view
 from quiclens_api.pages.words import WORDS, cause_words
 from quiclens_api.questions.connection_page import chosen, traces
-from quiclens_api.questions.explain import explain
+from quiclens_api.questions.explain import Explanation, explain
 from quiclens_api.reports import KINDS
 from quiclens_api.savings import REMOVABLE
+from quiclens_api.serve.problems import KINDS as KINDS_OF_PROBLEMS
 from quiclens_api.show.logged import logged_facts
 from quiclens_api.web.answering import Asking, asking
 from quiclens_api.where import request_columns
@@ -29,18 +31,18 @@ _GROUPINGS = ("carrier", "region", "city", "country", "pop", "cluster", "server"
 
 
 @router.get("/")
-def overview(app: App, by: str = "carrier") -> Response:
-    return page("overview.html", "/", **_window(app, by))
+async def overview(app: App, by: str = "carrier") -> Response:
+    return page("overview.html", "/", **await _window(app, by))
 
 
 @router.get("/requests")
-def slow_requests(app: App, by: str = "carrier") -> Response:
-    return page("requests.html", "/requests", **_window(app, by))
+async def slow_requests(app: App, by: str = "carrier") -> Response:
+    return page("requests.html", "/requests", **await _window(app, by))
 
 
 @router.get("/compare")
-def compare(app: App) -> Response:
-    return page("compare.html", "/compare", **_window(app))
+async def compare(app: App) -> Response:
+    return page("compare.html", "/compare", **await _window(app))
 
 
 @router.get("/reports")
@@ -63,8 +65,8 @@ def upload(app: App) -> Response:
 
 
 @router.get("/requests/{request_id:path}")
-def request_page(app: App, request: Request, request_id: str) -> Response:
-    found = app.run(lambda store: explain(store, request_id))
+async def request_page(app: App, request: Request, request_id: str) -> Response:
+    found = await app.run(lambda store: explain(store, request_id))
     if not found.is_found:
         return page(
             "message.html",
@@ -72,29 +74,17 @@ def request_page(app: App, request: Request, request_id: str) -> Response:
             message=f"There is no request {request_id}",
             hint="Ids are those of the list of slow requests, or what the access log calls a request.",
         )
-    view = request_view(found)
-    line = " ".join(str(value) for name in ("method", "path") if (value := _either(name, found.request, found.stream)))
-    about = [str(value) for value in _about(found.request, found.stream)]
-    connection = view["document"]["connection"]
-    return page(
-        "request.html",
-        view=view,
-        request_line=line,
-        about=about,
-        facts=connection_facts(connection) if connection else logged_facts(found.request),
-        logged_of_connection=found.request.get("rtt_us") is not None,
-        qvis_link=_qvis(app, request, view.get("connection_id"), view.get("focus")),
-    )
+    return await run_in_threadpool(_request_page, app, request, found)
 
 
 @router.get("/find")
-def find(app: App, id: Annotated[str, Query(max_length=300)] = "") -> Response:
+async def find(app: App, id: Annotated[str, Query(max_length=300)] = "") -> Response:
     name = id.strip()
     if not name:
         return RedirectResponse("/requests", 303)
-    if app.run(lambda store: explain(store, name)).is_found:
+    if (await app.run(lambda store: explain(store, name))).is_found:
         return RedirectResponse(f"/requests/{quote(name)}", 303)
-    if app.run(lambda store: traces(store, name)):
+    if await app.run(lambda store: traces(store, name)):
         return RedirectResponse(f"/connections/{quote(name, safe='')}", 303)
     if name.startswith("/"):
         return RedirectResponse(f"/requests?{urlencode({'where': f'path={name}'})}", 303)
@@ -111,10 +101,10 @@ def what_words_mean() -> Response:
     return page("causes.html", causes=cause_words(), words=WORDS)
 
 
-@router.get("/connections/{name}")
-def connection_page(app: App, request: Request, name: str) -> Response:
+@router.get("/connections/{name:path}")
+async def connection_page(app: App, request: Request, name: str) -> Response:
     """The page of a connection; its file stands beside it, told apart by its suffix."""
-    found = app.run(lambda store: traces(store, name))
+    found = await app.run(lambda store: traces(store, name))
     query = request.query_params
     trace = chosen(found, query.get("vantage", ""), query.get("trace_id", ""))
     if trace is None:
@@ -143,11 +133,11 @@ def docs(request: Request) -> Response:
         for path, methods in described["paths"].items()
         for method, operation in methods.items()
     ]
-    return page("docs.html", about=described["info"]["description"], operations=operations)
+    return page("docs.html", about=described["info"]["description"], operations=operations, problems=KINDS_OF_PROBLEMS)
 
 
-def _window(app: Asking, by: str = "carrier") -> dict[str, Any]:
-    extent = app.run(lambda store: ask(store, "requests_extent").dicts()[0])
+async def _window(app: Asking, by: str = "carrier") -> dict[str, Any]:
+    extent = await app.run(lambda store: ask(store, "requests_extent").dicts()[0])
     since, until = default_window(extent, datetime.now(UTC))
     return {
         "extent": extent,
@@ -157,6 +147,22 @@ def _window(app: Asking, by: str = "carrier") -> dict[str, Any]:
         "groupings": _GROUPINGS,
         "columns": sorted(request_columns()),
     }
+
+
+def _request_page(app: Asking, request: Request, found: Explanation) -> Response:
+    view = request_view(found)
+    line = " ".join(str(value) for name in ("method", "path") if (value := _either(name, found.request, found.stream)))
+    about = [str(value) for value in _about(found.request, found.stream)]
+    connection = view["document"]["connection"]
+    return page(
+        "request.html",
+        view=view,
+        request_line=line,
+        about=about,
+        facts=connection_facts(connection) if connection else logged_facts(found.request),
+        logged_of_connection=found.request.get("rtt_us") is not None,
+        qvis_link=_qvis(app, request, view.get("connection_id"), view.get("focus")),
+    )
 
 
 def _about(request: dict[str, Any], stream: dict[str, Any] | None) -> list[Any]:

@@ -5,66 +5,62 @@ API and the pages.
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
 
 from fastapi import FastAPI
-from quiclens_schema.owner import INSTANCE_HEADER
 from quiclens_schema.store import Store
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Mount, Route
-from starlette.types import Receive, Scope, Send
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from quiclens_api.serve.access import role_of
 from quiclens_api.serve.engine import Engine
-from quiclens_api.serve.faults import Fault
 from quiclens_api.serve.holder import Holder
 from quiclens_api.serve.interface import Interface, Parts
 from quiclens_api.serve.judge import Judge
-from quiclens_api.serve.metrics import CONTENT_TYPE, Metrics
+from quiclens_api.serve.memory import MemoryBudget
+from quiclens_api.serve.metrics import FrontMetrics, Metrics
+from quiclens_api.serve.observed import Observed
+from quiclens_api.serve.probes import Health, Probes
+from quiclens_api.serve.problems import Answers
 from quiclens_api.serve.running import Running
 from quiclens_api.serve.settings import Settings
 from quiclens_api.serve.store_routes import StoreRoutes
 from quiclens_api.serve.turns import Room, Turns
 from quiclens_api.web.access import Access
+from quiclens_api.web.answering import HANDLERS
 from quiclens_api.web.app import create_app as create_web
 from quiclens_api.web.settings import Settings as WebSettings
 
 
-def create_app(store: Store, settings: Settings, tell: Callable[[str], None] = lambda _: None) -> Starlette:
+def create_app(store: Store, settings: Settings, tell: Callable[[str], None] = lambda _: None) -> ASGIApp:
     """The app over the store open at `settings.folder`, which this process holds; `tell` hears of dropped rows."""
     limits, metrics = settings.limits, Metrics()
+    front, answers = metrics.front, Answers(_is_statement)
     engine = Engine(settings.folder)
     parts = Parts(
         settings=settings,
         engine=engine,
         judge=Judge(engine),
         running=Running(engine),
-        queries=Turns("queries", limits.queries_at_once, limits.wait_seconds, metrics.waiting, metrics.running),
-        inserts=Turns("inserts", limits.inserts_at_once, limits.wait_seconds, metrics.waiting, metrics.running),
+        queries=Turns("queries", limits.queries_at_once, limits.wait_seconds, front.waiting, front.running),
         room=Room(limits.uploads_bytes),
         metrics=metrics,
     )
     metrics.handles.set_function(lambda: engine.open_handles)
-    metrics.bodies.set_function(lambda: parts.room.held)
+    front.held.set_function(lambda: parts.room.held)
 
-    async def ping(request: Request) -> Response:
-        return Response(b"Ok.\n", media_type="text/plain", headers={INSTANCE_HEADER: settings.instance})
-
-    async def show_metrics(request: Request) -> Response:
-        try:
-            role_of(settings, request)
-        except Fault as fault:
-            return Response(fault.body, fault.status)
-        return Response(metrics.text(), media_type=CONTENT_TYPE)
-
+    inserts = Turns("inserts", limits.inserts_at_once, limits.wait_seconds, front.waiting, front.running)
     holder = Holder(store, settings.keep, metrics, tell)
-    writes = StoreRoutes(holder, settings, parts.inserts, parts.room, metrics)
-    web = web_app(store, settings)
+    writes = StoreRoutes(holder, settings, inserts, parts.room, metrics)
+    web = _web(store, settings, answers, front, parts.room)
     interface = Interface(parts)
+    health = Health(store)
 
-    async def front(scope: Scope, receive: Receive, send: Send) -> None:
-        await (web if _is_a_person(Request(scope)) else interface)(scope, receive, send)
+    async def root(scope: Scope, receive: Receive, send: Send) -> None:
+        await (interface if _is_statement(scope) else web)(scope, receive, send)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -73,29 +69,54 @@ def create_app(store: Store, settings: Settings, tell: Callable[[str], None] = l
             yield
         finally:
             await asyncio.to_thread(holder.close)
-            for turns in (parts.queries, parts.inserts):
-                turns.close()
+            for each in (parts.queries, inserts, web.state.questions, health):
+                each.close()
             engine.close()
 
-    return Starlette(
-        routes=[
-            Route("/", _App(front)),
-            Route("/ping", ping),
-            Route("/replicas_status", ping),
-            Route("/metrics", show_metrics),
-            *writes.routes(),
-            Mount("/", web),
-        ],
-        lifespan=lifespan,
-    )
+    routes = [
+        Route("/", _App(root)),
+        *Probes(settings.instance, health, front, answers, partial(role_of, settings)).routes(),
+        *writes.routes(),
+    ]
+    return _front([*routes, Mount("/", web)], lifespan, answers, front)
 
 
-def web_app(store: Store, settings: Settings) -> FastAPI:
-    """The pages and the API alone."""
+def create_pages(store: Store, settings: Settings) -> ASGIApp:
+    """The app over a ClickHouse server, or over a store that another process serves: the pages and the API alone."""
+    front, answers = FrontMetrics(), Answers()
+    budget = MemoryBudget(settings.limits.uploads_bytes)
+    front.held.set_function(lambda: budget.held)
+    web = _web(store, settings, answers, front, budget)
+    health = Health(store)
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        yield
+        for each in (web.state.questions, health):
+            each.close()
+
+    routes = [*Probes(settings.instance, health, front, answers, partial(role_of, settings)).routes(), Mount("/", web)]
+    return _front(routes, lifespan, answers, front)
+
+
+def _front(routes: list[BaseRoute], lifespan: Any, answers: Answers, metrics: FrontMetrics) -> ASGIApp:
+    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=HANDLERS)
+    app.state.answers = answers
+    app.state.parameters = frozenset[str]()
+    return Observed(app, answers, metrics)
+
+
+def _web(store: Store, settings: Settings, answers: Answers, metrics: FrontMetrics, budget: MemoryBudget) -> FastAPI:
     access = Access(
         settings.writer_digests, settings.reader_digests, settings.is_open, settings.user_header, settings.proxies
     )
-    return create_web(WebSettings(store, access, settings.qvis, tell=settings.audit))
+    known = WebSettings(store, access, settings.qvis, tell=settings.audit)
+    return create_web(known, answers, metrics, budget)
+
+
+def _is_statement(scope: Scope) -> bool:
+    """Whether ClickHouse's HTTP interface is meant: it is at `/`, where the overview of a person's browser is too."""
+    return bool(scope["path"] == "/") and not _is_a_person(Request(scope))
 
 
 def _is_a_person(request: Request) -> bool:

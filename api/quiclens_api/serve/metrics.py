@@ -8,11 +8,46 @@ CONTENT_TYPE = CONTENT_TYPE_LATEST
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
 
 
-class Metrics:
-    """Counters of one app."""
+class FrontMetrics:
+    """What every app counts, whatever it serves: requests by route, and what is refused before it is one."""
 
     def __init__(self) -> None:
-        self._registry = CollectorRegistry()
+        self.registry = CollectorRegistry()
+
+        def counter(name: str, help: str, *labels: str) -> Counter:
+            return Counter(f"quiclens_serve_{name}", help, labels, registry=self.registry)
+
+        self.responses = counter(
+            "responses", "Requests by how they ended: a status, cut in the middle, or gone", "method", "route", "status"
+        )
+        self.response_seconds = Histogram(
+            "quiclens_serve_response_seconds",
+            "Seconds from a request's head to its answer's end, by route",
+            ("route",),
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self.unexpected = counter("unexpected_errors", "Requests that failed unexpectedly; the log has each", "route")
+        self.waiting = Gauge(
+            "quiclens_serve_waiting", "Requests that wait for a place", ("kind",), registry=self.registry
+        )
+        self.running = Gauge("quiclens_serve_running", "Requests that have a place", ("kind",), registry=self.registry)
+        self.held = Gauge(
+            "quiclens_serve_held_bytes", "Bytes that requests hold: bodies, forms and answers", registry=self.registry
+        )
+        self.questions_given_up = counter("questions_given_up", "Questions stopped because their client went away")
+
+    def text(self) -> bytes:
+        """Everything in Prometheus' text format."""
+        return generate_latest(self.registry)
+
+
+class Metrics:
+    """What the app over an embedded store counts besides."""
+
+    def __init__(self, front: FrontMetrics | None = None) -> None:
+        self.front = front or FrontMetrics()
+        self._registry = self.front.registry
 
         def counter(name: str, help: str, *labels: str) -> Counter:
             return Counter(f"quiclens_serve_{name}", help, labels, registry=self._registry)
@@ -34,17 +69,10 @@ class Metrics:
             buckets=_SECONDS,
             registry=self._registry,
         )
-        self.waiting = gauge("waiting", "Requests that wait for their turn", "kind")
-        self.running = gauge("running", "Requests that have their turn", "kind")
         self.handles = gauge("open_handles", "Handles open in the engine")
-        self.bodies = gauge("held_body_bytes", "Bytes of request bodies held in memory")
         self.partitions_dropped = counter("partitions_dropped", "Partitions dropped, by why", "why")
         self.bytes_dropped = counter("dropped_bytes", "Bytes on disk of dropped partitions", "why")
         self.rows_dropped = counter("dropped_rows", "Rows of dropped partitions", "why")
         self.disk = gauge("store_bytes", "Bytes on disk of the store's tables, at the last look")
         self.sweeps_failed = counter("sweeps_failed", "Retention sweeps that failed")
         self.linking = LinkMetrics("quiclens_serve_", self._registry)
-
-    def text(self) -> bytes:
-        """Everything in Prometheus' text format."""
-        return generate_latest(self._registry)

@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-import logging
 import os
 import signal
 import socket
@@ -109,7 +108,6 @@ def run(
 ) -> None:
     """Answer on a socket until SIGTERM or SIGINT; running requests are finished first, as long as that takes. On the
     socket `own`, which only this user reaches, everybody may do everything."""
-    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # a cut answer is told to its client, and counted
     config = uvicorn.Config(
         app,
         http="h11",

@@ -1,59 +1,53 @@
-"""From a question to an HTTP answer: a bounded store, a turn, one JSON document; a failure is one too, or a page."""
+"""From a question to an HTTP answer: a bounded store, a limit on how many run, one JSON document or one problem."""
 
+import asyncio
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from threading import BoundedSemaphore
-from typing import Any
+from http import HTTPStatus
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel
 from quiclens_schema.store import Store, StoreError
+from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
+from starlette.types import Receive, Scope, Send
 
 from quiclens_api.failure import CannotRun, Failure, UsageMistake
 from quiclens_api.output import document_text
-from quiclens_api.pages.page import page
 from quiclens_api.serve.access import Role
+from quiclens_api.serve.concurrency import ConcurrencyLimit
 from quiclens_api.serve.faults import Fault
+from quiclens_api.serve.memory import Lease, MemoryBudget
+from quiclens_api.serve.metrics import FrontMetrics
+from quiclens_api.serve.problems import KINDS, Answers, Problem, Stopped, wants_page
 from quiclens_api.web.access import asker
 from quiclens_api.web.settings import Settings
+from quiclens_api.web.stopping import StoppableStore
 
 _TOO_SLOW = (159, 160)  # TIMEOUT_EXCEEDED, TOO_SLOW
-_TOO_MUCH = (158, 241, 396)  # TOO_MANY_ROWS, MEMORY_LIMIT_EXCEEDED, TOO_MANY_ROWS_OR_BYTES
-_OPTION = re.compile(r"(?<!\w)--(?=[a-z])")
-_STATUS = {"no_store": 503, "store_busy": 503, "store_failed": 503, "not_found": 404, "busy": 429, "not_let_in": 403}
+_TOO_MUCH = (158, 241, 307, 396)  # TOO_MANY_ROWS, MEMORY_LIMIT_EXCEEDED, TOO_MANY_BYTES, TOO_MANY_ROWS_OR_BYTES
+_OPTION = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)(?![\w-])")
+_AGAIN_SECONDS = 0.2
+_OF_FAULTS = {401: "token_needed", 403: "not_let_in", 413: "too_large", 429: "busy", 503: "no_memory"}
 
 Document = Mapping[str, Any]
-
-
-class Mistake(BaseModel):
-    """What is wrong, and what to change."""
-
-    code: str
-    message: str
-    hint: str
-
-
-class Failed(BaseModel):
-    """Every failure's document."""
-
-    error: Mistake
-
+T = TypeVar("T")
 
 _FAILURES = {
     401: "A token is needed.",
-    403: "Not for who asks.",
+    403: "The token, or the page that asks, may not.",
     404: "There is no such thing.",
-    422: "A parameter cannot be, or the question needs too much.",
-    429: "Too many questions at once.",
-    503: "The store does not answer.",
+    422: "A parameter cannot be used, or the question needs too much.",
+    429: "Too many questions at once, or too many wrong tokens.",
+    500: "An unexpected error, which the log has under `instance`.",
+    503: "The store does not answer, or too many bytes are held at once.",
     504: "The question took too long.",
 }
 FAILURES: dict[int | str, dict[str, Any]] = {
-    status: {"model": Failed, "description": says} for status, says in _FAILURES.items()
+    status: {"model": Problem, "description": says} for status, says in _FAILURES.items()
 }
 
 
@@ -64,39 +58,116 @@ class NotFound(Failure):
         super().__init__("not_found", message, hint)
 
 
-class Asking:
-    """Asks questions of one store, so many at once."""
+class Gone(Exception):
+    """The client went away before its question was answered."""
 
-    def __init__(self, settings: Settings) -> None:
+
+class Questions:
+    """The questions of one app: so many at once, about one store."""
+
+    def __init__(self, settings: Settings, metrics: FrontMetrics, budget: MemoryBudget) -> None:
+        limits = settings.limits
         self.settings = settings
-        self._store = settings.store.bounded(settings.limits.settings())
-        self._turns = BoundedSemaphore(settings.limits.at_once)
+        self.store = settings.store.bounded(limits.settings())
+        self.budget = budget
+        self.given_up = metrics.questions_given_up
+        self.limit = ConcurrencyLimit(
+            "questions", limits.at_once, limits.wait_seconds, metrics.waiting, metrics.running
+        )
 
-    def document(self, question: Callable[[Store], Document]) -> Response:
+    def close(self) -> None:
+        self.limit.close()
+
+
+class Asking:
+    """The questions of one request."""
+
+    def __init__(self, questions: Questions, request: Request) -> None:
+        self._questions = questions
+        self._request = request
+
+    @property
+    def settings(self) -> Settings:
+        return self._questions.settings
+
+    async def document(self, question: Callable[[Store], Document], status: int = 200) -> Response:
         """The answer of a question, as JSON."""
-        return Response(document_text(self.run(question)), media_type="application/json")
-
-    def run(self, question: Callable[[Store], Any]) -> Any:
-        """What a question answers; Failure with a code of ours and no word of SQL."""
-        if not self._turns.acquire(timeout=self.settings.limits.wait_seconds):
-            raise Failure("busy", "too many questions at once", "ask again in a moment")
+        lease = self._questions.budget.lease()
         try:
-            return question(self._store)
+            body = await self._run(lambda store: document_text(question(store)).encode(), lease)
+            if len(body) > lease.size:
+                raise Failure("too_much", "the answer is too large", "a shorter stretch of time, or more conditions")
+        except BaseException:
+            lease.shrink(lease.size)
+            raise
+        lease.shrink(lease.size - len(body))
+        return _Held(body, status, lease)
+
+    async def run(self, question: Callable[[Store], T]) -> T:
+        """What a question answers; Failure with a code of ours and no word of SQL.
+
+        The question runs in a thread. When the client goes away its statements are killed, and `Gone` is raised.
+        """
+        with self._questions.budget.lease() as lease:
+            return await self._run(question, lease)
+
+    async def _run(self, question: Callable[[Store], T], lease: Lease) -> T:
+        questions = self._questions
+        gone = asyncio.create_task(_gone(self._request))
+        try:
+            async with questions.limit.one():
+                lease.grow(self.settings.limits.answer_bytes)  # what its rows may take, before their text is known
+                store = StoppableStore(questions.store)
+                work = asyncio.ensure_future(questions.limit.run(lambda: question(store)))
+                try:
+                    await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    if not work.done():
+                        questions.given_up.inc()
+                        await _stopped(store, work)
+                if gone.done():
+                    work.exception()  # an answer, or that it was killed: nobody waits for either
+                    raise Gone
+                return work.result()
         except StoreError as error:
             raise failure_of(error) from error
         finally:
-            self._turns.release()
+            gone.cancel()
 
 
-def asking(request: Request) -> Asking:
-    """The app's own, for a route to depend on."""
-    found: Asking = request.app.state.asking
-    return found
+class _Held(Response):
+    """A document that counts against the memory budget until it was sent."""
+
+    def __init__(self, body: bytes, status: int, lease: Lease) -> None:
+        super().__init__(body, status, media_type="application/json")
+        self._lease = lease
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._lease:
+            await super().__call__(scope, receive, send)
+
+
+async def _gone(request: Request) -> None:
+    """Ends when the client is gone; what came of a body was read before."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _stopped(store: StoppableStore, work: "asyncio.Future[Any]") -> None:
+    """Stop a question and wait for its thread, whose place is taken until then."""
+    while not work.done():
+        await asyncio.to_thread(store.stop)
+        await asyncio.wait({work}, timeout=_AGAIN_SECONDS)
+
+
+async def asking(request: Request) -> Asking:
+    """For a route to depend on."""
+    return Asking(request.app.state.questions, request)
 
 
 def role(request: Request) -> Role:
     """Who asks; Fault when nobody we let in."""
-    settings: Settings = request.app.state.asking.settings
+    settings: Settings = request.app.state.questions.settings
     found = asker(settings.access, settings.qvis, request)
     told = {"asker": found.name, "role": found.role.value, "method": request.method, "path": request.url.path}
     settings.tell(document_text({"at": datetime.now(UTC), **told, "query": request.url.query}))
@@ -113,26 +184,38 @@ def failure_of(error: StoreError) -> Failure:
 
 
 def answer_failure(request: Request, failure: Exception) -> Response:
-    """A failure of ours: 4xx says what to change, 503 and 504 that it is not the asker's fault."""
+    """A failure of ours: 4xx says what to change, 5xx that it is not the fault of who asked."""
     assert isinstance(failure, Failure)
-    if isinstance(failure, UsageMistake):
-        status = 422
-    elif failure.code in ("too_slow", "too_much"):
-        status = 504 if failure.code == "too_slow" else 422
-    else:
-        status = _STATUS.get(failure.code, 503)
-    # The same mistakes are told on the command line, where names of options have dashes before them.
-    words = {name: _OPTION.sub("", text) for name, text in failure.document()["error"].items()}
-    return _failed(request, words, status)
+    is_told = failure.code in KINDS
+    code = "usage" if isinstance(failure, UsageMistake) and not is_told else failure.code
+    names = request.app.state.parameters
+    return _answers(request).problem(
+        request.scope,
+        code if code != "too_many_connections" else "too_much",
+        _as_parameters(failure.message, names),
+        _as_parameters(failure.hint, names),
+    )
+
+
+def answer_stopped(request: Request, stopped: Exception) -> Response:
+    """A request that was ended on purpose."""
+    assert isinstance(stopped, Stopped)
+    return _answers(request).stopped(request.scope, stopped)
 
 
 def answer_fault(request: Request, fault: Exception) -> Response:
-    """Who was not let in; a browser without a token is shown where to give one."""
+    """What all doors share, limits above all, is told as ClickHouse's interface would; here it is a problem."""
     assert isinstance(fault, Fault)
-    if fault.status == 401 and _is_a_person(request):
-        return RedirectResponse(f"/login?{urlencode({'to': request.url.path})}", 303)
-    words = {"code": "not_let_in", "message": str(fault), "hint": "send a token: Authorization: Bearer …"}
-    return _failed(request, words, fault.status)
+    if fault.status == 401 and wants_page(request.scope):
+        to = f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
+        return RedirectResponse(f"/login?{urlencode({'to': to})}", 303)
+    code = {401: "token_needed", 403: "not_let_in", 413: "too_large", 429: "busy", 503: "no_memory"}.get(
+        fault.status, "store_failed"
+    )
+    hint = "ask again in a moment" if fault.retry_after_seconds else ""
+    return _answers(request).problem(
+        request.scope, code, str(fault), hint, fault.status, retry_after_seconds=fault.retry_after_seconds
+    )
 
 
 def answer_invalid(request: Request, invalid: Exception) -> Response:
@@ -140,20 +223,55 @@ def answer_invalid(request: Request, invalid: Exception) -> Response:
     assert isinstance(invalid, RequestValidationError)
     first = invalid.errors()[0]
     place = ".".join(str(part) for part in first["loc"] if part not in ("query", "path", "body"))
-    words = {"code": "usage", "message": f"{place}: {first['msg']}", "hint": "/api/docs has every parameter"}
-    return _failed(request, words, 422)
+    detail = f"{place}: {first['msg']}" if place else str(first["msg"])
+    return _answers(request).problem(request.scope, "usage", detail, "/api/docs has every parameter")
 
 
-def _is_a_person(request: Request) -> bool:
-    return "text/html" in request.headers.get("accept", "")
+def answer_http(request: Request, error: Exception) -> Response:
+    """What the routing itself refuses: an address or a method that is not there, a body that is too large."""
+    assert isinstance(error, HTTPException)
+    code = {404: "unknown_address", 405: "wrong_method", 413: "too_large"}.get(error.status_code, "usage")
+    detail = {
+        404: f"there is no address {request.url.path[:200]}",
+        405: f"this address does not take {request.method}",
+    }.get(error.status_code, str(error.detail) or HTTPStatus(error.status_code).phrase)
+    answer = _answers(request).problem(request.scope, code, detail, "/api/docs has every address", error.status_code)
+    answer.headers.update(error.headers or {})
+    return answer
 
 
-def _failed(request: Request, words: Mapping[str, str], status: int) -> Response:
-    """The failure as a document, or as a page where a person's browser asked for a page."""
-    if _is_a_person(request) and not request.url.path.startswith("/api/"):
-        return page("message.html", status=status, message=_sentence(words["message"]), hint=_sentence(words["hint"]))
-    return Response(document_text({"error": words}), status, media_type="application/json")
+def answer_gone(request: Request, gone: Exception) -> Response:
+    """Nobody is there to read it; the status is nginx's for that, and counted."""
+    return Response(status_code=499)
 
 
-def _sentence(words: str) -> str:
-    return words[:1].upper() + words[1:]
+def answer_unexpected(request: Request, error: Exception) -> Response:
+    """An error of ours; `observed.py` logs it."""
+    return _answers(request).unexpected(request.scope)
+
+
+HANDLERS: Mapping[type[Exception], Callable[[Request, Exception], Response]] = {
+    Failure: answer_failure,
+    Stopped: answer_stopped,
+    Fault: answer_fault,
+    RequestValidationError: answer_invalid,
+    HTTPException: answer_http,
+    Gone: answer_gone,
+    Exception: answer_unexpected,
+}
+"""How every failure is answered. An app with these has `answers` and `parameters` in its state."""
+
+
+def _answers(request: Request) -> Answers:
+    found: Answers = request.app.state.answers
+    return found
+
+
+def _as_parameters(text: str, names: frozenset[str]) -> str:
+    """The same mistakes are told on the command line; an option that is a parameter here is written as one."""
+
+    def written(match: re.Match[str]) -> str:
+        name = match[1].replace("-", "_")
+        return name if name in names else match[0]
+
+    return _OPTION.sub(written, text)

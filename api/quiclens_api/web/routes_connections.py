@@ -11,8 +11,9 @@ from quiclens_api.questions.event_log import PAGE_AT_MOST, Search, event_log
 from quiclens_api.questions.series import BUCKETS, View, series
 from quiclens_api.questions.stops import blocked, recovery
 from quiclens_api.web.answering import Asking, NotFound, asking
+from quiclens_api.web.strict import StrictRoute
 
-router = APIRouter(prefix="/api/connections/{connection_id}", tags=["connections"])
+router = APIRouter(route_class=StrictRoute, prefix="/api/connections/{connection_id:path}", tags=["connections"])
 
 _TIME_MAX = (1 << 62) - 1
 App = Annotated[Asking, Depends(asking)]
@@ -29,13 +30,13 @@ class Chosen:
     traces: list[dict[str, Any]]
 
 
-def trace_of(
+async def trace_of(
     app: App,
     connection_id: Annotated[str, Path(max_length=256, description="Any ID that the connection used.")],
     vantage: Annotated[str, Query(max_length=16, description="`server`, `client` or `network`.")] = "",
     trace_id: Annotated[str, Query(max_length=32, description="Else the trace that speaks for the connection.")] = "",
 ) -> Chosen:
-    found = app.run(lambda store: traces(store, connection_id))
+    found = await app.run(lambda store: traces(store, connection_id))
     trace = chosen(found, vantage, trace_id)
     if trace is None:
         hint = "ids are those of /api/requests" if not found else "its traces are listed without vantage and trace_id"
@@ -46,26 +47,20 @@ def trace_of(
 Trace = Annotated[Chosen, Depends(trace_of)]
 
 
-@router.get("", summary="What is known of a connection")
-def summary(app: App, of: Trace) -> Response:
-    """Handshake, close, packets, loss, round trips, dimensions, its IDs, and its traces, the first of which speaks."""
-    return app.document(lambda store: connection_page(store, of.trace, of.traces))
-
-
 @router.get("/streams", summary="Its request streams, each with its parts")
-def connection_streams(app: App, of: Trace) -> Response:
+async def connection_streams(app: App, of: Trace) -> Response:
     """By their start. Times in us since the trace's first record."""
-    return app.document(lambda store: streams(store, of.trace))
+    return await app.document(lambda store: streams(store, of.trace))
 
 
 @router.get("/counts", summary="How often each thing stands in its log")
-def connection_counts(app: App, of: Trace) -> Response:
+async def connection_counts(app: App, of: Trace) -> Response:
     """Events by name, frames and packets by type and direction."""
-    return app.document(lambda store: counts(store, of.trace))
+    return await app.document(lambda store: counts(store, of.trace))
 
 
 @router.get("/episodes", summary="Stretches with one cause")
-def connection_episodes(
+async def connection_episodes(
     app: App,
     of: Trace,
     kind: Annotated[list[str], Query(max_length=30, description="Only these kinds; repeat it.")] = [],  # noqa: B006
@@ -74,23 +69,23 @@ def connection_episodes(
 ) -> Response:
     """By their start; those that no event has ended yet are named in `open`."""
     end = _TIME_MAX if to_us is None else to_us
-    return app.document(lambda store: episodes(store, of.trace, tuple(kind), from_us, end))
+    return await app.document(lambda store: episodes(store, of.trace, tuple(kind), from_us, end))
 
 
 @router.get("/blocked", summary="Were we blocked?")
-def connection_blocked(app: App, of: Trace) -> Response:
+async def connection_blocked(app: App, of: Trace) -> Response:
     """By the window, credit, pacer, path, amplification limit or application: how often and how long."""
-    return app.document(lambda store: blocked(store, of.trace))
+    return await app.document(lambda store: blocked(store, of.trace))
 
 
 @router.get("/recovery", summary="How long did recovery take?")
-def connection_recovery(app: App, of: Trace) -> Response:
+async def connection_recovery(app: App, of: Trace) -> Response:
     """Recovery periods, repairs of lost data from sending to acknowledgement, probe timeouts, losses that were none."""
-    return app.document(lambda store: recovery(store, of.trace))
+    return await app.document(lambda store: recovery(store, of.trace))
 
 
 @router.get("/events", summary="Its events, searched and paged")
-def connection_events(
+async def connection_events(
     app: App,
     of: Trace,
     first_seq: Annotated[int, Query(ge=0, le=_SEQ_MAX, description="Go on from `next_seq`.")] = 0,
@@ -106,11 +101,11 @@ def connection_events(
     the log says what was sent in it, and is of the streams that stand there."""
     end = _TIME_MAX if to_us is None else to_us
     search = Search(first_seq, from_us, end, tuple(name), stream_id, packet_number, text, limit)
-    return app.document(lambda store: event_log(store, of.trace, search))
+    return await app.document(lambda store: event_log(store, of.trace, search))
 
 
 @router.get("/series", summary="What pictures of it are drawn from")
-def connection_series(
+async def connection_series(
     app: App,
     of: Trace,
     from_us: FromUs = 0,
@@ -120,4 +115,11 @@ def connection_series(
     """Columns of packets, metrics, frames, limits and marks. Exact up to 50,000 events in view, in buckets beyond;
     marks (losses, changes of state, path and keys) are exact always."""
     end = max(from_us, int(of.trace["duration_us"]) if to_us is None else to_us)
-    return app.document(lambda store: series(store, of.trace, View(from_us, end, buckets)))
+    return await app.document(lambda store: series(store, of.trace, View(from_us, end, buckets)))
+
+
+# The last of these routes: an id may have slashes in it, so this one takes what the others leave.
+@router.get("", summary="What is known of a connection")
+async def summary(app: App, of: Trace) -> Response:
+    """Handshake, close, packets, loss, round trips, dimensions, its IDs, and its traces, the first of which speaks."""
+    return await app.document(lambda store: connection_page(store, of.trace, of.traces))

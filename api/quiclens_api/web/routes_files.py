@@ -1,10 +1,12 @@
 """Traces in and out: qlog of a connection for qvis and other tools, and the upload of a trace."""
 
 import os
+import re
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path as FilePath
 from tempfile import NamedTemporaryFile, TemporaryDirectory
 from typing import IO, Annotated
+from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Path, Query, Request
 from quiclens_ingest.load import LoadError, load
@@ -13,13 +15,15 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
 from quiclens_api import collector
-from quiclens_api.failure import CannotRun, Failure, usage
+from quiclens_api.failure import CannotRun, usage
 from quiclens_api.output import document_text
 from quiclens_api.questions.export import Wanted, chosen, export
 from quiclens_api.serve.access import Role
+from quiclens_api.serve.problems import Stopped
 from quiclens_api.web.answering import Asking, NotFound, asking, role
+from quiclens_api.web.strict import StrictRoute
 
-router = APIRouter(tags=["traces"])
+router = APIRouter(route_class=StrictRoute, tags=["traces"])
 
 App = Annotated[Asking, Depends(asking)]
 Asker = Annotated[Role, Depends(role)]
@@ -29,35 +33,42 @@ TraceId = Annotated[str, Query(max_length=32, description="Of several traces, th
 _SQLOG, _QLOG = "application/qlog+json-seq", "application/qlog+json"
 _PIECE = 1 << 18
 _MODES = {"sqlog": "for-qvis", "qlog": "as-is"}
+_UPLOAD_MOST = 1 << 40  # of the route; `Limits.upload_bytes` is what holds
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
 _NAME = 200  # of an uploaded file, for people
 
 
 @router.get(
-    "/connections/{connection_id}.sqlog",
+    "/connections/{connection_id:path}.sqlog",
     summary="A connection as qlog for qvis",
     response_class=StreamingResponse,
     responses={200: {"content": {_SQLOG: {}}}},
 )
-def for_qvis(app: App, connection_id: Name, vantage: Vantage = "", trace_id: TraceId = "") -> Response:
+async def for_qvis(app: App, connection_id: Name, vantage: Vantage = "", trace_id: TraceId = "") -> Response:
     """JSON-SEQ that every view of qvis takes."""
-    return _file(app, _SQLOG, connection_id, "sqlog", vantage, trace_id)
+    return await _file(app, _SQLOG, connection_id, "sqlog", vantage, trace_id)
 
 
 @router.get(
-    "/connections/{connection_id}.qlog",
+    "/connections/{connection_id:path}.qlog",
     summary="A connection as it was logged",
     response_class=StreamingResponse,
     responses={200: {"content": {_QLOG: {}}}},
 )
-def as_logged(app: App, connection_id: Name, vantage: Vantage = "", trace_id: TraceId = "") -> Response:
+async def as_logged(app: App, connection_id: Name, vantage: Vantage = "", trace_id: TraceId = "") -> Response:
     """Every record with the fields and values that the server wrote, as JSON."""
-    return _file(app, _QLOG, connection_id, "qlog", vantage, trace_id)
+    return await _file(app, _QLOG, connection_id, "qlog", vantage, trace_id)
 
 
-def _file(app: Asking, kind: str, connection_id: str, form: str, vantage: str, trace_id: str) -> Response:
-    draft = app.run(lambda store: export_as(store, connection_id, form, vantage, trace_id))
-    headers = {"Content-Disposition": f'inline; filename="{_plain(connection_id)}.{form}"'}
+async def _file(app: Asking, kind: str, connection_id: str, form: str, vantage: str, trace_id: str) -> Response:
+    draft = await app.run(lambda store: export_as(store, connection_id, form, vantage, trace_id))
+    headers = {"Content-Disposition": _disposition(f"{os.path.basename(connection_id) or 'connection'}.{form}")}
     return StreamingResponse(pieces(draft), media_type=kind, headers=headers)
+
+
+def _disposition(name: str) -> str:
+    """The name of a file as RFC 6266 has it: in ASCII for old clients, whole in UTF-8 for all others."""
+    return f"inline; filename=\"{_plain(name)}\"; filename*=UTF-8''{quote(name, safe='')}"
 
 
 def export_as(store: Store, connection_id: str, form: str, vantage: str = "", trace_id: str = "") -> IO[bytes]:
@@ -79,7 +90,7 @@ def pieces(draft: IO[bytes]) -> Iterator[bytes]:
             yield piece
 
 
-@router.post("/api/traces", summary="Load a trace", status_code=201)
+@router.post("/api/traces", summary="Load a trace", status_code=201, max_body_size=_UPLOAD_MOST)
 async def uploaded(
     request: Request,
     app: App,
@@ -87,13 +98,14 @@ async def uploaded(
     name: Annotated[str, Query(max_length=_NAME, description="The file's name, for people.")] = "upload",
 ) -> Response:
     """The body is one file: qlog in any dialect, QUIC_TRACE or line v1; plain, gzip or zstd. It is streamed to disk and
-    read as `quiclens load` reads it. The document is that of `load`, with the connections found."""
+    read as `quiclens load` reads it. The document is that of `load`, with the connections found; 422 when no event was
+    found in it."""
     if asker is not Role.WRITER:
-        raise Failure("not_let_in", "only who may write can load", "use a writer's token")
+        raise Stopped("not_let_in", "only who may write can load", "use a writer's token")
     with TemporaryDirectory(prefix="quiclens-upload-") as folder:
         path = FilePath(folder) / (_plain(name) or "upload")
         await _received(request.stream(), path, app.settings.limits.upload_bytes)
-        return await run_in_threadpool(_loaded, app, path)
+        return await _loaded(app, path)
 
 
 async def _received(stream: AsyncIterator[bytes], path: FilePath, most: int) -> None:
@@ -102,21 +114,26 @@ async def _received(stream: AsyncIterator[bytes], path: FilePath, most: int) -> 
         async for piece in stream:
             size += len(piece)
             if size > most:
-                raise usage(f"the file is larger than {most:,} bytes", "quiclens load reads files of any size")
+                hint = "quiclens load reads files of any size"
+                raise Stopped("too_large", f"the file is larger than {most:,} bytes", hint)
             await run_in_threadpool(file.write, piece)
     if size == 0:
         raise usage("the body is empty", "send the file itself: curl --data-binary @FILE")
 
 
-def _loaded(app: Asking, path: FilePath) -> Response:
+async def _loaded(app: Asking, path: FilePath) -> Response:
     mark = os.fspath(path)
     try:
-        summary = load(app.settings.store, [path], [], collector=collector.find())
+        summary = await run_in_threadpool(load, app.settings.store, [path], [], collector=collector.find())
     except LoadError as error:
         raise CannotRun("load_failed", str(error), "quiclens check FILE says what is wrong with it") from error
-    found = app.run(lambda store: store.query(_OF_FILE, {"file": mark, "limit": 100}).dicts())
-    document = {**summary.document(), "connections_found": found}
-    return Response(document_text(document), 201, media_type="application/json")
+    document = summary.document()
+    if not summary.events and not summary.connections:
+        rejected = ", ".join(f"{count} {reason}" for reason, count in sorted(summary.rejected.items()))
+        detail = f"the file has no event{f'; rejected: {rejected}' if rejected else ''}"
+        raise Stopped("no_trace", detail, "qlog, QUIC_TRACE or line v1; quiclens check FILE says what is wrong with it")
+    found = await app.run(lambda store: store.query(_OF_FILE, {"file": mark, "limit": 100}).dicts())
+    return Response(document_text({**document, "connections_found": found}), 201, media_type="application/json")
 
 
 _OF_FILE = (
@@ -126,7 +143,8 @@ _OF_FILE = (
 
 
 def _plain(name: str) -> str:
-    """A name that is safe in a path and in a header."""
-    return "".join(each if each.isalnum() or each in "-_." else "_" for each in os.path.basename(name))[:_NAME].lstrip(
-        "."
+    """A name that is safe in a path and in a header: ASCII."""
+    kept = "".join(
+        each if each.isascii() and (each.isalnum() or each in "-_.") else "_" for each in os.path.basename(name)
     )
+    return kept[:_NAME].lstrip(".")

@@ -12,31 +12,39 @@ from typing import IO, Annotated, Any
 from urllib.parse import unquote, urlsplit
 
 from fastapi import APIRouter, Depends, Request
+from quiclens_schema.store import Store
 from starlette.responses import StreamingResponse
 
 from quiclens_api.failure import usage
 from quiclens_api.web.answering import Asking, asking
 from quiclens_api.web.routes_files import export_as, pieces
+from quiclens_api.web.strict import ANY_QUERY, StrictRoute
 
-router = APIRouter(tags=["traces"])
+router = APIRouter(route_class=StrictRoute, tags=["traces"])
 
 _FILE = re.compile(r"file\d{0,2}|list")
-_OURS = re.compile(r"/connections/([^/]{1,300})\.(?:sqlog|qlog)")
+_OURS = re.compile(r"/connections/(.{1,3000})\.(?:sqlog|qlog)")
 _MOST = 10
 _RECORD = b"\x1e"
 
 
-@router.get("/loadfiles", summary="Several connections as one qlog, for a qvis served here")
-def load_files(request: Request, app: Annotated[Asking, Depends(asking)]) -> StreamingResponse:
+@router.get(
+    "/loadfiles", summary="Several connections as one qlog, for a qvis served here", openapi_extra={ANY_QUERY: True}
+)
+async def load_files(request: Request, app: Annotated[Asking, Depends(asking)]) -> StreamingResponse:
     """`?file1=URL&file2=URL`, each the address of a connection's `.sqlog` here. One qlog file with a trace of each.
     Nothing is fetched: of an address only the connection's id is taken."""
     wanted = [_connection(value) for name, value in request.query_params.multi_items() if _FILE.fullmatch(name)]
     if not wanted or len(wanted) > _MOST:
         raise usage(f"{len(wanted)} files are named", f"file1=/connections/ID.sqlog and so on, {_MOST} at most")
-    drafts = app.run(lambda store: [export_as(store, connection_id, "sqlog") for connection_id in wanted])
-    merged = NamedTemporaryFile()  # noqa: SIM115 (closed when it was sent)
-    _merge(drafts, merged)
-    merged.seek(0)
+
+    def exported(store: Store) -> IO[bytes]:
+        merged = NamedTemporaryFile()  # noqa: SIM115 (closed when it was sent)
+        _merge([export_as(store, connection_id, "sqlog") for connection_id in wanted], merged)
+        merged.seek(0)
+        return merged
+
+    merged = await app.run(exported)
     return StreamingResponse(pieces(merged), media_type="application/json")
 
 

@@ -15,8 +15,9 @@ from quiclens_api.reports import KINDS, Options, asked_of
 from quiclens_api.show.picture import picture
 from quiclens_api.web.answering import Asking, NotFound, asking
 from quiclens_api.web.asked import By, Limit, Stretch, WhereTexts, read_where
+from quiclens_api.web.strict import StrictRoute
 
-router = APIRouter(prefix="/api", tags=["reports"])
+router = APIRouter(route_class=StrictRoute, prefix="/api", tags=["reports"])
 
 App = Annotated[Asking, Depends(asking)]
 _PICTURE: dict[int | str, dict[str, Any]] = {200: {"content": {"image/svg+xml": {}}}}
@@ -54,35 +55,35 @@ AReport = Annotated[Wanted, Depends(wanted)]
 
 
 @router.get("/reports/{name}", summary="A report by its name")
-def report(app: App, report: AReport) -> Response:
+async def report(app: App, report: AReport) -> Response:
     """A table with units, samples and 95 % intervals, as `quiclens report NAME --json`."""
-    return app.document(lambda store: KINDS[report.name].answer(store, report.asked).document())
+    return await app.document(lambda store: KINDS[report.name].answer(store, report.asked).document())
 
 
 @router.get("/reports/{name}/picture", summary="A report as a picture", responses=_PICTURE, response_class=Response)
-def drawn(app: App, report: AReport) -> Response:
+async def drawn(app: App, report: AReport) -> Response:
     """SVG: each value a dot, its 95 % interval a line; 404 where there is nothing to draw."""
-    svg = picture(app.run(lambda store: KINDS[report.name].answer(store, report.asked)))
+    svg = await app.run(lambda store: picture(KINDS[report.name].answer(store, report.asked)))
     if svg is None:
         raise NotFound("there is nothing to draw", "a longer stretch of time, or fewer conditions")
     return Response(svg, media_type="image/svg+xml")
 
 
 @router.get("/failed", summary="Connections that never became a request")
-def failures(app: App, stretch: Stretch, where: WhereTexts = [], limit: Limit = 100) -> Response:  # noqa: B006
+async def failures(app: App, stretch: Stretch, where: WhereTexts = [], limit: Limit = 100) -> Response:  # noqa: B006
     """By carrier, region and reason, as `quiclens failed --json`."""
     read = read_where(where, connection_columns())
     asked = Asked(where=read, texts=tuple(where), since=stretch.since, until=stretch.until)
-    return app.document(lambda store: failed(store, asked, limit).document())
+    return await app.document(lambda store: failed(store, asked, limit).document())
 
 
 @router.get("/status", summary="Is data arriving?")
-def state(app: App, stretch: Stretch) -> Response:
+async def state(app: App, stretch: Stretch) -> Response:
     """Servers, rejects by reason, room on disk, as `quiclens status --json`."""
-    return app.document(lambda store: status(store, "", stretch.now).document())
+    return await app.document(lambda store: status(store, "", stretch.now).document())
 
 
 @router.get("/audit", summary="Is it whole?")
-def audited(app: App, limit: Limit = 100) -> Response:
+async def audited(app: App, limit: Limit = 100) -> Response:
     """Records that are missing or stand twice, as `quiclens audit --json`."""
-    return app.document(lambda store: audit(store, limit).document())
+    return await app.document(lambda store: audit(store, limit).document())

@@ -18,8 +18,9 @@ from quiclens_api.questions.slow import Slow, slow
 from quiclens_api.questions.versus import versus
 from quiclens_api.web.answering import Asking, NotFound, asking
 from quiclens_api.web.asked import By, Conditions, Limit, Stretch, WhereTexts, by_columns, read_where
+from quiclens_api.web.strict import StrictRoute
 
-router = APIRouter(prefix="/api", tags=["requests"])
+router = APIRouter(route_class=StrictRoute, prefix="/api", tags=["requests"])
 
 App = Annotated[Asking, Depends(asking)]
 MinMs = Annotated[float, Query(ge=0, le=1e12, allow_inf_nan=False, description="Only requests at least so long, ms.")]
@@ -29,7 +30,7 @@ _DURATION_MAX_US = (1 << 63) - 1
 
 
 @router.get("/requests", summary="The slowest requests")
-def slow_requests(
+async def slow_requests(
     app: App, stretch: Stretch, where: Conditions, by: By = "", min_ms: MinMs = 0, limit: Limit = 20
 ) -> Response:
     """The longest first, each with what it waited for most. With `by` so many of each value of that column.
@@ -38,23 +39,23 @@ def slow_requests(
     """
     column = conditions.by_column(by) if by else ""
     question = Slow(limit, stretch.since, stretch.until, int(min_ms * 1000), where, column)
-    return app.document(lambda store: slow(store, question))
+    return await app.document(lambda store: slow(store, question))
 
 
 @router.get("/requests/{request_id:path}", summary="Why one request took as long as it did")
-def explained(app: App, request_id: str) -> Response:
+async def explained(app: App, request_id: str) -> Response:
     """Its parts, which add up to its duration to the microsecond, the sentence, the episodes and events around it.
 
     `request_id` is `<connection_id>/<stream_id>`, or what the access log calls it. As `quiclens explain --json`.
     """
-    found = app.run(lambda store: explain(store, request_id))
+    found = await app.run(lambda store: explain(store, request_id))
     if not found.is_found:
         raise NotFound(f"there is no request {request_id[:200]!r}", "ids are those of /api/requests")
-    return app.document(lambda store: found.document)
+    return await app.document(lambda store: found.document)
 
 
 @router.get("/over-time", summary="Tails over time, by any column")
-def requests_over_time(
+async def requests_over_time(
     app: App,
     stretch: Stretch,
     where: Conditions,
@@ -68,41 +69,41 @@ def requests_over_time(
     """
     since, until = stretch.closed()
     asked = OverTime(since, until, step_s, by_columns(by), where, groups)
-    return app.document(lambda store: over_time(store, asked))
+    return await app.document(lambda store: over_time(store, asked))
 
 
 @router.get("/spent-over-time", summary="What requests spent their time on, over time")
-def requests_spent_over_time(app: App, stretch: Stretch, where: Conditions, step_s: Step = 0) -> Response:
+async def requests_spent_over_time(app: App, stretch: Stretch, where: Conditions, step_s: Step = 0) -> Response:
     """Columns over `started_at`: requests, traced, and by cause the us that the traced ones spent. Without `since` the
     last 24 hours."""
     since, until = stretch.closed()
-    return app.document(lambda store: spent_over_time(store, OverTime(since, until, step_s, where=where)))
+    return await app.document(lambda store: spent_over_time(store, OverTime(since, until, step_s, where=where)))
 
 
 @router.get("/heat", summary="Durations over time, as cells of a heat map")
-def requests_heat(app: App, stretch: Stretch, where: Conditions, step_s: Step = 0) -> Response:
+async def requests_heat(app: App, stretch: Stretch, where: Conditions, step_s: Step = 0) -> Response:
     """Cells of `step_s` by a sixth of a factor of ten of duration. Without `since` the last 24 hours."""
     since, until = stretch.closed()
-    return app.document(lambda store: heat(store, OverTime(since, until, step_s, where=where)))
+    return await app.document(lambda store: heat(store, OverTime(since, until, step_s, where=where)))
 
 
 @router.get("/cells", summary="Hexagons of a map")
-def requests_cells(app: App, stretch: Stretch, where: Conditions) -> Response:
+async def requests_cells(app: App, stretch: Stretch, where: Conditions) -> Response:
     """By H3 cell: requests, median and p95 in us, and the cause that took most time."""
-    return app.document(lambda store: cells(store, stretch.since, stretch.until, where))
+    return await app.document(lambda store: cells(store, stretch.since, stretch.until, where))
 
 
 @router.get("/compare", summary="Two groups of requests side by side")
-def compared(app: App, stretch: Stretch, a: WhereTexts = [], b: WhereTexts = []) -> Response:  # noqa: B006
+async def compared(app: App, stretch: Stretch, a: WhereTexts = [], b: WhereTexts = []) -> Response:  # noqa: B006
     """Quantiles of both with 95 % intervals, their differences, and what the time of each was spent on."""
     first, second = (
         Asked(where=read_where(texts), texts=tuple(texts), since=stretch.since, until=stretch.until) for texts in (a, b)
     )
-    return app.document(lambda store: versus(store, first, second))
+    return await app.document(lambda store: versus(store, first, second))
 
 
 @router.get("/different", summary="What is different about the slow ones")
-def what_is_different(
+async def what_is_different(
     app: App,
     stretch: Stretch,
     where: Conditions,
@@ -136,7 +137,7 @@ def what_is_different(
         numbers=tuple(name for name in NUMBERS if not wanted or name in wanted),
         limit=limit,
     )
-    return app.document(lambda store: different(store, question))
+    return await app.document(lambda store: different(store, question))
 
 
 def _unknown(word: str) -> UsageMistake:

@@ -11,8 +11,9 @@ from quiclens_api.questions.watch import BY, watch
 from quiclens_api.watched import watched
 from quiclens_api.web.answering import Asking, asking
 from quiclens_api.web.asked import Until
+from quiclens_api.web.strict import StrictRoute
 
-router = APIRouter(prefix="/api", tags=["reports"])
+router = APIRouter(route_class=StrictRoute, prefix="/api", tags=["reports"])
 
 App = Annotated[Asking, Depends(asking)]
 _BY = ",".join(BY)
@@ -22,7 +23,7 @@ Cells = Annotated[str, Query(max_length=256, description="What makes a cell, the
 
 
 @router.get("/watch", summary="Cells whose slowest requests have just become slower")
-def regressions(
+async def regressions(
     app: App, window: Window = "5m", baseline: Baseline = "1d", by: Cells = _BY, until: Until = ""
 ) -> Response:
     """More of their requests than chance would make took longer than 99 of 100 did before; 5 % false discoveries.
@@ -31,4 +32,4 @@ def regressions(
     """
     now = datetime.now(UTC)
     question = watched(window, baseline, by, moment(until, now) if until else now)
-    return app.document(lambda store: watch(store, question).document())
+    return await app.document(lambda store: watch(store, question).document())

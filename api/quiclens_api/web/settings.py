@@ -17,10 +17,12 @@ class Limits:
 
     seconds: float = 30
     memory_bytes: int = 2 * GB
-    rows: int = 2_000_000  # of one statement's answer
+    rows: int = 500_000  # of one statement's answer
+    answer_bytes: int = 64 * MB  # of one statement's answer in the engine, and of the document made of it
     read_rows: int = 2_000_000_000  # that one statement may look at
     at_once: int = 8
-    wait_seconds: float = 5  # for one's turn, then 429
+    wait_seconds: float = 5  # for a place, then 429
+    held_bytes: int = 1 * GB  # of all answers at one time, where no embedded store has a budget of its own
     upload_bytes: int = 256 * MB  # as it comes; the collector bounds what it decompresses to
 
     def settings(self) -> dict[str, int | float | str]:
@@ -29,6 +31,7 @@ class Limits:
             "max_execution_time": self.seconds,
             "max_memory_usage": self.memory_bytes,
             "max_result_rows": self.rows,
+            "max_result_bytes": self.answer_bytes,
             "max_rows_to_read": self.read_rows,
         }
 

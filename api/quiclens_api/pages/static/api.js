@@ -23,9 +23,14 @@ export function queryOf(parameters) {
  */
 export async function ask(path, parameters = {}, signal) {
   const answer = await fetch(`${path}?${queryOf(parameters)}`, { signal, headers: { accept: "application/json" } });
-  const document = await answer.json().catch(() => ({ error: { message: answer.statusText, hint: "" } }));
-  if (!answer.ok) throw new Error([document.error.message, document.error.hint].filter(Boolean).join(": "));
+  const document = await answer.json().catch(() => ({ detail: answer.statusText }));
+  if (!answer.ok) throw new Error(problemText(document));
   return document;
+}
+
+/** @param {Document} problem RFC 9457, with our `hint` */
+export function problemText(problem) {
+  return [problem.detail, problem.hint].filter(Boolean).join(": ");
 }
 
 /**

@@ -1,6 +1,7 @@
 // @ts-check
 // Upload: drop files, see progress, land on the connection.
 
+import { problemText } from "./api.js";
 import { el, fill, find } from "./dom.js";
 import { size, whole } from "./format.js";
 
@@ -40,16 +41,15 @@ function one(file) {
 /** @param {XMLHttpRequest} request @param {HTMLElement} told @returns {string[]} */
 function answered(request, told) {
   if (request.status !== 201) {
-    const error = request.responseText ? JSON.parse(request.responseText).error : { message: "given up", hint: "" };
     told.className = "error";
-    told.textContent = ` ${error.message}${error.hint ? `: ${error.hint}` : ""}`;
+    told.textContent = ` ${problemText(request.responseText ? JSON.parse(request.responseText) : { detail: "given up" })}`;
     return [];
   }
   const loaded = JSON.parse(request.responseText);
   const rejected = Object.entries(loaded.rejected).map(([reason, count]) => `${count} × ${reason.replaceAll("_", " ")}`).join(", ");
   const names = loaded.connections_found.map((/** @type {any} */ each) => each.connection_id);
   fill(told, ` ${whole(loaded.events)} events${rejected ? `, rejected: ${rejected}` : ""} `, ...names.flatMap((/** @type {string} */ name) => [el("a", { href: `/connections/${encodeURIComponent(name)}` }, name), " "]));
-  if (!names.length) told.append("No connection was found in it: quiclens check FILE says what is wrong with it.");
+  if (!names.length) told.append("No connection was found in it.");
   return names;
 }
 

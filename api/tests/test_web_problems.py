@@ -1,0 +1,269 @@
+"""No failure is silent: each is answered as RFC 9457 has it, counted by route, and an unexpected one is logged."""
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from api_seed import A as CONNECTION
+from fastapi.testclient import TestClient
+from prometheus_client import CollectorRegistry
+from quiclens_schema import store as stores
+from serve_process import Served, start, start_words
+from web_client import client
+
+from quiclens_api.serve.app import create_app
+from quiclens_api.serve.metrics import FrontMetrics
+from quiclens_api.serve.settings import Settings
+from quiclens_api.web import routes_files, routes_reports, routes_requests
+
+MEMBERS = {"type", "title", "status", "detail", "instance", "code", "hint"}
+HTML = {"accept": "text/html"}
+
+
+@pytest.fixture(scope="module")
+def web(store_url: str) -> Iterator[TestClient]:
+    with client(store_url) as made:
+        yield made
+
+
+def sample(registry: CollectorRegistry, name: str, **labels: str) -> float:
+    return registry.get_sample_value(f"quiclens_serve_{name}", labels) or 0.0
+
+
+def broken(*_: object) -> None:
+    raise ZeroDivisionError("of a test")
+
+
+def test_an_unexpected_error_is_logged_counted_and_answered_with_its_id(
+    store_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(routes_requests, "slow", broken)
+    metrics = FrontMetrics()
+    with client(store_url, metrics) as web, caplog.at_level(logging.ERROR, "quiclens.serve"):
+        answer = web.get("/api/requests?where=carrier=acme")
+    problem = answer.json()
+    assert answer.status_code == problem["status"] == 500 and set(problem) == MEMBERS
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    assert "of a test" not in answer.text and "ZeroDivision" not in answer.text
+    (record,) = caplog.records
+    said = record.getMessage()
+    assert "GET /api/requests failed" in said and answer.headers["x-request-id"] in said
+    assert problem["instance"] == f"urn:uuid:{answer.headers['x-request-id']}"
+    assert record.exc_info is not None and record.exc_info[0] is ZeroDivisionError and record.exc_info[2] is not None
+    labels = {"method": "GET", "route": "/api/requests", "status": "500"}
+    assert sample(metrics.registry, "responses_total", **labels) == 1
+    assert sample(metrics.registry, "unexpected_errors_total", route="/api/requests") == 1
+    assert sample(metrics.registry, "response_seconds_count", route="/api/requests") == 1
+
+
+def test_an_unexpected_error_is_a_page_for_a_browser(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("quiclens_api.pages.routes.explain", broken)
+    with client(store_url) as web:
+        shown = web.get("/requests/x/1", headers=HTML)
+    assert shown.status_code == 500 and shown.headers["content-type"].startswith("text/html")
+    assert shown.headers["x-request-id"] in shown.text and "ZeroDivision" not in shown.text
+
+
+def test_clickhouses_interface_tells_an_unexpected_error_in_its_own_form(
+    store_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("quiclens_api.serve.interface.protocol.read", broken)
+    with stores.open(store_url) as store:
+        assert store.folder is not None
+        app = create_app(store, Settings(folder=store.folder, instance="x"))
+        with TestClient(app, base_url="http://127.0.0.1:8123") as served:
+            answer = served.post("/", content=b"SELECT 1")
+            assert answer.status_code == 500 and answer.headers["x-clickhouse-exception-code"] == "1002"
+            assert answer.text.startswith("Code: 1002. DB::Exception: ") and "ZeroDivision" not in answer.text
+            assert answer.headers["x-request-id"] in answer.text
+            counted = served.get("/metrics").text
+    assert 'quiclens_serve_responses_total{method="POST",route="/",status="500"} 1.0' in counted
+    assert any(answer.headers["x-request-id"] in record.getMessage() for record in caplog.records)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "code"),
+    [
+        ("GET", "/api/nothing", 404, "unknown_address"),
+        ("GET", "/nothing", 404, "unknown_address"),
+        ("GET", "/static/nothing.js", 404, "unknown_address"),
+        ("POST", "/api/requests", 405, "wrong_method"),
+        ("DELETE", "/api/traces", 405, "wrong_method"),
+        ("PROPFIND", "/requests", 405, "wrong_method"),
+        ("GET", "/api/requests?limti=3", 422, "unknown_parameter"),
+        ("GET", "/api/audit?since=1h", 422, "unknown_parameter"),
+        ("GET", f"/connections/{CONNECTION}.sqlog?vantag=server", 422, "unknown_parameter"),
+        ("GET", "/api/requests?limit=many", 422, "usage"),
+        ("GET", "/api/requests/none", 404, "not_found"),
+    ],
+)
+def test_whatever_is_refused_is_a_problem(web: TestClient, method: str, path: str, status: int, code: str) -> None:
+    answer = web.request(method, path)
+    assert answer.status_code == status
+    assert answer.headers["content-type"] == "application/problem+json"
+    problem = answer.json()
+    assert set(problem) == MEMBERS and (problem["status"], problem["code"]) == (status, code)
+
+
+def test_a_misspelled_parameter_is_told_its_name(web: TestClient) -> None:
+    assert web.get("/api/requests?limti=3").json()["hint"] == "limit?"
+
+
+def test_a_refusal_keeps_its_allowed_methods(web: TestClient) -> None:
+    assert "GET" in web.post("/api/requests").headers["allow"]
+
+
+def test_a_browser_is_shown_a_page_for_an_address_that_is_not_there(web: TestClient) -> None:
+    shown = web.get("/nothing", headers=HTML)
+    assert shown.status_code == 404 and "<h1>There is no address /nothing</h1>" in shown.text
+
+
+def test_head_is_get_without_its_body(web: TestClient) -> None:
+    for path in (
+        "/api/requests",
+        "/requests",
+        f"/connections/{CONNECTION}.qlog",
+        "/static/dom.js",
+        "/api/openapi.json",
+    ):
+        head, got = web.head(path), web.get(path)
+        assert head.status_code == got.status_code == 200 and head.content == b"", path
+        assert head.headers["content-type"] == got.headers["content-type"]
+    assert web.head("/api/traces").status_code == 405 and web.head("/api/nothing").status_code == 404
+
+
+def test_routes_are_counted_by_their_template_and_never_by_what_was_asked(store_url: str) -> None:
+    metrics = FrontMetrics()
+    with client(store_url, metrics) as web:
+        for path in ("/api/connections/none", "/api/connections/other", "/wp-login.php", "/static/x", "/static/y"):
+            assert web.get(path).status_code == 404
+        assert web.request("BREW", "/requests").status_code == 405
+    found = {
+        tuple(each.labels.values()): each.value
+        for family in metrics.registry.collect()
+        for each in family.samples
+        if each.name == "quiclens_serve_responses_total"
+    }
+    assert found == {
+        ("GET", "/api/connections/{connection_id:path}", "404"): 2,
+        ("GET", "(none)", "404"): 1,
+        ("GET", "/static", "404"): 2,
+        ("other", "/requests", "405"): 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("path", "says", "never"),
+    [
+        ("/api/reports/tail?without=nothing", "without: no cause 'nothing'", "--"),
+        ("/api/watch?by=a", "by: no column 'a'", "--"),
+        ("/api/requests?where=x", "where 'x' is no comparison", "--"),
+        ("/api/reports/rtt?without=pto", "without is for report tail", "--without is"),
+    ],
+)
+def test_an_option_is_told_as_the_parameter_that_it_is_here(web: TestClient, path: str, says: str, never: str) -> None:
+    problem = web.get(path).json()
+    assert says in problem["detail"] and never not in problem["detail"]
+
+
+def test_a_hint_keeps_the_dashes_of_other_programs(web: TestClient) -> None:
+    problem = web.post("/api/traces", content=b"").json()
+    assert problem["status"] == 422 and "curl --data-binary @FILE" in problem["hint"]
+
+
+@pytest.mark.parametrize("path", ["/api/requests", "/api/reports/tail", "/api/cells", "/api/failed", "/api/different"])
+@pytest.mark.parametrize("since", ["0001-01-01T00:00:00Z", "1899-12-31T23:59:59Z", "9999-12-31T23:59:59Z"])
+def test_a_time_before_or_after_all_others_is_a_time(web: TestClient, path: str, since: str) -> None:
+    answer = web.get(path, params={"since": since})
+    assert answer.status_code == 200, answer.text
+    if since < "19":
+        first = {"since": "1970-01-01T00:00:00Z"}
+        assert answer.json()["coverage"] == web.get(path, params=first).json()["coverage"]
+
+
+def test_an_upload_in_which_nothing_was_found_is_no_success(web: TestClient, tmp_path: Path) -> None:
+    answer = web.post("/api/traces?name=garbage.bin", content=b"\x00\x01 this is no trace\n" * 3)
+    assert answer.status_code == 422 and answer.json()["code"] == "no_trace", answer.text
+
+
+ODD = ("日本/ü", 'a"b\\c;d', "x\ty", "a/b/c")
+
+
+@pytest.fixture(scope="module")
+def odd(store_url: str) -> Iterator[TestClient]:
+    """Connections whose ids are no hex digits; a server may call them what it likes."""
+    with stores.open(store_url) as store:
+        for number, name in enumerate(ODD):
+            columns = "connection_id, trace_id, vantage, source_file"
+            store.command(
+                f"INSERT INTO connections ({columns}) VALUES ({{id:String}}, {{trace:String}}, 'server', 'odd')",
+                {"id": name, "trace": f"0dd0{number:028x}"},
+            )
+        with client(store_url) as made:
+            yield made
+        store.command("ALTER TABLE connections DELETE WHERE source_file = 'odd'", settings={"mutations_sync": "1"})
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_a_connection_is_served_whatever_it_is_called(odd: TestClient, name: str) -> None:
+    path = quote(name, safe="")
+    found = odd.get(f"/api/connections/{path}")
+    assert found.status_code == 200 and found.json()["connection"]["connection_id"] == name
+    assert odd.get(f"/api/connections/{path}/streams").status_code == 200
+    assert odd.get(f"/connections/{path}", headers=HTML).status_code == 200
+    for form in ("sqlog", "qlog"):
+        answer = odd.get(f"/connections/{path}.{form}")
+        assert answer.status_code == 200, answer.text
+        said = answer.headers["content-disposition"]
+        whole = quote(f"{name.rpartition('/')[2]}.{form}", safe="")
+        assert said.isascii() and said.endswith(f"; filename*=UTF-8''{whole}") and "\n" not in said
+
+
+def test_a_name_in_a_header_is_one_line() -> None:
+    said = routes_files._disposition('x\r\nSet-Cookie: a=b"; filename="y')
+    assert said.isascii() and "\r" not in said and "\n" not in said and said.count('"') == 2
+
+
+def test_a_page_of_a_server_has_health_and_metrics_too(served: Served, tmp_path: Path) -> None:
+    pages = start_words(tmp_path, "--store", served.url)
+    try:
+        assert pages.ask(method="GET", path="/ping").body == b"Ok.\n"
+        assert pages.ask(method="GET", path="/healthz").text == '{"ok":true}'
+        assert pages.ask(method="GET", path="/api/requests?nothing=1").status == 422
+        counted = pages.ask(method="GET", path="/metrics").text
+        assert 'quiclens_serve_responses_total{method="GET",route="/api/requests",status="422"} 1.0' in counted
+    finally:
+        assert pages.stop() == 0
+
+
+def test_a_store_that_does_not_answer_is_told_by_healthz(tmp_path: Path) -> None:
+    store = start(tmp_path / "store")
+    pages = start_words(tmp_path, "--store", store.url)
+    try:
+        assert store.stop() == 0
+        told = pages.ask(method="GET", path="/healthz")
+        assert told.status == 503 and "the store answers with an error" in told.text
+        assert pages.ask(method="GET", path="/api/requests").status == 503
+        assert pages.ask(method="GET", path="/ping").status == 200
+    finally:
+        assert pages.stop() == 0
+
+
+def test_every_failure_of_the_openapi_document_is_a_problem(web: TestClient) -> None:
+    described = web.get("/api/openapi.json").json()
+    assert set(described["components"]["schemas"]["Problem"]["properties"]) == MEMBERS
+    for path, methods in described["paths"].items():
+        for operation in methods.values():
+            for status, response in operation["responses"].items():
+                if int(status) >= 400:
+                    assert list(response["content"]) == ["application/problem+json"], (path, status)
+
+
+def test_a_question_that_is_wrong_in_a_thread_is_answered_too(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The report is drawn beside the question, in its thread."""
+    monkeypatch.setattr(routes_reports, "picture", broken)
+    with client(store_url) as web:
+        assert web.get("/api/reports/tail/picture").json()["code"] == "internal"
