@@ -1,4 +1,4 @@
-"""Compression both ways, bounded; and an INSERT apart from its data. Neither needs an engine."""
+"""Compression both ways, bounded; and the words of a statement. Neither needs an engine."""
 
 import gzip
 import random
@@ -9,7 +9,7 @@ import pytest
 
 from quiclens_api.serve.codecs import ENCODINGS, decoded, encoder, framer, unframed
 from quiclens_api.serve.faults import Fault
-from quiclens_api.serve.statements import split_insert, words
+from quiclens_api.serve.statements import words
 
 DATA = random.Random(1).randbytes(3_000_000) + bytes(2_000_000)
 
@@ -58,44 +58,11 @@ def test_zlib_and_gzip_of_others_are_read() -> None:
     assert decoded(zlib.compress(DATA), "deflate", len(DATA), ignore) == DATA
 
 
-@pytest.mark.parametrize(
-    ("sql", "format", "data"),
-    [
-        (b"INSERT INTO t FORMAT TSV\n1\t2", "TSV", b"1\t2"),
-        (b"insert into t format TSV \t\r\n\n1", "TSV", b"\n1"),
-        (b'INSERT INTO t (a, `format`, "values") FORMAT CSV x', "CSV", b"x"),
-        (b"INSERT INTO t (`a\\` FORMAT CSV`) VALUES(1)", "Values", b"(1)"),
-        (b"-- FORMAT A\nINSERT /* VALUES */ INTO t VALUES (1)", "Values", b" (1)"),
-        (b"INSERT INTO t FORMAT RowBinary\n\xff'`\"/*", "RowBinary", b"\xff'`\"/*"),
-        (b"INSERT INTO t FORMAT ArrowStream", "ArrowStream", b""),
-    ],
-)
-def test_an_insert_is_parted_from_its_data(sql: bytes, format: str, data: bytes) -> None:
-    found = split_insert(sql)
-    assert found is not None and (found.format, found.data) == (format, data)
-
-
-@pytest.mark.parametrize(
-    "sql",
-    [
-        b"SELECT 1 FORMAT TSV",
-        b"INSERT INTO t SELECT 1 FORMAT TSV",
-        b"INSERT INTO t WITH 1 AS x SELECT x",
-        b"INSERT INTO t",
-        b"",
-        b"\xff\xfe",
-        b"'INSERT' INTO t FORMAT TSV",
-    ],
-)
-def test_other_statements_have_no_data(sql: bytes) -> None:
-    assert split_insert(sql) is None
-
-
 @pytest.mark.parametrize("open_", ["/*", "$a$", "$a$b$c", "'", "`", '"', "'\"`", "\\'", "$" * 3])
 def test_a_statement_full_of_things_that_never_close_takes_no_time(open_: str) -> None:
     began = time.perf_counter()
-    split_insert(b"INSERT " + open_.encode() * 100_000)
-    split_insert(b"INSERT " + "".join(f"$a{n}$ " for n in range(40_000)).encode())
+    list(words("SELECT " + open_ * 100_000))
+    list(words("SELECT " + "".join(f"$a{n}$ " for n in range(40_000))))
     assert time.perf_counter() - began < 2
 
 

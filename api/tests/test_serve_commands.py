@@ -15,6 +15,7 @@ from api_seed import TABLES
 from quiclens_schema import owner
 from quiclens_schema import store as stores
 from serve_process import Served, start, until
+from store_rows import fill
 
 COLLECTOR = os.environ.get("QUICLENS_COLLECTOR")  # before `run` empties the environment
 QUESTIONS = (
@@ -31,11 +32,11 @@ QUESTIONS = (
 @pytest.fixture(scope="module")
 def seeded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """The rows of `store_url` in a store that is served, with a token asked for."""
-    running = start(tmp_path_factory.mktemp("seeded") / "store", "--keep-events", "0", QUICLENS_SERVE_TOKEN="t")
+    folder = tmp_path_factory.mktemp("seeded") / "store"
+    fill(folder, TABLES)
+    running = start(folder, "--keep-events", "0", "--keep-summaries", "0", QUICLENS_SERVE_TOKEN="t")
     with stores.open(running.store_url) as store:
         assert not store.is_embedded and store.folder is None
-        for table, rows in TABLES.items():
-            store.command(f"INSERT INTO {table} FORMAT JSONEachRow\n" + "\n".join(json.dumps(row) for row in rows))
     yield running
     assert running.stop() == 0
 
@@ -75,12 +76,13 @@ def test_a_store_is_loaded_through_serve(run: Run, tmp_path: Path, monkeypatch: 
         running.stop()
 
 
-def test_the_owner_file_names_the_token_file_and_holds_no_token(seeded: Served) -> None:
+def test_the_owners_socket_is_outside_of_the_store_and_of_this_user_alone(seeded: Served) -> None:
     said = json.loads((seeded.folder / "owner.json").read_text())
     assert said["pid"] == seeded.process.pid and said["url"] == seeded.url
-    kept = Path(said["token_file"])
-    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
-    assert kept.read_text().strip() not in (seeded.folder / "owner.json").read_text()
+    kept = Path(said["socket"])
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600 and kept.stat().st_uid == os.getuid()
+    assert not kept.is_relative_to(seeded.folder) and not kept.parent.stat().st_mode & 0o022
+    assert not [path for path in seeded.folder.rglob("*") if "token" in path.name]
 
 
 def test_a_second_serve_says_who_holds_the_store(run: Run, seeded: Served) -> None:
@@ -97,8 +99,8 @@ def test_what_answers_at_the_port_must_be_the_owner(tmp_path: Path) -> None:
         (running.folder / "owner.json").write_text(json.dumps({**said, "instance": "another"}))
         with pytest.raises(stores.StoreBusy, match=f"process {running.process.pid}.* does not answer"):
             stores.open(running.store_url)
-        (running.folder / "owner.json").write_text(json.dumps({**said, "token_file": "/nowhere"}))
-        with pytest.raises(stores.StoreBusy, match="its token is another user's"):
+        (running.folder / "owner.json").write_text(json.dumps({**said, "socket": "/nowhere"}))
+        with pytest.raises(stores.StoreBusy, match=f"process {running.process.pid}.* does not answer"):
             stores.open(running.store_url)
         (running.folder / "owner.json").write_text(json.dumps(said))
     finally:
@@ -108,9 +110,10 @@ def test_what_answers_at_the_port_must_be_the_owner(tmp_path: Path) -> None:
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
 def test_it_stops_when_told_and_leaves_nothing_behind(tmp_path: Path, how: signal.Signals) -> None:
     running = start(tmp_path / "store")
+    socket = json.loads((running.folder / "owner.json").read_text())["socket"]
+    assert Path(socket).is_socket()
     assert running.stop(how) == 0
-    left = {path.name for path in running.folder.iterdir()}
-    assert "owner.json" not in left and "owner.token" not in left
+    assert not Path(socket).exists() and "owner.json" not in {path.name for path in running.folder.iterdir()}
     assert not owner.is_locked(running.folder) and owner.read(running.folder) is None
 
 

@@ -1,11 +1,11 @@
 """What is dropped, in which order, and what is not."""
 
-import json
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 from api_seed import CLIENT, OLD, SERVER, connection
 from serve_process import Served, start, until
+from store_rows import fill
 
 from quiclens_api.serve.retention import Partition, plan
 from quiclens_api.serve.settings import Keep
@@ -59,20 +59,19 @@ def test_traces_without_a_clock_age_from_their_loading() -> None:
     assert dropped([undated, day("events", 3), day("events", 2)], Keep(0, 0, disk_bytes=20)) == ["events-3"]
 
 
-def fill(served: Served) -> None:
-    rows = [connection(SERVER), connection(CLIENT, trace_day="2020-01-01"), connection(OLD, trace_day="1970-01-01")]
-    lines = "\n".join(json.dumps(row) for row in rows)
-    assert served.ask(lines, query="INSERT INTO connections FORMAT JSONEachRow").status == 200
+def rows() -> dict[str, list[dict[str, object]]]:
+    connections = [
+        connection(SERVER),
+        connection(CLIENT, trace_day="2020-01-01"),
+        connection(OLD, trace_day="1970-01-01"),
+    ]
     names = ("connection_id", "vantage", "trace_id", "trace_day")
-    events = "\n".join(json.dumps({name: row[name] for name in names}) for row in rows)
-    assert served.ask(events, query="INSERT INTO events FORMAT JSONEachRow").status == 200
-    requests = [(row["connection_id"], row["trace_id"]) for row in rows]
-    seen = "\n".join(
-        json.dumps({"connection_id": connection_id, "trace_id": trace_id, "coverage": "full"})
-        for connection_id, trace_id in requests
-    )
-    assert served.ask(seen, query="INSERT INTO requests FORMAT JSONEachRow").status == 200
-    served.ask("a\t1\n", query="INSERT INTO rejects (source, offset) FORMAT TSV")
+    return {
+        "connections": connections,
+        "events": [{name: row[name] for name in names} for row in connections],
+        "requests": [{**{name: row[name] for name in names[:3:2]}, "coverage": "full"} for row in connections],
+        "rejects": [{"source": "a", "offset": 1}],
+    }
 
 
 def days(served: Served, table: str) -> str:
@@ -83,8 +82,8 @@ def days(served: Served, table: str) -> str:
 def test_serve_drops_whole_days_and_says_so(tmp_path: Path) -> None:
     """Days of the future of this test's rows stay; old ones go once they were not written to for a moment."""
     folder = tmp_path / "store"
+    fill(folder, rows())
     running = start(folder)  # what was written just now is not old
-    fill(running)
     assert days(running, "events") == "1970-01-01 2020-01-01 2026-11-20"
     assert running.stop() == 0
 
@@ -98,8 +97,8 @@ def test_serve_drops_whole_days_and_says_so(tmp_path: Path) -> None:
     assert running.one(f"SELECT countIf({known}) FROM requests AS r JOIN connections_now AS c USING trace_id") == "3"
     text = running.ask(method="GET", path="/metrics").text
     assert 'quiclens_serve_partitions_dropped_total{why="age"}' in text
-    running.process.terminate()
-    assert "dropped 2020-01-01 of events: 1 rows" in running.process.communicate(timeout=20)[1]
+    assert until(lambda: "dropped 2020-01-01 of events: 1 rows" in running.logged())
+    assert running.stop() == 0
 
     running = start(folder, "--keep-events", "0", "--keep-summaries", "0", "--max-disk-gb", "0.000001")
     wait_for_a_look(running)

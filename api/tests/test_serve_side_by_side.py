@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from quiclens_schema import store as stores
 from serve_process import Served, start, until
+from store_rows import aliases, send
 
 from quiclens_api.serve.faults import Fault
 from quiclens_api.serve.turns import Room
@@ -18,20 +19,21 @@ LONG = "SELECT count() FROM numbers(100000000000) WHERE sipHash64(number) = 1"
 
 
 def test_a_long_query_does_not_delay_an_insert(served: Served) -> None:
-    served.ask("CREATE OR REPLACE TABLE quick (a UInt32) ENGINE = MergeTree ORDER BY a")
     threads = [threading.Thread(target=served.ask, args=(LONG,), kwargs={"query_id": f"long {n}"}) for n in range(8)]
     for thread in threads:
         thread.start()
     assert until(lambda: 'running{kind="queries"} 8' in served.ask(method="GET", path="/metrics").text)
+    one = {"vantage": ["server"], "trace_id": ["1"], "role": ["source"]}
     began = time.monotonic()
     for n in range(10):
-        assert served.ask(f"{n}\n", query="INSERT INTO quick FORMAT TSV").status == 200
+        assert send(served, "connection_aliases", aliases(alias=["quick"], connection_id=[f"{n}"], **one), 1).status == 200
     seconds = time.monotonic() - began
     for n in range(8):
         assert "waiting" in served.ask(f"KILL QUERY WHERE query_id = 'long {n}'").text
     for thread in threads:
         thread.join(20)
-    assert served.one("SELECT count() FROM quick") == "10"
+    asked = "SELECT connection_id FROM connection_aliases FINAL WHERE alias = 'quick' ORDER BY connection_id"
+    assert served.one(asked).split() == [f"{n}" for n in range(10)]
     assert seconds < 10  # alone it is a tenth of a second; eight queries take both cores
 
 
@@ -65,23 +67,30 @@ def test_bodies_have_only_so_much_room() -> None:
 
 
 def test_readers_and_writers_side_by_side_lose_nothing(served: Served) -> None:
-    served.ask("CREATE OR REPLACE TABLE many (writer UInt8, n UInt32) ENGINE = MergeTree ORDER BY (writer, n)")
-
     def write(writer: int) -> int:
         for n in range(30):
-            body = "".join(f"{writer}\t{n * 100 + row}\n" for row in range(100))
-            assert served.ask(body, query="INSERT INTO many FORMAT TSV").status == 200
+            data = aliases(alias=[f"many{writer}"] * 100, connection_id=[f"{n * 100 + row}" for row in range(100)],
+                           vantage=["server"] * 100, trace_id=["1"] * 100, role=["source"] * 100)  # fmt: skip
+            assert send(served, "connection_aliases", data, 100).status == 200
         return 3000
+
+    of_them = "FROM connection_aliases WHERE startsWith(alias, 'many')"
 
     def read(_: int) -> int:
         for _ in range(30):
-            count, distinct = served.one("SELECT count(), uniqExact(writer, n) FROM many").split("\t")
+            count, distinct = served.one(f"SELECT count(), uniqExact(alias, connection_id) {of_them}").split("\t")
             assert count == distinct and int(count) % 100 == 0
         return 0
 
     with ThreadPoolExecutor(6) as pool:
         written = sum(pool.map(write, range(3))) + sum(pool.map(read, range(3)))
-    assert served.one("SELECT count() FROM many") == str(written)
+    assert served.one(f"SELECT count() {of_them}") == str(written)
+
+
+def kept(block: int) -> bytes:
+    """2,000 rows of one block, told by its number."""
+    constant = {name: [value] * 2000 for name, value in (("vantage", "server"), ("trace_id", "1"), ("role", "source"))}
+    return aliases(alias=[str(block)] * 2000, connection_id=[str(n) for n in range(2000)], **constant)
 
 
 def test_acknowledged_rows_outlive_kill_9(tmp_path: Path) -> None:
@@ -91,18 +100,13 @@ def test_acknowledged_rows_outlive_kill_9(tmp_path: Path) -> None:
     sent = 0
     for turn in range(3):
         running = start(folder)
-        running.ask(
-            "CREATE TABLE IF NOT EXISTS kept (block UInt32, n UInt32) ENGINE = MergeTree ORDER BY (block, n)"
-            " SETTINGS fsync_after_insert = 1, fsync_part_directory = 1"
-        )
         stop = threading.Event()
 
         def insert(first: int, running: Served = running, stop: threading.Event = stop) -> int:
             block = first
             while not stop.is_set():
-                body = "".join(f"{block}\t{n}\n" for n in range(2000))
                 try:
-                    if running.ask(body, query="INSERT INTO kept FORMAT TSV").status == 200:
+                    if send(running, "connection_aliases", kept(block), 2000).status == 200:
                         acknowledged.add(block)
                 except OSError:
                     return block
@@ -120,13 +124,14 @@ def test_acknowledged_rows_outlive_kill_9(tmp_path: Path) -> None:
     assert len(acknowledged) > 20
     running = start(folder)
     try:
-        found = running.one("SELECT block, count(), uniqExact(n) FROM kept GROUP BY block").splitlines()
+        asked = "SELECT alias, count(), uniqExact(connection_id) FROM connection_aliases GROUP BY alias"
+        found = running.one(asked).splitlines()
         stored = {
             int(block): (int(rows), int(distinct)) for block, rows, distinct in (row.split("\t") for row in found)
         }
         assert acknowledged <= stored.keys()
         assert set(stored.values()) == {(2000, 2000)}
         with stores.open(running.store_url) as store:
-            assert store.query("SELECT count() FROM kept").one() == (2000 * len(stored),)
+            assert store.query("SELECT count() FROM connection_aliases").one() == (2000 * len(stored),)
     finally:
         running.stop()

@@ -48,13 +48,6 @@ SYSTEM_TABLES = _names(
 )
 DATABASES = frozenset({"default", "system", "INFORMATION_SCHEMA", "information_schema"})
 
-ENGINES = _names(
-    """
-    MergeTree ReplacingMergeTree SummingMergeTree AggregatingMergeTree CollapsingMergeTree
-    VersionedCollapsingMergeTree CoalescingMergeTree Memory Null Log TinyLog StripeLog
-    """
-)
-
 # Settings that open files, name hosts, run other SQL, or undo a check; and those that are the request's own business.
 _SETTINGS = re.compile(
     r"(?:.*_)?(?:path|file|files|url|registry|credentials|python|eval|dialect|introspection|outfile|s3|azure|hdfs|fuzz"

@@ -97,8 +97,6 @@ class Handle:
             counts = {
                 "read_rows": int(result.storage_rows_read() or 0),
                 "read_bytes": int(result.storage_bytes_read() or 0),
-                "written_rows": int(result.rows_written() or 0),
-                "written_bytes": int(result.bytes_written() or 0),
                 "result_rows": int(result.rows_read() or 0),
                 "result_bytes": len(data),
                 "elapsed_ns": int((result.elapsed() or 0) * 1e9),
@@ -113,20 +111,6 @@ class Handle:
         """Run one statement and take its answer piece by piece; nothing else may run here until that is closed."""
         with _told():
             return Pieces(self._inner.send_query(sql, format, params=dict(parameters) or None))
-
-    def insert(self, head: str, format: str, data: bytes) -> Mapping[str, int]:
-        """Insert data in exactly one append: after a failed one, a second never returns."""
-        with _told():
-            inserter = self._inner.send_insert(head, format)
-            try:
-                if data:
-                    inserter.append(data)
-                done = inserter.finish()
-            except BaseException:
-                inserter.cancel()
-                raise
-        written = {"written_rows": int(done.rows_written), "written_bytes": int(done.bytes_written)}
-        return {**written, "elapsed_ns": int(done.elapsed * 1e9)}
 
     def classify(self, sql: str) -> int:
         """How many statements there are, 0 when it does not parse; nothing runs."""

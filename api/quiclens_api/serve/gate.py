@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from quiclens_schema import catalogue
-
 from quiclens_api.serve import allowed
 from quiclens_api.serve.faults import Fault, Refused
 from quiclens_api.serve.statements import Word, settings_set
@@ -25,11 +23,6 @@ _IN = frozenset(
 _TABLE = re.compile(r"(?:(?P<database>[A-Za-z_]+)\.)?(?P<table>[A-Za-z0-9_$ -]+)")
 _READS = ("SELECT", "WITH", "(", "EXPLAIN", "DESCRIBE", "EXISTS")
 _SHOWS = ("TABLES", "DATABASES", "CREATE", "COLUMNS", "FULL", "INDEXES", "ENGINES", "FUNCTIONS", "SETTINGS", "CHANGED")
-_KEPT_FROM_DDL = "belongs to the catalogue: over HTTP it is filled and migrated, never emptied or replaced"
-_ALTERS = frozenset(
-    {"ADD_COLUMN", "MODIFY_COLUMN", "COMMENT_COLUMN", "ADD_INDEX", "MATERIALIZE_INDEX", "MATERIALIZE_COLUMN"}
-)
-_SWAPS = frozenset({"REPLACE_PARTITION", "DROP_PARTITION"})  # how `link` rewrites hours of `requests`
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +56,9 @@ def tree(text: str) -> Node:
     return root
 
 
-def check_words(normal: Sequence[Word]) -> bool:
-    """Refuse by words: what a statement may begin with, files, settings, and functions however they are called.
-
-    Returns whether the statement writes.
-    """
+def check_words(normal: Sequence[Word]) -> None:
+    """Refuse by words: what a statement may begin with, files, settings, and functions however they are called."""
+    _check_reads([word.text for word in normal[:6]])
     for before, word in pairwise(normal):
         if (before.text, word.text) in (("INTO", "OUTFILE"), ("FROM", "INFILE")):
             raise Refused(f"{before.text} {word.text} is refused: it would use files of the server")
@@ -85,7 +76,6 @@ def check_words(normal: Sequence[Word]) -> bool:
     for setting, _ in settings_set(normal):
         if setting != allowed.FILTERS and allowed.is_refused_setting(setting):
             raise Refused(f"Setting {setting} is refused over HTTP")
-    return _writes([word.text for word in normal[:6]])
 
 
 def check_tree(root: Node, database: str, is_view: Callable[[str], bool], format: str = "") -> None:
@@ -111,47 +101,6 @@ def check_tree(root: Node, database: str, is_view: Callable[[str], bool], format
             check_table(".".join(names), database)
         if node.kind == "Identifier" and node.name.startswith("system."):
             _check_system(node.name.split(".")[1])
-        if node.kind == "Storage":
-            engine = next((each.name for each in node.below if each.kind == "Function"), "")
-            if engine not in allowed.ENGINES:
-                raise Refused(f"Engine {engine} is refused over HTTP")
-        if node.kind in ("Dictionary", "FunctionWithKeyValueArguments"):
-            raise Refused("Dictionaries are refused over HTTP")
-
-
-def check_write(root: Node, normal: Sequence[Word], database: str) -> str:
-    """Refuse writes that do more than fill, migrate and link; returns the table written to."""
-    first = [word.text for word in normal[:6]]
-    statement = root.below[0]
-    names = [each.name for each in statement.below if each.kind == "Identifier"]
-    where, table = (names[0], names[1]) if len(names) > 1 else (database, "".join(names))
-    if any(each.kind == "Function" for each in statement.below) and statement.kind in ("InsertQuery", "CreateQuery"):
-        raise Refused("Writing to or like a table function is refused over HTTP")
-    if not table:
-        raise Refused("A statement that names no table, or several, is refused over HTTP")
-    check_table(f"{where}.{table}", database)
-    if where != "default":
-        raise Refused(f"Only tables of the database default may be written to, not {where}.{table}")
-    for before, word in pairwise(normal):
-        if first[0] == "CREATE" and before.text == "AS" and word.is_name and word.text not in ("SELECT", "WITH"):
-            _check_copied(normal[normal.index(word) :], database)
-    tables = catalogue.load().tables
-    is_kept = table in tables or table in ("schema_migrations", "dropped_days")
-    if is_kept and (first[0] in ("DROP", "TRUNCATE", "DELETE") or first[:3] == ["CREATE", "OR", "REPLACE"]):
-        raise Refused(f"Table {table} {_KEPT_FROM_DDL}")
-    if first[0] == "CREATE" and any((a.text, b.text) == (":", "Identifier") for a, b in pairwise(normal)):
-        raise Refused("A view whose tables are parameters is refused over HTTP: what it reads cannot be known")
-    for command in (each.name for each in root.all() if each.kind == "AlterCommand"):
-        is_swapped = not is_kept or (table in tables and tables[table].is_linked)
-        if command not in _ALTERS and not (command in _SWAPS and is_swapped):
-            raise Refused(f"ALTER TABLE {table} {command.replace('_', ' ')} is refused over HTTP")
-    return table
-
-
-def _check_copied(rest: Sequence[Word], database: str) -> None:
-    """The table after CREATE TABLE … AS, which the tree leaves out."""
-    is_qualified = len(rest) > 2 and rest[1].text == "."
-    check_table(f"{rest[0].text}.{rest[2].text}" if is_qualified else rest[0].text, database)
 
 
 def check_table(name: str, database: str) -> None:
@@ -184,16 +133,12 @@ def _check_in(node: Node, database: str, is_view: Callable[[str], bool]) -> None
         _check_source(node, database, is_view)
 
 
-def _writes(first: Sequence[str]) -> bool:
-    """Whether a statement that begins so writes; Refused when it may not run at all."""
-    start = " ".join(first)
+def _check_reads(first: Sequence[str]) -> None:
+    """Refuse a statement that does not begin as one that reads does."""
     if first and (first[0] in _READS or (first[0] == "SHOW" and first[1] in _SHOWS)):
-        return False
-    if first[:1] == ["INSERT"] or first[:2] in (["DELETE", "FROM"], ["ALTER", "TABLE"], ["OPTIMIZE", "TABLE"]):
-        return True
-    if re.match(r"CREATE (OR REPLACE )?(TABLE|VIEW) |(DROP|TRUNCATE) (TABLE|VIEW) ", f"{start} "):
-        return True
-    if first[:1] in (["SET"], ["USE"]) or "TEMPORARY" in first:
+        return
+    if first[:1] in (["SET"], ["USE"]):
         hint = "give settings and the database with each request, or SETTINGS in the statement"
         raise Fault(48, "NOT_IMPLEMENTED", f"{first[0]} would last for this request alone: {hint}")
-    raise Refused(f"{' '.join(first[:2])} is refused over HTTP")
+    hint = "rows are sent as Arrow to /store/tables/TABLE/rows, the rest is quiclens migrate, link, retention"
+    raise Fault(164, "READONLY", f"{' '.join(first[:2])} is refused: SQL over HTTP is for reading; {hint}")

@@ -1,4 +1,4 @@
-"""One request of the ClickHouse HTTP interface, from its headers to its answer."""
+"""One request of the ClickHouse HTTP interface, from its headers to its answer. It is for reading alone."""
 
 import asyncio
 import time
@@ -15,13 +15,11 @@ from quiclens_api.serve.access import Role, role_of
 from quiclens_api.serve.answers import Sender
 from quiclens_api.serve.engine import Engine, Handle, Pieces
 from quiclens_api.serve.faults import Fault
-from quiclens_api.serve.inserts import checked_insert, insert_settings, refuse_more_statements, values_are_plain
 from quiclens_api.serve.judge import Judge, Verdict
 from quiclens_api.serve.metrics import Metrics
 from quiclens_api.serve.protocol import Asked
 from quiclens_api.serve.running import Gone, Run, Running
 from quiclens_api.serve.settings import Settings
-from quiclens_api.serve.statements import Insert, split_insert
 from quiclens_api.serve.turns import Lease, Room, Turns
 
 _AT_ONCE_BYTES = 1 << 20  # an answer up to this size is sent whole, with its length
@@ -38,7 +36,6 @@ class Parts:
     judge: Judge
     running: Running
     queries: Turns
-    inserts: Turns
     room: Room
     metrics: Metrics
 
@@ -71,58 +68,24 @@ class Interface:
         is_form = request.headers.get("content-type", "").startswith("multipart/form-data")
         if is_form:
             given += await bodies.form(request, self._limits)
-        asked = protocol.read(request.method, given, request.headers)
+        asked = protocol.read(given, request.headers)
         sender.headers["X-ClickHouse-Query-Id"] = asked.query_id
         body = b"" if is_form else await bodies.received(request, self._limits, lease)
         self._metrics.bytes_received.inc(len(body))
         protocol.refuse_settings(asked.settings)
         encoding = request.headers.get("content-encoding", "")
         body = await bodies.plain(body, encoding, asked.is_framed_in, self._limits, lease)
-        if asked.is_readonly:
-            role = Role.READER
         if not asked.query and not body and request.method in ("GET", "HEAD"):
             await sender.whole(b"Ok.\n")
             return
-        query = asked.query.encode()
-        insert = split_insert(query or body)
+        sql = b"\n".join(part for part in (asked.query.encode(), body) if part)
         gone = asyncio.create_task(_gone(request))
         try:
             with self._parts.running.one(asked.query_id, role) as run:
-                if insert is not None:
-                    await self._insert(asked, _with(insert, body if query else b""), run, sender)
-                    kind = "insert"
-                else:
-                    await self._query(asked, b"\n".join(part for part in (query, body) if part), run, sender, gone)
-                    kind = "query"
-            self._metrics.seconds.labels(kind).observe(time.perf_counter() - began)
+                await self._query(asked, sql, run, sender, gone)
+            self._metrics.seconds.labels("query").observe(time.perf_counter() - began)
         finally:
             gone.cancel()
-
-    async def _insert(self, asked: Asked, insert: Insert, run: Run, sender: Sender) -> None:
-        """An insert of data runs to its end even when its client goes away: it is then simply not acknowledged."""
-        parts = self._parts
-
-        def work() -> dict[str, int]:
-            verdict = parts.judge.verdict(insert.statement, asked.parameters, asked.database)
-            _must_write(run.role)
-            refuse_more_statements(insert)
-            plain = values_are_plain(parts.judge, insert, asked)
-            protocol.check_settings(verdict.settings, self._limits, writes=True)
-            settings = protocol.capped(asked.settings, self._limits, writes=True) | insert_settings(
-                verdict.table, plain
-            )
-            with parts.engine.handle(asked.database, settings, run.tag) as handle:
-                if insert.format == "Values" and asked.parameters:
-                    sql = f"{insert.statement} {insert.data.decode()}"
-                    return dict(handle.run(sql, asked.parameters, "Null").counts)
-                return checked_insert(handle, verdict.table, insert)
-
-        async with parts.inserts.one():
-            counts = await parts.inserts.run(work)
-        self._metrics.inserts.inc()
-        self._metrics.rows_written.inc(counts.get("written_rows", 0))
-        sender.headers["X-ClickHouse-Summary"] = protocol.summary(counts)
-        await sender.whole(b"")
 
     async def _query(self, asked: Asked, sql: bytes, run: Run, sender: Sender, gone: "asyncio.Task[None]") -> None:
         parts = self._parts
@@ -140,12 +103,8 @@ class Interface:
             sender.is_of("Native")
             await self._finish(sender, asked, _greeting(parts.engine), {})
             return
-        if verdict.writes:
-            _must_write(run.role)
-        protocol.check_settings(verdict.settings, self._limits, verdict.writes)
-        settings = protocol.capped(asked.settings, self._limits, verdict.writes)
-        if verdict.writes:
-            settings |= insert_settings(verdict.table, is_plain=True)
+        protocol.check_settings(verdict.settings, self._limits)
+        settings = protocol.capped(asked.settings, self._limits)
         async with parts.queries.one():
             await self._run(asked, text, verdict, settings, run, sender, gone)
 
@@ -161,29 +120,24 @@ class Interface:
     ) -> None:
         parts, format = self._parts, verdict.format or asked.default_format
         is_streamed = verdict.is_select and format.lower() in protocol.STREAMED_FORMATS
-        never: asyncio.Task[None] = asyncio.create_task(asyncio.Event().wait())  # type: ignore[arg-type]
-        watch = never if verdict.writes else gone
         with ExitStack() as held:
-            held.callback(never.cancel)
 
             def begin() -> Handle:
-                readonly = run.role is Role.READER
-                return held.enter_context(parts.engine.handle(asked.database, settings, run.tag, readonly))
+                return held.enter_context(parts.engine.handle(asked.database, settings, run.tag, readonly=True))
 
             try:
                 handle = await parts.queries.run(begin)
                 if is_streamed:
                     pieces = await parts.running.watched(
-                        run, parts.queries.run(lambda: handle.stream(text, asked.parameters, format)), watch
+                        run, parts.queries.run(lambda: handle.stream(text, asked.parameters, format)), gone
                     )
-                    await self._stream(asked, format, pieces, run, sender, watch)
+                    await self._stream(asked, format, pieces, run, sender, gone)
                 else:
                     answer = await parts.running.watched(
-                        run, parts.queries.run(lambda: handle.run(text, asked.parameters, format)), watch
+                        run, parts.queries.run(lambda: handle.run(text, asked.parameters, format)), gone
                     )
                     if answer.data:
                         sender.is_of(format)
-                    self._metrics.rows_written.inc(answer.counts["written_rows"])
                     await self._finish(sender, asked, answer.data, dict(answer.counts))
             except Gone:
                 self._metrics.cancelled.inc()
@@ -246,19 +200,6 @@ async def _gone(request: Request) -> None:
     """Ends when the client is gone; the body was read before."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
-
-
-def _with(insert: Insert, body: bytes) -> Insert:
-    """The rows of an INSERT in `query` go on in the body."""
-    if not body:
-        return insert
-    before = insert.data.rstrip() if insert.format != "Values" else insert.data
-    return Insert(insert.head, insert.format, before + b"\n" + body if before.strip() else body)
-
-
-def _must_write(role: Role) -> None:
-    if role is not Role.WRITER:
-        raise Fault(164, "READONLY", "Cannot execute a writing statement in readonly mode")
 
 
 def _bounded(size: int, most: int) -> None:

@@ -18,8 +18,6 @@ class Verdict:
     """A statement that may run: its text as the engine renders it, and what that says."""
 
     normal: str
-    writes: bool
-    table: str = ""  # written to
     format: str = ""  # asked for by the statement itself
     kills: str = ""  # the query_id of a KILL QUERY
     settings: tuple[tuple[str, str], ...] = ()
@@ -27,7 +25,7 @@ class Verdict:
     @property
     def is_select(self) -> bool:
         """Whether the engine can give the answer in pieces; it cannot for DESCRIBE, SHOW and the like."""
-        return not self.writes and self.normal.startswith(("SELECT", "WITH", "("))
+        return self.normal.startswith(("SELECT", "WITH", "("))
 
 
 class Judge:
@@ -51,17 +49,16 @@ class Judge:
         if count != 1:
             raise Refused("The statement cannot be judged")
         if match := _KILL.fullmatch(normal):
-            return Verdict(normal, False, kills=re.sub(r"\\(.)", r"\1", match[1]), format="")
+            return Verdict(normal, kills=re.sub(r"\\(.)", r"\1", match[1]))
         found = list(words(normal))
         wanted = tuple(settings_set(found))
         for name, value in wanted:
             if name == FILTERS:
                 self._judge_filters(handle, value, database)
-        writes = gate.check_words(found)
+        gate.check_words(found)
         root = gate.tree(handle.text(f"EXPLAIN AST {sql}", parameters))
         gate.check_tree(root, database, lambda name: _is_view(handle, name), output_format(found))
-        table = gate.check_write(root, found, database) if writes else ""
-        return Verdict(normal, writes, table, output_format(found), "", wanted)
+        return Verdict(normal, output_format(found), "", wanted)
 
     def _judge_filters(self, handle: Handle, value: str, database: str) -> None:
         """Grafana's ad-hoc filters: expressions in strings, each judged as that of a SELECT would be."""
@@ -71,8 +68,9 @@ class Judge:
         for part in parts:
             if part.kind == "string":
                 expression = handle.text(f"SELECT {part.text}").rstrip("\n")
-                if FILTERS in expression or self._judge(handle, f"SELECT {expression}", {}, database).writes:
+                if FILTERS in expression:
                     raise Refused(f"Setting {FILTERS} is refused over HTTP with such a filter")
+                self._judge(handle, f"SELECT {expression}", {}, database)
 
 
 def _rendered(handle: Handle, sql: str) -> str:

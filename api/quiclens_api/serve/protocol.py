@@ -60,7 +60,6 @@ class Asked:
     default_format: str
     parameters: Mapping[str, str]
     settings: Mapping[str, str]
-    is_readonly: bool
     is_whole: bool  # answer only once all of it is known (wait_end_of_query)
     is_framed_in: bool
     frames_out: str  # compression of ClickHouse's frames in the answer, empty for none
@@ -68,7 +67,7 @@ class Asked:
     protocol_version: int
 
 
-def read(method: str, given: Iterable[tuple[str, str]], headers: Mapping[str, str]) -> Asked:
+def read(given: Iterable[tuple[str, str]], headers: Mapping[str, str]) -> Asked:
     """Read the parameters of one request; Fault when one of them makes no sense."""
     said: dict[str, str] = {}
     for name, value in given:
@@ -94,7 +93,6 @@ def read(method: str, given: Iterable[tuple[str, str]], headers: Mapping[str, st
         default_format=said.get("default_format") or headers.get("x-clickhouse-format") or DEFAULT_FORMAT,
         parameters={name.removeprefix(_PARAMETER): value for name, value in said.items() if _is_parameter(name)},
         settings=settings,
-        is_readonly=method != "POST" or said.get("readonly", "0") in ("1", "2"),
         is_whole=_flag(said, "wait_end_of_query") or _flag(said, "http_wait_end_of_query"),
         is_framed_in=_flag(said, "decompress"),
         frames_out=(said.get("network_compression_method") or "LZ4") if _flag(said, "compress") else "",
@@ -112,10 +110,10 @@ def encoder_of(asked: Asked, size: int | None) -> tuple[Encoder | None, str]:
     return None, ""
 
 
-def capped(asked: Mapping[str, str], limits: Limits, writes: bool) -> dict[str, str]:
+def capped(asked: Mapping[str, str], limits: Limits) -> dict[str, str]:
     """The settings of a request with the limits written in: what it asked for, but no more than is allowed."""
     settings = dict(asked)
-    for name, most in _most(limits, writes).items():
+    for name, most in _most(limits).items():
         if not 0 < _number(settings.get(name, "")) <= most:
             settings[name] = f"{most:.0f}" if most >= 1 else f"{most:g}"
     spill = {"max_temporary_data_on_disk_size_for_query": f"{limits.spill_bytes}"}
@@ -129,9 +127,9 @@ def refuse_settings(asked: Iterable[str]) -> None:
             raise Refused(f"Setting {name} is refused over HTTP")
 
 
-def check_settings(asked: Iterable[tuple[str, str]], limits: Limits, writes: bool) -> None:
+def check_settings(asked: Iterable[tuple[str, str]], limits: Limits) -> None:
     """Fault when a statement's own SETTINGS want more than is allowed."""
-    most = _most(limits, writes)
+    most = _most(limits)
     for name, value in asked:
         if name in most and not 0 < _number(value) <= most[name]:
             raise Fault(
@@ -146,9 +144,8 @@ def summary(counts: Mapping[str, int]) -> str:
     return json.dumps({name: str(counts.get(name, 0)) for name in _COUNTS}, separators=(",", ":"))
 
 
-def _most(limits: Limits, writes: bool) -> dict[str, float]:
-    most = {name: float(getattr(limits, field)) for name, field in allowed.CAPPED.items()}
-    return most | {"max_execution_time": limits.write_seconds} if writes else most
+def _most(limits: Limits) -> dict[str, float]:
+    return {name: float(getattr(limits, field)) for name, field in allowed.CAPPED.items()}
 
 
 def _number(text: str) -> float:

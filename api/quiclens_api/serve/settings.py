@@ -13,7 +13,6 @@ class Limits:
     """Bounds of one request and of all together; a request may ask for less, never for more."""
 
     seconds: float = 300  # of a query
-    write_seconds: float = 3600  # of a statement that writes
     memory_bytes: int = 4 * GB  # of one statement in the engine
     result_rows: int = 50_000_000
     result_bytes: int = 4 * GB

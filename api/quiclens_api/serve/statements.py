@@ -1,7 +1,7 @@
-"""Statements as text, without understanding them: words, the settings they set, and an INSERT apart from its data.
+"""Statements as text, without understanding them: words, and the settings they set.
 
 Safety rests on nothing here that the engine could read differently: `gate` looks at words of the engine's own
-rendering of a statement, and what is split off as data is given to the engine as data.
+rendering of a statement.
 """
 
 import re
@@ -21,8 +21,6 @@ _WORD = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 # What is not closed goes on to the end: looking for the end again from each later place would take for ever.
-_HEAD_BYTES = 262_144  # the engine's max_query_size; a statement's words are all before its data
-_DATA_GAP = re.compile(rb"[ \t\f]*\r?\n?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +40,6 @@ class Word:
         return self.kind == "word" and self.text.upper() == keyword
 
 
-@dataclass(frozen=True, slots=True)
-class Insert:
-    """An INSERT whose rows come as data: the statement up to its format, the format, and the rows."""
-
-    head: str
-    format: str
-    data: bytes
-
-    @property
-    def statement(self) -> str:
-        """The statement without its data, as the engine parses it."""
-        return f"{self.head} VALUES" if self.format == "Values" else f"{self.head} FORMAT {self.format}"
-
-
 def words(text: str) -> Iterator[Word]:
     """Words in order, gaps and comments left out."""
     for match in _WORD.finditer(text):
@@ -64,28 +48,6 @@ def words(text: str) -> Iterator[Word]:
         if kind != "gap":
             found = match[0]
             yield Word(kind, _unquoted(found) if kind == "quoted" else found, match.start(), match.end())
-
-
-def split_insert(sql: bytes) -> Insert | None:
-    """An INSERT … FORMAT x or INSERT … VALUES apart from its data; None for every other statement."""
-    text = sql[:_HEAD_BYTES].decode("latin-1")  # one character per byte, so places are the same
-    found = words(text)
-    first = next(found, None)
-    if first is None or not first.is_keyword("INSERT"):
-        return None
-    depth, before = 0, first
-    for word in found:
-        if word.kind == "symbol":
-            depth += (word.text == "(") - (word.text == ")")
-        elif depth == 0 and (word.is_keyword("SELECT") or word.is_keyword("WITH") or word.is_keyword("WATCH")):
-            return None
-        elif depth == 0 and word.is_keyword("VALUES"):
-            return Insert(_head(sql, word.start), "Values", sql[word.end :])
-        elif depth == 0 and before.is_keyword("FORMAT") and word.kind == "word":
-            gap = _DATA_GAP.match(sql, word.end)
-            return Insert(_head(sql, before.start), word.text, sql[gap.end() if gap else word.end :])
-        before = word
-    return None
 
 
 def output_format(normal: Sequence[Word]) -> str:
@@ -120,10 +82,6 @@ def _value(normal: Sequence[Word], at: int) -> tuple[str, int]:
         depth += (text in ("(", "[", "{")) - (text in (")", "]", "}"))
         end += 1
     return "".join(word.text for word in normal[at:end]), end
-
-
-def _head(sql: bytes, end: int) -> str:
-    return sql[:end].decode("utf-8").strip()
 
 
 def _unquoted(text: str) -> str:

@@ -1,0 +1,54 @@
+"""Rows for a store that is served: Arrow streams as collectors send them, and a store filled before it is served."""
+
+import datetime
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from quiclens_ingest.link import mark
+from quiclens_ingest.linking import remember
+from quiclens_schema import store as stores
+from quiclens_schema.migrate import migrate
+from quiclens_schema.served import ROWS_PATH, ROWS_TYPE
+from serve_process import Got, Served
+
+ALIAS = {"alias": "aa", "connection_id": "cc", "vantage": "server", "trace_id": "1" * 16, "role": "source"}
+
+
+def stream(columns: dict[str, Sequence[Any]], batches: int = 1, inside: str | None = None, **types: Any) -> bytes:
+    """An Arrow IPC stream; columns are text unless a type is given, buffers compressed as `inside` says."""
+    schema = pa.schema([pa.field(name, types.get(name, pa.string())) for name in columns])
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, schema, options=pa.ipc.IpcWriteOptions(compression=inside)) as writer:
+        for _ in range(batches):
+            writer.write_batch(pa.record_batch([pa.array(v, schema.field(n).type) for n, v in columns.items()], schema))
+    return sink.getvalue()
+
+
+def aliases(batches: int = 1, inside: str | None = None, **more: Sequence[Any]) -> bytes:
+    """Two rows of `connection_aliases` a batch; more columns replace those or are added."""
+    count = len(next(iter(more.values()), "ab"))
+    columns: dict[str, Sequence[Any]] = {name: [value, value + "2"][:count] for name, value in ALIAS.items()}
+    columns |= more
+    columns |= {"version": [1] * count, "trace_day": [datetime.date(2026, 1, 1)] * count}
+    return stream(columns, batches, inside, version=pa.uint64(), trace_day=pa.date32())
+
+
+def send(served: Served, table: str, data: bytes, rows: int, **headers: str) -> Got:
+    """Send rows as a collector does; header names with `_` for `-`."""
+    given = {name.replace("_", "-"): value for name, value in headers.items()}
+    path = ROWS_PATH.format(table=table)
+    return served.request(data, "POST", path, {"Content-Type": ROWS_TYPE, **given}, rows=str(rows))
+
+
+def fill(folder: Path, tables: Mapping[str, Iterable[Mapping[str, Any]]]) -> None:
+    """Make a store in a folder that nobody serves yet. What it has of `requests` counts as linked."""
+    with stores.open(f"chdb:{folder}") as store:
+        migrate(store)
+        for table, rows in tables.items():
+            lines = "\n".join(json.dumps(row) for row in rows)
+            store.command(f"INSERT INTO {table} FORMAT JSONEachRow\n{lines}")
+        remember(store, mark(store))
