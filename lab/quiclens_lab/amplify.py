@@ -42,6 +42,7 @@ def amplify(url: str, requests: int, events: int, show: Show) -> dict[str, Any]:
                 _amplify(store, table, base[table], copies, show)
         _lengthen(store)
         _rest(store, show)
+        remember(store, mark(store))  # the requests are copies, which nobody is to link again
         made = {table: _count(store, table) for table in TABLES}
     return {"rows": made, "seconds": round(time.monotonic() - begun, 1)}
 

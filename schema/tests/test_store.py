@@ -260,7 +260,7 @@ def test_random_bytes_are_no_stream_and_never_a_crash() -> None:
 
 def test_a_holder_that_serves_is_named_with_its_address(store: Store) -> None:
     assert store.folder is not None
-    store.announce("http://127.0.0.1:9", "nobody", store.folder / "owner.token")
+    store.announce("http://127.0.0.1:9", "nobody", store.folder / "nobody.socket")
     second = subprocess.run(
         [sys.executable, "-c", OPEN_ELSEWHERE, f"chdb:{store.folder}"], capture_output=True, text=True, check=True
     )
