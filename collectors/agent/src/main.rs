@@ -57,10 +57,13 @@ enum Command {
         /// Configuration, TOML; see collectors/README.md
         config: PathBuf,
     },
-    /// Print the effective values of a configuration
+    /// Check a configuration and print its effective values, secrets hidden
     Check {
         /// Configuration, TOML
         config: PathBuf,
+        /// Print errors alone
+        #[arg(long)]
+        quiet: bool,
     },
     /// Read files and encode their rows for nobody: events a second, rejects, peak memory
     Bench {
@@ -90,7 +93,7 @@ fn main() -> ExitCode {
         Command::Dump { paths, room } => dump::run(&paths, room),
         Command::Export => export::run(),
         Command::Run { config } => run::run(&config),
-        Command::Check { config } => run::check(&config),
+        Command::Check { config, quiet } => run::check(&config, quiet),
         Command::Bench { paths } => load::bench(&paths),
     };
     match result {

@@ -3,10 +3,10 @@
 use crate::requests::LineReader;
 use crate::run::keep::Keep;
 use crate::run::listen::config::{Listen, Spool, check};
+use crate::run::secret::{KAFKA_PASSWORD, KafkaOptions, STORE_PASSWORD, hide, password, without_password};
 use quiclens_edge::access_format::{AccessFormatConfig, Preset};
 use quiclens_edge::enrich::EnrichConfig;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -105,17 +105,33 @@ pub enum Sink {
     Kafka {
         /// bootstrap.servers.
         brokers: String,
+        /// A file with the password; QUICLENS_KAFKA_PASSWORD outranks it.
+        #[serde(default)]
+        password_file: Option<PathBuf>,
         /// Options of librdkafka, passed through: SASL, TLS, buffering.
         #[serde(default)]
-        options: BTreeMap<String, String>,
+        options: KafkaOptions,
     },
-    /// ClickHouse over HTTP, or `quiclens serve`.
+    /// A store that `quiclens serve` holds.
+    Quiclens {
+        /// http://host:8123
+        #[serde(serialize_with = "hide")]
+        url: String,
+        /// A file with the token of a writer; QUICLENS_STORE_PASSWORD outranks it.
+        #[serde(default)]
+        token_file: Option<PathBuf>,
+    },
+    /// A ClickHouse server over HTTP.
     ClickHouse {
         /// http://host:8123/database
+        #[serde(serialize_with = "hide")]
         url: String,
-        /// User; the password comes from QUICLENS_STORE_PASSWORD.
+        /// User.
         #[serde(default)]
         user: Option<String>,
+        /// A file with the password; QUICLENS_STORE_PASSWORD outranks it.
+        #[serde(default)]
+        password_file: Option<PathBuf>,
     },
     /// Arrow files, one a batch, in a folder a table.
     Files {
@@ -164,8 +180,11 @@ impl Config {
     /// Reads and checks a file; the error says what to change.
     pub fn read(path: &Path) -> Result<Self, String> {
         let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-        let config: Self =
-            toml::from_str(&text).map_err(|error| format!("{}: {}", path.display(), error.to_string().trim()))?;
+        // The error's own text shows the line, which may hold a password.
+        let line =
+            |error: &toml::de::Error| error.span().map_or(0, |span| text[..span.start].matches('\n').count()) + 1;
+        let config: Self = toml::from_str(&text)
+            .map_err(|error| format!("{}: line {}: {}", path.display(), line(&error), error.message()))?;
         config.checked().map_err(|error| format!("{}: {error}", path.display()))
     }
 
@@ -195,10 +214,17 @@ impl Config {
                 return Err(format!("metrics_address is {address}: other machines need metrics_public = true"));
             }
         }
-        if let Sink::ClickHouse { url, .. } = &self.sink
-            && !(url.starts_with("http://") || url.starts_with("https://"))
-        {
-            return Err(format!("sink.url is {url:?}, write http://host:8123/database"));
+        match &self.sink {
+            Sink::ClickHouse { url, .. } if !(url.starts_with("http://") || url.starts_with("https://")) => {
+                return Err(format!("sink.url is {:?}, write http://host:8123/database", without_password(url)));
+            }
+            Sink::Quiclens { url, .. } if !(url.starts_with("http://") || url.starts_with("https://")) => {
+                return Err(format!("sink.url is {:?}, write http://host:8123", without_password(url)));
+            }
+            Sink::Quiclens { token_file, .. } => drop(password(STORE_PASSWORD, token_file.as_deref())?),
+            Sink::ClickHouse { password_file, .. } => drop(password(STORE_PASSWORD, password_file.as_deref())?),
+            Sink::Kafka { password_file, .. } => drop(password(KAFKA_PASSWORD, password_file.as_deref())?),
+            Sink::Files { .. } => {}
         }
         for log in &self.access_logs {
             LineReader::new(&log.format, self.redact, None)
@@ -211,7 +237,7 @@ impl Config {
     pub fn heartbeat_interval(&self) -> Duration {
         match self.sink {
             Sink::Files { .. } => Duration::ZERO,
-            Sink::Kafka { .. } | Sink::ClickHouse { .. } => Duration::from_secs(self.heartbeat_interval_s),
+            Sink::Kafka { .. } | Sink::Quiclens { .. } | Sink::ClickHouse { .. } => Duration::from_secs(self.heartbeat_interval_s),
         }
     }
 

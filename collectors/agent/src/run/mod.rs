@@ -20,6 +20,7 @@ mod process;
 mod refresh;
 mod relief;
 mod replay;
+mod secret;
 mod ship;
 pub mod sink;
 mod spool;
@@ -27,6 +28,7 @@ mod spooled;
 mod to_clickhouse;
 mod to_files;
 mod to_kafka;
+mod to_quiclens;
 
 use config::Config;
 use follow::Follower;
@@ -43,16 +45,24 @@ use ship::Shipper;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use spool::{Room, Spool};
 use spooled::Spooled;
+use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Prints the effective configuration.
-pub fn check(path: &Path) -> Result<(), String> {
-    print!("{}", Config::read(path)?.effective());
-    Ok(())
+/// Checks a configuration, and unless `is_quiet` prints its effective values, secrets hidden.
+pub fn check(path: &Path, is_quiet: bool) -> Result<(), String> {
+    let config = Config::read(path)?;
+    if is_quiet {
+        return Ok(());
+    }
+    match std::io::stdout().write_all(config.effective().as_bytes()) {
+        // A reader that has enough, as `head`, is no fault.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        done => done.map_err(|error| format!("cannot write: {error}")),
+    }
 }
 
 /// Follows until it is told to stop, or a promise cannot be kept.

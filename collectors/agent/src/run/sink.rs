@@ -1,6 +1,7 @@
 //! Where batches go, and when they count as there.
 
 use crate::run::config::Sink as Choice;
+use crate::run::secret::{STORE_PASSWORD, password};
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::record::Batch;
 use quiclens_core::tables::Tables;
@@ -92,8 +93,18 @@ pub trait Sink: Send {
 pub fn open(choice: &Choice, name: &str) -> Result<Box<dyn Sink>, String> {
     match choice {
         Choice::Files { folder } => Ok(Box::new(super::to_files::Files::open(folder)?)),
-        Choice::ClickHouse { url, user } => Ok(Box::new(super::to_clickhouse::ClickHouse::open(url, user.as_deref())?)),
-        Choice::Kafka { brokers, options } => Ok(Box::new(super::to_kafka::Kafka::open(brokers, options, name)?)),
+        Choice::Quiclens { url, token_file } => {
+            let token = password(STORE_PASSWORD, token_file.as_deref())?;
+            Ok(Box::new(super::to_quiclens::Quiclens::open(url, token)))
+        }
+        Choice::ClickHouse { url, user, password_file } => {
+            let password = password(STORE_PASSWORD, password_file.as_deref())?;
+            Ok(Box::new(super::to_clickhouse::ClickHouse::open(url, user.as_deref(), password)?))
+        }
+        Choice::Kafka { brokers, password_file, options } => {
+            let options = options.with_password(password_file.as_deref())?;
+            Ok(Box::new(super::to_kafka::Kafka::open(brokers, &options, name)?))
+        }
     }
 }
 

@@ -1,11 +1,10 @@
-//! Batches straight into ClickHouse's HTTP interface, or that of `quiclens serve`.
+//! Batches straight into a ClickHouse server's HTTP interface.
 
+use crate::run::secret::without_password;
 use crate::run::sink::{Message, Patience, Refusal, Sink};
 use serde::Deserialize;
 use std::time::Duration;
 use ureq::Agent;
-
-const PASSWORD: &str = "QUICLENS_STORE_PASSWORD";
 
 /// A server.
 pub struct ClickHouse {
@@ -23,8 +22,8 @@ struct Summary {
 
 impl ClickHouse {
     /// `url` is `http://host:port/database`. Nothing is asked of the server yet.
-    pub fn open(url: &str, user: Option<&str>) -> Result<Self, String> {
-        let scheme = url.find("://").map(|at| at + 3).ok_or_else(|| format!("sink.url {url:?} has no scheme"))?;
+    pub fn open(url: &str, user: Option<&str>, password: Option<String>) -> Result<Self, String> {
+        let scheme = url.find("://").map(|at| at + 3).ok_or("sink.url has no scheme")?;
         let (base, database) = match url[scheme..].find('/') {
             Some(at) => (&url[..scheme + at], url[scheme + at + 1..].trim_end_matches('/')),
             None => (url, ""),
@@ -35,7 +34,7 @@ impl ClickHouse {
             base: base.to_owned(),
             database: if database.is_empty() { "default".to_owned() } else { database.to_owned() },
             user: user.map(str::to_owned),
-            password: std::env::var(PASSWORD).ok(),
+            password,
         })
     }
 
@@ -67,7 +66,7 @@ impl ClickHouse {
         }
         let said = answer.body_mut().read_to_string().unwrap_or_default();
         let said = said.lines().next().unwrap_or_default();
-        let place = format!("{}, table {}", self.base, message.table);
+        let place = format!("{}, table {}", without_password(&self.base), message.table);
         Err(match (status, written) {
             (200, _) => Refusal::Never(format!("{place}: {} rows sent, {written:?} written", message.rows)),
             // Another catalogue, no such table, no permission: it will be the same next time.

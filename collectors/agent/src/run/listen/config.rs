@@ -1,7 +1,7 @@
 //! What is listened to, and how much is kept of it until it is shipped.
 
+use crate::run::secret::{KAFKA_PASSWORD, KafkaOptions, password};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -42,9 +42,12 @@ pub enum Listen {
         /// Its partitions that this collector reads; all where none is named.
         #[serde(default)]
         partitions: Vec<i32>,
+        /// A file with the password; QUICLENS_KAFKA_PASSWORD outranks it.
+        #[serde(default)]
+        password_file: Option<PathBuf>,
         /// Options of librdkafka, passed through: SASL, TLS.
         #[serde(default)]
-        options: BTreeMap<String, String>,
+        options: KafkaOptions,
     },
 }
 
@@ -96,6 +99,7 @@ pub fn check(sources: &[Listen], spool: &Spool) -> Result<(), String> {
             Listen::Udp { address, allow_remote: false } if !address.ip().is_loopback() => {
                 return Err(format!("{address} is not this machine's loopback: set allow_remote if that is meant"));
             }
+            Listen::Kafka { password_file, .. } => drop(password(KAFKA_PASSWORD, password_file.as_deref())?),
             Listen::UnixStream { max_connections: 0, .. } => return Err("max_connections is 0, the least is 1".into()),
             _ => {}
         }

@@ -99,8 +99,9 @@ impl Listening {
         let mut sockets = Sockets::default();
         for source in sources {
             match source {
-                Listen::Kafka { brokers, topic, partitions, options } => {
-                    let raw = kafka::Raw::open(brokers, topic, partitions, options, intake.clone())?;
+                Listen::Kafka { brokers, topic, partitions, password_file, options } => {
+                    let options = options.with_password(password_file.as_deref())?;
+                    let raw = kafka::Raw::open(brokers, topic, partitions, &options, intake.clone())?;
                     begin("raw-topic", Box::new(move || raw.work()))?;
                 }
                 other => sockets.open(other)?,

@@ -1,0 +1,66 @@
+//! `check CONFIG`: what it prints, and what it must never print.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+const SECRET: &str = "hunter2";
+
+fn write(name: &str, text: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("check");
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(name);
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+fn check(config: &Path, more: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_quiclens-collector"));
+    command.arg("check").arg(config).args(more).env("QUICLENS_KAFKA_PASSWORD", SECRET).output().unwrap()
+}
+
+fn kafka(more: &str) -> String {
+    format!("state_dir = \"s\"\ntraces = [\"logs\"]\n[sink]\nkind = \"kafka\"\nbrokers = \"b:9092\"\n{more}")
+}
+
+#[test]
+fn secrets_are_not_printed_from_wherever_they_come() {
+    let (file, missing) = (write("password", SECRET), write("missing", "x").with_extension("none"));
+    let url = format!(
+        "state_dir = \"s\"\ntraces = [\"logs\"]\n[sink]\nkind = \"clickhouse\"\nurl = \"https://me:{SECRET}@h/db\"\n"
+    );
+    let options = format!("[sink.options]\n\"sasl.password\" = \"{SECRET}\"\n\"ssl.key.password\" = \"{SECRET}\"\n");
+    let listen =
+        format!("[[listen]]\nkind = \"kafka\"\nbrokers = \"b\"\n[listen.options]\n\"sasl.password\" = \"{SECRET}\"\n");
+    for (name, text, is_good, says) in [
+        ("options", kafka(&options), true, "\"sasl.password\" = \"[redacted]\""),
+        ("listen", kafka(&listen), true, "\"sasl.password\" = \"[redacted]\""),
+        ("file", kafka(&format!("password_file = {file:?}\n")), true, "password_file"),
+        ("no_quotes", kafka(&format!("[sink.options]\n\"sasl.password\" = {SECRET}\n")), false, "line 7: "),
+        ("unknown", kafka(&format!("password = \"{SECRET}\"\n")), false, "unknown field `password`"),
+        ("url", url.clone(), true, "https://me:[redacted]@h/db"),
+        ("scheme", url.replace("https", "ftp"), false, "ftp://me:[redacted]@h/db"),
+    ] {
+        let done = check(&write(name, &text), &[]);
+        let said = format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+        assert_eq!(done.status.success(), is_good, "{name}: {said}");
+        assert!(!said.contains(SECRET) && said.contains(says), "{name}: {said}");
+        let quiet = check(&write(name, &text), &["--quiet"]);
+        assert_eq!((quiet.status.code(), quiet.stdout.len()), (done.status.code(), 0), "{name}");
+    }
+    let mut without = Command::new(env!("CARGO_BIN_EXE_quiclens-collector"));
+    let config = write("missing_file", &kafka(&format!("password_file = {missing:?}\n")));
+    let done = without.arg("check").arg(config).output().unwrap();
+    assert!(!done.status.success() && String::from_utf8_lossy(&done.stderr).contains("password_file"));
+}
+
+#[test]
+fn a_reader_that_has_enough_is_no_fault() {
+    let config = write("closed", &kafka(""));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_quiclens-collector"));
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let done = command.arg("check").arg(config).stdout(Stdio::from(writer)).stderr(Stdio::piped()).output().unwrap();
+    assert_eq!((done.status.code(), String::from_utf8_lossy(&done.stderr).as_ref()), (Some(0), ""));
+}
