@@ -79,6 +79,11 @@ class Collector:
                     newest[key] = row
         return newest
 
+    def rejects(self) -> list[dict[str, Any]]:
+        """Every reject that was shipped, one that was shipped twice among them."""
+        files = sorted((self.out / "rejects").glob("*.arrow"))
+        return [row for file in files for row in pa.ipc.open_stream(file).read_all().to_pylist()]
+
     def wait(self, until: Callable[[], bool], seconds: float = 20) -> None:
         began = time.monotonic()
         while not until():
@@ -322,6 +327,59 @@ def test_what_is_written_bit_by_bit_is_read_once_when_it_has_its_end(collector: 
         file.write(whole[len(whole) // 2 :])
     collector.wait(lambda: bool(collector.rows("connections")) and collector.is_complete())
     assert not collector.rows("rejects")
+
+
+def test_what_is_no_file_is_counted_once_and_stops_nothing(collector: Collector) -> None:
+    lines = records("aioquic_clean_server")
+    os.mkfifo(collector.logs / "a_pipe")
+    (collector.logs / "b_device").symlink_to("/dev/zero")
+    (collector.logs / "c_loop").symlink_to(".")
+    with (collector.logs / "trace.sqlog").open("wb", buffering=0) as file:
+        file.write(b"".join(lines))
+        collector.start()
+        collector.wait(collector.is_complete)
+    os.mkfifo(collector.logs / "d_late_pipe")
+    header = lines[0].replace(b'"JSON-SEQ"', b'"JSON-SEQ", "title": "another"')
+    (collector.logs / "next.sqlog").write_bytes(b"".join([header, *lines[1:]]))
+    collector.wait(lambda: len(collector.rows("connections")) == 2 and len(collector.rejects()) == 4)
+    assert {(Path(row["file"]).name, row["reason"]) for row in collector.rejects()} == {
+        (name, "not_a_file") for name in ("a_pipe", "b_device", "c_loop", "d_late_pipe")
+    }
+    assert collector.end(signal.SIGTERM) == 0
+
+
+@pytest.mark.parametrize("how", ["deleted", "moved", "replaced"])
+def test_a_document_that_loses_its_name_is_read_to_its_end(collector: Collector, tmp_path: Path, how: str) -> None:
+    document = (VECTORS / "aioquic_clean_server" / "input.qlog").read_bytes()
+    path = collector.logs / "current.qlog"
+    collector.start()
+    with path.open("wb", buffering=0) as file:
+        file.write(document)
+        collector.wait(lambda: is_open_in(collector, path))
+        if how == "deleted":
+            path.unlink()
+        else:
+            path.rename(tmp_path / "archive.qlog")
+        if how == "replaced":
+            path.write_bytes(document.replace(b"server", b"client"))
+    collector.wait(lambda: len(collector.rows("connections")) == (2 if how == "replaced" else 1))
+    collector.wait(collector.is_complete)
+    count = len(json.loads(document)["traces"][0]["events"])
+    for (trace,) in collector.rows("connections"):
+        assert {seq for name, seq in collector.rows("events") if name == trace} == set(range(count))
+    assert not collector.rows("rejects")
+
+
+def is_open_in(collector: Collector, path: Path) -> bool:
+    """The collector holds the file open."""
+    assert collector.process is not None
+    for held in Path(f"/proc/{collector.process.pid}/fd").iterdir():
+        try:
+            if held.samefile(path):
+                return True
+        except FileNotFoundError:
+            continue
+    return False
 
 
 def test_access_logs_grow_too(tmp_path: Path) -> None:

@@ -12,11 +12,9 @@ use std::path::PathBuf;
 /// Prints what `room` makes of the files.
 pub fn run(paths: &[PathBuf], room: Room) -> Result<(), String> {
     let catalogue = Catalogue::load()?;
-    let (found, unreadable) = find(paths);
-    if let Some(path) = unreadable.first() {
-        return Err(format!("cannot read {}", path.display()));
-    }
-    for path in found {
+    let search = find(paths);
+    let refused = search.refused.into_iter().map(|(path, reason)| (path, Some(reason)));
+    for (path, refused) in search.files.into_iter().map(|path| (path, None)).chain(refused) {
         let mut lines = Vec::new();
         let mut stored = Vec::new();
         let mut flush = |tables: &mut Tables, all: bool| match room {
@@ -41,7 +39,11 @@ pub fn run(paths: &[PathBuf], room: Room) -> Result<(), String> {
             Room::Summaries | Room::Check => Ok(()),
         };
         let mut files = Files::new(&catalogue, matches!(room, Room::Records | Room::Events), &mut flush);
-        files.read(&path)?;
+        let name = path.to_string_lossy();
+        match refused {
+            Some(reason) => files.whole_file(&name, reason, b""),
+            None => files.open(&path, paths).map_or(Ok(()), |file| files.read(&name, &file))?,
+        }
         let Files { mut tables, flush, .. } = files;
         flush(&mut tables, true)?;
         for bytes in &stored {

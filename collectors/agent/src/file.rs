@@ -11,8 +11,10 @@ use quiclens_core::reader::sniff::{Framing, sniff};
 use quiclens_core::retention::Again;
 use quiclens_core::tables::Tables;
 use quiclens_core::trace::{REJECT_BYTES, Reject, TraceReader};
-use quiclens_tail::{Fault, Source};
-use std::path::Path;
+use quiclens_tail::{Fault, Source, open_named, open_regular};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes read at a time.
@@ -32,8 +34,8 @@ pub struct Reading {
 }
 
 impl Reading {
-    fn open(path: &Path, memory: Vec<u8>) -> Result<Self, Fault> {
-        Ok(Self { source: Source::open(path)?, window: Window::reuse(memory), fault: None })
+    fn open(file: &Arc<File>, memory: Vec<u8>) -> Result<Self, Fault> {
+        Ok(Self { source: Source::of(Arc::clone(file))?, window: Window::reuse(memory), fault: None })
     }
 
     /// Reads more; at the end, or at a fault, the window says so.
@@ -70,9 +72,11 @@ impl Reading {
     }
 }
 
-fn skip_of(fault: &Fault) -> Skip {
+/// Why nothing more of a file is read.
+pub fn skip_of(fault: &Fault) -> Skip {
     match fault {
         Fault::Unreadable(_) => Skip::Unreadable,
+        Fault::NotAFile => Skip::NotAFile,
         Fault::BadCompression(_) => Skip::BadCompression,
         Fault::Cut => Skip::Truncated,
         Fault::TooLarge => Skip::TooLargeDecompressed,
@@ -102,51 +106,52 @@ impl<'c, 'f> Files<'c, 'f> {
         Self { catalogue, tables, flush, memory: Vec::new(), bytes: 0, files: 0 }
     }
 
-    /// A file to read, counted; one that cannot be opened is counted as that.
-    pub fn open(&mut self, path: &Path, name: &str) -> Option<Reading> {
-        match Reading::open(path, std::mem::take(&mut self.memory)) {
-            Ok(reading) => {
-                self.files += 1;
-                Some(reading)
-            }
-            Err(fault) => {
-                self.whole_file(name, skip_of(&fault), &[]);
-                None
-            }
-        }
+    /// Opens a file that was found; one that cannot be opened is counted. A pipe is read where it is one of the paths
+    /// `named` by the user: one that lies in a folder may be anybody's.
+    pub fn open(&mut self, path: &Path, named: &[PathBuf]) -> Option<Arc<File>> {
+        let is_named = named.iter().any(|named| named == path);
+        let file = if is_named { open_named(path) } else { open_regular(path) };
+        file.map(Arc::new).map_err(|fault| self.whole_file(&path.to_string_lossy(), skip_of(&fault), &[])).ok()
     }
 
-    /// Reads one file. What is wrong with it is counted in the tables; an error is ours.
-    pub fn read(&mut self, path: &Path) -> Result<(), String> {
-        let name = path.to_string_lossy().into_owned();
-        let Some(mut reading) = self.open(path, &name) else { return Ok(()) };
+    /// A file from its beginning, counted; one that cannot be read is counted as that.
+    pub fn begin(&mut self, name: &str, file: &Arc<File>) -> Option<Reading> {
+        let reading = Reading::open(file, std::mem::take(&mut self.memory));
+        let reading = reading.map_err(|fault| self.whole_file(name, skip_of(&fault), &[])).ok()?;
+        self.files += 1;
+        Some(reading)
+    }
+
+    /// Reads one file, `name` is what people call it. What is wrong with it is counted in the tables; an error is ours.
+    pub fn read(&mut self, name: &str, file: &Arc<File>) -> Result<(), String> {
+        let Some(mut reading) = self.begin(name, file) else { return Ok(()) };
         reading.fill_to(HEAD);
         let head = &reading.window.rest()[..reading.window.rest().len().min(HEAD)];
         if head.is_empty() {
-            self.whole_file(&name, reading.fault.unwrap_or(Skip::EmptyFile), &[]);
+            self.whole_file(name, reading.fault.unwrap_or(Skip::EmptyFile), &[]);
             return Ok(());
         }
         let whole = reading.window.end && head.len() == reading.window.rest().len();
         match sniff(head, whole) {
             None => {
                 let kept = head.to_vec();
-                self.whole_file(&name, reading.fault.unwrap_or(Skip::NotALog), &kept);
+                self.whole_file(name, reading.fault.unwrap_or(Skip::NotALog), &kept);
             }
-            Some(Framing::Contained) => self.contained(path, &name, reading)?,
-            Some(framing) => self.records(&name, reading, framing)?,
+            Some(Framing::Contained) => self.contained(file, name, reading)?,
+            Some(framing) => self.records(name, reading, framing)?,
         }
         (self.flush)(&mut self.tables, false)
     }
 
     /// Reads a file again for the events of connections that only later records, or its end, decided to keep.
-    pub fn again(&mut self, path: &Path) -> Result<(), String> {
+    pub fn again(&mut self, name: &str, file: &Arc<File>) -> Result<(), String> {
         let owed = std::mem::take(&mut self.tables.owed);
         if owed.is_empty() {
             return Ok(());
         }
         let opened = self.files;
         self.tables.again = Some(Again::new(owed));
-        let done = self.read(path);
+        let done = self.read(name, file);
         let again = self.tables.again.take();
         if let Some(again) = again.filter(|_| self.files == opened) {
             self.tables.lose(&again.owed);
@@ -165,10 +170,15 @@ impl<'c, 'f> Files<'c, 'f> {
     }
 
     /// A document: the headers first, then, in a second pass, the events.
-    fn contained(&mut self, path: &Path, name: &str, reading: Reading) -> Result<(), String> {
+    fn contained(&mut self, file: &Arc<File>, name: &str, reading: Reading) -> Result<(), String> {
         let (headers, memory) = headers(reading);
-        let mut reading =
-            Reading::open(path, memory).map_err(|fault| format!("{name}: {fault:?} on the second pass"))?;
+        let mut reading = match Reading::open(file, memory) {
+            Ok(reading) => reading,
+            Err(fault) => {
+                self.whole_file(name, skip_of(&fault), &[]);
+                return Ok(());
+            }
+        };
         let mut document = Document::default();
         let mut index = 0;
         let mut trace: Option<TraceReader<'_>> = None;
@@ -218,6 +228,7 @@ impl<'c, 'f> Files<'c, 'f> {
                             None,
                         ),
                     }
+                    reading.window.consume(taken);
                 }
                 Step::Record { .. } | Step::Done => break,
             }
@@ -333,7 +344,11 @@ fn headers(mut reading: Reading) -> (Vec<Header>, Vec<u8>) {
                 }
                 seen = false;
             }
-            Step::Skip { .. } | Step::Done | Step::Record { .. } => break,
+            Step::Skip { taken, .. } => {
+                scan = None;
+                reading.window.consume(taken);
+            }
+            Step::Done | Step::Record { .. } => break,
         }
     }
     if seen {

@@ -24,8 +24,9 @@ pub fn run(paths: &[PathBuf], requests: &[PathBuf], format: Option<&Path>, sink:
     let reader = line_reader(format)?;
     let started = Instant::now();
     let catalogue = Catalogue::load()?;
-    let (found, unreadable) = find(paths);
-    let total: u64 = found.iter().chain(requests).filter_map(|path| path.metadata().ok()).map(|data| data.len()).sum();
+    let search = find(paths);
+    let total: u64 =
+        search.files.iter().chain(requests).filter_map(|path| path.metadata().ok()).map(|data| data.len()).sum();
     let mut out = io::BufWriter::with_capacity(1 << 20, io::stdout().lock());
     let mut told = Instant::now();
     let mut bytes = Vec::new();
@@ -42,17 +43,21 @@ pub fn run(paths: &[PathBuf], requests: &[PathBuf], format: Option<&Path>, sink:
         Ok(())
     };
     let mut files = Files::new(&catalogue, true, &mut flush);
-    for path in &unreadable {
-        files.whole_file(&path.to_string_lossy(), quiclens_core::reader::skip::Skip::Unreadable, b"");
+    for (path, reason) in &search.refused {
+        files.whole_file(&path.to_string_lossy(), *reason, b"");
     }
     let mut done = 0u64;
     let mut lines = 0u64;
-    let all = found.len() + requests.len();
-    for (index, path) in found.iter().chain(requests).enumerate() {
-        if index < found.len() {
-            files.read(path)?;
-        } else {
-            lines += files.read_requests(path, &reader)?;
+    let all = search.files.len() + requests.len();
+    for (index, path) in search.files.iter().chain(requests).enumerate() {
+        let is_trace = index < search.files.len();
+        if let Some(file) = files.open(path, if is_trace { paths } else { requests }) {
+            let name = path.to_string_lossy();
+            if is_trace {
+                files.read(&name, &file)?;
+            } else {
+                lines += files.read_requests(&name, &file, &reader)?;
+            }
         }
         done += path.metadata().map_or(0, |data| data.len());
         if told.elapsed() >= PROGRESS {
@@ -90,7 +95,7 @@ fn line_reader(path: Option<&Path>) -> Result<LineReader, String> {
 /// Parses, folds and encodes, and says how fast; batches are dropped.
 pub fn bench(paths: &[PathBuf]) -> Result<(), String> {
     let catalogue = Catalogue::load()?;
-    let (found, _) = find(paths);
+    let search = find(paths);
     let mut encoded = 0u64;
     let mut arrow = Vec::new();
     let started = Instant::now();
@@ -102,8 +107,13 @@ pub fn bench(paths: &[PathBuf]) -> Result<(), String> {
         Ok(())
     };
     let mut files = Files::new(&catalogue, true, &mut flush);
-    for path in &found {
-        files.read(path)?;
+    for (path, reason) in &search.refused {
+        files.whole_file(&path.to_string_lossy(), *reason, b"");
+    }
+    for path in &search.files {
+        if let Some(file) = files.open(path, paths) {
+            files.read(&path.to_string_lossy(), &file)?;
+        }
     }
     let Files { mut tables, bytes, flush, .. } = files;
     flush(&mut tables, true)?;

@@ -280,7 +280,9 @@ pub fn torn(window: &mut Window) -> Option<Reject> {
 
 /// Counts a file, or a record in a header's place, of which nothing can be read.
 pub fn whole(tables: &mut Tables, name: &str, reason: Skip, bytes: &[u8]) {
-    let source = format!("{:016x}", xxh3_64(&bytes[..bytes.len().min(4096)]));
+    // Files of which nothing was read are told apart by their names.
+    let identity = if bytes.is_empty() { name.as_bytes() } else { &bytes[..bytes.len().min(4096)] };
+    let source = format!("{:016x}", xxh3_64(identity));
     let reject = Reject { reason: Some(reason), offset: 0, length: bytes.len() as u64, bytes: kept(bytes) };
     tables.reject(&source, &reject, name, "", None);
 }

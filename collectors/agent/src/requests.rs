@@ -12,7 +12,7 @@ use quiclens_core::trace::Reject;
 use quiclens_edge::access_format::{AccessFormatConfig, Format};
 use quiclens_edge::deployment::Deployment;
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::fs::File;
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -120,10 +120,9 @@ impl Lines {
 
 impl Files<'_, '_> {
     /// Reads one access log; gives the number of its lines that became rows.
-    pub fn read_requests(&mut self, path: &Path, reader: &LineReader) -> Result<u64, String> {
-        let name = path.to_string_lossy().into_owned();
-        let mut lines = Lines::new(&name);
-        let Some(mut reading) = self.open(path, &name) else { return Ok(0) };
+    pub fn read_requests(&mut self, name: &str, file: &Arc<File>, reader: &LineReader) -> Result<u64, String> {
+        let mut lines = Lines::new(name);
+        let Some(mut reading) = self.begin(name, file) else { return Ok(0) };
         loop {
             match lines.next(reader, &mut reading.window, &mut self.tables) {
                 Turn::NeedMore => reading.fill(),
@@ -131,9 +130,9 @@ impl Files<'_, '_> {
                 Turn::Over => break,
             }
         }
-        self.end_of(&name, reading);
-        if !lines.has_begun() && path.metadata().is_ok_and(|data| data.len() == 0) {
-            self.whole_file(&name, Skip::EmptyFile, b"");
+        self.end_of(name, reading);
+        if !lines.has_begun() && file.metadata().is_ok_and(|data| data.len() == 0) {
+            self.whole_file(name, Skip::EmptyFile, b"");
         }
         Ok(lines.count)
     }

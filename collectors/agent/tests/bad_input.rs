@@ -1,6 +1,6 @@
 //! Bad input is normal: each kind is loaded as far as it goes, and the rest is counted with its reason.
 
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -8,7 +8,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 struct Seen {
     events: u64,
@@ -28,9 +29,8 @@ fn load(path: &Path) -> Seen {
 }
 
 fn scratch(name: &str, bytes: &[u8]) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bad_input");
-    std::fs::create_dir_all(&folder).unwrap();
-    let path = folder.join(name);
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bad_input").join(name);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(&path, bytes).unwrap();
     path
 }
@@ -142,4 +142,68 @@ fn compressed_logs_are_told_by_content_and_cut_ones_read_to_the_cut() {
     corrupt[at] ^= 0xFF;
     let seen = load(&scratch("corrupt.gz", &corrupt));
     assert!(seen.rejected.values().sum::<u64>() >= 1, "{:?}", seen.rejected);
+}
+
+/// Runs a command that must end by itself.
+fn ends(command: &mut Command) -> std::process::Output {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    for _ in 0..600 {
+        if child.try_wait().unwrap().is_some() {
+            return child.wait_with_output().unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    child.kill().unwrap();
+    panic!("it does not end");
+}
+
+#[test]
+fn what_is_no_file_is_counted_and_not_waited_for() {
+    let folder = scratch("no_files/log.qlog", format!("{HEADER}{EVENT}\n").as_bytes()).parent().unwrap().to_owned();
+    for name in ["pipe", "socket", "zero", "loop"] {
+        let _ = std::fs::remove_file(folder.join(name));
+    }
+    assert!(Command::new("mkfifo").arg(folder.join("pipe")).status().unwrap().success());
+    let _socket = std::os::unix::net::UnixListener::bind(folder.join("socket")).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", folder.join("zero")).unwrap();
+    std::os::unix::fs::symlink(".", folder.join("loop")).unwrap();
+    let collector = env!("CARGO_BIN_EXE_quiclens-collector");
+    for (command, more) in [("load", vec![]), ("bench", vec![]), ("dump", vec!["--room", "check"])] {
+        let done = ends(Command::new(collector).arg(command).arg(&folder).args(more));
+        assert!(done.status.success(), "{command}: {}", String::from_utf8_lossy(&done.stderr));
+        let said = String::from_utf8_lossy(&done.stdout);
+        let counted = if command == "dump" {
+            said.matches("not_a_file").count() == 4
+        } else {
+            said.contains("{\"not_a_file\":4}")
+        };
+        assert!(counted, "{command}: {said}");
+    }
+    // Access logs are named, and nobody writes to this one.
+    let done = ends(Command::new(collector).arg("load").arg("--requests").arg(folder.join("pipe")));
+    assert!(String::from_utf8_lossy(&done.stdout).contains("{\"empty_file\":1}"));
+}
+
+#[test]
+fn a_pipe_that_is_named_is_read() {
+    let document = format!("{{\"qlog_version\":\"0.3\",\"traces\":[{{\"events\":[{EVENT},{EVENT}]}}]}}");
+    let path = scratch("piped.qlog", document.as_bytes());
+    let script = "exec \"$0\" bench <(cat \"$1\")";
+    let done = ends(Command::new("bash").arg("-c").arg(script).arg(env!("CARGO_BIN_EXE_quiclens-collector")).arg(path));
+    let seen: Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!((&seen["events"], seen["rejected"].as_object().unwrap().len()), (&Value::from(2), 0));
+}
+
+#[test]
+fn a_document_that_lost_any_bracket_ends() {
+    let document =
+        format!("{{\"qlog_version\":\"0.3\",\"traces\":[{{\"events\":[{EVENT},{EVENT}],\"title\":\"x\"}}]}}");
+    for (at, byte) in document.bytes().enumerate().filter(|(_, byte)| b"{}[]\",:".contains(byte)) {
+        let mut lost = document.clone().into_bytes();
+        lost.remove(at);
+        let done =
+            ends(Command::new(env!("CARGO_BIN_EXE_quiclens-collector")).arg("bench").arg(scratch("lost.qlog", &lost)));
+        let seen: Value = serde_json::from_slice(&done.stdout).unwrap();
+        assert!(seen["events"].as_u64().unwrap() <= 2, "{} lost at {at}: {seen}", char::from(byte));
+    }
 }

@@ -1,9 +1,12 @@
 //! Room 1, tail: files to bytes. Compression is told by content, never by name; output is bounded.
 
 use flate2::read::MultiGzDecoder;
-use std::fs::File;
+use rustix::fs::OFlags;
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
+use std::os::unix::fs::{FileExt as _, FileTypeExt as _, OpenOptionsExt as _};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Most bytes that a file may decompress to, and how many times its size that must be for it to count as a bomb: gzip
 /// reaches 1,032 on zeros (RFC 1951), qlog at most about 30.
@@ -25,11 +28,13 @@ pub enum Compression {
     Zstd,
 }
 
-/// Why a source gave no more bytes.
+/// Why a source gave no more bytes, or none.
 #[derive(Debug)]
 pub enum Fault {
     /// The file could not be opened or read.
     Unreadable(io::Error),
+    /// It is no regular file: a pipe, a socket, a device.
+    NotAFile,
     /// The compressed stream is corrupt.
     BadCompression(io::Error),
     /// The compressed stream ends too soon; what came before was given.
@@ -38,13 +43,74 @@ pub enum Fault {
     TooLarge,
 }
 
-enum Input {
-    Plain(File),
-    Gzip(Box<MultiGzDecoder<File>>),
-    Zstd(Box<zstd::stream::read::Decoder<'static, io::BufReader<File>>>),
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Self {
+        Self::Unreadable(error)
+    }
 }
 
-/// An open file.
+/// Opens a regular file. A pipe, a socket or a device would wait for its writer, or never end; it is not opened, for a
+/// pipe's writer would notice.
+pub fn open_regular(path: &Path) -> Result<File, Fault> {
+    let is_regular = |metadata: Metadata| if metadata.is_file() { Ok(()) } else { Err(Fault::NotAFile) };
+    is_regular(path.metadata()?)?;
+    // Another may have taken the name meanwhile: opening does not wait for it either.
+    let file = open_at_once(path)?;
+    is_regular(file.metadata()?)?;
+    Ok(file)
+}
+
+/// As [`open_regular`], but a pipe, which the user named, is copied into an unnamed temporary file first: what is read
+/// may be read twice. A pipe that nobody writes to is empty.
+pub fn open_named(path: &Path) -> Result<File, Fault> {
+    if !path.metadata()?.file_type().is_fifo() {
+        return open_regular(path);
+    }
+    let mut pipe = open_at_once(path)?;
+    rustix::io::ioctl_fionbio(&pipe, false).map_err(io::Error::from)?;
+    let mut copy = tempfile::tempfile()?;
+    io::copy(&mut pipe, &mut copy)?;
+    Ok(copy)
+}
+
+fn open_at_once(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
+}
+
+/// Appends bytes of `file` from `offset` on to `buffer`, `wanted` or as many as it has room for; 0 at the end. Spare
+/// memory is filled without zeroing it first, and the file's own offset is not moved.
+pub fn append_at(file: &File, offset: u64, buffer: &mut Vec<u8>, wanted: usize) -> io::Result<usize> {
+    buffer.reserve_exact(wanted);
+    loop {
+        match rustix::io::pread(file, rustix::buffer::spare_capacity(buffer), offset) {
+            Err(rustix::io::Errno::INTR) => {}
+            done => return done.map_err(io::Error::from),
+        }
+    }
+}
+
+/// An open file's bytes from their beginning, at a place of its own: other readers of the descriptor move nothing.
+struct Beginning {
+    file: Arc<File>,
+    at: u64,
+}
+
+impl Read for Beginning {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read_at(buffer, self.at)?;
+        self.at += count as u64;
+        Ok(count)
+    }
+}
+
+enum Input {
+    Plain(Beginning),
+    Gzip(Box<MultiGzDecoder<Beginning>>),
+    Zstd(Box<zstd::stream::read::Decoder<'static, io::BufReader<Beginning>>>),
+}
+
+/// A file's bytes, decompressed.
 pub struct Source {
     input: Input,
     compression: Compression,
@@ -53,25 +119,17 @@ pub struct Source {
 }
 
 impl Source {
-    /// Opens a file and looks at its first bytes.
-    pub fn open(path: &Path) -> Result<Self, Fault> {
-        let unreadable = Fault::Unreadable;
-        let mut file = File::open(path).map_err(unreadable)?;
-        let size = file.metadata().map_err(unreadable)?.len();
-        let mut magic = [0u8; 4];
-        let mut known = 0;
-        while known < magic.len() {
-            match file.read(&mut magic[known..]).map_err(unreadable)? {
-                0 => break,
-                count => known += count,
-            }
-        }
-        io::Seek::rewind(&mut file).map_err(unreadable)?;
-        let compression = match magic {
-            [0x1F, 0x8B, ..] if known >= 2 => Compression::Gzip,
-            [0x28, 0xB5, 0x2F, 0xFD] if known == 4 => Compression::Zstd,
+    /// Looks at the first bytes of an open file. It is the file that is read, whatever becomes of its name.
+    pub fn of(file: Arc<File>) -> Result<Self, Fault> {
+        let size = file.metadata()?.len();
+        let mut magic = Vec::with_capacity(4);
+        Beginning { file: Arc::clone(&file), at: 0 }.take(4).read_to_end(&mut magic)?;
+        let compression = match magic[..] {
+            [0x1F, 0x8B, ..] => Compression::Gzip,
+            [0x28, 0xB5, 0x2F, 0xFD] => Compression::Zstd,
             _ => Compression::Plain,
         };
+        let file = Beginning { file, at: 0 };
         let input = match compression {
             Compression::Plain => Input::Plain(file),
             Compression::Gzip => Input::Gzip(Box::new(MultiGzDecoder::new(file))),
@@ -85,13 +143,13 @@ impl Source {
         Ok(Self { input, compression, size, given: 0 })
     }
 
-    /// Appends at most `most` bytes to `buffer`; 0 at the end. After a fault nothing more comes.
-    pub fn read(&mut self, buffer: &mut Vec<u8>, most: usize) -> Result<usize, Fault> {
+    /// Appends bytes to `buffer`, `wanted` or as many as it has room for; 0 at the end. After a fault nothing more comes.
+    pub fn read(&mut self, buffer: &mut Vec<u8>, wanted: usize) -> Result<usize, Fault> {
         let start = buffer.len();
         // `read_to_end` fills spare memory without zeroing it first; what came before an error stays.
-        let most = most as u64;
+        let most = wanted as u64;
         let result = match &mut self.input {
-            Input::Plain(file) => file.take(most).read_to_end(buffer),
+            Input::Plain(file) => append_at(&file.file, file.at, buffer, wanted).inspect(|got| file.at += *got as u64),
             Input::Gzip(decoder) => decoder.take(most).read_to_end(buffer),
             Input::Zstd(decoder) => decoder.take(most).read_to_end(buffer),
         };
@@ -113,8 +171,8 @@ impl Source {
 
 /// Whether a file ends too soon: a compressed stream without its end, or a document of JSON without its last bracket.
 /// Somebody may still be writing it. Reads all of it; what cannot be read is not cut.
-pub fn is_cut(path: &Path) -> bool {
-    let Ok(mut source) = Source::open(path) else { return false };
+pub fn is_cut(file: Arc<File>) -> bool {
+    let Ok(mut source) = Source::of(file) else { return false };
     let (mut first, mut last, mut buffer) = (None, None, Vec::new());
     loop {
         buffer.clear();

@@ -1,7 +1,8 @@
 //! The following thread: finds files, reads what they have grown by, cuts cycles.
 
-use crate::file::Files;
+use crate::file::{Files, skip_of};
 use crate::paths::find;
+use crate::records::whole;
 use crate::requests::LineReader;
 use crate::run::config::{AccessLog, Config, Watch};
 use crate::run::followed::{After, Followed, give_up, identity};
@@ -16,6 +17,7 @@ use crate::run::ship::{Cycle, Shipper};
 use crate::run::sink::{Message, messages};
 use crate::run::spooled::Spooled;
 use quiclens_core::catalogue::Catalogue;
+use quiclens_core::reader::skip::Skip;
 use quiclens_core::tables::Tables;
 use quiclens_edge::deployment::Deployment;
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,6 +51,8 @@ pub struct Follower<'c> {
     files: BTreeMap<FileId, Followed<'c>>,
     /// Files that are over: their size then.
     over: BTreeMap<FileId, u64>,
+    /// Paths that cannot be followed and were counted: no regular files, loops of links, without permission.
+    refused: BTreeSet<PathBuf>,
     /// Files that the journal knows and that are no more, or are others now.
     gone: Vec<Entry>,
     tables: Tables,
@@ -97,6 +101,7 @@ impl<'c> Follower<'c> {
             known,
             files: BTreeMap::new(),
             over: BTreeMap::new(),
+            refused: BTreeSet::new(),
             gone: Vec::new(),
             tables: Tables { wants_events: true, retention, edge: Some(deployment), ..Tables::default() },
             spooled,
@@ -252,15 +257,22 @@ impl<'c> Follower<'c> {
     /// Files that are new, or that have grown after they were over; and files that are gone.
     fn scan(&mut self, now: Instant) {
         let mut seen = BTreeSet::new();
-        let (found, unreadable) = find(&self.config.traces);
-        let mut is_all = unreadable.is_empty();
-        seen.extend(found.iter().filter_map(|path| self.meet(path, None, now)));
-        for (log, reader) in self.config.access_logs.iter().zip(self.readers.clone()) {
-            let (found, unreadable) = find(std::slice::from_ref(&log.path));
-            is_all &= unreadable.is_empty();
-            seen.extend(found.iter().filter_map(|path| self.meet(path, Some(&reader), now)));
+        let mut refused = Vec::new();
+        let mut is_whole = true;
+        let logs = self.config.access_logs.iter().zip(&self.readers);
+        let logs = logs.map(|(log, reader)| (vec![log.path.clone()], Some(Arc::clone(reader))));
+        let places: Vec<_> = std::iter::once((self.config.traces.clone(), None)).chain(logs).collect();
+        for (paths, reader) in places {
+            let search = find(&paths);
+            is_whole &= search.is_whole;
+            refused.extend(search.refused);
+            seen.extend(search.files.iter().filter_map(|path| self.meet(path, reader.as_ref(), now)));
         }
-        if is_all {
+        self.refused.retain(|path| path.symlink_metadata().is_ok());
+        for (path, reason) in refused {
+            self.refuse(&path, reason);
+        }
+        if is_whole {
             for (id, known) in std::mem::take(&mut self.known) {
                 give_up(self.catalogue, &known, &mut self.tables);
                 self.gone.push(Entry::gone(id));
@@ -270,6 +282,14 @@ impl<'c> Follower<'c> {
                 self.over.remove(&id);
                 self.gone.push(Entry::gone(id));
             }
+        }
+    }
+
+    /// Counts a path that cannot be followed, once as long as it is there.
+    fn refuse(&mut self, path: &Path, reason: Skip) {
+        if path.symlink_metadata().is_ok() && self.refused.insert(path.to_owned()) {
+            eprintln!("quiclens-collector: {}: not followed, {}", path.display(), reason.name());
+            whole(&mut self.tables, &path.to_string_lossy(), reason, &[]);
         }
     }
 
@@ -309,7 +329,10 @@ impl<'c> Follower<'c> {
                     self.due.insert(id);
                 }
             }
-            Err(_) => self.known.extend(known.map(|known| (id, known))),
+            Err(fault) => {
+                self.known.extend(known.map(|known| (id, known)));
+                self.refuse(path, skip_of(&fault));
+            }
         }
         Some(id)
     }
@@ -397,7 +420,7 @@ impl<'c> Follower<'c> {
             return Ok(());
         }
         if file.finish(self.catalogue, &mut self.tables) {
-            let (path, reader) = (file.path.clone(), file.reader());
+            let (name, open, reader) = (file.path.to_string_lossy().into_owned(), file.file(), file.reader());
             let (number, shipper) = (&mut self.number, &self.shipper);
             // Rows go as they come; the state, which says that all of it was read, with the last of them.
             let mut flush = |tables: &mut Tables, all: bool| {
@@ -407,8 +430,8 @@ impl<'c> Follower<'c> {
             let mut files = Files::new(self.catalogue, true, &mut flush);
             std::mem::swap(&mut files.tables, &mut self.tables);
             let done = match &reader {
-                Some(reader) => files.read_requests(&path, reader).map(|_| ()),
-                None => files.read(&path).and_then(|()| files.again(&path)),
+                Some(reader) => files.read_requests(&name, &open, reader).map(|_| ()),
+                None => files.read(&name, &open).and_then(|()| files.again(&name, &open)),
             };
             std::mem::swap(&mut files.tables, &mut self.tables);
             done?;

@@ -11,6 +11,7 @@ use quiclens_core::reader::skip::Skip;
 use quiclens_core::reader::sniff::{Framing, sniff};
 use quiclens_core::tables::Tables;
 use quiclens_core::trace::{Reject, TraceReader};
+use quiclens_tail::{Fault, open_regular};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, Metadata};
 use std::io;
@@ -111,13 +112,13 @@ impl<'c> Followed<'c> {
         reader: Option<Arc<LineReader>>,
         known: Option<&Known>,
         now: Instant,
-    ) -> io::Result<(Self, bool)> {
-        let file = File::open(path)?;
+    ) -> Result<(Self, bool), Fault> {
+        let file = open_regular(path)?;
         let metadata = file.metadata()?;
         let mut followed = Self {
             id: identity(&metadata),
             path: path.to_owned(),
-            input: Input::File(file, 0),
+            input: Input(Arc::new(file)),
             window: Window::default(),
             form: Form::Unknown,
             prefix: (0, xxh3_64(&[])),
@@ -333,7 +334,7 @@ impl<'c> Followed<'c> {
             }
         };
         let Some(trace) = records.trace() else { return Ok(false) };
-        match replay.turn(&mut self.input, tables)? {
+        match replay.turn(&self.input, tables)? {
             Pass::More => return Ok(true),
             Pass::Done => trace.repaid(&replay.owed()),
             Pass::Gone => trace.lose(),
@@ -411,7 +412,7 @@ impl<'c> Followed<'c> {
                 records.finish(true, tables);
                 // What only the very end decided, after the last record without its separator.
                 let owed = std::mem::take(&mut tables.owed);
-                if !owed.is_empty() && !Replay::new(&anew, owed.clone(), self.size).all(&mut self.input, tables) {
+                if !owed.is_empty() && !Replay::new(&anew, owed.clone(), self.size).all(&self.input, tables) {
                     tables.lose(&owed);
                 }
                 false
@@ -434,8 +435,13 @@ impl<'c> Followed<'c> {
     /// Learns whether it ends too soon, where it is read when it is over: all of it, once as long as it does not grow.
     pub fn look_for_its_end(&mut self) {
         if self.is_whole() && !self.is_deleted && !self.is_cut {
-            self.is_cut = quiclens_tail::is_cut(&self.path);
+            self.is_cut = quiclens_tail::is_cut(self.file());
         }
+    }
+
+    /// The file itself: its name may be another's by now.
+    pub fn file(&self) -> Arc<File> {
+        Arc::clone(&self.input.0)
     }
 
     /// Its size when it was over.

@@ -3,9 +3,11 @@
 //! Where the kernel tells nothing (network file systems, too many folders) the follower looks itself, as often as it
 //! would otherwise wait for news.
 
+use crate::paths::folders;
 use inotify::{EventMask, Inotify, WatchDescriptor, WatchMask, Watches};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -59,20 +61,10 @@ impl Notices {
     /// Watches the places: folders with all below them; of a file its folder, for it may be renamed. Folders that are
     /// watched already stay so.
     pub fn watch(&mut self, places: &[PathBuf]) -> Result<(), String> {
-        let mut queue: Vec<PathBuf> = Vec::new();
-        for place in places {
-            if place.is_dir() {
-                queue.push(place.clone());
-            } else if let Some(parent) = place.parent() {
-                self.add(parent)?;
-            }
+        for place in places.iter().filter(|place| !place.is_dir()) {
+            place.parent().map_or(Ok(()), |parent| self.add(parent))?;
         }
-        while let Some(folder) = queue.pop() {
-            self.add(&folder)?;
-            let Ok(inside) = std::fs::read_dir(&folder) else { continue };
-            queue.extend(inside.filter_map(Result::ok).map(|entry| entry.path()).filter(|path| path.is_dir()));
-        }
-        Ok(())
+        folders(places).try_for_each(|folder| self.add(&folder))
     }
 
     fn add(&mut self, folder: &Path) -> Result<(), String> {
@@ -93,7 +85,8 @@ impl Notices {
                 self.folders.insert(watch, folder.to_owned());
                 Ok(())
             }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            // What cannot be read is not followed either.
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => Ok(()),
             Err(error) => Err(said(error)),
         }
     }

@@ -54,7 +54,7 @@ impl<'c> Replay<'c> {
     }
 
     /// Reads a turn's worth.
-    pub fn turn(&mut self, input: &mut Input, tables: &mut Tables) -> io::Result<Pass> {
+    pub fn turn(&mut self, input: &Input, tables: &mut Tables) -> io::Result<Pass> {
         self.scratch.edge.clone_from(&tables.edge);
         std::mem::swap(&mut self.scratch.events, &mut tables.events);
         let done = self.read(input);
@@ -63,7 +63,7 @@ impl<'c> Replay<'c> {
     }
 
     /// Reads all of it at once; false where the file is shorter than it was.
-    pub fn all(mut self, input: &mut Input, tables: &mut Tables) -> bool {
+    pub fn all(mut self, input: &Input, tables: &mut Tables) -> bool {
         loop {
             match self.turn(input, tables) {
                 Ok(Pass::More) => {}
@@ -73,7 +73,7 @@ impl<'c> Replay<'c> {
         }
     }
 
-    fn read(&mut self, input: &mut Input) -> io::Result<Pass> {
+    fn read(&mut self, input: &Input) -> io::Result<Pass> {
         let mut left = TURN;
         loop {
             while let Some(records) = &mut self.records

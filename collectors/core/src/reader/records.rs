@@ -117,11 +117,14 @@ pub struct Document {
     /// The trace stands in an array of traces.
     in_list: bool,
     traces: u32,
+    /// The window when an element was shown last: its offset, its length, whether it was the last. Shown twice, the
+    /// element was neither taken nor waited for, and a byte of it is passed by: every step makes progress.
+    shown: Option<(u64, usize, bool)>,
 }
 
 impl Default for Document {
     fn default() -> Self {
-        Self { state: State::Start, file: Vec::new(), trace: Vec::new(), in_list: false, traces: 0 }
+        Self { state: State::Start, file: Vec::new(), trace: Vec::new(), in_list: false, traces: 0, shown: None }
     }
 }
 
@@ -169,7 +172,13 @@ impl Document {
                     self.state = State::Trace;
                     window.consume(1);
                 }
-                (State::Events, _) => return Step::Element,
+                (State::Events, _) => {
+                    let shown = (window.offset(), window.rest().len(), window.end);
+                    if self.shown.replace(shown) == Some(shown) {
+                        return Step::Skip { reason: Skip::NotJson, taken: 1 };
+                    }
+                    return Step::Element;
+                }
                 (State::Top | State::Trace, b'"') => match self.pair(window) {
                     Ok(Some(step)) => return step,
                     Ok(None) => {}

@@ -8,6 +8,7 @@ use crate::reader::json::Fault;
 pub enum Skip {
     EmptyFile,
     Unreadable,
+    NotAFile,
     NotALog,
     BadCompression,
     TooLargeDecompressed,
@@ -29,9 +30,10 @@ pub enum Skip {
 
 impl Skip {
     /// All of them, in the catalogue's order.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::EmptyFile,
         Self::Unreadable,
+        Self::NotAFile,
         Self::NotALog,
         Self::BadCompression,
         Self::TooLargeDecompressed,
@@ -56,6 +58,7 @@ impl Skip {
         match self {
             Self::EmptyFile => "empty_file",
             Self::Unreadable => "unreadable",
+            Self::NotAFile => "not_a_file",
             Self::NotALog => "not_a_log",
             Self::BadCompression => "bad_compression",
             Self::TooLargeDecompressed => "too_large_decompressed",
