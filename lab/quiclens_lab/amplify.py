@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from quiclens_ingest.link import mark
+from quiclens_ingest.linking import remember
 from quiclens_schema import store as stores
 from quiclens_schema.store import Store
 
