@@ -1,5 +1,5 @@
-# make demo | test | up | down | check | servers | bench | ask-bench | freshness | faults | truth | schema | lock | setup | clean. Every target does its own
-# set-up, once.
+# make demo | test | up | down | check | servers | bench | ask-bench | freshness | faults | fuzz | truth | schema | lock | setup
+# | clean. Every target does its own set-up, once.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -26,7 +26,7 @@ RUST_FILES := Cargo.toml Cargo.lock $(shell find collectors schema/catalogue sch
 export UV_PROJECT_ENVIRONMENT := .venv
 export QUICLENS_COLLECTOR := $(CURDIR)/$(COLLECTOR)
 
-.PHONY: setup demo test up down check servers bench ask-bench freshness faults truth schema lock clean
+.PHONY: setup demo test up down check servers bench ask-bench freshness faults fuzz truth schema lock clean
 
 setup: $(MADE)/prerequisites $(MADE)/python $(MADE)/pages $(COLLECTOR)
 
@@ -75,6 +75,10 @@ freshness: setup
 # Strikes at the live system and compares every row; exit 1 when anything is lost, doubled or changed.
 faults: setup
 	$(BIN)/quiclens-lab faults --schedules 10 --seed 1
+
+# A minute of each target, on from where it was; make fuzz FUZZ="--seconds 600 --target fold". Kept in lab/fuzz-runs/.
+fuzz: setup
+	$(BIN)/quiclens-lab fuzz --keep $(FUZZ)
 
 # Kept in lab/truth-runs/; fails when a bar is missed. The product's intervals come out of the same run.
 truth: setup $(QUICGO)

@@ -107,6 +107,16 @@ def parser() -> argparse.ArgumentParser:
     watching.add_argument("--seed", type=int, default=1)
     watching.add_argument("--keep", action="store_true", help="also write it to lab/truth-runs")
 
+    fuzzing = commands.add_parser(
+        "fuzz", help="coverage-guided fuzzing of all that reads foreign bytes; goes on where it was"
+    )
+    fuzzing.add_argument("--target", nargs="+", default=[], metavar="NAME", help="of all when none is named")
+    fuzzing.add_argument("--seconds", type=_count, default=60, help="of each target")
+    fuzzing.add_argument("--short", action="store_true", help="a second of each; Python's only where atheris is there")
+    fuzzing.add_argument("--plants", action="store_true", help="plant bugs in a copy, one by one: is each found?")
+    fuzzing.add_argument("--only", nargs="+", default=[], metavar="PLANT", help="these plants alone")
+    fuzzing.add_argument("--keep", action="store_true", help="also write it to lab/fuzz-runs")
+
     for command in (demo, one, bench):
         command.add_argument("--out", type=Path, required=True, metavar="DIR")
         command.add_argument("--seed", type=int, default=1)
@@ -142,6 +152,15 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
         chosen = schedules_of(options.schedules, options.seed, options.only)
         return faults(chosen, options.jobs, options.keep, progress.show)
+
+    if options.command == "fuzz":
+        if options.plants:
+            from quiclens_lab.fuzzing.plants import planted as fuzz_planted
+
+            return fuzz_planted(options.only, options.seconds, options.keep)
+        from quiclens_lab.fuzzing.command import fuzz
+
+        return fuzz(options.target, options.seconds, options.short, options.keep)
 
     if options.command == "amplify":
         from quiclens_lab.amplify import amplify

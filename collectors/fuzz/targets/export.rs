@@ -1,0 +1,58 @@
+//! What was read is shipped as Arrow, and given back from it JSON-equal: each record that was not rejected, and no other.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use quiclens_core::reader::records::{Step, Window, next_record};
+use quiclens_core::reader::sniff::{Framing, sniff};
+use quiclens_core::record::rows::Cell;
+use quiclens_fuzz::cuts::Cuts;
+use quiclens_fuzz::export::plain;
+use quiclens_fuzz::json::normal;
+use quiclens_fuzz::rows::read;
+use serde_json::Value;
+use std::collections::HashSet;
+
+/// The records after the header that are not at one of these places.
+fn records(framing: Framing, text: &[u8], without: &HashSet<u64>) -> Vec<Value> {
+    let (mut window, mut found) = (Window::default(), Vec::new());
+    window.space().extend_from_slice(text);
+    window.end = true;
+    while let Step::Record { len, taken } = next_record(framing, &mut window) {
+        if !without.contains(&window.offset()) {
+            found.push(serde_json::from_slice(&window.rest()[..len]).unwrap_or(Value::Null));
+        }
+        window.consume(taken);
+    }
+    if !without.contains(&0) && !found.is_empty() {
+        found.remove(0);
+    }
+    found
+}
+
+fn sorted(values: impl Iterator<Item = Value>) -> Vec<String> {
+    let mut texts: Vec<String> = values.map(|value| normal(&value).to_string()).collect();
+    texts.sort_unstable();
+    texts
+}
+
+fuzz_target!(|text: &[u8]| {
+    let Some(framing @ (Framing::Sequential | Framing::NdJson)) = sniff(text, true) else { return };
+    let mut tables = read(framing, text, Cuts::WHOLE);
+    let rejected = tables.rejects.iter().filter_map(|row| match row.get("offset") {
+        Some(Cell::Whole(offset)) => Some(*offset),
+        _ => None,
+    });
+    let rejected: HashSet<u64> = rejected.collect();
+    let wanted = records(framing, text, &rejected);
+    if wanted.contains(&Value::Null) {
+        return; // what serde_json cannot read cannot be compared
+    }
+    let mut given = Vec::new();
+    if let Some(batch) = tables.events.flush().expect("events become a batch") {
+        let mut bytes = Vec::new();
+        batch.encode(&mut bytes).expect("which can be written");
+        given = plain(&bytes, &tables.connections).expect("and read");
+    }
+    let given = given.iter().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")));
+    assert_eq!(sorted(given), sorted(wanted.into_iter()));
+});

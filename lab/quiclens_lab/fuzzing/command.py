@@ -1,0 +1,203 @@
+"""`quiclens-lab fuzz`: build the targets, run each for a while, add up what they did, keep the figures.
+
+Everything stands in `.made/fuzz/<target>`: the corpus, from which the next run goes on, the seeds, what was found, and
+the totals on the present code. Totals begin anew when the code changes; the corpus stays.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from quiclens_lab.errors import LabError
+from quiclens_lab.fuzzing import engine, seeds, words
+from quiclens_lab.fuzzing.targets import Target, is_done, named
+from quiclens_lab.machine import LAB, commit, machine
+from quiclens_lab.progress import say
+
+ROOT = LAB.parent
+FUZZ = ROOT / "collectors" / "fuzz"
+MADE = ROOT / ".made" / "fuzz"
+KEPT = LAB / "fuzz-runs"
+SHORT_S = 1
+ATHERIS = "atheris==3.0.0"
+
+_RUST = (*(f"collectors/{crate}" for crate in ("core", "tail", "edge", "agent/src", "fuzz")), "schema/catalogue")
+_PYTHON = ("api/quiclens_api", "ingest/quiclens_ingest", "schema/quiclens_schema", "lab/quiclens_lab/fuzzing")
+_SOURCES = (".rs", ".toml", ".py", ".json", ".lock")
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """What all runs of a target did on the present code."""
+
+    code: str
+    executions: int = 0
+    edges: int = 0
+    cpu_s: float = 0.0
+    quiet_cpu_s: float = 0.0
+
+    def plus(self, turn: engine.Turn) -> "Total":
+        is_quiet = turn.edges <= self.edges
+        quiet = self.quiet_cpu_s + turn.cpu_s if is_quiet else turn.quiet_cpu_s
+        cpu_s = round(self.cpu_s + turn.cpu_s, 1)
+        return Total(self.code, self.executions + turn.executions, turn.edges, cpu_s, round(quiet, 1))
+
+
+def fuzz(names: list[str], seconds: int, is_short: bool, is_kept: bool) -> dict[str, Any]:
+    """Run each target for `seconds`; the document has a row for each, and `passes` is false when anything was found."""
+    chosen = named(names)
+    if is_short:
+        chosen = [target for target in chosen if not target.is_python or atheris_folder().is_dir()]
+    MADE.mkdir(parents=True, exist_ok=True)
+    words.write(MADE / "words.dict")
+    build(target.name for target in chosen if not target.is_python)
+    if any(target.is_python for target in chosen):
+        install_atheris()
+    codes = {False: code_of(_RUST), True: code_of(_PYTHON)}
+    rows = []
+    say(f"{'target':<16}{'executions':>14}{'edges':>8}{'CPU s':>10}{'quiet s':>10}")
+    for target in chosen:
+        folder = MADE / target.name
+        seeds.write(target.seeds, folder / "seeds")
+        before = _total(folder, codes[target.is_python])
+        turn = one(target, SHORT_S if is_short else seconds, before.edges)
+        after = before.plus(turn)
+        (folder / "total.json").write_text(json.dumps({key: getattr(after, key) for key in Total.__slots__}) + "\n")
+        rows.append(_row(target, after, turn))
+        say(_line(rows[-1]))
+        if turn.is_interrupted:
+            break
+    document = {
+        "commit": commit(),
+        "machine": machine(),
+        "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "passes": not any(row["found"] for row in rows),
+        "targets": rows,
+    }
+    for row in rows:
+        if row["found"]:
+            say(f"{row['target']}: {row['said']}\n  reproduce: {row['reproduce']}")
+    if is_kept:
+        keep(document)
+    return document
+
+
+def one(
+    target: Target, seconds: int, known_edges: int, binaries: Path | None = None, folder: Path | None = None
+) -> engine.Turn:
+    """One run of a target, out of `binaries` and in `folder` where they are not the usual ones."""
+    options = {"max_total_time": seconds, "max_len": target.longest}
+    environment = {"PYTHONPATH": str(atheris_folder())} if target.is_python else {}
+    command = command_of(target, binaries)
+    return engine.run(command, folder or MADE / target.name, options, known_edges, environment)
+
+
+def command_of(target: Target, binaries: Path | None = None) -> list[str]:
+    """What starts a target; libFuzzer's options and folders follow."""
+    if target.is_python:
+        return [sys.executable, "-m", "quiclens_lab.fuzzing.surfaces", target.name]
+    return [str((binaries or binary_folder(ROOT / "target" / "fuzz")) / target.name)]
+
+
+def build(names: Iterable[str], fuzz_folder: Path = FUZZ, into: Path | None = None) -> Path:
+    """Build binaries of `collectors/fuzz`; returns their folder. LabError when that fails."""
+    bins = [word for name in names for word in ("--bin", name)]
+    target_folder = into or ROOT / "target" / "fuzz"
+    if bins:
+        environment = {key: value for key, value in os.environ.items() if "RUSTFLAGS" not in key}
+        environment["CARGO_TARGET_DIR"] = str(target_folder)
+        command = ["cargo", "build", "--locked", "--release", "--quiet", *bins]
+        done = subprocess.run(command, cwd=fuzz_folder, env=environment, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise LabError(f"the fuzz targets do not build: {done.stderr.strip()[-2000:]}")
+    return binary_folder(target_folder)
+
+
+def binary_folder(target_folder: Path) -> Path:
+    """Where cargo puts binaries that are built for a named target, the host's here."""
+    host = subprocess.run(["rustc", "-vV"], capture_output=True, text=True, check=True).stdout
+    triple = next(line.removeprefix("host: ") for line in host.splitlines() if line.startswith("host: "))
+    return target_folder / triple / "release"
+
+
+def atheris_folder() -> Path:
+    """Where atheris is put: it has wheels for few Pythons, so it is no dependency."""
+    return MADE / "atheris"
+
+
+def install_atheris() -> None:
+    """Put atheris into its folder; LabError where it has no wheel for this Python."""
+    folder = atheris_folder()
+    if (folder / "atheris").is_dir():
+        return
+    pip = ROOT / ".tools" / "bin" / "pip"
+    if not pip.exists():
+        raise LabError("no .tools/bin/pip; `make setup` makes it")
+    draft = folder.with_suffix(".new")
+    shutil.rmtree(draft, ignore_errors=True)
+    command = [str(pip), "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:", "--no-deps"]
+    done = subprocess.run([*command, "--target", str(draft), ATHERIS], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise LabError(f"atheris cannot be installed: {done.stderr.strip().splitlines()[-1]}")
+    shutil.rmtree(folder, ignore_errors=True)
+    draft.rename(folder)
+
+
+def code_of(folders: Sequence[str]) -> str:
+    """A short hash of the sources below these folders."""
+    found = hashlib.sha256()
+    for folder in folders:
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in _SOURCES and path.is_file():
+                found.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
+    return found.hexdigest()[:12]
+
+
+def _total(folder: Path, code: str) -> Total:
+    path = folder / "total.json"
+    known = Total(**json.loads(path.read_text())) if path.exists() else Total(code)
+    return known if known.code == code else Total(code)
+
+
+def _row(target: Target, total: Total, turn: engine.Turn) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "target": target.name,
+        "executions": total.executions,
+        "edges": total.edges,
+        "cpu_s": total.cpu_s,
+        "cpu_s_since_new_edge": total.quiet_cpu_s,
+        "enough": is_done(target, total.executions, total.cpu_s, total.quiet_cpu_s),
+        "code": total.code,
+        "found": "",
+    }
+    if turn.found is not None:
+        path = turn.found.relative_to(ROOT)
+        environment = f"PYTHONPATH={atheris_folder().relative_to(ROOT)} " if target.is_python else ""
+        words_of = " ".join(command_of(target)).replace(f"{ROOT}/", "")
+        row |= {"found": str(path), "said": turn.said, "reproduce": f"{environment}{words_of} {path}"}
+    return row
+
+
+def _line(row: dict[str, Any]) -> str:
+    head = f"{row['target']:<16}{row['executions']:>14,}{row['edges']:>8,}{row['cpu_s']:>10,.0f}"
+    head += f"{row['cpu_s_since_new_edge']:>10,.0f}"
+    return head + (f"  found {row['found']}" if row["found"] else "  enough" if row["enough"] else "")
+
+
+def keep(document: dict[str, Any]) -> None:
+    """Write the figures of a commit, with those that an earlier run kept and this one left out."""
+    KEPT.mkdir(exist_ok=True)
+    path = KEPT / f"{document['commit'].rstrip('+')}.json"
+    earlier = json.loads(path.read_text()) if path.exists() else {}
+    for kind, name in (("targets", "target"), ("plants", "plant")):
+        rows = {row[name]: row for row in (*earlier.get(kind, []), *document.get(kind, []))}
+        document = document | ({kind: list(rows.values())} if rows else {})
+    path.write_text(json.dumps(earlier | document, indent=1) + "\n")

@@ -1,0 +1,157 @@
+"""Inputs to begin with, made of the case folders each time: nothing of them is kept as a copy.
+
+Many targets take the last two bytes of an input as the way in which it is cut: every seed of them ends in two more.
+"""
+
+import gzip
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from quiclens_lab.machine import LAB
+
+VECTORS = LAB.parent / "schema" / "vectors"
+EVENTS = 24  # of a log that is cut short: libFuzzer wants small inputs
+BYTES = 8000
+CUT = b"\x20\x03"
+
+_LINES = (
+    '192.0.2.7 - - [20/Nov/2026:10:00:00 +0000] "GET /a?b=c HTTP/3.0" 200 615 "-" "curl/8.7.1"',
+    "192.0.2.7:33317 [20/Nov/2026:10:00:00.655] http-in static/srv1 10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 "
+    '{1wt.eu} {} "GET /index.html HTTP/1.1"',
+    '[2026-11-20T10:00:00.310Z] "POST /api HTTP/2" 204 - 154 0 226 100 "192.0.2.28" "nsq2http" "cc21" "locations" '
+    '"tcp://198.51.100.1:80"',
+    '{"ts":1795168800.52,"request":{"remote_ip":"192.0.2.7","remote_port":"41342","proto":"HTTP/3.0",'
+    '"headers":{"A":["b"]}},"duration":0.1}',
+    '{"time":1795168800.25,"connection_id":"AABB","stream_id":"4","client_network":"192.0.2.7/32","x":{"y":[1]}}',
+    '192.0.2.7:443 [2026-11-20T10:00:00+00:00] 1795168800.250 0.125 "GET / HTTP/3.0" 200 9 "a" 5 1200 -',
+    '192.0.2.7:443 [20/Nov/2026:10:00:00.000250] 1200 1 "GET / HTTP/2.0" 200 9 "a" x',
+)
+_CONDITIONS = ("carrier=x", "duration_us>=1000", "time>=-1h", "status!=", "country = de", "time<=2026-11-20T10:00:00Z")
+
+
+def write(kinds: tuple[str, ...], folder: Path) -> None:
+    """Write the seeds of these kinds into an empty folder, a file each."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.iterdir():
+        old.unlink()
+    for kind in kinds:
+        for number, seed in enumerate(_KINDS[kind]()):
+            (folder / f"{kind}-{number:04}").write_bytes(seed)
+
+
+def inputs() -> Iterator[tuple[str, bytes]]:
+    """Name and bytes of each case's trace."""
+    for path in sorted(VECTORS.glob("*/input.*")):
+        yield path.parent.name, path.read_bytes()
+
+
+def _files() -> Iterator[bytes]:
+    for _, text in inputs():
+        yield from (short + CUT for short in _shortened(text))
+
+
+def _shortened(text: bytes) -> Iterator[bytes]:
+    """A log with its first records alone; a document as a sequence, too."""
+    try:
+        log = json.loads(text)
+    except ValueError:
+        if text[:1] == b"{" and b"\n" not in text.strip():
+            yield text[:BYTES]
+            return
+        yield b"".join(text.splitlines(keepends=True)[:EVENTS])[:BYTES]
+        return
+    for trace in log.get("traces", []):
+        events = trace.get("events", [])[:EVENTS]
+        trace["events"] = events
+        header = {"qlog_version": "0.3", "trace": {key: trace[key] for key in trace if key != "events"}}
+        yield b"".join(b"\x1e" + json.dumps(record).encode() + b"\n" for record in (header, *events))[:BYTES]
+    yield json.dumps(log).encode()[:BYTES]
+
+
+def _records() -> Iterator[bytes]:
+    yield from (record + CUT for record in _distinct(_each_record()) if record[:1] in b"{[")
+
+
+def _rows() -> Iterator[bytes]:
+    yield from (record + CUT for record in _distinct(_each_record()) if record[:1] not in b"{[")
+
+
+def _headers() -> Iterator[bytes]:
+    for _, text in inputs():
+        try:
+            log = json.loads(text)
+        except ValueError:
+            yield text.splitlines()[0].strip(b"\x1e") + CUT
+            continue
+        for trace in log.get("traces", []):
+            trace.pop("events", None)
+            yield json.dumps({"qlog_version": log.get("qlog_version"), "trace": trace}).encode() + CUT
+
+
+def _each_record() -> Iterator[bytes]:
+    for _, text in inputs():
+        try:
+            log = json.loads(text)
+        except ValueError:
+            yield from (line.strip(b"\x1e") for line in text.splitlines() if line.strip(b"\x1e "))
+            continue
+        for trace in log.get("traces", []):
+            yield from (json.dumps(event).encode() for event in trace.get("events", []))
+
+
+def _distinct(texts: Iterator[bytes]) -> Iterator[bytes]:
+    """Of texts that differ in their digits alone, the first."""
+    seen = set()
+    for text in texts:
+        form = re.sub(rb"[0-9a-f]{8,}|[0-9]+", b"0", text)
+        if form not in seen:
+            seen.add(form)
+            yield text
+
+
+def _values() -> Iterator[bytes]:
+    """Three texts after each other, as `arbitrary` takes them apart: from the end, each with its length."""
+    for record in _distinct(_each_record()):
+        if record[:1] == b"{":
+            yield b"http:frame_created" + b"frame.headers" + record[:256] + bytes([18, 13])
+
+
+def _compressed() -> Iterator[bytes]:
+    for _, text in inputs():
+        short = next(iter(_shortened(text)))
+        yield gzip.compress(short, mtime=0) + CUT
+
+
+def _lines() -> Iterator[bytes]:
+    yield from (line.encode() for line in _LINES)
+    for path in sorted(VECTORS.glob("*/access.log")):
+        yield from path.read_bytes().splitlines()[:EVENTS]
+
+
+def _conditions() -> Iterator[bytes]:
+    yield from (text.encode() for text in _CONDITIONS)
+
+
+def _python(kind: str) -> Callable[[], Iterator[bytes]]:
+    def made() -> Iterator[bytes]:
+        from quiclens_lab.fuzzing import surfaces
+
+        yield from surfaces.SEEDS[kind]()
+
+    return made
+
+
+_KINDS: dict[str, Callable[[], Iterator[Any]]] = {
+    "files": _files,
+    "compressed": _compressed,
+    "headers": _headers,
+    "records": _records,
+    "rows": _rows,
+    "values": _values,
+    "lines": _lines,
+    "conditions": _conditions,
+    **{kind: _python(kind) for kind in ("bodies", "forms", "requests", "messages")},
+}
