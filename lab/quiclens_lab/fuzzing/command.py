@@ -66,7 +66,7 @@ def fuzz(names: list[str], seconds: int, is_short: bool, is_kept: bool) -> dict[
     say(f"{'target':<16}{'executions':>14}{'edges':>8}{'CPU s':>10}{'quiet s':>10}")
     for target in chosen:
         folder = MADE / target.name
-        seeds.write(target.seeds, folder / "seeds")
+        seeds.write(target, folder / "seeds")
         before = _total(folder, codes[target.is_python])
         turn = one(target, SHORT_S if is_short else seconds, before.edges)
         after = before.plus(turn)

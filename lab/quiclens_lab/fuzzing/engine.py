@@ -55,8 +55,8 @@ def run(
     )
     assert process.stdout is not None
     executions, edges, at_new_edge, said = 0, known_edges, 0.0, b""
-    with (folder / "log").open("wb") as log:
-        for line in process.stdout:
+    with process.stdout as told, (folder / "log").open("wb") as log:
+        for line in told:
             log.write(line)
             if match := _PROGRESS.match(line):
                 executions = max(executions, int(match[1]))
@@ -65,7 +65,7 @@ def run(
             elif match := _EXECUTED.match(line):
                 executions = int(match[1])
             elif _SAYS.search(line) and len(said) < 2000:
-                said += line.strip() + b" " + next(process.stdout, b"").strip() + b" "
+                said += line.strip() + b" " + next(told, b"").strip() + b" "
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     cpu_s = usage.ru_utime + usage.ru_stime

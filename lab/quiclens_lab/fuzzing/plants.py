@@ -106,7 +106,7 @@ def _try(plant: Plant, tree: Path, folder: Path, clean: Path, seconds: int) -> d
         copy_tree(tree)
     place = folder / plant.name
     shutil.rmtree(place, ignore_errors=True)
-    seeds.write(target.seeds, place / "seeds")
+    seeds.write(target, place / "seeds")
     began = time.monotonic()
     turn = command.one(target, seconds, 0, binaries, place)
     passed = time.monotonic() - began

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from quiclens_lab.fuzzing.targets import Target
 from quiclens_lab.machine import LAB
 
 VECTORS = LAB.parent / "schema" / "vectors"
@@ -32,13 +33,14 @@ _LINES = (
 _CONDITIONS = ("carrier=x", "duration_us>=1000", "time>=-1h", "status!=", "country = de", "time<=2026-11-20T10:00:00Z")
 
 
-def write(kinds: tuple[str, ...], folder: Path) -> None:
-    """Write the seeds of these kinds into an empty folder, a file each."""
+def write(target: Target, folder: Path) -> None:
+    """Write the seeds of a target into a folder of their own, a file each; libFuzzer would cut longer ones."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.iterdir():
         old.unlink()
-    for kind in kinds:
-        for number, seed in enumerate(_KINDS[kind]()):
+    for kind in target.seeds:
+        fitting = (seed for seed in _KINDS[kind]() if len(seed) <= target.longest)
+        for number, seed in enumerate(fitting):
             (folder / f"{kind}-{number:04}").write_bytes(seed)
 
 

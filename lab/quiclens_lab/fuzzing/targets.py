@@ -19,17 +19,17 @@ class Target:
 _READER = 10_000_000
 
 TARGETS = (
-    Target("sequence", ("files",), 100_000_000),
+    Target("sequence", ("files",), 100_000_000, 8192),
     Target("stream_lines", ("rows",), 100_000_000, 64),
     Target("json", ("records",), _READER),
     Target("numbers", (), _READER, 64),
     Target("qlog_record", ("records",), _READER),
     Target("quic_trace_row", ("rows",), _READER, 1024),
-    Target("sniff", ("files", "records"), _READER),
+    Target("sniff", ("files", "records"), _READER, 8192),
     Target("header", ("headers",), _READER),
     Target("document", ("files",), _READER, 8192),
     Target("file", ("files", "compressed"), _READER, 8192),
-    Target("compressed", ("files", "compressed"), _READER),
+    Target("compressed", ("files", "compressed"), _READER, 8192),
     Target("records", ("files",), _READER, 8192),
     Target("export", ("files",), _READER, 8192),
     Target("access_line", ("lines",), _READER, 1024),
@@ -44,7 +44,7 @@ TARGETS = (
     Target("form", ("forms",), 100_000, 2048, is_python=True),
     Target("protocol", ("requests",), 100_000, 1024, is_python=True),
     Target("where", ("conditions",), 100_000, 256, is_python=True),
-    Target("arrow_message", ("messages",), 100_000, 8192, is_python=True),
+    Target("arrow_message", ("messages",), 100_000, 32_768, is_python=True),
 )
 
 ENOUGH_CPU_S = 2 * 3600.0

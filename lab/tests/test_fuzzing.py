@@ -1,0 +1,133 @@
+"""Fuzzing: what it begins with, what it counts, and that a finding is told; the targets themselves are `make fuzz`."""
+
+import stat
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from quiclens_lab.errors import LabError
+from quiclens_lab.fuzzing import command, engine, plants, seeds, surfaces, words
+from quiclens_lab.fuzzing.command import Total
+from quiclens_lab.fuzzing.engine import Turn
+from quiclens_lab.fuzzing.targets import TARGETS, Target, is_done, named
+
+# Says what libFuzzer says, and leaves a finding when the corpus has a file of that name.
+FAKE = """#!/bin/sh
+for argument; do
+  case $argument in -artifact_prefix=*) found=${argument#-artifact_prefix=};; esac
+done
+echo '#2 INITED cov: 10 ft: 12 corp: 1/1b' >&2
+echo '#70 NEW    cov: 30 ft: 40 corp: 2/9b' >&2
+%s
+echo 'stat::number_of_executed_units: 90' >&2
+exit %d
+"""
+
+
+def fake(folder: Path, status: int, more: str = "") -> list[str]:
+    path = folder / "target"
+    path.write_text(FAKE % (more, status))
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return [str(path)]
+
+
+def test_every_binary_is_a_target_and_every_target_has_a_row_in_the_readme() -> None:
+    manifest = tomllib.loads((command.FUZZ / "Cargo.toml").read_text())
+    rust = {target.name for target in TARGETS if not target.is_python}
+    assert {binary["name"] for binary in manifest["bin"]} == rust
+    assert {target.name for target in TARGETS if target.is_python} == set(surfaces.SURFACES)
+    rows = [line for line in (command.FUZZ / "README.md").read_text().splitlines() if line.startswith("| `")]
+    told = {word for row in rows for word in row.split("|")[1].replace("`", "").replace(",", " ").split()}
+    assert told == {target.name for target in TARGETS}
+
+
+def test_every_plant_fits_the_code_once_and_has_a_target() -> None:
+    found = plants.read()
+    assert len(found) >= 10
+    assert {plant.target for plant in found} <= {target.name for target in TARGETS}
+    for plant in found:
+        text = (command.ROOT / plant.file).read_text()
+        assert text.count(plant.old) == 1, plant.name
+        assert plant.new not in text, plant.name
+
+
+def test_a_plant_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+    plant = plants.Plant("a", "json", "a.rs", "old", "new")
+    (tmp_path / "a.rs").write_text("old old")
+    with pytest.raises(LabError, match="stands 2 times"):
+        plants.plant_in(tmp_path, plant)
+    (tmp_path / "a.rs").write_text("an old text")
+    plants.plant_in(tmp_path, plant)
+    assert (tmp_path / "a.rs").read_text() == "an new text"
+
+
+def test_seeds_are_made_of_every_case_and_are_small(tmp_path: Path) -> None:
+    for target in TARGETS:
+        folder = tmp_path / target.name
+        seeds.write(target, folder)
+        (folder / "left-over").write_text("of another run")
+        seeds.write(target, folder)
+        found = {path.name: path.read_bytes() for path in folder.iterdir()}
+        assert bool(found) == bool(target.seeds) and "left-over" not in found
+        assert all(len(seed) <= target.longest for seed in found.values()), target.name
+    files = [path.read_bytes() for path in (tmp_path / "records").iterdir()]
+    assert len(files) >= sum(1 for _ in seeds.inputs())
+    starts = {text.lstrip(b"\x1e\xef\xbb\xbf")[:1] for text in files}
+    assert {b"{", b"1"} <= starts, "documents, sequences and rows"
+
+
+def test_the_dictionary_has_the_catalogues_words_and_libfuzzers_form(tmp_path: Path) -> None:
+    words.write(tmp_path / "words.dict")
+    lines = (tmp_path / "words.dict").read_text().splitlines()
+    assert {'"\\"packet_sent\\""', '"\\"frame_type\\""', '"\\"AppDataSpace\\""'} <= {
+        line.replace("\\x22", '\\"') for line in lines
+    }
+    for line in lines:
+        assert line.startswith('"') and line.endswith('"') and line.isascii()
+        assert '"' not in line[1:-1]
+
+
+def test_a_run_is_counted_and_what_it_found_is_told(tmp_path: Path) -> None:
+    folder = tmp_path / "made" / "json"
+    turn = engine.run(fake(tmp_path, 0), folder, {}, known_edges=20)
+    assert (turn.executions, turn.edges, turn.found, turn.said) == (90, 30, None, "")
+    known = engine.run(fake(tmp_path, 0), folder, {}, known_edges=50)
+    assert known.edges == 50 and known.quiet_cpu_s == known.cpu_s
+    more = "echo 'panicked at json.rs:3' >&2; echo 'a reason' >&2; touch ${found}crash-1"
+    crashed = engine.run(fake(tmp_path, 77, more), folder, {})
+    assert crashed.found == folder / "found" / "crash-1"
+    assert crashed.said == "panicked at json.rs:3 a reason"
+    # What an earlier run found is not found again, and one that ends without a word is a finding too.
+    assert engine.run(fake(tmp_path, 0), folder, {}).found is None
+    assert engine.run(fake(tmp_path, 1), folder, {}).found == folder / "log"
+    assert engine.run(fake(tmp_path, 72), folder, {}).is_interrupted
+
+
+def test_totals_are_of_one_code_and_quiet_since_the_last_new_edge() -> None:
+    total = Total("a").plus(Turn(10, 100, 60.0, 20.0))
+    assert total == Total("a", 10, 100, 60.0, 20.0)
+    assert total.plus(Turn(5, 100, 30.0, 30.0)) == Total("a", 15, 100, 90.0, 50.0)
+    assert total.plus(Turn(5, 101, 30.0, 10.0)) == Total("a", 15, 101, 90.0, 10.0)
+
+
+def test_enough_is_executions_or_two_hours_with_a_quiet_end() -> None:
+    target = Target("a", enough=1000)
+    assert is_done(target, 1000, 1.0, 0.0) and not is_done(target, 999, 7199.0, 7199.0)
+    assert is_done(target, 1, 7200.0, 1800.0) and not is_done(target, 1, 7200.0, 1799.0)
+
+
+def test_a_target_that_is_not_there_is_named() -> None:
+    assert [target.name for target in named(["fold"])] == ["fold"]
+    with pytest.raises(LabError, match="no fuzz target flod; there are sequence,"):
+        named(["flod"])
+
+
+@pytest.mark.parametrize("name", list(surfaces.SURFACES))
+def test_a_python_surface_takes_its_seeds_and_nothing(name: str, tmp_path: Path) -> None:
+    (target,) = named([name])
+    seeds.write(target, tmp_path)
+    check = surfaces.SURFACES[name]()
+    check(b"")
+    for path in sorted(tmp_path.iterdir()):
+        check(path.read_bytes())
