@@ -5,6 +5,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -41,8 +42,11 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture(scope="session")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A store that is served to who has a token: `write` may write, `read` may read."""
-    tokens = {"QUICLENS_SERVE_TOKEN": "write", "QUICLENS_SERVE_READ_TOKEN": "read"}
+    """A store that is served to whoever has a token: `write` may write, `read` may read, `upload` may upload."""
+    tokens = {
+        variable: f"sha256:{sha256(token.encode()).hexdigest()}"
+        for variable, token in (("QUICLENS_SERVE_TOKEN", "write"), ("QUICLENS_SERVE_READ_TOKEN", "read"))
+    }
     running = start(tmp_path_factory.mktemp("guarded") / "store", **tokens)
     yield running
     assert running.stop() == 0

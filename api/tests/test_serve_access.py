@@ -8,8 +8,9 @@ from api_ran import Run
 from serve_process import Served
 
 from quiclens_api.failure import UsageMistake
-from quiclens_api.serve.access import digest, is_loopback
+from quiclens_api.serve.access import is_loopback
 from quiclens_api.serve.serving import address
+from quiclens_api.serve.tokens import Role, TokenError, digest, read
 
 WRITE = "INSERT INTO link_pending (token) VALUES ('x')"
 
@@ -60,14 +61,39 @@ def test_a_reader_reads_and_sets_limits_and_nothing_else(guarded: Served) -> Non
     ):
         got = guarded.request(sql.encode(), "POST", "/", {"X-ClickHouse-Key": "read"})
         assert got.code == 164, got.text
-    assert asked(guarded, WRITE, X_ClickHouse_Key="write") == 200
 
 
-def test_a_digest_stands_for_its_token() -> None:
-    assert digest("sha256:" + hashlib.sha256(b"t").hexdigest()) == digest("t")
-    for wrong in ("sha256:12", "sha256:no hex"):
-        with pytest.raises(ValueError):
+def test_a_digest_stands_for_its_token_and_a_short_token_for_nothing() -> None:
+    long = "t" * 16
+    assert digest("sha256:" + hashlib.sha256(long.encode()).hexdigest()) == digest(long)
+    for wrong in ("sha256:12", "sha256:no hex", "t" * 15, ""):
+        with pytest.raises(TokenError):
             digest(wrong)
+
+
+HEX = "sha256:" + "ab" * 32
+
+
+def test_a_file_of_tokens_has_one_on_a_line() -> None:
+    text = f"# who\ngrafana reader {HEX}  # dashboards\n\nedge-1\tuploader\tsha256:{'cd' * 32}\n"
+    assert [(each.name, each.role) for each in read(text)] == [("grafana", Role.READER), ("edge-1", Role.UPLOADER)]
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (f"grafana {HEX}", "line 2: a line is"),
+        (f"grafana admin {HEX}", "'admin' is no role"),
+        (f"gra/fana reader {HEX}", "is no name"),
+        ("grafana reader secret-in-clear-text", "digests alone"),
+        ("grafana reader sha256:12", "64 hex digits"),
+        (f"ada reader sha256:{'cd' * 32}", "one name"),
+        (f"grafana reader sha256:{'ef' * 32}", "one token"),
+    ],
+)
+def test_a_line_that_is_no_token_is_told_with_its_number(line: str, says: str) -> None:
+    with pytest.raises(TokenError, match=says):
+        read(f"ada writer sha256:{'ef' * 32}\n{line}\n")
 
 
 def test_loopback_is_this_machine_and_no_other() -> None:
@@ -93,6 +119,12 @@ def test_an_address_is_read_or_refused() -> None:
         (("--store", "ftp://host/x"), 3),
         (("--store", "http://127.0.0.1:1/x", "--listen", "127.0.0.1:0"), 3),
         (("--listen", "192.0.2.1:1"), 2),  # which no machine has: the token comes first
+        (("--listen", "0.0.0.0:0", "--tls-cert", "no.pem"), 2),
+        (("--tls-cert", "no.pem", "--tls-key", "no.pem"), 3),
+        (("--tokens", "no/such/file"), 3),
+        (("--tokens", "/dev/null", "--listen", "0.0.0.0:0", "--behind-tls-proxy"), 2),
+        (("--user-header", "x-user", "--trust-proxy", "10.0.0.0/99"), 2),
+        (("--user-header", "x-user", "--trust-proxy", "proxy.example"), 2),
     ],
 )
 def test_a_wrong_command_line_serves_nothing(
@@ -100,6 +132,23 @@ def test_a_wrong_command_line_serves_nothing(
 ) -> None:
     monkeypatch.delenv("QUICLENS_SERVE_TOKEN", raising=False)
     assert run("serve", *words, "--json").code == code
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "says"),
+    [
+        ("QUICLENS_SERVE_TOKEN", "short", "at least 16 characters"),
+        ("QUICLENS_SERVE_TOKEN", "t" * 16, "tokens would go there in clear"),
+        ("QUICLENS_SERVE_SESSION_KEY", "short", "less than 32"),
+    ],
+)
+def test_what_would_not_be_safe_is_not_served(
+    run: Run, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, says: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    listen = "127.0.0.1:0" if variable.endswith("KEY") else "0.0.0.0:0"
+    ran = run("serve", "--listen", listen, "--json")
+    assert ran.code == 2 and says in ran.document["error"]["message"]
 
 
 def test_a_taken_port_is_one_line(run: Run, served: Served) -> None:

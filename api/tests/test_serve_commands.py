@@ -34,7 +34,7 @@ def seeded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """The rows of `store_url` in a store that is served, with a token asked for."""
     folder = tmp_path_factory.mktemp("seeded") / "store"
     fill(folder, TABLES)
-    running = start(folder, "--keep-events", "0", "--keep-summaries", "0", QUICLENS_SERVE_TOKEN="t")
+    running = start(folder, "--keep-events", "0", "--keep-summaries", "0", QUICLENS_SERVE_TOKEN="t" * 16)
     with stores.open(running.store_url) as store:
         assert not store.is_embedded and store.folder is None
     yield running

@@ -215,7 +215,7 @@ def test_a_body_that_is_cut_inserts_nothing(served: Served) -> None:
         wire.sendall(b"Transfer-Encoding: chunked\r\n\r\n4\r\n1\n2\n\r\n")
     time.sleep(0.3)
     assert served.one("SELECT count() FROM cut") == "0"
-    assert until(lambda: metric(served, "quiclens_serve_held_body_bytes") == 0)
+    assert until(lambda: metric(served, "quiclens_serve_held_bytes") == 0)
 
 
 def test_a_query_stops_when_its_client_goes_away(served: Served) -> None:

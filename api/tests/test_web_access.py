@@ -1,12 +1,36 @@
 """Who may ask: tokens, sessions, trusted proxies, and no other site's page."""
 
+import json
+from hashlib import sha256
+
 import pytest
-from web_client import client
+from fastapi.testclient import TestClient
+from quiclens_schema import store as stores
+from web_client import app_of, client
 
-from quiclens_api.serve.access import digest
-from quiclens_api.web.access import Access
+from quiclens_api.serve.access import Access, Role, Token, network
+from quiclens_api.serve.door import RequestLimits
 
-LOCKED = Access(writer_digests=(digest("write"),), reader_digests=(digest("read"),), is_open=False)
+
+def token(name: str, role: Role, text: str) -> Token:
+    return Token(name, role, sha256(text.encode()).digest())
+
+
+TOKENS = (
+    token("ada", Role.WRITER, "write"),
+    token("grafana", Role.READER, "read"),
+    token("edge-1", Role.UPLOADER, "upload"),
+)
+LOCKED = Access(tokens=TOKENS, is_open=False)
+HTML = {"accept": "text/html"}
+
+
+def bearer(text: str) -> dict[str, str]:
+    return {"authorization": f"Bearer {text}"}
+
+
+def cookie(kept: dict[str, str]) -> dict[str, str]:
+    return {"cookie": "; ".join(f"{name}={value}" for name, value in kept.items())}
 
 
 def test_an_open_api_is_for_this_machine_alone(store_url: str) -> None:
@@ -16,13 +40,42 @@ def test_an_open_api_is_for_this_machine_alone(store_url: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost:8123", 200),
+        ("[::1]:8123", 200),
+        ("10.0.0.7:8123", 200),  # an address: no page can have it for a name
+        ("lens.example", 200),
+        ("LENS.example.:443", 200),
+        ("evil.example", 403),
+        ("lens.example.evil.example", 403),
+        ("127.0.0.1.evil.example", 403),
+        ("", 403),
+        ("a[b", 403),
+    ],
+)
+@pytest.mark.parametrize("path", ["/api/requests", "/login", "/static/dom.js", "/api/openapi.json"])
+def test_the_host_is_checked_whoever_asks(store_url: str, host: str, status: int, path: str) -> None:
+    proxied = Access(
+        TOKENS, False, user_header="x-user", proxies=(network("127.0.0.0/8"),), public_hosts=("lens.example",)
+    )
+    with client(store_url, access=proxied) as web:
+        for headers in ({"x-user": "ada"}, bearer("read")):
+            assert web.get(path, headers={"host": host, **headers}).status_code == status
+
+
+@pytest.mark.parametrize(
     ("path", "headers", "status"),
     [
         ("/api/requests", {"origin": "https://evil.example"}, 403),
+        ("/api/requests", {"origin": "null"}, 403),
         ("/api/requests", {"sec-fetch-site": "cross-site", "sec-fetch-mode": "cors"}, 403),
+        ("/api/requests", {"sec-fetch-site": "same-site", "sec-fetch-mode": "cors"}, 403),
         ("/requests", {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}, 200),
+        ("/?query=SELECT+1", {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}, 403),
         ("/api/requests", {"sec-fetch-site": "same-origin"}, 200),
         ("/connections/aa11bb22.sqlog", {"origin": "https://evil.example"}, 403),
+        ("/connections/aa11bb22.sqlog", {"origin": "https://qvis.example"}, 200),
         ("/api/requests", {"origin": "https://qvis.example"}, 403),
     ],
 )
@@ -33,18 +86,75 @@ def test_other_sites_pages_are_refused_but_may_link(
         assert web.get(path, headers=headers).status_code == status
 
 
+def test_another_site_cannot_sign_a_browser_in(store_url: str) -> None:
+    with client(store_url, access=LOCKED) as web:
+        answer = web.post("/login", data={"token": "read"}, headers={"origin": "https://evil.example"})
+    assert answer.status_code == 403 and "set-cookie" not in answer.headers
+
+
 def test_a_token_is_asked_for_and_kept_from_scripts(store_url: str) -> None:
     with client(store_url, access=LOCKED) as web:
-        assert web.get("/api/requests").status_code == 401
-        assert web.get("/api/requests", headers={"authorization": "Bearer nope"}).status_code == 401
-        assert web.get("/api/requests", headers={"authorization": "Bearer read"}).status_code == 200
-        shown = web.get("/requests", headers={"accept": "text/html"}, follow_redirects=False)
-        assert shown.status_code == 303 and shown.headers["location"] == "/login?to=%2Frequests"
+        asked = web.get("/api/requests")
+        assert asked.status_code == 401 and asked.json()["code"] == "token_needed"
+        assert asked.headers["www-authenticate"].startswith("Bearer")
+        assert web.get("/api/requests", headers=bearer("nope")).json()["code"] == "wrong_token"
+        assert web.get("/api/requests", headers=bearer("read")).status_code == 200
+        shown = web.get("/requests?where=carrier%3Dacme&limit=3", headers=HTML, follow_redirects=False)
+        assert shown.status_code == 303
+        assert shown.headers["location"] == "/login?to=%2Frequests%3Fwhere%3Dcarrier%253Dacme%26limit%3D3"
         assert web.post("/login", data={"token": "nope"}).status_code == 403
-        begun = web.post("/login?to=/requests", data={"token": "read"}, follow_redirects=False)
-        assert begun.headers["location"] == "/requests" and "HttpOnly" in begun.headers["set-cookie"]
+        begun = web.post(shown.headers["location"], data={"token": "read"}, follow_redirects=False)
+        assert begun.headers["location"] == "/requests?where=carrier%3Dacme&limit=3"
+        assert "HttpOnly" in begun.headers["set-cookie"] and "Secure" not in begun.headers["set-cookie"]
         assert web.get("/requests").status_code == 200
         assert web.post("/api/traces", content=b"x").status_code == 403  # a reader may not load
+
+
+def test_signing_out_ends_the_session_also_for_a_copy_of_its_cookie(store_url: str) -> None:
+    with client(store_url, access=LOCKED) as web:
+        web.post("/login", data={"token": "read"})
+        kept = dict(web.cookies)
+        assert web.get("/requests").status_code == 200 and "signed in as <b>grafana</b>" in web.get("/login").text
+        web.post("/logout")
+        assert not web.cookies and web.get("/api/requests").status_code == 401
+        assert web.get("/api/requests", headers=cookie(kept)).status_code == 401
+
+
+def test_where_tls_is_the_cookie_is_for_this_host_and_tls_alone(store_url: str) -> None:
+    secure = Access(TOKENS, False, public_hosts=("lens.example",), is_secure=True)
+    with client(store_url, access=secure, base_url="https://lens.example") as web:
+        begun = web.post("/login", data={"token": "read"}, follow_redirects=False)
+        said = begun.headers["set-cookie"]
+        assert said.startswith("__Host-quiclens_session=") and "Secure" in said and "Path=/" in said
+        assert "Domain" not in said and web.get("/requests").status_code == 200
+
+
+def test_processes_with_one_key_share_sessions_and_others_do_not(store_url: str) -> None:
+    def access(key: bytes, *tokens: Token) -> Access:
+        return Access(tokens, False, session_key=key)
+
+    with client(store_url, access=access(b"k" * 32, *TOKENS)) as first:
+        first.post("/login", data={"token": "read"})
+        cookies = dict(first.cookies)
+    renewed = token("grafana", Role.READER, "another")
+    for other, status in (
+        (access(b"k" * 32, *TOKENS), 200),
+        (access(b"x" * 32, *TOKENS), 401),
+        (access(b"", *TOKENS), 401),
+        (access(b"k" * 32, TOKENS[0], renewed), 401),  # a token that is no more
+        (access(b"k" * 32, TOKENS[0]), 401),
+    ):
+        with client(store_url, access=other) as second:
+            assert second.get("/api/requests", headers=cookie(cookies)).status_code == status
+
+
+def test_a_changed_cookie_is_none(store_url: str) -> None:
+    with client(store_url, access=LOCKED) as web:
+        web.post("/login", data={"token": "read"})
+        ((name, value),) = dict(web.cookies).items()
+        web.cookies.clear()
+        for changed in (value[:-1], value[1:], value[::-1], "x", "a.b.c", value.replace(".", "..")):
+            assert web.get("/api/requests", headers=cookie({name: changed})).status_code == 401
 
 
 @pytest.mark.parametrize("to", ["//evil.example", "/\\evil.example", "https://evil.example"])
@@ -54,22 +164,97 @@ def test_a_login_leads_nowhere_else(store_url: str, to: str) -> None:
         assert begun.headers["location"] == "/"
 
 
-def test_a_proxy_is_trusted_by_its_address_alone(store_url: str) -> None:
+def test_a_proxy_is_trusted_by_its_network_alone(store_url: str) -> None:
     told: list[str] = []
-    headers = {"x-forwarded-user": "ada"}
-    trusting = Access(is_open=False, user_header="x-forwarded-user", proxies=("testclient",))
-    with client(store_url, access=trusting, tell=told.append) as web:
+    headers = {"x-forwarded-user": "ada", "x-forwarded-for": "198.51.100.9, 203.0.113.5, 10.2.0.1"}
+    trusting = Access(is_open=False, user_header="x-forwarded-user", proxies=(network("10.0.0.0/8"),))
+    with client(store_url, peer="10.1.2.3", access=trusting, tell=told.append) as web:
         assert web.get("/api/requests", headers=headers).status_code == 200
         assert web.get("/api/requests").status_code == 401
-    assert '"asker": "ada"' in told[0] and '"path": "/api/requests"' in told[0]
-    elsewhere = Access(is_open=False, user_header="x-forwarded-user", proxies=("10.0.0.1",))
-    with client(store_url, access=elsewhere) as web:
+    first = json.loads(told[0])
+    assert (first["who"], first["role"], first["path"]) == ("ada", "reader", "/api/requests")
+    assert first["address"] == "203.0.113.5"  # the last that is no proxy of ours: what stands before it is claimed
+    with client(store_url, peer="11.0.0.1", access=trusting) as web:
         assert web.get("/api/requests", headers=headers).status_code == 401
+
+
+def test_wrong_tokens_cost_ever_more_time_but_not_those_who_were_right(store_url: str) -> None:
+    with client(store_url, access=LOCKED) as web:
+        assert web.get("/api/requests", headers=bearer("read")).status_code == 200
+        seen = [web.get("/api/requests", headers=bearer(f"guess {n}")) for n in range(8)]
+        assert [each.status_code for each in seen] == [403] * 6 + [429] * 2
+        assert int(seen[-1].headers["retry-after"]) >= 1 and seen[-1].json()["code"] == "too_many_attempts"
+        assert web.get("/api/requests", headers=bearer("write")).status_code == 429  # not looked at
+        assert web.post("/login", data={"token": "write"}).status_code == 429
+        assert web.get("/api/requests", headers=bearer("read")).status_code == 200
+        with client(store_url, peer="192.0.2.1", access=LOCKED) as elsewhere:
+            assert elsewhere.get("/api/requests", headers=bearer("write")).status_code == 200
+
+
+def test_every_attempt_is_in_the_audit_log_by_the_tokens_name(store_url: str) -> None:
+    told: list[str] = []
+    with client(store_url, access=LOCKED, tell=told.append) as web:
+        web.get("/api/requests?limit=3", headers=bearer("read"))
+        web.get("/requests")
+        web.get("/api/requests?password=hunter2", headers=bearer("nope"))
+        web.get("/api/requests", headers={"origin": "https://evil.example"})
+        web.get("/api/requests", headers={"host": "evil.example"})
+        web.post("/login", data={"token": "nope"})
+        web.post("/login", data={"token": "write"})
+        web.get("/requests")
+        web.get("/static/dom.js")
+    lines = [json.loads(line) for line in told]
+    assert [(each["who"], each["method"], each["path"], each["refused"]) for each in lines][:8] == [
+        ("grafana", "GET", "/api/requests", ""),
+        ("", "GET", "/requests", "token_needed"),
+        ("", "GET", "/api/requests", "wrong_token"),
+        ("", "GET", "/api/requests", "not_let_in"),
+        ("", "GET", "/api/requests", "not_let_in"),
+        ("", "POST", "/login", "wrong_token"),
+        ("ada", "POST", "/login", ""),
+        ("ada", "GET", "/", ""),
+    ]
+    assert lines[0]["query"] == "limit=3" and lines[0]["id"] and lines[0]["address"] == "127.0.0.1"
+    assert not any("hunter2" in line or "nope" in line for line in told)
+
+
+def test_an_uploader_uploads_and_nothing_else(store_url: str) -> None:
+    with client(store_url, access=LOCKED) as web:
+        for path in ("/", "/requests", "/api/requests", "/api/status", "/connections/aa11bb22.sqlog", "/api/docs"):
+            refused = web.get(path, headers=bearer("upload"))
+            assert refused.status_code == 403 and "may upload" in refused.text, path
+            assert web.head(path, headers=bearer("upload")).status_code == 403
+        loaded = web.post("/api/traces", content=b"", headers=bearer("upload"))
+        assert loaded.status_code == 422  # let in: the file is empty
+
+
+def test_so_many_requests_of_one_visitor_run_at_once(store_url: str) -> None:
+    with client(store_url, access=LOCKED, limits=RequestLimits(at_once=8, of_one=0)) as web:
+        busy = web.get("/api/requests", headers=bearer("read"))
+        assert busy.status_code == 429 and busy.json()["code"] == "busy" and busy.headers["retry-after"] == "1"
+
+
+def test_what_did_not_come_through_the_door_is_not_served(store_url: str) -> None:
+    from quiclens_api.web.app import create_app
+    from quiclens_api.web.settings import Settings
+
+    with stores.open(store_url) as store, TestClient(create_app(Settings(store))) as bare:
+        with pytest.raises(RuntimeError, match="through the door"):
+            bare.post("/api/traces", content=b"x")
+        assert app_of(store) is not bare.app
 
 
 def test_pages_may_run_no_script_but_ours(store_url: str) -> None:
     with client(store_url) as web:
-        for path in ("/", "/requests", "/requests/aa11bb22/4", "/connections/aa11bb22", "/upload", "/nothing"):
+        for path in (
+            "/",
+            "/requests",
+            "/requests/aa11bb22/4",
+            "/connections/aa11bb22",
+            "/upload",
+            "/nothing",
+            "/login",
+        ):
             answer = web.get(path)
             policy = answer.headers["content-security-policy"]
             assert "default-src 'none'" in policy and "unsafe" not in policy

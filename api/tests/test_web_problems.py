@@ -41,7 +41,7 @@ def test_an_unexpected_error_is_logged_counted_and_answered_with_its_id(
 ) -> None:
     monkeypatch.setattr(routes_requests, "slow", broken)
     metrics = FrontMetrics()
-    with client(store_url, metrics) as web, caplog.at_level(logging.ERROR, "quiclens.serve"):
+    with client(store_url, metrics=metrics) as web, caplog.at_level(logging.ERROR, "quiclens.serve"):
         answer = web.get("/api/requests?where=carrier=acme")
     problem = answer.json()
     assert answer.status_code == problem["status"] == 500 and set(problem) == MEMBERS
@@ -137,7 +137,7 @@ def test_head_is_get_without_its_body(web: TestClient) -> None:
 
 def test_routes_are_counted_by_their_template_and_never_by_what_was_asked(store_url: str) -> None:
     metrics = FrontMetrics()
-    with client(store_url, metrics) as web:
+    with client(store_url, metrics=metrics) as web:
         for path in ("/api/connections/none", "/api/connections/other", "/wp-login.php", "/static/x", "/static/y"):
             assert web.get(path).status_code == 404
         assert web.request("BREW", "/requests").status_code == 405

@@ -14,12 +14,7 @@ from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
 from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import content_type_conformance, status_code_conformance
-
-from quiclens_api.serve.metrics import FrontMetrics
-from quiclens_api.serve.observed import Observed
-from quiclens_api.serve.problems import Answers
-from quiclens_api.web.app import create_app
-from quiclens_api.web.settings import Settings
+from web_client import app_of
 
 # What the engine says of itself when a statement of ours fails; no question may show it.
 ENGINE = re.compile(r"DB::Exception|Code: \d+\.|In scope SELECT|SYNTAX_ERROR|clickhouse|Traceback", re.IGNORECASE)
@@ -30,8 +25,7 @@ CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance]
 def test_any_question_is_answered(store_url: str) -> None:
     asked: Counter[str] = Counter()
     with stores.open(store_url) as store:
-        app = Observed(create_app(Settings(store)), Answers(), FrontMetrics())
-        schema = schemathesis.openapi.from_asgi("/api/openapi.json", app)
+        schema = schemathesis.openapi.from_asgi("/api/openapi.json", app_of(store))
         for found in schema.get_all_operations():
             assert isinstance(found, Ok), found
             operation = found.ok()

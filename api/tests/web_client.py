@@ -1,13 +1,17 @@
-"""The API over the seeded store, asked in this process."""
+"""The API over the seeded store, asked in this process, through the door."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 from fastapi.testclient import TestClient
 from quiclens_schema import store as stores
+from quiclens_schema.store import Store
+from starlette.types import ASGIApp
 
+from quiclens_api.serve.access import Access, Doorkeeper
+from quiclens_api.serve.door import Door, RequestLimits
 from quiclens_api.serve.metrics import FrontMetrics
 from quiclens_api.serve.observed import Observed
 from quiclens_api.serve.problems import Answers
@@ -15,9 +19,27 @@ from quiclens_api.web.app import create_app
 from quiclens_api.web.settings import Settings
 
 
+def app_of(
+    store: Store,
+    access: Access | None = None,
+    metrics: FrontMetrics | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+    limits: RequestLimits | None = None,
+    **settings: Any,
+) -> ASGIApp:
+    """The pages and the API, with all that stands before them."""
+    access, metrics, answers = access or Access(qvis=settings.get("qvis", "")), metrics or FrontMetrics(), Answers()
+    web = create_app(replace(Settings(store), **settings), answers, metrics)
+    door = Door(web, Doorkeeper(access), answers, metrics, tell, limits or RequestLimits())
+    return Observed(door, answers, metrics)
+
+
 @contextmanager
-def client(store_url: str, metrics: FrontMetrics | None = None, **settings: Any) -> Iterator[TestClient]:
-    with stores.open(store_url) as store:
-        app = create_app(replace(Settings(store), **settings))
-        with TestClient(Observed(app, Answers(), metrics or FrontMetrics()), base_url="http://127.0.0.1:8123") as made:
-            yield made
+def client(
+    store_url: str, peer: str = "127.0.0.1", base_url: str = "http://127.0.0.1:8123", **settings: Any
+) -> Iterator[TestClient]:
+    with (
+        stores.open(store_url) as store,
+        TestClient(app_of(store, **settings), base_url=base_url, client=(peer, 50_000)) as made,
+    ):
+        yield made

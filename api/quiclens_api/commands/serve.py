@@ -1,10 +1,12 @@
 """quiclens serve"""
 
+import logging
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from socket import socket
 from typing import Annotated, Any
 
 import typer
@@ -17,13 +19,14 @@ from quiclens_api.failure import DONE, CannotRun, usage
 from quiclens_api.opening import opened
 from quiclens_api.output import answer, say
 from quiclens_api.serve import logs
-from quiclens_api.serve.app import create_pages
-from quiclens_api.serve.serving import address, bind, digests, in_an_empty_folder, run
-from quiclens_api.serve.serving import serve as serve_now
+from quiclens_api.serve.admission import Admission
+from quiclens_api.serve.app import Front, create_app, create_pages
+from quiclens_api.serve.confinement import NotConfined, confine, temporary_folder
+from quiclens_api.serve.serving import Listening, address, bind, owners_socket, run
 from quiclens_api.serve.settings import GB, MB, Limits, Settings
+from quiclens_api.serve.tls import tls
 
-TOKEN_VARIABLE = "QUICLENS_SERVE_TOKEN"
-READ_TOKEN_VARIABLE = "QUICLENS_SERVE_READ_TOKEN"
+_log = logging.getLogger("quiclens.serve")
 
 
 def serve(
@@ -43,8 +46,27 @@ def serve(
         str, typer.Option("--user-header", metavar="NAME", help="Header in which a trusted proxy names who asks.")
     ] = "",
     trust_proxy: Annotated[
-        list[str] | None, typer.Option("--trust-proxy", metavar="ADDRESS", help="Such a proxy's address; repeatable.")
+        list[str] | None,
+        typer.Option(
+            "--trust-proxy",
+            metavar="NETWORK",
+            help="Where such a proxy is, 10.0.0.7 or 10.0.0.0/8; repeatable. Whatever else runs there is trusted too.",
+        ),
     ] = None,
+    public_host: Annotated[
+        list[str] | None,
+        typer.Option("--public-host", metavar="NAME", help="A name by which it is reached; repeatable."),
+    ] = None,
+    tokens: Annotated[
+        Path | None, typer.Option("--tokens", metavar="FILE", help="Named tokens: lines of NAME ROLE sha256:HEX.")
+    ] = None,
+    tls_cert: Annotated[
+        Path | None, typer.Option("--tls-cert", metavar="FILE", help="Certificate chain, PEM; read again at SIGHUP.")
+    ] = None,
+    tls_key: Annotated[Path | None, typer.Option("--tls-key", metavar="FILE", help="Its private key, PEM.")] = None,
+    behind_tls_proxy: Annotated[
+        bool, typer.Option("--behind-tls-proxy", help="A proxy before it speaks TLS with the world.")
+    ] = False,
     audit_log: Annotated[
         Path | None, typer.Option("--audit-log", metavar="FILE", help="Append who asked what, JSON lines.")
     ] = None,
@@ -61,16 +83,21 @@ def serve(
     and limits uploads by itself.
 
     Without a token only this machine is served, and every program on it may read and write. QUICLENS_SERVE_TOKEN lets
-    in who may write, QUICLENS_SERVE_READ_TOKEN who may only read: as password, X-ClickHouse-Key or bearer token; each
-    may be given as sha256:HEX. --trust-proxy with --user-header lets in whoever that proxy names, to read. Days count
-    from the day of the traces or from their loading, whichever is later.
+    in who may write, QUICLENS_SERVE_READ_TOKEN who may only read, --tokens as many as you name, also uploaders, which
+    read nothing; SIGHUP reads that file again. A token is the password, X-ClickHouse-Key or the bearer token, has at
+    least 16 characters, and may be given as sha256:HEX. --trust-proxy with --user-header lets in whoever that proxy
+    names, to read.
+
+    Another address than a loopback one needs TLS, its own or that of a proxy before it. QUICLENS_SERVE_SESSION_KEY, the
+    same for several processes, lets a browser that signed in at one use all. Days count from the day of the traces or
+    from their loading, whichever is later.
 
     [bold]Examples[/]
 
     \b
     quiclens serve
     quiclens serve --store chdb:/srv/quiclens --max-disk-gb 200
-    QUICLENS_SERVE_TOKEN=… quiclens serve --listen 0.0.0.0:8123
+    quiclens serve --listen 0.0.0.0:8443 --tls-cert chain.pem --tls-key key.pem --tokens tokens
     quiclens serve --store http://reader@clickhouse:8123/quiclens --listen 127.0.0.1:8124
     curl 'http://127.0.0.1:8123/?query=SELECT+count()+FROM+requests'
     """
@@ -84,21 +111,24 @@ def serve(
         upload_bytes=upload,
         uploads_bytes=max(upload * 2, GB),
     )
-    if bool(user_header) != bool(trust_proxy):
-        raise usage("a header is trusted from a proxy's address alone", "give both --user-header and --trust-proxy")
-    tokens = (os.environ.get(TOKEN_VARIABLE, ""), os.environ.get(READ_TOKEN_VARIABLE, ""))
-    writers, readers = digests(host, *tokens, has_proxy=bool(trust_proxy))
+    if bool(tls_cert) != bool(tls_key):
+        raise usage("a certificate needs its key, and a key its certificate", "give both --tls-cert and --tls-key")
+    admission = Admission(
+        host=host,
+        tokens_file=tokens.absolute() if tokens else None,
+        user_header=user_header,
+        trusted_proxies=trust_proxy or (),
+        public_hosts=public_host or (),
+        has_tls=tls_cert is not None,
+        is_behind_tls_proxy=behind_tls_proxy,
+        qvis=qvis,
+    )
     settings = Settings(
         folder=Path(),
         instance=secrets.token_hex(8),
-        writer_digests=writers,
-        reader_digests=readers,
-        is_open=not (writers or readers or trust_proxy),
-        user_header=user_header,
-        proxies=tuple(trust_proxy or ()),
+        access=admission.access(),
         limits=limits,
         keep=keep,
-        qvis=qvis,
         audit=_appending(audit_log) if audit_log else _nobody,
     )
 
@@ -107,31 +137,63 @@ def serve(
             "store": place,
             "url": url,
             "pid": os.getpid(),
-            "token_needed": not settings.is_open,
+            "token_needed": not settings.access.is_open,
             "keep_events_days": keep.events_days,
             "keep_summaries_days": keep.summaries_days,
             "max_disk_bytes": keep.disk_bytes,
         }
         answer(as_json, document, f"serving {place}: open {url} in a browser; stop it with Ctrl-C")
 
+    certificate = tls(tls_cert.absolute(), tls_key.absolute()) if tls_cert and tls_key else None
+
+    def listening(bound: socket, front: Front) -> Listening:
+        def reload() -> None:
+            front.keeper.access = replace(front.keeper.access, tokens=admission.tokens())
+
+        return Listening(bound, certificate, reload)
+
     if store.startswith("chdb:"):
-        _embedded(store, settings, host, port, ready)
+        files = (path.absolute().parent for path in (tokens, tls_cert, tls_key) if path)
+        _embedded(store, settings, host, port, listening, sorted(set(files)), ready)
     else:
         with bind(host, port) as bound, opened(store) as data:
-            place = without_password(store)
-            run(create_pages(data, settings), bound, int(limits.drain_seconds), lambda url: ready(url, place))
+            place, front = without_password(store), create_pages(data, settings)
+            run(front, listening(bound, front), settings, lambda url: ready(url, place))
     say("stopped")
     return DONE
 
 
-def _embedded(store: str, settings: Settings, host: str, port: int, ready: Callable[[str, str], None]) -> None:
-    place = f"chdb:{os.path.realpath(store.removeprefix('chdb:').removeprefix('//'))}"
-    with in_an_empty_folder(), bind(host, port) as bound, opened(place, create=True, alone=True) as data:
-        assert data.folder is not None
-        folder = data.folder
-        if migrations.migrate(data):
-            link(data)  # a migration may have given `requests` columns that only linking fills
-        serve_now(data, replace(settings, folder=folder), bound, lambda url: ready(url, str(folder)), say)
+def _embedded(
+    store: str,
+    settings: Settings,
+    host: str,
+    port: int,
+    listening: Callable[[socket, Front], Listening],
+    readable: Sequence[Path],
+    ready: Callable[[str, str], None],
+) -> None:
+    folder = Path(os.path.realpath(store.removeprefix("chdb:").removeprefix("//")))
+    with bind(host, port) as bound, owners_socket(folder) as own, temporary_folder() as temporary:
+        confined = _confined(folder, temporary, [Path(own.getsockname()).parent], readable)
+        with opened(f"chdb:{folder}", create=True, alone=True) as data:
+            if migrations.migrate(data):
+                link(data)  # a migration may have given `requests` columns that only linking fills
+            front = create_app(data, replace(settings, folder=folder), say)
+
+            def started(url: str) -> None:
+                data.announce(url, settings.instance, Path(own.getsockname()), confined)
+                ready(url, str(folder))
+
+            run(front, listening(bound, front), settings, started, own)
+
+
+def _confined(folder: Path, temporary: Path, removable: Sequence[Path], readable: Sequence[Path]) -> int:
+    """Confine this process; 0, and a word in the log, where this machine cannot."""
+    try:
+        return confine(folder, temporary, readable, removable)
+    except NotConfined as reason:
+        _log.warning("the engine is not confined to the store's folder: %s", reason)
+        return 0
 
 
 def _appending(path: Path) -> Callable[[str], None]:

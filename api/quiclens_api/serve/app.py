@@ -5,7 +5,6 @@ API and the pages.
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import Any
 
 from fastapi import FastAPI
@@ -15,7 +14,8 @@ from starlette.requests import Request
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from quiclens_api.serve.access import role_of
+from quiclens_api.serve.access import Doorkeeper
+from quiclens_api.serve.door import Door
 from quiclens_api.serve.engine import Engine
 from quiclens_api.serve.holder import Holder
 from quiclens_api.serve.interface import Interface, Parts
@@ -29,13 +29,12 @@ from quiclens_api.serve.running import Running
 from quiclens_api.serve.settings import Settings
 from quiclens_api.serve.store_routes import StoreRoutes
 from quiclens_api.serve.turns import Room, Turns
-from quiclens_api.web.access import Access
 from quiclens_api.web.answering import HANDLERS
 from quiclens_api.web.app import create_app as create_web
 from quiclens_api.web.settings import Settings as WebSettings
 
 
-def create_app(store: Store, settings: Settings, tell: Callable[[str], None] = lambda _: None) -> ASGIApp:
+def create_app(store: Store, settings: Settings, tell: Callable[[str], None] = lambda _: None) -> "Front":
     """The app over the store open at `settings.folder`, which this process holds; `tell` hears of dropped rows."""
     limits, metrics = settings.limits, Metrics()
     front, answers = metrics.front, Answers(_is_statement)
@@ -75,13 +74,13 @@ def create_app(store: Store, settings: Settings, tell: Callable[[str], None] = l
 
     routes = [
         Route("/", _App(root)),
-        *Probes(settings.instance, health, front, answers, partial(role_of, settings)).routes(),
+        *Probes(settings.instance, health, front, answers).routes(),
         *writes.routes(),
     ]
-    return _front([*routes, Mount("/", web)], lifespan, answers, front)
+    return _front([*routes, Mount("/", web)], lifespan, settings, answers, front)
 
 
-def create_pages(store: Store, settings: Settings) -> ASGIApp:
+def create_pages(store: Store, settings: Settings) -> "Front":
     """The app over a ClickHouse server, or over a store that another process serves: the pages and the API alone."""
     front, answers = FrontMetrics(), Answers()
     budget = MemoryBudget(settings.limits.uploads_bytes)
@@ -95,23 +94,32 @@ def create_pages(store: Store, settings: Settings) -> ASGIApp:
         for each in (web.state.questions, health):
             each.close()
 
-    routes = [*Probes(settings.instance, health, front, answers, partial(role_of, settings)).routes(), Mount("/", web)]
-    return _front(routes, lifespan, answers, front)
+    routes = [*Probes(settings.instance, health, front, answers).routes(), Mount("/", web)]
+    return _front(routes, lifespan, settings, answers, front)
 
 
-def _front(routes: list[BaseRoute], lifespan: Any, answers: Answers, metrics: FrontMetrics) -> ASGIApp:
+def _front(
+    routes: list[BaseRoute], lifespan: Any, settings: Settings, answers: Answers, metrics: FrontMetrics
+) -> "Front":
+    """What every app has before its routes: who may come in, what is counted, how failures are told."""
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=HANDLERS)
     app.state.answers = answers
     app.state.parameters = frozenset[str]()
-    return Observed(app, answers, metrics)
+    keeper = Doorkeeper(settings.access)
+    return Front(Door(app, keeper, answers, metrics, settings.audit), answers, metrics, keeper)
+
+
+class Front(Observed):
+    """A whole app, and what the server that runs it needs of it."""
+
+    def __init__(self, app: ASGIApp, answers: Answers, metrics: FrontMetrics, keeper: Doorkeeper) -> None:
+        super().__init__(app, answers, metrics)
+        self.metrics = metrics
+        self.keeper = keeper
 
 
 def _web(store: Store, settings: Settings, answers: Answers, metrics: FrontMetrics, budget: MemoryBudget) -> FastAPI:
-    access = Access(
-        settings.writer_digests, settings.reader_digests, settings.is_open, settings.user_header, settings.proxies
-    )
-    known = WebSettings(store, access, settings.qvis, tell=settings.audit)
-    return create_web(known, answers, metrics, budget)
+    return create_web(WebSettings(store, settings.access.qvis), answers, metrics, budget)
 
 
 def _is_statement(scope: Scope) -> bool:

@@ -28,6 +28,14 @@ class FrontMetrics:
             registry=self.registry,
         )
         self.unexpected = counter("unexpected_errors", "Requests that failed unexpectedly; the log has each", "route")
+        self.connections = Gauge("quiclens_serve_connections", "Connections that are open", registry=self.registry)
+        self.connections_closed = counter(
+            "connections_closed",
+            "Connections that we ended: a head or a body came too slowly, an answer was not taken, an invalid request, "
+            "crowded out by newer ones, or refused because all worked",
+            "why",
+        )
+        self.refused = counter("refused_requests", "Requests that were not let in, by why", "why")
         self.waiting = Gauge(
             "quiclens_serve_waiting", "Requests that wait for a place", ("kind",), registry=self.registry
         )

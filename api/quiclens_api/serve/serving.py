@@ -2,26 +2,32 @@
 
 import asyncio
 import hashlib
+import logging
 import os
+import resource
 import signal
 import socket
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory, gettempdir
+from tempfile import gettempdir
 
 import uvicorn
-from quiclens_schema.store import Store
-from starlette.types import ASGIApp
 
-from quiclens_api.failure import CannotRun, usage
-from quiclens_api.serve.access import digest, is_loopback
-from quiclens_api.serve.app import create_app
+from quiclens_api.failure import CannotRun, Failure, usage
+from quiclens_api.serve.app import Front
+from quiclens_api.serve.connections import Connections, protocol_factory
 from quiclens_api.serve.settings import Settings
+from quiclens_api.serve.tls import Tls
 
-_LONGEST_URL = 1 << 20  # ClickHouse's http_max_uri_size
-_CONNECTIONS = 500  # beyond, 503
+log = logging.getLogger("quiclens.serve")
+
+_LONGEST_HEAD = 1 << 20  # ClickHouse's http_max_uri_size
+_HANDSHAKE_SECONDS = 10.0
+_BACKLOG = 1024  # connections that the kernel holds for us
+_SPARE_FILES = 1024  # for the engine, and for answers on their way through files
 
 
 def address(listen: str) -> tuple[str, int]:
@@ -42,7 +48,7 @@ def bind(host: str, port: int) -> socket.socket:
             bound = held.enter_context(socket.socket(family, socket.SOCK_STREAM, protocol))
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             bound.bind(where)
-            bound.listen(128)
+            bound.listen(_BACKLOG)
         except OSError as error:
             hint = "another port: --listen 127.0.0.1:8124"
             raise CannotRun("cannot_listen", f"cannot listen on {host}:{port}: {error.strerror}", hint) from error
@@ -50,101 +56,100 @@ def bind(host: str, port: int) -> socket.socket:
     return bound
 
 
-def url_of(bound: socket.socket) -> str:
-    """How processes of this machine reach it."""
+def url_of(bound: socket.socket, scheme: str = "http") -> str:
+    """How programs of this machine reach it."""
     host, port = bound.getsockname()[:2]
     if host in ("0.0.0.0", "::"):
         host = "127.0.0.1" if host == "0.0.0.0" else "::1"
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
-def digests(
-    host: str, writer: str, reader: str, *, has_proxy: bool = False
-) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
-    """The tokens of writers and readers as they are kept; UsageMistake when others could reach us with neither a token
-    nor a proxy that says who they are."""
-    try:
-        found = tuple((digest(token),) if token else () for token in (writer, reader))
-    except ValueError as error:
-        raise usage(f"a token cannot be read: {error}", "the token itself, or sha256: and 64 hex digits") from error
-    if not is_loopback(host) and not any(found) and not has_proxy:
-        hint = "set QUICLENS_SERVE_TOKEN, or listen on 127.0.0.1"
-        raise usage(f"{host} can be reached from other machines, and no token is set", hint)
-    return found[0], found[1]
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """Where to answer, and how."""
 
+    bound: socket.socket
+    tls: Tls | None = None
+    reload: Callable[[], None] = lambda: None  # at SIGHUP, beside the certificate
 
-@contextmanager
-def in_an_empty_folder() -> Iterator[None]:
-    """Work where there are no files, from before the engine starts: it takes a table name that is a file's, in the
-    folder in which it was started, for that file."""
-    before = os.getcwd()
-    with TemporaryDirectory(prefix="quiclens-serve-") as empty:
-        os.chdir(empty)
-        try:
-            yield
-        finally:
-            os.chdir(before)
-
-
-def serve(
-    store: Store, settings: Settings, bound: socket.socket, ready: Callable[[str], None], tell: Callable[[str], None]
-) -> None:
-    """Serve the embedded store until SIGTERM or SIGINT, and say to processes of this machine where."""
-    with owners_socket(settings.folder) as own:
-
-        def started(url: str) -> None:
-            store.announce(url, settings.instance, Path(own.getsockname()))
-            ready(url)
-
-        run(create_app(store, settings, tell), bound, int(settings.limits.drain_seconds), started, own)
+    @property
+    def url(self) -> str:
+        return url_of(self.bound, "https" if self.tls else "http")
 
 
 def run(
-    app: ASGIApp,
-    bound: socket.socket,
-    drain_seconds: int,
+    front: Front,
+    where: Listening,
+    settings: Settings,
     started: Callable[[str], None],
     own: socket.socket | None = None,
 ) -> None:
     """Answer on a socket until SIGTERM or SIGINT; running requests are finished first, as long as that takes. On the
-    socket `own`, which only this user reaches, everybody may do everything."""
+    socket `own`, which only this user reaches, everybody may do everything. SIGHUP reads certificate and tokens again.
+    """
+    limits = settings.limits.connections
     config = uvicorn.Config(
-        app,
-        http="h11",
+        front,
         ws="none",
         lifespan="on",
         log_config=None,
         access_log=False,
         server_header=False,
-        proxy_headers=False,  # who asks is decided by web/access.py alone
-        h11_max_incomplete_event_size=_LONGEST_URL,
-        timeout_keep_alive=30,
-        limit_concurrency=_CONNECTIONS,
-        timeout_graceful_shutdown=drain_seconds,
+        proxy_headers=False,  # who asks is decided by access.py alone
+        h11_max_incomplete_event_size=_LONGEST_HEAD,
+        timeout_keep_alive=limits.idle_seconds,
+        timeout_graceful_shutdown=int(settings.limits.drain_seconds),
     )
-    asyncio.run(_Server(config, lambda: started(url_of(bound)), own).serve(sockets=[bound]))
+    at_once = min(limits.at_once, max(_raised_file_limit() - _SPARE_FILES, 64))
+    connections = Connections(replace(limits, at_once=at_once), front.metrics, settings.access.proxies)
+    asyncio.run(_Server(config, where, connections, lambda: started(where.url), own).serve(sockets=[]))
 
 
 class _Server(uvicorn.Server):
-    """Says when it is ready, and ends quietly on a signal: the exit code is ours to choose."""
+    """Listens by itself, says when it is ready, and ends quietly on a signal: the exit code is ours to choose."""
 
-    def __init__(self, config: uvicorn.Config, started: Callable[[], None], own: socket.socket | None) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        where: Listening,
+        connections: Connections,
+        started: Callable[[], None],
+        own: socket.socket | None,
+    ) -> None:
         super().__init__(config)
+        self._where = where
+        self._connections = connections
         self._started = started
         self._own = own
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        if self.started:
-            if self._own is not None:  # without TLS, which the others may have
-                loop = asyncio.get_running_loop()
-                self.servers.append(await loop.create_unix_server(self._protocol, sock=self._own))
-            self._started()
+        await super().startup([])
+        if not self.started:
+            return
+        loop = asyncio.get_running_loop()
+        make = protocol_factory(self.config, self.server_state, self.lifespan.state, self._connections)
+        tls = self._where.tls
+        server = await loop.create_server(
+            make,
+            sock=self._where.bound,
+            backlog=_BACKLOG,
+            ssl=tls.context if tls else None,
+            ssl_handshake_timeout=_HANDSHAKE_SECONDS if tls else None,
+        )
+        self.servers.append(server)
+        if self._own is not None:
+            self.servers.append(await loop.create_unix_server(make, sock=self._own))
+        loop.add_signal_handler(signal.SIGHUP, self._reload)
+        self._started()
 
-    def _protocol(self) -> asyncio.Protocol:
-        """One more connection, as uvicorn makes them for its own sockets."""
-        make: Callable[..., asyncio.Protocol] = self.config.http_protocol_class
-        return make(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)
+    def _reload(self) -> None:
+        """Read the certificate and the tokens again; what cannot be read stays as it was."""
+        for what in (self._where.tls.reload if self._where.tls else None, self._where.reload):
+            try:
+                if what is not None:
+                    what()
+            except Failure as failure:
+                log.error("not reloaded: %s", failure.message)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -154,6 +159,16 @@ class _Server(uvicorn.Server):
         finally:
             for each, before in kept.items():
                 signal.signal(each, before)
+
+
+def _raised_file_limit() -> int:
+    """The number of files that this process may have open, raised as far as it may be."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    except (ValueError, OSError):  # where the hard limit is none that a process can have, as on macOS
+        return soft
+    return hard
 
 
 @contextmanager

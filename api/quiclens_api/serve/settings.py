@@ -4,6 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from quiclens_api.serve.access import Access
+from quiclens_api.serve.connections import ConnectionLimits
+
 GB = 1_000_000_000
 MB = 1_000_000
 
@@ -24,6 +27,7 @@ class Limits:
     wait_seconds: float = 5  # for one's turn, then 429
     stall_seconds: float = 120  # without a byte read or sent, then the request is given up
     drain_seconds: float = 30  # for running requests when serve stops
+    connections: ConnectionLimits = field(default_factory=ConnectionLimits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +42,11 @@ class Keep:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All that the app needs. Tokens are kept as SHA-256 digests."""
+    """All that the app needs."""
 
     folder: Path  # of the open store
     instance: str  # what /ping answers with
-    writer_digests: tuple[bytes, ...] = ()
-    reader_digests: tuple[bytes, ...] = ()
-    is_open: bool = True  # without a token, whoever reaches the (loopback) address may write
-    user_header: str = ""  # in which a trusted proxy names who asks; empty: none
-    proxies: tuple[str, ...] = ()  # addresses of trusted proxies
-    qvis: str = ""  # address of a qvis to which pages link; empty: none
-    audit: Callable[[str], None] = lambda _: None  # hears who asked the API what, one JSON line a question
+    access: Access = field(default_factory=Access)
+    audit: Callable[[str], None] = lambda _: None  # hears who asked what, or was refused, one JSON line a request
     limits: Limits = field(default_factory=Limits)
     keep: Keep = field(default_factory=Keep)

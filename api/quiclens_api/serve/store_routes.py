@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from quiclens_api.serve import bodies
-from quiclens_api.serve.access import Role, role_of
+from quiclens_api.serve.access import Role, visitor_of
 from quiclens_api.serve.faults import Fault
 from quiclens_api.serve.holder import Holder
 from quiclens_api.serve.metrics import Metrics
@@ -42,7 +42,7 @@ class StoreRoutes:
     async def _rows(self, request: Request) -> Response:
         """One complete Arrow IPC stream into a table of the catalogue; answered when it is stored."""
         try:
-            self._writer(request)
+            self._check(request, Role.WRITER, Role.UPLOADER)
             if request.headers.get("content-type", "") != ROWS_TYPE:
                 raise Fault(36, "BAD_ARGUMENTS", f"rows are sent as Content-Type: {ROWS_TYPE}", 415)
             rows = _number(request.query_params.get("rows", ""))
@@ -66,7 +66,7 @@ class StoreRoutes:
     async def _operation(self, request: Request) -> Response:
         """Run an operation to its end; arguments are a JSON object."""
         try:
-            self._writer(request)
+            self._check(request, Role.WRITER)
             try:
                 operation = Operation(request.path_params["name"])
             except ValueError:
@@ -82,8 +82,8 @@ class StoreRoutes:
         except ClientDisconnect:
             return Response(status_code=400)
 
-    def _writer(self, request: Request) -> None:
-        if role_of(self._settings, request) is not Role.WRITER:
+    def _check(self, request: Request, *may: Role) -> None:
+        if visitor_of(request).role not in may:
             raise Fault(497, "ACCESS_DENIED", "only a writer's token may do this")
 
 

@@ -3,27 +3,23 @@
 import asyncio
 import re
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any, TypeVar
-from urllib.parse import urlencode
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from quiclens_schema.store import Store, StoreError
 from starlette.exceptions import HTTPException
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from quiclens_api.failure import CannotRun, Failure, UsageMistake
 from quiclens_api.output import document_text
-from quiclens_api.serve.access import Role
 from quiclens_api.serve.concurrency import ConcurrencyLimit
 from quiclens_api.serve.faults import Fault
 from quiclens_api.serve.memory import Lease, MemoryBudget
 from quiclens_api.serve.metrics import FrontMetrics
-from quiclens_api.serve.problems import KINDS, Answers, Problem, Stopped, wants_page
-from quiclens_api.web.access import asker
+from quiclens_api.serve.problems import KINDS, Answers, Problem, Stopped
 from quiclens_api.web.settings import Settings
 from quiclens_api.web.stopping import StoppableStore
 
@@ -31,7 +27,7 @@ _TOO_SLOW = (159, 160)  # TIMEOUT_EXCEEDED, TOO_SLOW
 _TOO_MUCH = (158, 241, 307, 396)  # TOO_MANY_ROWS, MEMORY_LIMIT_EXCEEDED, TOO_MANY_BYTES, TOO_MANY_ROWS_OR_BYTES
 _OPTION = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)(?![\w-])")
 _AGAIN_SECONDS = 0.2
-_OF_FAULTS = {401: "token_needed", 403: "not_let_in", 413: "too_large", 429: "busy", 503: "no_memory"}
+_OF_FAULTS = {413: "too_large", 429: "busy", 503: "no_memory"}
 
 Document = Mapping[str, Any]
 T = TypeVar("T")
@@ -165,15 +161,6 @@ async def asking(request: Request) -> Asking:
     return Asking(request.app.state.questions, request)
 
 
-def role(request: Request) -> Role:
-    """Who asks; Fault when nobody we let in."""
-    settings: Settings = request.app.state.questions.settings
-    found = asker(settings.access, settings.qvis, request)
-    told = {"asker": found.name, "role": found.role.value, "method": request.method, "path": request.url.path}
-    settings.tell(document_text({"at": datetime.now(UTC), **told, "query": request.url.query}))
-    return found.role
-
-
 def failure_of(error: StoreError) -> Failure:
     """The store's trouble in words that say what to change, without the statement."""
     if error.code in _TOO_SLOW:
@@ -206,12 +193,7 @@ def answer_stopped(request: Request, stopped: Exception) -> Response:
 def answer_fault(request: Request, fault: Exception) -> Response:
     """What all doors share, limits above all, is told as ClickHouse's interface would; here it is a problem."""
     assert isinstance(fault, Fault)
-    if fault.status == 401 and wants_page(request.scope):
-        to = f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
-        return RedirectResponse(f"/login?{urlencode({'to': to})}", 303)
-    code = {401: "token_needed", 403: "not_let_in", 413: "too_large", 429: "busy", 503: "no_memory"}.get(
-        fault.status, "store_failed"
-    )
+    code = _OF_FAULTS.get(fault.status, "store_failed")
     hint = "ask again in a moment" if fault.retry_after_seconds else ""
     return _answers(request).problem(
         request.scope, code, str(fault), hint, fault.status, retry_after_seconds=fault.retry_after_seconds

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fastapi import Depends, FastAPI
+from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 from fastapi.routing import APIRoute
 from starlette.middleware.gzip import GZipMiddleware
@@ -66,9 +66,8 @@ def create_app(
     if settings.qvis:
         app.add_middleware(CORSMiddleware, allow_origins=[settings.qvis.rstrip("/")], allow_methods=["GET"])
     for part in _PARTS:
-        app.include_router(part.router, dependencies=[Depends(answering.role)], responses=answering.FAILURES)
-    app.include_router(pages.router, dependencies=[Depends(answering.role)])
-    for each in (page.public, login.router):
+        app.include_router(part.router, responses=answering.FAILURES)
+    for each in (pages.router, page.public, login.router):
         app.include_router(each)
     for path, folder in page.files():
         app.mount(path, folder)

@@ -18,15 +18,14 @@ from quiclens_api import collector
 from quiclens_api.failure import CannotRun, usage
 from quiclens_api.output import document_text
 from quiclens_api.questions.export import Wanted, chosen, export
-from quiclens_api.serve.access import Role
+from quiclens_api.serve.access import Role, visitor_of
 from quiclens_api.serve.problems import Stopped
-from quiclens_api.web.answering import Asking, NotFound, asking, role
+from quiclens_api.web.answering import Asking, NotFound, asking
 from quiclens_api.web.strict import StrictRoute
 
 router = APIRouter(route_class=StrictRoute, tags=["traces"])
 
 App = Annotated[Asking, Depends(asking)]
-Asker = Annotated[Role, Depends(role)]
 Name = Annotated[str, Path(max_length=300, description="Of the connection: any id that it used.")]
 Vantage = Annotated[str, Query(max_length=16, description="Whose trace: `server`, `client` or `network`.")]
 TraceId = Annotated[str, Query(max_length=32, description="Of several traces, this one.")]
@@ -94,18 +93,18 @@ def pieces(draft: IO[bytes]) -> Iterator[bytes]:
 async def uploaded(
     request: Request,
     app: App,
-    asker: Asker,
     name: Annotated[str, Query(max_length=_NAME, description="The file's name, for people.")] = "upload",
 ) -> Response:
     """The body is one file: qlog in any dialect, QUIC_TRACE or line v1; plain, gzip or zstd. It is streamed to disk and
     read as `quiclens load` reads it. The document is that of `load`, with the connections found; 422 when no event was
     found in it."""
-    if asker is not Role.WRITER:
-        raise Stopped("not_let_in", "only who may write can load", "use a writer's token")
+    role = visitor_of(request).role
+    if role is Role.READER:
+        raise Stopped("not_let_in", "a reader may not load", "use the token of a writer or of an uploader")
     with TemporaryDirectory(prefix="quiclens-upload-") as folder:
         path = FilePath(folder) / (_plain(name) or "upload")
         await _received(request.stream(), path, app.settings.limits.upload_bytes)
-        return await _loaded(app, path)
+        return await _loaded(app, path, role)
 
 
 async def _received(stream: AsyncIterator[bytes], path: FilePath, most: int) -> None:
@@ -121,7 +120,7 @@ async def _received(stream: AsyncIterator[bytes], path: FilePath, most: int) -> 
         raise usage("the body is empty", "send the file itself: curl --data-binary @FILE")
 
 
-async def _loaded(app: Asking, path: FilePath) -> Response:
+async def _loaded(app: Asking, path: FilePath, role: Role) -> Response:
     mark = os.fspath(path)
     try:
         summary = await run_in_threadpool(load, app.settings.store, [path], [], collector=collector.find())
@@ -132,6 +131,8 @@ async def _loaded(app: Asking, path: FilePath) -> Response:
         rejected = ", ".join(f"{count} {reason}" for reason, count in sorted(summary.rejected.items()))
         detail = f"the file has no event{f'; rejected: {rejected}' if rejected else ''}"
         raise Stopped("no_trace", detail, "qlog, QUIC_TRACE or line v1; quiclens check FILE says what is wrong with it")
+    if role is Role.UPLOADER:  # which reads no row, not of its own file either
+        return Response(document_text(document), 201, media_type="application/json")
     found = await app.run(lambda store: store.query(_OF_FILE, {"file": mark, "limit": 100}).dicts())
     return Response(document_text({**document, "connections_found": found}), 201, media_type="application/json")
 

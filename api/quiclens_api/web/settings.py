@@ -1,11 +1,8 @@
-"""What the API was told: which store, who may ask, limits, and what is beside it."""
+"""What the API was told: which store, limits, and what is beside it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from quiclens_schema.store import Store
-
-from quiclens_api.web.access import Access
 
 MB = 1_000_000
 GB = 1_000_000_000
@@ -41,7 +38,5 @@ class Settings:
     """All that `create_app` needs."""
 
     store: Store
-    access: Access = field(default_factory=Access)
     qvis: str = ""  # address of a qvis, such as https://qvis.example.net; empty: none
-    tell: Callable[[str], None] = lambda _: None  # hears who asked what, one line a question
     limits: Limits = field(default_factory=Limits)
