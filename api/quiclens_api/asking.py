@@ -15,6 +15,7 @@ from quiclens_api.where import Where
 _CONDITIONS = "/* conditions */"
 _BY = "/* by */"
 _BY_KEYS = "/* by keys */"
+_COLUMN = "/* column */"
 _CAUSES = "/* causes */"
 _CAUSE_SUMS = "/* sums of causes */"
 _SAMPLES = "/* samples */"
@@ -45,13 +46,15 @@ def ask(
     samples: str = "",
 ) -> Result:
     """Ask one question. `where` needs a `/* conditions */` mark, `by` (names of the catalogue) a `/* by */` mark, and
-    may have `/* by keys */`, the same as columns to group by after others, which is quicker than by their texts;
+    may have `/* by keys */`, the same as columns to group by after others, which is quicker than by their texts, or
+    `/* column */`, the first of them as it is;
     `samples` (the name of another question) a `/* samples */` mark."""
     text, bound = sql(name), dict(parameters or {})
     if samples:
         text = text.replace(_SAMPLES, sql(samples))
     text = text.replace(_BY, ", ".join(f"toString(`{column}`)" for column in by))
     text = text.replace(_BY_KEYS, "".join(f", `{column}`" for column in by))
+    text = text.replace(_COLUMN, f"`{by[0]}`" if by else "")
     if where is not None:
         text = text.replace(_CONDITIONS, where.sql())
         bound |= where.parameters()

@@ -1,14 +1,19 @@
 """The `quiclens` command: runs one command and turns every ending into its exit code."""
 
 import errno
+import os
 import sys
 from collections.abc import Sequence
 
-import typer
+# numpy comes with the ClickHouse client; without this it starts threads, which `serve` must not have before it is
+# confined, and which nothing here needs.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from quiclens_api.app import create_app
-from quiclens_api.failure import CANNOT_RUN, DONE, USAGE, Failure
-from quiclens_api.output import print_document, say
+import typer  # noqa: E402
+
+from quiclens_api.app import create_app  # noqa: E402
+from quiclens_api.failure import CANNOT_RUN, DONE, USAGE, Failure  # noqa: E402
+from quiclens_api.output import print_document, say  # noqa: E402
 
 _INTERRUPTED = 130
 

@@ -26,13 +26,21 @@ _PING_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The process that holds a folder; `url` is empty where it does not serve it."""
+    """The process that holds a folder; `url` is empty where it does not serve it, `landlock` is the version of Landlock
+    that confines it, 0 where none does."""
 
     pid: int
     since: str
     url: str = ""
     instance: str = ""
     socket: str = ""
+    landlock: int = 0
+
+    @staticmethod
+    def now(url: str = "", instance: str = "", socket: str = "", landlock: int = 0) -> "Owner":
+        """This process, from now on."""
+        since = datetime.now(UTC).isoformat(timespec="seconds")
+        return Owner(os.getpid(), since, url, instance, socket, landlock)
 
     def is_alive(self) -> bool:
         """Whether a process of this id runs."""
@@ -77,15 +85,14 @@ def read(folder: Path) -> Owner | None:
     try:
         said = json.loads((folder / _OWNER_FILE).read_text(encoding="utf-8"))
         texts = {name: str(said.get(name, "")) for name in ("since", "url", "instance", "socket")}
-        owner = Owner(pid=int(said["pid"]), **texts)
+        owner = Owner(pid=int(said["pid"]), landlock=int(said.get("landlock", 0)), **texts)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     return owner if owner.is_alive() else None
 
 
-def write(folder: Path, url: str = "", instance: str = "", socket: str = "") -> None:
-    """Say that this process holds the folder."""
-    owner = Owner(os.getpid(), datetime.now(UTC).isoformat(timespec="seconds"), url, instance, socket)
+def write(folder: Path, owner: Owner) -> None:
+    """Say who holds the folder."""
     draft = folder / f"{_OWNER_FILE}.{os.getpid()}"
     draft.write_text(json.dumps({name: value for name, value in asdict(owner).items() if value}) + "\n", "utf-8")
     draft.replace(folder / _OWNER_FILE)

@@ -21,8 +21,10 @@ from clickhouse_connect.driver.client import Client
 from clickhouse_connect.driver.exceptions import ClickHouseError
 from urllib3 import PoolManager
 
-from quiclens_schema import catalogue, owner, unix_http
+from quiclens_schema import catalogue, engine, owner, unix_http
 from quiclens_schema.arrow_schema import field_names
+from quiclens_schema.errors import StoreBusy as StoreBusy
+from quiclens_schema.errors import StoreError as StoreError
 
 DEFAULT_URL = "chdb:quiclens-data"
 PASSWORD_VARIABLE = "QUICLENS_STORE_PASSWORD"
@@ -44,22 +46,6 @@ _ARROW_SETTINGS = {
 Parameters = Mapping[str, Any]
 
 _open_here: Counter[str] = Counter()  # folders that this process has open, and how often: the engine allows that
-
-
-class StoreError(Exception):
-    """The store refused or failed; `code` is ClickHouse's error code where there is one."""
-
-    def __init__(self, message: str, code: int | None = None) -> None:
-        super().__init__(message)
-        self.code = code
-
-
-class StoreBusy(StoreError):  # noqa: N818 (a state, not a mistake)
-    """Another process holds the embedded store; `pid` is its process id where known."""
-
-    def __init__(self, message: str, pid: int | None = None) -> None:
-        super().__init__(message)
-        self.pid = pid
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +127,7 @@ def open(url: str = DEFAULT_URL, *, alone: bool = False) -> "Store":
             return _served(folder, alone, error)
         raise
     _open_here[where.folder] += 1
-    owner.write(folder)
+    owner.write(folder, owner.Owner.now())
     return store
 
 
@@ -153,7 +139,13 @@ class Store:
         self._bounds: Mapping[str, Any] = {}
         self._idle: LifoQueue[Client] = LifoQueue()
         self._is_open = True
-        self._idle.put(self._connect())
+        # The engine ends with its last connection, and has its walls from the first.
+        self._root = engine.connect(Path(where.folder)) if where.is_embedded else None
+        try:
+            self._idle.put(self._connect())
+        except BaseException:
+            self._close_root()
+            raise
 
     @property
     def is_embedded(self) -> bool:
@@ -170,12 +162,12 @@ class Store:
         twin._bounds = {**self._bounds, **settings}
         return twin
 
-    def announce(self, url: str, instance: str, socket: Path) -> None:
+    def announce(self, url: str, instance: str, socket: Path, landlock: int = 0) -> None:
         """Tell other processes that this one serves the embedded store at `url`, and its own user on a unix socket,
-        until the store is closed."""
+        until the store is closed; `landlock` is the version that confines this process, 0 where none does."""
         if self.folder is None:
             raise StoreError("only an embedded store can be served")
-        owner.write(self.folder, url, instance, str(socket))
+        owner.write(self.folder, owner.Owner.now(url, instance, str(socket), landlock))
 
     def query(
         self, sql: str, parameters: Parameters | None = None, settings: Mapping[str, Any] | None = None
@@ -243,6 +235,7 @@ class Store:
                 self._idle.get_nowait().close()
             except Empty:
                 break
+        self._close_root()
         if self.folder is not None:
             _open_here[self._place.folder] -= 1
             if not _open_here[self._place.folder]:
@@ -255,6 +248,10 @@ class Store:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _close_root(self) -> None:
+        if self._root is not None:
+            self._root.close()
 
     def _connect(self) -> Client:
         try:

@@ -8,9 +8,6 @@ from threading import Event
 from typing import Annotated
 
 import typer
-from quiclens_ingest.ingest import ingest as take
-from quiclens_ingest.kafka import BrokerError, KafkaException
-from quiclens_ingest.take import TakeError
 from quiclens_schema.migrate import migrate
 from quiclens_schema.store import DEFAULT_URL, without_password
 
@@ -46,6 +43,11 @@ def ingest(
     quiclens ingest --config ingest.toml
     quiclens ingest --config ingest.toml --check
     """
+    # Here, since Arrow starts threads as it is imported, and `serve` must have none before it is confined.
+    from quiclens_ingest.ingest import ingest as take
+    from quiclens_ingest.kafka import BrokerError, KafkaException
+    from quiclens_ingest.take import TakeError
+
     settings = settings_of(config, brokers=brokers, group=group)
     if metrics is not None:
         settings = replace(settings, metrics_address=metrics)

@@ -19,7 +19,7 @@ SELECT
     top_cause,
     top_cause_us,
     coverage,
-    {by:Identifier} AS by_value
+    /* column */ AS by_value
 FROM requests
 WHERE ifNull(duration_us, 0) >= {min_us:UInt64}
     AND started_hour >= toStartOfHour(ifNull({since:Nullable(DateTime64(6, 'UTC'))}, toDateTime64(0, 6, 'UTC')))
@@ -30,5 +30,5 @@ WHERE ifNull(duration_us, 0) >= {min_us:UInt64}
 ORDER BY
     duration_us DESC NULLS LAST,
     request_id
-LIMIT {per_value:UInt32} BY {by:Identifier}
+LIMIT {per_value:UInt32} BY /* column */
 LIMIT {limit:UInt32}

@@ -33,8 +33,8 @@ def slow(store: Store, question: Slow) -> dict[str, Any]:
         "until": bound(question.until) if question.until else None,
     }
     if question.by:
-        parameters = {**window, "by": question.by, "per_value": question.limit, "limit": ROWS_AT_MOST}
-        rows = ask(store, "slow_by", parameters, question.where).dicts()
+        parameters = {**window, "per_value": question.limit, "limit": ROWS_AT_MOST}
+        rows = ask(store, "slow_by", parameters, question.where, by=[question.by]).dicts()
         for row in rows:
             row.setdefault(question.by, row["by_value"])
             del row["by_value"]

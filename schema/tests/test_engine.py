@@ -1,0 +1,82 @@
+"""The engine's own walls, without anything that reads a statement: grants, connections for reading, no tables that are
+files. `engine_accesses.tsv` has what a reader must not reach, with the engine's code for the refusal."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from quiclens_schema import engine
+
+ACCESSES = [
+    line.split("\t") for line in (Path(__file__).parent / "engine_accesses.tsv").read_text().splitlines() if line
+]
+# What grants and a connection for reading do not hold. `SECURITY.md` names what does: the list of functions and of
+# system tables and the engine's classification in `serve`, and Landlock.
+NOT_HELD = (
+    "SELECT length(file('{secret}'))",
+    "SELECT 1 INTO OUTFILE '{secret}.out'",
+    "SELECT * FROM system.processes",
+    "SELECT * FROM merge('system', '^one$')",
+    "KILL QUERY WHERE query_id = 'nobody'",
+)
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A connection for reading to a store with one table `t`."""
+    folder = tmp_path_factory.mktemp("engine") / "store"
+    root = engine.connect(folder)
+    root.query("CREATE TABLE t (a UInt32) ENGINE = MergeTree ORDER BY a")
+    made = engine.another_connection(folder)
+    made.query("SET readonly = 1")
+    yield made
+    made.close()
+    root.close()
+
+
+def code(connection: Any, sql: str) -> int:
+    """ClickHouse's code of a refusal, 0 where there is none."""
+    try:
+        connection.query(sql, "TSV")
+    except RuntimeError as error:
+        text = str(error)
+        return int(text[text.index("Code: ") + 6 :].split(".")[0])
+    return 0
+
+
+@pytest.mark.parametrize("kind", sorted({kind for kind, _, _ in ACCESSES}))
+def test_the_engine_itself_refuses_what_a_reader_must_not_reach(reader: Any, kind: str) -> None:
+    wrong = [
+        (sql, wanted, found)
+        for each, wanted, sql in ACCESSES
+        if each == kind and (found := code(reader, sql)) != int(wanted)
+    ]
+    assert not wrong
+
+
+def test_what_the_engine_does_not_hold_is_known(reader: Any, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    assert [code(reader, sql.format(secret=secret)) for sql in NOT_HELD] == [0] * len(NOT_HELD)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    ["SET readonly = 0", "SET max_threads = 3", "SELECT 1 SETTINGS readonly = 0", "INSERT INTO t VALUES (1)",
+     "SELECT 1 UNION ALL SELECT 2 SETTINGS readonly = 0", "EXPLAIN SELECT 1 SETTINGS readonly = 0", "DROP TABLE t",
+     "CREATE TEMPORARY TABLE x (a UInt8)", "SELECT * FROM python(secrets)", "TRUNCATE TABLE t", "OPTIMIZE TABLE t",
+     "ALTER TABLE t DELETE WHERE 1", "DELETE FROM t WHERE 1", "CREATE VIEW v AS SELECT 1", "RENAME TABLE t TO u"],
+)  # fmt: skip
+def test_a_connection_for_reading_stays_one(reader: Any, sql: str) -> None:
+    secrets = {"token": "secret"}  # what `python()` would find in this very frame
+    assert code(reader, sql) in (164, 497) and secrets
+    assert code(reader, "INSERT INTO t VALUES (1)") in (164, 497)
+
+
+def test_a_path_is_no_table(reader: Any, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    for name in (f"`{secret}`", f'"{secret}"', f"default.`{secret}`", f"'{secret}'"):
+        assert code(reader, f"SELECT * FROM {name}") == 60
+    assert code(reader, f"DESCRIBE `{secret}`") == 60
