@@ -9,11 +9,11 @@ from collections.abc import Sequence
 # confined, and which nothing here needs.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import typer  # noqa: E402
+import typer
 
-from quiclens_api.app import create_app  # noqa: E402
-from quiclens_api.failure import CANNOT_RUN, DONE, USAGE, Failure  # noqa: E402
-from quiclens_api.output import print_document, say  # noqa: E402
+from quiclens_api.app import create_app
+from quiclens_api.failure import CANNOT_RUN, DONE, USAGE, Failure
+from quiclens_api.output import print_document, say
 
 _INTERRUPTED = 130
 

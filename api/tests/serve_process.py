@@ -10,8 +10,8 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryFile
-from typing import IO, Any
+from tempfile import mkstemp
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 _SECONDS = 60
@@ -41,7 +41,7 @@ class Served:
     folder: Path
     process: "subprocess.Popen[str]"
     document: dict[str, Any]
-    log: IO[str]
+    log: Path
     headers: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -80,13 +80,11 @@ class Served:
 
     def logged(self) -> str:
         """What it wrote to standard error so far."""
-        self.log.seek(0)
-        return self.log.read()
+        return self.log.read_text()
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> int:
         self.process.send_signal(how)
         self.process.communicate(timeout=_SECONDS)
-        self.log.close()
         return self.process.returncode
 
 
@@ -99,11 +97,12 @@ def start_words(folder: Path, *options: str, **environment: str) -> Served:
     """Start serve on a free port and wait until it says that it is ready."""
     words = [sys.executable, "-m", "quiclens_api.main", "serve", "--listen", "127.0.0.1:0", "--json", *options]
     kept = {name: value for name, value in os.environ.items() if not name.startswith("QUICLENS_")}
-    log = TemporaryFile("w+")  # noqa: SIM115 (closed when the process was stopped); a pipe that nobody reads would stop it once it is full
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=log, text=True, env={**kept, **environment})
+    descriptor, log = mkstemp(".log", "serve-", folder.parent)  # a pipe that nobody reads would stop it once it is full
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=descriptor, text=True, env={**kept, **environment})
+    os.close(descriptor)
     assert process.stdout is not None
     line = process.stdout.readline()
-    served = Served(folder, process, json.loads(line or "{}"), log)
+    served = Served(folder, process, json.loads(line or "{}"), Path(log))
     if not line:
         process.wait(_SECONDS)
         raise AssertionError(served.logged())

@@ -28,8 +28,13 @@ def stream(columns: dict[str, Sequence[Any]], batches: int = 1, inside: str | No
     return sink.getvalue()
 
 
-def aliases(batches: int = 1, inside: str | None = None, **more: Sequence[Any]) -> bytes:
-    """Two rows of `connection_aliases` a batch; more columns replace those or are added."""
+def aliases(**more: Sequence[Any]) -> bytes:
+    """Two rows of `connection_aliases`; more columns replace those or are added, and say how many rows there are."""
+    return batches_of_aliases(1, None, more)
+
+
+def batches_of_aliases(batches: int, inside: str | None, more: Mapping[str, Sequence[Any]]) -> bytes:
+    """The same rows in several batches, buffers compressed as `inside` says."""
     count = len(next(iter(more.values()), "ab"))
     columns: dict[str, Sequence[Any]] = {name: [value, value + "2"][:count] for name, value in ALIAS.items()}
     columns |= more

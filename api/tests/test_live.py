@@ -69,7 +69,7 @@ def test_a_live_server_s_requests_can_be_asked_for_and_kills_lose_nothing(tmp_pa
             f'state_dir = "{tmp_path / "state"}"\ntraces = ["{traffic / "traces"}"]\n'
             f"scan_interval_ms = 50\nbatch_interval_ms = 100\nidle_timeout_s = 2\n"
             f'[[access_log]]\npath = "{traffic / "access.jsonl"}"\n'
-            f'[sink]\nkind = "clickhouse"\nurl = "{ready["url"]}"\n'
+            f'[sink]\nkind = "quiclens"\nurl = "{ready["url"]}"\n'
         )
         lab: list[str | Path] = [
             BIN / "quiclens-lab",

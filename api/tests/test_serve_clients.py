@@ -3,7 +3,7 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +40,12 @@ def test_parameters_come_back_as_they_went(served: Served, as_form: bool) -> Non
 
 
 def test_rows_are_not_inserted_by_statements(client: Client) -> None:
-    for insert in (
+    inserts: tuple[Callable[[], object], ...] = (
         lambda: client.insert("connection_aliases", [["a"]], column_names=["alias"]),
         lambda: client.raw_insert("connection_aliases", ["alias"], insert_block="a\n", fmt="TabSeparated"),
         lambda: client.command("CREATE TABLE t (a UInt8) ENGINE = Memory"),
-    ):
+    )
+    for insert in inserts:
         with pytest.raises(DatabaseError) as caught:
             insert()
         assert caught.value.code == 164 and "/store/tables/TABLE/rows" in str(caught.value)

@@ -1,15 +1,13 @@
-"""Compression both ways, bounded; and the words of a statement. Neither needs an engine."""
+"""Compression both ways, bounded."""
 
 import gzip
 import random
-import time
 import zlib
 
 import pytest
 
 from quiclens_api.serve.codecs import ENCODINGS, decoded, encoder, framer, unframed
 from quiclens_api.serve.faults import Fault
-from quiclens_api.serve.statements import words
 
 DATA = random.Random(1).randbytes(3_000_000) + bytes(2_000_000)
 
@@ -56,21 +54,3 @@ def test_a_bomb_stops_at_the_limit(encoding: str) -> None:
 def test_zlib_and_gzip_of_others_are_read() -> None:
     assert decoded(gzip.compress(DATA), "gzip", len(DATA), ignore) == DATA
     assert decoded(zlib.compress(DATA), "deflate", len(DATA), ignore) == DATA
-
-
-@pytest.mark.parametrize("open_", ["/*", "$a$", "$a$b$c", "'", "`", '"', "'\"`", "\\'", "$" * 3])
-def test_a_statement_full_of_things_that_never_close_takes_no_time(open_: str) -> None:
-    began = time.perf_counter()
-    list(words("SELECT " + open_ * 100_000))
-    list(words("SELECT " + "".join(f"$a{n}$ " for n in range(40_000))))
-    assert time.perf_counter() - began < 2
-
-
-def test_words_end_with_the_text_whatever_it_is() -> None:
-    rng = random.Random(7)
-    alphabet = "'\"`\\$/*-# \nabA1(),;"
-    for _ in range(2000):
-        text = "".join(rng.choice(alphabet) for _ in range(rng.randrange(40)))
-        found = list(words(text))
-        assert all(text[word.start : word.end] for word in found)
-        assert [word.start for word in found] == sorted(word.start for word in found)

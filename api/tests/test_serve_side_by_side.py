@@ -13,7 +13,7 @@ from serve_process import Served, start, until
 from store_rows import aliases, send
 
 from quiclens_api.serve.faults import Fault
-from quiclens_api.serve.turns import Room
+from quiclens_api.serve.memory import MemoryBudget
 
 LONG = "SELECT count() FROM numbers(100000000000) WHERE sipHash64(number) = 1"
 
@@ -26,7 +26,9 @@ def test_a_long_query_does_not_delay_an_insert(served: Served) -> None:
     one = {"vantage": ["server"], "trace_id": ["1"], "role": ["source"]}
     began = time.monotonic()
     for n in range(10):
-        assert send(served, "connection_aliases", aliases(alias=["quick"], connection_id=[f"{n}"], **one), 1).status == 200
+        assert (
+            send(served, "connection_aliases", aliases(alias=["quick"], connection_id=[f"{n}"], **one), 1).status == 200
+        )
     seconds = time.monotonic() - began
     for n in range(8):
         assert "waiting" in served.ask(f"KILL QUERY WHERE query_id = 'long {n}'").text
@@ -56,14 +58,14 @@ def test_who_finds_no_turn_is_told_to_come_again(tmp_path: Path) -> None:
 
 
 def test_bodies_have_only_so_much_room() -> None:
-    room = Room(10)
-    with room.lease() as first, room.lease() as second:
+    budget = MemoryBudget(10)
+    with budget.lease() as first, budget.lease() as second:
         first.grow(6)
         with pytest.raises(Fault) as caught:
             second.grow(5)
         assert caught.value.status == 503 and caught.value.retry_after_seconds
         second.grow(4)
-    assert room.held == 0
+    assert budget.held == 0
 
 
 def test_readers_and_writers_side_by_side_lose_nothing(served: Served) -> None:

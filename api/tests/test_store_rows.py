@@ -7,7 +7,7 @@ from collections.abc import Callable
 import lz4.frame
 import pytest
 from serve_process import Got, Served
-from store_rows import aliases, send, stream
+from store_rows import aliases, batches_of_aliases, send, stream
 
 from quiclens_api.serve.codecs import encoder
 
@@ -19,7 +19,9 @@ def zstd(data: bytes) -> bytes:
 
 def names(served: Served, prefix: str) -> list[str]:
     """Aliases that begin so."""
-    found = served.one(f"SELECT DISTINCT alias FROM connection_aliases WHERE startsWith(alias, '{prefix}') ORDER BY alias")
+    found = served.one(
+        f"SELECT DISTINCT alias FROM connection_aliases WHERE startsWith(alias, '{prefix}') ORDER BY alias"
+    )
     return found.split()
 
 
@@ -39,7 +41,7 @@ def test_rows_are_stored_whatever_compresses_them(
     served: Served, inside: str | None, encoding: str, pack: Callable[[bytes], bytes]
 ) -> None:
     mark = f"c{encoding}{inside}-"
-    data = aliases(batches=2, inside=inside, alias=[mark + "a", mark + "it's \\ \t"])
+    data = batches_of_aliases(2, inside, {"alias": [mark + "a", mark + "it's \\ \t"]})
     got = send(served, "connection_aliases", pack(data), 4, **({"Content_Encoding": encoding} if encoding else {}))
     assert got.status == 200 and json.loads(got.text) == {"rows": 4}, got.text
     asked = f"SELECT DISTINCT alias FROM connection_aliases WHERE startsWith(alias, '{mark}') ORDER BY alias"
@@ -48,7 +50,7 @@ def test_rows_are_stored_whatever_compresses_them(
 
 
 def test_a_stream_is_taken_whole_or_not_at_all(served: Served) -> None:
-    good = aliases(batches=2, alias=["whole1", "whole2"])
+    good = batches_of_aliases(2, None, {"alias": ["whole1", "whole2"]})
     refusals = [
         (good[:-8], 4, 33, "no end mark"),  # cut between messages
         (good[: len(good) // 2], 4, 33, "cut"),
@@ -105,8 +107,8 @@ def test_who_may_not_write_sends_no_rows_and_runs_no_operation(guarded: Served) 
             sent = {"X-ClickHouse-Key": key} if key else {}
             got = guarded.request(b"{}", "POST", f"/store/operations/{operation}", sent)
             assert got.status == status, got.text
-    key = {"X-ClickHouse-Key": "write"}
-    assert guarded.request(b"SELECT count() FROM connection_aliases", "POST", "/", key).text.strip() == "0"
+    writer = {"X-ClickHouse-Key": "write"}
+    assert guarded.request(b"SELECT count() FROM connection_aliases", "POST", "/", writer).text.strip() == "0"
 
 
 def test_operations_answer_what_they_did(served: Served) -> None:

@@ -229,7 +229,7 @@ def test_an_uploader_uploads_and_nothing_else(store_url: str) -> None:
 
 
 def test_so_many_requests_of_one_visitor_run_at_once(store_url: str) -> None:
-    with client(store_url, access=LOCKED, limits=RequestLimits(at_once=8, of_one=0)) as web:
+    with client(store_url, access=LOCKED, door_limits=RequestLimits(at_once=8, of_one=0)) as web:
         busy = web.get("/api/requests", headers=bearer("read"))
         assert busy.status_code == 429 and busy.json()["code"] == "busy" and busy.headers["retry-after"] == "1"
 

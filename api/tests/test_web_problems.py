@@ -2,7 +2,9 @@
 
 import logging
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from urllib.parse import quote
 
 import pytest
@@ -17,6 +19,7 @@ from quiclens_api.serve.app import create_app
 from quiclens_api.serve.metrics import FrontMetrics
 from quiclens_api.serve.settings import Settings
 from quiclens_api.web import routes_files, routes_reports, routes_requests
+from quiclens_api.web.settings import Limits
 
 MEMBERS = {"type", "title", "status", "detail", "instance", "code", "hint"}
 HTML = {"accept": "text/html"}
@@ -267,3 +270,37 @@ def test_a_question_that_is_wrong_in_a_thread_is_answered_too(store_url: str, mo
     monkeypatch.setattr(routes_reports, "picture", broken)
     with client(store_url) as web:
         assert web.get("/api/reports/tail/picture").json()["code"] == "internal"
+
+
+def test_an_answer_that_is_not_sent_yet_is_held_against_the_budget(store_url: str) -> None:
+    """Two questions whose answers may take half of the budget each: a third is refused while they are held."""
+    with client(store_url, limits=Limits(answer_bytes=50_000_000, held_bytes=49_000_000)) as web:
+        refused = web.get("/api/requests")
+        assert refused.status_code == 503 and refused.json()["code"] == "no_memory"
+        assert refused.headers["retry-after"] == "1"
+    with client(store_url, limits=Limits(answer_bytes=2_000, held_bytes=10_000)) as web:
+        large = web.get("/api/requests?limit=1000")
+        assert large.status_code == 422 and large.json()["code"] == "too_much"
+        for _ in range(20):  # what was refused is held no more
+            assert web.get("/api/failed?limit=1").status_code in (200, 422)
+
+
+def test_a_question_that_finds_no_place_is_refused_and_files_are_served_meanwhile(
+    store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on = Event(), Event()
+
+    def waits(*_: object) -> dict[str, object]:
+        begun.set()
+        assert go_on.wait(30)
+        return {}
+
+    monkeypatch.setattr(routes_requests, "slow", waits)
+    with client(store_url, limits=Limits(at_once=1, wait_seconds=0.2)) as web, ThreadPoolExecutor(60) as pool:
+        first = pool.submit(web.get, "/api/requests")
+        assert begun.wait(30)
+        others = [pool.submit(web.get, "/api/failed") for _ in range(50)]  # more than the pool of threads has
+        assert web.get("/static/dom.js").status_code == 200
+        assert {each.result().status_code for each in others} == {429}
+        go_on.set()
+        assert first.result().status_code == 200

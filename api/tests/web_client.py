@@ -24,13 +24,13 @@ def app_of(
     access: Access | None = None,
     metrics: FrontMetrics | None = None,
     tell: Callable[[str], None] = lambda _: None,
-    limits: RequestLimits | None = None,
+    door_limits: RequestLimits | None = None,
     **settings: Any,
 ) -> ASGIApp:
     """The pages and the API, with all that stands before them."""
     access, metrics, answers = access or Access(qvis=settings.get("qvis", "")), metrics or FrontMetrics(), Answers()
     web = create_app(replace(Settings(store), **settings), answers, metrics)
-    door = Door(web, Doorkeeper(access), answers, metrics, tell, limits or RequestLimits())
+    door = Door(web, Doorkeeper(access), answers, metrics, tell, door_limits or RequestLimits())
     return Observed(door, answers, metrics)
 
 

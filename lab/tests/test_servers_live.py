@@ -124,7 +124,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Server]:
             f"traces = {json.dumps([str(folder / 'traces') for folder in folders.values()])}\n"
             f"batch_interval_ms = 200\nidle_timeout_s = 3\ncpu_cap = 0\n"
             + "".join(f'[[access_log]]\npath = "{folder / "access.jsonl"}"\n' for folder in folders.values())
-            + f'[sink]\nkind = "clickhouse"\nurl = "{url}"\n'
+            + f'[sink]\nkind = "quiclens"\nurl = "{url}"\n'
         )
         system.enter_context(running([collector_binary(), "run", config], base / "collector.log"))
         lives = {name: system.enter_context(_live(name, folder, base)) for name, folder in folders.items()}

@@ -109,7 +109,7 @@ def serve(
         seconds=max_seconds,
         memory_bytes=int(max_memory_gb * GB),
         upload_bytes=upload,
-        uploads_bytes=max(upload * 2, GB),
+        held_bytes=max(upload * 2, GB),
     )
     if bool(tls_cert) != bool(tls_key):
         raise usage("a certificate needs its key, and a key its certificate", "give both --tls-cert and --tls-key")

@@ -1,12 +1,15 @@
 """quiclens status"""
 
 from datetime import UTC, datetime
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 from quiclens_ingest.kafka import BrokerError, lag
 from quiclens_ingest.settings import Settings
-from quiclens_schema.store import DEFAULT_URL, without_password
+from quiclens_schema import owner
+from quiclens_schema import store as stores
+from quiclens_schema.store import DEFAULT_URL, Store, without_password
 from quiclens_schema.topics import of_tables
 
 from quiclens_api.commands.cluster import Brokers, Config, Group, settings_of
@@ -47,10 +50,19 @@ def status(
     fresh = _freshness(metrics) if metrics else None
     with opened(store) as data:
         found = ask_status(data, without_password(store), datetime.now(UTC))
+        found.params["served"] = _served(store, data)
     found.params["lag"] = behind
     found.params["freshness"] = fresh
     answer(as_json, found.document(), *status_view(found))
     return DONE if found.rows else NOTHING_FOUND
+
+
+def _served(url: str, store: Store) -> dict[str, Any] | None:
+    """Who serves an embedded store, and by which version of Landlock it is confined, 0 for by none; None where nobody
+    serves it, or where it is another machine's."""
+    folder = stores.place(url).folder
+    holder = owner.read(Path(folder)) if folder and not store.is_embedded else None
+    return {"url": holder.url, "pid": holder.pid, "landlock": holder.landlock} if holder else None
 
 
 def lag_of(settings: Settings) -> dict[str, int]:

@@ -23,6 +23,8 @@ _CONTENT_TYPES = {
     "rowbinary": "application/octet-stream",
 }
 
+_PIECE = 1 << 20
+
 
 class Sender:
     """One answer's way to the client."""
@@ -49,7 +51,9 @@ class Sender:
             self._encoded(encoding)
         self.headers["Content-Length"] = str(len(data))
         await self._begin(status)
-        await self._piece(data, more=False)
+        # In pieces, so that what the client has not taken yet is held once, here, and not in the socket's buffer too.
+        for at in range(0, max(len(data), 1), _PIECE):
+            await self._piece(data[at : at + _PIECE], more=at + _PIECE < len(data))
 
     async def streamed(self, pieces: AsyncIterator[bytes], encoder: Encoder | None, encoding: str) -> None:
         """Send an answer as it is made. One that fails is cut, after its error, so nobody can take it for whole."""

@@ -15,6 +15,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from quiclens_api.serve.access import Doorkeeper
+from quiclens_api.serve.concurrency import ConcurrencyLimit
 from quiclens_api.serve.door import Door
 from quiclens_api.serve.engine import Engine
 from quiclens_api.serve.holder import Holder
@@ -28,7 +29,6 @@ from quiclens_api.serve.problems import Answers
 from quiclens_api.serve.running import Running
 from quiclens_api.serve.settings import Settings
 from quiclens_api.serve.store_routes import StoreRoutes
-from quiclens_api.serve.turns import Room, Turns
 from quiclens_api.web.answering import HANDLERS
 from quiclens_api.web.app import create_app as create_web
 from quiclens_api.web.settings import Settings as WebSettings
@@ -44,17 +44,17 @@ def create_app(store: Store, settings: Settings, tell: Callable[[str], None] = l
         engine=engine,
         judge=Judge(engine),
         running=Running(engine),
-        queries=Turns("queries", limits.queries_at_once, limits.wait_seconds, front.waiting, front.running),
-        room=Room(limits.uploads_bytes),
+        queries=ConcurrencyLimit("queries", limits.queries_at_once, limits.wait_seconds, front.waiting, front.running),
+        budget=MemoryBudget(limits.held_bytes),
         metrics=metrics,
     )
     metrics.handles.set_function(lambda: engine.open_handles)
-    front.held.set_function(lambda: parts.room.held)
+    front.held.set_function(lambda: parts.budget.held)
 
-    inserts = Turns("inserts", limits.inserts_at_once, limits.wait_seconds, front.waiting, front.running)
+    inserts = ConcurrencyLimit("inserts", limits.inserts_at_once, limits.wait_seconds, front.waiting, front.running)
     holder = Holder(store, settings.keep, metrics, tell)
-    writes = StoreRoutes(holder, settings, inserts, parts.room, metrics)
-    web = _web(store, settings, answers, front, parts.room)
+    writes = StoreRoutes(holder, settings, inserts, parts.budget, metrics)
+    web = _web(store, settings, answers, front, parts.budget)
     interface = Interface(parts)
     health = Health(store)
 
@@ -83,7 +83,7 @@ def create_app(store: Store, settings: Settings, tell: Callable[[str], None] = l
 def create_pages(store: Store, settings: Settings) -> "Front":
     """The app over a ClickHouse server, or over a store that another process serves: the pages and the API alone."""
     front, answers = FrontMetrics(), Answers()
-    budget = MemoryBudget(settings.limits.uploads_bytes)
+    budget = MemoryBudget(settings.limits.held_bytes)
     front.held.set_function(lambda: budget.held)
     web = _web(store, settings, answers, front, budget)
     health = Health(store)

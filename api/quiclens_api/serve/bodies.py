@@ -1,7 +1,8 @@
 """Reading a request's body: bounded, given up when the client stalls, decompressed in a thread."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from io import BytesIO
 
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
@@ -10,11 +11,12 @@ from starlette.requests import ClientDisconnect, Request
 
 from quiclens_api.serve.codecs import decoded, unframed
 from quiclens_api.serve.faults import Fault, too_large
+from quiclens_api.serve.memory import Lease
 from quiclens_api.serve.settings import Limits
-from quiclens_api.serve.turns import Lease
 
 _FIELDS = 1000
-_FIELD_BYTES = 16 << 20
+_FIELD_BYTES = 64 << 10
+_FORM_BYTES = 8 << 20
 _IN_LOOP_BYTES = 65_536  # smaller bodies are decompressed at once
 
 
@@ -23,7 +25,7 @@ async def received(request: Request, limits: Limits, lease: Lease) -> bytes:
     declared = request.headers.get("content-length", "0")
     if declared.isdigit() and int(declared) > limits.upload_bytes:
         raise too_large(limits.upload_bytes)
-    chunks: list[bytes] = []
+    body = BytesIO()  # gives its bytes away without a copy
     size = 0
     stream = request.stream()
     while True:
@@ -38,8 +40,8 @@ async def received(request: Request, limits: Limits, lease: Lease) -> bytes:
             raise too_large(limits.upload_bytes)
         if chunk:
             lease.grow(len(chunk))
-            chunks.append(chunk)
-    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+            body.write(chunk)
+    return body.getvalue()
 
 
 async def plain(data: bytes, encoding: str, is_framed: bool, limits: Limits, lease: Lease) -> bytes:
@@ -57,13 +59,18 @@ async def plain(data: bytes, encoding: str, is_framed: bool, limits: Limits, lea
     return data
 
 
-async def form(request: Request, limits: Limits) -> list[tuple[str, str]]:
-    """Parameters in a multipart body; Fault for a file in it, since external tables are not served."""
+async def form(request: Request, limits: Limits, lease: Lease) -> list[tuple[str, str]]:
+    """Parameters in a multipart body, up to 64 KiB each and 8 MiB together; Fault for a file in it, since external
+    tables are not served."""
     if request.headers.get("content-encoding", "identity") != "identity":
         raise Fault(36, "BAD_ARGUMENTS", "A form's parameters may not be compressed")
     try:
         parser = MultiPartParser(
-            request.headers, request.stream(), max_files=0, max_fields=_FIELDS, max_part_size=_FIELD_BYTES
+            request.headers,
+            _counted(request.stream(), lease),
+            max_files=0,
+            max_fields=_FIELDS,
+            max_part_size=_FIELD_BYTES,
         )
         found = await asyncio.wait_for(parser.parse(), limits.stall_seconds)
     except MultiPartException as error:
@@ -73,6 +80,16 @@ async def form(request: Request, limits: Limits) -> list[tuple[str, str]]:
     except TimeoutError:
         raise Fault(209, "SOCKET_TIMEOUT", "The body stopped coming") from None
     return [(name, value) for name, value in found.multi_items() if not isinstance(value, UploadFile)]
+
+
+async def _counted(stream: AsyncGenerator[bytes, None], lease: Lease) -> AsyncGenerator[bytes, None]:
+    size = 0
+    async for chunk in stream:
+        size += len(chunk)
+        if size > _FORM_BYTES:
+            raise too_large(_FORM_BYTES)
+        lease.grow(len(chunk))
+        yield chunk
 
 
 __all__ = ["ClientDisconnect", "form", "plain", "received"]

@@ -4,6 +4,7 @@ import struct
 import sys
 import zlib
 from collections.abc import Callable, Iterator
+from io import BytesIO
 from typing import Any, Protocol
 
 import lz4.block
@@ -65,15 +66,15 @@ def framer(method: str) -> Encoder:
 
 
 def _all(pieces: Iterator[bytes], limit: int, grow: Grow) -> bytes:
-    found: list[bytes] = []
+    found = BytesIO()  # gives its bytes away without a copy
     size = 0
     for piece in pieces:
         size += len(piece)
         if size > limit:
             raise too_large(limit)
         grow(len(piece))
-        found.append(piece)
-    return found[0] if len(found) == 1 else b"".join(found)
+        found.write(piece)
+    return found.getvalue()
 
 
 def _pieces(make: Callable[[], Any], data: bytes) -> Iterator[bytes]:

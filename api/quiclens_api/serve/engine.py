@@ -1,8 +1,10 @@
 """The embedded engine, a fresh handle for each request: settings and the database die with it, and handles run in
-parallel. The only module that speaks with chdb itself; `Engine` may be used from many threads, a handle from one.
+parallel. `Engine` may be used from many threads, a handle from one at a time.
+
+Handles are for reading. Before a statement runs, `restrict` makes the engine refuse every write and every further
+setting on that handle, for good; the engine's grants are those of the store (`quiclens_schema/engine.py`).
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,13 +12,12 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-import chdb
-from chdb import ChdbError
+from quiclens_schema.engine import another_connection
 
 from quiclens_api.serve.faults import Fault, of_engine
+from quiclens_api.serve.reviewed import DATABASES
 
 _TAG = "quiclens:"
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,6 @@ class Engine:
         database: str = "default",
         settings: Mapping[str, str] | None = None,
         tag: str = "",
-        readonly: bool = False,
     ) -> Iterator["Handle"]:
         """A handle with its own settings, closed afterwards; `tag` is what `kill` knows it by."""
         with _told():
@@ -65,8 +65,6 @@ class Engine:
                 given = {**(settings or {}), **({"log_comment": _TAG + tag} if tag else {})}
                 if given:
                     inner.query("SET " + ", ".join(f"{name} = {quoted(value)}" for name, value in given.items()))
-                if readonly:
-                    inner.query("SET readonly = 2")
             yield Handle(inner)
         finally:
             inner.close()
@@ -76,7 +74,7 @@ class Engine:
     def kill(self, tag: str) -> None:
         """Stop whatever runs on the handle of this tag."""
         with self.handle() as other:
-            other.run(f"KILL QUERY WHERE Settings['log_comment'] = {quoted(_TAG + tag)} ASYNC", {}, "Null")
+            other.text(f"KILL QUERY WHERE Settings['log_comment'] = {quoted(_TAG + tag)} ASYNC")
 
     def _first(self, sql: str) -> list[str]:
         with _told():
@@ -88,9 +86,22 @@ class Handle:
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
+        self._is_restricted = False
+
+    def restrict(self, settings: Mapping[str, str]) -> None:
+        """Apply a statement's own settings, values as literals; from then on nothing can be written or set here."""
+        with _told():
+            if settings:
+                self._inner.query("SET " + ", ".join(f"{name} = {value}" for name, value in settings.items()))
+            self._inner.query("SET readonly = 1")
+        self._is_restricted = True
 
     def run(self, sql: str, parameters: Mapping[str, str], format: str) -> Answer:
-        """Run one statement to its end."""
+        """Run a statement of a request to its end, after `restrict`."""
+        assert self._is_restricted, "a request's statement needs a handle that is for reading"
+        return self._run(sql, parameters, format)
+
+    def _run(self, sql: str, parameters: Mapping[str, str], format: str) -> Answer:
         with _told():
             result = self._inner.query(sql, format, params=dict(parameters) or None)
             data = result.bytes() or b""
@@ -104,17 +115,21 @@ class Handle:
             return Answer(data, counts)
 
     def text(self, sql: str, parameters: Mapping[str, str] | None = None) -> str:
-        """The answer of a small statement as plain text."""
-        return self.run(sql, parameters or {}, "TSVRaw").data.decode("utf-8", "replace")
+        """The answer of a small statement of ours as plain text."""
+        return self._run(sql, parameters or {}, "TSVRaw").data.decode("utf-8", "replace")
 
     def stream(self, sql: str, parameters: Mapping[str, str], format: str) -> "Pieces":
-        """Run one statement and take its answer piece by piece; nothing else may run here until that is closed."""
+        """Run a statement of a request, after `restrict`, and take its answer piece by piece; nothing else may run here
+        until that is closed."""
+        assert self._is_restricted, "a request's statement needs a handle that is for reading"
         with _told():
             return Pieces(self._inner.send_query(sql, format, params=dict(parameters) or None))
 
-    def classify(self, sql: str) -> int:
-        """How many statements there are, 0 when it does not parse; nothing runs."""
-        return int(self._inner._conn.classify_query(sql, "default")["statement_count"])
+    def classify(self, sql: str) -> tuple[str, int]:
+        """What kind of statement the engine's parser takes it for (READ_ONLY is one that neither writes, nor changes
+        this handle, nor makes files), and how many there are, 0 when it does not parse; nothing runs."""
+        found = self._inner._conn.classify_query(sql, "default")
+        return str(found["query_class"].name), int(found["statement_count"])
 
 
 class Pieces:
@@ -147,12 +162,12 @@ def quoted(value: str) -> str:
 
 
 def _connect(path: str) -> Any:
-    return chdb.connect(path)
+    return another_connection(Path(path))
 
 
 def _name(text: str) -> str:
-    if not _NAME.fullmatch(text):
-        raise Fault(81, "UNKNOWN_DATABASE", f"Database {text!r} does not exist")
+    if text not in DATABASES:
+        raise Fault(81, "UNKNOWN_DATABASE", f"Database {text!r} does not exist, or is not this store's")
     return f"`{text}`"
 
 
@@ -161,5 +176,5 @@ def _told() -> Iterator[None]:
     """The engine's errors as ours."""
     try:
         yield
-    except (ChdbError, RuntimeError) as error:
+    except RuntimeError as error:  # chdb's own error is one
         raise of_engine(str(error)) from error

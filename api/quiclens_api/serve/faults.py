@@ -5,7 +5,7 @@ import re
 _CODE = re.compile(r"Code: (\d+)\. DB::Exception: ")
 _NAME = re.compile(r"\(([A-Z][A-Z0-9_]+)\)\s*(?:\(version [^()]*(?:\([^()]*\))?[^()]*\)\s*)?$")
 
-NOT_FOUND = (46, 47, 50, 56, 60, 63, 73, 81, 115, 336)
+NOT_FOUND = (46, 47, 50, 56, 60, 63, 73, 81, 115, 336, 390)
 BAD_REQUEST = (
     6,
     26,

@@ -1,144 +1,190 @@
-"""Which statements may run, decided from the engine's own syntax tree and its own rendering of the statement.
+"""Which statements may run, decided from the engine's own syntax tree (`parseQueryToJSON`). Pure.
 
-`readonly` does not keep a statement from files and hosts: table functions read and write them, and in this engine
-even a quoted table name that looks like a path is a file. So a statement runs only when everything it names is known.
+The engine's grants, its read-only connections and Landlock hold without this; what they do not hold is here: functions
+that need no grant (`file`), tables of `system`, and settings. Everything is an allow-list: a kind of node that nobody
+has read is refused.
 """
 
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
+from typing import Any
 
-from quiclens_api.serve import allowed
-from quiclens_api.serve.faults import Fault, Refused
-from quiclens_api.serve.statements import Word, settings_set
+from quiclens_api.serve import reviewed
+from quiclens_api.serve.faults import Refused
 
-_LINE = re.compile(r"( *)(\S[^\n]*)")
-_IN = frozenset(
-    f"{scope}{nulls}{after}"
-    for scope in ("", "global")
-    for nulls in ("in", "notin", "nullin", "notnullin")
-    for after in ("", "ignoreset")
-)
-_TABLE = re.compile(r"(?:(?P<database>[A-Za-z_]+)\.)?(?P<table>[A-Za-z0-9_$ -]+)")
-_READS = ("SELECT", "WITH", "(", "EXPLAIN", "DESCRIBE", "EXISTS")
-_SHOWS = ("TABLES", "DATABASES", "CREATE", "COLUMNS", "FULL", "INDEXES", "ENGINES", "FUNCTIONS", "SETTINGS", "CHANGED")
+Tree = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
-    """One line of EXPLAIN AST with what stands below it."""
-
-    kind: str
-    name: str
-    below: "list[Node]" = field(default_factory=list)
-
-    def all(self) -> "Iterator[Node]":
-        yield self
-        for node in self.below:
-            yield from node.all()
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
 
 
-def tree(text: str) -> Node:
-    """EXPLAIN AST's text as nodes."""
-    root = Node("", "")
-    path: list[Node] = [root]
-    for line in text.splitlines():
-        match = _LINE.fullmatch(line)
-        if match is None:
-            continue
-        kind, _, rest = match[2].partition(" ")
-        node = Node(kind, re.sub(r"( \(alias .*\))?( \(children \d+\))?$", "", rest).strip())
-        depth = min(len(match[1]) + 1, len(path))
-        del path[depth:]
-        path[-1].below.append(node)
-        path.append(node)
-    return root
-
-
-def check_words(normal: Sequence[Word]) -> None:
-    """Refuse by words: what a statement may begin with, files, settings, and functions however they are called."""
-    _check_reads([word.text for word in normal[:6]])
-    for before, word in pairwise(normal):
-        if (before.text, word.text) in (("INTO", "OUTFILE"), ("FROM", "INFILE")):
-            raise Refused(f"{before.text} {word.text} is refused: it would use files of the server")
-        called = word.text == "(" or before.text == "APPLY"
-        name = word if before.text == "APPLY" else before
-        if called and name.is_name and allowed.is_refused_function(name.text):
-            raise Refused(f"Function {name.text} is refused over HTTP: it reaches past the store")
-    for index, word in enumerate(normal[:-2]):
-        if (
-            word.text == "APPLY"
-            and normal[index + 1].text == "("
-            and allowed.is_refused_function(normal[index + 2].text)
-        ):
-            raise Refused(f"Function {normal[index + 2].text} is refused over HTTP: it reaches past the store")
-    for setting, _ in settings_set(normal):
-        if setting != allowed.FILTERS and allowed.is_refused_setting(setting):
-            raise Refused(f"Setting {setting} is refused over HTTP")
-
-
-def check_tree(root: Node, database: str, is_view: Callable[[str], bool], format: str = "") -> None:
-    """Refuse by structure: table functions, engines, and tables that are files, other people's, or unknown.
-
-    `format` is what the statement asks for: the tree has it beside the names of a table.
+_STATEMENTS = _names(
     """
-    for node in root.all():
-        if node.kind == "Function" and allowed.is_refused_function(node.name):
-            raise Refused(f"Function {node.name} is refused over HTTP: it reaches past the store")
-        if node.kind == "Function" and node.name.lower() in _IN:
-            for argument in (each for list_ in node.below for each in list_.below):
-                _check_in(argument, database, is_view)
-        if node.kind in ("TableExpression", "DescribeQuery"):
-            for source in node.below:
-                _check_source(source, database, is_view)
-        if node.kind == "TableIdentifier":
-            check_table(node.name, database)
-        if node.kind in ("ExistsTableQuery", "ShowCreateTableQuery"):
-            names = [each.name for each in node.below]
-            if format and len(names) > 1 and names[-1] == format:
-                names.pop()
-            check_table(".".join(names), database)
-        if node.kind == "Identifier" and node.name.startswith("system."):
-            _check_system(node.name.split(".")[1])
+    SelectWithUnionQuery SelectIntersectExceptQuery SelectQuery ExplainQuery ShowTablesQuery ShowColumnsQuery
+    ShowIndexesQuery
+    """
+)
+_NODES = _STATEMENTS | _names(
+    """
+    ArrayJoin Asterisk ColumnsApplyTransformer ColumnsExceptTransformer ColumnsListMatcher ColumnsRegexpMatcher
+    ColumnsReplaceTransformer ColumnsReplaceTransformerReplacement ColumnsTransformerList ExpressionList Function
+    Identifier InterpolateElement Literal OrderByElement QualifiedAsterisk QualifiedColumnsListMatcher
+    QualifiedColumnsRegexpMatcher QueryParameter SampleRatio SetQuery Subquery TableExpression TableIdentifier TableJoin
+    TablesInSelectQuery TablesInSelectQueryElement WindowDefinition WindowListElement WithElement
+    """
+)
+_EXPLAIN_OPTIONS = _names(
+    """
+    actions compact description distributed dump_ast dump_passes dump_tree graph header indexes json keep_logical_steps
+    oneline optimize passes pretty projections run_passes run_query_tree_passes sorting
+    """
+)
 
 
-def check_table(name: str, database: str) -> None:
-    """Refuse a table that is a file, of an unknown database, or one that tells of other people."""
-    match = _TABLE.fullmatch(name)
-    where = (match["database"] or database) if match else ""
-    if match is None or where not in allowed.DATABASES:
-        raise Refused(f"Table {name!r} is refused over HTTP: it is none of the store's")
-    if where == "system":
-        _check_system(match["table"])
+@dataclass(slots=True)
+class Named:
+    """What a statement names that the request's own engine must be asked about, and the settings it sets."""
+
+    table_functions: list[str] = field(default_factory=list)  # none of the engine's: perhaps views with parameters
+    settings: dict[str, Tree] = field(default_factory=dict)  # by name: the literal's node
+    filters: list[str] = field(default_factory=list)  # expressions in strings
 
 
-def _check_system(table: str) -> None:
-    if table not in allowed.SYSTEM_TABLES:
+def check(tree: Tree, combinators: tuple[str, ...]) -> Named:
+    """What a reading statement names; Refused when it is another, or names what it may not."""
+    if tree.get("type") not in _STATEMENTS:
+        raise Refused(f"{tree.get('type')} is refused: SQL over HTTP is for reading")
+    named = Named()
+    for node in _nodes(tree):
+        kind = node["type"]
+        if kind not in _NODES:
+            raise Refused(f"{kind} is refused over HTTP: nobody has read what it can do")
+        _CHECKS.get(kind, _nothing)(node, named, combinators)
+    return named
+
+
+def check_expression(tree: Tree, combinators: tuple[str, ...]) -> None:
+    """Refuse an expression that a filter may not have; `tree` is of a SELECT of it alone."""
+    named = check(tree, combinators)
+    if named.settings or named.table_functions or named.filters:
+        raise Refused(f"Setting {reviewed.FILTERS} is refused over HTTP with such a filter")
+
+
+def check_table(parts: list[str]) -> None:
+    """Refuse a table of another database than the store's, or one of `system` that tells of other people."""
+    database, table = parts if len(parts) == 2 else ("", parts[0] if len(parts) == 1 else "")
+    if len(parts) > 2 or (database and database != "system" and database not in reviewed.DATABASES):
+        raise Refused(f"Table {'.'.join(parts)!r} is refused over HTTP: it is none of the store's")
+    if database == "system" and not reviewed.may_read_system(table):
         raise Refused(f"Table system.{table} is refused over HTTP")
 
 
-def _check_source(node: Node, database: str, is_view: Callable[[str], bool]) -> None:
-    if node.kind == "Function" and node.name.lower() not in allowed.TABLE_FUNCTIONS and not is_view(node.name):
-        raise Refused(f"Table function {node.name} is refused over HTTP: it reaches past the store")
-    if node.kind in ("TableIdentifier", "Identifier"):
-        check_table(node.name, database)
+def _nodes(tree: Any) -> Iterator[Tree]:
+    """Every node of a tree, in no order; no recursion, for a statement may be nested deeply."""
+    left = [tree]
+    while left:
+        found = left.pop()
+        if isinstance(found, list):
+            left += found
+        elif isinstance(found, dict):
+            kind = found.get("type")
+            if kind is not None:
+                yield found
+            apart = _NOT_BELOW.get(str(kind), "")
+            left += [value for name, value in found.items() if name != apart]
+            if kind == "TableExpression" and "table_function" in found:
+                left.append(found["table_function"].get("arguments"))
 
 
-def _check_in(node: Node, database: str, is_view: Callable[[str], bool]) -> None:
-    """The right side of IN may be a table; the left side looks alike and may have any name but a path's."""
-    if node.kind in ("TableIdentifier", "Identifier") and ("/" in node.name or "\\" in node.name):
-        raise Refused(f"Table {node.name!r} is refused over HTTP: it is none of the store's")
-    if node.kind == "Function" and node.name.lower() in ("merge", "loop", "format"):
-        _check_source(node, database, is_view)
+# What is no node below another: a literal's value, options of EXPLAIN, a table function, which is no ordinary one.
+_NOT_BELOW = {
+    "Literal": "value",
+    "SetQuery": "changes",
+    "ExplainQuery": "settings",
+    "TableExpression": "table_function",
+}
 
 
-def _check_reads(first: Sequence[str]) -> None:
-    """Refuse a statement that does not begin as one that reads does."""
-    if first and (first[0] in _READS or (first[0] == "SHOW" and first[1] in _SHOWS)):
+def _function(node: Tree, named: Named, combinators: tuple[str, ...]) -> None:
+    name = str(node["name"])
+    if name != "lambda" and not reviewed.may_call(name, combinators):
+        raise Refused(f"Function {name} is refused over HTTP: it is none that a reader needs")
+
+
+def _apply(node: Tree, named: Named, combinators: tuple[str, ...]) -> None:
+    if node.get("func_name") and not reviewed.may_call(str(node["func_name"]), combinators):
+        raise Refused(f"Function {node['func_name']} is refused over HTTP: it is none that a reader needs")
+
+
+def _table_expression(node: Tree, named: Named, combinators: tuple[str, ...]) -> None:
+    function = node.get("table_function")
+    if function is None:
         return
-    if first[:1] in (["SET"], ["USE"]):
-        hint = "give settings and the database with each request, or SETTINGS in the statement"
-        raise Fault(48, "NOT_IMPLEMENTED", f"{first[0]} would last for this request alone: {hint}")
-    hint = "rows are sent as Arrow to /store/tables/TABLE/rows, the rest is quiclens migrate, link, retention"
-    raise Fault(164, "READONLY", f"{' '.join(first[:2])} is refused: SQL over HTTP is for reading; {hint}")
+    name = str(function.get("name", ""))
+    may = reviewed.may_make_rows(name)
+    if may is False:
+        raise Refused(f"Table function {name} is refused over HTTP: it reaches past the store")
+    if may is None:
+        named.table_functions.append(name)
+
+
+def _explain(node: Tree, named: Named, combinators: tuple[str, ...]) -> None:
+    options = {str(each["name"]) for each in (node.get("settings") or {}).get("changes", [])}
+    if unknown := options - _EXPLAIN_OPTIONS:
+        raise Refused(f"EXPLAIN {min(unknown)} is refused over HTTP")
+
+
+def _parameter(node: Tree, named: Named, combinators: tuple[str, ...]) -> None:
+    if str(node.get("param_type", "")).strip().lower() == "identifier":
+        raise Refused("A parameter that is a name is refused over HTTP: what it names would not be known")
+
+
+def _identifier(node: Tree, named: Named, combinators: tuple[str, ...]) -> None:
+    parts = [str(part) for part in node.get("name_parts", [])]
+    if len(parts) > 1 and parts[0] == "system":
+        check_table(parts[:2])
+
+
+def _table(node: Tree, named: Named, combinators: tuple[str, ...]) -> None:
+    check_table([str(part) for part in node.get("name_parts", [node.get("name", "")])])
+
+
+def _set(node: Tree, named: Named, combinators: tuple[str, ...]) -> None:
+    if set(node) - {"type", "changes"}:
+        raise Refused("Settings are refused over HTTP in this form")
+    for change in node.get("changes", []):
+        name = str(change["name"])
+        reviewed.refuse_setting(name)
+        if name == reviewed.FILTERS:
+            named.filters += _strings(change["value"])
+        named.settings[name] = change["value"]
+
+
+def _strings(value: Tree) -> list[str]:
+    """Every second string of a map of strings; Refused for anything else."""
+    if value.get("field_type") != "Map":
+        raise Refused(f"Setting {reviewed.FILTERS} is refused over HTTP unless it is a map of strings")
+    found = []
+    for pair in value["value"]:
+        key, expression = pair["value"]
+        if key["field_type"] != "String" or expression["field_type"] != "String":
+            raise Refused(f"Setting {reviewed.FILTERS} is refused over HTTP unless it is a map of strings")
+        found.append(str(expression["value"]))
+    return found
+
+
+def _nothing(node: Tree, named: Named, combinators: tuple[str, ...]) -> None:
+    pass
+
+
+_CHECKS: Mapping[str, Callable[[Tree, Named, tuple[str, ...]], None]] = {
+    "ExplainQuery": _explain,
+    "Function": _function,
+    "ColumnsApplyTransformer": _apply,
+    "QueryParameter": _parameter,
+    "Identifier": _identifier,
+    "TableIdentifier": _table,
+    "TableExpression": _table_expression,
+    "SetQuery": _set,
+}

@@ -11,20 +11,20 @@ from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from quiclens_api.serve import bodies, protocol
-from quiclens_api.serve.access import Role, role_of
+from quiclens_api.serve.access import Role, visitor_of
 from quiclens_api.serve.answers import Sender
 from quiclens_api.serve.engine import Engine, Handle, Pieces
-from quiclens_api.serve.faults import Fault
+from quiclens_api.serve.faults import Fault, Refused
 from quiclens_api.serve.judge import Judge, Verdict
 from quiclens_api.serve.metrics import Metrics
 from quiclens_api.serve.protocol import Asked
 from quiclens_api.serve.running import Gone, Run, Running
 from quiclens_api.serve.settings import Settings
-from quiclens_api.serve.turns import Lease, Room, Turns
+from quiclens_api.serve.concurrency import ConcurrencyLimit
+from quiclens_api.serve.memory import Lease, MemoryBudget
 
 _AT_ONCE_BYTES = 1 << 20  # an answer up to this size is sent whole, with its length
 _SPOOL_BYTES = 32 << 20  # of an answer that waits for its end, kept in memory; the rest in a file
-_GO_GREETING = "SELECT displayName(), version(), revision(), timezone()"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,8 @@ class Parts:
     engine: Engine
     judge: Judge
     running: Running
-    queries: Turns
-    room: Room
+    queries: ConcurrencyLimit
+    budget: MemoryBudget
     metrics: Metrics
 
 
@@ -52,8 +52,8 @@ class Interface:
         request = Request(scope, receive)
         sender = Sender(send, self._metrics, self._limits.stall_seconds, self._parts.engine.timezone)
         try:
-            role = role_of(self._parts.settings, request)
-            with self._parts.room.lease() as lease:
+            role = visitor_of(request).role
+            with self._parts.budget.lease() as lease:
                 await self._serve(request, role, lease, sender)
         except Fault as fault:
             if request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers:
@@ -67,7 +67,7 @@ class Interface:
         given = list(request.query_params.multi_items())
         is_form = request.headers.get("content-type", "").startswith("multipart/form-data")
         if is_form:
-            given += await bodies.form(request, self._limits)
+            given += await bodies.form(request, self._limits, lease)
         asked = protocol.read(given, request.headers)
         sender.headers["X-ClickHouse-Query-Id"] = asked.query_id
         body = b"" if is_form else await bodies.received(request, self._limits, lease)
@@ -93,55 +93,58 @@ class Interface:
             text = sql.decode()
         except UnicodeDecodeError as error:
             raise Fault(62, "SYNTAX_ERROR", f"Syntax error: the statement is no UTF-8: {error}") from error
-        # Judging needs no turn, so that a query can be killed when all turns are taken.
-        verdict = await asyncio.to_thread(parts.judge.verdict, text, asked.parameters, asked.database)
-        self._metrics.queries.inc()
-        if verdict.kills:
-            await sender.whole((await parts.running.kill(verdict.kills, run.role)).encode())
-            return
-        if verdict.normal == _GO_GREETING and asked.protocol_version and asked.default_format == "Native":
-            sender.is_of("Native")
-            await self._finish(sender, asked, _greeting(parts.engine), {})
-            return
-        protocol.check_settings(verdict.settings, self._limits)
         settings = protocol.capped(asked.settings, self._limits)
-        async with parts.queries.one():
-            await self._run(asked, text, verdict, settings, run, sender, gone)
+        with ExitStack() as held:
+
+            def judged() -> tuple[Handle, Verdict]:
+                handle = held.enter_context(parts.engine.handle(asked.database, settings, run.tag))
+                return handle, parts.judge.verdict(handle, text)
+
+            # Judging waits for nobody, so that a query can be killed while all the others that may run do.
+            handle, verdict = await asyncio.to_thread(judged)
+            self._metrics.queries.inc()
+            if verdict.kills:
+                await sender.whole((await parts.running.kill(verdict.kills, run.role)).encode())
+                return
+            if verdict.normal == protocol.GREETING:
+                if not asked.protocol_version or asked.default_format != "Native":
+                    raise Refused("Function displayName is refused over HTTP: it is none that a reader needs")
+                sender.is_of("Native")
+                await self._finish(sender, asked, _greeting(parts.engine), {})
+                return
+            protocol.check_settings(verdict.settings, self._limits)
+            async with parts.queries.one():
+                await self._run(asked, protocol.runs_as(verdict.normal, text), verdict, handle, run, sender, gone)
 
     async def _run(
         self,
         asked: Asked,
         text: str,
         verdict: Verdict,
-        settings: dict[str, str],
+        handle: Handle,
         run: Run,
         sender: Sender,
         gone: "asyncio.Task[None]",
     ) -> None:
         parts, format = self._parts, verdict.format or asked.default_format
         is_streamed = verdict.is_select and format.lower() in protocol.STREAMED_FORMATS
-        with ExitStack() as held:
-
-            def begin() -> Handle:
-                return held.enter_context(parts.engine.handle(asked.database, settings, run.tag, readonly=True))
-
-            try:
-                handle = await parts.queries.run(begin)
-                if is_streamed:
-                    pieces = await parts.running.watched(
-                        run, parts.queries.run(lambda: handle.stream(text, asked.parameters, format)), gone
-                    )
-                    await self._stream(asked, format, pieces, run, sender, gone)
-                else:
-                    answer = await parts.running.watched(
-                        run, parts.queries.run(lambda: handle.run(text, asked.parameters, format)), gone
-                    )
-                    if answer.data:
-                        sender.is_of(format)
-                    await self._finish(sender, asked, answer.data, dict(answer.counts))
-            except Gone:
-                self._metrics.cancelled.inc()
-                raise
+        await parts.queries.run(lambda: handle.restrict(verdict.settings))
+        try:
+            if is_streamed:
+                pieces = await parts.running.watched(
+                    run, parts.queries.run(lambda: handle.stream(text, asked.parameters, format)), gone
+                )
+                await self._stream(asked, format, pieces, run, sender, gone)
+            else:
+                answer = await parts.running.watched(
+                    run, parts.queries.run(lambda: handle.run(text, asked.parameters, format)), gone
+                )
+                if answer.data:
+                    sender.is_of(format)
+                await self._finish(sender, asked, answer.data, dict(answer.counts))
+        except Gone:
+            self._metrics.cancelled.inc()
+            raise
 
     async def _stream(
         self, asked: Asked, format: str, pieces: Pieces, run: Run, sender: Sender, gone: "asyncio.Task[None]"

@@ -1,76 +1,92 @@
 """Asks the engine how it reads a statement, and `gate` whether that may run. Nothing of the statement runs here."""
 
+import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from quiclens_api.serve import gate
-from quiclens_api.serve.allowed import FILTERS
-from quiclens_api.serve.engine import Engine, Handle
+from quiclens_api.serve.engine import Engine, Handle, quoted
 from quiclens_api.serve.faults import Fault, Refused
-from quiclens_api.serve.statements import output_format, settings_set, words
+from quiclens_api.serve.protocol import GREETING
 
 _KILL = re.compile(r"KILL QUERY WHERE query_id = '((?:[^'\\]|\\.)*)'(?: (SYNC|ASYNC|TEST))?(?: FORMAT \w+)?")
+_NAME = r"([A-Za-z_][A-Za-z0-9_]*|`[^`\\]+`)"
+# What the engine gives no tree of; of the rest of these, the engine's own rendering has one form.
+_ABOUT_TABLE = re.compile(rf"(?:DESCRIBE|EXISTS|SHOW CREATE) TABLE (?:{_NAME}\.)?{_NAME}(?: FORMAT (\w+))?")
+_NO_TREE = "does not support JSON serialization"
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A statement that may run: its text as the engine renders it, and what that says."""
+    """A statement that may run, and what it says."""
 
-    normal: str
+    normal: str  # its text as the engine renders it
     format: str = ""  # asked for by the statement itself
     kills: str = ""  # the query_id of a KILL QUERY
-    settings: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def is_select(self) -> bool:
-        """Whether the engine can give the answer in pieces; it cannot for DESCRIBE, SHOW and the like."""
-        return self.normal.startswith(("SELECT", "WITH", "("))
+    is_select: bool = False  # the engine can give the answer in pieces
+    settings: Mapping[str, str] = field(default_factory=dict)  # those of the statement, values as literals
 
 
 class Judge:
-    """Verdicts. Every request's statement is judged with its own parameters, since a parameter may name a table."""
+    """Verdicts. Every request's statement is judged anew, on the handle on which it will run."""
 
     def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+        with engine.handle() as handle:
+            found = handle.text("SELECT name FROM system.aggregate_function_combinators ORDER BY length(name) DESC")
+        self._combinators = tuple(name.lower() for name in found.split())
 
-    def verdict(self, sql: str, parameters: Mapping[str, str], database: str) -> Verdict:
+    def verdict(self, handle: Handle, sql: str) -> Verdict:
         """The statement's verdict; Fault when it does not parse, is more than one, or may not run."""
-        with self._engine.handle() as handle:
-            return self._judge(handle, sql, parameters, database)
-
-    def _judge(self, handle: Handle, sql: str, parameters: Mapping[str, str], database: str) -> Verdict:
         if not sql.strip().strip(";").strip():
             raise Fault(62, "SYNTAX_ERROR", "Empty query")
-        count = handle.classify(sql)
+        kind, count = handle.classify(sql)
         if count > 1:
             raise Fault(62, "SYNTAX_ERROR", "Syntax error: multi-statements are not allowed")
         normal = _rendered(handle, sql)
-        if count != 1:
-            raise Refused("The statement cannot be judged")
+        if normal == GREETING:
+            return Verdict(normal)
         if match := _KILL.fullmatch(normal):
             return Verdict(normal, kills=re.sub(r"\\(.)", r"\1", match[1]))
-        found = list(words(normal))
-        wanted = tuple(settings_set(found))
-        for name, value in wanted:
-            if name == FILTERS:
-                self._judge_filters(handle, value, database)
-        gate.check_words(found)
-        root = gate.tree(handle.text(f"EXPLAIN AST {sql}", parameters))
-        gate.check_tree(root, database, lambda name: _is_view(handle, name), output_format(found))
-        return Verdict(normal, output_format(found), "", wanted)
+        if count != 1 or kind != "READ_ONLY":
+            raise _no_reading(normal)
+        if match := _ABOUT_TABLE.fullmatch(normal):
+            gate.check_table([part.strip("`") for part in match.groups()[:2] if part])
+            return Verdict(normal, match[3] or "")
+        tree = self._tree(handle, sql)
+        named = gate.check(tree, self._combinators)
+        for name in named.table_functions:
+            if not _is_view(handle, name):
+                raise Refused(f"Table function {name} is refused over HTTP: it is no view of the store")
+        for expression in named.filters:
+            gate.check_expression(self._tree(handle, f"SELECT ({expression})"), self._combinators)
+        format = str((tree.get("format_ast") or {}).get("name", ""))
+        settings = {name: _literal(value) for name, value in named.settings.items()}
+        return Verdict(normal, format, "", tree["type"] == "SelectWithUnionQuery", settings)
 
-    def _judge_filters(self, handle: Handle, value: str, database: str) -> None:
-        """Grafana's ad-hoc filters: expressions in strings, each judged as that of a SELECT would be."""
-        parts = list(words(value))
-        if any(part.kind != "string" and part.text not in "{}:," for part in parts):
-            raise Refused(f"Setting {FILTERS} is refused over HTTP unless it is a map of strings")
-        for part in parts:
-            if part.kind == "string":
-                expression = handle.text(f"SELECT {part.text}").rstrip("\n")
-                if FILTERS in expression:
-                    raise Refused(f"Setting {FILTERS} is refused over HTTP with such a filter")
-                self._judge(handle, f"SELECT {expression}", {}, database)
+    def _tree(self, handle: Handle, sql: str) -> dict[str, Any]:
+        try:
+            text = handle.text("SELECT parseQueryToJSON({sql:String})", {"sql": _escaped(sql)})
+        except Fault as fault:
+            if _NO_TREE in str(fault):
+                raise _no_reading(_rendered(handle, sql)) from fault
+            raise
+        try:
+            found: dict[str, Any] = json.loads(text)
+        except RecursionError as error:
+            raise Refused("The statement is nested too deeply") from error
+        return found
+
+
+def _no_reading(normal: str) -> Fault:
+    """Why a statement that is none of the known reading ones does not run."""
+    first = normal.split(" ", 2)
+    if first[0] in ("SET", "USE"):
+        hint = "give settings and the database with each request, or SETTINGS in the statement"
+        return Fault(48, "NOT_IMPLEMENTED", f"{first[0]} would last for this request alone: {hint}")
+    hint = "rows are sent as Arrow to /store/tables/TABLE/rows, the rest is quiclens migrate, link, retention"
+    return Fault(164, "READONLY", f"{' '.join(first[:2])} is refused: SQL over HTTP is for reading; {hint}")
 
 
 def _rendered(handle: Handle, sql: str) -> str:
@@ -88,6 +104,19 @@ def _is_view(handle: Handle, name: str) -> bool:
     """Whether a name with arguments is one of the store's own views with parameters."""
     asked = "SELECT count() FROM system.tables WHERE database = 'default' AND engine = 'View' AND name = {name:String}"
     return handle.text(asked, {"name": _escaped(name)}).strip() == "1"
+
+
+def _literal(value: Mapping[str, Any]) -> str:
+    """A setting's value as the engine reads it after SET."""
+    kind, inside = value["field_type"], value["value"]
+    if kind == "String":
+        return quoted(str(inside))
+    if kind == "Map":
+        pairs = (pair["value"] for pair in inside)
+        return "{" + ", ".join(f"{_literal(key)}: {_literal(each)}" for key, each in pairs) + "}"
+    if kind in ("UInt64", "Int64", "Float64", "Bool") and re.fullmatch(r"[A-Za-z0-9_.+-]+", str(inside)):
+        return str(inside).lower() if kind == "Bool" else str(inside)
+    raise Refused(f"A setting's value is refused over HTTP as a {kind}")
 
 
 def _escaped(text: str) -> str:

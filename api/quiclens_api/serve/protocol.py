@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from quiclens_api.serve import allowed
+from quiclens_api.serve import reviewed
 from quiclens_api.serve.codecs import ENCODINGS, Encoder, encoder, framer
 from quiclens_api.serve.faults import Fault, Refused
 from quiclens_api.serve.settings import Limits
@@ -24,6 +24,22 @@ STREAMED_FORMATS = _names(
     jsonstringseachrow jsoncompacteachrow jsoncompactstringseachrow msgpack lineasstring rawblob
     """
 )
+
+GREETING = "SELECT displayName(), version(), revision(), timezone()"
+"""What clickhouse-go asks first; it is answered by hand."""
+_WRITABLE = "SELECT name, value, readonly FROM system.settings"
+
+
+def runs_as(normal: str, sql: str) -> str:
+    """What runs for a statement: itself, but where clickhouse-connect asks which settings it may send. All of them are
+    read-only on a handle for reading; those that a request may have are said to be not."""
+    if not normal.startswith(f"{_WRITABLE} "):
+        return sql
+    free = ", ".join(f"'{name}'" for name, may in reviewed.names("settings").items() if may)
+    return normal.replace(
+        _WRITABLE, f"SELECT name, value, toUInt8(name NOT IN ({free})) AS readonly FROM system.settings", 1
+    )
+
 
 _COUNTS = (
     "read_rows",
@@ -123,14 +139,15 @@ def capped(asked: Mapping[str, str], limits: Limits) -> dict[str, str]:
 def refuse_settings(asked: Iterable[str]) -> None:
     """Fault when a request sets what would undo a check."""
     for name in asked:
-        if allowed.is_refused_setting(name):
-            raise Refused(f"Setting {name} is refused over HTTP")
+        reviewed.refuse_setting(name)
+        if name == reviewed.FILTERS:
+            raise Refused(f"Setting {name} is refused over HTTP but in the statement itself, where it is judged")
 
 
-def check_settings(asked: Iterable[tuple[str, str]], limits: Limits) -> None:
+def check_settings(asked: Mapping[str, str], limits: Limits) -> None:
     """Fault when a statement's own SETTINGS want more than is allowed."""
     most = _most(limits)
-    for name, value in asked:
+    for name, value in asked.items():
         if name in most and not 0 < _number(value) <= most[name]:
             raise Fault(
                 452, "SETTING_CONSTRAINT_VIOLATION", f"Setting {name} shouldn't be greater than {most[name]:.0f}"
@@ -145,7 +162,7 @@ def summary(counts: Mapping[str, int]) -> str:
 
 
 def _most(limits: Limits) -> dict[str, float]:
-    return {name: float(getattr(limits, field)) for name, field in allowed.CAPPED.items()}
+    return {name: float(getattr(limits, field)) for name, field in reviewed.CAPPED.items()}
 
 
 def _number(text: str) -> float:

@@ -21,10 +21,10 @@ class Limits:
     result_bytes: int = 4 * GB
     spill_bytes: int = 20 * GB  # of one statement's sorts and groups on disk
     upload_bytes: int = 512 * MB  # of one body, decompressed
-    uploads_bytes: int = 1 * GB  # of all bodies held at one time
+    held_bytes: int = 1 * GB  # of all bodies, forms and answers held at one time
     queries_at_once: int = 8
     inserts_at_once: int = 4
-    wait_seconds: float = 5  # for one's turn, then 429
+    wait_seconds: float = 5  # for a place, then 429
     stall_seconds: float = 120  # without a byte read or sent, then the request is given up
     drain_seconds: float = 30  # for running requests when serve stops
     connections: ConnectionLimits = field(default_factory=ConnectionLimits)

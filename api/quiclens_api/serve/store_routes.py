@@ -11,11 +11,12 @@ from starlette.routing import Route
 
 from quiclens_api.serve import bodies
 from quiclens_api.serve.access import Role, visitor_of
+from quiclens_api.serve.concurrency import ConcurrencyLimit
 from quiclens_api.serve.faults import Fault
 from quiclens_api.serve.holder import Holder
+from quiclens_api.serve.memory import MemoryBudget
 from quiclens_api.serve.metrics import Metrics
 from quiclens_api.serve.settings import Settings
-from quiclens_api.serve.turns import Room, Turns
 
 _ARGUMENTS_BYTES = 65_536
 _BUSY = (202, 241)  # TOO_MANY_SIMULTANEOUS_QUERIES, MEMORY_LIMIT_EXCEEDED
@@ -25,12 +26,14 @@ _NOT_FOUND = (60,)  # UNKNOWN_TABLE
 class StoreRoutes:
     """The endpoints; the process's own store is behind `holder`."""
 
-    def __init__(self, holder: Holder, settings: Settings, inserts: Turns, room: Room, metrics: Metrics) -> None:
+    def __init__(
+        self, holder: Holder, settings: Settings, inserts: ConcurrencyLimit, budget: MemoryBudget, metrics: Metrics
+    ) -> None:
         self._holder = holder
         self._settings = settings
         self._limits = settings.limits
         self._inserts = inserts
-        self._room = room
+        self._budget = budget
         self._metrics = metrics
 
     def routes(self) -> list[Route]:
@@ -47,7 +50,7 @@ class StoreRoutes:
                 raise Fault(36, "BAD_ARGUMENTS", f"rows are sent as Content-Type: {ROWS_TYPE}", 415)
             rows = _number(request.query_params.get("rows", ""))
             table = request.path_params["table"]
-            with self._room.lease() as lease:
+            with self._budget.lease() as lease:
                 body = await bodies.received(request, self._limits, lease)
                 self._metrics.bytes_received.inc(len(body))
                 encoding = request.headers.get("content-encoding", "")
@@ -72,7 +75,7 @@ class StoreRoutes:
             except ValueError:
                 there_are = ", ".join(each.value for each in Operation)
                 raise Fault(36, "BAD_ARGUMENTS", f"there is no such operation; there are {there_are}", 404) from None
-            with self._room.lease() as lease:
+            with self._budget.lease() as lease:
                 arguments = _object(await bodies.received(request, self._limits, lease))
             return Response(
                 await asyncio.to_thread(self._holder.operate, operation, arguments), media_type="application/json"

@@ -34,6 +34,9 @@ def _arriving(ages: list[int]) -> Text:
 
 def _facts(about: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
     yield "store", f"{about['store']}, schema {about['schema_version']}", ""
+    if served := about.get("served"):
+        held = f"confined by Landlock {served['landlock']}" if served["landlock"] else "not confined: its log says why"
+        yield "served", f"{served['url']}, process {served['pid']}, {held}", "" if served["landlock"] else "yellow"
     disk = list(about["disk"].items())
     largest = ", ".join(f"{name} {size(taken)}" for name, taken in disk[:_TABLES_SHOWN])
     yield "on disk", size(about["disk_bytes"] or 0) + (f" ({largest} …)" if disk else ""), ""

@@ -27,6 +27,7 @@ _TOO_SLOW = (159, 160)  # TIMEOUT_EXCEEDED, TOO_SLOW
 _TOO_MUCH = (158, 241, 307, 396)  # TOO_MANY_ROWS, MEMORY_LIMIT_EXCEEDED, TOO_MANY_BYTES, TOO_MANY_ROWS_OR_BYTES
 _OPTION = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)(?![\w-])")
 _AGAIN_SECONDS = 0.2
+_PIECE = 1 << 20
 _OF_FAULTS = {413: "too_large", 429: "busy", 503: "no_memory"}
 
 Document = Mapping[str, Any]
@@ -140,7 +141,11 @@ class _Held(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with self._lease:
-            await super().__call__(scope, receive, send)
+            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+            # In pieces, so that what the client has not taken yet is held once, here, and not in the socket's buffer.
+            for at in range(0, max(len(self.body), 1), _PIECE):
+                piece, more = self.body[at : at + _PIECE], at + _PIECE < len(self.body)
+                await send({"type": "http.response.body", "body": piece, "more_body": more})
 
 
 async def _gone(request: Request) -> None:

@@ -1,0 +1,73 @@
+"""What of the pinned engine a statement over HTTP may use: lists that somebody has read, name by name.
+
+Each file of `reviewed_lists/` has every name that the engine knows, `+` before those that may be used. A test compares
+them with the engine's own lists, so that an upgrade which brings a new name fails until somebody has read it.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+
+from quiclens_api.serve.faults import Fault, Refused
+
+KINDS = ("functions", "table_functions", "system_tables", "table_engines", "settings")
+
+DATABASES = frozenset({"default", "INFORMATION_SCHEMA", "information_schema"})
+# Most to allow: name of the setting, and of the limit in `Limits`.
+CAPPED = {
+    "max_execution_time": "seconds",
+    "max_memory_usage": "memory_bytes",
+    "max_result_rows": "result_rows",
+    "max_result_bytes": "result_bytes",
+}
+FILTERS = "additional_table_filters"
+"""A setting whose values are expressions: they are judged as those of a statement are."""
+
+
+@cache
+def names(kind: str) -> Mapping[str, bool]:
+    """Every name of a kind, and whether it may be used."""
+    text = (resources.files("quiclens_api.serve") / "reviewed_lists" / f"{kind}.txt").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    return {line[2:]: line[0] == "+" for line in lines}
+
+
+def refuse_setting(setting: str) -> None:
+    """Fault for a setting that a request may not set, or that the engine does not know."""
+    known = names("settings")
+    if setting not in known:
+        raise Fault(115, "UNKNOWN_SETTING", f"Unknown setting {setting!r}")
+    if not known[setting]:
+        raise Refused(f"Setting {setting} is refused over HTTP")
+
+
+def may_read_system(table: str) -> bool:
+    return names("system_tables").get(table, False)
+
+
+def may_call(function: str, combinators: tuple[str, ...]) -> bool:
+    """Whether a function may be called; of an aggregate function with combinators (`sumIf`), the function itself."""
+    allowed, refused = _by_lower_case("functions")
+    name = function.lower()
+    while name not in allowed and name not in refused:
+        suffix = next((each for each in combinators if name.endswith(each) and len(name) > len(each)), "")
+        if not suffix:
+            return False
+        name = name.removesuffix(suffix)
+    return name in allowed and name not in refused
+
+
+def may_make_rows(table_function: str) -> bool | None:
+    """Whether a table function may be used; None where the engine has none of this name."""
+    allowed, refused = _by_lower_case("table_functions")
+    name = table_function.lower()
+    return name in allowed and name not in refused if name in allowed | refused else None
+
+
+@cache
+def _by_lower_case(kind: str) -> tuple[frozenset[str], frozenset[str]]:
+    found = names(kind)
+    return (
+        frozenset(name.lower() for name, is_allowed in found.items() if is_allowed),
+        frozenset(name.lower() for name, is_allowed in found.items() if not is_allowed),
+    )
