@@ -56,6 +56,7 @@ def form() -> Callable[[bytes], None]:
     """A multipart body that comes in pieces: parameters, or a Fault; wherever it is cut, the same ones."""
     from quiclens_api.serve import bodies
     from quiclens_api.serve.faults import Fault
+    from quiclens_api.serve.memory import MemoryBudget
     from quiclens_api.serve.settings import Limits
     from starlette.requests import Request
 
@@ -70,7 +71,7 @@ def form() -> Callable[[bytes], None]:
         kind = b"multipart/form-data; boundary=" + BOUNDARY
         scope = {"type": "http", "method": "POST", "path": "/", "headers": [(b"content-type", kind)]}
         try:
-            return asyncio.run(bodies.form(Request(scope, receive), Limits()))
+            return asyncio.run(bodies.form(Request(scope, receive), Limits(), MemoryBudget(1 << 30).lease()))
         except Fault as fault:
             return fault.name
 

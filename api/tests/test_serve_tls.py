@@ -1,0 +1,138 @@
+"""TLS, and what is read again without stopping: a certificate, and the file of tokens."""
+
+import hashlib
+import http.client
+import json
+import signal
+import socket
+import ssl
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+from serve_process import Served, start, start_words, until
+
+NAME = "lens.example"
+
+
+def certify(folder: Path) -> tuple[Path, Path]:
+    """A new certificate for `NAME`, signed by itself, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, NAME)])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(NAME)]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    certificate, private = folder / "chain.pem", folder / "key.pem"
+    certificate.write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    private.write_bytes(
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+    return certificate, private
+
+
+def line(name: str, role: str, token: str) -> str:
+    return f"{name} {role} sha256:{hashlib.sha256(token.encode()).hexdigest()}\n"
+
+
+def asked(served: Served, certificate: Path, path: str, **headers: str) -> tuple[int, bytes]:
+    """The answer over TLS, to whoever trusts this certificate alone."""
+    trust = ssl.create_default_context(cafile=str(certificate))
+    with (
+        socket.create_connection(("127.0.0.1", served.port), 20) as wire,
+        trust.wrap_socket(wire, server_hostname=NAME) as secure,
+    ):
+        connection = http.client.HTTPConnection(NAME, served.port)
+        connection.sock = secure
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        connection.request("GET", path, headers={"Host": NAME, **named})
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+
+
+def test_the_store_is_served_over_tls_and_reloads_what_lets_in(tmp_path: Path) -> None:
+    folder = tmp_path / "etc"
+    folder.mkdir()
+    certificate, key = certify(folder)
+    tokens = folder / "tokens"
+    tokens.write_text(line("grafana", "reader", "first") + line("edge-1", "uploader", "up"))
+    served = start(
+        tmp_path / "store",
+        *("--tls-cert", str(certificate), "--tls-key", str(key), "--tokens", str(tokens), "--public-host", NAME),
+    )
+    try:
+        assert served.url.startswith("https://")
+        assert asked(served, certificate, "/ping") == (200, b"Ok.\n")
+        assert asked(served, certificate, "/?query=SELECT+1", X_ClickHouse_Key="first") == (200, b"1\n")
+        assert asked(served, certificate, "/?query=SELECT+1")[0] == 401
+        assert asked(served, certificate, "/?query=SELECT+1", X_ClickHouse_Key="up")[0] == 403
+        assert asked(served, certificate, "/metrics", X_ClickHouse_Key="up")[0] == 403
+        assert asked(served, certificate, "/metrics", X_ClickHouse_Key="first")[0] == 200
+        with pytest.raises((http.client.HTTPException, OSError)):
+            served.ask(method="GET", path="/ping")  # not in clear
+
+        tokens.write_text(line("grafana", "reader", "second"))
+        new, _ = certify(folder)
+        served.process.send_signal(signal.SIGHUP)
+
+        def changed() -> bool:
+            try:
+                return asked(served, new, "/?query=SELECT+1", X_ClickHouse_Key="second")[0] == 200
+            except ssl.SSLError:
+                return False
+
+        assert until(changed)
+        assert asked(served, new, "/?query=SELECT+1", X_ClickHouse_Key="first")[0] == 403
+
+        tokens.write_text("no token at all\n")
+        key.write_text("no key")
+        served.process.send_signal(signal.SIGHUP)
+        assert until(lambda: served.logged().count("not reloaded") == 2)
+        assert asked(served, new, "/?query=SELECT+1", X_ClickHouse_Key="second")[0] == 200
+    finally:
+        assert served.stop() == 0
+
+
+def test_a_proxy_that_speaks_tls_is_believed_and_cookies_are_for_tls(tmp_path: Path, served: Served) -> None:
+    tokens = tmp_path / "tokens"
+    tokens.write_text(line("ada", "reader", "read"))
+    options = ("--behind-tls-proxy", "--tokens", str(tokens), "--public-host", NAME)
+    pages = start_words(tmp_path, "--store", served.url, *options)
+    try:
+        form = {"Content-Type": "application/x-www-form-urlencoded", "Host": NAME}
+        begun = pages.request(b"token=read", "POST", "/login", {**form, "Origin": f"https://{NAME}"})
+        assert begun.status == 303 and begun.headers["set-cookie"].startswith("__Host-quiclens_session=")
+    finally:
+        assert pages.stop() == 0
+
+
+def test_the_audit_log_stands_before_every_door(tmp_path: Path) -> None:
+    tokens, log = tmp_path / "tokens", tmp_path / "audit.jsonl"
+    tokens.write_text(line("grafana", "reader", "read"))
+    served = start(tmp_path / "store", "--tokens", str(tokens), "--audit-log", str(log))
+    try:
+        assert served.ask("SELECT 1").status == 401
+        assert served.request(b"SELECT count() FROM requests", "POST", "/", {"X-ClickHouse-Key": "read"}).status == 200
+        assert served.request(b"", "GET", "/api/status", {"X-ClickHouse-Key": "wrong"}).status == 403
+        assert served.request(b"", "POST", "/store/operations/link", {"X-ClickHouse-Key": "read"}).status == 403
+    finally:
+        assert served.stop() == 0
+    lines = [json.loads(each) for each in log.read_text().splitlines()]
+    assert [(each["who"], each["path"], each["refused"]) for each in lines] == [
+        ("", "/", "token_needed"),
+        ("grafana", "/", ""),
+        ("", "/api/status", "wrong_token"),
+        ("grafana", "/store/operations/link", ""),
+    ]
