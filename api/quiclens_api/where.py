@@ -124,9 +124,10 @@ def _value(column: Column, text: str, now: datetime) -> Any:
 
 
 def _unsigned(column: Column, text: str, bits: int) -> int:
-    if not re.fullmatch(r"\s*[0-9]{1,20}\s*", text) or int(text) >= 1 << bits:
+    digits = text.strip(" ")
+    if not re.fullmatch(r"[0-9]{1,20}", digits) or int(digits) >= 1 << bits:
         raise _bad(column, text, f"a whole number below 2^{bits}")
-    return int(text)
+    return int(digits)
 
 
 def _number(column: Column, text: str) -> float:

@@ -163,6 +163,8 @@ def test_where_reads_every_operator(run: Run) -> None:
     assert found("duration_us>=77000") == 3 and found("duration_us<=77000", "carrier=zeta") == 1
     assert found("complete=false") == 1 and found("started_at>=2026-11-20T11:00:00Z") == 1
     assert found("external_id=it's/9") == 1 and found("weight>=2.5") == 1
+    for odd in ("77000\x1f", "\x1c77000", "7\u0667", "+1", "1_0", "9" * 30):
+        assert run("slow", "--where", f"duration_us>={odd}", "--json").code == 2, odd
 
 
 def test_a_store_held_by_another_process_is_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

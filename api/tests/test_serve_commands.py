@@ -130,6 +130,20 @@ def test_it_finishes_what_runs_before_it_stops(tmp_path: Path) -> None:
     assert got and '"rows": 4' in got[0]
 
 
+def test_without_sql_pages_answer_and_so_do_commands_of_the_stores_user(run: Run, tmp_path: Path) -> None:
+    fill(tmp_path / "store", TABLES)
+    running = start(tmp_path / "store", "--no-sql", "--keep-events", "0", "--keep-summaries", "0")
+    try:
+        got = running.ask("SELECT 1")
+        assert got.code == 497 and "--sql" in got.text
+        assert running.ask(method="GET", query="SELECT 1").code == 497
+        assert running.ask(method="GET", path="/api/requests").status == 200
+        found = run("slow", "--store", running.store_url, "--json")
+        assert found.code == 0 and found.document["requests"]
+    finally:
+        running.stop()
+
+
 def test_help_teaches() -> None:
     told = subprocess.run(
         [sys.executable, "-m", "quiclens_api.main", "serve", "--help"], capture_output=True, text=True, check=True

@@ -19,6 +19,7 @@ from quiclens_api.failure import DONE, CannotRun, usage
 from quiclens_api.opening import opened
 from quiclens_api.output import answer, say
 from quiclens_api.serve import logs
+from quiclens_api.serve.access import is_loopback
 from quiclens_api.serve.admission import Admission
 from quiclens_api.serve.app import Front, create_app, create_pages
 from quiclens_api.serve.confinement import NotConfined, confine, temporary_folder
@@ -38,6 +39,10 @@ def serve(
     max_disk_gb: MaxDisk = 0,
     max_seconds: Annotated[float, typer.Option(min=0.1, metavar="N", help="Longest query.")] = 300,
     max_memory_gb: Annotated[float, typer.Option(min=0.1, metavar="N", help="Most memory of one query.")] = 4,
+    sql: Annotated[
+        bool | None,
+        typer.Option("--sql/--no-sql", help="Answer SQL that reads; unless said, on a loopback address alone."),
+    ] = None,
     max_upload_mb: Annotated[int, typer.Option(min=1, metavar="N", help="Largest body, decompressed.")] = 512,
     qvis: Annotated[
         str, typer.Option("--qvis", metavar="URL", help="A qvis that pages link to and that may read exports.")
@@ -125,6 +130,7 @@ def serve(
     )
     settings = Settings(
         folder=Path(),
+        has_sql=is_loopback(host) if sql is None else sql,
         instance=secrets.token_hex(8),
         access=admission.access(),
         limits=limits,

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from quiclens_api.serve import bodies, protocol
-from quiclens_api.serve.access import Role, visitor_of
+from quiclens_api.serve.access import Role, is_owner, visitor_of
 from quiclens_api.serve.answers import Sender
 from quiclens_api.serve.engine import Engine, Handle, Pieces
 from quiclens_api.serve.faults import Fault, Refused
@@ -53,6 +53,8 @@ class Interface:
         sender = Sender(send, self._metrics, self._limits.stall_seconds, self._parts.engine.timezone)
         try:
             role = visitor_of(request).role
+            if not self._parts.settings.has_sql and not is_owner(request):
+                raise Refused("SQL is not answered here: it is for loopback addresses, unless serve was given --sql")
             with self._parts.budget.lease() as lease:
                 await self._serve(request, role, lease, sender)
         except Fault as fault:

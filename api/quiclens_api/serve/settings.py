@@ -46,6 +46,7 @@ class Settings:
 
     folder: Path  # of the open store
     instance: str  # what /ping answers with
+    has_sql: bool = True  # SQL that reads is answered to everybody who may read, not to the store's own user alone
     access: Access = field(default_factory=Access)
     audit: Callable[[str], None] = lambda _: None  # hears who asked what, or was refused, one JSON line a request
     limits: Limits = field(default_factory=Limits)
