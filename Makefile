@@ -26,7 +26,7 @@ RUST_FILES := Cargo.toml Cargo.lock $(shell find collectors schema/catalogue sch
 export UV_PROJECT_ENVIRONMENT := .venv
 export QUICLENS_COLLECTOR := $(CURDIR)/$(COLLECTOR)
 
-.PHONY: setup demo test up down check servers bench ask-bench freshness faults fuzz truth schema lock clean
+.PHONY: setup demo test up down check servers bench ask-bench freshness faults fuzz truth schema size lock clean
 
 setup: $(MADE)/prerequisites $(MADE)/python $(MADE)/pages $(COLLECTOR)
 
@@ -119,6 +119,10 @@ $(QUICGO): $(wildcard lab/quicgo/*.go) lab/quicgo/go.mod lab/quicgo/go.sum | $(M
 schema: setup
 	$(BIN)/python -m quiclens_schema.migrate dump > $(MADE)/schema.sql
 	mv $(MADE)/schema.sql schema/clickhouse/schema.sql
+
+# Lines, dependencies, commands, tables, options and metrics; make size SIZE=v0.1.1 has those of a commit beside.
+size: setup
+	$(BIN)/quiclens-lab size $(SIZE) | $(PYTHON) -m json.tool
 
 clean:
 	rm -rf .venv .tools $(MADE) target dist api/node_modules api/quiclens_api/pages/vendor

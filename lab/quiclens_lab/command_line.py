@@ -49,6 +49,9 @@ def parser() -> argparse.ArgumentParser:
     edge.add_argument("--out", type=Path, required=True, metavar="DIR")
     edge.add_argument("--seed", type=int, default=1)
 
+    large = commands.add_parser("size", help="lines, dependencies, commands, tables, options and metrics")
+    large.add_argument("revisions", nargs="*", metavar="REVISION", help="commits beside the work tree")
+
     bench = commands.add_parser("bench-input", help="many server traces with at least N events in all")
     bench.add_argument("--events", type=_count, required=True, metavar="N")
 
@@ -100,6 +103,13 @@ def parser() -> argparse.ArgumentParser:
     fresh.add_argument("--seconds", type=_count, default=60, help="at the steady rate, after a warm-up")
     fresh.add_argument("--only", nargs="+", choices=["steady", "ladder", "plain", "latency"], help="parts of it")
     fresh.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
+
+    standing = commands.add_parser("front", help="idle sockets and the largest answers beside a serve that must go on")
+    standing.add_argument("--sockets", type=_count, default=2_000, help="that say nothing, or half of a request")
+    standing.add_argument("--rows", type=_count, default=500_000, help="of a kilobyte, of each answer")
+    standing.add_argument("--formats", nargs="+", default=[], metavar="NAME", help="of the answers; else all there are")
+    standing.add_argument("--seconds", type=_count, default=30, help="at least so long")
+    standing.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
 
     watching = commands.add_parser("watch", help="is a cell that became slower found, and how much of it is chance?")
     watching.add_argument("--runs", type=_count, default=200, help="windows of each kind")
@@ -174,6 +184,13 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         from quiclens_lab.ask_bench import ask_bench
 
         return ask_bench(options.store, options.keep)
+    if options.command == "size":
+        from quiclens_lab.size import report
+
+        try:
+            return report(options.revisions)
+        except LookupError as error:
+            raise LabError(str(error)) from error
     if options.command == "collector-bench":
         from quiclens_lab.collector_bench import collector_bench
 
@@ -182,6 +199,10 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         from quiclens_lab.link_check import link_check
 
         return link_check(options.connections, options.seed, progress.show)
+    if options.command == "front":
+        from quiclens_lab.front import front
+
+        return front(options.sockets, options.rows, options.formats, options.seconds, options.keep, progress.show)
     if options.command == "watch":
         from quiclens_lab.regressions import watch
 
