@@ -7,12 +7,13 @@ a client that sends its request at once is served, however many others only hold
 """
 
 import asyncio
-import logging
+import select
 import socket
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from itertools import islice
 from typing import Any
 
 import h11
@@ -23,7 +24,8 @@ from uvicorn.server import ServerState
 from quiclens_api.serve.access import Network, is_in
 from quiclens_api.serve.metrics import FrontMetrics
 
-log = logging.getLogger("quiclens.serve")
+_NEW_SECONDS = 1.0
+_LOOKED_AT = 16  # of those that wait, when one has to go
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class ConnectionLimits:
     body_seconds: float = 20
     write_seconds: float = 120  # without one byte taken
     heads_bytes: int = 64 << 20  # of all heads that are not complete
-    of_one_peer: int = 512
+    of_one_peer: int = 512  # twice as many for a moment, where all are new
     at_once: int = 8192
 
 
@@ -62,11 +64,13 @@ class Connections:
         metrics.connections.set_function(lambda: self._all.count)
 
     def add(self, connection: "GuardedProtocol") -> bool:
-        """Count one more; where there are too many, one that waits is closed. False where all of them work."""
+        """Count one more; where there are too many, one that waits is closed. False where none can be."""
         peer = self._peers.setdefault(connection.peer, _Waiting())
-        is_one_too_many = peer.count >= self.limits.of_one_peer and not is_in(connection.peer, self._proxies)
-        for full, crowd in ((is_one_too_many and bool(connection.peer), peer), (self._is_full(), self._all)):
-            if full and not crowd.close_oldest():
+        is_limited = bool(connection.peer) and not is_in(connection.peer, self._proxies)
+        for most, crowd in ((self.limits.of_one_peer if is_limited else 0, peer), (self.limits.at_once, self._all)):
+            if not most or crowd.count < most or crowd.close_oldest(_NEW_SECONDS):
+                continue
+            if crowd.count >= 2 * most and not crowd.close_oldest(0):
                 return False
         for crowd in (peer, self._all):
             crowd.count += 1
@@ -83,11 +87,8 @@ class Connections:
     def hold(self, size: int) -> None:
         """Count bytes of a head that is not complete, or, negative, of one that is or was given up."""
         self._heads_bytes += size
-        while self._heads_bytes > self.limits.heads_bytes and self._all.close_oldest():
+        while self._heads_bytes > self.limits.heads_bytes and self._all.close_oldest(0):
             pass
-
-    def _is_full(self) -> bool:
-        return self._all.count >= self.limits.at_once
 
 
 class _Waiting:
@@ -108,12 +109,15 @@ class _Waiting:
         elif phase in self._by_phase:
             self._by_phase[phase][connection] = None
 
-    def close_oldest(self) -> bool:
-        """Close the one that has waited longest for a head, or, where none does, between requests."""
+    def close_oldest(self, seconds: float) -> bool:
+        """Close the one that has waited longest for a head, or, where none does, between requests; one that waited so
+        long at least, and has sent nothing that we were too busy to read."""
         for waiting in self._by_phase.values():
-            if waiting:
-                next(iter(waiting)).close("crowded")
-                return True
+            for connection in list(islice(waiting, _LOOKED_AT)):
+                if connection.is_idle(seconds):
+                    connection.close("crowded")
+                    return True
+                waiting.move_to_end(connection)
         return False
 
 
@@ -135,6 +139,7 @@ class GuardedProtocol(H11Protocol):
         self._phase: Phase | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._write_timer: asyncio.TimerHandle | None = None
+        self._since = self.loop.time()
         self._head_bytes = 0
         self._bytes = 0  # of a body, since the timer was set
         self._was_paused = False  # by us, since then: then nothing can be said of the client
@@ -196,6 +201,17 @@ class GuardedProtocol(H11Protocol):
             self._end()
             self.transport.abort()
 
+    def is_idle(self, seconds: float) -> bool:
+        """Whether it waits for so long, and there is nothing of it that was not read yet."""
+        if self.loop.time() - self._since < seconds:
+            return False
+        made = self.transport.get_extra_info("socket")
+        if made is None:
+            return True
+        asked = select.poll()
+        asked.register(made.fileno(), select.POLLIN)
+        return not asked.poll(0)
+
     def _end(self) -> None:
         """Be counted no more."""
         self._is_over = True
@@ -225,7 +241,7 @@ class GuardedProtocol(H11Protocol):
         if phase is self._phase:  # a head or a body that comes in pieces has its time once
             return
         self._release_head()
-        self._phase = phase
+        self._phase, self._since = phase, self.loop.time()
         self._connections.move(self, phase)
         if self._timer is not None:
             self._timer.cancel()

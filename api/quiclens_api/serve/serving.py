@@ -100,7 +100,7 @@ def run(
         timeout_keep_alive=limits.idle_seconds,
         timeout_graceful_shutdown=int(settings.limits.drain_seconds),
     )
-    at_once = min(limits.at_once, max(_raised_file_limit() - _SPARE_FILES, 64))
+    at_once = min(limits.at_once, max((_raised_file_limit() - _SPARE_FILES) // 2, 64))
     connections = Connections(replace(limits, at_once=at_once), front.metrics, settings.access.proxies)
     asyncio.run(_Server(config, where, connections, lambda: started(where.url), own).serve(sockets=[]))
 
