@@ -1,5 +1,6 @@
 //! `quiclens-collector`: reads servers' QUIC event logs and ships what they say.
 
+mod document;
 mod dump;
 mod export;
 mod file;

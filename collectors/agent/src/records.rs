@@ -91,11 +91,11 @@ impl<'c> Records<'c> {
                 window.consume(taken);
                 Turn::Taken
             }
-            Step::Skip { reason, .. } => {
-                self.passing = Some(Passing::begin(reason, window.offset()));
+            Step::TooLong => {
+                self.passing = Some(Passing::begin(Skip::TooLong, window.offset()));
                 self.pass(window, tables)
             }
-            Step::Events | Step::Element | Step::TraceEnd | Step::Done => Turn::Over,
+            Step::Done => Turn::Over,
         }
     }
 
@@ -124,17 +124,43 @@ impl<'c> Records<'c> {
             Err(Stop::End) if is_rows => return,
             Err(Stop::End) if at_end => Skip::Truncated,
             Err(Stop::End) => Skip::NotJson,
+            Err(Stop::Skip(reason @ (Skip::NoTime | Skip::NoName))) if !is_rows => {
+                if let Some(header) = Header::sequential(record, self.framing).filter(Header::begins_a_log) {
+                    self.begin_another(header, tables);
+                    return;
+                }
+                reason
+            }
             Err(Stop::Skip(reason)) => reason,
         };
-        self.complete &= reason != Skip::Truncated;
+        // A line of many connections that is no row is of one of them; an empty record says nothing.
+        self.complete &= reason == Skip::EmptyRecord || self.framing == Framing::LineV1 && reason != Skip::Truncated;
         let reject = Reject { reason: Some(reason), offset: window.offset(), length: len as u64, bytes: kept(record) };
         trace.reject(reject, tables);
+    }
+
+    /// A second header among the records: the trace is over, another begins.
+    fn begin_another(&mut self, header: Header, tables: &mut Tables) {
+        let mut next = TraceReader::new(self.catalogue, header, &self.name);
+        next.at(self.now_s);
+        if let Some(trace) = self.trace.take() {
+            next.follow(&trace);
+            let owed_by_others = std::mem::take(&mut tables.owed);
+            trace.finish(std::mem::replace(&mut self.complete, true), tables);
+            // Only the end of a file is waited for with reading again.
+            let owed = std::mem::replace(&mut tables.owed, owed_by_others);
+            if !owed.is_empty() {
+                tables.lose(&owed);
+            }
+        }
+        self.trace = Some(next);
     }
 
     /// Past a record that is longer than the limit, up to its separator.
     fn pass(&mut self, window: &mut Window, tables: &mut Tables) -> Turn {
         let separator = if self.framing == Framing::Sequential { RS } else { b'\n' };
         let Some(reject) = pass(&mut self.passing, window, separator) else { return Turn::NeedMore };
+        self.complete &= self.framing == Framing::LineV1;
         match &mut self.trace {
             Some(trace) => trace.reject(reject, tables),
             None => tables.reject("", &reject, &self.name, "", None),

@@ -1,5 +1,6 @@
 //! What the header of a trace says: vantage, clock, dimensions, declared ids.
 
+use crate::reader::json::{Cursor, Fault};
 use crate::reader::sniff::Framing;
 use serde_json::{Map, Value, json};
 
@@ -61,14 +62,76 @@ pub struct Header {
     pub text: Vec<u8>,
     /// How records lie in the file.
     pub framing: Framing,
+    /// Values in it that are JSON but no values, one a line: their text stands in their place.
+    pub unread: Vec<u8>,
 }
 
-fn object(inside: &[u8]) -> Value {
+/// JSON to a value, whatever stands in it: a scalar that is no value (a lone surrogate, 1e999, bytes that are no UTF-8)
+/// is kept as its text, and added to `unread`.
+fn read(text: &[u8], unread: &mut Vec<u8>) -> Value {
+    serde_json::from_slice(text).unwrap_or_else(|_| {
+        let mut cursor = Cursor::new(text);
+        each(&mut cursor, unread).unwrap_or_else(|_| scalar(text, unread))
+    })
+}
+
+/// [`read`], value by value; the depth is the cursor's to bound.
+fn each(cursor: &mut Cursor<'_>, unread: &mut Vec<u8>) -> Result<Value, Fault> {
+    // Checked as a whole before any level is entered: the nesting is that of `MAX_DEPTH` at most.
+    let mut ahead = *cursor;
+    let text = ahead.value()?;
+    if let Ok(value) = serde_json::from_slice(text) {
+        *cursor = ahead;
+        return Ok(value);
+    }
+    match cursor.peek()? {
+        b'{' => {
+            cursor.at += 1;
+            let mut members = Map::new();
+            let mut is_more = !cursor.empty(b'}')?;
+            while is_more {
+                cursor.peek()?;
+                let start = cursor.at;
+                cursor.string()?;
+                let key = match scalar(&cursor.text[start..cursor.at], unread) {
+                    Value::String(key) => key,
+                    other => other.to_string(),
+                };
+                cursor.take(b':')?;
+                members.insert(key, each(cursor, unread)?);
+                is_more = cursor.more(b'}')?;
+            }
+            Ok(Value::Object(members))
+        }
+        b'[' => {
+            cursor.at += 1;
+            let mut members = Vec::new();
+            let mut is_more = !cursor.empty(b']')?;
+            while is_more {
+                members.push(each(cursor, unread)?);
+                is_more = cursor.more(b']')?;
+            }
+            Ok(Value::Array(members))
+        }
+        _ => Ok(scalar(cursor.value()?, unread)),
+    }
+}
+
+fn scalar(text: &[u8], unread: &mut Vec<u8>) -> Value {
+    serde_json::from_slice(text).unwrap_or_else(|_| {
+        unread.extend_from_slice(text);
+        unread.push(b'\n');
+        Value::String(String::from_utf8_lossy(text).into_owned())
+    })
+}
+
+/// The inside of an object, which is JSON; see [`read`].
+fn object(inside: &[u8], unread: &mut Vec<u8>) -> Value {
     let mut text = Vec::with_capacity(inside.len() + 2);
     text.push(b'{');
     text.extend_from_slice(inside);
     text.push(b'}');
-    serde_json::from_slice(&text).unwrap_or_else(|_| Value::Object(Map::new()))
+    read(&text, unread)
 }
 
 impl Header {
@@ -78,19 +141,32 @@ impl Header {
         let mut text = file.get(..before.0).unwrap_or(file).to_vec();
         text.push(0);
         text.extend_from_slice(trace.get(..before.1).unwrap_or(trace));
-        Self { json: json!({"file": object(file), "trace": object(trace)}), text, framing: Framing::Contained }
+        let mut unread = Vec::new();
+        let json = json!({"file": object(file, &mut unread), "trace": object(trace, &mut unread)});
+        Self { json, text, framing: Framing::Contained, unread }
     }
 
     /// Of a sequence: its first record. `None` when that is no JSON object.
     pub fn sequential(record: &[u8], framing: Framing) -> Option<Self> {
-        let mut file: Value = serde_json::from_slice(record).ok()?;
+        let mut unread = Vec::new();
+        let mut cursor = Cursor::new(record);
+        cursor.value().ok()?;
+        if !record[cursor.at..].iter().all(u8::is_ascii_whitespace) {
+            return None;
+        }
+        let mut file = read(&record[..cursor.at], &mut unread);
         let trace = file.as_object_mut()?.shift_remove("trace").unwrap_or(Value::Null);
-        Some(Self { json: json!({"file": file, "trace": trace}), text: record.to_vec(), framing })
+        Some(Self { json: json!({"file": file, "trace": trace}), text: record.to_vec(), framing, unread })
     }
 
     /// Of rows, which have none.
     pub fn rows(framing: Framing) -> Self {
-        Self { json: json!({"file": {}, "trace": {}}), text: Vec::new(), framing }
+        Self { json: json!({"file": {}, "trace": {}}), text: Vec::new(), framing, unread: Vec::new() }
+    }
+
+    /// It says that it is the header of a log, and is no record that lacks something.
+    pub fn begins_a_log(&self) -> bool {
+        ["qlog_version", "qlog_format", "file_schema"].iter().any(|key| self.json["file"][key].is_string())
     }
 
     fn trace(&self, key: &str) -> &Value {

@@ -31,7 +31,7 @@ use open::{Connection, Open};
 pub use saved::{Saved, SavedConnection};
 
 /// Something that could not become a row.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Reject {
     /// Why.
     pub reason: Option<Skip>,
@@ -94,6 +94,29 @@ impl<'c> TraceReader<'c> {
             stashed_events: 0,
             open: Open::default(),
             initial: None,
+        }
+    }
+
+    /// Nothing was given to it.
+    pub fn is_empty(&self) -> bool {
+        self.stash.as_ref().is_some_and(Vec::is_empty)
+    }
+
+    /// It comes after `other` in one file: what was put away of that one's connections is no longer so.
+    pub fn follow(&mut self, other: &Self) {
+        self.open.ended = other.open.ended.iter().copied().chain(1..=other.open.begun).collect();
+    }
+
+    /// Header fields came after the events. True when they are in use: rows that were made before cannot have them.
+    pub fn amend(&mut self, header: Header) -> bool {
+        match self.stash.take() {
+            Some(stash) => {
+                let stashed_events = self.stashed_events;
+                *self = Self::new(self.catalogue, header, &self.file);
+                (self.stash, self.stashed_events) = (Some(stash), stashed_events);
+                true
+            }
+            None => false,
         }
     }
 

@@ -237,7 +237,9 @@ impl Config {
     pub fn heartbeat_interval(&self) -> Duration {
         match self.sink {
             Sink::Files { .. } => Duration::ZERO,
-            Sink::Kafka { .. } | Sink::Quiclens { .. } | Sink::ClickHouse { .. } => Duration::from_secs(self.heartbeat_interval_s),
+            Sink::Kafka { .. } | Sink::Quiclens { .. } | Sink::ClickHouse { .. } => {
+                Duration::from_secs(self.heartbeat_interval_s)
+            }
         }
     }
 

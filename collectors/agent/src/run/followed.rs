@@ -6,9 +6,9 @@ use crate::run::input::Input;
 use crate::run::journal::{Entry, FileId, HEAD, Head, Known};
 use crate::run::replay::{Pass, Replay};
 use quiclens_core::catalogue::Catalogue;
-use quiclens_core::reader::records::Window;
+use quiclens_core::reader::records::{RECORD_LIMIT, Window};
 use quiclens_core::reader::skip::Skip;
-use quiclens_core::reader::sniff::{Framing, sniff};
+use quiclens_core::reader::sniff::{Framing, Sniffed, sniff};
 use quiclens_core::tables::Tables;
 use quiclens_core::trace::{Reject, TraceReader};
 use quiclens_tail::{Fault, open_regular};
@@ -278,20 +278,21 @@ impl<'c> Followed<'c> {
         }
         let rest = self.window.rest();
         let is_compressed = rest.starts_with(&[0x1f, 0x8b]) || rest.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]);
-        let head = &rest[..rest.len().min(SNIFFED)];
-        self.form = match sniff(head, whole && head.len() == rest.len()) {
+        let is_all = whole || rest.len() >= RECORD_LIMIT;
+        self.form = match sniff(rest, is_all) {
             _ if is_compressed => Form::Whole,
             // Four bytes tell a compressed log from lines.
             _ if self.reader.is_some() && !whole && rest.len() < 4 => Form::Unknown,
             _ if self.reader.is_some() => Form::Lines(Lines::new(&self.path.to_string_lossy())),
-            Some(Framing::Contained) => Form::Whole,
-            Some(framing) => {
+            Sniffed::Known(Framing::Contained) => Form::Whole,
+            Sniffed::Known(framing) => {
                 let mut records = Records::new(catalogue, framing, &self.path.to_string_lossy());
                 records.at(self.heard_s);
                 Form::Records(Box::new(records))
             }
-            None if whole || rest.len() >= SNIFFED => Form::Whole,
-            None => Form::Unknown,
+            Sniffed::Unknown if is_all || rest.len() >= SNIFFED => Form::Whole,
+            Sniffed::More if is_all => Form::Whole,
+            Sniffed::Unknown | Sniffed::More => Form::Unknown,
         };
         if matches!(self.form, Form::Whole) {
             self.window = Window::default();

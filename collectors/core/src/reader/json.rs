@@ -149,7 +149,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Reads a number's token. A token that touches the end of the text is `End`, for it may go on.
+    /// Reads a number's token. One that touches the end of the text may go on in text that is not here: the caller knows.
     #[inline]
     pub fn number(&mut self) -> Result<&'a [u8], Fault> {
         self.peek()?;

@@ -2,13 +2,13 @@
 
 use crate::reader::json::Fault;
 
-/// A reason of `schema/catalogue/rejects.toml`. Each is a metric label, so renaming one is a breaking change.
+/// A reason of `schema/catalogue/rejects.toml`. Each is a metric label, so renaming one is a breaking
+/// change; spools and checkpoints hold its place in this list, so a new one comes last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[expect(missing_docs, reason = "the catalogue says what each is")]
 pub enum Skip {
     EmptyFile,
     Unreadable,
-    NotAFile,
     NotALog,
     BadCompression,
     TooLargeDecompressed,
@@ -26,11 +26,15 @@ pub enum Skip {
     SourceLost,
     SpoolCorrupt,
     SpoolFull,
+    NotAFile,
+    HeaderValue,
+    NoEvents,
+    TraceError,
 }
 
 impl Skip {
     /// All of them, in the catalogue's order.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 23] = [
         Self::EmptyFile,
         Self::Unreadable,
         Self::NotAFile,
@@ -38,6 +42,9 @@ impl Skip {
         Self::BadCompression,
         Self::TooLargeDecompressed,
         Self::NoHeader,
+        Self::HeaderValue,
+        Self::NoEvents,
+        Self::TraceError,
         Self::Truncated,
         Self::EmptyRecord,
         Self::NotJson,
@@ -63,6 +70,9 @@ impl Skip {
             Self::BadCompression => "bad_compression",
             Self::TooLargeDecompressed => "too_large_decompressed",
             Self::NoHeader => "no_header",
+            Self::HeaderValue => "header_value",
+            Self::NoEvents => "no_events",
+            Self::TraceError => "trace_error",
             Self::Truncated => "truncated",
             Self::EmptyRecord => "empty_record",
             Self::NotJson => "not_json",

@@ -1,5 +1,6 @@
 //! Which format a file has, told by its first bytes. Neither its name nor its `qlog_version` is trusted.
 
+use crate::reader::document::event_at;
 use crate::reader::json::{Cursor, Fault};
 use crate::reader::quic_trace;
 
@@ -37,33 +38,48 @@ const FIRST_LINES: usize = 3;
 /// Record separator of RFC 7464.
 pub const RS: u8 = 0x1E;
 
+/// What the first bytes of a file say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sniffed {
+    /// The framing is known.
+    Known(Framing),
+    /// It would be, with more of the file.
+    More,
+    /// No format we know.
+    Unknown,
+}
+
 /// The framing of a file that begins with `head`, after a byte order mark and white space; `whole` says that `head` is
-/// all of it. `None`: no format we know.
-pub fn sniff(head: &[u8], whole: bool) -> Option<Framing> {
+/// all of it.
+pub fn sniff(head: &[u8], whole: bool) -> Sniffed {
+    framing(head, whole).map_or(Sniffed::Unknown, |framing| framing.map_or(Sniffed::More, Sniffed::Known))
+}
+
+/// `Some(None)`: more is needed.
+fn framing(head: &[u8], whole: bool) -> Option<Option<Framing>> {
     let head = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
     let start = head.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'\r' | b'\n'))?;
     let head = &head[start..];
     match head.first()? {
-        &RS => Some(Framing::Sequential),
-        b'{' => {
-            let line = head.split(|byte| *byte == b'\n').next().unwrap_or(head);
-            let more = head.get(line.len() + 1..).unwrap_or(&[]);
-            let mut cursor = Cursor::new(line);
-            let complete = cursor.value().is_ok();
-            if complete && more.iter().any(|byte| !byte.is_ascii_whitespace()) {
-                let sequential = memchr::memchr(RS, more).is_some();
-                return Some(if sequential { Framing::Sequential } else { Framing::NdJson });
+        &RS => Some(Some(Framing::Sequential)),
+        b'{' => match first_object(head) {
+            Ok(First::Document) => Some(Some(Framing::Contained)),
+            Ok(First::Header { length, has_trace }) => {
+                let more = &head[length..];
+                // An RS right after the header's own text: a header without one in a sequence.
+                if memchr::memchr(RS, more).is_some() {
+                    return Some(Some(Framing::Sequential));
+                }
+                let is_alone = more.iter().all(u8::is_ascii_whitespace);
+                if is_alone && !whole {
+                    return Some(None);
+                }
+                Some(Some(if is_alone && !has_trace { Framing::Contained } else { Framing::NdJson }))
             }
-            // An RS right after the header's own text: a header without one in a sequence.
-            if memchr::memchr(RS, line).is_some() {
-                return Some(Framing::Sequential);
-            }
-            if complete && whole && !memmem(line, b"\"events\"") && memmem(line, b"\"trace\"") {
-                return Some(Framing::NdJson);
-            }
-            let plain = complete || matches!(Cursor::new(head).value(), Err(Fault::End) | Ok(_)) || likely(head);
-            plain.then_some(Framing::Contained)
-        }
+            Err(Fault::End) if !whole => Some(None),
+            // Damaged, or cut in its first object.
+            Err(_) => damaged(head).map(Some),
+        },
         _ => {
             // A log that was cut short under its writer begins inside a record; one that grows may end inside one.
             let all = if whole { head } else { &head[..=memchr::memrchr(b'\n', head)?] };
@@ -72,20 +88,62 @@ pub fn sniff(head: &[u8], whole: bool) -> Option<Framing> {
             let rows: Vec<_> = lines.take(FIRST_LINES).filter_map(quic_trace::row).collect();
             rows.first()?;
             let has_seq = rows.iter().any(|row| row.seq.is_some());
-            Some(if has_seq { Framing::LineV1 } else { Framing::QuicTrace })
+            Some(Some(if has_seq { Framing::LineV1 } else { Framing::QuicTrace }))
         }
     }
 }
 
-fn memmem(text: &[u8], word: &[u8]) -> bool {
-    memchr::memmem::find(text, word).is_some()
+/// The first object of a file.
+enum First {
+    /// It holds traces or events.
+    Document,
+    /// It is the header of a sequence, or a line.
+    Header { length: usize, has_trace: bool },
 }
 
-/// A document with a fault inside is still one when it begins like a qlog.
-fn likely(head: &[u8]) -> bool {
-    [&b"\"qlog_version\""[..], b"\"file_schema\"", b"\"traces\"", b"\"trace\"", b"\"events\""]
-        .iter()
-        .any(|word| memmem(head, word))
+/// Walks the fields of the first object until they tell what it is.
+fn first_object(head: &[u8]) -> Result<First, Fault> {
+    let mut cursor = Cursor::new(head);
+    let mut has_trace = false;
+    cursor.take(b'{')?;
+    let mut is_more = !cursor.empty(b'}')?;
+    while is_more {
+        let key = cursor.key()?.raw;
+        match (key, cursor.peek()?) {
+            (b"traces" | b"connections", b'[') => return Ok(First::Document),
+            (b"trace", b'{') => {
+                has_trace = true;
+                cursor.at += 1;
+                let mut is_more = !cursor.empty(b'}')?;
+                while is_more {
+                    if cursor.key()?.raw == b"events" && cursor.peek()? == b'[' {
+                        return Ok(First::Document);
+                    }
+                    cursor.value()?;
+                    is_more = cursor.more(b'}')?;
+                }
+            }
+            _ => drop(cursor.value()?),
+        }
+        is_more = cursor.more(b'}')?;
+    }
+    Ok(First::Header { length: cursor.at, has_trace })
+}
+
+/// A log with a fault in its first object is told by the words in it.
+fn damaged(head: &[u8]) -> Option<Framing> {
+    let has = |words: &[&[u8]]| words.iter().any(|word| memchr::memmem::find(head, word).is_some());
+    if memchr::memchr(RS, head).is_some() {
+        return Some(Framing::Sequential);
+    }
+    if has(&[b"\"traces\"", b"\"events\""]) {
+        return Some(Framing::Contained);
+    }
+    let lines = head.split(|byte| *byte == b'\n').skip(1);
+    if lines.take(FIRST_LINES).any(|line| event_at(line).0.is_ok()) {
+        return Some(Framing::NdJson);
+    }
+    has(&[b"\"qlog_version\"", b"\"file_schema\"", b"\"trace\""]).then_some(Framing::Contained)
 }
 
 #[cfg(test)]
@@ -104,7 +162,28 @@ mod tests {
             ("10\tpacket_recvd\t4, 300".to_owned(), true, Some(Framing::QuicTrace)),
             ("no rows\n".repeat(9), true, None),
         ] {
-            assert_eq!(sniff(head.as_bytes(), whole), framing, "{head}");
+            let wanted = framing.map_or(Sniffed::Unknown, Sniffed::Known);
+            assert_eq!(sniff(head.as_bytes(), whole), wanted, "{head}");
+        }
+    }
+
+    #[test]
+    fn an_object_is_a_document_by_its_fields_whatever_follows_it() {
+        let event = "{\"time\":1,\"name\":\"a:b\"}";
+        let long = format!("{{\"qlog_version\":\"0.3\",\"description\":\"{}\"", "x".repeat(100));
+        for (head, whole, wanted) in [
+            (format!("{{\"traces\":[{{\"events\":[{event}]}}]}}\nx\n"), true, Sniffed::Known(Framing::Contained)),
+            (format!("{{\"trace\":{{\"events\":[{event}"), false, Sniffed::Known(Framing::Contained)),
+            (format!("{{\"trace\":{{\"title\":\"events\"}}}}\n{event}"), false, Sniffed::Known(Framing::NdJson)),
+            ("{\"trace\":{\"title\":\"traces\"}}\n".to_owned(), true, Sniffed::Known(Framing::NdJson)),
+            (format!("{{\"trace\":{{}}}}\x1e{event}"), false, Sniffed::Known(Framing::Sequential)),
+            ("{\"some\":1}".to_owned(), true, Sniffed::Known(Framing::Contained)),
+            // A long header is not taken for a document, nor half of one for either.
+            (long.clone(), false, Sniffed::More),
+            (format!("{long}}}\n"), false, Sniffed::More),
+            (format!("{long}}}\n{event}"), false, Sniffed::Known(Framing::NdJson)),
+        ] {
+            assert_eq!(sniff(head.as_bytes(), whole), wanted, "{head}");
         }
     }
 }

@@ -103,8 +103,8 @@ impl<'c> TraceReader<'c> {
     /// Takes a state up, its connections still to be given; `None` when its header is none (the state is of another
     /// build, or was damaged).
     pub fn restore(catalogue: &'c Catalogue, saved: Saved) -> Option<Self> {
-        let header =
-            Header { json: serde_json::from_str(&saved.header).ok()?, text: saved.text, framing: saved.framing };
+        let json = serde_json::from_str(&saved.header).ok()?;
+        let header = Header { json, text: saved.text, framing: saved.framing, unread: Vec::new() };
         let mut reader = Self::new(catalogue, header, &saved.file);
         reader.reader.units = Units::from_rule(&saved.unit_rule);
         reader.stash = saved.stash.map(|pieces| {

@@ -1,0 +1,195 @@
+//! Contained documents to their traces, in one pass.
+//!
+//! A trace's header should come before its events. Where it does not (a writer that sorts its keys puts
+//! `vantage_point` behind them), the headers are gathered by a look ahead over the file, which is read in the very same
+//! steps; what it gathers is kept by the place where the events begin, never by the order of the traces.
+
+use crate::file::{Files, Reading};
+use quiclens_core::header::Header;
+use quiclens_core::reader::document::{Document, Refused, Step};
+use quiclens_core::reader::records::RECORD_LIMIT;
+use quiclens_core::reader::skip::{Skip, Stop};
+use quiclens_core::trace::{REJECT_BYTES, Reject, TraceReader};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::sync::Arc;
+
+/// Most bytes of headers that a look ahead gathers.
+const MOST_GATHERED: usize = 64 << 20;
+
+/// Header fields that say how events are to be read, or whose they are.
+const DECISIVE: [&[u8]; 5] =
+    [b"\"vantage_point\"", b"\"common_fields\"", b"\"configuration\"", b"\"event_fields\"", b"\"title\""];
+
+/// Headers by the place where the events of their trace begin.
+type Gathered = BTreeMap<u64, Header>;
+
+/// A trace that is being read.
+struct Reader<'c> {
+    trace: TraceReader<'c>,
+    /// Nothing of it was rejected.
+    is_whole: bool,
+    /// Bytes of the two headers that came before its events.
+    before: (usize, usize),
+    /// Its header was gathered ahead: nothing of it comes late.
+    is_gathered: bool,
+}
+
+impl<'c> Files<'c, '_> {
+    /// Reads the documents of a file, one after the other.
+    pub fn documents(&mut self, file: &Arc<File>, name: &str, mut reading: Reading) -> Result<(), String> {
+        let mut document = Document::default();
+        let mut gathered: Option<Gathered> = None;
+        let mut reader: Option<Reader<'c>> = None;
+        // Bytes that were lost before a trace's events may have been some of them.
+        let mut is_harmed = false;
+        loop {
+            match document.step(&mut reading.window) {
+                Step::NeedMore => reading.fill_twice(),
+                Step::Events => {
+                    if gathered.is_none() && is_late(&document) {
+                        gathered = Some(gather(file));
+                    }
+                    let mut begun = self.begin_trace(name, &document, gathered.as_ref(), reading.window.offset());
+                    begun.is_whole = !std::mem::take(&mut is_harmed);
+                    reader = Some(begun);
+                }
+                Step::Element => {
+                    if let Some(reader) = &mut reader {
+                        self.element(reader, &mut document, &mut reading)?;
+                    }
+                }
+                Step::TraceEnd { is_closed } => {
+                    if let Some(reader) = reader.take() {
+                        let is_unharmed = reading.fault.is_none();
+                        self.end_trace(reader, &document, is_closed && is_unharmed, reading.window.offset(), name);
+                    }
+                    self.grown()?;
+                }
+                Step::Lost(reject) => match &mut reader {
+                    Some(reader) => self.lose(reader, reject),
+                    None => {
+                        is_harmed |= !matches!(reject.reason, Some(Skip::TraceError | Skip::NoEvents | Skip::NoHeader));
+                        self.reject(name, &reject);
+                    }
+                },
+                Step::DocumentEnd => {}
+                Step::Done => break,
+            }
+        }
+        self.end_of(name, reading);
+        Ok(())
+    }
+
+    fn begin_trace(&mut self, name: &str, document: &Document, gathered: Option<&Gathered>, offset: u64) -> Reader<'c> {
+        let before = (document.file.len(), document.trace.len());
+        let found = gathered.and_then(|gathered| gathered.get(&offset)).cloned();
+        let is_gathered = found.is_some();
+        let header = found.unwrap_or_else(|| Header::contained(&document.file, &document.trace, before));
+        if !header.unread.is_empty() {
+            let length = header.unread.len() as u64;
+            let bytes = header.unread[..header.unread.len().min(REJECT_BYTES)].to_vec();
+            self.reject(name, &Reject { reason: Some(Skip::HeaderValue), offset, length, bytes });
+        }
+        let trace = TraceReader::new(self.catalogue, header, name);
+        Reader { trace, is_whole: true, before, is_gathered }
+    }
+
+    /// The window stands on an element of the events array.
+    fn element(
+        &mut self,
+        reader: &mut Reader<'_>,
+        document: &mut Document,
+        reading: &mut Reading,
+    ) -> Result<(), String> {
+        let rest = reading.window.rest();
+        let text = &rest[..rest.len().min(RECORD_LIMIT)];
+        let why = match reader.trace.push(text, &mut self.tables) {
+            Ok(length) => {
+                reading.window.consume(length);
+                return self.grown();
+            }
+            Err(Stop::End) if text.len() < RECORD_LIMIT && !reading.window.end => {
+                reading.fill_twice();
+                return Ok(());
+            }
+            Err(Stop::End) => Skip::Truncated,
+            Err(Stop::Skip(reason)) => reason,
+        };
+        match document.refuse(&mut reading.window, why) {
+            Refused::NeedMore => reading.fill_twice(),
+            Refused::Reject(reject) => self.lose(reader, reject),
+            Refused::Damaged => {}
+        }
+        self.grown()
+    }
+
+    /// Something of a trace is no event.
+    fn lose(&mut self, reader: &mut Reader<'_>, reject: Reject) {
+        // An empty record says nothing, so nothing of it is missing.
+        reader.is_whole &= reject.reason == Some(Skip::EmptyRecord);
+        reader.trace.reject(reject, &mut self.tables);
+    }
+
+    fn end_trace(&mut self, mut reader: Reader<'_>, document: &Document, is_closed: bool, offset: u64, name: &str) {
+        let late = document.trace.get(reader.before.1..).unwrap_or(&[]);
+        if !late.is_empty() && !reader.is_gathered {
+            let header = Header::contained(&document.file, &document.trace, reader.before);
+            let is_decisive = DECISIVE.iter().any(|key| memchr::memmem::find(late, key).is_some());
+            if !reader.trace.amend(header) && is_decisive {
+                let bytes = late[..late.len().min(REJECT_BYTES)].to_vec();
+                self.lose(
+                    &mut reader,
+                    Reject { reason: Some(Skip::NoHeader), offset, length: late.len() as u64, bytes },
+                );
+            }
+        }
+        if reader.trace.is_empty() {
+            self.reject(name, &Reject { reason: Some(Skip::NoEvents), offset, ..Reject::default() });
+        }
+        reader.trace.finish(is_closed && reader.is_whole, &mut self.tables);
+    }
+}
+
+/// Fields that tell who logged, and by which clock, are still to come.
+fn is_late(document: &Document) -> bool {
+    let has = |words: &[&[u8]]| words.iter().any(|word| memchr::memmem::find(&document.trace, word).is_some());
+    !(has(&[b"\"vantage_point\"", b"\"vantagepoint\""]) && has(&[b"\"common_fields\"", b"\"event_fields\""]))
+}
+
+/// Looks ahead over a whole file for the headers of its traces.
+fn gather(file: &Arc<File>) -> Gathered {
+    let mut gathered = Gathered::new();
+    let Ok(mut reading) = Reading::open(file, Vec::new()) else { return gathered };
+    let mut document = Document::default();
+    let mut traces: Vec<(u64, Vec<u8>, (usize, usize))> = Vec::new();
+    let mut begun = None;
+    let mut bytes = 0;
+    loop {
+        match document.step(&mut reading.window) {
+            Step::NeedMore => reading.fill_twice(),
+            Step::Events => begun = Some((reading.window.offset(), (document.file.len(), document.trace.len()))),
+            Step::Element => {
+                if document.refuse(&mut reading.window, Skip::NotARecord) == Refused::NeedMore {
+                    reading.fill_twice();
+                }
+            }
+            Step::TraceEnd { .. } => {
+                if let Some((offset, before)) = begun.take() {
+                    bytes += document.file.len() + document.trace.len();
+                    traces.push((offset, document.trace.clone(), before));
+                }
+            }
+            Step::Lost(_) => {}
+            Step::DocumentEnd => {
+                for (offset, trace, before) in traces.drain(..) {
+                    gathered.insert(offset, Header::contained(&document.file, &trace, before));
+                }
+            }
+            Step::Done => return gathered,
+        }
+        if bytes > MOST_GATHERED {
+            return gathered;
+        }
+    }
+}
