@@ -111,6 +111,10 @@ def parser() -> argparse.ArgumentParser:
     standing.add_argument("--seconds", type=_count, default=30, help="at least so long")
     standing.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
 
+    questioning = commands.add_parser("schema-cases", help="questions by chance, of every role, to a served store")
+    questioning.add_argument("--cases", type=_count, default=100_000)
+    questioning.add_argument("--keep", type=Path, metavar="DIR", help="where a run goes on that was ended")
+
     watching = commands.add_parser("watch", help="is a cell that became slower found, and how much of it is chance?")
     watching.add_argument("--runs", type=_count, default=200, help="windows of each kind")
     watching.add_argument("--rows", type=int, default=10_800_000, help="of the hour that is rolled up; 0: none")
@@ -203,6 +207,10 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         from quiclens_lab.front import front
 
         return front(options.sockets, options.rows, options.formats, options.seconds, options.keep, progress.show)
+    if options.command == "schema-cases":
+        from quiclens_lab.schema_cases import schema_cases
+
+        return schema_cases(options.cases, options.keep, progress.show)
     if options.command == "watch":
         from quiclens_lab.regressions import watch
 

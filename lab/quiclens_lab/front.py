@@ -7,28 +7,23 @@ answered, every row must be there at the end, and the process must stay below 2 
 """
 
 import asyncio
-import hashlib
 import http.client
 import json
-import secrets
-import subprocess
-import sys
 import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import chdb
 from quiclens_schema.served import ROWS_PATH, ROWS_TYPE
 
-from quiclens_lab.errors import LabError
 from quiclens_lab.machine import commit, kept_folder, machine
+from quiclens_lab.served import Served, served
 
 MOST_BYTES = 2 << 30
 PING_SECONDS = 5.0
@@ -62,36 +57,6 @@ class Asked:
             "slowest_ms": round(took[-1], 1),
             "failures": dict(self.failures),
         }
-
-
-@dataclass(frozen=True)
-class Served:
-    """A running `quiclens serve`, and the tokens that it takes."""
-
-    port: int
-    process: "subprocess.Popen[str]"
-    reader: str
-    writer: str
-
-    def ask(
-        self, method: str, path: str, body: bytes | str = b"", token: str = "", kind: str = "", seconds: float = 300
-    ) -> tuple[int, int]:
-        """The status of an answer and how many bytes came; whatever stops it is an OSError or HTTPException."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds)
-        headers = {"X-ClickHouse-Key": token} if token else {}
-        try:
-            connection.request(method, path, body, headers | ({"Content-Type": kind} if kind else {}))
-            answer, size = connection.getresponse(), 0
-            while piece := answer.read(1 << 20):
-                size += len(piece)
-            return answer.status, size
-        finally:
-            connection.close()
-
-    def memory_bytes(self) -> int:
-        """The most that the process has held in memory so far."""
-        said = Path(f"/proc/{self.process.pid}/status").read_text()
-        return next(int(line.split()[1]) for line in said.splitlines() if line.startswith("VmHWM")) * 1024
 
 
 def front(
@@ -299,27 +264,3 @@ def _stored(running: Served) -> list[str]:
         return connection.getresponse().read().decode().split()
     finally:
         connection.close()
-
-
-@contextmanager
-def served(folder: Path) -> Iterator[Served]:
-    """Serve a new store to a reader and a writer."""
-    reader, writer = secrets.token_hex(16), secrets.token_hex(16)
-    lines = [
-        (name, hashlib.sha256(token.encode()).hexdigest()) for name, token in (("reader", reader), ("writer", writer))
-    ]
-    tokens = folder / "tokens"
-    tokens.write_text("".join(f"{name} {name} sha256:{digest}\n" for name, digest in lines))
-    words = [sys.executable, "-m", "quiclens_api.main", "serve", "--listen", "127.0.0.1:0", "--json"]
-    words += ["--store", f"chdb:{folder / 'store'}", "--tokens", str(tokens)]
-    with (folder / "serve.log").open("w") as log:
-        process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=log, text=True)
-    try:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        if not line:
-            raise LabError(f"quiclens serve did not start: {(folder / 'serve.log').read_text()}")
-        yield Served(urlsplit(json.loads(line)["url"]).port or 0, process, reader, writer)
-    finally:
-        process.terminate()
-        process.communicate(timeout=60)

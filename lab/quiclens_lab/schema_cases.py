@@ -1,0 +1,219 @@
+"""`quiclens-lab schema-cases`: whatever the OpenAPI document allows, and what it does not, asked by every role.
+
+No answer is an unexpected error, none says what the engine or a file outside of the store says, none has a token in it,
+and an uploader reads no row. Cases come in chunks, each with a seed of its own; what was asked is kept, so that a run
+goes on where the last one ended.
+"""
+
+import json
+import re
+import secrets
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+from unittest import SkipTest
+from urllib.parse import quote, unquote_plus
+
+from quiclens_lab.errors import LabError
+from quiclens_lab.machine import LAB, commit, machine
+from quiclens_lab.served import Served, served
+
+CHUNK = 50
+ROLES = ("nobody", "reader", "writer", "uploader")
+_TRACE = LAB.parent / "schema" / "vectors" / "quiche_0_30_server" / "input.sqlog"
+_MAY_BE_503 = ("no_memory", "store_busy", "store_failed", "unwell")
+_PUBLIC = ("/api/openapi.json",)
+# What the engine says of itself when a statement of ours fails; no answer may show it.
+_ENGINE = re.compile(
+    r"DB::Exception|Code: \d+\.|In scope SELECT|SYNTAX_ERROR|clickhouse_connect|Traceback", re.IGNORECASE
+)
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Cases of one operation, as the document says (`positive`) or not, from one role."""
+
+    round: int
+    role: str
+    operation: str
+    mode: str
+    cases: int = 0
+    answers: dict[str, int] = field(default_factory=dict)
+    failures: list[str] = field(default_factory=list)
+
+    @property
+    def key(self) -> tuple[int, str, str, str]:
+        return self.round, self.role, self.operation, self.mode
+
+
+def schema_cases(cases: int, keep: Path | None, progress: Callable[[int, int], None], chunk: int = CHUNK) -> Row:
+    """Ask at least so many cases, those of an earlier run below `keep` among them. `passes` where none failed."""
+    done = list(_kept(keep))
+    known = {each.key for each in done}
+    asked = sum(each.cases for each in done)
+    with tempfile.TemporaryDirectory(prefix="quiclens-schema-") as folder, served(Path(folder)) as running:
+        asking = _Asking(running, Path(folder))
+        number = 0
+        while asked < cases:
+            for role, operation, mode in asking.work():
+                if (number, role, operation, mode) in known:
+                    continue
+                found = asking.chunk(number, role, operation, mode, chunk)
+                done.append(found)
+                asked += found.cases
+                _keep(keep, found)
+                progress(min(asked, cases), cases)
+                if asked >= cases:
+                    break
+            number += 1
+        is_alive = running.process.poll() is None
+    failures = [failure for each in done for failure in each.failures]
+    answers: dict[str, Counter[str]] = {role: Counter() for role in ROLES}
+    for each in done:
+        answers[each.role].update(each.answers)
+    return {
+        "commit": commit(),
+        "machine": machine(),
+        "cases": asked,
+        "answers": {role: dict(sorted(found.items())) for role, found in answers.items()},
+        "failures": failures[:100],
+        "failed": len(failures),
+        "passes": not failures and is_alive,
+    }
+
+
+class _Asking:
+    """The cases of one served store, in which one trace is loaded and whose secrets are known."""
+
+    def __init__(self, running: Served, folder: Path) -> None:
+        try:
+            import requests
+            import schemathesis
+            from schemathesis.core.result import Ok
+        except ImportError as error:
+            raise LabError("schemathesis is not installed: it is among the requirements of development") from error
+        self._running = running
+        self._base = f"http://127.0.0.1:{running.port}"
+        self._session = requests.Session()
+        self._tokens = {"reader": running.reader, "writer": running.writer, "uploader": running.uploader}
+        outside = folder / "outside.txt"
+        outside.write_text(secrets.token_hex(32))
+        self._secrets = [outside.read_text(), *self._tokens.values()]
+        self._rows = self._load()
+        schema = schemathesis.openapi.from_url(f"{self._base}/api/openapi.json")
+        found = [each.ok() for each in schema.get_all_operations() if isinstance(each, Ok)]
+        self._operations = {operation.label: operation for operation in found}
+
+    def work(self) -> Iterator[tuple[str, str, str]]:
+        """Every role with every operation, as the document says and not."""
+        for role in ROLES:
+            for label in self._operations:
+                for mode in ("positive", "negative"):
+                    yield role, label, mode
+
+    def chunk(self, number: int, role: str, label: str, mode: str, cases: int) -> Chunk:
+        from hypothesis import HealthCheck, Phase, given, seed, settings
+        from hypothesis.errors import Unsatisfiable
+        from schemathesis import GenerationMode
+
+        operation = self._operations[label]
+        answers: Counter[str] = Counter()
+        failures: list[str] = []
+
+        @seed(f"{number} {role} {label} {mode}")
+        @given(case=operation.as_strategy(generation_mode=GenerationMode(mode)))
+        @settings(
+            max_examples=cases,
+            deadline=None,
+            database=None,
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
+        def ask(case: Any) -> None:
+            if answers.total() % 2 and mode == "positive":
+                self._of_what_is_there(case)
+            status, why = self._one(role, case)
+            answers[str(status)] += 1
+            if why:
+                failures.append(f"{role}: {case.as_curl_command()}: {why}")
+
+        # An operation that takes nothing cannot be asked wrongly.
+        with suppress(Unsatisfiable, SkipTest):
+            ask()
+        return Chunk(number, role, label, mode, answers.total(), dict(answers), failures)
+
+    def _one(self, role: str, case: Any) -> tuple[int, str]:
+        """The status of an answer, and what is wrong with it."""
+        from schemathesis.specs.openapi.checks import content_type_conformance, status_code_conformance
+
+        headers = {"authorization": f"Bearer {self._tokens[role]}"} if role in self._tokens else {}
+        answer = case.call(base_url=self._base, session=self._session, headers=headers)
+        status, text = int(answer.status_code), answer.content.decode("utf-8", "replace") if answer.content else ""
+        told = f"{text} {dict(answer.headers)}"
+        asked = unquote_plus(str(answer.request.url))
+        if status >= 500 and not (status == 503 and json.loads(text).get("code") in _MAY_BE_503):
+            logged = self._running.logged(str(answer.headers.get("x-request-id", ["?"])[0]))
+            return status, f"{status} {text[:300]} {logged}"
+        if any(secret in told for secret in self._secrets):
+            return status, "a secret is in the answer"
+        if (found := _ENGINE.search(text)) and found[0].lower() not in asked.lower():
+            return status, f"the engine speaks: {text[max(0, found.start() - 100) : found.end() + 100]}"
+        if role in ("nobody", "uploader"):
+            is_upload = role == "uploader" and case.method == "POST" and case.operation.path == "/api/traces"
+            if status < 300 and not is_upload and case.operation.path not in _PUBLIC:
+                return status, f"{role} is answered {status}"
+            if any(row in told and row not in asked for row in self._rows):
+                return status, f"{role} reads a row"
+        try:
+            case.validate_response(answer, checks=[status_code_conformance, content_type_conformance])
+        except BaseExceptionGroup as error:
+            return status, f"not as documented: {'; '.join(str(each) for each in error.exceptions)[:500]}"
+        except AssertionError as error:
+            return status, f"not as documented: {str(error)[:500]}"
+        return status, ""
+
+    def _of_what_is_there(self, case: Any) -> None:
+        """Ask of the connection that was loaded: of names by chance nothing is there."""
+        for name, value in (("connection_id", self._rows[0]), ("request_id", f"{self._rows[0]}/0")):
+            if name in (case.path_parameters or {}):
+                case.path_parameters[name] = quote(value, safe="")
+                for narrowing in ("vantage", "trace_id"):
+                    (case.query or {}).pop(narrowing, None)
+
+    def _load(self) -> list[str]:
+        """Load one trace; what stands in its rows and nowhere else."""
+        answer = self._session.post(
+            f"{self._base}/api/traces?name=input.sqlog",
+            data=_TRACE.read_bytes(),
+            headers={"authorization": f"Bearer {self._tokens['writer']}"},
+            timeout=120,
+        )
+        if answer.status_code != 201:
+            raise LabError(f"the trace could not be loaded: {answer.text[:300]}")
+        return [str(each["connection_id"]) for each in answer.json()["connections_found"]]
+
+
+def _kept(keep: Path | None) -> Iterator[Chunk]:
+    if keep is None or not _file(keep).exists():
+        return
+    for line in _file(keep).read_text(encoding="utf-8").splitlines():
+        with suppress(ValueError, TypeError):  # a line that was cut when the last run was killed: asked again
+            yield Chunk(**json.loads(line))
+
+
+def _keep(keep: Path | None, chunk: Chunk) -> None:
+    if keep is None:
+        return
+    keep.mkdir(parents=True, exist_ok=True)
+    with _file(keep).open("a", encoding="utf-8") as file:
+        file.write(json.dumps(asdict(chunk)) + "\n")
+
+
+def _file(keep: Path) -> Path:
+    return keep / "schema-cases.jsonl"
