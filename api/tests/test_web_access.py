@@ -10,6 +10,7 @@ from web_client import app_of, client
 
 from quiclens_api.serve.access import Access, Role, Token, network
 from quiclens_api.serve.door import RequestLimits
+from quiclens_api.web.settings import Limits
 
 
 def token(name: str, role: Role, text: str) -> Token:
@@ -23,6 +24,7 @@ TOKENS = (
 )
 LOCKED = Access(tokens=TOKENS, is_open=False)
 HTML = {"accept": "text/html"}
+FORM = {"content-type": "application/x-www-form-urlencoded"}
 
 
 def bearer(text: str) -> dict[str, str]:
@@ -261,3 +263,19 @@ def test_pages_may_run_no_script_but_ours(store_url: str) -> None:
             text = answer.text
             assert " style=" not in text and "javascript:" not in text and " onclick" not in text
             assert text.count("<script") == text.count('<script type="module" src="/static/')
+
+
+def test_a_body_that_uploads_nothing_is_small(store_url: str) -> None:
+    with client(store_url, access=LOCKED) as web:
+        refused = web.post("/login", data={"token": "x" * 100_000})
+        assert refused.status_code == 413 and refused.json()["code"] == "too_large"
+        pieces = web.post("/login", content=iter([b"token=" + b"x" * 50_000] * 3), headers=FORM)
+        assert pieces.status_code == 400 and pieces.json()["status"] == 400
+        cut = web.post("/api/traces", content=b"x" * 100_000, headers=bearer("write"))
+        assert cut.status_code == 422, cut.text  # no trace, but taken
+
+
+def test_a_file_that_is_too_large_is_refused_and_says_so(store_url: str) -> None:
+    with client(store_url, access=LOCKED, limits=Limits(upload_bytes=1_000)) as web:
+        refused = web.post("/api/traces", content=b"x" * 1_001, headers=bearer("write"))
+        assert refused.status_code == 413 and "quiclens load" in refused.json()["hint"]

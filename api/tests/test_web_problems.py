@@ -12,7 +12,7 @@ from api_seed import A as CONNECTION
 from fastapi.testclient import TestClient
 from prometheus_client import CollectorRegistry
 from quiclens_schema import store as stores
-from serve_process import Served, start, start_words
+from serve_process import Served, start, start_words, until
 from web_client import client
 
 from quiclens_api.serve.app import create_app
@@ -253,6 +253,28 @@ def test_a_store_that_does_not_answer_is_told_by_healthz(tmp_path: Path) -> None
         assert pages.ask(method="GET", path="/ping").status == 200
     finally:
         assert pages.stop() == 0
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # which is meant
+def test_a_task_that_ended_or_hangs_is_told_by_healthz(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    hangs, go_on = Event(), Event()
+
+    def sweep(*_: object) -> None:
+        hangs.set()
+        go_on.wait(30)
+        raise SystemExit  # which no loop survives
+
+    monkeypatch.setattr("quiclens_api.serve.holder.sweep", sweep)
+    with stores.open(store_url) as store:
+        assert store.folder is not None
+        app = create_app(store, Settings(folder=store.folder, instance="x"))
+        with TestClient(app, base_url="http://127.0.0.1:8123") as served:
+            assert hangs.wait(30) and served.get("/healthz").status_code == 200
+            monkeypatch.setattr("quiclens_api.serve.holder._LONGEST_SWEEP_SECONDS", 0.0)
+            told = served.get("/healthz")
+            assert told.status_code == 503 and "a retention sweep has run" in told.json()["detail"]
+            go_on.set()
+            assert until(lambda: "retention has ended" in served.get("/healthz").text)
 
 
 def test_every_failure_of_the_openapi_document_is_a_problem(web: TestClient) -> None:

@@ -56,7 +56,7 @@ def create_app(store: Store, settings: Settings, tell: Callable[[str], None] = l
     writes = StoreRoutes(holder, settings, inserts, parts.budget, metrics)
     web = _web(store, settings, answers, front, parts.budget)
     interface = Interface(parts)
-    health = Health(store)
+    health = Health(store, [holder.unwell])
 
     async def root(scope: Scope, receive: Receive, send: Send) -> None:
         await (interface if _is_statement(scope) else web)(scope, receive, send)

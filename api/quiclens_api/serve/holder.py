@@ -4,7 +4,8 @@ All writing of a served store is here; nothing that arrives over the network bec
 """
 
 import logging
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from threading import Event, Thread
 from typing import Any
@@ -24,6 +25,7 @@ from quiclens_api.serve.settings import Keep
 
 _log = logging.getLogger("quiclens.serve")
 
+_LONGEST_SWEEP_SECONDS = 3600.0
 _LINK_SECONDS, _LATE_LINK_SECONDS = 5.0, 30.0
 _SETTINGS_ARE_WRONG = 36  # ClickHouse's BAD_ARGUMENTS
 _UNKNOWN_TABLE = 60
@@ -41,6 +43,15 @@ class Holder:
         self._linker = Linker(store, _LINK_SECONDS, _LATE_LINK_SECONDS, metrics.linking)
         self._is_ending = Event()
         self._sweeper = Thread(target=self._sweep_for_ever, name="retention", daemon=True)
+        self._sweeping_since: float | None = None
+
+    def unwell(self) -> Iterator[str]:
+        """Why this process does not look after its store: nothing, when all is well."""
+        if self._sweeper.ident is not None and not self._sweeper.is_alive() and not self._is_ending.is_set():
+            yield "retention has ended"
+        since = self._sweeping_since
+        if since is not None and time.monotonic() - since > _LONGEST_SWEEP_SECONDS:
+            yield f"a retention sweep has run for {time.monotonic() - since:.0f} s"
 
     def start(self) -> None:
         """Begin to link what arrives and to drop what is too old."""
@@ -84,6 +95,7 @@ class Holder:
     def _sweep_for_ever(self) -> None:
         """Look after old rows now and then; a look that fails is logged and counted, and the next comes."""
         while True:
+            self._sweeping_since = time.monotonic()
             try:
                 for line in self._swept(self._keep).told:
                     self._tell(line)
@@ -92,6 +104,7 @@ class Holder:
                 is_of_store = isinstance(error, StoreError)
                 said = str(error).partition("\n")[0]
                 _log.error("retention failed: %s", said, exc_info=None if is_of_store else error)
+            self._sweeping_since = None
             if self._is_ending.wait(self._keep.every_seconds):
                 return
 

@@ -6,12 +6,14 @@ from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 from fastapi.routing import APIRoute
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quiclens_api.pages import login, page
 from quiclens_api.pages import routes as pages
 from quiclens_api.serve.memory import MemoryBudget
 from quiclens_api.serve.metrics import FrontMetrics
-from quiclens_api.serve.problems import MEDIA_TYPE, Answers
+from quiclens_api.serve.problems import MEDIA_TYPE, Answers, Stopped
 from quiclens_api.web import (
     answering,
     routes_connections,
@@ -51,7 +53,6 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/openapi.json",
-        max_body_size=_BODY_BYTES,
     )
     app.state.questions = answering.Questions(
         settings, metrics or FrontMetrics(), budget or MemoryBudget(settings.limits.held_bytes)
@@ -62,6 +63,7 @@ def create_app(
     )
     for kind, answer in answering.HANDLERS.items():
         app.add_exception_handler(kind, answer)
+    app.add_middleware(_SmallBodies)
     app.add_middleware(GZipMiddleware, minimum_size=1_000, compresslevel=5)
     if settings.qvis:
         app.add_middleware(CORSMiddleware, allow_origins=[settings.qvis.rstrip("/")], allow_methods=["GET"])
@@ -72,6 +74,37 @@ def create_app(
     for path, folder in page.files():
         app.mount(path, folder)
     return app
+
+
+class _SmallBodies:
+    """Bounds the bodies of requests that upload nothing; those that do have limits of their own."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] == routes_files.UPLOAD:
+            await self._app(scope, receive, send)
+            return
+        size = 0
+
+        async def bounded() -> Message:
+            nonlocal size
+            message = await receive()
+            size += len(message.get("body", b""))
+            if size > _BODY_BYTES:
+                raise _TOO_LARGE
+            return message
+
+        declared = Request(scope).headers.get("content-length", "0")
+        if declared.isdigit() and int(declared) > _BODY_BYTES:
+            answers: Answers = scope["app"].state.answers
+            await answers.stopped(scope, _TOO_LARGE)(scope, receive, send)
+            return
+        await self._app(scope, bounded, send)
+
+
+_TOO_LARGE = Stopped("too_large", f"the body is larger than {_BODY_BYTES:,} bytes", "only files are larger")
 
 
 class _Described(FastAPI):

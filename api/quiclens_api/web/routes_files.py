@@ -32,7 +32,7 @@ TraceId = Annotated[str, Query(max_length=32, description="Of several traces, th
 _SQLOG, _QLOG = "application/qlog+json-seq", "application/qlog+json"
 _PIECE = 1 << 18
 _MODES = {"sqlog": "for-qvis", "qlog": "as-is"}
-_UPLOAD_MOST = 1 << 40  # of the route; `Limits.upload_bytes` is what holds
+UPLOAD = "/api/traces"
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
 _NAME = 200  # of an uploaded file, for people
 
@@ -89,7 +89,7 @@ def pieces(draft: IO[bytes]) -> Iterator[bytes]:
             yield piece
 
 
-@router.post("/api/traces", summary="Load a trace", status_code=201, max_body_size=_UPLOAD_MOST)
+@router.post(UPLOAD, summary="Load a trace", status_code=201)
 async def uploaded(
     request: Request,
     app: App,
