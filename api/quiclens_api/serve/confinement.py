@@ -20,7 +20,12 @@ from quiclens_api.serve.landlock import NotConfined
 _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
 _LOADERS = ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1", "/lib/ld-musl-x86_64.so.1")
 _SYSTEM = (
-    ("/proc/self/maps", landlock.READ),  # the engine reads its own stack's place there; not the rest of /proc/self
+    # The engine looks up its stack and its auxiliary vector; where it cannot read the latter, it reads on behind the
+    # environment, which is not there any more, and crashes. Not the rest of /proc/self: `environ` may hold tokens.
+    ("/proc/self/maps", landlock.READ),
+    ("/proc/self/auxv", landlock.READ),
+    ("/proc/sys/vm/overcommit_memory", landlock.READ),
+    ("/sys/kernel/mm/transparent_hugepage/enabled", landlock.READ),
     ("/sys/fs/cgroup", landlock.READ),  # its memory limit
     ("/usr/share/zoneinfo", landlock.READ),
     ("/dev/null", landlock.USE),
