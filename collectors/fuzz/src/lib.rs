@@ -9,6 +9,9 @@ pub mod rows;
 
 // Modules of the collector that no library has yet; their paths are what they are in `collectors/agent/src`.
 #[allow(dead_code, reason = "a target uses some of it")]
+#[path = "../../agent/src/document.rs"]
+pub mod document;
+#[allow(dead_code, reason = "a target uses some of it")]
 #[path = "../../agent/src/export.rs"]
 pub mod export;
 #[allow(dead_code, reason = "a target uses some of it")]

@@ -6,9 +6,10 @@ use crate::records::{Records, Turn};
 use arrow_array::RecordBatch;
 use quiclens_core::fold::cause::Cause;
 use quiclens_core::reader::records::Window;
-use quiclens_core::reader::sniff::Framing;
+use quiclens_core::reader::sniff::{Framing, Sniffed, sniff};
 use quiclens_core::record::rows::Row;
 use quiclens_core::tables::Tables;
+use quiclens_core::trace::PRELUDE;
 use std::collections::HashSet;
 use std::iter::Peekable;
 
@@ -46,6 +47,32 @@ impl Rows {
 }
 
 const SUMMARIES: [&str; 5] = ["streams", "episodes", "connections", "connection_aliases", "rejects"];
+
+/// The framing of a text that is no document.
+pub fn sequence(text: &[u8]) -> Option<Framing> {
+    match sniff(text, true) {
+        Sniffed::Known(framing) => Some(framing).filter(|framing| *framing != Framing::Contained),
+        Sniffed::More | Sniffed::Unknown => None,
+    }
+}
+
+/// The text with what follows its first line said again until there are more records than a trace's reader waits for
+/// before it decides what they are. A header stays alone.
+pub fn lengthened(text: &[u8]) -> Vec<u8> {
+    let first = memchr::memchr(b'\n', text).map_or(text.len(), |end| end + 1);
+    let (head, body) = text.split_at(first);
+    let lines = memchr::memchr_iter(b'\n', body).count();
+    let mut long = text.to_vec();
+    let mut count = lines;
+    while lines > 0 && count <= PRELUDE + lines && long.len() + body.len() <= MOST + head.len() {
+        long.extend_from_slice(body);
+        count += lines;
+    }
+    long
+}
+
+/// Most bytes that a text is lengthened to.
+const MOST: usize = 64 << 10;
 
 /// Tables that want everything.
 pub fn tables() -> Tables {

@@ -1,82 +1,93 @@
-//! Walking a document: wherever the bytes are cut, the same headers, elements and ends.
+//! Walking documents: wherever the bytes are cut, the same headers, elements, ends and losses, and no byte is lost twice.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use quiclens_core::reader::document::{Document, Refused, Step};
 use quiclens_core::reader::json::{Cursor, Fault};
-use quiclens_core::reader::records::{Document, Step, Window};
-use quiclens_core::reader::scan::Scan;
+use quiclens_core::reader::records::Window;
+use quiclens_core::reader::skip::Skip;
 use quiclens_fuzz::cuts::{Cuts, split};
 use quiclens_fuzz::memory::bounded;
 use quiclens_fuzz::rows::more;
-use std::iter::Peekable;
 
 /// What the walk showed, and where.
 #[derive(Debug, PartialEq)]
 enum Seen {
-    Step(Step, u64),
+    Events(u64),
     Element(u64, usize),
-    Passed(u64, usize),
-    Header(Vec<u8>, Vec<u8>),
+    TraceEnd { offset: u64, is_closed: bool, file: String, trace: String },
+    Lost { offset: u64, length: u64, reason: Option<Skip> },
+    DocumentEnd(u64),
 }
 
 fn walk(text: &[u8], cuts: Cuts) -> Vec<Seen> {
     let (mut window, mut pieces, mut document) = (Window::default(), cuts.pieces(text).peekable(), Document::default());
-    let mut seen = Vec::new();
+    let (mut seen, mut steps) = (Vec::new(), 0);
     loop {
+        steps += 1;
+        assert!(steps <= 4 * text.len() + 16, "a walk that does not end");
+        let offset = window.offset();
         match document.step(&mut window) {
             Step::NeedMore => more(&mut window, &mut pieces, cuts),
-            Step::Done => break,
+            Step::Events => seen.push(Seen::Events(window.offset())),
             Step::Element => {
-                let offset = window.offset();
                 let mut cursor = Cursor::new(window.rest());
+                let is_object = matches!(window.rest().first(), Some(b'{' | b'['));
                 match cursor.value() {
-                    Ok(_) => {
+                    Ok(_) if is_object => {
                         let length = cursor.at;
-                        seen.push(Seen::Element(offset, length));
+                        seen.push(Seen::Element(window.offset(), length));
                         window.consume(length);
                     }
                     Err(Fault::End) if !window.end => more(&mut window, &mut pieces, cuts),
-                    Err(_) => {
-                        let length = pass(&mut window, &mut pieces, cuts);
-                        seen.push(Seen::Passed(offset, length));
-                    }
+                    _ => match document.refuse(&mut window, Skip::NotARecord) {
+                        Refused::NeedMore => more(&mut window, &mut pieces, cuts),
+                        Refused::Reject(reject) => seen.push(lost(&reject)),
+                        Refused::Damaged => {}
+                    },
                 }
             }
-            Step::TraceEnd => {
-                seen.push(Seen::Header(document.file.clone(), document.trace.clone()));
-                seen.push(Seen::Step(Step::TraceEnd, window.offset()));
+            Step::TraceEnd { is_closed } => {
+                let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+                let (file, trace) = (text(&document.file), text(&document.trace));
+                seen.push(Seen::TraceEnd { offset: window.offset(), is_closed, file, trace });
             }
-            // What follows the place is not looked at: how much of it there is depends on the window.
-            Step::Skip { reason, .. } => seen.push(Seen::Step(Step::Skip { reason, taken: 0 }, window.offset())),
-            step => seen.push(Seen::Step(step, window.offset())),
+            Step::Lost(reject) => seen.push(lost(&reject)),
+            Step::DocumentEnd => seen.push(Seen::DocumentEnd(window.offset())),
+            Step::Done => break,
         }
-        assert!(seen.len() <= 2 * text.len() + 4, "a walk that does not end");
+        assert!(window.offset() >= offset);
     }
+    assert_eq!(window.offset(), text.len() as u64, "bytes that nobody looked at");
     seen
 }
 
-/// Past an element that is no JSON.
-fn pass<'t>(window: &mut Window, pieces: &mut Peekable<impl Iterator<Item = &'t [u8]>>, cuts: Cuts) -> usize {
-    let (mut scan, mut passed) = (Scan::default(), 0);
-    loop {
-        let found = scan.advance(window.rest());
-        let taken = found.unwrap_or(window.rest().len());
-        passed += taken;
-        window.consume(taken);
-        if found.is_some() || window.end {
-            break;
-        }
-        more(window, pieces, cuts);
-    }
-    if passed == 0 {
-        window.consume(1);
-    }
-    passed.max(1)
+fn lost(reject: &quiclens_core::trace::Reject) -> Seen {
+    assert!(reject.bytes.len() as u64 <= reject.length, "{reject:?}");
+    Seen::Lost { offset: reject.offset, length: reject.length, reason: reject.reason }
 }
 
 fuzz_target!(|data: &[u8]| {
     let Some((text, cuts)) = split(data) else { return };
     bounded(text.len(), 64, || {
-        assert_eq!(walk(text, cuts), walk(text, Cuts::WHOLE), "{cuts:?}");
+        let whole = walk(text, Cuts::WHOLE);
+        let mut end = 0;
+        for seen in &whole {
+            // What is not there (a header, events) has no length.
+            let (offset, length) = match seen {
+                Seen::Element(offset, length) => (*offset, *length as u64),
+                Seen::Lost { offset, length, reason } if !is_absence(*reason) => (*offset, *length),
+                _ => continue,
+            };
+            assert!(offset >= end, "bytes that are lost twice: {seen:?} in {whole:?}");
+            end = offset + length;
+        }
+        assert!(end <= text.len() as u64);
+        assert_eq!(walk(text, cuts), whole, "{cuts:?}");
     });
 });
+
+/// A trace without events, or a document without a trace: its reject spans what was read all the same.
+fn is_absence(reason: Option<Skip>) -> bool {
+    matches!(reason, Some(Skip::NoHeader | Skip::NoEvents | Skip::TraceError | Skip::Truncated))
+}

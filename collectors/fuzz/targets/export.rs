@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use quiclens_core::reader::records::{Step, Window, next_record};
-use quiclens_core::reader::sniff::{Framing, sniff};
+use quiclens_core::reader::sniff::{Framing, Sniffed, sniff};
 use quiclens_core::record::rows::Cell;
 use quiclens_fuzz::cuts::Cuts;
 use quiclens_fuzz::export::plain;
@@ -36,7 +36,7 @@ fn sorted(values: impl Iterator<Item = Value>) -> Vec<String> {
 }
 
 fuzz_target!(|text: &[u8]| {
-    let Some(framing @ (Framing::Sequential | Framing::NdJson)) = sniff(text, true) else { return };
+    let Sniffed::Known(framing @ (Framing::Sequential | Framing::NdJson)) = sniff(text, true) else { return };
     let mut tables = read(framing, text, Cuts::WHOLE);
     let rejected = tables.rejects.iter().filter_map(|row| match row.get("offset") {
         Some(Cell::Whole(offset)) => Some(*offset),

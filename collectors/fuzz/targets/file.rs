@@ -2,7 +2,6 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use quiclens_core::reader::sniff::sniff;
 use quiclens_core::tables::Tables;
 use quiclens_fuzz::file::Files;
 use quiclens_fuzz::memory::bounded;
@@ -18,7 +17,7 @@ fuzz_target!(|data: &[u8]| {
         }
         let counted = files.tables.counted + files.tables.rejected.values().sum::<u64>();
         assert!(counted > 0 || !files.tables.connections.is_empty() || is_blank(data), "an input that vanished");
-        rows::check(&mut files.tables, sniff(data, true));
+        rows::check(&mut files.tables, rows::sequence(data));
     });
 });
 

@@ -37,5 +37,7 @@ fuzz_target!(|line: &[u8]| {
     for part in [&back["name"], &back["data"]["value"]] {
         assert!(part.as_str().is_some_and(|part| text.contains(part)), "{part} is not in {text:?}");
     }
+    let value = back["data"]["value"].as_str().unwrap_or("?");
+    assert!(!text.contains('\t') || text.trim_end_matches(['\r', '\n']).ends_with(value), "{value:?} of {text:?}");
     assert!(back["time"].is_number(), "{back}");
 });

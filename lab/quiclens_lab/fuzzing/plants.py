@@ -51,7 +51,7 @@ def planted(only: list[str], seconds: int, keep: bool) -> dict[str, Any]:
     rows = []
     for plant in plants:
         rows.append(_try(plant, tree, folder, kept, seconds))
-        say(f"{plant.name:<40}{plant.target:<16}{rows[-1]['seconds']:>8}  {rows[-1]['outcome']}")
+        say(f"{plant.name:<48}{plant.target:<16}{rows[-1]['seconds']:>8}  {rows[-1]['outcome']}")
     shutil.rmtree(tree)
     document = {
         "commit": commit(),

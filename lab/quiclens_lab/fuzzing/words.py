@@ -23,6 +23,12 @@ SYNTAX = (
         '{"traces":[{"events":[',
     ),
     *('"common_fields":{', '"vantage_point":{"type":"', '"header":{"packet_type":"', '"raw":{"length":', "\\u00e9"),
+    *(
+        '"time_format":"delta"',
+        '"time_format":"relative_to_previous_event"',
+        '"event_fields":["delta_time","category",',
+    ),
+    *('"reference_time":', '"time_units":"us"', '"group_id":"', '"ODCID":"', '"type":"client"', '"flow":"server"'),
     *("\x1e", "\n", "\r\n", "\t", "||", ", ", "\ufeff", "}]}", "null", "true", "1e400", "-0.0", "\\ud800"),
     *("9223372036854775807", "18446744073709551615", "4611686018427387903", "1700000000000", "9007199254740993"),
     *("198.51.100.77", "2001:db8:dead:beef:1234:5678:9abc:def1", "2001:db8:dead:beef::77", "::ffff:", "[::1]:443"),
