@@ -51,9 +51,14 @@ def send(served: Served, table: str, data: bytes, rows: int, **headers: str) -> 
 
 def fill(folder: Path, tables: Mapping[str, Iterable[Mapping[str, Any]]]) -> None:
     """Make a store in a folder that nobody serves yet. What it has of `requests` counts as linked."""
+    lines = {table: "\n".join(json.dumps(row) for row in rows) for table, rows in tables.items()}
+    plant(folder, *(f"INSERT INTO {table} FORMAT JSONEachRow\n{found}" for table, found in lines.items()))
+
+
+def plant(folder: Path, *statements: str) -> None:
+    """Make a store in a folder that nobody serves yet, by statements. What it has of `requests` counts as linked."""
     with stores.open(f"chdb:{folder}") as store:
         migrate(store)
-        for table, rows in tables.items():
-            lines = "\n".join(json.dumps(row) for row in rows)
-            store.command(f"INSERT INTO {table} FORMAT JSONEachRow\n{lines}")
+        for statement in statements:
+            store.command(statement)
         remember(store, mark(store))

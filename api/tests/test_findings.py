@@ -8,6 +8,7 @@ import pytest
 from quiclens_schema import store as stores
 from quiclens_schema.store import Store
 from serve_process import start
+from store_rows import plant
 
 from quiclens_api.intervals import binomial_tail
 from quiclens_api.questions.different import Different, different
@@ -57,30 +58,32 @@ def populations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
     In a process of its own: an engine has one folder.
     """
-    served = start(tmp_path_factory.mktemp("populations") / "store")
+    folder = tmp_path_factory.mktemp("populations") / "store"
+    count = 2 * RUNS * REQUESTS
+    dice = "cityHash64(connection, {salt})"
+    first, second = (f"(cityHash64(number, {salt}) % 1000003 + 1) / 1000004" for salt in (10, 11))  # Box and Muller
+    plant(
+        folder,
+        f"""
+        INSERT INTO requests (request_id, started_hour, started_at, connection_id, source, link, coverage, weight,
+            complete, duration_us, carrier, region, network_type, device, app_version, pop, status, response_bytes)
+        SELECT concat(toString(connection), '/', toString(number % {CONNECTION})), toStartOfHour(at), at,
+            toString(connection), 'log', 'id', 'full', 1, true,
+            toUInt64(exp(10 + 0.6 * sqrt(-2 * log({first})) * cos(2 * pi() * {second})
+                + 0.4 * ({dice.format(salt=9)} % 1000 / 500 - 1)
+                + if(number >= {count // 2} AND carrier = 'c3' AND device = 'd2', 1.2, 0))),
+            concat('c', toString({dice.format(salt=1)} % 8)) AS carrier,
+            concat('r', toString({dice.format(salt=2)} % 5)), ['wifi', '4g', '5g'][1 + {dice.format(salt=3)} % 3],
+            concat('d', toString({dice.format(salt=4)} % 4)) AS device,
+            concat('v', toString({dice.format(salt=5)} % 6)),
+            concat('p', toString({dice.format(salt=6)} % 4)), 200, cityHash64(number, 12) % 100000
+        FROM (SELECT number, intDiv(number, {CONNECTION}) AS connection,
+            toDateTime64('2026-01-01 00:00:00', 6, 'UTC') + toIntervalHour(intDiv(number, {REQUESTS}))
+                + toIntervalMillisecond(number % {REQUESTS}) AS at FROM numbers({count}))
+        """,
+    )
+    served = start(folder, "--keep-events", "0", "--keep-summaries", "0")
     with stores.open(served.store_url) as store:
-        count = 2 * RUNS * REQUESTS
-        dice = "cityHash64(connection, {salt})"
-        first, second = (f"(cityHash64(number, {salt}) % 1000003 + 1) / 1000004" for salt in (10, 11))  # Box and Muller
-        store.command(
-            f"""
-            INSERT INTO requests (request_id, started_hour, started_at, connection_id, source, link, coverage, weight,
-                complete, duration_us, carrier, region, network_type, device, app_version, pop, status, response_bytes)
-            SELECT concat(toString(connection), '/', toString(number % {CONNECTION})), toStartOfHour(at), at,
-                toString(connection), 'log', 'id', 'full', 1, true,
-                toUInt64(exp(10 + 0.6 * sqrt(-2 * log({first})) * cos(2 * pi() * {second})
-                    + 0.4 * ({dice.format(salt=9)} % 1000 / 500 - 1)
-                    + if(number >= {count // 2} AND carrier = 'c3' AND device = 'd2', 1.2, 0))),
-                concat('c', toString({dice.format(salt=1)} % 8)) AS carrier,
-                concat('r', toString({dice.format(salt=2)} % 5)), ['wifi', '4g', '5g'][1 + {dice.format(salt=3)} % 3],
-                concat('d', toString({dice.format(salt=4)} % 4)) AS device,
-                concat('v', toString({dice.format(salt=5)} % 6)),
-                concat('p', toString({dice.format(salt=6)} % 4)), 200, cityHash64(number, 12) % 100000
-            FROM (SELECT number, intDiv(number, {CONNECTION}) AS connection,
-                toDateTime64('2026-01-01 00:00:00', 6, 'UTC') + toIntervalHour(intDiv(number, {REQUESTS}))
-                    + toIntervalMillisecond(number % {REQUESTS}) AS at FROM numbers({count}))
-            """
-        )
         yield store
     assert served.stop() == 0
 

@@ -8,6 +8,7 @@ import pytest
 from quiclens_schema import store as stores
 from quiclens_schema.store import Store
 from serve_process import start
+from store_rows import plant
 
 from quiclens_api.reports import KINDS, Options, asked_of
 
@@ -35,9 +36,10 @@ FROM
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """40 requests of 10 traced connections, 30 over HTTP/2 whose server logged the RTT, 5 over HTTP/1.1 without one."""
-    served = start(tmp_path_factory.mktemp("round trips") / "store")
+    folder = tmp_path_factory.mktemp("round trips") / "store"
+    plant(folder, _ROWS)
+    served = start(folder, "--keep-events", "0", "--keep-summaries", "0")
     with stores.open(served.store_url) as opened:
-        opened.command(_ROWS)
         yield opened
     assert served.stop() == 0
 

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 from quiclens_schema import store as stores
 from quiclens_schema.store import Store
-from serve_process import Served
+from serve_process import start
+from store_rows import plant
 
 from quiclens_api.questions.series import BUCKETS, EXACT_AT_MOST, Row, View, series
 
@@ -31,10 +32,13 @@ FROM numbers({EVENTS})
 
 
 @pytest.fixture(scope="module")
-def store(served: Served) -> Iterator[Store]:
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    folder = tmp_path_factory.mktemp("series") / "store"
+    plant(folder, _PLANTED)
+    served = start(folder, "--keep-events", "0", "--keep-summaries", "0")
     with stores.open(served.url) as opened:
-        opened.command(_PLANTED)
         yield opened
+    assert served.stop() == 0
 
 
 def lost(document: Row) -> list[int]:
