@@ -81,7 +81,7 @@ def ingest(
         settings.held_bytes_max,
         settings.inserts_at_once,
         settings.drain_seconds,
-        Duties(inserter.store_until_done, linker.lead, (topics.of_tables()["connections"].name, 0)),
+        Duties(inserter.store_until_done, inserter.waiting, linker.lead, (topics.of_tables()["connections"].name, 0)),
         metrics,
     )
     server = serve(metrics, settings.metrics_address, _health(taker, inserter)) if settings.metrics_address else None

@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Sequence
-from threading import Event, get_ident
+from threading import Event, Lock, get_ident
 
 from quiclens_schema.store import Store, StoreError
 
@@ -31,6 +31,8 @@ class Inserter:
         self._producer = producer
         self._instance = instance
         self._metrics = metrics
+        self._waiting = 0  # threads between two attempts
+        self._lock = Lock()
         self._begun: dict[int, float] = {}  # by thread: when its block's first attempt began
 
     def store_until_done(self, block: Block, given_up: Event) -> bool:
@@ -40,6 +42,10 @@ class Inserter:
             return self._try(block, given_up)
         finally:
             del self._begun[get_ident()]
+
+    def waiting(self) -> int:
+        """How many blocks wait for their next attempt, and use nothing meanwhile."""
+        return self._waiting
 
     def oldest_seconds(self) -> float:
         """How long the block that has waited longest is being stored: a store may fail, or hang without a word."""
@@ -55,7 +61,11 @@ class Inserter:
                 self._metrics.retries.labels("insert").inc()
                 if delay == _BACKOFF_FIRST_SECONDS or delay >= _BACKOFF_MAX_SECONDS:
                     _log.warning("table %s takes no rows, trying again: %s", block.source.table, _short(error))
+                with self._lock:
+                    self._waiting += 1
                 given_up.wait(delay)
+                with self._lock:
+                    self._waiting -= 1
                 delay = min(delay * 2, _BACKOFF_MAX_SECONDS)
             else:
                 return True

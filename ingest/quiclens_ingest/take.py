@@ -57,6 +57,7 @@ class Duties:
     """What the loop hands on: how to store a block, and whom to tell that this process is to link, or not any more."""
 
     store: Callable[[Block, Event], bool]
+    waiting: Callable[[], int]  # how many blocks wait for their next attempt
     lead: Callable[[bool], None]
     leader: Place  # who has this partition links: the group gives it to one process
 
@@ -86,7 +87,8 @@ class Taker:
         self._shares: dict[Place, _Share] = {}
         self._pending: dict[str, deque[Taken]] = {topic: deque() for topic in tables}
         self._on_their_way: dict[str, _OnItsWay] = {}
-        self._pool = ThreadPoolExecutor(inserts_at_once, thread_name_prefix="insert")
+        # A thread for each topic: one whose table takes nothing waits alone, and the others go on.
+        self._pool = ThreadPoolExecutor(len(tables), thread_name_prefix="insert")
         self._held_bytes = 0
         self._is_paused = False
         self._is_assignment_new = False  # its partitions are not paused yet, where the others are
@@ -181,7 +183,7 @@ class Taker:
         now = time.monotonic()
         waiting = [topic for topic, pending in self._pending.items() if pending and topic not in self._on_their_way]
         for topic in sorted(waiting, key=lambda topic: self._pending[topic][0].at):
-            if len(self._on_their_way) >= self._inserts_at_once:
+            if len(self._on_their_way) - self._duties.waiting() >= self._inserts_at_once:
                 return
             pending = self._pending[topic]
             block = next_block(self._source(topic), pending, self._block_limits, now, is_hurried=is_hurried)

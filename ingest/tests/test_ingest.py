@@ -89,6 +89,7 @@ class Fake:
     def __init__(self, store: Store) -> None:
         self._store = store
         self.failures: list[Exception] = []
+        self.refused: set[str] = set()  # tables
         self.slow_seconds = 0.0
         self.poison = b"\x00 nothing has this"
         self.inserts = 0
@@ -101,9 +102,25 @@ class Fake:
         time.sleep(self.slow_seconds)
         if self.poison in stream:
             raise StoreError("Code: 117. DB::Exception: it cannot be taken (INCORRECT_DATA)", code=117)
+        if table in self.refused:
+            raise StoreError("Code: 60. DB::Exception: it does not exist (UNKNOWN_TABLE)", code=60)
         if self.failures:
             raise self.failures.pop()
         self._store.insert_arrow(table, stream, rows)
+
+
+def test_tables_that_take_nothing_do_not_stop_the_others(store: Store, pipe: Pipe, loaded: Any) -> None:
+    """As many of them as there are inserts at once: a table that is missing, or one that this user may not fill."""
+    fake: Any = Fake(store)
+    fake.refused = {"events", "streams"}
+    pipe.send(loaded.rows)
+    with running(fake, pipe, inserts_at_once=2) as process:
+        until(lambda: process.count("rows_total", table="connections") > 0)
+        until(lambda: process.count("retries_total", what="insert") >= 4)
+        assert process.count("rows_total", table="events") == 0
+        fake.refused = set()
+        until(lambda: pipe.lag() == 0)
+    assert seqs(store) == loaded.seqs
 
 
 def test_a_store_that_fails_for_a_while_gets_every_row_and_nothing_is_committed_before(
