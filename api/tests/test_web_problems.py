@@ -300,7 +300,7 @@ def test_an_answer_that_is_not_sent_yet_is_held_against_the_budget(store_url: st
         refused = web.get("/api/requests")
         assert refused.status_code == 503 and refused.json()["code"] == "no_memory"
         assert refused.headers["retry-after"] == "1"
-    with client(store_url, limits=Limits(answer_bytes=2_000, held_bytes=10_000)) as web:
+    with client(store_url, limits=Limits(answer_bytes=300, held_bytes=1_000)) as web:
         large = web.get("/api/requests?limit=1000")
         assert large.status_code == 422 and large.json()["code"] == "too_much"
         for _ in range(20):  # what was refused is held no more

@@ -13,15 +13,15 @@ from starlette.types import Receive, Scope, Send
 from quiclens_api.serve import bodies, protocol
 from quiclens_api.serve.access import Role, is_owner, visitor_of
 from quiclens_api.serve.answers import Sender
+from quiclens_api.serve.concurrency import ConcurrencyLimit
 from quiclens_api.serve.engine import Engine, Handle, Pieces
 from quiclens_api.serve.faults import Fault, Refused
 from quiclens_api.serve.judge import Judge, Verdict
+from quiclens_api.serve.memory import Lease, MemoryBudget
 from quiclens_api.serve.metrics import Metrics
 from quiclens_api.serve.protocol import Asked
 from quiclens_api.serve.running import Gone, Run, Running
 from quiclens_api.serve.settings import Settings
-from quiclens_api.serve.concurrency import ConcurrencyLimit
-from quiclens_api.serve.memory import Lease, MemoryBudget
 
 _AT_ONCE_BYTES = 1 << 20  # an answer up to this size is sent whole, with its length
 _SPOOL_BYTES = 32 << 20  # of an answer that waits for its end, kept in memory; the rest in a file
