@@ -22,7 +22,7 @@ impl Amplification {
         if self.is_validated {
             return;
         }
-        self.received += event.get(Number::PacketBytes).unwrap_or(0);
+        self.received = self.received.saturating_add(event.get(Number::PacketBytes).unwrap_or(0));
         // "Once an endpoint has successfully processed a Handshake packet from the peer, it can consider the peer
         // address to have been validated"; a token of a Retry or of an earlier connection does so too.
         let has_token = event.leftover("header.token").is_some_and(|token| !matches!(token, "\"\"" | "null" | "{}"));
@@ -36,7 +36,7 @@ impl Amplification {
     /// A packet goes out.
     pub fn send(&mut self, event: &Event) {
         if !self.is_validated {
-            self.sent += event.get(Number::PacketBytes).unwrap_or(0);
+            self.sent = self.sent.saturating_add(event.get(Number::PacketBytes).unwrap_or(0));
         }
         self.is_validated = self.is_validated || event.is(Word::PacketType, "retry");
     }

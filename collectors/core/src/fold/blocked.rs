@@ -67,7 +67,7 @@ impl Credit {
         if self.others.len() < OTHER_STREAMS || self.others.contains_key(&chunk.stream_id) {
             let highest = self.others.entry(chunk.stream_id).or_default();
             let grown = chunk.to.saturating_sub(*highest);
-            self.data_sent += grown;
+            self.data_sent = self.data_sent.saturating_add(grown);
             *highest = (*highest).max(chunk.to);
             return grown > 0;
         }

@@ -33,7 +33,7 @@ const GROWTH: f64 = 1.25;
 impl Delivery {
     /// Packets were acknowledged; `newest` is the one sent last, `in_flight` what was on its way before.
     pub fn acknowledge(&mut self, bytes: u64, newest: Option<&Sent>, now_us: i64, in_flight: u64) {
-        self.delivered += bytes;
+        self.delivered = self.delivered.saturating_add(bytes);
         self.now.in_flight = self.now.in_flight.max(in_flight);
         let Some(newest) = newest else { return };
         let us = now_us.saturating_sub(newest.time_us);

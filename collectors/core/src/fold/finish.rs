@@ -5,6 +5,7 @@ use crate::fold::saves::{self, Saves};
 use crate::fold::stream::Stream;
 use crate::fold::{ANALYSIS_VERSION, Fold, parts};
 use crate::header::Vantage;
+use crate::reader::quic_trace::SEQ_LIMIT;
 use crate::record::rows::{Cell, Row};
 
 /// A row of `episodes`, all but the trace's key.
@@ -54,7 +55,7 @@ impl Fold {
     /// Version of rows that know the events up to now: of two with as many of them, that of a whole trace is the later.
     /// A log and its copy that was cut can tell of the same events, and either may be stored last.
     fn version(&self, whole: bool) -> u64 {
-        (ANALYSIS_VERSION << 40) + (self.seq + 1) * 2 + u64::from(whole)
+        (ANALYSIS_VERSION << 40) + (self.seq.min(SEQ_LIMIT) + 1) * 2 + u64::from(whole)
     }
 
     /// What every row begins with. `whole`: the row says that the trace is not cut.

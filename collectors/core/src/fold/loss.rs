@@ -45,8 +45,8 @@ impl Fold {
         let count = event.get(Number::LostPackets).unwrap_or(1);
         let bytes = event.get(Number::LostBytes);
         let Some(largest) = event.get(Number::PacketNumber) else {
-            self.count.packets_lost += count;
-            self.count.bytes_lost += bytes.unwrap_or(0);
+            self.count.packets_lost = self.count.packets_lost.saturating_add(count);
+            self.count.bytes_lost = self.count.bytes_lost.saturating_add(bytes.unwrap_or(0));
             return;
         };
         let space = self.space(event);
@@ -66,11 +66,13 @@ impl Fold {
             // A lost MTU probe says nothing of congestion (RFC 9000, 14.4).
             return;
         }
-        self.count.packets_lost += count;
-        self.count.bytes_lost += bytes.unwrap_or(known);
+        self.count.packets_lost = self.count.packets_lost.saturating_add(count);
+        self.count.bytes_lost = self.count.bytes_lost.saturating_add(bytes.unwrap_or(known));
         match event.word(Word::PacketType) {
-            "initial" | "handshake" => self.count.packets_lost_handshake += count,
-            _ => self.count.packets_lost_data += count,
+            "initial" | "handshake" => {
+                self.count.packets_lost_handshake = self.count.packets_lost_handshake.saturating_add(count);
+            }
+            _ => self.count.packets_lost_data = self.count.packets_lost_data.saturating_add(count),
         }
         let now = self.now_us;
         for packet in &lost {

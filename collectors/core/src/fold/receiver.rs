@@ -17,7 +17,8 @@ impl Fold {
         self.zero_rtt.packet(event, self.is_server());
         self.amplification.receive(event);
         self.count.packets_received += 1;
-        self.count.bytes_received += event.get(Number::PacketBytes).unwrap_or(0);
+        self.count.bytes_received =
+            self.count.bytes_received.saturating_add(event.get(Number::PacketBytes).unwrap_or(0));
         self.probe.last_received_us = Some(self.now_us);
         self.see_ids(event, false);
         if let Some(number) = event.get(Number::PacketNumber) {
@@ -169,9 +170,9 @@ impl Fold {
         }
         if let Some(lost) = event.get(Number::LostPackets) {
             self.counter_losses = true;
-            self.count.packets_lost += lost;
-            self.count.packets_lost_data += lost;
-            self.count.bytes_lost += event.get(Number::LostBytes).unwrap_or(0);
+            self.count.packets_lost = self.count.packets_lost.saturating_add(lost);
+            self.count.packets_lost_data = self.count.packets_lost_data.saturating_add(lost);
+            self.count.bytes_lost = self.count.bytes_lost.saturating_add(event.get(Number::LostBytes).unwrap_or(0));
         }
         if let Some(count) = event.get(Number::PtoCount) {
             self.seen.timers = true;

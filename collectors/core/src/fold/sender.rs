@@ -16,10 +16,10 @@ impl Fold {
         self.zero_rtt.packet(event, false);
         let bytes = event.get(Number::PacketBytes).unwrap_or(0);
         self.count.packets_sent += 1;
-        self.count.bytes_sent += bytes;
+        self.count.bytes_sent = self.count.bytes_sent.saturating_add(bytes);
         self.seen.packet_sizes |= bytes > 0;
         self.amplification.send(event);
-        self.instant.bytes += bytes;
+        self.instant.bytes = self.instant.bytes.saturating_add(bytes);
         self.largest_packet = self.largest_packet.max(bytes);
         self.see_ids(event, true);
         let mut kinds = Frames::default();
@@ -69,7 +69,8 @@ impl Fold {
             self.probe.last_eliciting_us = Some(self.now_us);
         }
         if packet.in_flight && event.get(Number::PacketNumber).is_some() {
-            self.path(event).in_flight += bytes;
+            let path = self.path(event);
+            path.in_flight = path.in_flight.saturating_add(bytes);
             self.count.bytes_in_flight_max = self.count.bytes_in_flight_max.max(self.in_flight());
             self.space(event).send(packet);
         }
@@ -125,7 +126,7 @@ impl Fold {
 
     /// Stream data goes out.
     fn stream_sent(&mut self, chunk: Chunk, kinds: &mut Frames) {
-        self.count.stream_bytes_sent += chunk.to - chunk.from;
+        self.count.stream_bytes_sent = self.count.stream_bytes_sent.saturating_add(chunk.to - chunk.from);
         self.seen.fins |= chunk.fin;
         let (now, is_server) = (self.now_us, self.is_server());
         let infers_loss = matches!(self.trace.losses, Losses::None | Losses::Counter);
@@ -145,7 +146,7 @@ impl Fold {
         let (packets, bytes) = lost.fold((0, 0), |(packets, bytes), more| (packets + 1, bytes + more));
         if packets > 0 {
             stream.infer(Cause::LossRecovery);
-            stream.packets_lost += packets;
+            stream.packets_lost = stream.packets_lost.saturating_add(packets);
         }
         let mends = stream.resend(&chunk, now);
         let most = stream.losses.iter().map(|loss| u64::from(loss.resent)).max().unwrap_or(0);
@@ -176,12 +177,12 @@ impl Fold {
         }
         let grown = stream.sent.highest - before;
         if !self.counter_losses {
-            self.count.packets_lost += packets;
-            self.count.packets_lost_data += packets;
-            self.count.bytes_lost += bytes;
+            self.count.packets_lost = self.count.packets_lost.saturating_add(packets);
+            self.count.packets_lost_data = self.count.packets_lost_data.saturating_add(packets);
+            self.count.bytes_lost = self.count.bytes_lost.saturating_add(bytes);
         }
-        self.credit.data_sent += grown;
-        self.count.retransmitted_bytes += repeated;
+        self.credit.data_sent = self.credit.data_sent.saturating_add(grown);
+        self.count.retransmitted_bytes = self.count.retransmitted_bytes.saturating_add(repeated);
         self.count.retransmissions_max = self.count.retransmissions_max.max(most);
         kinds.news |= news;
         kinds.repeats |= repeated > 0;

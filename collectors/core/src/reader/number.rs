@@ -13,7 +13,10 @@ const TEN: [i64; 19] = {
     table
 };
 
-/// A whole number that a JSON integer token or numeric string states exactly, else `None`.
+/// Largest integer of QUIC (RFC 9000, 16): no count, length, offset or time of a log is larger.
+pub const LARGEST: u64 = (1 << 62) - 1;
+
+/// A whole number that a JSON integer token or numeric string states exactly, up to [`LARGEST`], else `None`.
 #[inline]
 pub fn whole(token: &[u8]) -> Option<u64> {
     if token.is_empty() || token.len() > 20 || (token[0] == b'0' && token.len() > 1) {
@@ -28,7 +31,7 @@ pub fn whole(token: &[u8]) -> Option<u64> {
             }
             value = value * 10 + u64::from(digit);
         }
-        return Some(value);
+        return (value <= LARGEST).then_some(value);
     }
     for &byte in token {
         let digit = byte.wrapping_sub(b'0');
@@ -37,7 +40,7 @@ pub fn whole(token: &[u8]) -> Option<u64> {
         }
         value = value.checked_mul(10)?.checked_add(u64::from(digit))?;
     }
-    Some(value)
+    (value <= LARGEST).then_some(value)
 }
 
 /// `token` times 10^`places`, when that is a whole number that fits; exponents are `None`.
@@ -49,6 +52,10 @@ pub fn scaled(token: &[u8], places: Places) -> Option<i64> {
     };
     let mut value = 0i64;
     let mut fraction: Option<u32> = None;
+    // RFC 8259, 6: a digit before the point, and one behind it.
+    if !(digits.first()?.is_ascii_digit() && digits.last()?.is_ascii_digit()) {
+        return None;
+    }
     if digits.len() > 18 {
         return scaled_slowly(digits, places, negative);
     }
@@ -198,7 +205,12 @@ mod tests {
 
     #[test]
     fn whole_numbers_keep_64_bits() {
-        assert_eq!(whole(b"18446744073709551615"), Some(u64::MAX));
+        for token in [&b"-"[..], b".", b"5.", b".5", b"-.5", b"", b"--1", b"1.2.3", b"-12345678901234567890."] {
+            assert_eq!(scaled(token, 6), None, "{}", String::from_utf8_lossy(token));
+        }
+        assert_eq!(whole(b"4611686018427387903"), Some(LARGEST));
+        assert_eq!(whole(b"4611686018427387904"), None);
+        assert_eq!(whole(b"18446744073709551615"), None);
         assert_eq!(whole(b"18446744073709551616"), None);
         assert_eq!(whole(b"007"), None);
         assert_eq!(whole(b"1.0"), None);

@@ -9,7 +9,7 @@ use crate::dialect::Units;
 use crate::event::{Event, Frame, Kind, Number, Span, Word};
 use crate::keys::Keys;
 use crate::reader::json::{Cursor, Fault};
-use crate::reader::number::{Places, double_to_us, scaled, whole};
+use crate::reader::number::{LARGEST, Places, double_to_us, scaled, whole};
 use crate::reader::shape;
 use crate::reader::skip::{Skip, Stop};
 use crate::reader::spelling::{Strings, approximate, compact, floor, packet_type};
@@ -391,7 +391,7 @@ impl<'t> Pass<'_, '_, 't, '_> {
 
     fn whole_number(&mut self, index: u8, times: u64, key: &[u8]) -> Result<(), Fault> {
         let Some((token, quoted, text)) = self.token()? else { return self.leftover(key) };
-        match whole(token).and_then(|value| value.checked_mul(times)) {
+        match whole(token).and_then(|value| value.checked_mul(times)).filter(|value| *value <= LARGEST) {
             Some(value) if self.set(index, value) => {
                 self.slot(text.len(), &[if quoted { shape::NUMBER_TEXT } else { shape::NUMBER }, shape::letter(index)]);
                 Ok(())

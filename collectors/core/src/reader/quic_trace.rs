@@ -11,6 +11,9 @@ use crate::reader::skip::Skip;
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
+/// Sequence numbers are below this: a row's version holds one, with the version of the analysis above it.
+pub const SEQ_LIMIT: u64 = 1 << 38;
+
 /// Events that keep their QUIC_TRACE name, because no qlog event says the same.
 pub const OWN_EVENTS: &[(&str, Kind)] = &[
     ("bbr_ack", Kind::CcAck),
@@ -115,10 +118,10 @@ pub struct Row<'t> {
     value: &'t str,
 }
 
-/// The row is the heading of its columns.
+/// The row is the heading of its columns: no row itself, and of words for a time and an event.
 pub fn is_heading(line: &str) -> bool {
     let lower = line.to_lowercase();
-    lower.contains("event") && lower.contains("time") && !line.starts_with(|c: char| c.is_ascii_digit())
+    lower.contains("event") && lower.contains("time") && row(line).is_none()
 }
 
 /// Cuts a line into a row: tabs, `||` or `|` between three or five columns.
@@ -138,7 +141,8 @@ pub fn row(line: &str) -> Option<Row<'_>> {
             Some(Row { connection: if server.is_empty() { client } else { server }, seq: None, time, name, value })
         }
         [connection, seq, time, name, value] if is_time(time) => {
-            Some(Row { connection, seq: Some(whole(seq.as_bytes())?), time, name, value })
+            let seq = whole(seq.as_bytes()).filter(|seq| *seq < SEQ_LIMIT)?;
+            Some(Row { connection, seq: Some(seq), time, name, value })
         }
         // A three-column value may itself hold tabs; then the first column is the time all the same.
         [time, name, ..] if is_time(time) && whole(name.as_bytes()).is_none() => {
@@ -153,7 +157,7 @@ pub fn row(line: &str) -> Option<Row<'_>> {
 pub fn named(row: &[u8]) -> Option<(&str, u64)> {
     let mut columns = row.splitn(3, |byte| *byte == b'\t');
     let (connection, seq, _) = (columns.next()?, columns.next()?, columns.next()?);
-    Some((core::str::from_utf8(connection).ok()?, whole(seq)?))
+    Some((core::str::from_utf8(connection).ok()?, whole(seq).filter(|seq| *seq < SEQ_LIMIT)?))
 }
 
 /// Reads one line into `event`. An event that the grammar does not know keeps its name and raw value.
@@ -228,5 +232,30 @@ fn set(event: &mut Event, field: &Field, token: &str) {
             };
             leftover(event, &field.name, &json);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_no_row_is_a_heading() {
+        for heading in ["time\tevent\tvalue", "connection_id\tseq\ttime_us\tevent_name\tvalue", "|time_us|event|value|"]
+        {
+            assert!(is_heading(heading), "{heading}");
+        }
+        assert!(!is_heading("deadbeef00000001\t7\t100\tstream_event\ton_error, 4, 12, idle timeout"));
+    }
+
+    #[test]
+    fn a_row_has_a_time_and_a_seq_that_a_version_can_hold() {
+        for row_text in
+            ["-\tpacket_sent\t1", ".\tpacket_sent\t1", "5.\tpacket_sent\t1", "c\t274877906944\t1\tpacket_sent\t1"]
+        {
+            assert_eq!(row(row_text), None, "{row_text}");
+        }
+        assert_eq!(row("c\t274877906943\t1\tpacket_sent\t1").and_then(|row| row.seq), Some(SEQ_LIMIT - 1));
+        assert_eq!(named(b"c\t274877906944\t1"), None);
     }
 }
