@@ -2,6 +2,7 @@
 
 use crate::run::config::Sink as Choice;
 use crate::run::secret::{STORE_PASSWORD, password};
+use arrow_ipc::reader::StreamReader;
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::record::Batch;
 use quiclens_core::tables::Tables;
@@ -31,6 +32,21 @@ impl Message {
     /// The name of a table that messages are of.
     pub fn known_table(name: &str) -> Option<&'static str> {
         quiclens_core::tables::NAMES.into_iter().find(|table| *table == name)
+    }
+
+    /// Two messages with its rows, each about half as large; `None` where it has one row.
+    pub fn halves(&self) -> Result<Option<[Self; 2]>, String> {
+        let said = |error: &dyn std::fmt::Display| format!("cannot read a batch again: {error}");
+        let mut reader = StreamReader::try_new(&self.bytes[..], None).map_err(|error| said(&error))?;
+        let Some(rows) = reader.next().transpose().map_err(|error| said(&error))? else { return Ok(None) };
+        let Some((first, second)) = (Batch { table: self.table, rows }).halves() else { return Ok(None) };
+        let half = |batch: &Batch, part: &str| {
+            let mut bytes = Vec::new();
+            batch.encode_compressed(&mut bytes).map_err(|error| said(&error))?;
+            let batch_id = format!("{}{part}", self.batch);
+            Ok::<_, String>(Self { rows: batch.rows.num_rows(), batch: batch_id, bytes, ..self.clone() })
+        };
+        Ok(Some([half(&first, "a")?, half(&second, "b")?]))
     }
 
     /// Of a batch, one message or as many as keep each below `largest` bytes; `name` is the collector's, `number` counts
@@ -131,6 +147,9 @@ mod tests {
         let one = Message::all_of(&whole, "c", &mut number, LARGEST).unwrap();
         assert_eq!((one.len(), one[0].rows, number), (1, 1000, 1));
         let largest = one[0].bytes.len() / 2;
+        let [first, second] = one[0].halves().unwrap().unwrap();
+        assert_eq!((first.rows, second.rows, first.batch == second.batch), (500, 500, false));
+        assert_eq!(first.halves().unwrap().unwrap()[1].rows, 250);
         let several = Message::all_of(&whole, "c", &mut number, largest).unwrap();
         assert!(several.len() > 1 && several.iter().all(|message| message.bytes.len() <= largest));
         let mut seen = 0u64;

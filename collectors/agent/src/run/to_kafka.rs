@@ -7,36 +7,46 @@ use rdkafka::ClientContext;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::{DeliveryResult, Header, OwnedHeaders};
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer, ProducerContext};
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What the broker has said.
+/// What the broker has said of one attempt to give messages away. What it says of an earlier one counts for nothing: its
+/// messages may be given again by now.
 #[derive(Default)]
-struct Reports {
-    delivered: AtomicU64,
-    failed: Mutex<Option<KafkaError>>,
+struct Attempt {
+    number: u64,
+    /// Which of the messages were delivered.
+    delivered: BTreeSet<usize>,
+    /// The first that was not, and why.
+    failed: Option<(usize, KafkaError)>,
 }
 
-struct Context(Arc<Reports>);
+impl Attempt {
+    fn hear(&mut self, said: Result<(), &KafkaError>, (number, index): (u64, usize)) {
+        if number != self.number {
+            return;
+        }
+        match said {
+            Ok(()) => drop(self.delivered.insert(index)),
+            Err(error) => drop(self.failed.get_or_insert_with(|| (index, error.clone()))),
+        }
+    }
+}
+
+type Shared = Arc<Mutex<Attempt>>;
+
+struct Context(Shared);
 
 impl ClientContext for Context {}
 
 impl ProducerContext for Context {
-    type DeliveryOpaque = ();
+    /// Number of the attempt, and of the message in it.
+    type DeliveryOpaque = Box<(u64, usize)>;
 
-    fn delivery(&self, result: &DeliveryResult<'_>, (): ()) {
-        match result {
-            Ok(_) => {
-                self.0.delivered.fetch_add(1, Ordering::SeqCst);
-            }
-            Err((error, _)) => {
-                if let Ok(mut failed) = self.0.failed.lock() {
-                    *failed = Some(error.clone());
-                }
-            }
-        }
+    fn delivery(&self, result: &DeliveryResult<'_>, tag: Self::DeliveryOpaque) {
+        let mut attempt = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        attempt.hear(result.as_ref().map(|_| ()).map_err(|(error, _)| error), *tag);
     }
 }
 
@@ -44,9 +54,20 @@ impl ProducerContext for Context {
 pub struct Kafka {
     config: ClientConfig,
     producer: BaseProducer<Context>,
-    reports: Arc<Reports>,
+    attempt: Shared,
     topics: BTreeMap<String, Topic>,
     name: String,
+    /// Messages of more bytes were too large for the broker.
+    largest: usize,
+}
+
+/// Why an attempt ended.
+enum Stop {
+    /// The broker does not take messages so large as this one.
+    TooLarge(usize),
+    /// The producer is good for nothing any more.
+    Anew(String),
+    Refused(Refusal),
 }
 
 /// How long nothing is heard of the broker before a sink that is not to wait gives up.
@@ -76,24 +97,76 @@ impl Kafka {
         for (key, value) in options {
             config.set(key, value);
         }
-        let (producer, reports) = begin(&config)?;
-        Ok(Self { config, producer, reports, topics: quiclens_core::topics::by_table()?, name: name.to_owned() })
+        let attempt = Shared::default();
+        let producer = begin(&config, &attempt)?;
+        let topics = quiclens_core::topics::by_table()?;
+        Ok(Self { config, producer, attempt, topics, name: name.to_owned(), largest: usize::MAX })
     }
 
-    /// Nothing is heard of the broker: what is on its way is forgotten, and may be given again.
-    fn give_up(&mut self) -> Refusal {
-        match begin(&self.config) {
-            Ok(anew) => {
-                (self.producer, self.reports) = anew;
-                Refusal::Later("Kafka: no answer".into())
+    fn attempt(&self) -> MutexGuard<'_, Attempt> {
+        self.attempt.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Another producer: what is on its way is forgotten, and may be given again.
+    fn anew(&mut self, why: String) -> Refusal {
+        match begin(&self.config, &self.attempt) {
+            Ok(producer) => {
+                self.producer = producer;
+                Refusal::Later(why)
             }
             Err(said) => Refusal::Never(said),
         }
     }
 
-    fn produce(&self, message: &Message) -> Result<(), Refusal> {
+    /// Gives messages away once, and waits until the broker has all of them.
+    fn try_once(&self, messages: &[Message], patience: &Patience<'_>) -> Result<(), Stop> {
+        let number = {
+            let mut attempt = self.attempt();
+            *attempt = Attempt { number: attempt.number + 1, ..Attempt::default() };
+            attempt.number
+        };
+        let mut heard = (Instant::now(), 0);
+        for (index, message) in messages.iter().enumerate() {
+            while !self.produce(message, (number, index))? {
+                self.listen(messages, &mut heard, patience)?;
+            }
+        }
+        while self.attempt().delivered.len() < messages.len() {
+            self.listen(messages, &mut heard, patience)?;
+        }
+        Ok(())
+    }
+
+    /// Waits a moment for what the broker says; `heard` is when it said something last, and how much there was then.
+    fn listen(&self, messages: &[Message], heard: &mut (Instant, usize), patience: &Patience<'_>) -> Result<(), Stop> {
+        self.producer.poll(POLL);
+        let (delivered, failed) = {
+            let mut attempt = self.attempt();
+            (attempt.delivered.len(), attempt.failed.take())
+        };
+        if let Some((code, said)) = self.producer.client().fatal_error() {
+            return Err(Stop::Anew(format!("Kafka: {code}: {said}")));
+        }
+        match failed {
+            Some((index, error)) if error.rdkafka_error_code() == Some(RDKafkaErrorCode::MessageSizeTooLarge) => {
+                return Err(Stop::TooLarge(messages.get(index).map_or(0, |message| message.bytes.len())));
+            }
+            Some((_, error)) => return Err(Stop::Refused(Refusal::Later(format!("Kafka: {error}")))),
+            None => {}
+        }
+        if delivered > heard.1 {
+            *heard = (Instant::now(), delivered);
+        } else if heard.0.elapsed() > SILENCE && !patience() {
+            return Err(Stop::Anew("Kafka: no answer".into()));
+        }
+        Ok(())
+    }
+
+    /// False when the queue is full.
+    fn produce(&self, message: &Message, tag: (u64, usize)) -> Result<bool, Stop> {
         let topic = self.topics.get(message.table).copied();
-        let topic = topic.ok_or_else(|| Refusal::Never(format!("table {} has no topic", message.table)))?;
+        let topic =
+            topic.ok_or_else(|| Stop::Refused(Refusal::Never(format!("table {} has no topic", message.table))))?;
         let (rows, made) = (message.rows.to_string(), message.made_us.to_string());
         let catalogue = crate::run::catalogue_version();
         let heartbeat = message.heartbeat_us.map(|made| made.to_string());
@@ -105,68 +178,88 @@ impl Kafka {
             ("batch", &message.batch),
             ("made_us", &made),
         ];
+        let owned = headers
+            .iter()
+            .fold(OwnedHeaders::new(), |all, (key, value)| all.insert(Header { key, value: Some(value.as_bytes()) }));
+        let owned = match &heartbeat {
+            Some(made) => owned.insert(Header { key: "heartbeat_us", value: Some(made.as_bytes()) }),
+            None => owned,
+        };
+        let record = BaseRecord::<str, [u8], _>::with_opaque_to(topic.name, Box::new(tag));
+        let record = record.payload(&message.bytes[..]).headers(owned);
+        let record = if topic.is_by_collector { record.key(self.name.as_str()) } else { record };
+        match self.producer.send(record) {
+            Ok(()) => Ok(true),
+            Err((KafkaError::MessageProduction(RDKafkaErrorCode::QueueFull), _)) => Ok(false),
+            Err((KafkaError::MessageProduction(RDKafkaErrorCode::MessageSizeTooLarge), _)) => {
+                Err(Stop::TooLarge(message.bytes.len()))
+            }
+            Err((KafkaError::MessageProduction(RDKafkaErrorCode::Fatal), _)) => {
+                let (code, said) = self.producer.client().fatal_error().unzip();
+                Err(Stop::Anew(format!("Kafka: {code:?}: {}", said.unwrap_or_default())))
+            }
+            Err((error, _)) => Err(Stop::Refused(Refusal::Later(format!("{}: {error}", topic.name)))),
+        }
+    }
+}
+
+fn begin(config: &ClientConfig, attempt: &Shared) -> Result<BaseProducer<Context>, String> {
+    let context = Context(Arc::clone(attempt));
+    config.create_with_context(context).map_err(|error| format!("cannot make a Kafka producer: {error}"))
+}
+
+impl Sink for Kafka {
+    fn give(&mut self, messages: &[Message], patience: &Patience<'_>) -> Result<(), Refusal> {
+        let mut messages = messages.to_vec();
         loop {
-            let owned = headers.iter().fold(OwnedHeaders::new(), |all, (key, value)| {
-                all.insert(Header { key, value: Some(value.as_bytes()) })
-            });
-            let owned = match &heartbeat {
-                Some(made) => owned.insert(Header { key: "heartbeat_us", value: Some(made.as_bytes()) }),
-                None => owned,
-            };
-            let record = BaseRecord::<str, [u8]>::to(topic.name).payload(&message.bytes[..]).headers(owned);
-            let record = if topic.is_by_collector { record.key(self.name.as_str()) } else { record };
-            match self.producer.send(record) {
+            messages = smaller(messages, self.largest).map_err(Refusal::Never)?;
+            match self.try_once(&messages, patience) {
                 Ok(()) => return Ok(()),
-                Err((KafkaError::MessageProduction(RDKafkaErrorCode::QueueFull), _)) => {
-                    self.producer.poll(POLL);
+                Err(Stop::TooLarge(bytes)) => {
+                    eprintln!("quiclens-collector: Kafka: {bytes} bytes are too large for a message; it is halved");
+                    self.largest = self.largest.min(bytes.saturating_sub(1));
                 }
-                Err((KafkaError::MessageProduction(RDKafkaErrorCode::MessageSizeTooLarge), _)) => {
-                    return Err(Refusal::Never(format!(
-                        "{}: a message of {} bytes is too large",
-                        topic.name,
-                        message.bytes.len()
-                    )));
-                }
-                Err((error, _)) => return Err(Refusal::Later(format!("{}: {error}", topic.name))),
+                Err(Stop::Anew(why)) => return Err(self.anew(why)),
+                Err(Stop::Refused(refusal)) => return Err(refusal),
             }
         }
     }
 }
 
-fn begin(config: &ClientConfig) -> Result<(BaseProducer<Context>, Arc<Reports>), String> {
-    let reports = Arc::new(Reports::default());
-    let producer = config
-        .create_with_context(Context(Arc::clone(&reports)))
-        .map_err(|error| format!("cannot make a Kafka producer: {error}"))?;
-    Ok((producer, reports))
+/// The messages, those that are larger than `largest` in halves.
+fn smaller(messages: Vec<Message>, largest: usize) -> Result<Vec<Message>, String> {
+    let mut all = Vec::with_capacity(messages.len());
+    for message in messages {
+        if message.bytes.len() <= largest {
+            all.push(message);
+        } else {
+            let halves = message.halves()?.ok_or_else(|| {
+                format!(
+                    "Kafka: one row of {} has {} bytes: max.message.bytes is too small",
+                    message.table,
+                    message.bytes.len()
+                )
+            })?;
+            all.append(&mut smaller(halves.into(), largest)?);
+        }
+    }
+    Ok(all)
 }
 
-impl Sink for Kafka {
-    fn give(&mut self, messages: &[Message], patience: &Patience<'_>) -> Result<(), Refusal> {
-        let wanted = self.reports.delivered.load(Ordering::SeqCst) + messages.len() as u64;
-        messages.iter().try_for_each(|message| self.produce(message))?;
-        let mut heard = (Instant::now(), self.reports.delivered.load(Ordering::SeqCst));
-        while self.reports.delivered.load(Ordering::SeqCst) < wanted {
-            self.producer.poll(POLL);
-            let delivered = self.reports.delivered.load(Ordering::SeqCst);
-            if delivered > heard.1 {
-                heard = (Instant::now(), delivered);
-            } else if heard.0.elapsed() > SILENCE && !patience() {
-                return Err(self.give_up());
-            }
-            let failed = self.reports.failed.lock().ok().and_then(|mut failed| failed.take());
-            if let Some(error) = failed {
-                if error.rdkafka_error_code() == Some(RDKafkaErrorCode::MessageSizeTooLarge) {
-                    return Err(Refusal::Never(format!(
-                        "Kafka: {error}: the topics' max.message.bytes is to be what schema/topics says"
-                    )));
-                }
-                return Err(Refusal::Later(format!("Kafka: {error}")));
-            }
-            if let Some((code, said)) = self.producer.client().fatal_error() {
-                return Err(Refusal::Never(format!("Kafka: {code}: {said}")));
-            }
-        }
-        Ok(())
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_earlier_attempt_delivered_counts_for_nothing() {
+        let mut attempt = Attempt { number: 2, ..Attempt::default() };
+        attempt.hear(Ok(()), (1, 0));
+        attempt.hear(Err(&KafkaError::Canceled), (1, 1));
+        assert!(attempt.delivered.is_empty() && attempt.failed.is_none());
+        attempt.hear(Ok(()), (2, 1));
+        attempt.hear(Ok(()), (2, 1));
+        assert_eq!(attempt.delivered.len(), 1, "one message, told twice");
+        attempt.hear(Err(&KafkaError::Canceled), (2, 0));
+        assert_eq!(attempt.failed.map(|(index, _)| index), Some(0));
     }
 }
