@@ -1,6 +1,7 @@
 """`quiclens-collector run` on sources that cannot be read again: sockets, standard input, the raw topic, the spool."""
 
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -362,3 +363,37 @@ def test_addresses_and_sockets_that_cannot_be_had_are_told(made: Callable[..., L
     second = made(f'kind = "unix_stream"\npath = "{tmp_path / "s"}"')
     done = subprocess.run([COLLECTOR, "run", second.config], capture_output=True, text=True, check=False)
     assert done.returncode != 0 and "cannot listen" in done.stderr
+
+
+def test_each_listener_has_its_own_limit(made: Callable[..., Listening], tmp_path: Path) -> None:
+    listeners = [f'kind = "unix_stream"\npath = "{tmp_path / name}"\nmax_connections = 1' for name in ("a", "b")]
+    collector = made("\n[[listen]]\n".join(listeners))
+    collector.start()
+    for name in ("a", "b"):
+        client = collector.connect(tmp_path / name)
+        client.sendall(b"".join(lines(name, 0, 3)))
+    collector.wait(lambda: collector.has("a", 3) and collector.has("b", 3))
+    extra = collector.connect(tmp_path / "a")
+    assert extra.recv(1) == b"", "one more peer of a full listener is turned away"
+
+
+def test_a_collector_without_descriptors_lets_peers_wait(made: Callable[..., Listening], tmp_path: Path) -> None:
+    collector = made(f'kind = "unix_stream"\npath = "{tmp_path / "s"}"\nmax_connections = 1000')
+    collector.start()
+    first = collector.connect(tmp_path / "s")
+    first.sendall(b"".join(lines("c1", 0, 3)))
+    collector.wait(lambda: collector.has("c1", 3))
+    assert collector.process is not None
+    pid = collector.process.pid
+    used = max(int(each.name) for each in Path(f"/proc/{pid}/fd").iterdir())
+    soft, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (used + 2, hard))
+    others = [collector.connect(tmp_path / "s") for _ in range(8)]
+    for other in others:
+        other.sendall(b"".join(lines("c2", 0, 1)))
+    time.sleep(2.5)
+    told = (collector.config.parent / "said").read_text()
+    assert told.count("no descriptor") == 1, told
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (soft, hard))
+    others[-1].sendall(b"".join(lines("c3", 0, 4)))
+    collector.wait(lambda: collector.has("c3", 4))

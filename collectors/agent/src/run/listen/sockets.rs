@@ -22,15 +22,32 @@ const DATAGRAM: usize = 256 << 10;
 /// Bytes of one stream before another's turn.
 const CHUNK: usize = 64 << 10;
 const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+/// A peer that was silent for so long makes room for another when its listener is full.
+const SILENT: Duration = Duration::from_secs(60);
+/// How long nobody is let in after the process ran out of descriptors.
+const CROWDED: Duration = Duration::from_secs(1);
+/// Of what happens again and again, one line is written in so long.
+const TOLD: Duration = Duration::from_secs(10);
 /// Time between two looks at what the kernel dropped.
 const LOOK: Duration = Duration::from_secs(1);
 
 enum Socket {
     Datagram(UnixDatagram),
     Udp(UdpSocket, Option<Dropped>),
-    Listener(UnixListener, usize),
+    Listener(UnixListener, Limit),
     Stdin(File, Cut),
-    Peer(UnixStream, Cut),
+    /// With when it was heard of last.
+    Peer(UnixStream, Cut, Instant),
+}
+
+/// What a listener lets in.
+struct Limit {
+    /// Peers of its own at once.
+    peers: usize,
+    /// The process has no room for another descriptor: nobody is let in before.
+    rests_until: Option<Instant>,
+    /// When somebody was turned away last, and it was said.
+    told: Option<Instant>,
 }
 
 /// What a peer that has ended its side is told, when all that it sent is on disk. The end of the stream alone would not
@@ -53,6 +70,8 @@ enum After {
     Goes,
     Over,
     Peer(UnixStream),
+    /// A peer that came and found no descriptor.
+    Crowded,
 }
 
 /// A path that a socket can be made at: one that a process left behind is taken away.
@@ -85,7 +104,8 @@ impl Sockets {
             Listen::UnixStream { path, max_connections } => {
                 let made = free(path).and_then(|()| UnixListener::bind(path)).and_then(|socket| {
                     socket.set_nonblocking(true)?;
-                    Ok(Socket::Listener(socket, *max_connections))
+                    let limit = Limit { peers: *max_connections, rests_until: None, told: None };
+                    Ok(Socket::Listener(socket, limit))
                 });
                 (format!("unix_stream:{}", path.display()), made)
             }
@@ -114,44 +134,81 @@ impl Sockets {
         let mut looked = Instant::now();
         while !intake.is_stopped() && !self.open.is_empty() {
             let ready = self.ready();
-            let (mut kept, mut peers) = (Vec::with_capacity(self.open.len()), Vec::new());
-            let count = self.open.iter().filter(|named| matches!(named.socket, Socket::Peer(..))).count();
+            let (mut kept, mut peers, mut ended) = (Vec::with_capacity(self.open.len()), Vec::new(), Vec::new());
             for (mut named, is_ready) in std::mem::take(&mut self.open).into_iter().zip(ready) {
                 let after = if is_ready { named.turn(&mut buffer, intake) } else { Ok(After::Goes) };
                 match after {
                     Ok(After::Goes) => kept.push(named),
-                    Ok(After::Over) => named.end(intake, true),
+                    Ok(After::Over) => ended.push(named),
                     Ok(After::Peer(peer)) => {
-                        if let Socket::Listener(_, most) = named.socket
-                            && count + peers.len() < most
-                        {
-                            let socket = Socket::Peer(peer, Cut::default());
-                            peers.push(Named { name: named.name.clone(), socket });
-                        } else {
-                            eprintln!("quiclens-collector: {}: too many peers, one was turned away", named.name);
-                        }
+                        let socket = Socket::Peer(peer, Cut::default(), Instant::now());
+                        peers.push(Named { name: named.name.clone(), socket });
+                        kept.push(named);
+                    }
+                    Ok(After::Crowded) => {
+                        named.rest();
                         kept.push(named);
                     }
                     Err(Ended::Told | Ended::Broken) => return,
                 }
             }
             self.open = kept;
-            self.open.append(&mut peers);
+            for peer in peers {
+                ended.extend(self.let_in(peer));
+            }
+            end(ended, intake, true);
             if looked.elapsed() >= LOOK {
                 looked = Instant::now();
                 self.open.iter_mut().for_each(Named::look);
             }
         }
-        for mut named in self.open {
-            named.look();
-            named.end(intake, false);
+        self.open.iter_mut().for_each(Named::look);
+        end(self.open, intake, false);
+    }
+
+    /// Lets a peer in where its listener has room, or a silent one makes some, which is returned.
+    fn let_in(&mut self, peer: Named) -> Option<Named> {
+        let of_it = |named: &&mut Named| named.name == peer.name;
+        let limit = self.open.iter_mut().filter(of_it).find_map(|named| match &mut named.socket {
+            Socket::Listener(_, limit) => Some(limit),
+            _ => None,
+        })?;
+        let (most, told) = (limit.peers, limit.told);
+        let heard = |named: &Named| match &named.socket {
+            Socket::Peer(_, _, heard) if named.name == peer.name => Some(*heard),
+            _ => None,
+        };
+        let mut left = None;
+        if self.open.iter().filter_map(heard).count() >= most {
+            let silent = (0..self.open.len()).filter_map(|at| Some((heard(&self.open[at])?, at))).min();
+            match silent.filter(|(heard, _)| heard.elapsed() >= SILENT) {
+                Some((_, at)) => left = Some(self.open.swap_remove(at)),
+                None => {
+                    if told.is_none_or(|told| told.elapsed() >= TOLD) {
+                        eprintln!("quiclens-collector: {}: {most} peers are too many, one was turned away", peer.name);
+                        self.tell(&peer.name);
+                    }
+                    return None;
+                }
+            }
+        }
+        self.open.push(peer);
+        left
+    }
+
+    /// It was said that somebody was turned away.
+    fn tell(&mut self, name: &str) {
+        for named in self.open.iter_mut().filter(|named| named.name == name) {
+            if let Socket::Listener(_, limit) = &mut named.socket {
+                limit.told = Some(Instant::now());
+            }
         }
     }
 
     /// Which sockets have something; waits a moment for the first.
     fn ready(&self) -> Vec<bool> {
         let mut waiting: Vec<PollFd<'_>> =
-            self.open.iter().map(|named| PollFd::from_borrowed_fd(named.socket.fd(), PollFlags::IN)).collect();
+            self.open.iter().map(|named| PollFd::from_borrowed_fd(named.socket.fd(), named.socket.awaited())).collect();
         match poll(&mut waiting, Some(&PATIENCE)) {
             Ok(_) => waiting.iter().map(|one| !one.revents().is_empty()).collect(),
             Err(_) => vec![false; self.open.len()],
@@ -160,13 +217,23 @@ impl Sockets {
 }
 
 impl Socket {
+    /// What is waited for: nothing, while a listener rests.
+    fn awaited(&self) -> PollFlags {
+        match self {
+            Self::Listener(_, limit) if limit.rests_until.is_some_and(|until| Instant::now() < until) => {
+                PollFlags::empty()
+            }
+            _ => PollFlags::IN,
+        }
+    }
+
     fn fd(&self) -> BorrowedFd<'_> {
         match self {
             Self::Datagram(socket) => socket.as_fd(),
             Self::Udp(socket, _) => socket.as_fd(),
             Self::Listener(socket, _) => socket.as_fd(),
             Self::Stdin(stream, _) => stream.as_fd(),
-            Self::Peer(stream, _) => stream.as_fd(),
+            Self::Peer(stream, _, _) => stream.as_fd(),
         }
     }
 }
@@ -179,24 +246,26 @@ impl Named {
             Socket::Udp(socket, _) => datagrams(&self.name, |buffer| socket.recv(buffer), buffer, intake),
             Socket::Listener(socket, _) => match socket.accept() {
                 Ok((peer, _)) => Ok(After::Peer(peer)),
+                Err(error) if is_crowded(&error) => Ok(After::Crowded),
                 Err(error) => Ok(said(&self.name, &error)),
             },
             Socket::Stdin(stream, cut) => bytes(&self.name, stream, cut, buffer, intake),
-            Socket::Peer(stream, cut) => bytes(&self.name, stream, cut, buffer, intake),
+            Socket::Peer(stream, cut, heard) => {
+                *heard = Instant::now();
+                bytes(&self.name, stream, cut, buffer, intake)
+            }
         }
     }
 
-    /// A stream is over; `is_ended` by its peer, who is told when all that it sent is on disk.
-    fn end(self, intake: &Intake, is_ended: bool) {
-        let (peer, cut) = match self.socket {
-            Socket::Stdin(_, cut) => (None, cut),
-            Socket::Peer(peer, cut) => (Some(peer), cut),
-            Socket::Datagram(_) | Socket::Udp(..) | Socket::Listener(..) => return,
-        };
-        let is_taken = cut.finish().is_none_or(|piece| intake.piece(&self.name, piece).is_ok());
-        if let Some(mut peer) = peer.filter(|_| is_ended && is_taken && intake.spool.acknowledged()) {
-            // It may have gone away, which is its right.
-            let _ = peer.write_all(SYNCED);
+    /// Lets nobody in for a while.
+    fn rest(&mut self) {
+        if let Socket::Listener(_, limit) = &mut self.socket {
+            let now = Instant::now();
+            limit.rests_until = Some(now + CROWDED);
+            if limit.told.is_none_or(|told| told.elapsed() >= TOLD) {
+                limit.told = Some(now);
+                eprintln!("quiclens-collector: {}: no descriptor is left for a peer", self.name);
+            }
         }
     }
 
@@ -207,6 +276,26 @@ impl Named {
             if count > 0 {
                 eprintln!("quiclens-collector: {}: the kernel dropped {count} datagrams", self.name);
             }
+        }
+    }
+}
+
+/// Streams are over; `is_ended` by their peers, who are told when all that they sent is on disk: one sync for all.
+fn end(streams: Vec<Named>, intake: &Intake, is_ended: bool) {
+    let mut peers = Vec::new();
+    for named in streams {
+        let (peer, cut) = match named.socket {
+            Socket::Stdin(_, cut) => (None, cut),
+            Socket::Peer(peer, cut, _) => (Some(peer), cut),
+            Socket::Datagram(_) | Socket::Udp(..) | Socket::Listener(..) => continue,
+        };
+        let is_taken = cut.finish().is_none_or(|piece| intake.piece(&named.name, piece).is_ok());
+        peers.extend(peer.filter(|_| is_ended && is_taken));
+    }
+    if !peers.is_empty() && intake.spool.acknowledged() {
+        for mut peer in peers {
+            // It may have gone away, which is its right.
+            let _ = peer.write_all(SYNCED);
         }
     }
 }
@@ -252,6 +341,12 @@ fn datagrams(
 
 fn is_passing(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}
+
+/// The process, or the machine, has no descriptor left.
+fn is_crowded(error: &io::Error) -> bool {
+    let code = error.raw_os_error().map(rustix::io::Errno::from_raw_os_error);
+    matches!(code, Some(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE))
 }
 
 fn said(name: &str, error: &io::Error) -> After {

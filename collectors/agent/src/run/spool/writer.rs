@@ -4,10 +4,12 @@
 use crate::run::spool::frame::encode;
 use crate::run::spool::head::{Head, Position, What};
 use crate::run::spool::segment::{Segment, sync_folder};
+use rustix::io::Errno;
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -48,7 +50,7 @@ pub struct Writer {
     pub id: u64,
     /// All segments; the last is written to.
     pub segments: VecDeque<Segment>,
-    file: File,
+    file: Arc<File>,
     next: (u64, u64),
     newest: BTreeMap<Place, Position>,
     /// A record that did not fit may have left bytes behind the segment's.
@@ -117,7 +119,7 @@ impl Writer {
         sync_folder(folder)?;
         let (is_torn, is_short, passed) = (false, false, 0);
         let folder = folder.to_owned();
-        let writer = Self { folder, room, id, segments, file, next, newest, is_torn, is_short, passed };
+        let writer = Self { folder, room, id, segments, file: Arc::new(file), next, newest, is_torn, is_short, passed };
         writer.reserve();
         Ok(writer)
     }
@@ -206,7 +208,7 @@ impl Writer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.mend()?;
         let Some(active) = self.segments.back_mut() else { return Ok(()) };
-        if let Err(error) = self.file.write_all(bytes) {
+        if let Err(error) = (&*self.file).write_all(bytes) {
             self.is_torn = self.file.set_len(active.bytes).is_err();
             return Err(error);
         }
@@ -230,15 +232,15 @@ impl Writer {
         let (file, first) = begin(&self.folder, self.id, &self.newest, self.next)?;
         sync_folder(&self.folder)?;
         self.next.0 += 1;
-        self.file = file;
+        self.file = Arc::new(file);
         self.segments.push_back(first);
         Ok(())
     }
 
     /// A handle to sync the active segment with, and how far it goes then.
-    pub fn unsynced(&self) -> io::Result<(File, Segment)> {
+    pub fn unsynced(&self) -> io::Result<(Arc<File>, Segment)> {
         let active = self.segments.back().cloned().ok_or_else(|| io::Error::from(ErrorKind::NotFound))?;
-        Ok((self.file.try_clone()?, active))
+        Ok((Arc::clone(&self.file), active))
     }
 
     /// Everything before `offset` was shipped: segments that hold nothing else go.
@@ -270,9 +272,11 @@ impl Writer {
     }
 }
 
-/// The disk, or the quota, is used up.
+/// The disk, the quota or the table of descriptors is used up: it will have room again.
 pub fn is_full(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
+    let code = error.raw_os_error().map(Errno::from_raw_os_error);
+    matches!(code, Some(Errno::MFILE | Errno::NFILE))
+        || matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
 }
 
 /// Makes a segment with its first record, and syncs it.
