@@ -1,5 +1,6 @@
 """`quiclens-collector run` against reading the same files once: growth, renames, kill -9, truncation, compression."""
 
+import contextlib
 import gzip
 import json
 import os
@@ -380,6 +381,109 @@ def is_open_in(collector: Collector, path: Path) -> bool:
         except FileNotFoundError:
             continue
     return False
+
+
+def test_a_reused_inode_of_the_same_size_is_another_file(collector: Collector, tmp_path: Path) -> None:
+    lines = records("aioquic_clean_server")
+    one, other = (b"".join(_named(lines, name)) for name in ("aaaa000000000001", "bbbb000000000002"))
+    assert len(one) == len(other)
+    path = collector.logs / "trace.sqlog"
+    path.write_bytes(one)
+    inode = path.stat().st_ino
+    collector.start()
+    collector.wait(collector.is_complete)
+    # What ext4 does with the next file is done here by hand: the same inode, the same size.
+    with path.open("r+b") as file:
+        file.write(other)
+    path.rename(collector.logs / "next.sqlog")
+    assert (collector.logs / "next.sqlog").stat().st_ino == inode
+    collector.wait(lambda: len(collector.rows("connections")) == 2, seconds=40)
+
+
+def _named(lines: list[bytes], name: str) -> list[bytes]:
+    header = json.loads(lines[0][1:])
+    header["trace"]["common_fields"] = {"ODCID": name}
+    return [b"\x1e" + json.dumps(header).encode() + b"\n", *lines[1:]]
+
+
+def test_a_hang_up_is_no_end(collector: Collector) -> None:
+    lines = records("aioquic_clean_server")
+    (collector.logs / "trace.sqlog").write_bytes(b"".join(lines))
+    collector.start()
+    collector.wait(lambda: bool(collector.rows("events")))
+    assert collector.process is not None
+    collector.process.send_signal(signal.SIGHUP)
+    collector.wait(collector.is_complete)
+    assert collector.end(signal.SIGTERM) == 0
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_an_access_log_that_was_rotated_while_nobody_looked(tmp_path: Path, is_kept: bool) -> None:
+    log = tmp_path / "run" / "logs" / "access.log"
+    folder = tmp_path / "run"
+    collector = Collector(folder, f'[[access_log]]\npath = "{log}"')
+    text = collector.config.read_text()
+    collector.config.write_text(text.replace(f'traces = ["{collector.logs}"]\n', ""))
+    row = '{{"time": "2026-11-21T10:00:00Z", "path": "{}"}}\n'
+    log.write_text(row.format("/first"))
+    collector.start()
+    try:
+        collector.wait(lambda: len(collector.rows("request_lines")) == 1)
+        assert collector.end(signal.SIGTERM) == 0
+        with log.open("a") as file:
+            file.write(row.format("/while_down"))
+        log.rename(log.with_name("access.log.1"))
+        if not is_kept:
+            log.with_name("access.log.1").unlink()
+        log.write_text(row.format("/second"))
+        collector.start()
+        wanted = {"/first", "/second"} | ({"/while_down"} if is_kept else set())
+        collector.wait(lambda: {each["path"] for each in collector.rows("request_lines").values()} == wanted)
+        if is_kept:
+            assert not collector.rejects()
+        else:
+            collector.wait(lambda: [each["reason"] for each in collector.rejects()] == ["source_lost"])
+    finally:
+        collector.end(signal.SIGKILL)
+
+
+def test_a_full_disk_is_waited_for(tmp_path: Path) -> None:
+    collector = Collector(tmp_path / "run")
+    state = tmp_path / "run" / "state"
+    state.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", state], capture_output=True).returncode:
+        pytest.skip("no file system can be mounted here")
+    try:
+        lines = records("aioquic_clean_server")
+        (collector.logs / "first.sqlog").write_bytes(b"".join(lines))
+        collector.start()
+        collector.wait(lambda: (state / "checkpoints").is_file() and collector.is_complete())
+        filled = state / "filled"
+        full = os.open(filled, os.O_WRONLY | os.O_CREAT)
+        with contextlib.suppress(OSError):
+            while True:
+                os.write(full, bytes(4096))
+        os.close(full)
+        names = [f"aaaa00000000000{n}" for n in range(5)]
+        for name in names:
+            (collector.logs / f"{name}.sqlog").write_bytes(b"".join(_named(lines, name)))
+        collector.wait(lambda: b"No space left" in said(collector))
+        filled.unlink()
+        collector.wait(lambda: len(collector.rows("connections")) == 6 and collector.is_complete())
+        assert len(collector.rows("events")) == 6 * (len(lines) - 1)
+        assert collector.end(signal.SIGTERM) == 0
+    finally:
+        if collector.process is not None:
+            collector.end(signal.SIGKILL)
+        subprocess.run(["umount", state], check=True)
+
+
+def said(collector: Collector) -> bytes:
+    """What stands on its standard error by now."""
+    assert collector.process is not None
+    assert collector.process.stderr is not None
+    os.set_blocking(collector.process.stderr.fileno(), False)
+    return collector.process.stderr.read() or b""
 
 
 def test_access_logs_grow_too(tmp_path: Path) -> None:

@@ -45,10 +45,13 @@ impl<'c> Files<'c, '_> {
         let mut is_harmed = false;
         loop {
             match document.step(&mut reading.window) {
-                Step::NeedMore => reading.fill_twice(),
+                Step::NeedMore => {
+                    (self.breathe)();
+                    reading.fill_twice();
+                }
                 Step::Events => {
                     if gathered.is_none() && is_late(&document) {
-                        gathered = Some(gather(file));
+                        gathered = Some(gather(file, self.breathe));
                     }
                     let mut begun = self.begin_trace(name, &document, gathered.as_ref(), reading.window.offset());
                     begun.is_whole = !std::mem::take(&mut is_harmed);
@@ -110,6 +113,7 @@ impl<'c> Files<'c, '_> {
                 return self.grown();
             }
             Err(Stop::End) if text.len() < RECORD_LIMIT && !reading.window.end => {
+                (self.breathe)();
                 reading.fill_twice();
                 return Ok(());
             }
@@ -158,7 +162,7 @@ fn is_late(document: &Document) -> bool {
 }
 
 /// Looks ahead over a whole file for the headers of its traces.
-fn gather(file: &Arc<File>) -> Gathered {
+fn gather(file: &Arc<File>, breathe: &dyn Fn()) -> Gathered {
     let mut gathered = Gathered::new();
     let Ok(mut reading) = Reading::open(file, Vec::new()) else { return gathered };
     let mut document = Document::default();
@@ -167,7 +171,10 @@ fn gather(file: &Arc<File>) -> Gathered {
     let mut bytes = 0;
     loop {
         match document.step(&mut reading.window) {
-            Step::NeedMore => reading.fill_twice(),
+            Step::NeedMore => {
+                breathe();
+                reading.fill_twice();
+            }
             Step::Events => begun = Some((reading.window.offset(), (document.file.len(), document.trace.len()))),
             Step::Element => {
                 if document.refuse(&mut reading.window, Skip::NotARecord) == Refused::NeedMore {

@@ -3,6 +3,7 @@
 use crate::Room;
 use crate::file::Files;
 use crate::paths::find;
+use crate::written;
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::tables::Tables;
 use serde_json::json;
@@ -50,8 +51,7 @@ pub fn run(paths: &[PathBuf], room: Room) -> Result<(), String> {
             lines.extend(crate::export::plain(bytes, &tables.connections)?);
         }
         let mut out = io::stdout().lock();
-        let write =
-            |out: &mut io::StdoutLock<'_>, line: &str| writeln!(out, "{line}").map_err(|error| error.to_string());
+        let write = |out: &mut io::StdoutLock<'_>, line: &str| written(writeln!(out, "{line}"));
         for line in &lines {
             write(&mut out, line)?;
         }

@@ -1,5 +1,6 @@
 //! `export`: rows of `events` back to a qlog. Standard input has one line of JSON that says which, then Arrow IPC streams.
 
+use crate::written;
 use arrow_ipc::reader::StreamReader;
 use quiclens_core::dialect::Units;
 use quiclens_core::event::Event;
@@ -39,7 +40,6 @@ pub fn run() -> Result<(), String> {
     input.read_line(&mut line).map_err(|error| format!("cannot read the request: {error}"))?;
     let request: Request = serde_json::from_str(&line).map_err(|error| format!("the request is wrong: {error}"))?;
     let mut out = BufWriter::with_capacity(1 << 20, io::stdout().lock());
-    let failed = |error: io::Error| format!("cannot write: {error}");
     if request.mode == "for-qvis" {
         let mut records = Vec::new();
         each(&mut input, &request, |event| {
@@ -51,9 +51,9 @@ pub fn run() -> Result<(), String> {
         })?;
         // qvis shows a blocking alert for records out of order; equal times keep the log's order.
         records.sort_by_key(|(us, ns, _)| (*us, *ns));
-        record(&mut out, qvis_header(&request).to_string().as_bytes()).map_err(failed)?;
+        written(record(&mut out, qvis_header(&request).to_string().as_bytes()))?;
         for (_, _, text) in records {
-            record(&mut out, &text).map_err(failed)?;
+            written(record(&mut out, &text))?;
         }
     } else if request.format == "qlog" && request.serialization == "contained" {
         contained(&mut input, &mut out, &request)?;
@@ -61,15 +61,15 @@ pub fn run() -> Result<(), String> {
         let separated = request.serialization != "ndjson" || request.format == "sqlog";
         let header = sequential_header(&request).to_string();
         let mut text = Vec::new();
-        write(&mut out, separated, header.as_bytes()).map_err(failed)?;
+        written(write(&mut out, separated, header.as_bytes()))?;
         let units = Units::from_rule(&request.unit_rule);
         each(&mut input, &request, |event| {
             text.clear();
             restore(event, &units, request.time_base_ns, &mut text);
-            write(&mut out, separated, &text).map_err(failed)
+            written(write(&mut out, separated, &text))
         })?;
     }
-    out.flush().map_err(failed)
+    written(out.flush())
 }
 
 /// Events of a batch, each as the record it was read from, by the clocks of their `connections` rows.
@@ -158,7 +158,6 @@ fn sequential_header(request: &Request) -> Value {
 }
 
 fn contained(input: &mut impl BufRead, out: &mut impl Write, request: &Request) -> Result<(), String> {
-    let failed = |error: io::Error| format!("cannot write: {error}");
     let (file, trace) = header(request);
     let mut text = Value::Object(file).to_string();
     text.pop();
@@ -168,7 +167,7 @@ fn contained(input: &mut impl BufRead, out: &mut impl Write, request: &Request) 
         trace.pop();
     }
     let inner = if trace.len() > 1 { "," } else { "" };
-    write!(out, "{text}{comma}\"traces\":[{trace}{inner}\"events\":[").map_err(failed)?;
+    written(write!(out, "{text}{comma}\"traces\":[{trace}{inner}\"events\":["))?;
     let units = Units::from_rule(&request.unit_rule);
     let (mut text, mut first) = (Vec::new(), true);
     each(input, request, |event| {
@@ -176,9 +175,9 @@ fn contained(input: &mut impl BufRead, out: &mut impl Write, request: &Request) 
         text.extend_from_slice(if first { b"\n" } else { b",\n" });
         first = false;
         restore(event, &units, request.time_base_ns, &mut text);
-        out.write_all(&text).map_err(failed)
+        written(out.write_all(&text))
     })?;
-    out.write_all(b"\n]}]}\n").map_err(failed)
+    written(out.write_all(b"\n]}]}\n"))
 }
 
 fn qvis_header(request: &Request) -> Value {

@@ -88,13 +88,15 @@ pub struct Files<'c, 'f> {
     pub bytes: u64,
     /// Files opened.
     pub files: u64,
+    /// What is done between two reads of a file, however large: it may rest.
+    pub breathe: &'f dyn Fn(),
 }
 
 impl<'c, 'f> Files<'c, 'f> {
     /// Empty tables, with or without events, that `flush` takes as they grow.
     pub fn new(catalogue: &'c Catalogue, wants_events: bool, flush: &'f mut Flush<'f>) -> Self {
         let tables = Tables { wants_events, ..Tables::default() };
-        Self { catalogue, tables, flush, memory: Vec::new(), bytes: 0, files: 0 }
+        Self { catalogue, tables, flush, memory: Vec::new(), bytes: 0, files: 0, breathe: &|| {} }
     }
 
     /// Opens a file that was found; one that cannot be opened is counted. A pipe is read where it is one of the paths
@@ -176,7 +178,10 @@ impl<'c, 'f> Files<'c, 'f> {
         let mut records = Records::new(self.catalogue, framing, name);
         loop {
             match records.next(&mut reading.window, &mut self.tables) {
-                Turn::NeedMore => reading.fill(),
+                Turn::NeedMore => {
+                    (self.breathe)();
+                    reading.fill();
+                }
                 Turn::Taken => self.grown()?,
                 Turn::Over => break,
             }

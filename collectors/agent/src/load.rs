@@ -5,6 +5,7 @@
 use crate::file::Files;
 use crate::paths::find;
 use crate::requests::LineReader;
+use crate::written;
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::tables::Tables;
 use quiclens_edge::access_format::{AccessFormatConfig, Preset};
@@ -30,15 +31,13 @@ pub fn run(paths: &[PathBuf], requests: &[PathBuf], format: Option<&Path>, sink:
     let mut out = io::BufWriter::with_capacity(1 << 20, io::stdout().lock());
     let mut told = Instant::now();
     let mut bytes = Vec::new();
-    let written = std::cell::RefCell::new(&mut out);
+    let shared = std::cell::RefCell::new(&mut out);
     let mut flush = |tables: &mut Tables, all: bool| -> Result<(), String> {
         for batch in tables.batches(&catalogue, all).map_err(|error| format!("cannot build a batch: {error}"))? {
             batch.encode(&mut bytes).map_err(|error| format!("cannot encode {}: {error}", batch.table))?;
             let frame = json!({"table": batch.table, "rows": batch.rows.num_rows(), "bytes": bytes.len()});
-            let mut out = written.borrow_mut();
-            writeln!(out, "{frame}")
-                .and_then(|()| out.write_all(&bytes))
-                .map_err(|error| format!("cannot write: {error}"))?;
+            let mut out = shared.borrow_mut();
+            written(writeln!(out, "{frame}").and_then(|()| out.write_all(&bytes)))?;
         }
         Ok(())
     };
@@ -66,8 +65,8 @@ pub fn run(paths: &[PathBuf], requests: &[PathBuf], format: Option<&Path>, sink:
                 "files": index + 1, "files_total": all, "bytes": done, "bytes_total": total,
                 "events": files.tables.counted, "rejected": files.tables.rejected.values().sum::<u64>(),
             }});
-            let mut out = written.borrow_mut();
-            writeln!(out, "{progress}").and_then(|()| out.flush()).map_err(|error| format!("cannot write: {error}"))?;
+            let mut out = shared.borrow_mut();
+            written(writeln!(out, "{progress}").and_then(|()| out.flush()))?;
         }
     }
     let Files { mut tables, bytes, files: opened, flush, .. } = files;
@@ -76,8 +75,8 @@ pub fn run(paths: &[PathBuf], requests: &[PathBuf], format: Option<&Path>, sink:
         "files": opened, "connections": tables.traces.len(), "events": tables.counted, "requests": lines,
         "rejected": tables.rejected, "bytes": bytes, "seconds": started.elapsed().as_secs_f64(),
     }});
-    let mut out = written.borrow_mut();
-    writeln!(out, "{summary}").and_then(|()| out.flush()).map_err(|error| format!("cannot write: {error}"))
+    let mut out = shared.borrow_mut();
+    written(writeln!(out, "{summary}").and_then(|()| out.flush()))
 }
 
 /// Reads the format that `path` says, else JSON lines with the columns' names. Nothing is redacted but where it asks.
@@ -120,13 +119,10 @@ pub fn bench(paths: &[PathBuf]) -> Result<(), String> {
     let seconds = started.elapsed().as_secs_f64();
     #[expect(clippy::cast_precision_loss, reason = "a rate")]
     let rates = (tables.counted as f64 / seconds, bytes as f64 / 1e6 / seconds);
-    println!(
-        "{}",
-        json!({"events": tables.counted, "bytes": bytes, "arrow_bytes": encoded, "seconds": seconds,
+    let measured = json!({"events": tables.counted, "bytes": bytes, "arrow_bytes": encoded, "seconds": seconds,
             "events_per_second": rates.0, "megabytes_per_second": rates.1,
-            "rejected": tables.rejected, "peak_kib": peak_kib()})
-    );
-    Ok(())
+            "rejected": tables.rejected, "peak_kib": peak_kib()});
+    written(writeln!(io::stdout(), "{measured}"))
 }
 
 /// Most memory that this process ever held, where the system says so (Linux); else 0.

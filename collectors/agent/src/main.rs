@@ -86,6 +86,15 @@ enum Room {
     Check,
 }
 
+/// What came of writing to standard output. Where nobody reads it any more, as behind `head`, the command is over and
+/// nothing is wrong.
+fn written(done: std::io::Result<()>) -> Result<(), String> {
+    match done {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => std::process::exit(0),
+        done => done.map_err(|error| format!("cannot write: {error}")),
+    }
+}
+
 fn main() -> ExitCode {
     let result = match Options::parse().command {
         Command::Load { paths, requests, requests_format, sink } => {

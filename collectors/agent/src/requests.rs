@@ -125,7 +125,10 @@ impl Files<'_, '_> {
         let Some(mut reading) = self.begin(name, file) else { return Ok(0) };
         loop {
             match lines.next(reader, &mut reading.window, &mut self.tables) {
-                Turn::NeedMore => reading.fill(),
+                Turn::NeedMore => {
+                    (self.breathe)();
+                    reading.fill();
+                }
                 Turn::Taken => self.grown()?,
                 Turn::Over => break,
             }

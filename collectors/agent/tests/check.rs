@@ -58,9 +58,12 @@ fn secrets_are_not_printed_from_wherever_they_come() {
 #[test]
 fn a_reader_that_has_enough_is_no_fault() {
     let config = write("closed", &kafka(""));
-    let mut command = Command::new(env!("CARGO_BIN_EXE_quiclens-collector"));
-    let (reader, writer) = std::io::pipe().unwrap();
-    drop(reader);
-    let done = command.arg("check").arg(config).stdout(Stdio::from(writer)).stderr(Stdio::piped()).output().unwrap();
-    assert_eq!((done.status.code(), String::from_utf8_lossy(&done.stderr).as_ref()), (Some(0), ""));
+    for command in ["check", "load", "bench", "dump"] {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_quiclens-collector"));
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let done =
+            process.arg(command).arg(&config).stdout(Stdio::from(writer)).stderr(Stdio::piped()).output().unwrap();
+        assert_eq!((done.status.code(), String::from_utf8_lossy(&done.stderr).as_ref()), (Some(0), ""), "{command}");
+    }
 }

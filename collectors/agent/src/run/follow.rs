@@ -7,8 +7,9 @@ use crate::requests::LineReader;
 use crate::run::config::{AccessLog, Config, Watch};
 use crate::run::followed::{After, Followed, give_up, identity};
 use crate::run::heartbeat::Heartbeat;
+use crate::run::input::Input;
 use crate::run::journal::{Entry, FileId, Known};
-use crate::run::keep::{remember, retention};
+use crate::run::keep::{NoveltyFile, retention};
 use crate::run::limits::CpuCap;
 use crate::run::metrics::Metrics;
 use crate::run::notice::{News, Notices};
@@ -20,7 +21,11 @@ use quiclens_core::catalogue::Catalogue;
 use quiclens_core::reader::skip::Skip;
 use quiclens_core::tables::Tables;
 use quiclens_edge::deployment::Deployment;
+use quiclens_tail::open_regular;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -49,8 +54,8 @@ pub struct Follower<'c> {
     refresh: Refresh,
     known: BTreeMap<FileId, Known>,
     files: BTreeMap<FileId, Followed<'c>>,
-    /// Files that are over: their size then.
-    over: BTreeMap<FileId, u64>,
+    /// Files that are over, as they were then.
+    over: BTreeMap<FileId, Over>,
     /// Paths that cannot be followed and were counted: no regular files, loops of links, without permission.
     refused: BTreeSet<PathBuf>,
     /// Files that the journal knows and that are no more, or are others now.
@@ -58,7 +63,8 @@ pub struct Follower<'c> {
     tables: Tables,
     spooled: Option<Spooled<'c>>,
     shipper: Shipper,
-    cap: CpuCap,
+    cap: RefCell<CpuCap>,
+    novelty: NoveltyFile,
     notices: Option<Notices>,
     /// Files to be read in the next turn.
     due: BTreeSet<FileId>,
@@ -106,7 +112,8 @@ impl<'c> Follower<'c> {
             tables: Tables { wants_events: true, retention, edge: Some(deployment), ..Tables::default() },
             spooled,
             shipper,
-            cap: CpuCap::new(config.cpu_cap),
+            cap: RefCell::new(CpuCap::new(config.cpu_cap)),
+            novelty: NoveltyFile::new(&config.state_dir, began),
             notices: (config.watch == Watch::Auto).then(Notices::start).and_then(polled_instead),
             due: BTreeSet::new(),
             began,
@@ -136,12 +143,13 @@ impl<'c> Follower<'c> {
         let since = now - std::mem::replace(&mut self.turned, now);
         self.refresh.turn(now);
         self.hear(&news, now);
+        // Shipping may have ended while nothing was read.
+        self.shipper.fault()?;
         if let Some(retention) = &mut self.tables.retention {
-            remember(retention, &self.config.state_dir)?;
+            self.novelty.remember(retention, now);
         }
         self.heartbeat.beat(now, &mut self.tables);
         if self.shipper.is_full() {
-            self.shipper.fault()?;
             self.stand(since);
             let behind = self.files.values().map(Followed::bytes_behind_now).sum();
             self.count(now, behind);
@@ -152,6 +160,7 @@ impl<'c> Follower<'c> {
         if let Some(spooled) = &mut self.spooled {
             spooled.pass(since);
             is_busy = spooled.read(heard)?;
+            self.cap.borrow_mut().rest();
             // Files can be read later.
             is_pressed = spooled.is_pressed();
         }
@@ -169,7 +178,7 @@ impl<'c> Follower<'c> {
             if !self.tables.is_small() {
                 self.cut(false)?;
             }
-            self.cap.rest();
+            self.cap.borrow_mut().rest();
         }
         self.end_quiet(now);
         if now - self.cut >= Duration::from_millis(self.config.batch_interval_ms) {
@@ -251,7 +260,7 @@ impl<'c> Follower<'c> {
         self.metrics.open_connections.set(open);
         let spooled = self.spooled.as_ref().map(|spooled| &spooled.tables);
         self.metrics.counted(std::iter::once(&self.tables).chain(spooled));
-        self.metrics.turned(now, behind);
+        self.metrics.turned(now, behind, self.shipper.is_idle());
     }
 
     /// Files that are new, or that have grown after they were over; and files that are gone.
@@ -273,6 +282,7 @@ impl<'c> Follower<'c> {
             self.refuse(&path, reason);
         }
         if is_whole {
+            self.find_rotated(now, &mut seen);
             for (id, known) in std::mem::take(&mut self.known) {
                 give_up(self.catalogue, &known, &mut self.tables);
                 self.gone.push(Entry::gone(id));
@@ -281,6 +291,23 @@ impl<'c> Follower<'c> {
             for id in gone {
                 self.over.remove(&id);
                 self.gone.push(Entry::gone(id));
+            }
+        }
+    }
+
+    /// Access logs that were renamed while nobody looked: `access.log.1` beside `access.log` is the file that was read.
+    fn find_rotated(&mut self, now: Instant, seen: &mut BTreeSet<FileId>) {
+        let logs: Vec<_> = self.config.access_logs.iter().zip(&self.readers).collect();
+        let logs: Vec<_> = logs.into_iter().map(|(log, reader)| (log.path.clone(), Arc::clone(reader))).collect();
+        for (path, reader) in logs.iter().filter(|(path, _)| !path.is_dir()) {
+            let Some((folder, name)) = path.parent().zip(path.file_name()) else { continue };
+            let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+            for sibling in std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok) {
+                let is_rotated = sibling.file_name().as_encoded_bytes().starts_with(name.as_encoded_bytes());
+                let id = sibling.metadata().ok().filter(|_| is_rotated).map(|metadata| identity(&metadata));
+                if id.is_some_and(|id| self.known.contains_key(&id)) {
+                    seen.extend(self.meet(&sibling.path(), Some(reader), now));
+                }
             }
         }
     }
@@ -305,7 +332,8 @@ impl<'c> Follower<'c> {
             followed.is_adrift = path.is_symlink();
             return Some(id);
         }
-        if self.over.get(&id).is_some_and(|size| *size == metadata.len()) {
+        // An inode is soon another file's: that has other first bytes, or another time.
+        if self.over.get_mut(&id).is_some_and(|over| over.is_still(path, &metadata)) {
             return Some(id);
         }
         let known = self.known.remove(&id);
@@ -319,7 +347,7 @@ impl<'c> Follower<'c> {
                     give_up(self.catalogue, &known, &mut self.tables);
                 }
                 if followed.is_over() {
-                    self.over.insert(id, followed.over_at());
+                    self.over.insert(id, Over::of(&followed));
                 } else {
                     // Another file had this name, if any had.
                     for other in self.files.values_mut().filter(|other| other.path == path) {
@@ -428,6 +456,8 @@ impl<'c> Follower<'c> {
                 if messages.is_empty() { Ok(()) } else { shipper.ship(Cycle::of_files(messages, Vec::new())) }
             };
             let mut files = Files::new(self.catalogue, true, &mut flush);
+            let rest = || self.cap.borrow_mut().rest();
+            files.breathe = &rest;
             std::mem::swap(&mut files.tables, &mut self.tables);
             let done = match &reader {
                 Some(reader) => files.read_requests(&name, &open, reader).map(|_| ()),
@@ -477,7 +507,7 @@ impl<'c> Follower<'c> {
             }
         }
         let over = self.files.values().filter(|file| file.is_over() && !file.is_dirty && !file.is_deleted);
-        self.over.extend(over.map(|file| (file.id, file.over_at())));
+        self.over.extend(over.map(|file| (file.id, Over::of(file))));
         self.files.retain(|_, file| file.is_dirty || !file.is_over());
         self.tables.traces.clear();
         self.tables.abilities.clear();
@@ -501,6 +531,32 @@ impl<'c> Follower<'c> {
     pub fn stop(mut self) -> Result<(), String> {
         self.cut(true)?;
         self.shipper.finish()
+    }
+}
+
+/// A file that is over, as it was then.
+struct Over {
+    size: u64,
+    prefix: (u32, u64),
+    changed: (i64, i64),
+}
+
+impl Over {
+    fn of(file: &Followed<'_>) -> Self {
+        Self { size: file.over_at(), prefix: file.prefix(), changed: file.over_changed() }
+    }
+
+    /// Whether the file at `path` is the one that was over, and has not grown.
+    fn is_still(&mut self, path: &Path, metadata: &Metadata) -> bool {
+        let changed = (metadata.ctime(), metadata.ctime_nsec());
+        if self.size != metadata.len() || self.changed == changed {
+            return self.size == metadata.len();
+        }
+        // Renamed, linked, given other rights: or another file.
+        let same = open_regular(path)
+            .is_ok_and(|file| Input(Arc::new(file)).prefix(self.prefix.0).is_ok_and(|prefix| prefix == self.prefix));
+        self.changed = if same { changed } else { self.changed };
+        same
     }
 }
 

@@ -70,6 +70,9 @@ pub struct Followed<'c> {
     heard_s: u64,
     /// Its size when it was over.
     over_at: u64,
+    /// Its ctime when it was looked at last, and that of when it was over.
+    changed: (i64, i64),
+    over_changed: (i64, i64),
     /// When it grew last.
     pub grew: Instant,
     /// Something of it was taken since its state was put away.
@@ -125,6 +128,8 @@ impl<'c> Followed<'c> {
             size: metadata.len(),
             heard_s: 0,
             over_at: 0,
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+            over_changed: (metadata.ctime(), metadata.ctime_nsec()),
             grew: now,
             is_dirty: false,
             is_deleted: false,
@@ -168,6 +173,7 @@ impl<'c> Followed<'c> {
     pub fn look(&mut self, now: Instant) -> io::Result<bool> {
         let look = self.input.look()?;
         self.is_deleted = look.is_deleted;
+        self.changed = look.changed;
         let was = std::mem::replace(&mut self.size, look.size);
         if self.size == was {
             return Ok(false);
@@ -407,6 +413,7 @@ impl<'c> Followed<'c> {
         }
         self.is_dirty = true;
         self.over_at = self.size;
+        self.over_changed = self.changed;
         match std::mem::replace(&mut self.form, Form::Over) {
             Form::Records(records) => {
                 let anew = records.anew();
@@ -443,6 +450,16 @@ impl<'c> Followed<'c> {
     /// The file itself: its name may be another's by now.
     pub fn file(&self) -> Arc<File> {
         Arc::clone(&self.input.0)
+    }
+
+    /// Length and hash of its first bytes, as far as they were seen.
+    pub fn prefix(&self) -> (u32, u64) {
+        if self.prefix.0 > 0 { self.prefix } else { self.input.prefix(PREFIX as u32).unwrap_or(self.prefix) }
+    }
+
+    /// Its ctime when it was over: what changed since may be another file.
+    pub fn over_changed(&self) -> (i64, i64) {
+        self.over_changed
     }
 
     /// Its size when it was over.
@@ -521,9 +538,9 @@ pub fn give_up(catalogue: &Catalogue, known: &Known, tables: &mut Tables) {
             }
             records.finish(false, tables);
         }
-        Some(_) => {}
         None if head.state.is_empty() && !head.name.is_empty() => {}
-        None => {
+        // Lines may have come after those that were read; or the state of a trace was damaged.
+        Some(_) | None => {
             let reject = Reject { reason: Some(Skip::SourceLost), offset: head.offset, ..Reject::default() };
             tables.reject(&format!("{:016x}", head.prefix.1), &reject, &head.name, "", None);
         }

@@ -17,13 +17,16 @@ pub struct Look {
     pub size: u64,
     /// It has no name any more.
     pub is_deleted: bool,
+    /// When its content or anything else of it changed (ctime), s and ns.
+    pub changed: (i64, i64),
 }
 
 impl Input {
     /// Looks at it.
     pub fn look(&self) -> io::Result<Look> {
         let metadata = self.0.metadata()?;
-        Ok(Look { size: metadata.len(), is_deleted: metadata.nlink() == 0 })
+        let changed = (metadata.ctime(), metadata.ctime_nsec());
+        Ok(Look { size: metadata.len(), is_deleted: metadata.nlink() == 0, changed })
     }
 
     /// Appends bytes from `offset` on to `buffer`, `wanted` or as many as it has room for; 0 at the end.

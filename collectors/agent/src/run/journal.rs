@@ -123,6 +123,10 @@ pub struct Journal {
     size: u64,
     live: Live,
     live_bytes: u64,
+    /// The last commit failed: bytes of it may stand behind the last whole cycle.
+    is_torn: bool,
+    /// Size from which it is compacted.
+    compact_at: u64,
 }
 
 impl Journal {
@@ -149,13 +153,15 @@ impl Journal {
         }
         // What cannot be taken up is not kept either.
         live.retain(|id, _| found.files.get(id).is_some_and(|known| known.is_sound));
-        let mut journal = Self { path, file, size: bytes.len() as u64, live, live_bytes: 0 };
+        let size = bytes.len() as u64;
+        let mut journal = Self { path, file, size, live, live_bytes: 0, is_torn: false, compact_at: COMPACT_AT };
         // A torn tail would swallow what is written after it, so the live records are always copied anew.
         journal.compact()?;
         Ok((journal, found))
     }
 
-    /// Appends a cycle and syncs. Only then may anybody rely on it.
+    /// Appends a cycle and syncs. Only then may anybody rely on it. After an error nothing of it counts, and the same
+    /// cycle may be committed again.
     pub fn commit(&mut self, entries: &[Entry]) -> Result<(), String> {
         if entries.is_empty() {
             return Ok(());
@@ -172,11 +178,28 @@ impl Journal {
             self.live_bytes = self.live_bytes.saturating_add_signed(note(&mut self.live, &record, place));
         }
         push(&mut bytes, &[])?;
-        let said = |error: io::Error| format!("cannot write {}: {error}", self.path.display());
-        self.file.write_all(&bytes).map_err(said)?;
-        self.file.sync_data().map_err(said)?;
+        let written = self.append(&bytes);
+        // What a failed attempt left behind the last whole cycle goes before the next.
+        self.is_torn = written.is_err();
+        written.map_err(|error| format!("cannot write {}: {error}", self.path.display()))?;
         self.size += bytes.len() as u64;
-        if self.size > COMPACT_AT && self.size > 3 * self.live_bytes { self.compact() } else { Ok(()) }
+        if self.size > self.compact_at && self.size > 3 * self.live_bytes {
+            self.compact_at = COMPACT_AT;
+            if let Err(said) = self.compact() {
+                // The cycle is written; for want of room the file grows on for a while.
+                eprintln!("quiclens-collector: {said}; the checkpoints are compacted later");
+                self.compact_at = 2 * self.size;
+            }
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.is_torn {
+            self.file.set_len(self.size)?;
+        }
+        self.file.write_all(bytes)?;
+        self.file.sync_data()
     }
 
     /// Bytes of the file.
@@ -191,28 +214,33 @@ impl Journal {
         let file = OpenOptions::new().create(true).truncate(true).write(true).open(&draft).map_err(said)?;
         let mut out = BufWriter::new(file);
         out.write_all(MAGIC).and_then(|()| out.write_all(&Saved::VERSION.to_le_bytes())).map_err(said)?;
-        let (mut at, mut bytes) = (START, Vec::new());
-        for parts in self.live.values_mut() {
-            for place in parts.places.values_mut() {
+        let mut bytes = Vec::new();
+        for parts in self.live.values() {
+            for place in parts.places.values() {
                 bytes.resize(usize::try_from(place.length).unwrap_or(0), 0);
                 self.file.read_exact_at(&mut bytes, place.at).map_err(said)?;
                 out.write_all(&bytes).map_err(said)?;
-                place.at = at;
-                at += place.length;
             }
         }
         bytes.clear();
         push(&mut bytes, &[])?;
         out.write_all(&bytes).map_err(said)?;
         out.into_inner().map_err(|error| said(error.into_error()))?.sync_all().map_err(said)?;
+        let file = OpenOptions::new().read(true).append(true).open(&draft).map_err(said)?;
+        file.try_lock().map_err(|_| format!("{} is in use by another collector", self.path.display()))?;
         std::fs::rename(&draft, &self.path).map_err(said)?;
-        if let Some(folder) = self.path.parent() {
-            File::open(folder).and_then(|folder| folder.sync_all()).map_err(said)?;
+        // From here on it is the journal, and nothing of this may fail half done.
+        self.file = file;
+        let mut at = START;
+        for place in self.live.values_mut().flat_map(|parts| parts.places.values_mut()) {
+            place.at = at;
+            at += place.length;
         }
-        self.file = OpenOptions::new().read(true).append(true).open(&self.path).map_err(said)?;
-        self.file.try_lock().map_err(|_| format!("{} is in use by another collector", self.path.display()))?;
         (self.live_bytes, self.size) = (at - START, at + bytes.len() as u64);
-        Ok(())
+        match self.path.parent() {
+            Some(folder) => File::open(folder).and_then(|folder| folder.sync_all()).map_err(said),
+            None => Ok(()),
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Of whose connections events are kept; a rule that is not written is none. Summaries are always kept.
@@ -94,16 +94,38 @@ pub fn retention(keep: Option<&Keep>, wants_events: bool, state_dir: &Path) -> O
     Some(Retention { rules, novelty })
 }
 
-/// Tells the time, and puts the memory away when something in it is new.
-pub fn remember(retention: &mut Retention, state_dir: &Path) -> Result<(), String> {
-    let novelty = &mut retention.novelty;
-    novelty.now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    if !retention.rules.novel || !novelty.is_dirty {
-        return Ok(());
+/// How long is waited with another try to put the memory away.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Where the memory of what is no longer new is put away. Without it, known kinds are new once more after a restart;
+/// nothing else depends on it.
+pub struct NoveltyFile {
+    place: PathBuf,
+    /// Not tried before.
+    next: Instant,
+}
+
+impl NoveltyFile {
+    /// In a collector's folder.
+    pub fn new(state_dir: &Path, now: Instant) -> Self {
+        Self { place: place(state_dir), next: now }
     }
-    novelty.is_dirty = false;
-    let place = place(state_dir);
-    put_away(novelty, &place).map_err(|error| format!("cannot write {}: {error}", place.display()))
+
+    /// Tells the time, and puts the memory away when something in it is new. What cannot be written is tried again.
+    pub fn remember(&mut self, retention: &mut Retention, now: Instant) {
+        let novelty = &mut retention.novelty;
+        novelty.now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        if !retention.rules.novel || !novelty.is_dirty || now < self.next {
+            return;
+        }
+        match put_away(novelty, &self.place) {
+            Ok(()) => novelty.is_dirty = false,
+            Err(error) => {
+                eprintln!("quiclens-collector: cannot write {}: {error}; trying again", self.place.display());
+                self.next = now + PATIENCE;
+            }
+        }
+    }
 }
 
 fn place(state_dir: &Path) -> PathBuf {
@@ -117,7 +139,8 @@ fn put_away(novelty: &Novelty, place: &Path) -> std::io::Result<()> {
     file.write_all(&xxh3_64(&payload).to_le_bytes())?;
     file.write_all(&payload)?;
     file.sync_all()?;
-    std::fs::rename(&draft, place)
+    std::fs::rename(&draft, place)?;
+    place.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
 
 /// A damaged memory is none: the kinds that it knew are new once more.

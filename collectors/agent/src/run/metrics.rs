@@ -120,18 +120,17 @@ impl Metrics {
         self.batch_bytes.get_or_create(&label).inc_by(bytes as u64);
     }
 
-    /// The loop turns: `behind` bytes stand in files that were not read.
-    pub fn turned(&self, now: Instant, behind: u64) {
+    /// The loop turns: `behind` bytes stand in files that were not read; `is_idle` says that nothing is on its way.
+    pub fn turned(&self, now: Instant, behind: u64, is_idle: bool) {
         self.bytes_behind.set(i64::try_from(behind).unwrap_or(i64::MAX));
         self.health.turned(now);
-        if behind == 0 && self.cycles_in_flight.get() == 0 {
+        if behind == 0 && is_idle {
             self.health.idle(now);
         }
     }
 
     /// A cycle was acknowledged.
     pub fn acknowledged(&self, now: Instant) {
-        self.cycles_in_flight.dec();
         self.cycles.inc();
         self.health.acknowledged(now);
     }
@@ -237,11 +236,10 @@ mod tests {
         let began = Instant::now();
         let later = began + std::time::Duration::from_secs(90);
         let metrics = Metrics::new(began);
-        metrics.cycles_in_flight.inc();
-        metrics.turned(later, 0);
+        metrics.turned(later, 0, false);
         assert!(!metrics.health.found(later).ok);
         metrics.acknowledged(later);
-        metrics.turned(later, 0);
+        metrics.turned(later, 0, true);
         assert!(metrics.health.found(later).ok);
     }
 }

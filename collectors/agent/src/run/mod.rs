@@ -30,6 +30,7 @@ mod to_files;
 mod to_kafka;
 mod to_quiclens;
 
+use crate::written;
 use config::Config;
 use follow::Follower;
 use journal::Journal;
@@ -42,7 +43,7 @@ use quiclens_core::tables::Tables;
 use quiclens_edge::deployment::Deployment;
 use relief::Relief;
 use ship::Shipper;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use spool::{Room, Spool};
 use spooled::Spooled;
 use std::io::Write as _;
@@ -58,11 +59,7 @@ pub fn check(path: &Path, is_quiet: bool) -> Result<(), String> {
     if is_quiet {
         return Ok(());
     }
-    match std::io::stdout().write_all(config.effective().as_bytes()) {
-        // A reader that has enough, as `head`, is no fault.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        done => done.map_err(|error| format!("cannot write: {error}")),
-    }
+    written(std::io::stdout().write_all(config.effective().as_bytes()))
 }
 
 /// Follows until it is told to stop, or a promise cannot be kept.
@@ -73,6 +70,9 @@ pub fn run(path: &Path) -> Result<(), String> {
     for signal in [SIGTERM, SIGINT] {
         signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(|error| format!("signals: {error}"))?;
     }
+    // Whoever logs out, or asks for another configuration, does not mean an end: that is read at the next start.
+    let hung_up = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(SIGHUP, hung_up).map_err(|error| format!("signals: {error}"))?;
     let (asked, patience) = (Arc::clone(&stop), Duration::from_secs(config.stop_timeout_s));
     std::thread::Builder::new()
         .name("stop".into())
@@ -128,15 +128,15 @@ pub fn run(path: &Path) -> Result<(), String> {
     follower.stop()
 }
 
-/// Ends the process some time after it was told to stop, whatever waits for a sink that is away: what that has not
-/// acknowledged no checkpoint passes, and it is read again at the next start, as after a kill.
+/// Ends the process some time after it was told to stop, whatever is being read or waits for a sink that is away: what
+/// was not acknowledged no checkpoint passes, and it is read again at the next start, as after a kill.
 fn leave(asked: &AtomicBool, patience: Duration) {
     while !asked.load(Ordering::Relaxed) {
         std::thread::sleep(Duration::from_millis(100));
     }
     std::thread::sleep(patience);
     eprintln!(
-        "quiclens-collector: the sink has not taken everything in {} s; the rest is read again",
+        "quiclens-collector: not everything was read and taken in {} s; the rest is read again at the next start",
         patience.as_secs()
     );
     std::process::exit(0);

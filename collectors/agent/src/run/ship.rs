@@ -4,6 +4,7 @@ use crate::run::journal::{Entry, Journal};
 use crate::run::metrics::Metrics;
 use crate::run::relief::Relief;
 use crate::run::sink::{Message, Refusal, Sink};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -34,6 +35,8 @@ pub struct Shipper {
     /// Why shipping ended.
     fatal: Arc<Mutex<Option<String>>>,
     thread: Option<JoinHandle<()>>,
+    /// Cycles that were given and are not acknowledged.
+    in_flight: Arc<AtomicUsize>,
     metrics: Metrics,
 }
 
@@ -54,24 +57,32 @@ impl Shipper {
         let fatal = Arc::new(Mutex::new(None));
         let shared = Arc::clone(&fatal);
         let counted = metrics.clone();
+        let in_flight = Arc::new(AtomicUsize::new(0));
+        let given = Arc::clone(&in_flight);
         let thread = std::thread::Builder::new()
             .name("ship".into())
-            .spawn(move || work(Ship { sink, journal, relief, metrics: counted }, &taken, &shared))
+            .spawn(move || work(Ship { sink, journal, relief, in_flight: given, metrics: counted }, &taken, &shared))
             .map_err(|error| format!("cannot start a thread: {error}"))?;
-        Ok(Self { cycles: Some(cycles), fatal, thread: Some(thread), metrics })
+        Ok(Self { cycles: Some(cycles), fatal, thread: Some(thread), in_flight, metrics })
     }
 
     /// Gives a cycle away; waits while too many are on their way.
     pub fn ship(&self, cycle: Cycle) -> Result<(), String> {
         self.fault()?;
-        self.metrics.cycles_in_flight.inc();
+        let in_flight = self.in_flight.fetch_add(1, Ordering::SeqCst) + 1;
+        self.metrics.cycles_in_flight.set(i64::try_from(in_flight).unwrap_or(i64::MAX));
         let sent = self.cycles.as_ref().is_some_and(|cycles| cycles.send(cycle).is_ok());
         if sent { Ok(()) } else { self.fault().and_then(|()| Err("the shipping thread is gone".into())) }
     }
 
     /// Too many cycles are on their way: one more would wait.
     pub fn is_full(&self) -> bool {
-        usize::try_from(self.metrics.cycles_in_flight.get()).is_ok_and(|cycles| cycles > IN_FLIGHT)
+        self.in_flight.load(Ordering::SeqCst) > IN_FLIGHT
+    }
+
+    /// Nothing is on its way.
+    pub fn is_idle(&self) -> bool {
+        self.in_flight.load(Ordering::SeqCst) == 0
     }
 
     /// Why shipping ended, if it did.
@@ -97,6 +108,7 @@ struct Ship {
     sink: Box<dyn Sink>,
     journal: Journal,
     relief: Option<Relief>,
+    in_flight: Arc<AtomicUsize>,
     metrics: Metrics,
 }
 
@@ -138,12 +150,21 @@ impl Ship {
                 }
             }
         };
-        self.journal.commit(&cycle.entries)?;
+        // A full disk is no fault of ours: what was acknowledged waits for its checkpoint, and nothing is read on.
+        let mut pause = FIRST_PAUSE;
+        while let Err(said) = self.journal.commit(&cycle.entries) {
+            self.metrics.retries.inc();
+            eprintln!("quiclens-collector: {said}; trying again in {} ms", pause.as_millis());
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
         let events = cycle.droppable.iter().filter(|_| !is_dropped);
         for message in cycle.messages.iter().chain(events) {
             self.metrics.sent(message.table, message.rows, message.bytes.len());
         }
         self.metrics.checkpoint_bytes.set(i64::try_from(self.journal.size()).unwrap_or(i64::MAX));
+        let in_flight = self.in_flight.fetch_sub(1, Ordering::SeqCst) - 1;
+        self.metrics.cycles_in_flight.set(i64::try_from(in_flight).unwrap_or(i64::MAX));
         self.metrics.acknowledged(Instant::now());
         match (&self.relief, cycle.passed) {
             (Some(relief), Some(offset)) => relief.passed(offset),
