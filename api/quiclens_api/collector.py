@@ -3,8 +3,8 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
@@ -31,7 +31,8 @@ def find() -> Path:
 
 def lines(arguments: Sequence[str]) -> list[str]:
     """Run to the end and return its lines."""
-    done = subprocess.run([find(), *arguments], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    with _started():
+        done = subprocess.run([find(), *arguments], stdin=subprocess.DEVNULL, capture_output=True, check=False)
     if done.returncode != 0:
         raise _failed(done.returncode, done.stderr)
     return done.stdout.decode("utf-8", "replace").splitlines()
@@ -40,7 +41,8 @@ def lines(arguments: Sequence[str]) -> list[str]:
 def feed(arguments: Sequence[str], pieces: Iterable[bytes], target: IO[bytes]) -> None:
     """Run with `pieces` on its standard input and `target` as its standard output."""
     with TemporaryFile() as errors:
-        process = subprocess.Popen([find(), *arguments], stdin=subprocess.PIPE, stdout=target, stderr=errors)
+        with _started():
+            process = subprocess.Popen([find(), *arguments], stdin=subprocess.PIPE, stdout=target, stderr=errors)
         assert process.stdin is not None
         try:
             with suppress(BrokenPipeError):  # it stopped reading: its exit code and its words say why
@@ -57,6 +59,16 @@ def feed(arguments: Sequence[str], pieces: Iterable[bytes], target: IO[bytes]) -
         errors.seek(0)
         if code != 0:
             raise _failed(code, errors.read())
+
+
+@contextmanager
+def _started() -> Iterator[None]:
+    """A program that cannot be run is told as such: it was replaced, say, while a confined process ran."""
+    try:
+        yield
+    except OSError as error:
+        hint = "start quiclens serve again where the program was replaced while it ran"
+        raise CannotRun("no_collector", f"cannot run the collector: {error.strerror}", hint) from error
 
 
 def _failed(code: int, errors: bytes) -> CannotRun:

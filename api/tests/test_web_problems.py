@@ -326,3 +326,15 @@ def test_a_question_that_finds_no_place_is_refused_and_files_are_served_meanwhil
         assert {each.result().status_code for each in others} == {429}
         go_on.set()
         assert first.result().status_code == 200
+
+
+def test_a_collector_that_cannot_be_run_is_told_as_such(
+    web: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after an upgrade under a confined process, which may not run the new file."""
+    program = tmp_path / "quiclens-collector"
+    program.write_bytes(b"no program at all")
+    program.chmod(0o755)
+    monkeypatch.setenv("QUICLENS_COLLECTOR", str(program))
+    answer = web.get(f"/connections/{CONNECTION}.sqlog")
+    assert answer.status_code == 503 and answer.json()["code"] == "no_collector", answer.text

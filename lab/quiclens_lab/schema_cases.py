@@ -25,7 +25,7 @@ from quiclens_lab.served import Served, served
 CHUNK = 50
 ROLES = ("nobody", "reader", "writer", "uploader")
 _TRACE = LAB.parent / "schema" / "vectors" / "quiche_0_30_server" / "input.sqlog"
-_MAY_BE_503 = ("no_memory", "store_busy", "store_failed", "unwell")
+_MAY_BE_503 = ("no_memory", "no_collector", "store_busy", "store_failed", "unwell")
 _PUBLIC = ("/api/openapi.json",)
 # What the engine says of itself when a statement of ours fails; no answer may show it.
 _ENGINE = re.compile(
@@ -158,7 +158,8 @@ class _Asking:
         told = f"{text} {dict(answer.headers)}"
         asked = unquote_plus(str(answer.request.url))
         if status >= 500 and not (status == 503 and json.loads(text).get("code") in _MAY_BE_503):
-            logged = self._running.logged(str(answer.headers.get("x-request-id", ["?"])[0]))
+            named = re.search(r"urn:uuid:([0-9a-f-]+)", text)
+            logged = self._running.logged(f"id {named[1]}") if named else ""
             return status, f"{status} {text[:300]} {logged}"
         if any(secret in told for secret in self._secrets):
             return status, "a secret is in the answer"
