@@ -78,14 +78,20 @@ fn open_at_once(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
 }
 
-/// Appends bytes of `file` from `offset` on to `buffer`, `wanted` or as many as it has room for; 0 at the end. Spare
-/// memory is filled without zeroing it first, and the file's own offset is not moved.
-pub fn append_at(file: &File, offset: u64, buffer: &mut Vec<u8>, wanted: usize) -> io::Result<usize> {
-    buffer.reserve_exact(wanted);
+/// Appends at most `most` bytes of `file` from `offset` on to `buffer`; 0 at the end. Spare memory is filled without
+/// zeroing it first, and the file's own offset is not moved.
+pub fn append_at(file: &File, offset: u64, buffer: &mut Vec<u8>, most: usize) -> io::Result<usize> {
+    let start = buffer.len();
+    buffer.reserve_exact(most);
     loop {
         match rustix::io::pread(file, rustix::buffer::spare_capacity(buffer), offset) {
             Err(rustix::io::Errno::INTR) => {}
-            done => return done.map_err(io::Error::from),
+            Err(error) => return Err(error.into()),
+            Ok(_) => {
+                // There may have been room for more than was asked for.
+                buffer.truncate(start + most);
+                return Ok(buffer.len() - start);
+            }
         }
     }
 }
@@ -143,15 +149,15 @@ impl Source {
         Ok(Self { input, compression, size, given: 0 })
     }
 
-    /// Appends bytes to `buffer`, `wanted` or as many as it has room for; 0 at the end. After a fault nothing more comes.
-    pub fn read(&mut self, buffer: &mut Vec<u8>, wanted: usize) -> Result<usize, Fault> {
+    /// Appends at most `most` bytes to `buffer`; 0 at the end. After a fault nothing more comes.
+    pub fn read(&mut self, buffer: &mut Vec<u8>, most: usize) -> Result<usize, Fault> {
         let start = buffer.len();
         // `read_to_end` fills spare memory without zeroing it first; what came before an error stays.
-        let most = wanted as u64;
+        let limit = most as u64;
         let result = match &mut self.input {
-            Input::Plain(file) => append_at(&file.file, file.at, buffer, wanted).inspect(|got| file.at += *got as u64),
-            Input::Gzip(decoder) => decoder.take(most).read_to_end(buffer),
-            Input::Zstd(decoder) => decoder.take(most).read_to_end(buffer),
+            Input::Plain(file) => append_at(&file.file, file.at, buffer, most).inspect(|got| file.at += *got as u64),
+            Input::Gzip(decoder) => decoder.take(limit).read_to_end(buffer),
+            Input::Zstd(decoder) => decoder.take(limit).read_to_end(buffer),
         };
         let count = buffer.len() - start;
         self.given += count as u64;

@@ -29,16 +29,39 @@ impl Input {
         Ok(Look { size: metadata.len(), is_deleted: metadata.nlink() == 0, changed })
     }
 
-    /// Appends bytes from `offset` on to `buffer`, `wanted` or as many as it has room for; 0 at the end.
-    pub fn read(&self, offset: u64, buffer: &mut Vec<u8>, wanted: usize) -> io::Result<usize> {
-        append_at(&self.0, offset, buffer, wanted)
+    /// Appends at most `most` bytes from `offset` on to `buffer`; 0 at the end.
+    pub fn read(&self, offset: u64, buffer: &mut Vec<u8>, most: usize) -> io::Result<usize> {
+        append_at(&self.0, offset, buffer, most)
     }
 
     /// Length and hash of its first bytes, at most `length`, as many as there are.
     pub fn prefix(&self, length: u32) -> io::Result<(u32, u64)> {
         let mut head = Vec::new();
-        while head.len() < length as usize && self.read(head.len() as u64, &mut head, length as usize)? > 0 {}
-        head.truncate(length as usize);
+        loop {
+            let (known, missing) = (head.len(), (length as usize).saturating_sub(head.len()));
+            if missing == 0 || self.read(known as u64, &mut head, missing)? == 0 {
+                break;
+            }
+        }
         Ok((u32::try_from(head.len()).unwrap_or(0), xxh3_64(&head)))
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use std::io::Write as _;
+
+    #[test]
+    fn no_more_is_read_than_was_asked_for_however_much_room_there_is() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"0123456789").unwrap();
+        let input = Input(Arc::new(file));
+        let mut buffer = Vec::with_capacity(1000);
+        assert_eq!(input.read(2, &mut buffer, 3).unwrap(), 3);
+        assert_eq!(input.read(8, &mut buffer, 3).unwrap(), 2);
+        assert_eq!((buffer.as_slice(), input.read(10, &mut buffer.clone(), 3).unwrap()), (&b"23489"[..], 0));
+        assert_eq!(input.prefix(4).unwrap(), (4, xxh3_64(b"0123")));
     }
 }
