@@ -275,6 +275,34 @@ def test_browsers_of_other_sites_are_turned_away(served: Served) -> None:
     assert asked(Origin=served.url) == 200
 
 
+def test_an_answer_that_is_held_whole_is_bounded_and_a_streamed_one_goes_on(served: Served) -> None:
+    large = "SELECT repeat('x', 1000) AS x FROM numbers(1000000) FORMAT"
+    for format in ("JSON", "XML"):
+        assert served.ask(f"{large} {format}", max_memory_usage="0").code == 241, format
+    assert served.ask("SELECT 1 FORMAT JSON SETTINGS max_memory_usage = 4000000000").code == 452
+    assert len(served.ask(f"{large.replace('1000000', '100000')} TSV").body) == 100_100_000
+    assert served.ask("SELECT 1 FORMAT JSON SETTINGS max_memory_usage = 100000000").status == 200
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("max_memory_usage", "0.5"), ("max_result_rows", "0.3"), ("max_result_bytes", "0"), ("max_execution_time", "1e-7"),
+     ("max_temporary_data_on_disk_size_for_query", "0"), ("max_memory_usage", "-1"), ("max_execution_time", "nan")],
+)  # fmt: skip
+def test_a_fraction_is_not_taken_for_a_limit(served: Served, name: str, value: str) -> None:
+    """The engine would cut it off, and 0 is no limit."""
+    asked = f"SELECT getSetting('{name}')"
+    usual = served.one(asked)
+    assert float(usual) > 0 and served.ask(asked, **{name: value}).text.strip() == usual
+    assert served.ask(f"{asked} SETTINGS {name} = {value}").code in (452, 62)
+
+
+@pytest.mark.parametrize("format", ["DataFrame", "ArrowTable", "arrowtable", "Nothing"])
+def test_a_format_that_clickhouse_has_not_is_unknown(served: Served, format: str) -> None:
+    assert served.ask("SELECT 1", default_format=format).code == 73
+    assert served.ask(f"SELECT 1 FORMAT {format}").code == 73
+
+
 def test_metrics_count(served: Served) -> None:
     names = ("queries_total", "inserts_total", "rows_written_total", "received_bytes_total", "sent_bytes_total")
     before = {name: metric(served, f"quiclens_serve_{name}") for name in names}

@@ -25,19 +25,18 @@ def test_a_long_query_does_not_delay_an_insert(served: Served) -> None:
         thread.start()
     assert until(lambda: 'running{kind="queries"} 8' in served.ask(method="GET", path="/metrics").text)
     one = {"vantage": ["server"], "trace_id": ["1"], "role": ["source"]}
-    began = time.monotonic()
     for n in range(10):
         assert (
             send(served, "connection_aliases", aliases(alias=["quick"], connection_id=[f"{n}"], **one), 1).status == 200
         )
-    seconds = time.monotonic() - began
+    # They are done while all of the long ones still run.
+    assert 'running{kind="queries"} 8' in served.ask(method="GET", path="/metrics").text
     for n in range(8):
         assert "waiting" in served.ask(f"KILL QUERY WHERE query_id = 'long {n}'").text
     for thread in threads:
         thread.join(20)
     asked = "SELECT connection_id FROM connection_aliases FINAL WHERE alias = 'quick' ORDER BY connection_id"
     assert served.one(asked).split() == [f"{n}" for n in range(10)]
-    assert seconds < 10  # alone it is a tenth of a second; eight queries take both cores
 
 
 def test_who_finds_no_turn_is_told_to_come_again(tmp_path: Path) -> None:

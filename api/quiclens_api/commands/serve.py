@@ -159,7 +159,7 @@ def serve(
         return Listening(bound, certificate, reload)
 
     if store.startswith("chdb:"):
-        files = (path.absolute().parent for path in (tokens, tls_cert, tls_key) if path)
+        files = (path.absolute() for path in (tokens, tls_cert, tls_key) if path)  # for SIGHUP
         _embedded(store, settings, host, port, listening, sorted(set(files)), ready)
     else:
         with bind(host, port) as bound, opened(store) as data:

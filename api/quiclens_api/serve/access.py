@@ -133,6 +133,8 @@ class Doorkeeper:
             name = urlsplit(f"//{host}").hostname or ""
         except ValueError:
             return False
+        if set("@/?#\\") & set(host):  # which a URL has beside a name
+            return False
         # An address is no name: nobody can make theirs lead to us.
         return is_loopback(name) or _is_address(name) or name.rstrip(".").lower() in self.access.public_hosts
 

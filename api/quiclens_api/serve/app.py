@@ -45,6 +45,9 @@ def create_app(store: Store, settings: Settings, tell: Callable[[str], None] = l
         judge=Judge(engine),
         running=Running(engine),
         queries=ConcurrencyLimit("queries", limits.queries_at_once, limits.wait_seconds, front.waiting, front.running),
+        whole=ConcurrencyLimit(
+            "whole answers", limits.whole_at_once, limits.wait_seconds, front.waiting, front.running
+        ),
         budget=MemoryBudget(limits.held_bytes),
         metrics=metrics,
     )
@@ -68,7 +71,7 @@ def create_app(store: Store, settings: Settings, tell: Callable[[str], None] = l
             yield
         finally:
             await asyncio.to_thread(holder.close)
-            for each in (parts.queries, inserts, web.state.questions, health):
+            for each in (parts.queries, parts.whole, inserts, web.state.questions, health):
                 each.close()
             engine.close()
 

@@ -55,7 +55,8 @@ def temporary_folder() -> Iterator[Path]:
 def confine(store: Path, temporary: Path, readable: Iterable[Path], removable: Iterable[Path]) -> int:
     """Give up everything but what serving a store needs; the version of Landlock that holds it.
 
-    `readable` are folders of files that are read again later, `removable` such in which a file is removed at the end.
+    `readable` are files that are read again later, `removable` folders in which a file is removed at the end. A file
+    that is replaced by another of its name cannot be read any more: nothing beside it may be.
     NotConfined, with the reason, where it cannot be; CannotRun where the store's folder cannot be made.
     """
     try:

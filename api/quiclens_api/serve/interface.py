@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from contextlib import ExitStack, suppress
+from contextlib import AsyncExitStack, ExitStack, suppress
 from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
 
@@ -36,6 +36,7 @@ class Parts:
     judge: Judge
     running: Running
     queries: ConcurrencyLimit
+    whole: ConcurrencyLimit  # of queries whose answers the engine holds until they are complete
     budget: MemoryBudget
     metrics: Metrics
 
@@ -100,7 +101,7 @@ class Interface:
 
             def judged() -> tuple[Handle, Verdict]:
                 handle = held.enter_context(parts.engine.handle(asked.database, settings, run.tag))
-                return handle, parts.judge.verdict(handle, text)
+                return handle, parts.judge.verdict(handle, text, asked.default_format)
 
             # Judging waits for nobody, so that a query can be killed while all the others that may run do.
             handle, verdict = await asyncio.to_thread(judged)
@@ -115,22 +116,31 @@ class Interface:
                 await self._finish(sender, asked, _greeting(parts.engine), {})
                 return
             protocol.check_settings(verdict.settings, self._limits)
-            async with parts.queries.one():
-                await self._run(asked, protocol.runs_as(verdict.normal, text), verdict, handle, run, sender, gone)
+            format = verdict.format or asked.default_format
+            is_streamed = verdict.is_select and format.lower() in protocol.STREAMED_FORMATS
+            own = dict(verdict.settings)
+            if not is_streamed:
+                own = protocol.bounded_whole(own, settings, self._limits.whole_memory_bytes)
+            async with AsyncExitStack() as places:
+                if not is_streamed:
+                    await places.enter_async_context(parts.whole.one())
+                await places.enter_async_context(parts.queries.one())
+                await parts.queries.run(lambda: handle.restrict(own))
+                runs = protocol.runs_as(verdict.normal, text)
+                await self._run(asked, runs, format, is_streamed, handle, run, sender, gone)
 
     async def _run(
         self,
         asked: Asked,
         text: str,
-        verdict: Verdict,
+        format: str,
+        is_streamed: bool,
         handle: Handle,
         run: Run,
         sender: Sender,
         gone: "asyncio.Task[None]",
     ) -> None:
-        parts, format = self._parts, verdict.format or asked.default_format
-        is_streamed = verdict.is_select and format.lower() in protocol.STREAMED_FORMATS
-        await parts.queries.run(lambda: handle.restrict(verdict.settings))
+        parts = self._parts
         try:
             if is_streamed:
                 pieces = await parts.running.watched(

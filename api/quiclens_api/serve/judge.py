@@ -35,10 +35,18 @@ class Judge:
     def __init__(self, engine: Engine) -> None:
         with engine.handle() as handle:
             found = handle.text("SELECT name FROM system.aggregate_function_combinators ORDER BY length(name) DESC")
+            self._formats = frozenset(handle.text("SELECT lower(name) FROM system.formats").split())
         self._combinators = tuple(name.lower() for name in found.split())
 
-    def verdict(self, handle: Handle, sql: str) -> Verdict:
-        """The statement's verdict; Fault when it does not parse, is more than one, or may not run."""
+    def verdict(self, handle: Handle, sql: str, default_format: str) -> Verdict:
+        """The statement's verdict; Fault when it does not parse, is more than one, may not run, or wants an answer in a
+        format that ClickHouse has not."""
+        found = self._verdict(handle, sql)
+        if (format := found.format or default_format).lower() not in self._formats:
+            raise Fault(73, "UNKNOWN_FORMAT", f"Unknown format {format}")
+        return found
+
+    def _verdict(self, handle: Handle, sql: str) -> Verdict:
         if not sql.strip().strip(";").strip():
             raise Fault(62, "SYNTAX_ERROR", "Empty query")
         kind, count = handle.classify(sql)

@@ -51,6 +51,7 @@ _COUNTS = (
     "result_bytes",
     "elapsed_ns",
 )
+_SHORTEST_SECONDS = 0.001
 _PARAMETER = "param_"
 _SETTING = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _QUERY_ID = re.compile(r"[\x20-\x7e]{1,200}")
@@ -130,10 +131,9 @@ def capped(asked: Mapping[str, str], limits: Limits) -> dict[str, str]:
     """The settings of a request with the limits written in: what it asked for, but no more than is allowed."""
     settings = dict(asked)
     for name, most in _most(limits).items():
-        if not 0 < _number(settings.get(name, "")) <= most:
+        if not _is_within(name, settings.get(name, ""), most):
             settings[name] = f"{most:.0f}" if most >= 1 else f"{most:g}"
-    spill = {"max_temporary_data_on_disk_size_for_query": f"{limits.spill_bytes}"}
-    return settings | spill | {"result_overflow_mode": "throw", "timeout_overflow_mode": "throw"}
+    return settings | {"result_overflow_mode": "throw", "timeout_overflow_mode": "throw"}
 
 
 def refuse_settings(asked: Iterable[str]) -> None:
@@ -148,12 +148,23 @@ def check_settings(asked: Mapping[str, str], limits: Limits) -> None:
     """Fault when a statement's own SETTINGS want more than is allowed."""
     most = _most(limits)
     for name, value in asked.items():
-        if name in most and not 0 < _number(value) <= most[name]:
+        if name in most and not _is_within(name, value, most[name]):
             raise Fault(
                 452, "SETTING_CONSTRAINT_VIOLATION", f"Setting {name} shouldn't be greater than {most[name]:.0f}"
             )
         if name in ("result_overflow_mode", "timeout_overflow_mode") and value != "'throw'":
             raise Fault(452, "SETTING_CONSTRAINT_VIOLATION", f"Setting {name} is always throw here")
+
+
+def bounded_whole(own: Mapping[str, str], asked: Mapping[str, str], most: int) -> dict[str, str]:
+    """A statement's own settings with a bound on the memory of a query whose answer is held whole: what was asked for,
+    but no more. The engine counts an answer's text as memory of its query; `max_result_bytes` counts columns, and a
+    constant one but once."""
+    if (name := "max_memory_usage") in own and not _is_within(name, own[name], most):
+        message = f"Setting {name} shouldn't be greater than {most} in a format whose answer is held whole"
+        raise Fault(452, "SETTING_CONSTRAINT_VIOLATION", message)
+    wanted = own.get(name) or asked.get(name, "")
+    return {**own, name: f"{_number(wanted):.0f}" if _is_within(name, wanted, most) else f"{most}"}
 
 
 def summary(counts: Mapping[str, int]) -> str:
@@ -163,6 +174,14 @@ def summary(counts: Mapping[str, int]) -> str:
 
 def _most(limits: Limits) -> dict[str, float]:
     return {name: float(getattr(limits, field)) for name, field in reviewed.CAPPED.items()}
+
+
+def _is_within(name: str, value: str, most: float) -> bool:
+    """Whether a limit is one, and no larger than `most`: the engine cuts fractions off, and 0 is none."""
+    number = _number(value)
+    if name == "max_execution_time":
+        return _SHORTEST_SECONDS <= number <= most
+    return number.is_integer() and 1 <= number <= most
 
 
 def _number(text: str) -> float:

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 
+from quiclens_schema import catalogue
+
 from quiclens_api.serve.faults import Fault, Refused
 
 KINDS = ("functions", "table_functions", "system_tables", "table_engines", "settings")
@@ -19,6 +21,7 @@ CAPPED = {
     "max_memory_usage": "memory_bytes",
     "max_result_rows": "result_rows",
     "max_result_bytes": "result_bytes",
+    "max_temporary_data_on_disk_size_for_query": "spill_bytes",
 }
 FILTERS = "additional_table_filters"
 """A setting whose values are expressions: they are judged as those of a statement are."""
@@ -55,6 +58,22 @@ def may_call(function: str, combinators: tuple[str, ...]) -> bool:
             return False
         name = name.removesuffix(suffix)
     return name in allowed and name not in refused
+
+
+def names_refused_function(name: str) -> bool:
+    """Whether a bare name is that of a function that may not be called: where a lambda is expected, the engine takes a
+    name for the function."""
+    return name.lower() in _by_lower_case("functions")[1]
+
+
+@cache
+def _columns() -> frozenset[str]:
+    return frozenset(column.name for table in catalogue.load().tables.values() for column in table.columns)
+
+
+def is_column(name: str) -> bool:
+    """Whether a table of the store has a column of this name."""
+    return name in _columns()
 
 
 def may_make_rows(table_function: str) -> bool | None:

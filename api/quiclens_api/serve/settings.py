@@ -23,6 +23,8 @@ class Limits:
     upload_bytes: int = 512 * MB  # of one body, decompressed
     held_bytes: int = 1 * GB  # of all bodies, forms and answers held at one time
     queries_at_once: int = 8
+    whole_at_once: int = 2  # of those, answers in formats that the engine makes whole before the first byte
+    whole_memory_bytes: int = 512 * MB  # of such a query, its answer's text among it
     inserts_at_once: int = 4
     wait_seconds: float = 5  # for a place, then 429
     stall_seconds: float = 120  # without a byte read or sent, then the request is given up
