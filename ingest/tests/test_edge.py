@@ -138,8 +138,9 @@ def test_nothing_that_may_not_be_kept_is_in_any_file(collector: Collector) -> No
     content = written([HEADER, *EVENTS[:-1]]) + b"\x1e" + BROKEN.encode() + b"\n" + written(EVENTS[-1:])
     (collector.logs / "trace.sqlog").write_bytes(content)
     collector.start()
-    collector.wait(collector.is_complete)
     collector.wait(lambda: len(collector.rows("rejects")) == 2)
+    collector.wait(lambda: bool(collector.rows("streams")) and bool(only(collector)["close_reason"]))
+    assert not only(collector)["complete"], "a record of it was rejected"
     assert collector.end(signal.SIGTERM) == 0
     files = list(collector.out.glob("*/*.arrow"))
     assert {"events", "connections", "request_lines", "rejects"} <= {file.parent.name for file in files}
