@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from expanding import Window
+from quiclens_ingest.link import mark
+from quiclens_ingest.linking import remember
 from quiclens_lab.operations.command import OPERATIONS, operations
 from quiclens_lab.operations.logs import START_US
 from quiclens_schema import store as stores
@@ -77,6 +79,8 @@ def served(folder: Path) -> Iterator[Demo]:
     with stores.open(f"chdb:{folder / 'store'}") as store:
         window = _window(store)
         _fill(store, window)
+        _twice(store, window)
+        remember(store, mark(store))  # what is planted among the requests is not to be linked again
     options = ["serve", "--store", f"chdb:{folder / 'store'}", "--listen", "127.0.0.1:0", "--json"]
     kept = {name: value for name, value in os.environ.items() if not name.startswith("QUICLENS_")}
     with subprocess.Popen(
@@ -134,6 +138,23 @@ def _fill(store: Store, window: Window) -> None:
     }
     for columns, values in planted.items():
         store.command(f"INSERT INTO {columns} SELECT {values}")
+
+
+def _twice(store: Store, window: Window) -> None:
+    """The demo's hour 30 days later, once as it is, and once with another stack that takes twice as long."""
+    ids = "concat(connection_id, '-twice') AS connection_id"
+    later = "trace_day + INTERVAL 30 DAY AS trace_day, started_at + INTERVAL 30 DAY AS started_at"
+    request = "started_hour + INTERVAL 30 DAY AS started_hour, started_at + INTERVAL 30 DAY AS started_at"
+    twice = f"{request}, {ids}, 'twice' AS stack, 2 * duration_us AS duration_us"
+    day = f"trace_day = toDate('{window.since:%Y-%m-%d}')"
+    hour = f"started_hour = toDateTime({int(window.since.timestamp())})"
+    for table, where, replaced in (
+        ("connections", day, later),
+        ("connections", day, f"{ids}, concat(trace_id, '-twice') AS trace_id, {later}"),
+        ("requests", hour, request),
+        ("requests", hour, twice),
+    ):
+        store.command(f"INSERT INTO {table} SELECT * REPLACE ({replaced}) FROM (SELECT * FROM {table} WHERE {where})")
 
 
 def _text(at: datetime) -> str:

@@ -73,20 +73,6 @@ def test_a_cell_of_the_grid_is_the_median_of_its_requests(demo: Demo) -> None:
 
 def test_implementations_stand_side_by_side(demo: Demo) -> None:
     """The demo's hour 30 days later, once as it is, and once with another stack that takes twice as long."""
-    ids = "concat(connection_id, '-twice') AS connection_id"
-    later = "trace_day + INTERVAL 30 DAY AS trace_day, started_at + INTERVAL 30 DAY AS started_at"
-    request = "started_hour + INTERVAL 30 DAY AS started_hour, started_at + INTERVAL 30 DAY AS started_at"
-    twice = f"{request}, {ids}, 'twice' AS stack, 2 * duration_us AS duration_us"
-    day = f"trace_day = toDate('{demo.window.since:%Y-%m-%d}')"
-    hour = f"started_hour = toDateTime({int(demo.window.since.timestamp())})"
-    for table, where, replaced in (
-        ("connections", day, later),
-        ("connections", day, f"{ids}, concat(trace_id, '-twice') AS trace_id, {later}"),
-        ("requests", hour, request),
-        ("requests", hour, twice),
-    ):
-        chosen = f"(SELECT * FROM {table} WHERE {where})"
-        demo.store.command(f"INSERT INTO {table} SELECT * REPLACE ({replaced}) FROM {chosen}")
     window = Window(demo.window.since + timedelta(days=30), demo.window.until + timedelta(days=30), 1800)
     (asked,) = [each for each in queries() if (each.page, each.title) == ("grid", "Median completion time")]
     shown = demo.store.query(expand(asked.sql, asked.variables, window)).dicts()
