@@ -207,3 +207,16 @@ fn a_document_that_lost_any_bracket_ends() {
         assert!(seen["events"].as_u64().unwrap() <= 2, "{} lost at {at}: {seen}", char::from(byte));
     }
 }
+
+/// A row may say that its stream began after everything that was seen of it: no time at all, which is no crash either.
+#[test]
+fn a_stream_that_begins_after_its_end_is_no_end_of_the_collector() {
+    let packet = "{\"time\":0,\"name\":\"transport:packet_received\",\"data\":{\"header\":{\"packet_type\":\"1RTT\",\"packet_number\":14},\"frames\":[{\"frame_type\":\"stream\",\"stream_id\":0,\"fin\":true}]}}";
+    let late = "{\"time\":518,\"name\":\"stream_event\",\"data\":{\"stream_id\":0,\"delta\":0}}";
+    for vantage in ["client", "server"] {
+        let header = HEADER.replace("server", vantage);
+        let path = scratch(&format!("late_{vantage}.qlog"), format!("{header}{packet}\n{late}\n").as_bytes());
+        let seen = load(&path);
+        assert_eq!((seen.events, seen.rejected), (2, reasons(&[])), "{vantage}");
+    }
+}

@@ -15,8 +15,8 @@ impl Fold {
         let Some(stream) = self.request_stream(id) else { return };
         // Milliseconds, rounded down, since the stream was created; on_flow_control and stream_blocked give bytes.
         if let Some(age) = event.get(Number::DeltaUs).and_then(|age| i64::try_from(age).ok()) {
-            let created = now.saturating_sub(age);
-            stream.marks.start_us = if stream.start_inferred { stream.marks.start_us.min(created) } else { created };
+            // Never later than what was seen of the stream before: a start after the end would be no time at all.
+            stream.marks.start_us = stream.marks.start_us.min(now.saturating_sub(age));
             stream.start_inferred = true;
         }
         match kind.as_str() {
