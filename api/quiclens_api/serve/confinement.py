@@ -16,6 +16,7 @@ from quiclens_api import collector
 from quiclens_api.failure import CannotRun
 from quiclens_api.serve import landlock
 from quiclens_api.serve.landlock import NotConfined
+from quiclens_api.serve.own_folder import own_folder
 
 _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
 _LOADERS = ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1", "/lib/ld-musl-x86_64.so.1")
@@ -36,10 +37,7 @@ _SYSTEM = (
 def temporary_folder() -> Iterator[Path]:
     """A folder for everything that this process and its programs write for a moment; it is the working folder too, so
     that no file of another one is ever taken for ours."""
-    around = Path(tempfile.gettempdir()) / f"quiclens-{os.getuid()}"
-    around.mkdir(mode=0o700, exist_ok=True)
-    if around.lstat().st_uid != os.getuid() or around.is_symlink():
-        raise CannotRun("cannot_write", f"{around} is another user's", "set TMPDIR to a folder of your own")
+    around = own_folder(Path(tempfile.gettempdir()) / f"quiclens-{os.getuid()}", "cannot_write", "TMPDIR")
     before, kept = Path.cwd(), tempfile.tempdir
     with tempfile.TemporaryDirectory(prefix="serve-", dir=around, ignore_cleanup_errors=True) as name:
         os.environ["TMPDIR"] = tempfile.tempdir = name

@@ -7,7 +7,6 @@ import os
 import resource
 import signal
 import socket
-import stat
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ import uvicorn
 from quiclens_api.failure import CannotRun, Failure, usage
 from quiclens_api.serve.app import Front
 from quiclens_api.serve.connections import Connections, protocol_factory
+from quiclens_api.serve.own_folder import own_folder
 from quiclens_api.serve.settings import Settings
 from quiclens_api.serve.tls import Tls
 
@@ -198,12 +198,4 @@ def runtime_folder() -> Path:
     given = os.environ.get("RUNTIME_DIRECTORY", "").partition(":")[0]
     session = os.environ.get("XDG_RUNTIME_DIR", "")
     found = Path(given or (f"{session}/quiclens" if session else f"{gettempdir()}/quiclens-{os.getuid()}"))
-    try:
-        found.mkdir(mode=0o700, exist_ok=True)
-        said = found.lstat()
-    except OSError as error:
-        raise CannotRun("cannot_listen", f"cannot make the folder {found}: {error.strerror}") from error
-    if not stat.S_ISDIR(said.st_mode) or said.st_uid != os.getuid() or said.st_mode & 0o022:
-        hint = "remove it, or set XDG_RUNTIME_DIR to a folder of your own"
-        raise CannotRun("cannot_listen", f"{found} may be written to by others", hint)
-    return found
+    return own_folder(found, "cannot_listen", "XDG_RUNTIME_DIR")
