@@ -47,9 +47,7 @@ pub fn run(paths: &[PathBuf], room: Room) -> Result<(), String> {
         }
         let Files { mut tables, flush, .. } = files;
         flush(&mut tables, true)?;
-        for bytes in &stored {
-            lines.extend(crate::export::plain(bytes, &tables.connections)?);
-        }
+        lines.extend(crate::export::plain(&stored, &tables.connections)?);
         let mut out = io::stdout().lock();
         let write = |out: &mut io::StdoutLock<'_>, line: &str| written(writeln!(out, "{line}"));
         for line in &lines {

@@ -4,12 +4,14 @@ use crate::written;
 use arrow_ipc::reader::StreamReader;
 use quiclens_core::dialect::Units;
 use quiclens_core::event::Event;
+use quiclens_core::header::Header;
 use quiclens_core::qvis;
-use quiclens_core::reader::shape::restore;
+use quiclens_core::reader::shape::{Clock, restore};
 use quiclens_core::record::read::Rows;
 use quiclens_core::record::rows::Row;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 
 #[derive(Deserialize)]
@@ -28,6 +30,14 @@ struct Request {
     from_us: Option<i64>,
     #[serde(default)]
     to_us: Option<i64>,
+}
+
+impl Request {
+    /// How records write durations, and their times.
+    fn clock(&self) -> (Units, Clock) {
+        let is_delta = Header::stored(&self.header).is_delta();
+        (Units::from_rule(&self.unit_rule), Clock::new(self.time_base_ns, is_delta))
+    }
 }
 
 /// Record separator of RFC 7464.
@@ -62,36 +72,46 @@ pub fn run() -> Result<(), String> {
         let header = sequential_header(&request).to_string();
         let mut text = Vec::new();
         written(write(&mut out, separated, header.as_bytes()))?;
-        let units = Units::from_rule(&request.unit_rule);
+        let (units, mut clock) = request.clock();
         each(&mut input, &request, |event| {
             text.clear();
-            restore(event, &units, request.time_base_ns, &mut text);
+            restore(event, &units, &mut clock, &mut text);
             written(write(&mut out, separated, &text))
         })?;
     }
     written(out.flush())
 }
 
-/// Events of a batch, each as the record it was read from, by the clocks of their `connections` rows.
-pub fn plain(bytes: &[u8], connections: &[Row]) -> Result<Vec<String>, String> {
+/// Events of batches that follow each other, each as the record it was read from, by the clocks of their `connections`
+/// rows.
+pub fn plain(batches: &[Vec<u8>], connections: &[Row]) -> Result<Vec<String>, String> {
     let mut lines = Vec::new();
     let mut text = Vec::new();
     let mut event = Event::default();
-    let reader = StreamReader::try_new(bytes, None).map_err(|error| error.to_string())?;
-    for batch in reader {
-        let batch = batch.map_err(|error| error.to_string())?;
-        let rows = Rows::new(&batch).map_err(|error| error.to_string())?;
-        for at in 0..rows.len() {
-            let trace_id = rows.read(at, &mut event);
-            let connection = connections.iter().find(|row| row.text("trace_id") == Some(&trace_id));
-            let units = Units::from_rule(connection.and_then(|row| row.text("unit_rule")).unwrap_or(""));
-            let base_ns = connection.and_then(|row| row.int("time_base_ns")).unwrap_or(0);
-            text.clear();
-            restore(&event, &units, base_ns, &mut text);
-            lines.push(String::from_utf8_lossy(&text).into_owned());
+    let mut clocks: HashMap<String, (Units, Clock)> = HashMap::new();
+    for bytes in batches {
+        let reader = StreamReader::try_new(bytes.as_slice(), None).map_err(|error| error.to_string())?;
+        for batch in reader {
+            let batch = batch.map_err(|error| error.to_string())?;
+            let rows = Rows::new(&batch).map_err(|error| error.to_string())?;
+            for at in 0..rows.len() {
+                let trace_id = rows.read(at, &mut event);
+                let (units, clock) = clocks.entry(trace_id).or_insert_with_key(|id| clock_of(id, connections));
+                text.clear();
+                restore(&event, units, clock, &mut text);
+                lines.push(String::from_utf8_lossy(&text).into_owned());
+            }
         }
     }
     Ok(lines)
+}
+
+fn clock_of(trace_id: &str, connections: &[Row]) -> (Units, Clock) {
+    let connection = connections.iter().find(|row| row.text("trace_id") == Some(trace_id));
+    let text = |name| connection.and_then(|row| row.text(name)).unwrap_or("");
+    let base_ns = connection.and_then(|row| row.int("time_base_ns")).unwrap_or(0);
+    let is_delta = Header::stored(text("header")).is_delta();
+    (Units::from_rule(text("unit_rule")), Clock::new(base_ns, is_delta))
 }
 
 /// Shows every event of the Arrow streams that follow, within the asked time.
@@ -168,13 +188,13 @@ fn contained(input: &mut impl BufRead, out: &mut impl Write, request: &Request) 
     }
     let inner = if trace.len() > 1 { "," } else { "" };
     written(write!(out, "{text}{comma}\"traces\":[{trace}{inner}\"events\":["))?;
-    let units = Units::from_rule(&request.unit_rule);
+    let (units, mut clock) = request.clock();
     let (mut text, mut first) = (Vec::new(), true);
     each(input, request, |event| {
         text.clear();
         text.extend_from_slice(if first { b"\n" } else { b",\n" });
         first = false;
-        restore(event, &units, request.time_base_ns, &mut text);
+        restore(event, &units, &mut clock, &mut text);
         written(out.write_all(&text))
     })?;
     written(out.write_all(b"\n]}]}\n"))

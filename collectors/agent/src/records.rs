@@ -101,7 +101,8 @@ impl<'c> Records<'c> {
 
     fn take(&mut self, window: &Window, len: usize, taken: usize, tables: &mut Tables) {
         let record = &window.rest()[..len];
-        let at_end = window.end && taken == window.rest().len();
+        // Told by its separator, never by what is known of the file's end: that differs by how it is read.
+        let is_cut = taken == len;
         let is_first = std::mem::replace(&mut self.is_first, false);
         let Some(trace) = &mut self.trace else {
             let header = Header::sequential(record, self.framing);
@@ -122,7 +123,7 @@ impl<'c> Records<'c> {
         let reason = match pushed {
             Ok(()) => return,
             Err(Stop::End) if is_rows => return,
-            Err(Stop::End) if at_end => Skip::Truncated,
+            Err(Stop::End) if is_cut => Skip::Truncated,
             Err(Stop::End) => Skip::NotJson,
             Err(Stop::Skip(reason @ (Skip::NoTime | Skip::NoName))) if !is_rows => {
                 if let Some(header) = Header::sequential(record, self.framing).filter(Header::begins_a_log) {

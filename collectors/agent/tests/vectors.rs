@@ -98,6 +98,8 @@ fn records_of_the_case_folders_come_back_equal() {
         ("array_form_strings", "traces"),
         ("two_connections", "trace"),
         ("seconds_of_quinn", "trace"),
+        ("delta_times", "trace"),
+        ("delta_time_rows", "traces"),
         ("aioquic_burst_loss_server", "traces"),
         ("aioquic_burst_loss_client", "traces"),
     ] {

@@ -164,6 +164,13 @@ impl Header {
         Self { json: json!({"file": {}, "trace": {}}), text: Vec::new(), framing, unread: Vec::new() }
     }
 
+    /// Of a row of `connections`: its column `header`.
+    pub fn stored(json: &str) -> Self {
+        let mut header = Self::rows(Framing::Contained);
+        header.json = serde_json::from_str(json).unwrap_or(header.json);
+        header
+    }
+
     /// It says that it is the header of a log, and is no record that lacks something.
     pub fn begins_a_log(&self) -> bool {
         ["qlog_version", "qlog_format", "file_schema"].iter().any(|key| self.json["file"][key].is_string())

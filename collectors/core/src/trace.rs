@@ -168,7 +168,11 @@ impl<'c> TraceReader<'c> {
 
     fn parse(&mut self, text: &[u8]) -> Result<usize, Stop> {
         if matches!(self.header.framing, Framing::QuicTrace | Framing::LineV1) {
-            quic_trace::read(self.catalogue, text, &mut self.event).map_err(Stop::Skip)?;
+            let seq = quic_trace::read(self.catalogue, text, &mut self.event).map_err(Stop::Skip)?;
+            if seq.is_none() && self.header.framing == Framing::LineV1 {
+                // Its key would be another row's.
+                return Err(Stop::Skip(Skip::BadLine));
+            }
             return Ok(text.len());
         }
         self.reader.read(self.catalogue, text, &mut self.event)

@@ -165,3 +165,22 @@ fn hostile_text_of_megabytes_is_read_at_once() {
         assert!(took.as_secs() < 20, "{}: {took:?}", String::from_utf8_lossy(piece));
     }
 }
+
+#[test]
+fn a_byte_is_counted_as_lost_once() {
+    let event = r#"{"time":1,"name":"a:b","data":{}}"#;
+    for text in [
+        r#"{"traces":[{"title":"x" broken, "vantage_point":{"type":"server"},"other":1}]}"#.to_owned(),
+        r#"{"qlog_version":"0.3", oops "title":"x"}"#.to_owned(),
+        format!(r#"{{"traces":[{{"title" 1 1 1 1,"trace":1}},{{"events":[{event}]}}]}}"#),
+    ] {
+        let seen = read(text.as_bytes(), &[text.len()]);
+        let lost: Vec<&Reject> =
+            seen.iter().filter_map(|seen| if let Seen::Lost(reject) = seen { Some(reject) } else { None }).collect();
+        assert!(lost.len() > 1, "{text}: {seen:?}");
+        let (lengths, last) = lost
+            .iter()
+            .fold((0, 0), |(sum, last), reject| (sum + reject.length, last.max(reject.offset + reject.length)));
+        assert!(lengths <= last && last <= text.len() as u64, "{text}: {lost:?}");
+    }
+}

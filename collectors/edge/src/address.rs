@@ -137,10 +137,16 @@ pub fn scrub(text: &str, prefix: Prefix) -> Option<String> {
     Some(out)
 }
 
-/// Length of the `/24` that `text` begins with, or 0.
+/// Length of the `/24` that `text` begins with, or 0: up to `/128`, and with no more behind it than a port.
 fn prefix_length(text: &str) -> usize {
-    let digits = text.strip_prefix('/').map_or(0, |rest| rest.bytes().take_while(u8::is_ascii_digit).count());
-    if digits == 0 { 0 } else { digits + 1 }
+    let Some(rest) = text.strip_prefix('/') else { return 0 };
+    let run =
+        rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b':')).count();
+    let run = rest[..run].trim_end_matches(['.', ':']);
+    let (bits, port) = run.split_once(':').map_or((run, None), |(bits, port)| (bits, Some(port)));
+    let is_port = port.is_none_or(|port| port.parse::<u16>().is_ok());
+    let is_bits = bits.bytes().all(|byte| byte.is_ascii_digit()) && bits.parse::<u8>().is_ok_and(|bits| bits <= 128);
+    if is_bits && is_port { bits.len() + 1 } else { 0 }
 }
 
 /// The network of the address that `run` is, or is with a port or punctuation after it, and the address's length.
@@ -205,9 +211,15 @@ mod tests {
             ("for=\"[2001:db8::7]:80\"", "for=\"[2001:db8::/48]:80\""),
             ("192.0.2.7/32 192.0.2.0/25", "192.0.2.0/24 192.0.2.0/24"),
             ("seen 192.0.2.7.", "seen 192.0.2.0/24."),
+            ("192.0.2.7/32:443", "192.0.2.0/24:443"),
+            ("192.0.2.7/3292.0.2.28", "192.0.2.0/24/3292.0.2.28"),
+            ("192.0.2.7/129", "192.0.2.0/24/129"),
+            ("192.0.2.7/10.1.2.3", "192.0.2.0/24/10.1.2.0/24"),
+            ("192.0.2.7/20:db8::1", "192.0.2.0/24/20:db8::/48"),
             ("é192.0.2.7é", "é192.0.2.0/24é"),
         ] {
             assert_eq!(scrub(text, prefix).as_deref(), Some(want), "{text}");
+            assert_eq!(scrub(want, prefix), None, "{text}: again");
         }
         for text in ["10:20:30", "1.2.3", "std::deque", "v1.2.3.4", "0.0.0.0", "::", "a::b", "12.5", "192.0.2.0/24", ""]
         {

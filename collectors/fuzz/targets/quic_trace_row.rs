@@ -5,7 +5,7 @@ use libfuzzer_sys::fuzz_target;
 use quiclens_core::dialect::Units;
 use quiclens_core::event::Event;
 use quiclens_core::reader::quic_trace::{is_heading, named, read, row};
-use quiclens_core::reader::shape::restore;
+use quiclens_core::reader::shape::{Clock, restore};
 use quiclens_fuzz::catalogue;
 use serde_json::Value;
 
@@ -25,14 +25,14 @@ fuzz_target!(|line: &[u8]| {
     }
     let Some(cut) = cut else { panic!("an event of no row") };
     assert!(!is_heading(text), "a heading that is an event as well");
-    // What rows of another separator say of their place is not told apart from their bytes.
-    if let Some(seq) = cut.seq.filter(|_| text.contains('\t')) {
+    assert_eq!(done, Ok(cut.seq));
+    if let Some(seq) = cut.seq {
         assert_eq!((event.seq, Some((cut.connection, seq))), (seq, named), "{text:?}");
     }
     event.time_us = event.source_ns.div_euclid(1000);
     event.time_ns = u16::try_from(event.source_ns.rem_euclid(1000)).unwrap_or(0);
     let mut out = Vec::new();
-    restore(&event, &US, 0, &mut out);
+    restore(&event, &US, &mut Clock::new(0, false), &mut out);
     let back: Value = serde_json::from_slice(&out).unwrap_or_else(|error| panic!("{error}: {out:?}"));
     for part in [&back["name"], &back["data"]["value"]] {
         assert!(part.as_str().is_some_and(|part| text.contains(part)), "{part} is not in {text:?}");

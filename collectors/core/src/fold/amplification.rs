@@ -44,7 +44,7 @@ impl Amplification {
     /// "Servers MUST NOT send more than three times as many bytes as the number of bytes they have received": no room
     /// for another packet.
     fn is_limiting(&self, packet: u64) -> bool {
-        !self.is_validated && self.received > 0 && self.sent + packet > 3 * self.received
+        !self.is_validated && self.received > 0 && self.sent.saturating_add(packet) > self.received.saturating_mul(3)
     }
 }
 
@@ -63,5 +63,17 @@ impl Fold {
             }
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_of_any_size_do_not_wrap() {
+        let gone = |received, sent| Amplification { received, sent, ..Amplification::default() };
+        assert!(!gone((1 << 63) - 2, (1 << 63) - 2).is_limiting(1 << 62));
+        assert!(gone(1, u64::MAX).is_limiting(1));
     }
 }

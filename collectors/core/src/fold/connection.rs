@@ -101,7 +101,7 @@ impl Fold {
         Outcome { packets_sent, packets_received, packets_lost, requests, is_error: self.close.is_error() }
     }
 
-    /// The connection's row as of now. `complete`: the trace was not cut.
+    /// The connection's row as of now. `complete`: nothing of the trace is missing.
     pub fn connection(&self, complete: bool) -> Row {
         let mut row = Row::default();
         self.key(&mut row, complete);

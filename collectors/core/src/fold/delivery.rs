@@ -68,7 +68,7 @@ impl Delivery {
         }
         let (Some(first), Some(last)) = (self.rounds.front(), self.rounds.back()) else { return false };
         let best = self.rounds.iter().skip(1).map(|round| round.rate).fold(0.0, f64::max);
-        let opened = last.in_flight >= 2 * first.in_flight;
+        let opened = last.in_flight >= first.in_flight.saturating_mul(2);
         self.rounds.len() > ROUNDS && opened && first.rate > 0.0 && best < GROWTH * first.rate
     }
 

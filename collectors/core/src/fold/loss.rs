@@ -55,8 +55,9 @@ impl Fold {
             if count > 1 { space.oldest(largest, usize::try_from(count).unwrap_or(usize::MAX)) } else { vec![largest] };
         let acked = space.largest_acked;
         let lost: Vec<Sent> = numbers.iter().filter_map(|number| space.lose(*number).cloned()).collect();
-        let known: u64 = lost.iter().map(|packet| packet.bytes).sum();
-        let in_flight = lost.iter().filter(|packet| packet.in_flight).map(|packet| packet.bytes).sum();
+        let sum = |sum: u64, packet: &Sent| sum.saturating_add(packet.bytes);
+        let known = lost.iter().fold(0, sum);
+        let in_flight = lost.iter().filter(|packet| packet.in_flight).fold(0, sum);
         let gone = if self.trace.frameless { bytes.unwrap_or(in_flight) } else { in_flight };
         let flight = &mut self.paths.path(path).in_flight;
         *flight = flight.saturating_sub(gone);

@@ -135,7 +135,7 @@ impl Space {
     /// Bytes on their way, as packets whose keys are discarded leave the count (RFC 9002, 6.4).
     pub fn discard(&mut self) -> u64 {
         let on_the_way = self.sent.iter().filter(|packet| packet.in_flight && !packet.acked && !packet.lost);
-        let bytes = on_the_way.map(|packet| packet.bytes).sum();
+        let bytes = on_the_way.fold(0u64, |sum, packet| sum.saturating_add(packet.bytes));
         self.sent.clear();
         bytes
     }

@@ -39,7 +39,7 @@ impl Paths {
 
     /// Bytes in flight on all paths.
     pub fn in_flight(&self) -> u64 {
-        self.0.iter().map(|path| path.in_flight).sum()
+        self.0.iter().fold(0, |sum, path| sum.saturating_add(path.in_flight))
     }
 
     /// Window of all paths, once one is known.
@@ -77,7 +77,7 @@ impl Fold {
             if path.in_flight.abs_diff(stated) > packet {
                 self.count.in_flight_disagreements += 1;
                 self.instant.has_opened |= stated < ours;
-                path.in_flight = (path.in_flight + stated).saturating_sub(ours);
+                path.in_flight = path.in_flight.saturating_add(stated).saturating_sub(ours);
             }
         }
     }

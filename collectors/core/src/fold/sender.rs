@@ -143,7 +143,7 @@ impl Fold {
         let before = stream.sent.highest;
         // This stack does not say what it lost: what it sends again it took for lost (RFC 9002, 6).
         let lost = carriers.iter().filter(|packet| stream.infer_lost(packet, now)).map(|packet| packet.bytes);
-        let (packets, bytes) = lost.fold((0, 0), |(packets, bytes), more| (packets + 1, bytes + more));
+        let (packets, bytes) = lost.fold((0, 0u64), |(packets, bytes), more| (packets + 1, bytes.saturating_add(more)));
         if packets > 0 {
             stream.infer(Cause::LossRecovery);
             stream.packets_lost = stream.packets_lost.saturating_add(packets);
@@ -226,7 +226,7 @@ impl Fold {
         {
             self.rtt_sample(now.saturating_sub(newest.time_us), true);
         }
-        let mut bytes = 0;
+        let mut bytes = 0u64;
         for packet in packets {
             if packet.early {
                 self.zero_rtt.acknowledged();
@@ -234,7 +234,7 @@ impl Fold {
             if packet.lost {
                 self.was_not_lost(packet);
             } else if packet.in_flight {
-                bytes += packet.bytes;
+                bytes = bytes.saturating_add(packet.bytes);
             }
             for chunk in packet.chunks() {
                 self.stream_acknowledged(chunk);
@@ -323,7 +323,9 @@ impl Fold {
             // RFC 9002, 5.3.
             let (smoothed, variance) = match (rtt.smoothed_us, rtt.variance_us) {
                 (Some(smoothed), Some(variance)) => {
-                    ((7 * smoothed + sample_us) / 8, (3 * variance + (smoothed - sample_us).abs()) / 4)
+                    let apart = smoothed.saturating_sub(sample_us).saturating_abs();
+                    let smoothed = smoothed.saturating_mul(7).saturating_add(sample_us) / 8;
+                    (smoothed, variance.saturating_mul(3).saturating_add(apart) / 4)
                 }
                 _ => (sample_us, sample_us / 2),
             };

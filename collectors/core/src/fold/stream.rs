@@ -64,9 +64,9 @@ impl Side {
     pub fn extend(&mut self, chunk: &Chunk) -> bool {
         let news = chunk.to > self.highest || (chunk.fin && self.fin.is_none());
         if !news && chunk.to > chunk.from {
-            self.repeated += chunk.to - chunk.from;
+            self.repeated = self.repeated.saturating_add(chunk.to - chunk.from);
         } else if chunk.from < self.highest {
-            self.repeated += self.highest - chunk.from;
+            self.repeated = self.repeated.saturating_add(self.highest - chunk.from);
         }
         self.highest = self.highest.max(chunk.to);
         if chunk.fin {
@@ -207,7 +207,7 @@ impl Stream {
     /// Bytes of packets on their way that carry it, with what headers and tags add: a sixteenth at most of full ones.
     pub fn in_flight(&self) -> u64 {
         let data = self.sent.highest.saturating_sub(self.sent.done.length());
-        data + data / 16
+        data.saturating_add(data / 16)
     }
 
     /// Data of ours waits, for all that is known.
@@ -288,13 +288,13 @@ impl Stream {
         let mut repairs: Vec<Repair> = Vec::new();
         for loss in self.losses.extract_if(.., is_repaired).collect::<Vec<_>>() {
             self.intervals.push(Interval { cause: Cause::LossRecovery, start_us: loss.due_us, end_us: now_us });
-            let bytes = loss.to - loss.from + loss.repaired;
+            let bytes = (loss.to - loss.from).saturating_add(loss.repaired);
             if let Some(rest) = self.losses.iter_mut().find(|rest| rest.number == loss.number) {
-                rest.repaired += bytes;
+                rest.repaired = rest.repaired.saturating_add(bytes);
                 rest.resent = rest.resent.max(loss.resent);
                 rest.resent_us = rest.resent_us.into_iter().chain(loss.resent_us).min();
             } else if let Some(known) = repairs.iter_mut().find(|known| known.loss.number == loss.number) {
-                known.bytes += bytes;
+                known.bytes = known.bytes.saturating_add(bytes);
                 known.loss.resent = known.loss.resent.max(loss.resent);
             } else {
                 repairs.push(Repair { bytes, loss, end_us: now_us });

@@ -102,6 +102,9 @@ pub struct Document {
     traces: u32,
     /// Where the document, and the trace, begin.
     begin: (u64, u64),
+    /// Bytes that were rejected so far, and as many as had been where the document, and the trace, begin.
+    lost: u64,
+    lost_before: (u64, u64),
     /// The first byte of the trace's elements, as far as it is known: of an object, or of the old form, an array.
     form: Option<u8>,
     gap: Option<Gap>,
@@ -120,6 +123,8 @@ impl Default for Document {
             has_events: false,
             traces: 0,
             begin: (0, 0),
+            lost: 0,
+            lost_before: (0, 0),
             form: None,
             gap: None,
             due: VecDeque::new(),
@@ -230,6 +235,7 @@ impl Document {
             Ok(_) => {
                 let mut reject = Reject { reason: Some(why), offset: window.offset(), ..Reject::default() };
                 add(&mut reject, window, cursor.at);
+                self.lost += reject.length;
                 Refused::Reject(reject)
             }
             Err(Fault::End) if !is_final => Refused::NeedMore,
@@ -242,21 +248,28 @@ impl Document {
     }
 
     fn open(&mut self, window: &mut Window) {
-        (self.state, self.traces, self.begin.0) = (State::Top, 0, window.offset());
+        (self.state, self.traces) = (State::Top, 0);
+        (self.begin.0, self.lost_before.0) = (window.offset(), self.lost);
         self.file.clear();
         window.consume(1);
     }
 
     fn open_trace(&mut self, window: &mut Window) {
-        (self.state, self.in_list, self.begin.1) = (State::Trace, true, window.offset());
-        self.trace.clear();
+        (self.state, self.in_list) = (State::Trace, true);
+        self.begin_trace(window);
         window.consume(1);
+    }
+
+    fn begin_trace(&mut self, window: &Window) {
+        (self.begin.1, self.lost_before.1) = (window.offset(), self.lost);
+        self.trace.clear();
     }
 
     fn close(&mut self, window: &Window) {
         self.state = State::After;
         if self.traces == 0 {
-            self.due.push_back(Step::Lost(header(Skip::NoHeader, self.begin.0, window, &self.file)));
+            let absent = self.absent(Skip::NoHeader, (self.begin.0, self.lost_before.0), window, &self.file);
+            self.due.push_back(absent);
         }
         self.due.push_back(Step::DocumentEnd);
     }
@@ -268,9 +281,18 @@ impl Document {
         } else {
             let is_error = memchr::memmem::find(&self.trace, b"\"error_description\"").is_some();
             let reason = if is_error { Skip::TraceError } else { Skip::NoEvents };
-            self.due.push_back(Step::Lost(header(reason, self.begin.1, window, &self.trace)));
+            let absent = self.absent(reason, (self.begin.1, self.lost_before.1), window, &self.trace);
+            self.due.push_back(absent);
         }
         self.form = None;
+    }
+
+    /// A header, from `begin` on, without what it should be the header of. What of it was rejected before is not counted
+    /// again.
+    fn absent(&self, reason: Skip, begin: (u64, u64), window: &Window, fields: &[u8]) -> Step {
+        let bytes = fields[..fields.len().min(REJECT_BYTES)].to_vec();
+        let length = (window.offset() - begin.0).saturating_sub(self.lost - begin.1);
+        Step::Lost(Reject { reason: Some(reason), offset: begin.0, length, bytes })
     }
 
     /// A cut between elements loses no event; the trace is over all the same.
@@ -279,7 +301,8 @@ impl Document {
         match self.state {
             State::Events | State::Trace => self.close_trace(window, false),
             State::Start | State::Top | State::Traces if self.traces == 0 => {
-                self.due.push_back(Step::Lost(header(Skip::NoHeader, self.begin.0, window, &self.file)));
+                let absent = self.absent(Skip::NoHeader, (self.begin.0, self.lost_before.0), window, &self.file);
+                self.due.push_back(absent);
             }
             State::Start | State::Top | State::Traces | State::After => {}
         }
@@ -308,8 +331,7 @@ impl Document {
                 self.due.push_back(Step::Events);
             }
             Some(State::Trace) => {
-                self.begin.1 = window.offset();
-                self.trace.clear();
+                self.begin_trace(window);
                 (self.state, self.in_list) = (State::Trace, false);
             }
             Some(state) => self.state = state,
@@ -324,6 +346,7 @@ impl Document {
                     let mut reject =
                         Reject { reason: Some(Skip::TooLong), offset: window.offset(), ..Reject::default() };
                     add(&mut reject, window, taken);
+                    self.lost += reject.length;
                     self.due.push_back(Step::Lost(reject));
                     return;
                 }
@@ -345,6 +368,7 @@ impl Document {
             if !self.is_done && gap.reject.reason == Some(Skip::Truncated) {
                 gap.reject.reason = Some(Skip::NotJson);
             }
+            self.lost += gap.reject.length;
             self.due.push_back(Step::Lost(gap.reject));
         }
     }
@@ -467,8 +491,8 @@ impl Document {
             Resume::Event if self.state == State::Events => {}
             Resume::Event => {
                 if self.state != State::Trace {
-                    self.trace.clear();
-                    (self.in_list, self.begin.1) = (true, window.offset());
+                    self.in_list = true;
+                    self.begin_trace(window);
                 }
                 (self.state, self.has_events) = (State::Events, true);
                 self.due.push_back(Step::Events);
@@ -489,8 +513,8 @@ impl Document {
                     self.close_trace(window, false);
                 }
                 if is_another {
-                    self.trace.clear();
-                    (self.in_list, self.begin.1) = (true, window.offset());
+                    self.in_list = true;
+                    self.begin_trace(window);
                 }
                 self.state = state;
             }
@@ -635,10 +659,4 @@ fn add(reject: &mut Reject, window: &mut Window, count: usize) {
     reject.bytes.extend_from_slice(&window.rest()[..count.min(room)]);
     reject.length += count as u64;
     window.consume(count);
-}
-
-/// A header without what it should be the header of.
-fn header(reason: Skip, begin: u64, window: &Window, fields: &[u8]) -> Reject {
-    let bytes = fields[..fields.len().min(REJECT_BYTES)].to_vec();
-    Reject { reason: Some(reason), offset: begin, length: window.offset() - begin, bytes }
 }

@@ -140,7 +140,8 @@ pub fn row(line: &str) -> Option<Row<'_>> {
         [time, client, server, name, value] if separator != "\t" && is_time(time) => {
             Some(Row { connection: if server.is_empty() { client } else { server }, seq: None, time, name, value })
         }
-        [connection, seq, time, name, value] if is_time(time) => {
+        // `quiclens line v1` is cut by tabs alone.
+        [connection, seq, time, name, value] if separator == "\t" && is_time(time) => {
             let seq = whole(seq.as_bytes()).filter(|seq| *seq < SEQ_LIMIT)?;
             Some(Row { connection, seq: Some(seq), time, name, value })
         }
@@ -160,8 +161,9 @@ pub fn named(row: &[u8]) -> Option<(&str, u64)> {
     Some((core::str::from_utf8(connection).ok()?, whole(seq).filter(|seq| *seq < SEQ_LIMIT)?))
 }
 
-/// Reads one line into `event`. An event that the grammar does not know keeps its name and raw value.
-pub fn read(catalogue: &Catalogue, line: &[u8], event: &mut Event) -> Result<(), Skip> {
+/// Reads one line into `event` and gives the seq that it declares. An event that the grammar does not know keeps its
+/// name and raw value.
+pub fn read(catalogue: &Catalogue, line: &[u8], event: &mut Event) -> Result<Option<u64>, Skip> {
     event.clear();
     let line = core::str::from_utf8(line).map_err(|_| Skip::InvalidUtf8)?;
     let row = row(line.trim_end_matches(['\r', '\n'])).ok_or(Skip::NotARecord)?;
@@ -188,7 +190,7 @@ pub fn read(catalogue: &Catalogue, line: &[u8], event: &mut Event) -> Result<(),
     for (field, token) in catalogue.grammar.fields(row.name.as_bytes(), row.value).unwrap_or_default() {
         set(event, field, token);
     }
-    Ok(())
+    Ok(row.seq)
 }
 
 fn leftover(event: &mut Event, key: &str, json: &str) {

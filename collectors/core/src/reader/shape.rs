@@ -121,11 +121,34 @@ struct Used {
     acked: usize,
 }
 
-/// Writes the record that an event was read from, as JSON equal to it. An event whose lists do not fit its shape (a
-/// row that was tampered with) gives `null` in the places that are missing.
-pub fn restore(event: &Event, units: &Units, base_ns: i64, out: &mut Vec<u8>) {
+/// The time of a trace as its records write it.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    /// Source time of the first record.
+    base_ns: i64,
+    /// Where times are differences: source time of the record before, 0 before the first.
+    before_ns: Option<i64>,
+}
+
+impl Clock {
+    /// Of a trace whose first record has the source time `base_ns`. `is_delta`: times are differences.
+    pub fn new(base_ns: i64, is_delta: bool) -> Self {
+        Self { base_ns, before_ns: is_delta.then_some(0) }
+    }
+
+    /// What the record says of its time.
+    fn tell(&mut self, event: &Event) -> i64 {
+        let since_ns = event.time_us.wrapping_mul(1000).wrapping_add(i64::from(event.time_ns));
+        let ns = self.base_ns.wrapping_add(since_ns);
+        self.before_ns.as_mut().map_or(ns, |before| ns.wrapping_sub(std::mem::replace(before, ns)))
+    }
+}
+
+/// Writes the record that an event was read from, as JSON equal to it; records of one trace in the order of their seq.
+/// An event whose lists do not fit its shape (a row that was tampered with) gives `null` in the places that are missing.
+pub fn restore(event: &Event, units: &Units, clock: &mut Clock, out: &mut Vec<u8>) {
     let mut used = Used::default();
-    fill(event, &event.shape, None, units, base_ns, &mut used, out);
+    fill(event, &event.shape, None, units, clock.tell(event), &mut used, out);
 }
 
 fn fill(
@@ -133,7 +156,7 @@ fn fill(
     shape: &[u8],
     frame: Option<usize>,
     units: &Units,
-    base_ns: i64,
+    time_ns: i64,
     used: &mut Used,
     out: &mut Vec<u8>,
 ) {
@@ -153,8 +176,7 @@ fn fill(
         }
         match byte {
             TIME | TIME_TEXT => {
-                let ns = base_ns.wrapping_add(event.time_us.wrapping_mul(1000)).wrapping_add(i64::from(event.time_ns));
-                quoted(byte == TIME_TEXT, out, |out| write_scaled(ns, units.time, out));
+                quoted(byte == TIME_TEXT, out, |out| write_scaled(time_ns, units.time, out));
             }
             NUMBER | NUMBER_TEXT | EXACT => {
                 let index = shape.get(at).map_or(0, |letter| letter.wrapping_sub(b'A'));
@@ -210,7 +232,7 @@ fn fill(
                     }
                     let span = event.frames[index].shape;
                     if frame.is_none() {
-                        fill(event, event.bytes(span), Some(index), units, base_ns, used, out);
+                        fill(event, event.bytes(span), Some(index), units, time_ns, used, out);
                     }
                 }
                 out.push(b']');

@@ -58,7 +58,9 @@ pub fn sniff(head: &[u8], whole: bool) -> Sniffed {
 /// `Some(None)`: more is needed.
 fn framing(head: &[u8], whole: bool) -> Option<Option<Framing>> {
     let head = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
-    let start = head.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'\r' | b'\n'))?;
+    let Some(start) = head.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'\r' | b'\n')) else {
+        return (!whole).then_some(None);
+    };
     let head = &head[start..];
     match head.first()? {
         &RS => Some(Some(Framing::Sequential)),
@@ -82,13 +84,18 @@ fn framing(head: &[u8], whole: bool) -> Option<Option<Framing>> {
         },
         _ => {
             // A log that was cut short under its writer begins inside a record; one that grows may end inside one.
-            let all = if whole { head } else { &head[..=memchr::memrchr(b'\n', head)?] };
+            let all = if whole { head } else { &head[..memchr::memrchr(b'\n', head).map_or(0, |last| last + 1)] };
             let text = String::from_utf8_lossy(all);
             let lines = text.lines().filter(|line| !line.trim().is_empty() && !quic_trace::is_heading(line));
-            let rows: Vec<_> = lines.take(FIRST_LINES).filter_map(quic_trace::row).collect();
-            rows.first()?;
-            let has_seq = rows.iter().any(|row| row.seq.is_some());
-            Some(Some(if has_seq { Framing::LineV1 } else { Framing::QuicTrace }))
+            let lines: Vec<&str> = lines.take(FIRST_LINES).collect();
+            let rows: Vec<_> = lines.iter().filter_map(|line| quic_trace::row(line)).collect();
+            if rows.iter().any(|row| row.seq.is_some()) {
+                return Some(Some(Framing::LineV1));
+            }
+            if lines.len() < FIRST_LINES && !whole {
+                return Some(None);
+            }
+            rows.first().map(|_| Some(Framing::QuicTrace))
         }
     }
 }
@@ -157,14 +164,28 @@ mod tests {
             (line.to_owned(), false, Some(Framing::LineV1)),
             (format!("cket_recvd\t4, 300\n{line}"), false, Some(Framing::LineV1)),
             (format!("10\tpacket_recvd\t4, 300\n{line}"), false, Some(Framing::LineV1)),
-            // Digits and a tab could be a time and a name.
-            ("1234567890123456\t0".to_owned(), false, None),
             ("10\tpacket_recvd\t4, 300".to_owned(), true, Some(Framing::QuicTrace)),
             ("no rows\n".repeat(9), true, None),
         ] {
             let wanted = framing.map_or(Sniffed::Unknown, Sniffed::Known);
             assert_eq!(sniff(head.as_bytes(), whole), wanted, "{head}");
         }
+    }
+
+    #[test]
+    fn lines_are_waited_for_until_they_tell() {
+        let row = "1234567890123456\t0\t0\tpacket_recvd\t4, 300\n";
+        let other = "10\tpacket_recvd\t4, 300\n";
+        for head in ["", "\r\n", "1234567890123456\t0", &row[..row.len() - 1], "no row\n", "no row\nno row\n", other] {
+            assert_eq!(sniff(head.as_bytes(), false), Sniffed::More, "{head:?}");
+            let wanted = Sniffed::Known(Framing::LineV1);
+            let known = head.lines().filter(|line| !line.trim().is_empty()).count();
+            if known < FIRST_LINES && (head.is_empty() || head.ends_with('\n')) {
+                assert_eq!(sniff(format!("{head}{row}").as_bytes(), false), wanted, "{head:?}");
+            }
+        }
+        assert_eq!(sniff(other.repeat(3).as_bytes(), false), Sniffed::Known(Framing::QuicTrace));
+        assert_eq!(sniff("no row\n".repeat(3).as_bytes(), false), Sniffed::Unknown);
     }
 
     #[test]
