@@ -84,7 +84,9 @@ def ingest(
         Duties(inserter.store_until_done, inserter.waiting, linker.lead, (topics.of_tables()["connections"].name, 0)),
         metrics,
     )
-    server = serve(metrics, settings.metrics_address, _health(taker, inserter)) if settings.metrics_address else None
+    server = (
+        serve(metrics, settings.metrics_address, _health(taker, inserter, linker)) if settings.metrics_address else None
+    )
     try:
         if ready is not None:
             ready()
@@ -97,15 +99,17 @@ def ingest(
     return _summary(metrics, time.monotonic() - began)
 
 
-def _health(taker: Taker, inserter: Inserter) -> Callable[[], dict[str, Any]]:
+def _health(taker: Taker, inserter: Inserter, linker: Linker) -> Callable[[], dict[str, Any]]:
     def health() -> dict[str, Any]:
         now = time.monotonic()
         turned = now - taker.turned_at
         storing = inserter.oldest_seconds()
+        linking = list(linker.unwell())
         return {
-            "ok": turned < _STALE_SECONDS and storing < _STALE_SECONDS,
+            "ok": turned < _STALE_SECONDS and storing < _STALE_SECONDS and not linking,
             "seconds_since_turn": round(turned, 1),
             "oldest_insert_seconds": round(storing, 1),
+            "linking": linking,
         }
 
     return health

@@ -8,7 +8,7 @@ loses it after the session's time.
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from datetime import datetime, timedelta
 from threading import Condition, Thread
@@ -23,6 +23,8 @@ _log = logging.getLogger("quiclens.ingest")
 NAME = "ingest"
 CLOSES_AFTER = timedelta(hours=1, minutes=5)  # of its beginning, by the time that the data speak of
 _RETRY_SECONDS = 5.0
+LONGEST_ROUND_SECONDS = 3600.0  # the first round over a store that was never linked may take many minutes
+LONGEST_FAILING_SECONDS = 300.0
 _SHARE_MOST = 0.2  # of the time: an open hour is built anew each round, and grows
 
 
@@ -43,7 +45,8 @@ class Linker:
         self._change = Condition()
         self._is_leading = False
         self._is_ending = False
-        self._is_busy = False
+        self._busy_since: float | None = None
+        self._failing_since: float | None = None
         self._waiting: list[Future[LinkSummary]] = []  # for a round that begins after they came
         self._thread = Thread(target=self._run, name="link", daemon=True)
         if seconds > 0:
@@ -55,7 +58,7 @@ class Linker:
             self._is_leading = is_leading
             self._change.notify_all()
             if not is_leading:
-                self._change.wait_for(lambda: not self._is_busy, timeout=30)
+                self._change.wait_for(lambda: self._busy_since is None, timeout=30)
         self._metrics.is_linking.set(is_leading)
 
     def catch_up(self) -> LinkSummary:
@@ -70,6 +73,17 @@ class Linker:
             self._waiting.append(done)
             self._change.notify_all()
         return done.result()
+
+    def unwell(self) -> Iterator[str]:
+        """Why nothing is linked though this process leads: nothing, when all is well."""
+        if self._seconds > 0 and not self._thread.is_alive() and not self._is_ending:
+            yield "linking has ended"
+        since = self._busy_since
+        if since is not None and time.monotonic() - since > LONGEST_ROUND_SECONDS:
+            yield f"a round of linking has run for {time.monotonic() - since:.0f} s"
+        failing = self._failing_since
+        if failing is not None and time.monotonic() - failing > LONGEST_FAILING_SECONDS:
+            yield f"linking has failed for {time.monotonic() - failing:.0f} s"
 
     def close(self) -> None:
         """Stop, after the round that runs."""
@@ -93,7 +107,7 @@ class Linker:
                     self._change.wait_for(lambda: self._is_ending or self._is_leading)
                 if self._is_ending:
                     return
-                self._is_busy = True
+                self._busy_since = time.monotonic()
                 waiting, self._waiting = self._waiting, []
             try:
                 rounds = rounds or Rounds(self._store, self._late_seconds)
@@ -103,6 +117,7 @@ class Linker:
                 self._metrics.hours.inc(linked.hours)
                 self._metrics.seconds.observe(took)
                 pause = pause_after(took, self._seconds)
+                self._failing_since = None
                 for done in waiting:
                     done.set_result(linked)
             except Exception as error:  # whatever it was, the next round begins anew, and linking goes on
@@ -110,12 +125,13 @@ class Linker:
                 is_of_store = isinstance(error, StoreError)
                 said = str(error).partition("\n")[0]
                 _log.warning("linking failed and is tried again: %s", said, exc_info=None if is_of_store else error)
+                self._failing_since = self._failing_since or time.monotonic()
                 rounds, pause = None, max(self._seconds, _RETRY_SECONDS)
                 for done in waiting:
                     done.set_exception(StoreError(f"linking failed: {said}"))
             finally:
                 with self._change:
-                    self._is_busy = False
+                    self._busy_since = None
                     self._change.notify_all()
 
     def _is_called(self) -> bool:

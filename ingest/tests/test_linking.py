@@ -2,12 +2,17 @@
 
 import time
 from datetime import UTC, datetime, timedelta
+from threading import Event
 
 import pytest
 from arrow_batches import batch
-from quiclens_ingest.link import Mark, changed_hours, mark
-from quiclens_ingest.linking import Rounds, is_caught_up, pause_after
-from quiclens_schema.store import Store
+from prometheus_client import CollectorRegistry
+from quiclens_ingest import linking
+from quiclens_ingest.link import LinkSummary, Mark, changed_hours, mark
+from quiclens_ingest.linking import Linker, Rounds, is_caught_up, pause_after
+from quiclens_ingest.metrics import LinkMetrics
+from quiclens_schema.store import Store, StoreError
+from taking import until
 
 HOUR = datetime(2026, 1, 1, 10, tzinfo=UTC)
 
@@ -132,3 +137,32 @@ def test_scratch_tables_of_killed_processes_are_swept_when_they_are_old(store: S
     Rounds(store, 30, Clock())
     found = store.query("SELECT name FROM system.tables WHERE startsWith(name, 'link_pairs') LIMIT 9").rows
     assert found == [(young,)]
+
+
+def test_linking_that_fails_on_and_on_or_never_ends_is_told(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linking, "_RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(linking, "LONGEST_FAILING_SECONDS", 0.0)
+    going_on, fails = Event(), Event()
+    fails.set()
+
+    def next_round(self: Rounds, with_late: bool = False) -> LinkSummary:
+        if fails.is_set():
+            raise StoreError("the disk is full")
+        going_on.wait()
+        return LinkSummary(0, 0)
+
+    monkeypatch.setattr(Rounds, "next", next_round)
+    linker = Linker(store, 0.01, 0.01, LinkMetrics("test_", CollectorRegistry()))
+    try:
+        assert list(linker.unwell()) == []
+        linker.lead(True)
+        until(lambda: any("linking has failed for" in said for said in linker.unwell()))
+        fails.clear()
+        monkeypatch.setattr(linking, "LONGEST_ROUND_SECONDS", 0.0)
+        until(lambda: any("a round of linking has run for" in said for said in linker.unwell()))
+        going_on.set()
+        monkeypatch.setattr(linking, "LONGEST_ROUND_SECONDS", 60.0)
+        until(lambda: list(linker.unwell()) == [])
+    finally:
+        going_on.set()
+        linker.close()

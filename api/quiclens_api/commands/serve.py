@@ -4,16 +4,20 @@ import logging
 import os
 import secrets
 from collections.abc import Callable, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from socket import socket
 from typing import Annotated, Any
 
 import typer
+from quiclens_ingest.beside import Beside
 from quiclens_ingest.link import link
+from quiclens_ingest.settings import Settings as IngestSettings
 from quiclens_schema import migrate as migrations
 from quiclens_schema.store import DEFAULT_URL, without_password
 
+from quiclens_api.commands.cluster import settings_of
 from quiclens_api.commands.options import AsJson, KeepEvents, KeepSummaries, MaxDisk, StoreUrl, keeping
 from quiclens_api.failure import DONE, CannotRun, usage
 from quiclens_api.opening import opened
@@ -75,6 +79,13 @@ def serve(
     audit_log: Annotated[
         Path | None, typer.Option("--audit-log", metavar="FILE", help="Append who asked what, JSON lines.")
     ] = None,
+    brokers: Annotated[
+        str, typer.Option("--brokers", metavar="HOST:PORT,…", help="Take from Kafka too, as `quiclens ingest` does.")
+    ] = "",
+    ingest_config: Annotated[
+        Path | None,
+        typer.Option("--ingest-config", metavar="FILE", help="Take from Kafka too, by these settings of ingest."),
+    ] = None,
     store: StoreUrl = DEFAULT_URL,
     as_json: AsJson = False,
 ) -> int:
@@ -97,6 +108,10 @@ def serve(
     same for several processes, lets a browser that signed in at one use all. Days count from the day of the traces or
     from their loading, whichever is later.
 
+    With --brokers or --ingest-config one command takes what collectors send from Kafka and serves it. Ingest is a
+    process beside this one, since the one that holds the store gives up the network; it begins and ends with it, and is
+    started again when it fails. It tells its own metrics where its settings say.
+
     [bold]Examples[/]
 
     \b
@@ -104,6 +119,7 @@ def serve(
     quiclens serve --store chdb:/srv/quiclens --max-disk-gb 200
     quiclens serve --listen 0.0.0.0:8443 --tls-cert chain.pem --tls-key key.pem --tokens tokens
     quiclens serve --store http://reader@clickhouse:8123/quiclens --listen 127.0.0.1:8124
+    quiclens serve --brokers kafka:9092
     curl 'http://127.0.0.1:8123/?query=SELECT+count()+FROM+requests'
     """
     logs.to_stderr()
@@ -158,9 +174,13 @@ def serve(
 
         return Listening(bound, certificate, reload)
 
+    is_taking = bool(brokers or ingest_config)
+    if is_taking and not store.startswith("chdb:"):
+        raise usage("a ClickHouse server gets its rows from `quiclens ingest`", "start that beside this")
     if store.startswith("chdb:"):
+        taking = settings_of(ingest_config, brokers=brokers) if is_taking else None
         files = (path.absolute() for path in (tokens, tls_cert, tls_key) if path)  # for SIGHUP
-        _embedded(store, settings, host, port, listening, sorted(set(files)), ready)
+        _embedded(store, settings, host, port, listening, sorted(set(files)), ready, taking)
     else:
         with bind(host, port) as bound, opened(store) as data:
             place, front = without_password(store), create_pages(data, settings)
@@ -177,20 +197,29 @@ def _embedded(
     listening: Callable[[socket, Front], Listening],
     readable: Sequence[Path],
     ready: Callable[[str, str], None],
+    taking: IngestSettings | None,
 ) -> None:
     folder = Path(os.path.realpath(store.removeprefix("chdb:").removeprefix("//")))
-    with bind(host, port) as bound, owners_socket(folder) as own, temporary_folder() as temporary:
+    with (
+        bind(host, port) as bound,
+        owners_socket(folder) as own,
+        temporary_folder() as temporary,
+        closing(Beside(taking)) if taking else nullcontext() as beside,
+    ):
         confined = _confined(folder, temporary, [Path(own.getsockname()).parent], readable)
         with opened(f"chdb:{folder}", create=True, alone=True) as data:
             if migrations.migrate(data):
                 link(data)  # a migration may have given `requests` columns that only linking fills
-            front = create_app(data, replace(settings, folder=folder), say)
+            front = create_app(data, replace(settings, folder=folder), say, [beside.unwell] if beside else [])
 
             def started(url: str) -> None:
                 data.announce(url, settings.instance, Path(own.getsockname()), confined)
+                if beside:
+                    beside.begin(folder, Path(own.getsockname()))
                 ready(url, str(folder))
 
-            run(front, listening(bound, front), settings, started, own)
+            ending = beside.close if beside else lambda: None
+            run(front, listening(bound, front), settings, started, own, ending)
 
 
 def _confined(folder: Path, temporary: Path, removable: Sequence[Path], readable: Sequence[Path]) -> int:

@@ -3,7 +3,7 @@ API and the pages.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -34,8 +34,14 @@ from quiclens_api.web.app import create_app as create_web
 from quiclens_api.web.settings import Settings as WebSettings
 
 
-def create_app(store: Store, settings: Settings, tell: Callable[[str], None] = lambda _: None) -> "Front":
-    """The app over the store open at `settings.folder`, which this process holds; `tell` hears of dropped rows."""
+def create_app(
+    store: Store,
+    settings: Settings,
+    tell: Callable[[str], None] = lambda _: None,
+    checks: Iterable[Callable[[], Iterable[str]]] = (),
+) -> "Front":
+    """The app over the store open at `settings.folder`, which this process holds; `tell` hears of dropped rows, and
+    `checks` are more that may make the process unwell."""
     limits, metrics = settings.limits, Metrics()
     front, answers = metrics.front, Answers(_is_statement)
     engine = Engine(settings.folder)
@@ -59,7 +65,7 @@ def create_app(store: Store, settings: Settings, tell: Callable[[str], None] = l
     writes = StoreRoutes(holder, settings, inserts, parts.budget, metrics)
     web = _web(store, settings, answers, front, parts.budget)
     interface = Interface(parts)
-    health = Health(store, [holder.unwell])
+    health = Health(store, [holder.unwell, *checks])
 
     async def root(scope: Scope, receive: Receive, send: Send) -> None:
         await (interface if _is_statement(scope) else web)(scope, receive, send)

@@ -52,6 +52,7 @@ class Holder:
         since = self._sweeping_since
         if since is not None and time.monotonic() - since > _LONGEST_SWEEP_SECONDS:
             yield f"a retention sweep has run for {time.monotonic() - since:.0f} s"
+        yield from self._linker.unwell()
 
     def start(self) -> None:
         """Begin to link what arrives and to drop what is too old."""

@@ -83,9 +83,12 @@ def run(
     settings: Settings,
     started: Callable[[str], None],
     own: socket.socket | None = None,
+    ending: Callable[[], None] = lambda: None,
 ) -> None:
     """Answer on a socket until SIGTERM or SIGINT; running requests are finished first, as long as that takes. On the
     socket `own`, which only this user reaches, everybody may do everything. SIGHUP reads certificate and tokens again.
+
+    `ending` is called, in a thread, when it is to end, and requests are still answered until it returns.
     """
     limits = settings.limits.connections
     config = uvicorn.Config(
@@ -102,7 +105,7 @@ def run(
     )
     at_once = min(limits.at_once, max((_raised_file_limit() - _SPARE_FILES) // 2, 64))
     connections = Connections(replace(limits, at_once=at_once), front.metrics, settings.access.proxies)
-    asyncio.run(_Server(config, where, connections, lambda: started(where.url), own).serve(sockets=[]))
+    asyncio.run(_Server(config, where, connections, lambda: started(where.url), own, ending).serve(sockets=[]))
 
 
 class _Server(uvicorn.Server):
@@ -115,12 +118,14 @@ class _Server(uvicorn.Server):
         connections: Connections,
         started: Callable[[], None],
         own: socket.socket | None,
+        ending: Callable[[], None],
     ) -> None:
         super().__init__(config)
         self._where = where
         self._connections = connections
         self._started = started
         self._own = own
+        self._ending = ending
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup([])
@@ -141,6 +146,10 @@ class _Server(uvicorn.Server):
             self.servers.append(await loop.create_unix_server(make, sock=self._own))
         loop.add_signal_handler(signal.SIGHUP, self._reload)
         self._started()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await asyncio.to_thread(self._ending)
+        await super().shutdown(sockets)
 
     def _reload(self) -> None:
         """Read the certificate and the tokens again; what cannot be read stays as it was."""
