@@ -1,5 +1,5 @@
-# make demo | test | up | down | check | servers | bench | ask-bench | freshness | faults | fuzz | truth | schema | lock | setup
-# | clean. Every target does its own set-up, once.
+# make demo | test | up | down | check | servers | bench | ask-bench | freshness | faults | fuzz | truth | schema | sbom | audit
+# | lock | setup | clean. Every target does its own set-up, once.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -7,10 +7,12 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := demo
 
 PYTHON ?= python3
-UV_VERSION := 0.13.8
 UV := .tools/bin/uv
-LIBCLANG_VERSION := 18.1.1
-CMAKE_VERSION := 4.4.4
+# What is installed beside the project, by the file that has its hashes.
+TOOLS_uv := uv==0.13.8
+TOOLS_build := uv-build==0.13.6
+TOOLS_boringssl := libclang==18.1.1 cmake==4.4.4
+TOOLS_atheris := atheris==3.0.0
 BIN := .venv/bin
 MADE := .made
 COLLECTOR := target/release/quiclens-collector
@@ -26,7 +28,7 @@ RUST_FILES := Cargo.toml Cargo.lock $(shell find collectors schema/catalogue sch
 export UV_PROJECT_ENVIRONMENT := .venv
 export QUICLENS_COLLECTOR := $(CURDIR)/$(COLLECTOR)
 
-.PHONY: setup demo test up down check servers bench ask-bench freshness faults fuzz truth schema size lock clean
+.PHONY: setup demo test up down check servers bench ask-bench freshness faults fuzz truth schema size sbom audit lock clean
 
 setup: $(MADE)/prerequisites $(MADE)/python $(MADE)/pages $(COLLECTOR)
 
@@ -56,6 +58,7 @@ check: setup
 	cd api && npx --no-install tsc --project .
 	cargo fmt --all --check
 	cargo clippy --locked --release --quiet --workspace --all-targets -- -D warnings
+	$(BIN)/quiclens-lab dependencies
 
 bench: setup
 	$(BIN)/python -m quiclens_lab.bench
@@ -107,10 +110,10 @@ $(QUICHE_SERVER): $(wildcard lab/quiche/src/*.rs) lab/quiche/Cargo.toml lab/quic
 	cargo build --locked --release --quiet --target-dir $(CURDIR)/target/quiche && touch $(CURDIR)/$@; fi
 
 # Empty, or what is missing.
-$(MADE)/boringssl-tools: $(UV)
+$(MADE)/boringssl-tools: tools/boringssl.requirements.lock $(UV)
 	@if ! command -v gcc >/dev/null || ! command -v g++ >/dev/null; then echo "gcc and g++ are missing"; \
 	elif ! .tools/bin/pip install --quiet --disable-pip-version-check --only-binary :all: \
-	libclang==$(LIBCLANG_VERSION) cmake==$(CMAKE_VERSION) >&2; then echo "no libclang or cmake for this machine on PyPI"; fi > $@
+	--require-hashes --requirement tools/boringssl.requirements.lock >&2; then echo "no libclang or cmake for this machine on PyPI"; fi > $@
 
 $(QUICGO): $(wildcard lab/quicgo/*.go) lab/quicgo/go.mod lab/quicgo/go.sum | $(MADE)/prerequisites
 	cd lab/quicgo && go test -c -o "$(CURDIR)/$@" .
@@ -123,6 +126,14 @@ schema: setup
 # Lines, dependencies, commands, tables, options and metrics; make size SIZE=v0.1.1 has those of a commit beside.
 size: setup
 	$(BIN)/quiclens-lab size $(SIZE) | $(PYTHON) -m json.tool
+
+# What the project is made of, as CycloneDX, checked against its schema: quiclens.cdx.json.
+sbom: setup
+	$(BIN)/quiclens-lab sbom --out quiclens.cdx.json
+
+# Known weaknesses of what the lock files name: make audit AUDIT_DB=FOLDER, with advisories as OSV documents in it.
+audit: setup
+	$(BIN)/quiclens-lab audit $(if $(AUDIT_DB),--database "$(AUDIT_DB)")
 
 clean:
 	rm -rf .venv .tools $(MADE) target dist api/node_modules api/quiclens_api/pages/vendor
@@ -138,15 +149,17 @@ $(MADE)/prerequisites: Makefile
 	if [ -n "$$missing" ]; then echo "make: missing on this machine: $${missing#, }" >&2; exit 1; fi
 	@touch $@
 
-$(UV): | $(MADE)/prerequisites
+$(UV): tools/uv.requirements.lock | $(MADE)/prerequisites
 	$(PYTHON) -m venv .tools
-	.tools/bin/pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+	.tools/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement tools/uv.requirements.lock
+	@touch $@
 
 # requirements.lock is what `uv export` makes of the workspace: exact versions and hashes.
-$(MADE)/python: pyproject.toml requirements.lock $(PARTS:%=%/pyproject.toml) $(UV)
+$(MADE)/python: pyproject.toml requirements.lock tools/build.requirements.lock $(PARTS:%=%/pyproject.toml) $(UV)
 	$(UV) venv --quiet --clear --python "$$(command -v $(PYTHON))" .venv
 	$(UV) pip install --quiet --python $(BIN)/python --require-hashes --requirement requirements.lock
-	$(UV) pip install --quiet --python $(BIN)/python --no-deps $(PARTS:%=--editable %)
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps --build-constraints tools/build.requirements.lock \
+	$(PARTS:%=--editable %)
 	@touch $@
 
 # What the pages use in the browser, and what checks them.
@@ -165,6 +178,8 @@ $(MADE)/chromium: | $(MADE)/prerequisites
 lock: $(UV)
 	$(UV) lock --quiet
 	$(UV) export --all-packages --frozen --no-emit-workspace --no-header --quiet --format requirements.txt > requirements.lock
+	$(foreach name,uv build boringssl atheris,printf '%s\n' $(TOOLS_$(name)) | $(UV) pip compile --quiet --no-deps --no-header \
+	--no-annotate --generate-hashes - > tools/$(name).requirements.lock;)
 
 $(COLLECTOR): $(RUST_FILES) | $(MADE)/prerequisites
 	cargo build --locked --release --quiet --package quiclens-agent

@@ -9,6 +9,7 @@ KRaft, one process, loopback only. Its jars come from Maven Central once; `deplo
 
 import argparse
 import base64
+import hashlib
 import json
 import os
 import shutil
@@ -142,7 +143,10 @@ def stop(data: Path) -> bool:
 
 
 def fetch_jars(folder: Path | None = None) -> Path:
-    """The folder of the broker's jars, fetched once with Maven; BrokerError when that fails."""
+    """The folder of the broker's jars, fetched once with Maven; BrokerError when that fails.
+
+    The jars are those of `jars.lock`, byte for byte; others are not started.
+    """
     pom = _pom()
     folder = folder or pom.parents[2] / "target" / "kafka-4.1.0"
     if folder.is_dir():
@@ -153,11 +157,26 @@ def fetch_jars(folder: Path | None = None) -> Path:
     draft = folder.with_name(f"{folder.name}.{os.getpid()}")
     words = [maven, "-q", "-B", "-f", str(pom), "dependency:copy-dependencies", "-DincludeScope=runtime"]
     _run([*words, f"-DoutputDirectory={draft}"], "fetch of the jars")
+    if wrong := unlocked(draft, pom.with_name("jars.lock")):
+        shutil.rmtree(draft)
+        raise BrokerError(f"Maven brought other jars than jars.lock names: {', '.join(wrong)}")
     try:
         draft.rename(folder)
     except OSError:  # another was quicker
         shutil.rmtree(draft)
     return folder
+
+
+def unlocked(folder: Path, lock: Path) -> list[str]:
+    """Names of jars that the lock file has not, or has with other bytes, or that are missing."""
+    locked = dict[str, str]()
+    for line in lock.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            digest, coordinates, _ = line.split("\t")
+            _, artifact, version = coordinates.split(":")
+            locked[f"{artifact}-{version}.jar"] = digest
+    here = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
+    return sorted(name for name in {*locked, *here} if locked.get(name) != here.get(name))
 
 
 def _pom() -> Path:

@@ -1,6 +1,6 @@
 """The command `quiclens-lab`.
 
-stdout is one JSON document; progress and errors go to stderr. Exit 0 done, 1 a bar of `truth` is missed, 2 usage,
+stdout is one JSON document; progress and errors go to stderr. Exit 0 done, 1 a check does not pass, 2 usage,
 3 cannot run.
 """
 
@@ -51,6 +51,14 @@ def parser() -> argparse.ArgumentParser:
 
     large = commands.add_parser("size", help="lines, dependencies, commands, tables, options and metrics")
     large.add_argument("revisions", nargs="*", metavar="REVISION", help="commits beside the work tree")
+
+    commands.add_parser("dependencies", help="licences, sources and hashes of all packages, beside dependencies.toml")
+
+    listing = commands.add_parser("sbom", help="all packages as CycloneDX")
+    listing.add_argument("--out", type=Path, required=True, metavar="FILE")
+
+    auditing = commands.add_parser("audit", help="known weaknesses of all packages")
+    auditing.add_argument("--database", type=Path, metavar="DIR", help="advisories as OSV documents, or ZIPs of them")
 
     bench = commands.add_parser("bench-input", help="many server traces with at least N events in all")
     bench.add_argument("--events", type=_count, required=True, metavar="N")
@@ -175,6 +183,13 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         from quiclens_lab.fuzzing.command import fuzz
 
         return fuzz(options.target, options.seconds, options.short, options.keep)
+
+    if options.command in ("dependencies", "sbom", "audit"):
+        from quiclens_lab.supply import command as supply
+
+        if options.command == "sbom":
+            return supply.sbom(options.out)
+        return supply.audit(options.database) if options.command == "audit" else supply.dependencies()
 
     if options.command == "amplify":
         from quiclens_lab.amplify import amplify

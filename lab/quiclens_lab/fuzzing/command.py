@@ -27,7 +27,7 @@ FUZZ = ROOT / "collectors" / "fuzz"
 MADE = ROOT / ".made" / "fuzz"
 KEPT = LAB / "fuzz-runs"
 SHORT_S = 1
-ATHERIS = "atheris==3.0.0"
+ATHERIS = ROOT / "tools" / "atheris.requirements.lock"
 
 _RUST = (*(f"collectors/{crate}" for crate in ("core", "tail", "edge", "agent/src", "fuzz")), "schema/catalogue")
 _PYTHON = ("api/quiclens_api", "ingest/quiclens_ingest", "schema/quiclens_schema", "lab/quiclens_lab/fuzzing")
@@ -134,7 +134,7 @@ def atheris_folder() -> Path:
 
 
 def install_atheris() -> None:
-    """Put atheris into its folder; LabError where it has no wheel for this Python."""
+    """Put atheris into its folder, by its hash; LabError where it has no wheel for this Python."""
     folder = atheris_folder()
     if (folder / "atheris").is_dir():
         return
@@ -144,7 +144,8 @@ def install_atheris() -> None:
     draft = folder.with_suffix(".new")
     shutil.rmtree(draft, ignore_errors=True)
     command = [str(pip), "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:", "--no-deps"]
-    done = subprocess.run([*command, "--target", str(draft), ATHERIS], capture_output=True, text=True, check=False)
+    command += ["--target", str(draft), "--require-hashes", "--requirement", str(ATHERIS)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise LabError(f"atheris cannot be installed: {done.stderr.strip().splitlines()[-1]}")
     shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,5 @@
+module quiclens/lab/licences
+
+go 1.26.0
+
+require github.com/google/licensecheck v0.3.1
