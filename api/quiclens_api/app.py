@@ -10,12 +10,12 @@ from quiclens_api.commands.demo import demo
 from quiclens_api.commands.explain import explain
 from quiclens_api.commands.export import export
 from quiclens_api.commands.failed import failed
-from quiclens_api.commands.forget import forget
 from quiclens_api.commands.ingest import ingest
 from quiclens_api.commands.link import link
 from quiclens_api.commands.load import load
 from quiclens_api.commands.migrate import migrate
 from quiclens_api.commands.report import report
+from quiclens_api.commands.retention import retention
 from quiclens_api.commands.serve import serve
 from quiclens_api.commands.slow import slow
 from quiclens_api.commands.status import status
@@ -56,7 +56,7 @@ def create_app() -> typer.Typer:
         serve,
         ingest,
         link,
-        forget,
+        retention,
         migrate,
     )
     for command in commands:

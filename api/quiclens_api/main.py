@@ -61,7 +61,9 @@ def _stop(failure: Failure, code: int, as_json: bool) -> int:
     """One document for programs, one message for people."""
     if as_json:
         print_document(failure.document())
-    say(f"quiclens: {failure.message}" + (f"\n  {failure.hint}" if failure.hint else ""))
+    say(f"quiclens: {failure.message}")
+    if failure.hint:
+        say(f"  {failure.hint}")
     return code
 
 

@@ -1,13 +1,15 @@
-"""Where words go: the answer to stdout, everything else to stderr."""
+"""Where words go: the answer to stdout, everything else to stderr. None has a control character but ends of lines."""
 
 import json
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date, datetime
 from typing import Any
 
-from rich.console import Console, RenderableType
+from quiclens_schema.plain_text import json_for_terminal, printable, printable_lines
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
 from quiclens_api.moment import rfc3339
 
@@ -16,7 +18,7 @@ _PIPE_WIDTH = 160  # columns where nobody says how wide the screen is
 
 def document_text(document: Mapping[str, Any]) -> str:
     """One JSON document on one line; the same values give the same bytes."""
-    return json.dumps(_plain(document), ensure_ascii=False, allow_nan=False)
+    return json_for_terminal(json.dumps(_plain(document), ensure_ascii=False, allow_nan=False))
 
 
 def print_document(document: Mapping[str, Any]) -> None:
@@ -27,15 +29,16 @@ def print_document(document: Mapping[str, Any]) -> None:
 
 def print_text(text: str) -> None:
     _utf8()
-    sys.stdout.write(text)
+    sys.stdout.write(printable_lines(text))
     sys.stdout.flush()
 
 
 def print_human(*parts: RenderableType) -> None:
     _utf8()
-    console = Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else _PIPE_WIDTH)
+    width = None if sys.stdout.isatty() else _PIPE_WIDTH
+    console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=width)
     for part in parts:
-        console.print(part)
+        console.print(_Printable(part))
 
 
 def answer(as_json: bool, document: Mapping[str, Any], *human: RenderableType) -> None:
@@ -47,12 +50,24 @@ def answer(as_json: bool, document: Mapping[str, Any], *human: RenderableType) -
 
 
 def say(message: str) -> None:
-    """A sentence for the person who waits; never part of the answer."""
-    print(message, file=sys.stderr, flush=True)
+    """A line for the person who waits; never part of the answer."""
+    print(printable(message), file=sys.stderr, flush=True)
 
 
 def errors() -> Console:
-    return Console(stderr=True, highlight=False)
+    return Console(stderr=True, highlight=False, markup=False, emoji=False)
+
+
+class _Printable:
+    """What the console makes of a part, without a control character that came from data; its own colours stay."""
+
+    def __init__(self, part: RenderableType) -> None:
+        self._part = part
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        part = console.render_str(printable(self._part)) if isinstance(self._part, str) else self._part
+        for segment in console.render(part, options):
+            yield Segment(printable_lines(segment.text), segment.style)
 
 
 def _utf8() -> None:

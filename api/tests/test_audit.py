@@ -97,7 +97,7 @@ def test_events_that_were_not_to_be_kept_are_not_missed(run: Run, url: str) -> N
 
 
 def test_a_day_that_retention_dropped_is_not_missed_but_counted(run: Run, url: str) -> None:
-    ran = run("forget", "--keep-events", "0.01", "--keep-summaries", "0", "--store", url, "--json")
+    ran = run("retention", "--keep-events", "0.01", "--keep-summaries", "0", "--store", url, "--json")
     assert (ran.code, ran.document["partitions"], ran.document["rows"]) == (0, 0, 0)  # written just now
     with stores.open(url) as store:
         later = datetime.now(UTC) + timedelta(days=30)

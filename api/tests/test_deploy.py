@@ -137,10 +137,10 @@ def test_a_mark_without_a_value_stops_the_container(tmp_path: Path) -> None:
     assert "wants DIR in the environment" in done.stderr
 
 
-@pytest.mark.parametrize("service", ["migrate", "ingest", "forget"])
+@pytest.mark.parametrize("service", ["migrate", "ingest", "retention"])
 def test_the_words_of_a_service_are_commands_and_options_that_exist(run: Run, service: str) -> None:
     words = " ".join(SERVICES[service]["command"])
-    (command,) = re.findall(r"(?:quiclens |^)(migrate|ingest|forget)\b", words)
+    (command,) = re.findall(r"(?:quiclens |^)(migrate|ingest|retention)\b", words)
     assert run(command, "--help").code == 0
     help_text = run(command, "--help").out
     for option in re.findall(r"--[a-z-]+", words):

@@ -19,6 +19,7 @@ from pathlib import Path
 from threading import Event, Thread
 
 from pydantic import TypeAdapter, ValidationError
+from quiclens_schema.plain_text import log_to_stderr
 from quiclens_schema.served import ServedStore
 from quiclens_schema.store import Place
 
@@ -144,7 +145,7 @@ def main() -> int:
     """`python -m quiclens_ingest.beside supervise|take`"""
     for each in (signal.SIGINT, signal.SIGTERM):  # of the terminal or the service: the parent says when
         signal.signal(each, signal.SIG_IGN)
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
+    log_to_stderr()
     return supervise() if sys.argv[1:] == ["supervise"] else take()
 
 

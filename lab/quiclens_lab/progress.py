@@ -2,6 +2,8 @@
 
 import sys
 
+from quiclens_schema.plain_text import printable_lines
+
 WIDTH = 30
 
 
@@ -17,4 +19,4 @@ def show(done: int, total: int) -> None:
 
 def say(text: str) -> None:
     """A line for people."""
-    print(text, file=sys.stderr, flush=True)
+    print(printable_lines(text), file=sys.stderr, flush=True)

@@ -73,6 +73,8 @@ def _form(file: str, as_is: bool, for_qvis: bool, as_json: bool) -> tuple[str, s
     if as_is and for_qvis:
         raise usage("--as-is and --for-qvis exclude each other")
     if file == "-":
+        if sys.stdout.isatty():  # a log is no text for a terminal
+            raise usage("-o - writes a log as it is, which is not for a terminal", "redirect it, or write to a file")
         if as_json:
             raise usage("-o - and --json both want standard output", "write to a file")
         form, mode = ("sqlog", "for-qvis") if for_qvis else ("qlog", "as-is")

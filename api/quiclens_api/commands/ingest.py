@@ -1,14 +1,13 @@
 """quiclens ingest"""
 
-import logging
 import signal
-import sys
 from dataclasses import replace
 from threading import Event
 from typing import Annotated
 
 import typer
 from quiclens_schema.migrate import migrate
+from quiclens_schema.plain_text import log_to_stderr
 from quiclens_schema.store import DEFAULT_URL, without_password
 
 from quiclens_api.commands.cluster import Brokers, Config, Group, settings_of
@@ -54,7 +53,7 @@ def ingest(
     if only_check:
         answer(as_json, settings.document(), *(f"{name} = {value!r}" for name, value in settings.document().items()))
         return DONE
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
+    log_to_stderr()
     stop = Event()
     for ending in (signal.SIGTERM, signal.SIGINT):
         signal.signal(ending, lambda *_: stop.set())

@@ -4,6 +4,8 @@ import logging
 import sys
 import time
 
+from quiclens_schema.plain_text import LogFormatter
+
 _FORMAT = "%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s: %(message)s"
 _QUIET = (
     "ASGI callable returned without completing response.",  # an answer cut on purpose: counted in `observed.py`
@@ -15,7 +17,7 @@ _QUIET = (
 def to_stderr() -> None:
     """Log from INFO on, and of the HTTP server what is wrong with us, not what is wrong with a client."""
     handler = logging.StreamHandler(sys.stderr)
-    formatter = logging.Formatter(_FORMAT, "%Y-%m-%dT%H:%M:%S")
+    formatter = LogFormatter(_FORMAT, "%Y-%m-%dT%H:%M:%S")
     formatter.converter = time.gmtime
     handler.setFormatter(formatter)
     for name, level in (("quiclens", logging.INFO), ("uvicorn.error", logging.WARNING), ("asyncio", logging.WARNING)):

@@ -91,7 +91,7 @@ def sweep(store: Store, keep: Keep, now: datetime) -> Sweep:
         store.command(f"ALTER TABLE `{which.table}` DROP PARTITION ID {{id:String}}", {"id": which.id}, _ANY_SIZE)
     told = [_told(day, drops) for day in sorted({(d.partition.day or date.min, d.why) for d in drops})]
     if keep.summaries_days and any(each.table == "rejects" for each in partitions):
-        told += _forget_rejects(store, now - timedelta(days=keep.summaries_days))
+        told += _drop_rejects(store, now - timedelta(days=keep.summaries_days))
     left = sum(each.bytes for each in partitions) - sum(drop.bytes for drop in drops)
     if keep.disk_bytes and left > keep.disk_bytes:
         told.append(
@@ -168,7 +168,7 @@ def _day(partition: str) -> date | None:
         return None
 
 
-def _forget_rejects(store: Store, before: datetime) -> list[str]:
+def _drop_rejects(store: Store, before: datetime) -> list[str]:
     """Rejects have no partitions: old ones are deleted by row."""
     old = "ingested_at < fromUnixTimestamp64Micro({before_us:Int64})"
     when = {"before_us": int(before.timestamp() * 1e6)}

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from quiclens_api.questions.asked import Report
 from quiclens_api.show.causes import look
-from quiclens_api.show.tables import titled
+from quiclens_api.show.tables import of_printable, titled
 
 _KNOWN = {"observed": ("yes", "green"), "inferred": ("inferred", "yellow"), "cannot": ("no", "red")}
 _SIDES = ("server", "client", "network", "unknown")
@@ -29,6 +29,7 @@ class Answer(NamedTuple):
 Answers = tuple[tuple[Answer, int], ...]  # the most frequent first, each with how many traces say so
 
 
+@of_printable
 def check_view(report: Report) -> Iterator[RenderableType]:
     """The server's side first: it is the one that can show why."""
     sides: dict[tuple[str, str], list[Row]] = {}

@@ -16,6 +16,7 @@ from quiclens_api.show.causes import look
 from quiclens_api.show.event_rows import event_rows
 from quiclens_api.show.logged import logged_facts
 from quiclens_api.show.stretches import episode_rows, marks
+from quiclens_api.show.tables import of_printable
 from quiclens_api.units import duration, milliseconds, share
 
 _BAR_WIDTH = 72
@@ -24,6 +25,7 @@ _LEGEND: tuple[JustifyMethod, ...] = ("left", "left", "right", "right", "left", 
 Row = dict[str, Any]
 
 
+@of_printable
 def explain_view(found: Explanation, events: int) -> Iterator[RenderableType]:
     document, stream = found.document, found.stream
     yield _title(found)

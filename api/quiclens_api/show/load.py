@@ -6,9 +6,11 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
+from quiclens_api.show.tables import of_printable
 from quiclens_api.units import size
 
 
+@of_printable
 def load_view(document: dict[str, Any], next_step: str = "") -> Iterator[RenderableType]:
     seconds = max(document["seconds"], 1e-9)
     yield Text(

@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from quiclens_schema.plain_text import all_printable
+
 from quiclens_api.questions.asked import Report
 from quiclens_api.units import duration
 
 LINES_AT_MOST = 200
+_LETTERS_AT_MOST = 60
 _WIDTH, _RIGHT, _TOP, _LINE, _LETTER = 1000, 30, 74, 22, 6.6
 _COLOURS = ("#2e6fd8", "#e07b1a", "#2fa84f", "#c23bb1", "#d63a3a", "#1f9aa0")
 _UNITS = {"us": "duration", "share": "share", "rtt": "round trips", "1/s": "per second"}
@@ -36,20 +39,23 @@ class Line:
     dots: Sequence[Dot]
 
 
-def picture(report: Report) -> str | None:
+def picture(answer: Report) -> str | None:
     """None where no row has a number to draw. All lines share the unit of the first one."""
+    report = all_printable(answer)  # XML has no control characters either
     unit, lines = _lines(report)
     lines = [line for line in lines if line.dots][:LINES_AT_MOST]
     if not lines:
         return None
-    left = 24 + _LETTER * max(len(line.label) for line in lines)
+    left = 24 + _LETTER * min(_LETTERS_AT_MOST, max(len(line.label) for line in lines))
     axis = _Axis.over([dot for line in lines for dot in line.dots], unit, left)
     height = _TOP + _LINE * len(lines) + 16
     series = list(dict.fromkeys(dot.series for line in lines for dot in line.dots))
     shapes = [*_head(report, unit, series), *axis.grid(height)]
     for number, line in enumerate(lines):
         y = _TOP + _LINE * number + _LINE / 2
-        shapes.append(f'<text x="{left - 12:.1f}" y="{y + 4:.1f}" text-anchor="end">{escape(line.label)}</text>')
+        shapes.append(
+            f'<text x="{left - 12:.1f}" y="{y + 4:.1f}" text-anchor="end">{escape(_short(line.label))}</text>'
+        )
         for dot in line.dots:
             shapes += _drawn(dot, axis, y, _COLOURS[series.index(dot.series) % len(_COLOURS)])
     return (
@@ -132,13 +138,19 @@ class _Axis:
             found = [float(each * 10**power) for power in powers for each in (1, 2, 5)]
             return [each for each in found if self.low <= each <= self.high]
         step = 10 ** math.floor(math.log10(self.high - self.low))
-        step = next(each for each in (step / 10, step / 5, step / 2, step) if (self.high - self.low) / each <= 8)
+        step = next(
+            each for each in (step / 10, step / 5, step / 2, step, 2 * step) if (self.high - self.low) / each <= 8
+        )
         return [number * step for number in range(math.ceil(self.low / step), math.floor(self.high / step) + 1)]
 
     def _says(self, tick: float) -> str:
         if self.unit == "us":
             return duration(tick)
         return f"{100 * tick:+.3g} %".replace("+0 %", "0 %") if self.unit == "share" else f"{tick:,.4g}"
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= _LETTERS_AT_MOST else label[: _LETTERS_AT_MOST - 1] + "…"
 
 
 def _head(report: Report, unit: str, series: Sequence[str]) -> list[str]:

@@ -11,7 +11,7 @@ from rich.text import Text
 from quiclens_api.questions.asked import FEW_SAMPLES, Asked, Report
 from quiclens_api.questions.rtt import QUANTILES
 from quiclens_api.show.slow import coverage_line, shown
-from quiclens_api.show.tables import titled
+from quiclens_api.show.tables import of_printable, titled
 from quiclens_api.units import age
 
 _LOSS_NAMES = {
@@ -32,11 +32,12 @@ _TRIGGERS = {
 }
 
 
+@of_printable
 def rtt_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
     if not report.rows:
         yield from _nothing(report)
         return
-    table = _table("Round trip times \\[95 % interval]", *asked.by)
+    table = _table("Round trip times [95 % interval]", *asked.by)
     names, draws = [name for name, _ in QUANTILES], report.columns[-1][0]
     for name in (*names, "samples", draws):
         table.add_column(name, justify="right", no_wrap=True)
@@ -49,11 +50,12 @@ def rtt_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
     yield from _footer(report, f"intervals take {who} as the draws; ? = too few to bound; few = below 30")
 
 
+@of_printable
 def loss_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
     if not report.rows:
         yield from _nothing(report)
         return
-    table, before = _table("Loss and repair \\[95 % interval]", *asked.by, "figure"), None
+    table, before = _table("Loss and repair [95 % interval]", *asked.by, "figure"), None
     for name in ("value", "samples"):
         table.add_column(name, justify="right", no_wrap=True)
     for row in report.dicts():
@@ -64,20 +66,21 @@ def loss_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
             continue  # quantiles of nothing; the shares say that there is nothing
         leading = [Text(each if group != before else "") for each in group]
         before = group
-        value = with_interval(row["value"], row["low"], row["high"], unit=row["unit"])
+        value: str | Text = with_interval(row["value"], row["low"], row["high"], unit=row["unit"])
         if row["value"] is None and row["samples"]:
-            value = "[yellow]too few[/]"
+            value = Text("too few", style="yellow")
         table.add_row(*leading, _figure(row["figure"]), value, samples(row["samples"]))
     yield table
     kinds = "intervals: Wilson for shares, exact order statistics for quantiles, repairs taken as independent"
     yield from _footer(report, f"{kinds}; ? = too few to bound; few = below 30")
 
 
+@of_printable
 def events_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
     if not report.rows:
         yield from _nothing(report)
         return
-    table, before = _table("Of all connections, by their events \\[95 % interval]", *asked.by, "figure"), None
+    table, before = _table("Of all connections, by their events [95 % interval]", *asked.by, "figure"), None
     for name in ("value", "connections kept"):
         table.add_column(name, justify="right", no_wrap=True)
     for row in report.dicts():
@@ -108,6 +111,7 @@ def _figure(figure: str) -> str:
     return _LOSS_NAMES.get(figure, figure)
 
 
+@of_printable
 def plain_view(report: Report, title: str, empty: str) -> Iterator[RenderableType]:
     """Any report as it is: failed, status."""
     if not report.rows:
@@ -139,7 +143,7 @@ def with_interval(value: float | None, low: float | None, high: float | None, *,
         return "–"
     scale, digits, name = _scale(max(value, high or 0), unit)
     shown = [f"{each / scale:,.{digits}f}" if each is not None else "?" for each in (value, low, high)]
-    return f"{shown[0]}{name} \\[{shown[1]} … {shown[2]}]"
+    return f"{shown[0]}{name} [{shown[1]} … {shown[2]}]"
 
 
 def _scale(largest: float, unit: str) -> tuple[float, int, str]:
@@ -152,8 +156,8 @@ def _scale(largest: float, unit: str) -> tuple[float, int, str]:
     return (0.01, 1, " %") if unit == "share" else (1, 0, "")
 
 
-def samples(count: int) -> str:
-    return f"{count:,}" if count >= FEW_SAMPLES else f"[yellow]{count:,} few[/]"
+def samples(count: int) -> Text:
+    return Text(f"{count:,}") if count >= FEW_SAMPLES else Text(f"{count:,} few", style="yellow")
 
 
 def _cell(value: Any, unit: str) -> Text:

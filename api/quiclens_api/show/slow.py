@@ -11,12 +11,13 @@ from rich.text import Text
 
 from quiclens_api.show.bars import single
 from quiclens_api.show.causes import look
-from quiclens_api.show.tables import titled
+from quiclens_api.show.tables import of_printable, titled
 from quiclens_api.units import duration, share
 
 Row = dict[str, Any]
 
 
+@of_printable
 def slow_view(document: Row, by: str = "", title: str = "Slowest requests") -> Iterator[RenderableType]:
     """One table, with a section for each value of `by`, and how many requests it was drawn from."""
     if not document["requests"]:

@@ -8,12 +8,14 @@ from rich.text import Text
 
 from quiclens_api.questions.asked import Report
 from quiclens_api.show.report import plain_view
+from quiclens_api.show.tables import of_printable
 from quiclens_api.units import age, size
 
 _ARRIVING_S, _LATE_S = 60, 3600
 _TABLES_SHOWN = 3
 
 
+@of_printable
 def status_view(report: Report) -> Iterator[RenderableType]:
     about = report.params
     ages = [row[report.columns.index(("lag_s", "s"))] for row in report.rows]

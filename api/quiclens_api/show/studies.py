@@ -11,12 +11,13 @@ from quiclens_api.questions.asked import FEW_SAMPLES, Asked, Report
 from quiclens_api.questions.compare import COMPARED, PATHS
 from quiclens_api.show.report import samples, with_interval
 from quiclens_api.show.slow import coverage_line, shown
-from quiclens_api.show.tables import titled
+from quiclens_api.show.tables import of_printable, titled
 
 Row = dict[str, Any]
 _ENDS = ("_low", "_high")
 
 
+@of_printable
 def compare_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
     """Strata down, quantiles across, as the table was published."""
     base, between = report.params["base"], report.params["between"]
@@ -26,7 +27,7 @@ def compare_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
         )
         yield coverage_line(report.coverage)
         return
-    table = titled(f"Latency of requests that succeeded, against {between} {base} \\[95 % interval]")
+    table = titled(f"Latency of requests that succeeded, against {between} {base} [95 % interval]")
     for name in (*asked.by, "stratum", between):
         table.add_column(name.replace("_", " "), no_wrap=True)
     measured = [name for name, _ in (*COMPARED, *PATHS)]
@@ -51,39 +52,42 @@ def _by_arm(report: Report, asked: Asked) -> Iterator[dict[str, Row]]:
     yield from found.values()
 
 
-def _change(row: Row) -> str:
+def _change(row: Row) -> Text:
     if row["difference"] is None:
-        return "[yellow]too few[/]"
+        return Text("too few", style="yellow")
     value, low, high = (
         "?" if each is None else f"{100 * each:+.1f}"
         for each in (row["difference"], row["difference_low"], row["difference_high"])
     )
     is_sure = row["difference_low"] is not None and row["difference_high"] is not None
     colour = "" if not is_sure or row["difference_low"] <= 0 <= row["difference_high"] else _sign(row["difference"])
-    text = f"{value} % \\[{low} … {high}]"
-    return f"[{colour}]{text}[/]" if colour else text
+    return Text(f"{value} % [{low} … {high}]", style=colour)
 
 
 def _sign(difference: float) -> str:
     return "green" if difference < 0 else "red"
 
 
+@of_printable
 def coverage_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
     note = "a session is a user's requests with less than half an hour between two; users are the draws"
     empty = "No request has both a user and a time, so there are no sessions (user_hash of the access log)."
     yield from _drawn(report, "Sessions over QUIC", note, empty)
 
 
+@of_printable
 def use_rate_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
     note = "of the requests whose protocol is known; users (else connections) are the draws"
     yield from _drawn(report, "Requests over QUIC", note, "No request's protocol is known.")
 
 
+@of_printable
 def load_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
     note = "means over the whole stretch, minutes are the draws; the peak is the most within one second"
     yield from _drawn(report, "Requests by size of response, and connections", note, "No request has a time.")
 
 
+@of_printable
 def grid_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
     note = "least round trip of the stream, lost packets of the connection; connections are the draws"
     yield from _drawn(report, "Durations by implementation, round trip and loss", note, "No traced requests match.")
@@ -105,7 +109,7 @@ def _table(report: Report, title: str) -> Table:
     kept = [name for name in names if not any(name.endswith(end) and name.removesuffix(end) in units for end in _ENDS)]
     rows = report.dicts()
     kept = [name for name in kept if any(row[name] is not None for row in rows)]
-    table = titled(f"{title} \\[95 % interval]")
+    table = titled(f"{title} [95 % interval]")
     for name in kept:
         is_text = all(isinstance(row[name], str | None) for row in rows)
         table.add_column(name.replace("_", " "), justify="left" if is_text else "right", no_wrap=True)

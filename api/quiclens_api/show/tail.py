@@ -12,11 +12,12 @@ from quiclens_api.questions.rtt import QUANTILES
 from quiclens_api.show.causes import look
 from quiclens_api.show.report import samples, with_interval
 from quiclens_api.show.slow import coverage_line, shown
-from quiclens_api.show.tables import titled
+from quiclens_api.show.tables import of_printable, titled
 
 Row = dict[str, Any]
 
 
+@of_printable
 def tail_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
     if not report.rows:
         yield Text("No requests match.")
@@ -29,7 +30,7 @@ def tail_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
 
 
 def _plain(report: Report, asked: Asked) -> Table:
-    table = titled("Durations of requests \\[95 % sampling interval]")
+    table = titled("Durations of requests [95 % sampling interval]")
     for name in (*asked.by, *(name for name, _ in QUANTILES), "ended", "requests", "traced"):
         table.add_column(name, justify="left" if name in asked.by else "right", no_wrap=True)
     for row in report.dicts():
@@ -46,7 +47,7 @@ def _without(report: Report, asked: Asked) -> Table:
     for name in asked.by:
         table.add_column(name, no_wrap=True)
     table.add_column("")
-    for name in ("measured \\[sampling]", "without it \\[prediction]", "saved \\[prediction]", "samples"):
+    for name in ("measured [sampling]", "without it [prediction]", "saved [prediction]", "samples"):
         table.add_column(name, justify="right", no_wrap=True)
     for row in report.dicts():
         for index, (name, _) in enumerate(QUANTILES):
@@ -66,9 +67,9 @@ def _group(row: Row, asked: Asked) -> list[Text]:
     return [Text(shown(row[name])) for name in asked.by]
 
 
-def _interval(row: Row, name: str, kind: str) -> str:
+def _interval(row: Row, name: str, kind: str) -> str | Text:
     if row[name] is None:
-        return "[yellow]too few[/]"
+        return Text("too few", style="yellow")
     return with_interval(row[name], row[f"{name}_{kind}_low"], row[f"{name}_{kind}_high"], unit="us")
 
 

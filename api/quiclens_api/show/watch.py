@@ -8,7 +8,7 @@ from rich.text import Text
 
 from quiclens_api.questions.asked import Report
 from quiclens_api.show.slow import coverage_line, shown
-from quiclens_api.show.tables import titled
+from quiclens_api.show.tables import of_printable, titled
 from quiclens_api.units import duration
 
 _NUMBERS = ("p99 before", "p99 now", "slower than", "before", "now", "times", "requests", "p")
@@ -16,6 +16,7 @@ _NUMBERS = ("p99 before", "p99 now", "slower than", "before", "now", "times", "r
 Row = dict[str, Any]
 
 
+@of_printable
 def watch_view(report: Report) -> Iterator[RenderableType]:
     params = report.params
     stretch = f"{params['since']:%Y-%m-%d %H:%M} to {params['until']:%H:%M} UTC"

@@ -1,4 +1,4 @@
-"""quiclens forget"""
+"""quiclens retention"""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -14,7 +14,7 @@ from quiclens_api.serve.retention import sweep
 from quiclens_api.units import size
 
 
-def forget(
+def retention(
     keep_events: KeepEvents = "7d",
     keep_summaries: KeepSummaries = "90d",
     max_disk_gb: MaxDisk = 0,
@@ -30,8 +30,8 @@ def forget(
     [bold]Examples[/]
 
     \b
-    quiclens forget --keep-events 7d --keep-summaries 90d
-    quiclens forget --keep-events 0 --keep-summaries 0 --max-disk-gb 200
+    quiclens retention --keep-events 7d --keep-summaries 90d
+    quiclens retention --keep-events 0 --keep-summaries 0 --max-disk-gb 200
     """
     keep = keeping(keep_events, keep_summaries, max_disk_gb)
     with opened(store) as data:
