@@ -14,6 +14,7 @@ ASKED = {
     "table_functions": "SELECT name FROM system.table_functions",
     "table_engines": "SELECT name FROM system.table_engines",
     "settings": "SELECT name FROM system.settings",
+    "formats": "SELECT name FROM system.formats",
     "system_tables": "SELECT name FROM system.tables WHERE database = 'system'",
 }
 

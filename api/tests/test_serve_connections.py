@@ -46,7 +46,7 @@ async def running(limits: ConnectionLimits) -> AsyncIterator[tuple[Connect, Fron
     config.timeout_graceful_shutdown = 1
     with bind("127.0.0.1", 0) as bound:
         port = bound.getsockname()[1]
-        server = _Server(config, Listening(bound), connections, started.set, None)
+        server = _Server(config, Listening(bound), connections, started.set, None, lambda: None)
         task = asyncio.create_task(server.serve(sockets=[]))
         await started.wait()
         opened: list[asyncio.StreamWriter] = []

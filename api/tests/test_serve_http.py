@@ -275,15 +275,6 @@ def test_browsers_of_other_sites_are_turned_away(served: Served) -> None:
     assert asked(Origin=served.url) == 200
 
 
-def test_an_answer_that_is_held_whole_is_bounded_and_a_streamed_one_goes_on(served: Served) -> None:
-    large = "SELECT repeat('x', 1000) AS x FROM numbers(1000000) FORMAT"
-    for format in ("JSON", "XML"):
-        assert served.ask(f"{large} {format}", max_memory_usage="0").code == 241, format
-    assert served.ask("SELECT 1 FORMAT JSON SETTINGS max_memory_usage = 4000000000").code == 452
-    assert len(served.ask(f"{large.replace('1000000', '100000')} TSV").body) == 100_100_000
-    assert served.ask("SELECT 1 FORMAT JSON SETTINGS max_memory_usage = 100000000").status == 200
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [("max_memory_usage", "0.5"), ("max_result_rows", "0.3"), ("max_result_bytes", "0"), ("max_execution_time", "1e-7"),

@@ -42,7 +42,9 @@ def serve(
     keep_summaries: KeepSummaries = "90d",
     max_disk_gb: MaxDisk = 0,
     max_seconds: Annotated[float, typer.Option(min=0.1, metavar="N", help="Longest query.")] = 300,
-    max_memory_gb: Annotated[float, typer.Option(min=0.1, metavar="N", help="Most memory of one query.")] = 4,
+    max_memory_gb: Annotated[
+        float, typer.Option(min=0.1, metavar="N", help="Memory of SQL statements; one may have a quarter.")
+    ] = 1,
     sql: Annotated[
         bool | None,
         typer.Option("--sql/--no-sql", help="Answer SQL that reads; unless said, on a loopback address alone."),

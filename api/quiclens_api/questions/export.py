@@ -15,7 +15,7 @@ from quiclens_api.asking import ask, sql
 from quiclens_api.failure import CannotRun
 from quiclens_api.questions.aliases import connections_called
 
-_PAGE = 200_000  # events held in memory at once
+_PAGE = 50_000  # events held in memory at once
 _TIME_MAX = (1 << 63) - 1
 _HEADER = (
     "header",

@@ -23,7 +23,7 @@ _CONTENT_TYPES = {
     "rowbinary": "application/octet-stream",
 }
 
-_PIECE = 1 << 20
+_PART_BYTES = 1 << 20
 
 
 class Sender:
@@ -51,9 +51,7 @@ class Sender:
             self._encoded(encoding)
         self.headers["Content-Length"] = str(len(data))
         await self._begin(status)
-        # In pieces, so that what the client has not taken yet is held once, here, and not in the socket's buffer too.
-        for at in range(0, max(len(data), 1), _PIECE):
-            await self._piece(data[at : at + _PIECE], more=at + _PIECE < len(data))
+        await self._piece(data, more=False)
 
     async def streamed(self, pieces: AsyncIterator[bytes], encoder: Encoder | None, encoding: str) -> None:
         """Send an answer as it is made. One that fails is cut, after its error, so nobody can take it for whole."""
@@ -106,7 +104,11 @@ class Sender:
 
     async def _piece(self, data: bytes, more: bool) -> None:
         self._metrics.bytes_sent.inc(len(data))
-        await self._out({"type": "http.response.body", "body": data, "more_body": more})
+        # In parts, so that what the client has not taken yet is held once, here, and not in the socket's buffer too.
+        for at in range(0, max(len(data), 1), _PART_BYTES):
+            part = data[at : at + _PART_BYTES]
+            more_body = more or at + _PART_BYTES < len(data)
+            await self._out({"type": "http.response.body", "body": part, "more_body": more_body})
 
     async def _out(self, message: Message) -> None:
         try:

@@ -51,6 +51,9 @@ def create_app(
         judge=Judge(engine),
         running=Running(engine),
         queries=ConcurrencyLimit("queries", limits.queries_at_once, limits.wait_seconds, front.waiting, front.running),
+        owners_queries=ConcurrencyLimit(
+            "owner's queries", limits.queries_at_once, limits.wait_seconds, front.waiting, front.running
+        ),
         whole=ConcurrencyLimit(
             "whole answers", limits.whole_at_once, limits.wait_seconds, front.waiting, front.running
         ),
@@ -77,7 +80,7 @@ def create_app(
             yield
         finally:
             await asyncio.to_thread(holder.close)
-            for each in (parts.queries, parts.whole, inserts, web.state.questions, health):
+            for each in (parts.queries, parts.owners_queries, parts.whole, inserts, web.state.questions, health):
                 each.close()
             engine.close()
 

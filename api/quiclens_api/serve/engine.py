@@ -5,6 +5,7 @@ Handles are for reading. Before a statement runs, `restrict` makes the engine re
 setting on that handle, for good; the engine's grants are those of the store (`quiclens_schema/engine.py`).
 """
 
+import base64
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from quiclens_api.serve.faults import Fault, of_engine
 from quiclens_api.serve.reviewed import DATABASES
 
 _TAG = "quiclens:"
+_OF_WRITING = ("output_format_", "format_", "date_time_output_format", "session_timezone")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,14 @@ class Engine:
             with self._lock:
                 self._open -= 1
 
+    def written(self, rows: bytes, format: str, settings: Mapping[str, str], own: Mapping[str, str]) -> Answer:
+        """Rows in `RowBinaryWithNamesAndTypes` as one document of another format. Of the settings of a request, and of
+        its statement, which are literals, those about the writing of formats are applied."""
+        sql = "SELECT * FROM format(RowBinaryWithNamesAndTypes, base64Decode({rows:String}))"
+        with self.handle(settings=_of_writing(settings)) as handle:
+            handle.set(_of_writing(own))
+            return handle._run(sql, {"rows": base64.b64encode(rows).decode()}, format)
+
     def kill(self, tag: str) -> None:
         """Stop whatever runs on the handle of this tag."""
         with self.handle() as other:
@@ -88,11 +98,16 @@ class Handle:
         self._inner = inner
         self._is_restricted = False
 
-    def restrict(self, settings: Mapping[str, str]) -> None:
-        """Apply a statement's own settings, values as literals; from then on nothing can be written or set here."""
+    def set(self, settings: Mapping[str, str]) -> None:
+        """Apply settings, values as literals."""
         with _told():
             if settings:
                 self._inner.query("SET " + ", ".join(f"{name} = {value}" for name, value in settings.items()))
+
+    def restrict(self, settings: Mapping[str, str]) -> None:
+        """Apply a statement's own settings, values as literals; from then on nothing can be written or set here."""
+        self.set(settings)
+        with _told():
             self._inner.query("SET readonly = 1")
         self._is_restricted = True
 
@@ -159,6 +174,10 @@ class Pieces:
 def quoted(value: str) -> str:
     """A string literal."""
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _of_writing(settings: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in settings.items() if name.startswith(_OF_WRITING)}
 
 
 def _connect(path: str) -> Any:

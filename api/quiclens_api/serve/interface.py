@@ -2,15 +2,16 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, ExitStack, suppress
 from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
+from typing import TypeVar
 
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from quiclens_api.serve import bodies, protocol
+from quiclens_api.serve import bodies, pieces, protocol
 from quiclens_api.serve.access import Role, is_owner, visitor_of
 from quiclens_api.serve.answers import Sender
 from quiclens_api.serve.concurrency import ConcurrencyLimit
@@ -22,6 +23,8 @@ from quiclens_api.serve.metrics import Metrics
 from quiclens_api.serve.protocol import Asked
 from quiclens_api.serve.running import Gone, Run, Running
 from quiclens_api.serve.settings import Settings
+
+T = TypeVar("T")
 
 _AT_ONCE_BYTES = 1 << 20  # an answer up to this size is sent whole, with its length
 _SPOOL_BYTES = 32 << 20  # of an answer that waits for its end, kept in memory; the rest in a file
@@ -36,9 +39,24 @@ class Parts:
     judge: Judge
     running: Running
     queries: ConcurrencyLimit
-    whole: ConcurrencyLimit  # of queries whose answers the engine holds until they are complete
+    owners_queries: ConcurrencyLimit  # those of the store's own user, who waits for nobody else
+    whole: ConcurrencyLimit  # of queries whose answers are written once all rows are known
     budget: MemoryBudget
     metrics: Metrics
+
+
+@dataclass(frozen=True, slots=True)
+class _Query:
+    """A statement that may run, and whose it is."""
+
+    asked: Asked
+    text: str
+    format: str
+    settings: Mapping[str, str]  # of the request
+    verdict: Verdict
+    run: Run
+    queries: ConcurrencyLimit
+    gone: "asyncio.Task[None]"
 
 
 class Interface:
@@ -47,6 +65,7 @@ class Interface:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._limits = parts.settings.limits
+        self._owners_limits = self._limits.of_owner()
         self._metrics = parts.metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -85,18 +104,22 @@ class Interface:
         gone = asyncio.create_task(_gone(request))
         try:
             with self._parts.running.one(asked.query_id, role) as run:
-                await self._query(asked, sql, run, sender, gone)
+                await self._query(asked, sql, run, sender, gone, is_owner(request))
             self._metrics.seconds.labels("query").observe(time.perf_counter() - began)
         finally:
             gone.cancel()
 
-    async def _query(self, asked: Asked, sql: bytes, run: Run, sender: Sender, gone: "asyncio.Task[None]") -> None:
+    async def _query(
+        self, asked: Asked, sql: bytes, run: Run, sender: Sender, gone: "asyncio.Task[None]", is_ours: bool
+    ) -> None:
         parts = self._parts
+        limits = self._owners_limits if is_ours else self._limits
+        queries = parts.owners_queries if is_ours else parts.queries
         try:
             text = sql.decode()
         except UnicodeDecodeError as error:
             raise Fault(62, "SYNTAX_ERROR", f"Syntax error: the statement is no UTF-8: {error}") from error
-        settings = protocol.capped(asked.settings, self._limits)
+        settings = protocol.capped(asked.settings, limits)
         with ExitStack() as held:
 
             def judged() -> tuple[Handle, Verdict]:
@@ -115,97 +138,138 @@ class Interface:
                 sender.is_of("Native")
                 await self._finish(sender, asked, _greeting(parts.engine), {})
                 return
-            protocol.check_settings(verdict.settings, self._limits)
+            protocol.check_settings(verdict.settings, limits)
             format = verdict.format or asked.default_format
-            is_streamed = verdict.is_select and format.lower() in protocol.STREAMED_FORMATS
-            own = dict(verdict.settings)
-            if not is_streamed:
-                own = protocol.bounded_whole(own, settings, self._limits.whole_memory_bytes)
+            is_streamed = verdict.is_select and pieces.is_streamed(format)
+            is_collected = verdict.is_select and not is_streamed and not is_ours
+            text = protocol.runs_as(verdict.normal, text)
+            query = _Query(asked, text, format, settings, verdict, run, queries, gone)
             async with AsyncExitStack() as places:
-                if not is_streamed:
+                if is_collected:
                     await places.enter_async_context(parts.whole.one())
-                await places.enter_async_context(parts.queries.one())
-                await parts.queries.run(lambda: handle.restrict(own))
-                runs = protocol.runs_as(verdict.normal, text)
-                await self._run(asked, runs, format, is_streamed, handle, run, sender, gone)
+                await places.enter_async_context(queries.one())
+                await queries.run(lambda: handle.restrict(verdict.settings))
+                try:
+                    if is_streamed:
+                        await self._stream(query, handle, sender)
+                    elif is_collected:
+                        await self._collect(query, handle, sender)
+                    else:
+                        await self._at_once(query, handle, sender)
+                except Gone:
+                    self._metrics.cancelled.inc()
+                    raise
 
-    async def _run(
-        self,
-        asked: Asked,
-        text: str,
-        format: str,
-        is_streamed: bool,
-        handle: Handle,
-        run: Run,
-        sender: Sender,
-        gone: "asyncio.Task[None]",
-    ) -> None:
-        parts = self._parts
+    async def _at_once(self, query: "_Query", handle: Handle, sender: Sender) -> None:
+        """Answer with what the engine makes in one go."""
+        answer = await self._watched(query, lambda: handle.run(query.text, query.asked.parameters, query.format))
+        if answer.data:
+            sender.is_of(query.format)
+        await self._finish(sender, query.asked, answer.data, answer.counts)
+
+    async def _collect(self, query: "_Query", handle: Handle, sender: Sender) -> None:
+        """Answer in a format that is written once all rows are known."""
+        judge, parameters = self._parts.judge, query.asked.parameters
+        text = await asyncio.to_thread(judge.in_format, handle, query.verdict, pieces.ROWS)
+        found = await self._watched(query, lambda: handle.stream(text, parameters, pieces.ROWS))
+        rows = pieces.Collected(self._limits.whole_bytes, query.format)
+        is_ended = False
         try:
-            if is_streamed:
-                pieces = await parts.running.watched(
-                    run, parts.queries.run(lambda: handle.stream(text, asked.parameters, format)), gone
-                )
-                await self._stream(asked, format, pieces, run, sender, gone)
-            else:
-                answer = await parts.running.watched(
-                    run, parts.queries.run(lambda: handle.run(text, asked.parameters, format)), gone
-                )
-                if answer.data:
-                    sender.is_of(format)
-                await self._finish(sender, asked, answer.data, dict(answer.counts))
-        except Gone:
-            self._metrics.cancelled.inc()
-            raise
+            while not is_ended:
+                before = found.rows
+                piece = await self._watched(query, found.next)
+                is_ended = not piece
+                if piece:
+                    rows.add(piece, found.rows - before)
+        finally:
+            if not is_ended:
+                await query.queries.run(lambda: _give_up(found))
+        data = rows.rows()
+        if not data:
+            await self._without_rows(query, sender)
+            return
+        engine = self._parts.engine
+        answer = await query.queries.run(
+            lambda: engine.written(data, query.format, query.settings, query.verdict.settings)
+        )
+        sender.is_of(query.format)
+        await self._finish(sender, query.asked, answer.data, {"result_rows": found.rows, "read_rows": found.rows_read})
 
-    async def _stream(
-        self, asked: Asked, format: str, pieces: Pieces, run: Run, sender: Sender, gone: "asyncio.Task[None]"
-    ) -> None:
-        """Send what fits in one piece whole, the rest as it comes, or from its end on when that was asked for."""
+    async def _without_rows(self, query: "_Query", sender: Sender) -> None:
+        """Answer a statement that has just found no row, for which the engine gives no piece, with a document of names
+        alone. It runs again, on a handle that takes one row at most."""
+        bounds = {"max_result_rows": "1", "max_result_bytes": str(self._limits.whole_bytes)}
+        if own := sorted(bounds.keys() & query.verdict.settings.keys()):
+            raise Refused(f"An answer without rows in {query.format} is none for a statement that sets {own[0]} itself")
+        with ExitStack() as held:
+
+            def opened() -> Handle:
+                settings = {**query.settings, **bounds}
+                handle = held.enter_context(self._parts.engine.handle(query.asked.database, settings, query.run.tag))
+                handle.restrict(query.verdict.settings)
+                return handle
+
+            await self._at_once(query, await query.queries.run(opened), sender)
+
+    async def _watched(self, query: "_Query", call: Callable[[], T]) -> T:
+        return await self._parts.running.watched(query.run, query.queries.run(call), query.gone)
+
+    async def _stream(self, query: "_Query", handle: Handle, sender: Sender) -> None:
+        """Answer piece by piece. What fits in one piece is sent whole, the rest as it comes, or from its end on when
+        that was asked for."""
+        asked, format = query.asked, query.format
+        found = await self._watched(query, lambda: handle.stream(query.text, asked.parameters, format))
+        joined = pieces.Joined(format)
 
         async def next_piece() -> bytes:
-            return await self._parts.running.watched(run, self._parts.queries.run(pieces.next), gone)
+            return await self._watched(query, found.next)
 
         is_ended = False
         try:
             with SpooledTemporaryFile(_SPOOL_BYTES) as spool:
-                size = 0
+                size, last = 0, b""
                 while not is_ended and (asked.is_whole or size < _AT_ONCE_BYTES):
+                    spool.write(last)
                     piece = await next_piece()
                     is_ended = not piece
-                    size += len(piece)
+                    last = joined.next(piece)
+                    size += len(last)
                     _bounded(size, self._limits.result_bytes)
-                    spool.write(piece)
+                if is_ended and not size and format.lower() in pieces.HEADED:
+                    await self._without_rows(query, sender)
+                    return
                 spool.seek(0)
                 sender.is_of(format)
                 if is_ended and size <= _SPOOL_BYTES:
-                    await self._finish(
-                        sender, asked, spool.read(), {"result_rows": pieces.rows, "read_rows": pieces.rows_read}
-                    )
+                    counts = {"result_rows": found.rows, "read_rows": found.rows_read}
+                    await self._finish(sender, asked, spool.read(), counts)
                     return
 
                 async def all_pieces() -> AsyncIterator[bytes]:
-                    nonlocal is_ended
+                    nonlocal is_ended, last
                     sent = 0
                     while data := spool.read(_AT_ONCE_BYTES):
                         sent += len(data)
                         yield data
-                    while not is_ended:
-                        data = await next_piece()
-                        is_ended = not data
-                        sent += len(data)
+                    while last or not is_ended:
+                        sent += len(last)
                         _bounded(sent, self._limits.result_bytes)
-                        if data:
-                            yield data
+                        if last:
+                            yield last
+                        last = b""
+                        if not is_ended:
+                            piece = await next_piece()
+                            is_ended = not piece
+                            last = joined.next(piece)
 
                 sender.headers["X-ClickHouse-Summary"] = protocol.summary({})
                 encoder, encoding = protocol.encoder_of(asked, None)
                 await sender.streamed(all_pieces(), encoder, encoding)
         finally:
             if not is_ended:
-                await self._parts.queries.run(lambda: _give_up(pieces))
+                await query.queries.run(lambda: _give_up(found))
 
-    async def _finish(self, sender: Sender, asked: Asked, data: bytes, counts: dict[str, int]) -> None:
+    async def _finish(self, sender: Sender, asked: Asked, data: bytes, counts: Mapping[str, int]) -> None:
         sender.headers["X-ClickHouse-Summary"] = protocol.summary({"result_bytes": len(data), **counts})
         encoder, encoding = protocol.encoder_of(asked, len(data))
         await sender.whole(data, 200, encoder, encoding)
@@ -222,10 +286,10 @@ def _bounded(size: int, most: int) -> None:
         raise Fault(396, "TOO_MANY_ROWS_OR_BYTES", f"Limit for result exceeded, max bytes: {most:,}")
 
 
-def _give_up(pieces: Pieces) -> None:
+def _give_up(found: Pieces) -> None:
     """Close an answer that was cut short; that it was cancelled is no news."""
     with suppress(Fault):
-        pieces.close()
+        found.close()
 
 
 def _greeting(engine: Engine) -> bytes:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from quiclens_api.serve import gate
+from quiclens_api.serve import gate, reviewed
 from quiclens_api.serve.engine import Engine, Handle, quoted
 from quiclens_api.serve.faults import Fault, Refused
 from quiclens_api.serve.protocol import GREETING
@@ -35,16 +35,30 @@ class Judge:
     def __init__(self, engine: Engine) -> None:
         with engine.handle() as handle:
             found = handle.text("SELECT name FROM system.aggregate_function_combinators ORDER BY length(name) DESC")
-            self._formats = frozenset(handle.text("SELECT lower(name) FROM system.formats").split())
         self._combinators = tuple(name.lower() for name in found.split())
 
     def verdict(self, handle: Handle, sql: str, default_format: str) -> Verdict:
         """The statement's verdict; Fault when it does not parse, is more than one, may not run, or wants an answer in a
         format that ClickHouse has not."""
         found = self._verdict(handle, sql)
-        if (format := found.format or default_format).lower() not in self._formats:
+        may = reviewed.may_answer_in(format := found.format or default_format)
+        if may is None:
             raise Fault(73, "UNKNOWN_FORMAT", f"Unknown format {format}")
+        if not may:
+            raise Refused(f"Format {format} is refused over HTTP: it is none that clients of a store need")
         return found
+
+    def in_format(self, handle: Handle, verdict: Verdict, format: str) -> str:
+        """A SELECT that was judged, with another FORMAT in the place of its own. Fault where the engine does not read
+        it as it read the first, but for that name."""
+        if not verdict.format:
+            return verdict.normal
+        for named in (f" FORMAT {verdict.format}", f" FORMAT `{verdict.format}`"):
+            before, found, after = verdict.normal.rpartition(named)
+            changed = f"{before} FORMAT {format}{after}"
+            if found and self._tree(handle, changed) == _named(self._tree(handle, verdict.normal), format):
+                return changed
+        raise Refused("The statement names a format in a way that is not understood; name it with the request")
 
     def _verdict(self, handle: Handle, sql: str) -> Verdict:
         if not sql.strip().strip(";").strip():
@@ -85,6 +99,10 @@ class Judge:
         except RecursionError as error:
             raise Refused("The statement is nested too deeply") from error
         return found
+
+
+def _named(tree: dict[str, Any], format: str) -> dict[str, Any]:
+    return {**tree, "format_ast": {**tree["format_ast"], "name": format}}
 
 
 def _no_reading(normal: str) -> Fault:

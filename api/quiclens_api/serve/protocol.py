@@ -17,13 +17,6 @@ def _names(text: str) -> frozenset[str]:
 
 
 DEFAULT_FORMAT = "TabSeparated"
-# Formats of which the engine's pieces are one answer when they follow each other: no header, no end, no offsets.
-STREAMED_FORMATS = _names(
-    """
-    native rowbinary tabseparated tsv tabseparatedraw tsvraw raw csv tskv jsoneachrow jsonlines jsonl ndjson
-    jsonstringseachrow jsoncompacteachrow jsoncompactstringseachrow msgpack lineasstring rawblob
-    """
-)
 
 GREETING = "SELECT displayName(), version(), revision(), timezone()"
 """What clickhouse-go asks first; it is answered by hand."""
@@ -154,17 +147,6 @@ def check_settings(asked: Mapping[str, str], limits: Limits) -> None:
             )
         if name in ("result_overflow_mode", "timeout_overflow_mode") and value != "'throw'":
             raise Fault(452, "SETTING_CONSTRAINT_VIOLATION", f"Setting {name} is always throw here")
-
-
-def bounded_whole(own: Mapping[str, str], asked: Mapping[str, str], most: int) -> dict[str, str]:
-    """A statement's own settings with a bound on the memory of a query whose answer is held whole: what was asked for,
-    but no more. The engine counts an answer's text as memory of its query; `max_result_bytes` counts columns, and a
-    constant one but once."""
-    if (name := "max_memory_usage") in own and not _is_within(name, own[name], most):
-        message = f"Setting {name} shouldn't be greater than {most} in a format whose answer is held whole"
-        raise Fault(452, "SETTING_CONSTRAINT_VIOLATION", message)
-    wanted = own.get(name) or asked.get(name, "")
-    return {**own, name: f"{_number(wanted):.0f}" if _is_within(name, wanted, most) else f"{most}"}
 
 
 def summary(counts: Mapping[str, int]) -> str:

@@ -12,13 +12,14 @@ from quiclens_schema import catalogue
 
 from quiclens_api.serve.faults import Fault, Refused
 
-KINDS = ("functions", "table_functions", "system_tables", "table_engines", "settings")
+KINDS = ("functions", "table_functions", "system_tables", "table_engines", "settings", "formats")
 
 DATABASES = frozenset({"default", "INFORMATION_SCHEMA", "information_schema"})
 # Most to allow: name of the setting, and of the limit in `Limits`.
 CAPPED = {
     "max_execution_time": "seconds",
-    "max_memory_usage": "memory_bytes",
+    "max_memory_usage": "statement_bytes",
+    "max_block_size": "block_rows",
     "max_result_rows": "result_rows",
     "max_result_bytes": "result_bytes",
     "max_temporary_data_on_disk_size_for_query": "spill_bytes",
@@ -64,6 +65,13 @@ def names_refused_function(name: str) -> bool:
     """Whether a bare name is that of a function that may not be called: where a lambda is expected, the engine takes a
     name for the function."""
     return name.lower() in _by_lower_case("functions")[1]
+
+
+def may_answer_in(format: str) -> bool | None:
+    """Whether answers may have a format; None where the engine has none of this name."""
+    allowed, refused = _by_lower_case("formats")
+    name = format.lower()
+    return name in allowed if name in allowed | refused else None
 
 
 @cache

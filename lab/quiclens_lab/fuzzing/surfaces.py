@@ -108,7 +108,7 @@ def protocol() -> Callable[[bytes], None]:
         assert asked.encoding_out in ("", *ENCODINGS)
         tried.encoder_of(asked, None)
         settings = tried.capped(asked.settings, limits)
-        assert 0 < float(settings["max_memory_usage"].strip("'")) <= limits.memory_bytes, settings
+        assert 0 < float(settings["max_memory_usage"].strip("'")) <= limits.statement_bytes, settings
 
     return check
 
