@@ -4,7 +4,8 @@
 //! `vantage_point` behind them), the headers are gathered by a look ahead over the file, which is read in the very same
 //! steps; what it gathers is kept by the place where the events begin, never by the order of the traces.
 
-use crate::file::{Files, Reading};
+use crate::error::Error;
+use crate::file::{Breathe, Files, Reading};
 use quiclens_core::header::Header;
 use quiclens_core::reader::document::{Document, Refused, Step};
 use quiclens_core::reader::records::RECORD_LIMIT;
@@ -37,7 +38,7 @@ struct Reader<'c> {
 
 impl<'c> Files<'c, '_> {
     /// Reads the documents of a file, one after the other.
-    pub fn documents(&mut self, file: &Arc<File>, name: &str, mut reading: Reading) -> Result<(), String> {
+    pub fn documents(&mut self, file: &Arc<File>, name: &str, mut reading: Reading) -> Result<(), Error> {
         let mut document = Document::default();
         let mut gathered: Option<Gathered> = None;
         let mut reader: Option<Reader<'c>> = None;
@@ -46,7 +47,7 @@ impl<'c> Files<'c, '_> {
         loop {
             match document.step(&mut reading.window) {
                 Step::NeedMore => {
-                    (self.breathe)();
+                    (self.breathe)()?;
                     reading.fill_twice();
                 }
                 Step::Events => {
@@ -104,7 +105,7 @@ impl<'c> Files<'c, '_> {
         reader: &mut Reader<'_>,
         document: &mut Document,
         reading: &mut Reading,
-    ) -> Result<(), String> {
+    ) -> Result<(), Error> {
         let rest = reading.window.rest();
         let text = &rest[..rest.len().min(RECORD_LIMIT)];
         let why = match reader.trace.push(text, &mut self.tables) {
@@ -113,7 +114,7 @@ impl<'c> Files<'c, '_> {
                 return self.grown();
             }
             Err(Stop::End) if text.len() < RECORD_LIMIT && !reading.window.end => {
-                (self.breathe)();
+                (self.breathe)()?;
                 reading.fill_twice();
                 return Ok(());
             }
@@ -162,7 +163,7 @@ fn is_late(document: &Document) -> bool {
 }
 
 /// Looks ahead over a whole file for the headers of its traces.
-fn gather(file: &Arc<File>, breathe: &dyn Fn()) -> Gathered {
+fn gather(file: &Arc<File>, breathe: &Breathe<'_>) -> Gathered {
     let mut gathered = Gathered::new();
     let Ok(mut reading) = Reading::open(file, Vec::new()) else { return gathered };
     let mut document = Document::default();
@@ -172,7 +173,10 @@ fn gather(file: &Arc<File>, breathe: &dyn Fn()) -> Gathered {
     loop {
         match document.step(&mut reading.window) {
             Step::NeedMore => {
-                breathe();
+                // Whoever reads on is told the same.
+                if breathe().is_err() {
+                    return gathered;
+                }
                 reading.fill_twice();
             }
             Step::Events => begun = Some((reading.window.offset(), (document.file.len(), document.trace.len()))),

@@ -1,6 +1,7 @@
 //! `dump`: any room's output as JSON lines.
 
 use crate::Room;
+use crate::error::Error;
 use crate::file::Files;
 use crate::paths::find;
 use crate::written;
@@ -11,8 +12,8 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 /// Prints what `room` makes of the files.
-pub fn run(paths: &[PathBuf], room: Room) -> Result<(), String> {
-    let catalogue = Catalogue::load()?;
+pub fn run(paths: &[PathBuf], room: Room) -> Result<(), Error> {
+    let catalogue = Catalogue::load().map_err(Error::internal)?;
     let search = find(paths);
     let refused = search.refused.into_iter().map(|(path, reason)| (path, Some(reason)));
     for (path, refused) in search.files.into_iter().map(|path| (path, None)).chain(refused) {
@@ -20,9 +21,9 @@ pub fn run(paths: &[PathBuf], room: Room) -> Result<(), String> {
         let mut stored = Vec::new();
         let mut flush = |tables: &mut Tables, all: bool| match room {
             Room::Records => {
-                for batch in tables.batches(&catalogue, all).map_err(|error| error.to_string())? {
+                for batch in tables.batches(&catalogue, all).map_err(Error::internal)? {
                     let mut bytes = Vec::new();
-                    batch.encode(&mut bytes).map_err(|error| error.to_string())?;
+                    batch.encode(&mut bytes).map_err(Error::internal)?;
                     let bytes = bytes.len();
                     lines
                         .push(json!({"table": batch.table, "rows": batch.rows.num_rows(), "bytes": bytes}).to_string());
@@ -30,9 +31,9 @@ pub fn run(paths: &[PathBuf], room: Room) -> Result<(), String> {
                 Ok(())
             }
             Room::Events => {
-                if let Some(batch) = tables.events.flush().map_err(|error| error.to_string())? {
+                if let Some(batch) = tables.events.flush().map_err(Error::internal)? {
                     let mut bytes = Vec::new();
-                    batch.encode(&mut bytes).map_err(|error| error.to_string())?;
+                    batch.encode(&mut bytes).map_err(Error::internal)?;
                     stored.push(bytes);
                 }
                 Ok(())

@@ -1,5 +1,6 @@
 //! `export`: rows of `events` back to a qlog. Standard input has one line of JSON that says which, then Arrow IPC streams.
 
+use crate::error::Error;
 use crate::written;
 use arrow_ipc::reader::StreamReader;
 use quiclens_core::dialect::Units;
@@ -44,11 +45,12 @@ impl Request {
 const RS: u8 = 0x1E;
 
 /// Reads the request and the rows, writes the qlog.
-pub fn run() -> Result<(), String> {
+pub fn run() -> Result<(), Error> {
     let mut input = BufReader::with_capacity(1 << 20, io::stdin().lock());
     let mut line = String::new();
-    input.read_line(&mut line).map_err(|error| format!("cannot read the request: {error}"))?;
-    let request: Request = serde_json::from_str(&line).map_err(|error| format!("the request is wrong: {error}"))?;
+    input.read_line(&mut line).map_err(|error| Error::configuration(format!("cannot read the request: {error}")))?;
+    let request: Request =
+        serde_json::from_str(&line).map_err(|error| Error::configuration(format!("the request is wrong: {error}")))?;
     let mut out = BufWriter::with_capacity(1 << 20, io::stdout().lock());
     if request.mode == "for-qvis" {
         let mut records = Vec::new();
@@ -84,16 +86,16 @@ pub fn run() -> Result<(), String> {
 
 /// Events of batches that follow each other, each as the record it was read from, by the clocks of their `connections`
 /// rows.
-pub fn plain(batches: &[Vec<u8>], connections: &[Row]) -> Result<Vec<String>, String> {
+pub fn plain(batches: &[Vec<u8>], connections: &[Row]) -> Result<Vec<String>, Error> {
     let mut lines = Vec::new();
     let mut text = Vec::new();
     let mut event = Event::default();
     let mut clocks: HashMap<String, (Units, Clock)> = HashMap::new();
     for bytes in batches {
-        let reader = StreamReader::try_new(bytes.as_slice(), None).map_err(|error| error.to_string())?;
+        let reader = StreamReader::try_new(bytes.as_slice(), None).map_err(Error::internal)?;
         for batch in reader {
-            let batch = batch.map_err(|error| error.to_string())?;
-            let rows = Rows::new(&batch).map_err(|error| error.to_string())?;
+            let batch = batch.map_err(Error::internal)?;
+            let rows = Rows::new(&batch).map_err(Error::internal)?;
             for at in 0..rows.len() {
                 let trace_id = rows.read(at, &mut event);
                 let (units, clock) = clocks.entry(trace_id).or_insert_with_key(|id| clock_of(id, connections));
@@ -118,9 +120,9 @@ fn clock_of(trace_id: &str, connections: &[Row]) -> (Units, Clock) {
 fn each(
     input: &mut impl BufRead,
     request: &Request,
-    mut show: impl FnMut(&Event) -> Result<(), String>,
-) -> Result<(), String> {
-    let wrong = |error: &dyn std::fmt::Display| format!("the rows are wrong: {error}");
+    mut show: impl FnMut(&Event) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let wrong = |error: &dyn std::fmt::Display| Error::configuration(format!("the rows are wrong: {error}"));
     let mut event = Event::default();
     while !input.fill_buf().map_err(|error| wrong(&error))?.is_empty() {
         let mut reader = StreamReader::try_new(&mut *input, None).map_err(|error| wrong(&error))?;
@@ -177,7 +179,7 @@ fn sequential_header(request: &Request) -> Value {
     Value::Object(file)
 }
 
-fn contained(input: &mut impl BufRead, out: &mut impl Write, request: &Request) -> Result<(), String> {
+fn contained(input: &mut impl BufRead, out: &mut impl Write, request: &Request) -> Result<(), Error> {
     let (file, trace) = header(request);
     let mut text = Value::Object(file).to_string();
     text.pop();

@@ -1,5 +1,6 @@
 //! One file through parse, fold and record. Longer than most files: each framing is one loop over the same window.
 
+use crate::error::Error;
 use crate::records::{Records, Turn, whole};
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::reader::records::{RECORD_LIMIT, Window};
@@ -20,7 +21,10 @@ const CHUNK: usize = 256 << 10;
 const HEAD: usize = 64 << 10;
 
 /// What is done with the tables as they grow; an error ends the run.
-pub type Flush<'f> = dyn FnMut(&mut Tables, bool) -> Result<(), String> + 'f;
+pub type Flush<'f> = dyn FnMut(&mut Tables, bool) -> Result<(), Error> + 'f;
+
+/// What is done between two reads; an error ends the reading.
+pub type Breathe<'f> = dyn Fn() -> Result<(), Error> + 'f;
 
 /// A file being read, with the window on it.
 pub struct Reading {
@@ -88,15 +92,15 @@ pub struct Files<'c, 'f> {
     pub bytes: u64,
     /// Files opened.
     pub files: u64,
-    /// What is done between two reads of a file, however large: it may rest.
-    pub breathe: &'f dyn Fn(),
+    /// What is done between two reads of a file, however large: it may rest, or leave the file as it is.
+    pub breathe: &'f Breathe<'f>,
 }
 
 impl<'c, 'f> Files<'c, 'f> {
     /// Empty tables, with or without events, that `flush` takes as they grow.
     pub fn new(catalogue: &'c Catalogue, wants_events: bool, flush: &'f mut Flush<'f>) -> Self {
         let tables = Tables { wants_events, ..Tables::default() };
-        Self { catalogue, tables, flush, memory: Vec::new(), bytes: 0, files: 0, breathe: &|| {} }
+        Self { catalogue, tables, flush, memory: Vec::new(), bytes: 0, files: 0, breathe: &|| Ok(()) }
     }
 
     /// Opens a file that was found; one that cannot be opened is counted. A pipe is read where it is one of the paths
@@ -116,7 +120,7 @@ impl<'c, 'f> Files<'c, 'f> {
     }
 
     /// Reads one file, `name` is what people call it. What is wrong with it is counted in the tables; an error is ours.
-    pub fn read(&mut self, name: &str, file: &Arc<File>) -> Result<(), String> {
+    pub fn read(&mut self, name: &str, file: &Arc<File>) -> Result<(), Error> {
         let Some(mut reading) = self.begin(name, file) else { return Ok(()) };
         let mut wanted = HEAD;
         let framing = loop {
@@ -141,7 +145,7 @@ impl<'c, 'f> Files<'c, 'f> {
     }
 
     /// Reads a file again for the events of connections that only later records, or its end, decided to keep.
-    pub fn again(&mut self, name: &str, file: &Arc<File>) -> Result<(), String> {
+    pub fn again(&mut self, name: &str, file: &Arc<File>) -> Result<(), Error> {
         let owed = std::mem::take(&mut self.tables.owed);
         if owed.is_empty() {
             return Ok(());
@@ -169,17 +173,17 @@ impl<'c, 'f> Files<'c, 'f> {
     }
 
     /// Lets tables that have grown large go.
-    pub fn grown(&mut self) -> Result<(), String> {
+    pub fn grown(&mut self) -> Result<(), Error> {
         if self.tables.is_small() { Ok(()) } else { (self.flush)(&mut self.tables, false) }
     }
 
     /// A header record and events, or rows, one each.
-    fn records(&mut self, name: &str, mut reading: Reading, framing: Framing) -> Result<(), String> {
+    fn records(&mut self, name: &str, mut reading: Reading, framing: Framing) -> Result<(), Error> {
         let mut records = Records::new(self.catalogue, framing, name);
         loop {
             match records.next(&mut reading.window, &mut self.tables) {
                 Turn::NeedMore => {
-                    (self.breathe)();
+                    (self.breathe)()?;
                     reading.fill();
                 }
                 Turn::Taken => self.grown()?,

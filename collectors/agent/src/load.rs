@@ -2,6 +2,7 @@
 //!
 //! A frame is one line of JSON; after one with `table` come `bytes` bytes of an Arrow IPC stream.
 
+use crate::error::{Error, Kind};
 use crate::file::Files;
 use crate::paths::find;
 use crate::requests::LineReader;
@@ -18,13 +19,13 @@ use std::time::{Duration, Instant};
 const PROGRESS: Duration = Duration::from_millis(200);
 
 /// Reads everything under `paths` and the access logs, and writes batches to `sink`.
-pub fn run(paths: &[PathBuf], requests: &[PathBuf], format: Option<&Path>, sink: &str) -> Result<(), String> {
+pub fn run(paths: &[PathBuf], requests: &[PathBuf], format: Option<&Path>, sink: &str) -> Result<(), Error> {
     if sink != "-" {
-        return Err(format!("unknown sink {sink}: only - (standard output) is known to load"));
+        return Err(Error::configuration(format!("unknown sink {sink}: only - (standard output) is known to load")));
     }
     let reader = line_reader(format)?;
     let started = Instant::now();
-    let catalogue = Catalogue::load()?;
+    let catalogue = Catalogue::load().map_err(Error::internal)?;
     let search = find(paths);
     let total: u64 =
         search.files.iter().chain(requests).filter_map(|path| path.metadata().ok()).map(|data| data.len()).sum();
@@ -32,9 +33,14 @@ pub fn run(paths: &[PathBuf], requests: &[PathBuf], format: Option<&Path>, sink:
     let mut told = Instant::now();
     let mut bytes = Vec::new();
     let shared = std::cell::RefCell::new(&mut out);
-    let mut flush = |tables: &mut Tables, all: bool| -> Result<(), String> {
-        for batch in tables.batches(&catalogue, all).map_err(|error| format!("cannot build a batch: {error}"))? {
-            batch.encode(&mut bytes).map_err(|error| format!("cannot encode {}: {error}", batch.table))?;
+    let mut flush = |tables: &mut Tables, all: bool| -> Result<(), Error> {
+        for batch in tables
+            .batches(&catalogue, all)
+            .map_err(|error| Error::internal(format!("cannot build a batch: {error}")))?
+        {
+            batch
+                .encode(&mut bytes)
+                .map_err(|error| Error::internal(format!("cannot encode {}: {error}", batch.table)))?;
             let frame = json!({"table": batch.table, "rows": batch.rows.num_rows(), "bytes": bytes.len()});
             let mut out = shared.borrow_mut();
             written(writeln!(out, "{frame}").and_then(|()| out.write_all(&bytes)))?;
@@ -80,27 +86,28 @@ pub fn run(paths: &[PathBuf], requests: &[PathBuf], format: Option<&Path>, sink:
 }
 
 /// Reads the format that `path` says, else JSON lines with the columns' names. Nothing is redacted but where it asks.
-fn line_reader(path: Option<&Path>) -> Result<LineReader, String> {
+fn line_reader(path: Option<&Path>) -> Result<LineReader, Error> {
     let Some(path) = path else {
         let json = AccessFormatConfig { preset: Some(Preset::Json), ..AccessFormatConfig::default() };
         return LineReader::new(&json, false, None);
     };
-    let said = |error: &dyn std::fmt::Display| format!("{}: {}", path.display(), error.to_string().trim());
-    let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let said =
+        |error: &dyn std::fmt::Display| Error::new(Kind::Configuration, path.display(), error.to_string().trim());
+    let text = std::fs::read_to_string(path).map_err(|error| said(&error))?;
     let config: AccessFormatConfig = toml::from_str(&text).map_err(|error| said(&error))?;
     LineReader::new(&config, false, None).map_err(|error| said(&error))
 }
 
 /// Parses, folds and encodes, and says how fast; batches are dropped.
-pub fn bench(paths: &[PathBuf]) -> Result<(), String> {
-    let catalogue = Catalogue::load()?;
+pub fn bench(paths: &[PathBuf]) -> Result<(), Error> {
+    let catalogue = Catalogue::load().map_err(Error::internal)?;
     let search = find(paths);
     let mut encoded = 0u64;
     let mut arrow = Vec::new();
     let started = Instant::now();
-    let mut flush = |tables: &mut Tables, all: bool| -> Result<(), String> {
-        for batch in tables.batches(&catalogue, all).map_err(|error| error.to_string())? {
-            batch.encode(&mut arrow).map_err(|error| error.to_string())?;
+    let mut flush = |tables: &mut Tables, all: bool| -> Result<(), Error> {
+        for batch in tables.batches(&catalogue, all).map_err(Error::internal)? {
+            batch.encode(&mut arrow).map_err(Error::internal)?;
             encoded += arrow.len() as u64;
         }
         Ok(())

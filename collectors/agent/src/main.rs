@@ -2,6 +2,7 @@
 
 mod document;
 mod dump;
+mod error;
 mod export;
 mod file;
 mod load;
@@ -11,6 +12,7 @@ mod records;
 mod requests;
 mod run;
 
+use crate::error::{Error, Kind};
 use clap::{Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -88,10 +90,10 @@ enum Room {
 
 /// What came of writing to standard output. Where nobody reads it any more, as behind `head`, the command is over and
 /// nothing is wrong.
-fn written(done: std::io::Result<()>) -> Result<(), String> {
+fn written(done: std::io::Result<()>) -> Result<(), Error> {
     match done {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => std::process::exit(0),
-        done => done.map_err(|error| format!("cannot write: {error}")),
+        done => done.map_err(|error| Error::new(Kind::Output, "", format!("cannot write: {error}"))),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Access logs to rows of `request_lines`.
 
+use crate::error::Error;
 use crate::file::{Files, kept};
 use crate::passing::{Passing, pass};
 use crate::records::{Turn, torn};
@@ -28,9 +29,12 @@ impl LineReader {
         format: &AccessFormatConfig,
         is_redacting: bool,
         deployment: Option<Arc<Deployment>>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Error> {
         let redact = format.redact.or(Some(is_redacting));
-        Ok(Self { format: Format::compile(&AccessFormatConfig { redact, ..format.clone() })?, deployment })
+        Ok(Self {
+            format: Format::compile(&AccessFormatConfig { redact, ..format.clone() }).map_err(Error::configuration)?,
+            deployment,
+        })
     }
 
     fn read(&self, line: &[u8]) -> Result<Row, Skip> {
@@ -120,13 +124,13 @@ impl Lines {
 
 impl Files<'_, '_> {
     /// Reads one access log; gives the number of its lines that became rows.
-    pub fn read_requests(&mut self, name: &str, file: &Arc<File>, reader: &LineReader) -> Result<u64, String> {
+    pub fn read_requests(&mut self, name: &str, file: &Arc<File>, reader: &LineReader) -> Result<u64, Error> {
         let mut lines = Lines::new(name);
         let Some(mut reading) = self.begin(name, file) else { return Ok(0) };
         loop {
             match lines.next(reader, &mut reading.window, &mut self.tables) {
                 Turn::NeedMore => {
-                    (self.breathe)();
+                    (self.breathe)()?;
                     reading.fill();
                 }
                 Turn::Taken => self.grown()?,

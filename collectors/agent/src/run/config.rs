@@ -1,8 +1,11 @@
 //! The configuration of `run`: one TOML file, defaults that work, unknown keys are errors.
 
+use crate::error::{Error, Kind};
 use crate::requests::LineReader;
+use crate::run::https;
 use crate::run::keep::Keep;
 use crate::run::listen::config::{Listen, Spool, check};
+use crate::run::log::Log;
 use crate::run::secret::{KAFKA_PASSWORD, KafkaOptions, STORE_PASSWORD, hide, password, without_password};
 use quiclens_edge::access_format::{AccessFormatConfig, Preset};
 use quiclens_edge::enrich::EnrichConfig;
@@ -73,6 +76,9 @@ pub struct Config {
     /// Other machines may ask for them too.
     #[serde(default)]
     pub metrics_public: bool,
+    /// What is written to standard error.
+    #[serde(default)]
+    pub log: Log,
 }
 
 /// How news of files come.
@@ -120,6 +126,9 @@ pub enum Sink {
         /// A file with the token of a writer; QUICLENS_STORE_PASSWORD outranks it.
         #[serde(default)]
         token_file: Option<PathBuf>,
+        /// Certificates (PEM) of whoever signs the server's; this machine's where no file is named.
+        #[serde(default)]
+        ca_file: Option<PathBuf>,
     },
     /// A ClickHouse server over HTTP.
     ClickHouse {
@@ -132,6 +141,9 @@ pub enum Sink {
         /// A file with the password; QUICLENS_STORE_PASSWORD outranks it.
         #[serde(default)]
         password_file: Option<PathBuf>,
+        /// Certificates (PEM) of whoever signs the server's; this machine's where no file is named.
+        #[serde(default)]
+        ca_file: Option<PathBuf>,
     },
     /// Arrow files, one a batch, in a folder a table.
     Files {
@@ -178,19 +190,21 @@ fn host_name() -> String {
 
 impl Config {
     /// Reads and checks a file; the error says what to change.
-    pub fn read(path: &Path) -> Result<Self, String> {
-        let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let text =
+            std::fs::read_to_string(path).map_err(|error| Error::new(Kind::Configuration, path.display(), error))?;
         // The error's own text shows the line, which may hold a password.
         let line =
             |error: &toml::de::Error| error.span().map_or(0, |span| text[..span.start].matches('\n').count()) + 1;
-        let config: Self = toml::from_str(&text)
-            .map_err(|error| format!("{}: line {}: {}", path.display(), line(&error), error.message()))?;
-        config.checked().map_err(|error| format!("{}: {error}", path.display()))
+        let config: Self = toml::from_str(&text).map_err(|error| {
+            Error::configuration(format!("line {}: {}", line(&error), error.message())).within(path.display())
+        })?;
+        config.checked().map_err(|error| error.within(path.display()))
     }
 
-    fn checked(self) -> Result<Self, String> {
+    fn checked(self) -> Result<Self, Error> {
         if self.traces.is_empty() && self.access_logs.is_empty() && self.listen.is_empty() {
-            return Err("nothing to follow: set traces, [[access_log]] or [[listen]]".into());
+            return Err(Error::configuration("nothing to follow: set traces, [[access_log]] or [[listen]]"));
         }
         check(&self.listen, &self.spool)?;
         for (name, value, least) in [
@@ -199,36 +213,51 @@ impl Config {
             ("idle_timeout_s", self.idle_timeout_s, 1),
         ] {
             if value < least {
-                return Err(format!("{name} is {value}, the least is {least}"));
+                return Err(Error::configuration(format!("{name} is {value}, the least is {least}")));
             }
         }
         self.retention.as_ref().map_or(Ok(()), Keep::check)?;
         if !(self.cpu_cap >= 0.0 && self.cpu_cap.is_finite()) {
-            return Err(format!("cpu_cap is {}, the least is 0", self.cpu_cap));
+            return Err(Error::configuration(format!("cpu_cap is {}, the least is 0", self.cpu_cap)));
         }
         if !self.metrics_address.is_empty() {
             let address: SocketAddr = self.metrics_address.parse().map_err(|_| {
-                format!("metrics_address is {:?}, write an address and a port: 127.0.0.1:9465", self.metrics_address)
+                let said = format!(
+                    "metrics_address is {:?}, write an address and a port: 127.0.0.1:9465",
+                    self.metrics_address
+                );
+                Error::configuration(said)
             })?;
             if !address.ip().is_loopback() && !self.metrics_public {
-                return Err(format!("metrics_address is {address}: other machines need metrics_public = true"));
+                return Err(Error::configuration(format!(
+                    "metrics_address is {address}: other machines need metrics_public = true"
+                )));
             }
         }
         match &self.sink {
             Sink::ClickHouse { url, .. } if !(url.starts_with("http://") || url.starts_with("https://")) => {
-                return Err(format!("sink.url is {:?}, write http://host:8123/database", without_password(url)));
+                return Err(Error::configuration(format!(
+                    "sink.url is {:?}, write http://host:8123/database",
+                    without_password(url)
+                )));
             }
             Sink::Quiclens { url, .. } if !(url.starts_with("http://") || url.starts_with("https://")) => {
-                return Err(format!("sink.url is {:?}, write http://host:8123", without_password(url)));
+                return Err(Error::configuration(format!(
+                    "sink.url is {:?}, write http://host:8123",
+                    without_password(url)
+                )));
             }
-            Sink::Quiclens { token_file, .. } => drop(password(STORE_PASSWORD, token_file.as_deref())?),
-            Sink::ClickHouse { password_file, .. } => drop(password(STORE_PASSWORD, password_file.as_deref())?),
+            Sink::Quiclens { url, token_file: secret, ca_file }
+            | Sink::ClickHouse { url, password_file: secret, ca_file, .. } => {
+                drop(password(STORE_PASSWORD, secret.as_deref())?);
+                drop(https::agent(url, ca_file.as_deref())?);
+            }
             Sink::Kafka { password_file, .. } => drop(password(KAFKA_PASSWORD, password_file.as_deref())?),
             Sink::Files { .. } => {}
         }
         for log in &self.access_logs {
             LineReader::new(&log.format, self.redact, None)
-                .map_err(|error| format!("access_log {}: {error}", log.path.display()))?;
+                .map_err(|error| error.within(format!("access_log {}", log.path.display())))?;
         }
         Ok(self)
     }
@@ -281,8 +310,8 @@ mod tests {
             (format!("metrics_address = \"9465\"\n{LEAST}"), "127.0.0.1:9465"),
             (format!("metrics_address = \"0.0.0.0:9465\"\n{LEAST}"), "metrics_public"),
         ] {
-            let error = toml::from_str::<Config>(&text).map_err(|error| error.to_string()).and_then(Config::checked);
-            assert!(error.as_ref().is_err_and(|error| error.contains(says)), "{text}: {error:?}");
+            let error = toml::from_str::<Config>(&text).map_err(Error::configuration).and_then(Config::checked);
+            assert!(error.as_ref().is_err_and(|error| error.to_string().contains(says)), "{text}: {error:?}");
         }
     }
 

@@ -1,5 +1,6 @@
 //! The following thread: finds files, reads what they have grown by, cuts cycles.
 
+use crate::error::{Answer, Error, Kind};
 use crate::file::{Files, skip_of};
 use crate::paths::find;
 use crate::records::whole;
@@ -21,14 +22,17 @@ use quiclens_core::catalogue::Catalogue;
 use quiclens_core::reader::skip::Skip;
 use quiclens_core::tables::Tables;
 use quiclens_edge::deployment::Deployment;
-use quiclens_tail::open_regular;
+use quiclens_tail::{Fault, open_regular};
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::Metadata;
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use tracing::{debug, info, warn};
 
 /// A document or a compressed file that has its end, or a deleted file, that has not grown for so long is over.
 const SETTLED: Duration = Duration::from_secs(2);
@@ -45,6 +49,18 @@ const STATES: Duration = Duration::from_secs(1);
 /// A connection that was closed has no late records after so long.
 const CLOSED_S: u64 = 5;
 
+/// What a follower works with.
+pub struct Surroundings {
+    /// What is looked up of clients.
+    pub deployment: Arc<Deployment>,
+    /// Where cycles go.
+    pub shipper: Shipper,
+    /// What is counted.
+    pub metrics: Metrics,
+    /// The process was told to stop.
+    pub stop: Arc<AtomicBool>,
+}
+
 /// Everything that is followed.
 pub struct Follower<'c> {
     catalogue: &'c Catalogue,
@@ -54,6 +70,8 @@ pub struct Follower<'c> {
     refresh: Refresh,
     known: BTreeMap<FileId, Known>,
     files: BTreeMap<FileId, Followed<'c>>,
+    /// Which of them has a name; of several that had it, the newest.
+    names: HashMap<PathBuf, FileId>,
     /// Files that are over, as they were then.
     over: BTreeMap<FileId, Over>,
     /// Paths that cannot be followed and were counted: no regular files, loops of links, without permission.
@@ -82,6 +100,8 @@ pub struct Follower<'c> {
     number: u64,
     heartbeat: Heartbeat,
     metrics: Metrics,
+    /// The process was told to stop.
+    stop: Arc<AtomicBool>,
 }
 
 impl<'c> Follower<'c> {
@@ -89,12 +109,11 @@ impl<'c> Follower<'c> {
     pub fn new(
         catalogue: &'c Catalogue,
         config: &'c Config,
-        deployment: Arc<Deployment>,
         known: BTreeMap<FileId, Known>,
         spooled: Option<Spooled<'c>>,
-        shipper: Shipper,
-        metrics: Metrics,
-    ) -> Result<Self, String> {
+        surroundings: Surroundings,
+    ) -> Result<Self, Error> {
+        let Surroundings { deployment, shipper, metrics, stop } = surroundings;
         let reader = |log: &AccessLog| LineReader::new(&log.format, config.redact, Some(Arc::clone(&deployment)));
         let readers = config.access_logs.iter().map(|log| reader(log).map(Arc::new)).collect::<Result<_, _>>()?;
         let began = Instant::now();
@@ -106,6 +125,7 @@ impl<'c> Follower<'c> {
             refresh: Refresh::new(Arc::clone(&deployment)),
             known,
             files: BTreeMap::new(),
+            names: HashMap::new(),
             over: BTreeMap::new(),
             refused: BTreeSet::new(),
             gone: Vec::new(),
@@ -127,11 +147,12 @@ impl<'c> Follower<'c> {
             number: 0,
             heartbeat: Heartbeat::new(&config.name, config.heartbeat_interval()),
             metrics,
+            stop,
         })
     }
 
     /// Waits for news, at most so long, and takes what there is. True when there is more to do at once.
-    pub fn turn(&mut self, pause: Duration) -> Result<bool, String> {
+    pub fn turn(&mut self, pause: Duration) -> Result<bool, Error> {
         let news = match &self.notices {
             Some(notices) => notices.wait(pause),
             None => {
@@ -159,7 +180,14 @@ impl<'c> Follower<'c> {
         let heard = self.heard(now);
         if let Some(spooled) = &mut self.spooled {
             spooled.pass(since);
-            is_busy = spooled.read(heard)?;
+            is_busy = match spooled.read(heard) {
+                Ok(is_busy) => is_busy,
+                Err(error) if error.answer() == Answer::Retry => {
+                    warn!(kind = error.kind.name(), "{error}; trying again");
+                    false
+                }
+                Err(error) => return Err(error),
+            };
             self.cap.borrow_mut().rest();
             // Files can be read later.
             is_pressed = spooled.is_pressed();
@@ -192,9 +220,7 @@ impl<'c> Follower<'c> {
     /// Follows the news, or looks through everything when it is time.
     fn hear(&mut self, news: &News, now: Instant) {
         for path in &news.left {
-            for file in self.files.values_mut().filter(|file| file.path == *path) {
-                file.is_adrift = true;
-            }
+            self.set_adrift(path);
         }
         for path in &news.changed {
             if let Some(reader) = self.wanted(path) {
@@ -249,15 +275,17 @@ impl<'c> Follower<'c> {
 
     /// What has been read since, for the metrics.
     fn count(&mut self, now: Instant, behind: u64) {
-        let mut open = 0;
+        let (mut open, mut replayed) = (0, 0);
         for file in self.files.values_mut() {
             open += i64::from(file.is_open());
+            replayed += file.bytes_to_replay();
             let (bytes, records) = std::mem::take(&mut file.uncounted);
             self.metrics.bytes.inc_by(bytes);
             self.metrics.records.inc_by(records);
         }
         self.metrics.files.set(i64::try_from(self.files.len()).unwrap_or(i64::MAX));
         self.metrics.open_connections.set(open);
+        self.metrics.replay_behind_bytes.set(i64::try_from(replayed).unwrap_or(i64::MAX));
         let spooled = self.spooled.as_ref().map(|spooled| &spooled.tables);
         self.metrics.counted(std::iter::once(&self.tables).chain(spooled));
         self.metrics.turned(now, behind, self.shipper.is_idle());
@@ -283,7 +311,11 @@ impl<'c> Follower<'c> {
         }
         if is_whole {
             self.find_rotated(now, &mut seen);
-            for (id, known) in std::mem::take(&mut self.known) {
+            // What is there and could not be opened now is met again.
+            let known = std::mem::take(&mut self.known);
+            let (there, gone): (BTreeMap<_, _>, _) = known.into_iter().partition(|(id, _)| seen.contains(id));
+            self.known = there;
+            for (id, known) in gone {
                 give_up(self.catalogue, &known, &mut self.tables);
                 self.gone.push(Entry::gone(id));
             }
@@ -315,7 +347,7 @@ impl<'c> Follower<'c> {
     /// Counts a path that cannot be followed, once as long as it is there.
     fn refuse(&mut self, path: &Path, reason: Skip) {
         if path.symlink_metadata().is_ok() && self.refused.insert(path.to_owned()) {
-            eprintln!("quiclens-collector: {}: not followed, {}", path.display(), reason.name());
+            warn!(file = %path.display(), reason = reason.name(), "not followed");
             whole(&mut self.tables, &path.to_string_lossy(), reason, &[]);
         }
     }
@@ -327,7 +359,11 @@ impl<'c> Follower<'c> {
         if let Some(followed) = self.files.get_mut(&id) {
             // Renamed files keep their state.
             if followed.path != path {
+                if self.names.get(&followed.path) == Some(&id) {
+                    self.names.remove(&followed.path);
+                }
                 path.clone_into(&mut followed.path);
+                self.names.insert(path.to_owned(), id);
             }
             followed.is_adrift = path.is_symlink();
             return Some(id);
@@ -350,23 +386,25 @@ impl<'c> Follower<'c> {
                     self.over.insert(id, Over::of(&followed));
                 } else {
                     // Another file had this name, if any had.
-                    for other in self.files.values_mut().filter(|other| other.path == path) {
-                        other.is_adrift = true;
-                    }
+                    self.set_adrift(path);
+                    self.names.insert(path.to_owned(), id);
                     self.files.insert(id, followed);
                     self.due.insert(id);
                 }
             }
             Err(fault) => {
                 self.known.extend(known.map(|known| (id, known)));
-                self.refuse(path, skip_of(&fault));
+                match &fault {
+                    Fault::Unreadable(error) => self.hurt(path, error),
+                    fault => self.refuse(path, skip_of(fault)),
+                }
             }
         }
         Some(id)
     }
 
     /// One file's turn. True when more of it is there.
-    fn read(&mut self, id: &FileId, now: Instant) -> Result<bool, String> {
+    fn read(&mut self, id: &FileId, now: Instant) -> Result<bool, Error> {
         let now_s = self.heard(now).as_secs();
         let Some(file) = self.files.get_mut(id) else { return Ok(false) };
         let is_cut_short = file.look(now).unwrap_or(false);
@@ -390,8 +428,9 @@ impl<'c> Follower<'c> {
             is_busy = match file.read(self.catalogue, now_s, &mut self.tables) {
                 Ok(after) => after == After::More,
                 Err(error) => {
-                    eprintln!("quiclens-collector: {}: {error}", file.path.display());
-                    false
+                    let path = file.path.clone();
+                    self.hurt(&path, &error);
+                    return Ok(false);
                 }
             };
         }
@@ -436,19 +475,40 @@ impl<'c> Follower<'c> {
     /// A turn of reading again what was decided to be kept. True when more of it is there.
     fn replay(&mut self, id: &FileId) -> bool {
         let Some(file) = self.files.get_mut(id) else { return false };
-        file.replay(&mut self.tables).unwrap_or_else(|error| {
-            eprintln!("quiclens-collector: {}: {error}", file.path.display());
-            false
-        })
+        match file.replay(&mut self.tables) {
+            Ok(is_busy) => is_busy,
+            Err(error) => {
+                let path = file.path.clone();
+                self.hurt(&path, &error);
+                false
+            }
+        }
     }
 
-    fn finish(&mut self, id: &FileId) -> Result<(), String> {
+    /// A name is no more, or another file's: of the file that had it no news come.
+    fn set_adrift(&mut self, path: &Path) {
+        let file = self.names.get(path).and_then(|id| self.files.get_mut(id));
+        file.into_iter().for_each(|file| file.is_adrift = true);
+    }
+
+    /// A file cannot be read: that is its own, is counted once, and it is read on when there is news of it; or it will
+    /// be possible later.
+    fn hurt(&mut self, path: &Path, error: &io::Error) {
+        let error = Error::of_file(path.display(), error);
+        match error.answer() {
+            Answer::Retry => warn!(file = error.place, kind = error.kind.name(), "{}; trying again", error.said),
+            Answer::Reject | Answer::Stop => self.refuse(path, Skip::Unreadable),
+        }
+    }
+
+    fn finish(&mut self, id: &FileId) -> Result<(), Error> {
         let Some(file) = self.files.get_mut(id) else { return Ok(()) };
         if file.settle(self.catalogue, &self.tables) {
             return Ok(());
         }
         if file.finish(self.catalogue, &mut self.tables) {
             let (name, open, reader) = (file.path.to_string_lossy().into_owned(), file.file(), file.reader());
+            debug!(file = name, "read as a whole");
             let (number, shipper) = (&mut self.number, &self.shipper);
             // Rows go as they come; the state, which says that all of it was read, with the last of them.
             let mut flush = |tables: &mut Tables, all: bool| {
@@ -456,7 +516,11 @@ impl<'c> Follower<'c> {
                 if messages.is_empty() { Ok(()) } else { shipper.ship(Cycle::of_files(messages, Vec::new())) }
             };
             let mut files = Files::new(self.catalogue, true, &mut flush);
-            let rest = || self.cap.borrow_mut().rest();
+            let rest = || {
+                self.cap.borrow_mut().rest();
+                let is_told = self.stop.load(Ordering::Relaxed);
+                if is_told { Err(Error::new(Kind::Told, &name, "left to be read at the next start")) } else { Ok(()) }
+            };
             files.breathe = &rest;
             std::mem::swap(&mut files.tables, &mut self.tables);
             let done = match &reader {
@@ -464,19 +528,25 @@ impl<'c> Follower<'c> {
                 None => files.read(&name, &open).and_then(|()| files.again(&name, &open)),
             };
             std::mem::swap(&mut files.tables, &mut self.tables);
-            done?;
+            match done {
+                Err(error) if error.kind == Kind::Told => {
+                    info!(file = name, "told to stop while it was read; it is read again at the next start");
+                    self.files.values_mut().filter(|file| file.id == *id).for_each(Followed::leave);
+                }
+                done => done?,
+            }
         }
         Ok(())
     }
 
     /// Everything that is ready goes; now and then, or at the `last`, with the states of the files that it came from.
-    fn cut(&mut self, last: bool) -> Result<(), String> {
+    fn cut(&mut self, last: bool) -> Result<(), Error> {
         self.cut = Instant::now();
         let behind = self.files.values().map(Followed::bytes_behind).sum();
         self.count(self.cut, behind);
         let lost = std::mem::take(&mut self.tables.lost);
         if lost > 0 {
-            eprintln!("quiclens-collector: events of {lost} connections were to be kept, but their files are gone");
+            warn!(connections = lost, "events were to be kept, but their files are gone");
         }
         let mut entries = Vec::new();
         let (mut droppable, mut passed) = (Vec::new(), None);
@@ -508,14 +578,18 @@ impl<'c> Follower<'c> {
         }
         let over = self.files.values().filter(|file| file.is_over() && !file.is_dirty && !file.is_deleted);
         self.over.extend(over.map(|file| (file.id, Over::of(file))));
+        let followed = self.files.len();
         self.files.retain(|_, file| file.is_dirty || !file.is_over());
+        if self.files.len() < followed {
+            self.names.retain(|_, id| self.files.contains_key(id));
+        }
         self.tables.traces.clear();
         self.tables.abilities.clear();
         if messages.is_empty() && droppable.is_empty() && entries.is_empty() {
             return Ok(());
         }
         let began = Instant::now();
-        let shipped = self.shipper.ship(Cycle { messages, droppable, entries, passed });
+        let shipped = self.shipper.ship(Cycle { messages, droppable, entries, passed, cut: began });
         self.stand(began.elapsed());
         shipped
     }
@@ -528,7 +602,7 @@ impl<'c> Follower<'c> {
     }
 
     /// Ships what is ready and waits until it is acknowledged.
-    pub fn stop(mut self) -> Result<(), String> {
+    pub fn stop(mut self) -> Result<(), Error> {
         self.cut(true)?;
         self.shipper.finish()
     }
@@ -567,6 +641,6 @@ fn settled(file: &Followed<'_>, idle_timeout_s: u64) -> Duration {
 }
 
 /// The watch, or word that there is none and everything is polled.
-fn polled_instead(notices: Result<Notices, String>) -> Option<Notices> {
-    notices.inspect_err(|said| eprintln!("quiclens-collector: {said}; polling instead")).ok()
+fn polled_instead(notices: Result<Notices, Error>) -> Option<Notices> {
+    notices.inspect_err(|error| warn!(kind = error.kind.name(), "{error}; polling instead")).ok()
 }

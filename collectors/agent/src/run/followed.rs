@@ -1,5 +1,6 @@
 //! One file that is followed: what of it was read, and what its records make.
 
+use crate::error::Error;
 use crate::records::{Records, SavedRecords, Turn};
 use crate::requests::{LineReader, Lines};
 use crate::run::input::Input;
@@ -206,6 +207,17 @@ impl<'c> Followed<'c> {
                 size.saturating_sub(self.window.offset() + self.window.rest().len() as u64)
             }
         }
+    }
+
+    /// Bytes that are to be read again.
+    pub fn bytes_to_replay(&self) -> u64 {
+        self.replay.as_ref().map_or(0, |replay| replay.bytes_behind())
+    }
+
+    /// What was begun to be read as a whole was left: it is read when the process runs again.
+    pub fn leave(&mut self) {
+        self.form = Form::Whole;
+        self.is_dirty = false;
     }
 
     /// The state of a trace is held.
@@ -479,7 +491,7 @@ impl<'c> Followed<'c> {
 
     /// Adds what a checkpoint says of it, once everything that was taken so far is acknowledged: its connections that
     /// changed, and its head.
-    pub fn put_away(&mut self, entries: &mut Vec<Entry>) -> Result<(), String> {
+    pub fn put_away(&mut self, entries: &mut Vec<Entry>) -> Result<(), Error> {
         self.is_dirty = false;
         if self.is_over() {
             entries.push(Entry::gone(self.id));
@@ -522,8 +534,8 @@ impl<'c> Form<'c> {
     }
 }
 
-fn bytes_of(state: &impl Serialize) -> Result<Vec<u8>, String> {
-    postcard::to_stdvec(state).map_err(|error| format!("cannot put a state away: {error}"))
+fn bytes_of(state: &impl Serialize) -> Result<Vec<u8>, Error> {
+    postcard::to_stdvec(state).map_err(|error| Error::internal(format!("cannot put a state away: {error}")))
 }
 
 /// The file that `known` speaks of is gone: its connections end as far as they were read. A state that cannot be taken

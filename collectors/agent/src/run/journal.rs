@@ -7,6 +7,7 @@
 //! that a flipped byte took, or set back, is missed: that file is read again from its start. A cycle is synced before
 //! anybody relies on it. When old records outweigh the live ones, those are copied beside, synced and renamed.
 
+use crate::error::{Error, Kind};
 use quiclens_core::trace::Saved;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -15,6 +16,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use tracing::warn;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 /// A file, whatever it is called. Inodes are used again: [`Head::prefix`] tells a new file from the old one.
@@ -115,6 +117,7 @@ const START: u64 = 24;
 const MARK: [u8; 4] = [0xF5, 0x51, 0x4C, 0x1E];
 const OVERHEAD: usize = 16;
 const COMPACT_AT: u64 = 8 << 20;
+const IN_USE: &str = "in use by another collector";
 
 /// The journal of one collector.
 pub struct Journal {
@@ -131,13 +134,13 @@ pub struct Journal {
 
 impl Journal {
     /// Opens or makes the journal in a folder.
-    pub fn open(folder: &Path) -> Result<(Self, Found), String> {
-        std::fs::create_dir_all(folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+    pub fn open(folder: &Path) -> Result<(Self, Found), Error> {
+        std::fs::create_dir_all(folder).map_err(|error| Error::of_state(folder.display(), &error))?;
         let path = folder.join("checkpoints");
-        let said = |error: io::Error| format!("cannot use {}: {error}", path.display());
+        let said = |error: io::Error| Error::of_state(path.display(), &error);
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(&path).map_err(said)?;
         if file.try_lock().is_err() {
-            return Err(format!("{} is in use by another collector", folder.display()));
+            return Err(Error::new(Kind::InUse, folder.display(), IN_USE));
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(said)?;
@@ -162,7 +165,7 @@ impl Journal {
 
     /// Appends a cycle and syncs. Only then may anybody rely on it. After an error nothing of it counts, and the same
     /// cycle may be committed again.
-    pub fn commit(&mut self, entries: &[Entry]) -> Result<(), String> {
+    pub fn commit(&mut self, entries: &[Entry]) -> Result<(), Error> {
         if entries.is_empty() {
             return Ok(());
         }
@@ -172,7 +175,8 @@ impl Journal {
             let at = self.size + bytes.len() as u64;
             let state = entry.state.as_deref().map(Cow::Borrowed);
             let record = Record { file: entry.file, part: entry.part, sum, state };
-            let payload = postcard::to_stdvec(&record).map_err(|error| format!("cannot put a state away: {error}"))?;
+            let payload = postcard::to_stdvec(&record)
+                .map_err(|error| Error::internal(format!("cannot put a state away: {error}")))?;
             push(&mut bytes, &payload)?;
             let place = Place { at, length: (payload.len() + OVERHEAD) as u64, hash: hash_of(&record) };
             self.live_bytes = self.live_bytes.saturating_add_signed(note(&mut self.live, &record, place));
@@ -181,13 +185,14 @@ impl Journal {
         let written = self.append(&bytes);
         // What a failed attempt left behind the last whole cycle goes before the next.
         self.is_torn = written.is_err();
-        written.map_err(|error| format!("cannot write {}: {error}", self.path.display()))?;
+        // Whatever the fault of the disk is: until the cycle is there, nothing goes on.
+        written.map_err(|error| Error::new(Kind::Disk, self.path.display(), error))?;
         self.size += bytes.len() as u64;
         if self.size > self.compact_at && self.size > 3 * self.live_bytes {
             self.compact_at = COMPACT_AT;
             if let Err(said) = self.compact() {
                 // The cycle is written; for want of room the file grows on for a while.
-                eprintln!("quiclens-collector: {said}; the checkpoints are compacted later");
+                warn!(kind = said.kind.name(), "{said}; the checkpoints are compacted later");
                 self.compact_at = 2 * self.size;
             }
         }
@@ -208,9 +213,9 @@ impl Journal {
     }
 
     /// Copies the live records: beside the old file, synced, renamed, the folder synced.
-    fn compact(&mut self) -> Result<(), String> {
+    fn compact(&mut self) -> Result<(), Error> {
         let draft = self.path.with_extension("new");
-        let said = |error: io::Error| format!("cannot write {}: {error}", draft.display());
+        let said = |error: io::Error| Error::of_state(draft.display(), &error);
         let file = OpenOptions::new().create(true).truncate(true).write(true).open(&draft).map_err(said)?;
         let mut out = BufWriter::new(file);
         out.write_all(MAGIC).and_then(|()| out.write_all(&Saved::VERSION.to_le_bytes())).map_err(said)?;
@@ -227,7 +232,7 @@ impl Journal {
         out.write_all(&bytes).map_err(said)?;
         out.into_inner().map_err(|error| said(error.into_error()))?.sync_all().map_err(said)?;
         let file = OpenOptions::new().read(true).append(true).open(&draft).map_err(said)?;
-        file.try_lock().map_err(|_| format!("{} is in use by another collector", self.path.display()))?;
+        file.try_lock().map_err(|_| Error::new(Kind::InUse, self.path.display(), IN_USE))?;
         std::fs::rename(&draft, &self.path).map_err(said)?;
         // From here on it is the journal, and nothing of this may fail half done.
         self.file = file;
@@ -269,8 +274,8 @@ fn note(live: &mut Live, record: &Record<'_>, place: Place) -> i64 {
     grown - before.map_or(0, |before| signed(before.length))
 }
 
-fn push(bytes: &mut Vec<u8>, payload: &[u8]) -> Result<(), String> {
-    let length = u32::try_from(payload.len()).map_err(|_| "a state of more than 4 GiB".to_owned())?;
+fn push(bytes: &mut Vec<u8>, payload: &[u8]) -> Result<(), Error> {
+    let length = u32::try_from(payload.len()).map_err(|_| Error::internal("a state of more than 4 GiB"))?;
     bytes.extend_from_slice(&MARK);
     bytes.extend_from_slice(&length.to_le_bytes());
     bytes.extend_from_slice(&xxh3_64(payload).to_le_bytes());
@@ -381,7 +386,7 @@ mod tests {
         let all = [part(1, 1, Some(b"a")), part(1, 2, Some(b"b")), head(1, 10), part(2, 1, Some(b"c")), head(2, 20)];
         journal.commit(&all).unwrap();
         journal.commit(&[part(1, 1, None), part(1, 3, Some(b"d")), head(1, 30), Entry::gone(id(2))]).unwrap();
-        assert!(Journal::open(&folder).is_err_and(|error| error.contains("in use")));
+        assert!(Journal::open(&folder).is_err_and(|error| error.kind == Kind::InUse));
         for _ in 0..2 {
             drop(journal);
             let (again, found) = Journal::open(&folder).unwrap();

@@ -1,11 +1,13 @@
 //! `[retention]` of the configuration, and the memory of what is no longer new.
 
+use crate::error::Error;
 use quiclens_core::retention::{Novelty, Retention, Rules};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tracing::warn;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Of whose connections events are kept; a rule that is not written is none. Summaries are always kept.
@@ -42,10 +44,12 @@ const fn one() -> f64 {
 
 impl Keep {
     /// What cannot be meant.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), Error> {
         let has_rule = self.slow_ms.is_some() || self.failed || self.lossy.is_some() || self.novel;
         if has_rule && self.share.is_none() {
-            return Err("retention.share is missing: the share of other connections that is kept, 0 for none".into());
+            return Err(Error::configuration(
+                "retention.share is missing: the share of other connections that is kept, 0 for none",
+            ));
         }
         for (name, value, may_be_none) in [
             ("share", self.share.unwrap_or(1.0), true),
@@ -53,7 +57,7 @@ impl Keep {
             ("trace_probability", self.trace_probability, false),
         ] {
             if !(0.0..=1.0).contains(&value) || (value == 0.0 && !may_be_none) {
-                return Err(format!("retention.{name} is {value}, it must be a share of 1"));
+                return Err(Error::configuration(format!("retention.{name} is {value}, it must be a share of 1")));
             }
         }
         Ok(())
@@ -121,7 +125,7 @@ impl NoveltyFile {
         match put_away(novelty, &self.place) {
             Ok(()) => novelty.is_dirty = false,
             Err(error) => {
-                eprintln!("quiclens-collector: cannot write {}: {error}; trying again", self.place.display());
+                warn!(file = %self.place.display(), "cannot be written: {error}; trying again");
                 self.next = now + PATIENCE;
             }
         }

@@ -3,6 +3,7 @@
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 use std::time::{Duration, Instant};
+use tracing::warn;
 
 /// Time that may be saved up for a burst, s of wall clock.
 const BURST_S: f64 = 1.0;
@@ -60,7 +61,7 @@ pub fn refuse_huge_pages() {
 pub fn raise_open_files() {
     let maximum = getrlimit(Resource::Nofile).maximum;
     if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }) {
-        eprintln!("quiclens-collector: cannot raise the limit of open files: {error}");
+        warn!("cannot raise the limit of open files: {error}");
     }
 }
 

@@ -1,5 +1,6 @@
 //! Every metric of the collector, and the port on which they and its health are read.
 
+use crate::error::{Error, Kind};
 use crate::run::health::Health;
 use crate::run::process::Process;
 use prometheus_client::collector::Collector;
@@ -8,6 +9,7 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Metric, Registry};
 use quiclens_core::tables::Tables;
 use std::collections::BTreeMap;
@@ -50,6 +52,43 @@ pub struct Metrics {
     pub checkpoint_bytes: Gauge,
     /// Checkpoints that could not be read at the start.
     pub damaged_checkpoints: Counter,
+    /// Bytes of the spool on disk.
+    pub spool_bytes: Gauge,
+    /// Files of the spool.
+    pub spool_segments: Gauge,
+    /// Bytes in the spool that are not known to be shipped.
+    pub spool_behind_bytes: Gauge,
+    /// Records that found no room in the spool.
+    pub spool_refusals: Counter,
+    /// Messages that wait in the outbox.
+    pub outbox_messages: Gauge,
+    /// Their bytes.
+    pub outbox_bytes: Gauge,
+    /// Cycles that found no room in the outbox.
+    pub outbox_refusals: Counter,
+    /// Events that were dropped because the spool filled.
+    pub events_dropped: Counter,
+    /// Datagrams that the kernel dropped.
+    pub kernel_drops: Counter,
+    /// Peers that were turned away.
+    pub turned_away: Counter,
+    /// Bytes of files that are to be read again for events that were decided to be kept.
+    pub replay_behind_bytes: Gauge,
+    /// Lines of the log that were not written.
+    pub log_suppressed: Counter,
+    /// How long the sink took to answer, refusals included.
+    pub sink_answer_seconds: Histogram,
+    /// How long a sync of the spool took.
+    pub spool_sync_seconds: Histogram,
+    /// How long a cycle waited from when it was cut until it was acknowledged.
+    pub batch_wait_seconds: Histogram,
+    /// How long a checkpoint took to be on disk.
+    pub checkpoint_seconds: Histogram,
+}
+
+/// 1 ms to 131 s, each bucket twice the one before it.
+fn seconds() -> Histogram {
+    Histogram::new(exponential_buckets(0.001, 2.0, 18))
 }
 
 impl Metrics {
@@ -75,6 +114,23 @@ impl Metrics {
         let retries = add(one, "retries", "attempts that failed and are made again");
         let checkpoint_bytes = add(one, "checkpoint_bytes", "size of the checkpoints");
         let damaged_checkpoints = add(one, "damaged_checkpoints", "checkpoints that could not be read");
+        let spool_bytes = add(one, "spool_bytes", "bytes of the spool on disk");
+        let spool_segments = add(one, "spool_segments", "files of the spool");
+        let spool_behind_bytes = add(one, "spool_behind_bytes", "bytes in the spool that are not known to be shipped");
+        let spool_refusals = add(one, "spool_refusals", "records that found no room in the spool, each try");
+        let outbox_messages = add(one, "outbox_messages", "messages that wait in the outbox");
+        let outbox_bytes = add(one, "outbox_bytes", "bytes of messages that wait in the outbox");
+        let outbox_refusals = add(one, "outbox_refusals", "cycles that found no room in the outbox, each try");
+        let events_dropped = add(one, "events_dropped", "events that were dropped because the spool filled");
+        let kernel_drops = add(one, "kernel_drops", "datagrams that the kernel dropped");
+        let turned_away = add(one, "peers_turned_away", "peers that were turned away");
+        let replay_behind_bytes = add(one, "replay_behind_bytes", "bytes of files that are to be read again");
+        let log_suppressed =
+            add(one, "log_lines_suppressed", "lines of the log that repeat another and were not written");
+        let sink_answer_seconds = timed(one, "sink_answer_seconds", "until the sink answered, refusals included");
+        let spool_sync_seconds = timed(one, "spool_sync_seconds", "for a sync of the spool");
+        let batch_wait_seconds = timed(one, "batch_wait_seconds", "from a cycle's cut until it was acknowledged");
+        let checkpoint_seconds = timed(one, "checkpoint_seconds", "until a checkpoint was on disk");
         Self {
             registry: Arc::new(registry),
             health,
@@ -93,6 +149,22 @@ impl Metrics {
             retries,
             checkpoint_bytes,
             damaged_checkpoints,
+            spool_bytes,
+            spool_segments,
+            spool_behind_bytes,
+            spool_refusals,
+            outbox_messages,
+            outbox_bytes,
+            outbox_refusals,
+            events_dropped,
+            kernel_drops,
+            turned_away,
+            replay_behind_bytes,
+            log_suppressed,
+            sink_answer_seconds,
+            spool_sync_seconds,
+            batch_wait_seconds,
+            checkpoint_seconds,
         }
     }
 
@@ -144,8 +216,9 @@ impl Metrics {
     }
 
     /// Answers /metrics and /healthz in a thread of its own, for as long as the process lives.
-    pub fn serve(&self, address: &str) -> Result<(), String> {
-        let server = Server::http(address).map_err(|error| format!("cannot answer at {address}: {error}"))?;
+    pub fn serve(&self, address: &str) -> Result<(), Error> {
+        let server = Server::http(address)
+            .map_err(|error| Error::new(Kind::Configuration, format!("metrics_address {address}"), error))?;
         let metrics = self.clone();
         std::thread::Builder::new()
             .name("metrics".into())
@@ -156,7 +229,7 @@ impl Metrics {
                     let _ = request.respond(answer);
                 }
             })
-            .map_err(|error| format!("cannot start a thread: {error}"))?;
+            .map_err(|error| Error::internal(format!("cannot start a thread: {error}")))?;
         Ok(())
     }
 
@@ -191,6 +264,12 @@ impl Collector for Acknowledged {
 
 fn add<M: Metric + Default + Clone>(registry: &mut Registry, name: &str, help: &str) -> M {
     let metric = M::default();
+    registry.register(name, help, metric.clone());
+    metric
+}
+
+fn timed(registry: &mut Registry, name: &str, help: &str) -> Histogram {
+    let metric = seconds();
     registry.register(name, help, metric.clone());
     metric
 }

@@ -8,11 +8,13 @@ mod follow;
 mod followed;
 mod health;
 mod heartbeat;
+mod https;
 mod input;
 pub mod journal;
 pub mod keep;
 mod limits;
 mod listen;
+pub mod log;
 mod metrics;
 mod notice;
 mod outbox;
@@ -30,12 +32,14 @@ mod to_files;
 mod to_kafka;
 mod to_quiclens;
 
+use crate::error::{Answer, Error, Kind};
 use crate::written;
 use config::Config;
-use follow::Follower;
+use follow::{Follower, Surroundings};
 use journal::Journal;
 use listen::Listening;
 use listen::config::WhenFull;
+use log::Limit;
 use metrics::Metrics;
 use outbox::Outbox;
 use quiclens_core::catalogue::Catalogue;
@@ -52,9 +56,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use tracing::{info, warn};
+
+/// How long is waited for room on a disk before the next try.
+const ROOM: Duration = Duration::from_secs(1);
+/// How soon a signal is seen.
+const SIGNAL: Duration = Duration::from_millis(100);
 
 /// Checks a configuration, and unless `is_quiet` prints its effective values, secrets hidden.
-pub fn check(path: &Path, is_quiet: bool) -> Result<(), String> {
+pub fn check(path: &Path, is_quiet: bool) -> Result<(), Error> {
     let config = Config::read(path)?;
     if is_quiet {
         return Ok(());
@@ -63,52 +73,89 @@ pub fn check(path: &Path, is_quiet: bool) -> Result<(), String> {
 }
 
 /// Follows until it is told to stop, or a promise cannot be kept.
-pub fn run(path: &Path) -> Result<(), String> {
+pub fn run(path: &Path) -> Result<(), Error> {
     let config = Config::read(path)?;
-    let catalogue = Catalogue::load()?;
+    let limit = log::start(&config.log)?;
+    let catalogue = Catalogue::load().map_err(Error::internal)?;
     let stop = Arc::new(AtomicBool::new(false));
+    let no_signals = |error: std::io::Error| Error::internal(format!("signals: {error}"));
     for signal in [SIGTERM, SIGINT] {
-        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(|error| format!("signals: {error}"))?;
+        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(no_signals)?;
     }
     // Whoever logs out, or asks for another configuration, does not mean an end: that is read at the next start.
     let hung_up = Arc::new(AtomicBool::new(false));
-    signal_hook::flag::register(SIGHUP, hung_up).map_err(|error| format!("signals: {error}"))?;
-    let (asked, patience) = (Arc::clone(&stop), Duration::from_secs(config.stop_timeout_s));
+    signal_hook::flag::register(SIGHUP, hung_up).map_err(no_signals)?;
+    let metrics = Metrics::new(Instant::now());
+    let (asked, patience, counted) = (Arc::clone(&stop), Duration::from_secs(config.stop_timeout_s), metrics.clone());
     std::thread::Builder::new()
         .name("stop".into())
-        .spawn(move || leave(&asked, patience))
-        .map_err(|error| format!("cannot start a thread: {error}"))?;
+        .spawn(move || leave(&asked, patience, &limit, &counted))
+        .map_err(|error| Error::internal(format!("cannot start a thread: {error}")))?;
+    match follow(&config, &catalogue, &stop, metrics) {
+        // Nothing was begun that has to be finished.
+        Err(error) if error.kind == Kind::Told => {
+            info!("{error}");
+            Ok(())
+        }
+        done => done,
+    }
+}
+
+/// Tries until there is room for it on the disk of the state, or the process is told to stop.
+fn patiently<T>(stop: &AtomicBool, metrics: &Metrics, mut work: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
+    loop {
+        match work() {
+            Err(error) if error.answer() == Answer::Retry => {
+                metrics.retries.inc();
+                warn!(kind = error.kind.name(), "{error}; nothing is read before; trying again");
+            }
+            done => return done,
+        }
+        let began = Instant::now();
+        while began.elapsed() < ROOM {
+            if stop.load(Ordering::Relaxed) {
+                return Err(Error::new(Kind::Told, "", "told to stop before anything was begun"));
+            }
+            std::thread::sleep(SIGNAL);
+        }
+    }
+}
+
+fn follow(config: &Config, catalogue: &Catalogue, stop: &Arc<AtomicBool>, metrics: Metrics) -> Result<(), Error> {
     limits::raise_open_files();
     limits::refuse_huge_pages();
-    let deployment =
-        Deployment::open(&config.enrich, &config.name, config.redact).map_err(|error| error.to_string())?;
+    let deployment = Deployment::open(&config.enrich, &config.name, config.redact).map_err(Error::configuration)?;
     let deployment = Arc::new(deployment);
-    let (journal, mut found) = Journal::open(&config.state_dir)?;
-    if found.damaged > 0 {
-        eprintln!("quiclens-collector: {} damaged checkpoints; their files are read again", found.damaged);
-    }
-    if found.is_torn {
-        eprintln!("quiclens-collector: the newest checkpoints are not whole; what they said is read again");
-    }
-    if found.is_of_another_build {
-        eprintln!("quiclens-collector: checkpoints of another build; {} files are read again", found.files.len());
-    }
-    let metrics = Metrics::new(Instant::now());
-    metrics.damaged_checkpoints.inc_by(found.damaged);
     if !config.metrics_address.is_empty() {
         metrics.serve(&config.metrics_address)?;
     }
-    let mut intake = Intake::open(&config)?;
-    let relief = intake.as_ref().map(|intake| intake.relief(&config)).transpose()?;
-    let shipper = Shipper::start(sink::open(&config.sink, &config.name)?, journal, relief, metrics.clone())?;
+    let (journal, mut found) = patiently(stop, &metrics, || Journal::open(&config.state_dir))?;
+    if found.damaged > 0 {
+        warn!(checkpoints = found.damaged, "damaged checkpoints; their files are read again");
+    }
+    if found.is_torn {
+        warn!("the newest checkpoints are not whole; what they said is read again");
+    }
+    if found.is_of_another_build {
+        warn!(files = found.files.len(), "checkpoints of another build; their files are read again");
+    }
+    metrics.damaged_checkpoints.inc_by(found.damaged);
+    let mut intake = Intake::open(config, stop, &metrics)?;
+    let relief = match &intake {
+        Some(intake) => Some(patiently(stop, &metrics, || intake.relief(config, &metrics))?),
+        None => None,
+    };
+    let sink = patiently(stop, &metrics, || sink::open(&config.sink, &config.name))?;
+    let shipper = Shipper::start(sink, journal, relief, metrics.clone())?;
     let known = found.files.remove(&spooled::ID);
     // What a socket gave is not read a second time: all of its events are kept, or none.
     let retention = keep::retention(None, config.events, &config.state_dir);
     let tables = Tables { wants_events: true, retention, edge: Some(deployment.clone()), ..Tables::default() };
-    let spooled = intake.as_ref().map(|intake| Spooled::open(&catalogue, &intake.spool, known.as_ref(), tables));
-    let mut follower = Follower::new(&catalogue, &config, deployment, found.files, spooled, shipper, metrics)?;
+    let spooled = intake.as_ref().map(|intake| Spooled::open(catalogue, &intake.spool, known.as_ref(), tables));
+    let surroundings = Surroundings { deployment, shipper, metrics, stop: Arc::clone(stop) };
+    let mut follower = Follower::new(catalogue, config, found.files, spooled, surroundings)?;
     let places = config.traces.len() + config.access_logs.len() + config.listen.len();
-    eprintln!("quiclens-collector: following {places} places");
+    info!("following {places} places");
     let pause =
         Duration::from_millis(config.scan_interval_ms.min(config.batch_interval_ms) / 4).max(Duration::from_millis(5));
     let follows_files = !config.traces.is_empty() || !config.access_logs.is_empty();
@@ -130,15 +177,14 @@ pub fn run(path: &Path) -> Result<(), String> {
 
 /// Ends the process some time after it was told to stop, whatever is being read or waits for a sink that is away: what
 /// was not acknowledged no checkpoint passes, and it is read again at the next start, as after a kill.
-fn leave(asked: &AtomicBool, patience: Duration) {
+fn leave(asked: &AtomicBool, patience: Duration, limit: &Limit, metrics: &Metrics) {
     while !asked.load(Ordering::Relaxed) {
-        std::thread::sleep(Duration::from_millis(100));
+        std::thread::sleep(SIGNAL);
+        metrics.log_suppressed.inc_by(limit.tell(Instant::now()));
     }
     std::thread::sleep(patience);
-    eprintln!(
-        "quiclens-collector: not everything was read and taken in {} s; the rest is read again at the next start",
-        patience.as_secs()
-    );
+    let seconds = patience.as_secs();
+    warn!("not everything was read and taken in {seconds} s; the rest is read again at the next start");
     std::process::exit(0);
 }
 
@@ -151,23 +197,24 @@ struct Intake {
 
 impl Intake {
     /// Opens spool and sources. None where there are no sources, and no spool of earlier ones.
-    fn open(config: &Config) -> Result<Option<Self>, String> {
+    fn open(config: &Config, stop: &AtomicBool, metrics: &Metrics) -> Result<Option<Self>, Error> {
         let folder = config.state_dir.join("spool");
         if config.listen.is_empty() && !folder.is_dir() {
             return Ok(None);
         }
         let room = Room { max_bytes: config.spool.max_bytes, min_free_bytes: config.spool.min_free_bytes };
-        let spool = Spool::open(&folder, room, config.spool.when_full == WhenFull::DropEvents)?;
+        let drops_events = config.spool.when_full == WhenFull::DropEvents;
+        let spool = patiently(stop, metrics, || Spool::open(&folder, room, drops_events, metrics))?;
         let syncing = spool.start()?;
-        let listening = Listening::start(&config.listen, &spool)?;
+        let listening = Listening::start(&config.listen, &spool, metrics)?;
         Ok(Some(Self { spool, listening, syncing }))
     }
 
-    fn relief(&self, config: &Config) -> Result<Relief, String> {
+    fn relief(&self, config: &Config, metrics: &Metrics) -> Result<Relief, Error> {
         let folder = config.state_dir.join("outbox");
         let outbox = Outbox::open(&folder, config.spool.outbox_max_bytes)
-            .map_err(|error| format!("cannot use {}: {error}", folder.display()))?;
-        Relief::new(&self.spool, outbox, &config.name)
+            .map_err(|error| Error::of_state(folder.display(), &error))?;
+        Relief::new(&self.spool, outbox, &config.name, metrics)
     }
 
     /// No source gives anything any more, and all that they gave is synced.

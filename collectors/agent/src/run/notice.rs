@@ -3,6 +3,7 @@
 //! Where the kernel tells nothing (network file systems, too many folders) the follower looks itself, as often as it
 //! would otherwise wait for news.
 
+use crate::error::{Error, Kind};
 use crate::paths::folders;
 use inotify::{EventMask, Inotify, WatchDescriptor, WatchMask, Watches};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -46,29 +47,29 @@ pub struct Notices {
 
 impl Notices {
     /// Watches nothing yet. The error says why nothing can be watched at all.
-    pub fn start() -> Result<Self, String> {
-        let inotify = Inotify::init().map_err(|error| format!("inotify: {error}"))?;
+    pub fn start() -> Result<Self, Error> {
+        let inotify = Inotify::init().map_err(|error| Error::of_state("inotify", &error))?;
         let watches = inotify.watches();
         let shared = Shared::default();
         let told = Arc::clone(&shared);
         std::thread::Builder::new()
             .name("notice".into())
             .spawn(move || listen(inotify, &told))
-            .map_err(|error| format!("cannot start a thread: {error}"))?;
+            .map_err(|error| Error::internal(format!("cannot start a thread: {error}")))?;
         Ok(Self { watches, folders: HashMap::new(), shared })
     }
 
     /// Watches the places: folders with all below them; of a file its folder, for it may be renamed. Folders that are
     /// watched already stay so.
-    pub fn watch(&mut self, places: &[PathBuf]) -> Result<(), String> {
+    pub fn watch(&mut self, places: &[PathBuf]) -> Result<(), Error> {
         for place in places.iter().filter(|place| !place.is_dir()) {
             place.parent().map_or(Ok(()), |parent| self.add(parent))?;
         }
         folders(places).try_for_each(|folder| self.add(&folder))
     }
 
-    fn add(&mut self, folder: &Path) -> Result<(), String> {
-        let said = |error: std::io::Error| format!("cannot watch {}: {error}", folder.display());
+    fn add(&mut self, folder: &Path) -> Result<(), Error> {
+        let said = |error: std::io::Error| Error::of_state(folder.display(), &error);
         // The folder of a bare name is this one.
         let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         let kind = match rustix::fs::statfs(here) {
@@ -77,7 +78,7 @@ impl Notices {
             Err(_) => return Ok(()),
         };
         if REMOTE.iter().any(|magic| i128::from(*magic) == i128::from(kind.f_type)) {
-            return Err(format!("{} is on a file system that other machines may write", folder.display()));
+            return Err(Error::new(Kind::State, folder.display(), "the file system may be written by other machines"));
         }
         let what = WatchMask::CREATE | WatchMask::MODIFY | WatchMask::MOVE | WatchMask::DELETE | WatchMask::ONLYDIR;
         match self.watches.add(here, what) {

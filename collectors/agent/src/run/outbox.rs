@@ -1,10 +1,11 @@
 //! Messages that wait on disk for a sink that is away, a file each, so that the checkpoint can move without them.
 
+use crate::error::is_full;
 use crate::run::sink::Message;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -62,6 +63,11 @@ impl Outbox {
         self.folder.join(format!("{number:020}.{SUFFIX}"))
     }
 
+    /// Messages that wait, and their bytes.
+    pub fn waiting(&self) -> (usize, u64) {
+        (self.waiting.len(), self.waiting.iter().map(|(_, size)| size).sum())
+    }
+
     /// Nothing waits.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
@@ -70,7 +76,7 @@ impl Outbox {
     /// Puts messages behind the others, and syncs them. False when there is no room; then none of them is there.
     pub fn put(&mut self, messages: &[Message]) -> io::Result<bool> {
         let bytes: u64 = messages.iter().map(|message| message.bytes.len() as u64).sum();
-        if self.waiting.iter().map(|(_, size)| size).sum::<u64>() + bytes > self.max_bytes {
+        if self.waiting().1 + bytes > self.max_bytes {
             return Ok(false);
         }
         let first = self.next;
@@ -86,8 +92,7 @@ impl Outbox {
                         self.waiting.pop_back();
                         std::fs::remove_file(self.path(self.next))?;
                     }
-                    let is_full = matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded);
-                    return if is_full { Ok(false) } else { Err(error) };
+                    return if is_full(&error) { Ok(false) } else { Err(error) };
                 }
             }
         }

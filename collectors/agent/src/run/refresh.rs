@@ -3,6 +3,7 @@
 use quiclens_edge::deployment::Deployment;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tracing::{info, warn};
 
 /// How often the databases' files are looked at. They change weekly or so.
 const EVERY: Duration = Duration::from_secs(60);
@@ -27,13 +28,13 @@ impl Refresh {
         }
         self.looked = now;
         match self.deployment.reload() {
-            Ok(true) => eprintln!("quiclens-collector: a database of networks changed and was read again"),
+            Ok(true) => info!("a database of networks changed and was read again"),
             Ok(false) => {}
-            Err(error) => eprintln!("quiclens-collector: {error}; the database before it stays in use"),
+            Err(error) => warn!("{error}; the database before it stays in use"),
         }
         let faults = self.deployment.faults();
         if faults > self.faults_told {
-            eprintln!("quiclens-collector: {faults} fields of the databases of networks could not be read");
+            warn!(fields = faults, "fields of the databases of networks could not be read");
             self.faults_told = faults;
         }
     }

@@ -53,6 +53,11 @@ impl<'c> Replay<'c> {
         self.scratch.again.as_ref().map(|again| again.owed.clone()).unwrap_or_default()
     }
 
+    /// Bytes that it still has to read.
+    pub fn bytes_behind(&self) -> u64 {
+        self.until.saturating_sub(self.offset)
+    }
+
     /// Reads a turn's worth.
     pub fn turn(&mut self, input: &Input, tables: &mut Tables) -> io::Result<Pass> {
         self.scratch.edge.clone_from(&tables.edge);

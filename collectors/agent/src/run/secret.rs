@@ -1,5 +1,6 @@
 //! Secrets of a configuration: where they come from, and what is printed in their place.
 
+use crate::error::{Error, Kind};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,7 +22,7 @@ pub struct KafkaOptions(BTreeMap<String, String>);
 
 impl KafkaOptions {
     /// The options with the password from its variable, else from its file, else as they are.
-    pub fn with_password(&self, file: Option<&Path>) -> Result<BTreeMap<String, String>, String> {
+    pub fn with_password(&self, file: Option<&Path>) -> Result<BTreeMap<String, String>, Error> {
         let mut options = self.0.clone();
         if let Some(password) = password(KAFKA_PASSWORD, file)? {
             options.insert("sasl.password".into(), password);
@@ -53,12 +54,13 @@ impl Serialize for KafkaOptions {
 }
 
 /// A password from its variable, else from a file, which ends with or without a line feed.
-pub fn password(variable: &str, file: Option<&Path>) -> Result<Option<String>, String> {
+pub fn password(variable: &str, file: Option<&Path>) -> Result<Option<String>, Error> {
     if let Ok(password) = std::env::var(variable) {
         return Ok(Some(password));
     }
     let Some(file) = file else { return Ok(None) };
-    let text = std::fs::read_to_string(file).map_err(|error| format!("password_file {}: {error}", file.display()))?;
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| Error::new(Kind::Configuration, format!("password_file {}", file.display()), error))?;
     Ok(Some(text.trim_end_matches(['\r', '\n']).to_owned()))
 }
 

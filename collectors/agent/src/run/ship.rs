@@ -1,14 +1,16 @@
 //! The shipping thread: gives cycles to the sink in order, and writes their checkpoints once they are acknowledged.
 
+use crate::error::{Answer, Error};
 use crate::run::journal::{Entry, Journal};
 use crate::run::metrics::Metrics;
 use crate::run::relief::Relief;
-use crate::run::sink::{Message, Refusal, Sink};
+use crate::run::sink::{Message, Sink};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use tracing::warn;
 
 /// What was cut at one moment: batches, and the states of the files that they came from.
 pub struct Cycle {
@@ -20,12 +22,14 @@ pub struct Cycle {
     pub entries: Vec<Entry>,
     /// Where in the spool its reading stands.
     pub passed: Option<u64>,
+    /// When it was cut.
+    pub cut: Instant,
 }
 
 impl Cycle {
     /// Of files alone.
     pub fn of_files(messages: Vec<Message>, entries: Vec<Entry>) -> Self {
-        Self { messages, droppable: Vec::new(), entries, passed: None }
+        Self { messages, droppable: Vec::new(), entries, passed: None, cut: Instant::now() }
     }
 }
 
@@ -33,7 +37,7 @@ impl Cycle {
 pub struct Shipper {
     cycles: Option<SyncSender<Cycle>>,
     /// Why shipping ended.
-    fatal: Arc<Mutex<Option<String>>>,
+    fatal: Arc<Mutex<Option<Error>>>,
     thread: Option<JoinHandle<()>>,
     /// Cycles that were given and are not acknowledged.
     in_flight: Arc<AtomicUsize>,
@@ -52,7 +56,7 @@ impl Shipper {
         journal: Journal,
         relief: Option<Relief>,
         metrics: Metrics,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Error> {
         let (cycles, taken) = sync_channel(IN_FLIGHT);
         let fatal = Arc::new(Mutex::new(None));
         let shared = Arc::clone(&fatal);
@@ -62,17 +66,17 @@ impl Shipper {
         let thread = std::thread::Builder::new()
             .name("ship".into())
             .spawn(move || work(Ship { sink, journal, relief, in_flight: given, metrics: counted }, &taken, &shared))
-            .map_err(|error| format!("cannot start a thread: {error}"))?;
+            .map_err(|error| Error::internal(format!("cannot start a thread: {error}")))?;
         Ok(Self { cycles: Some(cycles), fatal, thread: Some(thread), in_flight, metrics })
     }
 
     /// Gives a cycle away; waits while too many are on their way.
-    pub fn ship(&self, cycle: Cycle) -> Result<(), String> {
+    pub fn ship(&self, cycle: Cycle) -> Result<(), Error> {
         self.fault()?;
         let in_flight = self.in_flight.fetch_add(1, Ordering::SeqCst) + 1;
         self.metrics.cycles_in_flight.set(i64::try_from(in_flight).unwrap_or(i64::MAX));
         let sent = self.cycles.as_ref().is_some_and(|cycles| cycles.send(cycle).is_ok());
-        if sent { Ok(()) } else { self.fault().and_then(|()| Err("the shipping thread is gone".into())) }
+        if sent { Ok(()) } else { self.fault().and_then(|()| Err(Error::internal("the shipping thread is gone"))) }
     }
 
     /// Too many cycles are on their way: one more would wait.
@@ -86,7 +90,7 @@ impl Shipper {
     }
 
     /// Why shipping ended, if it did.
-    pub fn fault(&self) -> Result<(), String> {
+    pub fn fault(&self) -> Result<(), Error> {
         match self.fatal.lock().ok().and_then(|fatal| fatal.clone()) {
             Some(fatal) => Err(fatal),
             None => Ok(()),
@@ -94,10 +98,10 @@ impl Shipper {
     }
 
     /// Waits until everything that was given is acknowledged and noted.
-    pub fn finish(mut self) -> Result<(), String> {
+    pub fn finish(mut self) -> Result<(), Error> {
         self.cycles = None;
         if let Some(thread) = self.thread.take() {
-            thread.join().map_err(|_| "the shipping thread broke".to_owned())?;
+            thread.join().map_err(|_| Error::internal("the shipping thread broke"))?;
         }
         self.fault()
     }
@@ -112,7 +116,7 @@ struct Ship {
     metrics: Metrics,
 }
 
-fn work(mut ship: Ship, cycles: &Receiver<Cycle>, fatal: &Mutex<Option<String>>) {
+fn work(mut ship: Ship, cycles: &Receiver<Cycle>, fatal: &Mutex<Option<Error>>) {
     loop {
         let done = match cycles.recv_timeout(FIRST_PAUSE) {
             Ok(cycle) => ship.take(&cycle),
@@ -130,21 +134,19 @@ fn work(mut ship: Ship, cycles: &Receiver<Cycle>, fatal: &Mutex<Option<String>>)
 
 impl Ship {
     /// Gives a cycle until it is taken, and notes that it was.
-    fn take(&mut self, cycle: &Cycle) -> Result<(), String> {
+    fn take(&mut self, cycle: &Cycle) -> Result<(), Error> {
         let mut pause = FIRST_PAUSE;
         let is_dropped = loop {
             match self.offer(cycle) {
                 Ok(()) => break false,
-                Err(Refusal::Never(said)) => return Err(said),
                 // The world may be bad for hours; files and spool wait, as long as there is room.
-                Err(Refusal::Later(said)) => {
-                    if let Some(relief) = self.relief.as_mut().filter(|relief| relief.is_wanted())
-                        && relief.put_by(cycle)?
-                    {
-                        break true;
+                Err(error) => {
+                    self.try_again(error, pause)?;
+                    match self.put_by(cycle) {
+                        Ok(true) => break true,
+                        Ok(false) => {}
+                        Err(error) => self.try_again(error, pause)?,
                     }
-                    self.metrics.retries.inc();
-                    eprintln!("quiclens-collector: {said}; trying again in {} ms", pause.as_millis());
                     self.rest(pause);
                     pause = (pause * 2).min(LONGEST_PAUSE);
                 }
@@ -152,12 +154,13 @@ impl Ship {
         };
         // A full disk is no fault of ours: what was acknowledged waits for its checkpoint, and nothing is read on.
         let mut pause = FIRST_PAUSE;
-        while let Err(said) = self.journal.commit(&cycle.entries) {
-            self.metrics.retries.inc();
-            eprintln!("quiclens-collector: {said}; trying again in {} ms", pause.as_millis());
+        let began = Instant::now();
+        while let Err(error) = self.journal.commit(&cycle.entries) {
+            self.try_again(error, pause)?;
             std::thread::sleep(pause);
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
+        self.metrics.checkpoint_seconds.observe(began.elapsed().as_secs_f64());
         let events = cycle.droppable.iter().filter(|_| !is_dropped);
         for message in cycle.messages.iter().chain(events) {
             self.metrics.sent(message.table, message.rows, message.bytes.len());
@@ -165,27 +168,55 @@ impl Ship {
         self.metrics.checkpoint_bytes.set(i64::try_from(self.journal.size()).unwrap_or(i64::MAX));
         let in_flight = self.in_flight.fetch_sub(1, Ordering::SeqCst) - 1;
         self.metrics.cycles_in_flight.set(i64::try_from(in_flight).unwrap_or(i64::MAX));
+        self.metrics.batch_wait_seconds.observe(cycle.cut.elapsed().as_secs_f64());
         self.metrics.acknowledged(Instant::now());
-        match (&self.relief, cycle.passed) {
-            (Some(relief), Some(offset)) => relief.passed(offset),
-            _ => Ok(()),
+        let (Some(relief), Some(offset)) = (&self.relief, cycle.passed) else { return Ok(()) };
+        let mut pause = FIRST_PAUSE;
+        while let Err(error) = relief.passed(offset) {
+            self.try_again(error, pause)?;
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+        Ok(())
+    }
+
+    /// What is to be retried is counted and said; every other error is given back, and ends shipping.
+    fn try_again(&self, error: Error, pause: Duration) -> Result<(), Error> {
+        match error.answer() {
+            Answer::Retry | Answer::Reject => {
+                self.metrics.retries.inc();
+                warn!(kind = error.kind.name(), "{error}; trying again in {} ms", pause.as_millis());
+                Ok(())
+            }
+            Answer::Stop => Err(error),
+        }
+    }
+
+    /// Where the spool needs room, a cycle waits in the outbox. False when it does not.
+    fn put_by(&mut self, cycle: &Cycle) -> Result<bool, Error> {
+        match self.relief.as_mut().filter(|relief| relief.is_wanted()) {
+            Some(relief) => relief.put_by(cycle),
+            None => Ok(false),
         }
     }
 
     /// What has waited goes first.
-    fn offer(&mut self, cycle: &Cycle) -> Result<(), Refusal> {
+    fn offer(&mut self, cycle: &Cycle) -> Result<(), Error> {
         self.drain()?;
         let relief = self.relief.as_ref();
         let patience = || !relief.is_some_and(Relief::is_wanted);
         for messages in [&cycle.droppable, &cycle.messages] {
             if !messages.is_empty() {
-                self.sink.give(messages, &patience)?;
+                let began = Instant::now();
+                let given = self.sink.give(messages, &patience);
+                self.metrics.sink_answer_seconds.observe(began.elapsed().as_secs_f64());
+                given?;
             }
         }
         Ok(())
     }
 
-    fn drain(&mut self) -> Result<(), Refusal> {
+    fn drain(&mut self) -> Result<(), Error> {
         match &mut self.relief {
             Some(relief) if relief.is_waiting() => relief.drain(self.sink.as_mut(), &|| false),
             _ => Ok(()),
@@ -193,10 +224,10 @@ impl Ship {
     }
 
     /// Nothing new has come for a while.
-    fn idle(&mut self) -> Result<(), String> {
+    fn idle(&mut self) -> Result<(), Error> {
         match self.drain() {
-            Err(Refusal::Never(said)) => Err(said),
-            Ok(()) | Err(Refusal::Later(_)) => Ok(()),
+            Err(error) if error.answer() == Answer::Stop => Err(error),
+            Ok(()) | Err(_) => Ok(()),
         }
     }
 
@@ -208,6 +239,58 @@ impl Ship {
         }
         if began.elapsed() < FIRST_PAUSE {
             std::thread::sleep(FIRST_PAUSE);
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use crate::error::Kind;
+    use crate::run::journal::{FileId, HEAD, Head};
+    use crate::run::sink::Patience;
+
+    /// Gives each of its answers once, the last first, then takes everything.
+    struct Scripted(Vec<Kind>);
+
+    impl Sink for Scripted {
+        fn give(&mut self, _: &[Message], _: &Patience<'_>) -> Result<(), Error> {
+            self.0.pop().map_or(Ok(()), |kind| Err(Error::new(kind, "scripted", "injected")))
+        }
+    }
+
+    /// Ships one cycle to a sink that first answers `answers`; how shipping ended, how often it was tried again, and
+    /// whether its checkpoint is there.
+    fn shipped(answers: &[Kind]) -> (Result<(), Error>, u64, bool) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = FileId { device: 1, inode: 2 };
+        let (journal, _) = Journal::open(folder.path()).unwrap();
+        let metrics = Metrics::new(Instant::now());
+        let shipper = Shipper::start(Box::new(Scripted(answers.to_vec())), journal, None, metrics.clone()).unwrap();
+        let head = postcard::to_stdvec(&Head { state: vec![1], ..Head::default() }).unwrap();
+        let entries = vec![Entry { file, part: HEAD, state: Some(head) }];
+        let message =
+            Message { table: "streams", rows: 1, batch: "b".into(), made_us: 0, heartbeat_us: None, bytes: vec![7] };
+        shipper.ship(Cycle::of_files(vec![message], entries)).unwrap();
+        let ended = shipper.finish();
+        let (_, found) = Journal::open(folder.path()).unwrap();
+        (ended, metrics.retries.get(), found.files.contains_key(&file))
+    }
+
+    #[test]
+    fn of_every_kind_of_error_what_passes_is_retried_and_the_rest_ends_shipping_without_a_checkpoint() {
+        for kind in Kind::ALL {
+            let (ended, retries, is_noted) = shipped(&[kind]);
+            match kind.answer() {
+                Answer::Retry | Answer::Reject => {
+                    assert!(ended.is_ok() && retries == 1 && is_noted, "{kind:?}: {ended:?}, {retries}");
+                }
+                Answer::Stop => {
+                    let error = ended.unwrap_err();
+                    assert!(error.kind == kind && retries == 0 && !is_noted, "{kind:?}: {error}, {retries}");
+                }
+            }
         }
     }
 }

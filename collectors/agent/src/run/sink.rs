@@ -1,5 +1,6 @@
 //! Where batches go, and when they count as there.
 
+use crate::error::Error;
 use crate::run::config::Sink as Choice;
 use crate::run::secret::{STORE_PASSWORD, password};
 use arrow_ipc::reader::StreamReader;
@@ -35,8 +36,8 @@ impl Message {
     }
 
     /// Two messages with its rows, each about half as large; `None` where it has one row.
-    pub fn halves(&self) -> Result<Option<[Self; 2]>, String> {
-        let said = |error: &dyn std::fmt::Display| format!("cannot read a batch again: {error}");
+    pub fn halves(&self) -> Result<Option<[Self; 2]>, Error> {
+        let said = |error: &dyn std::fmt::Display| Error::internal(format!("cannot read a batch again: {error}"));
         let mut reader = StreamReader::try_new(&self.bytes[..], None).map_err(|error| said(&error))?;
         let Some(rows) = reader.next().transpose().map_err(|error| said(&error))? else { return Ok(None) };
         let Some((first, second)) = (Batch { table: self.table, rows }).halves() else { return Ok(None) };
@@ -44,16 +45,18 @@ impl Message {
             let mut bytes = Vec::new();
             batch.encode_compressed(&mut bytes).map_err(|error| said(&error))?;
             let batch_id = format!("{}{part}", self.batch);
-            Ok::<_, String>(Self { rows: batch.rows.num_rows(), batch: batch_id, bytes, ..self.clone() })
+            Ok::<_, Error>(Self { rows: batch.rows.num_rows(), batch: batch_id, bytes, ..self.clone() })
         };
         Ok(Some([half(&first, "a")?, half(&second, "b")?]))
     }
 
     /// Of a batch, one message or as many as keep each below `largest` bytes; `name` is the collector's, `number` counts
     /// its messages. A row that is larger alone is a message all the same.
-    pub fn all_of(batch: &Batch, name: &str, number: &mut u64, largest: usize) -> Result<Vec<Self>, String> {
+    pub fn all_of(batch: &Batch, name: &str, number: &mut u64, largest: usize) -> Result<Vec<Self>, Error> {
         let mut bytes = Vec::new();
-        batch.encode_compressed(&mut bytes).map_err(|error| format!("cannot encode {}: {error}", batch.table))?;
+        batch
+            .encode_compressed(&mut bytes)
+            .map_err(|error| Error::internal(format!("cannot encode {}: {error}", batch.table)))?;
         if bytes.len() > largest
             && let Some((first, second)) = batch.halves()
         {
@@ -77,8 +80,9 @@ pub fn messages(
     name: &str,
     number: &mut u64,
     all: bool,
-) -> Result<Vec<Message>, String> {
-    let batches = tables.batches(catalogue, all).map_err(|error| format!("cannot build a batch: {error}"))?;
+) -> Result<Vec<Message>, Error> {
+    let batches =
+        tables.batches(catalogue, all).map_err(|error| Error::internal(format!("cannot build a batch: {error}")))?;
     let mut messages = Vec::with_capacity(batches.len());
     for batch in &batches {
         messages.append(&mut Message::all_of(batch, name, number, LARGEST)?);
@@ -86,36 +90,28 @@ pub fn messages(
     Ok(messages)
 }
 
-/// Why something was not taken.
-#[derive(Debug)]
-pub enum Refusal {
-    /// The world is briefly bad: try again.
-    Later(String),
-    /// This will never be taken: stop, for a promise cannot be kept.
-    Never(String),
-}
-
 /// Whether a sink that gets no answer may go on waiting for one.
 pub type Patience<'p> = dyn Fn() -> bool + 'p;
 
 /// A place for batches.
 pub trait Sink: Send {
-    /// Gives all of `messages` away and returns when they are there for good. After `Later` all may be given again:
-    /// identity is in the rows' keys.
-    fn give(&mut self, messages: &[Message], patience: &Patience<'_>) -> Result<(), Refusal>;
+    /// Gives all of `messages` away and returns when they are there for good. After an error
+    /// that is to be retried all may be given again: identity is in the rows' keys.
+    fn give(&mut self, messages: &[Message], patience: &Patience<'_>) -> Result<(), Error>;
 }
 
 /// The configured sink.
-pub fn open(choice: &Choice, name: &str) -> Result<Box<dyn Sink>, String> {
+pub fn open(choice: &Choice, name: &str) -> Result<Box<dyn Sink>, Error> {
     match choice {
         Choice::Files { folder } => Ok(Box::new(super::to_files::Files::open(folder)?)),
-        Choice::Quiclens { url, token_file } => {
+        Choice::Quiclens { url, token_file, ca_file } => {
             let token = password(STORE_PASSWORD, token_file.as_deref())?;
-            Ok(Box::new(super::to_quiclens::Quiclens::open(url, token)))
+            Ok(Box::new(super::to_quiclens::Quiclens::open(url, token, ca_file.as_deref())?))
         }
-        Choice::ClickHouse { url, user, password_file } => {
+        Choice::ClickHouse { url, user, password_file, ca_file } => {
             let password = password(STORE_PASSWORD, password_file.as_deref())?;
-            Ok(Box::new(super::to_clickhouse::ClickHouse::open(url, user.as_deref(), password)?))
+            let sink = super::to_clickhouse::ClickHouse::open(url, user.as_deref(), password, ca_file.as_deref())?;
+            Ok(Box::new(sink))
         }
         Choice::Kafka { brokers, password_file, options } => {
             let options = options.with_password(password_file.as_deref())?;

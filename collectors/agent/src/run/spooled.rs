@@ -1,5 +1,6 @@
 //! The spool, read as one log of many connections: what of it was read, and what its records make.
 
+use crate::error::Error;
 use crate::records::{Records, SavedRecords, Turn};
 use crate::run::journal::{Entry, FileId, HEAD, Head, Known};
 use crate::run::spool::{Item, Reader, Run, Spool};
@@ -97,7 +98,7 @@ impl<'c> Spooled<'c> {
 
     /// Reads what is there, up to a turn's worth. True when more is there. `now` is the time of the clock by which
     /// connections are heard of.
-    pub fn read(&mut self, now: Duration) -> Result<bool, String> {
+    pub fn read(&mut self, now: Duration) -> Result<bool, Error> {
         self.spool.fault()?;
         self.is_behind = true;
         self.records.at(now.saturating_sub(self.stood).as_secs());
@@ -111,7 +112,7 @@ impl<'c> Spooled<'c> {
             if self.window.offset() - begin >= TURN as u64 {
                 return Ok(true);
             }
-            match self.reader.next().map_err(|error| format!("cannot read the spool: {error}"))? {
+            match self.reader.next().map_err(|error| Error::of_state("the spool", &error))? {
                 None => {
                     self.is_behind = false;
                     return Ok(false);
@@ -190,7 +191,7 @@ impl<'c> Spooled<'c> {
     }
 
     /// What a checkpoint says of it, once everything that was taken so far is acknowledged; and where that is.
-    pub fn put_away(&mut self, entries: &mut Vec<Entry>) -> Result<u64, String> {
+    pub fn put_away(&mut self, entries: &mut Vec<Entry>) -> Result<u64, Error> {
         self.is_dirty = false;
         for (part, state) in self.records.save_connections() {
             let state = state.as_ref().map(bytes_of).transpose()?;
@@ -210,6 +211,6 @@ impl<'c> Spooled<'c> {
     }
 }
 
-fn bytes_of(state: &impl Serialize) -> Result<Vec<u8>, String> {
-    postcard::to_stdvec(state).map_err(|error| format!("cannot put a state away: {error}"))
+fn bytes_of(state: &impl Serialize) -> Result<Vec<u8>, Error> {
+    postcard::to_stdvec(state).map_err(|error| Error::internal(format!("cannot put a state away: {error}")))
 }

@@ -1,10 +1,13 @@
 //! Batches straight into a ClickHouse server's HTTP interface.
 
+use crate::error::{Error, Kind};
+use crate::run::https::agent;
 use crate::run::secret::without_password;
-use crate::run::sink::{Message, Patience, Refusal, Sink};
+use crate::run::sink::{Message, Patience, Sink};
 use serde::Deserialize;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use tracing::warn;
 use ureq::Agent;
 
 /// A server.
@@ -25,15 +28,19 @@ struct Summary {
 
 impl ClickHouse {
     /// `url` is `http://host:port/database`. Nothing is asked of the server yet.
-    pub fn open(url: &str, user: Option<&str>, password: Option<String>) -> Result<Self, String> {
-        let scheme = url.find("://").map(|at| at + 3).ok_or("sink.url has no scheme")?;
+    pub fn open(
+        url: &str,
+        user: Option<&str>,
+        password: Option<String>,
+        ca_file: Option<&Path>,
+    ) -> Result<Self, Error> {
+        let scheme = url.find("://").map(|at| at + 3).ok_or_else(|| Error::configuration("sink.url has no scheme"))?;
         let (base, database) = match url[scheme..].find('/') {
             Some(at) => (&url[..scheme + at], url[scheme + at + 1..].trim_end_matches('/')),
             None => (url, ""),
         };
-        let config = Agent::config_builder().timeout_global(Some(Duration::from_secs(120))).http_status_as_error(false);
         Ok(Self {
-            agent: config.build().into(),
+            agent: agent(url, ca_file)?,
             base: base.to_owned(),
             database: if database.is_empty() { "default".to_owned() } else { database.to_owned() },
             user: user.map(str::to_owned),
@@ -42,7 +49,7 @@ impl ClickHouse {
         })
     }
 
-    fn insert(&self, message: &Message) -> Result<(), Refusal> {
+    fn insert(&self, message: &Message) -> Result<(), Error> {
         let mut request = self
             .agent
             .post(format!("{}/", self.base))
@@ -59,7 +66,9 @@ impl ClickHouse {
         if let Some(password) = &self.password {
             request = request.header("X-ClickHouse-Key", password);
         }
-        let mut answer = request.send(&message.bytes[..]).map_err(|error| Refusal::Later(error.to_string()))?;
+        let mut answer = request
+            .send(&message.bytes[..])
+            .map_err(|error| Error::new(Kind::SinkAway, without_password(&self.base), error))?;
         let status = answer.status().as_u16();
         let summary = answer.headers().get("X-ClickHouse-Summary").and_then(|value| value.to_str().ok());
         let written = summary
@@ -68,27 +77,24 @@ impl ClickHouse {
         if status == 200 && written.is_some_and(|written| written >= message.rows) {
             if written != Some(message.rows) && !self.is_told.swap(true, Ordering::Relaxed) {
                 // ClickHouse counts rows of materialized views too (its issue 18237).
-                eprintln!(
-                    "quiclens-collector: {}: more rows written than sent; has it a materialized view?",
-                    message.table
-                );
+                warn!(table = message.table, "more rows written than sent; has it a materialized view?");
             }
             return Ok(());
         }
         let said = answer.body_mut().read_to_string().unwrap_or_default();
         let said = said.lines().next().unwrap_or_default();
         let place = format!("{}, table {}", without_password(&self.base), message.table);
-        Err(match (status, written) {
-            (200, _) => Refusal::Never(format!("{place}: {} rows sent, {written:?} written", message.rows)),
+        Err(match status {
+            200 => Error::new(Kind::SinkRefuses, place, format!("{} rows sent, {written:?} written", message.rows)),
             // Another catalogue, no such table, no permission: it will be the same next time.
-            (400 | 401 | 403 | 404, _) => Refusal::Never(format!("{place}: {status} {said}")),
-            _ => Refusal::Later(format!("{place}: {status} {said}")),
+            400 | 401 | 403 | 404 => Error::new(Kind::SinkRefuses, place, format!("{status} {said}")),
+            _ => Error::new(Kind::SinkAway, place, format!("{status} {said}")),
         })
     }
 }
 
 impl Sink for ClickHouse {
-    fn give(&mut self, messages: &[Message], _: &Patience<'_>) -> Result<(), Refusal> {
+    fn give(&mut self, messages: &[Message], _: &Patience<'_>) -> Result<(), Error> {
         messages.iter().try_for_each(|message| self.insert(message))
     }
 }

@@ -1,6 +1,7 @@
 //! Batches as files: one Arrow IPC stream each, in a folder a table.
 
-use crate::run::sink::{Message, Patience, Refusal, Sink};
+use crate::error::{Error, Kind};
+use crate::run::sink::{Message, Patience, Sink};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,8 +13,8 @@ pub struct Files {
 
 impl Files {
     /// Makes the folder.
-    pub fn open(folder: &Path) -> Result<Self, String> {
-        std::fs::create_dir_all(folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+    pub fn open(folder: &Path) -> Result<Self, Error> {
+        std::fs::create_dir_all(folder).map_err(|error| Error::of_state(folder.display(), &error))?;
         Ok(Self { folder: folder.to_owned() })
     }
 
@@ -30,10 +31,9 @@ impl Files {
 }
 
 impl Sink for Files {
-    fn give(&mut self, messages: &[Message], _: &Patience<'_>) -> Result<(), Refusal> {
+    fn give(&mut self, messages: &[Message], _: &Patience<'_>) -> Result<(), Error> {
         for message in messages {
-            self.write(message)
-                .map_err(|error| Refusal::Later(format!("cannot write below {}: {error}", self.folder.display())))?;
+            self.write(message).map_err(|error| Error::new(Kind::SinkAway, self.folder.display(), error))?;
         }
         Ok(())
     }

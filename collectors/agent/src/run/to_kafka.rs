@@ -1,6 +1,7 @@
 //! Batches to Kafka: idempotent producer, `acks=all`, no delivery timeout.
 
-use crate::run::sink::{Message, Patience, Refusal, Sink};
+use crate::error::{Error, Kind};
+use crate::run::sink::{Message, Patience, Sink};
 use quiclens_core::topics::Topic;
 use rdkafka::ClientConfig;
 use rdkafka::ClientContext;
@@ -10,6 +11,7 @@ use rdkafka::producer::{BaseProducer, BaseRecord, Producer, ProducerContext};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use tracing::warn;
 
 /// What the broker has said of one attempt to give messages away. What it says of an earlier one counts for nothing: its
 /// messages may be given again by now.
@@ -67,7 +69,7 @@ enum Stop {
     TooLarge(usize),
     /// The producer is good for nothing any more.
     Anew(String),
-    Refused(Refusal),
+    Refused(Error),
 }
 
 /// How long nothing is heard of the broker before a sink that is not to wait gives up.
@@ -78,7 +80,7 @@ const POLL: Duration = Duration::from_millis(100);
 
 impl Kafka {
     /// `options` go to librdkafka as they are, over our own.
-    pub fn open(brokers: &str, options: &BTreeMap<String, String>, name: &str) -> Result<Self, String> {
+    pub fn open(brokers: &str, options: &BTreeMap<String, String>, name: &str) -> Result<Self, Error> {
         let mut config = ClientConfig::new();
         for (key, value) in [
             ("bootstrap.servers", brokers),
@@ -99,7 +101,7 @@ impl Kafka {
         }
         let attempt = Shared::default();
         let producer = begin(&config, &attempt)?;
-        let topics = quiclens_core::topics::by_table()?;
+        let topics = quiclens_core::topics::by_table().map_err(Error::internal)?;
         Ok(Self { config, producer, attempt, topics, name: name.to_owned(), largest: usize::MAX })
     }
 
@@ -108,13 +110,13 @@ impl Kafka {
     }
 
     /// Another producer: what is on its way is forgotten, and may be given again.
-    fn anew(&mut self, why: String) -> Refusal {
+    fn anew(&mut self, why: String) -> Error {
         match begin(&self.config, &self.attempt) {
             Ok(producer) => {
                 self.producer = producer;
-                Refusal::Later(why)
+                Error::new(Kind::SinkAway, "Kafka", why)
             }
-            Err(said) => Refusal::Never(said),
+            Err(error) => error,
         }
     }
 
@@ -145,19 +147,19 @@ impl Kafka {
             (attempt.delivered.len(), attempt.failed.take())
         };
         if let Some((code, said)) = self.producer.client().fatal_error() {
-            return Err(Stop::Anew(format!("Kafka: {code}: {said}")));
+            return Err(Stop::Anew(format!("{code}: {said}")));
         }
         match failed {
             Some((index, error)) if error.rdkafka_error_code() == Some(RDKafkaErrorCode::MessageSizeTooLarge) => {
                 return Err(Stop::TooLarge(messages.get(index).map_or(0, |message| message.bytes.len())));
             }
-            Some((_, error)) => return Err(Stop::Refused(Refusal::Later(format!("Kafka: {error}")))),
+            Some((_, error)) => return Err(Stop::Refused(Error::new(Kind::SinkAway, "Kafka", error))),
             None => {}
         }
         if delivered > heard.1 {
             *heard = (Instant::now(), delivered);
         } else if heard.0.elapsed() > SILENCE && !patience() {
-            return Err(Stop::Anew("Kafka: no answer".into()));
+            return Err(Stop::Anew("no answer".into()));
         }
         Ok(())
     }
@@ -166,7 +168,7 @@ impl Kafka {
     fn produce(&self, message: &Message, tag: (u64, usize)) -> Result<bool, Stop> {
         let topic = self.topics.get(message.table).copied();
         let topic =
-            topic.ok_or_else(|| Stop::Refused(Refusal::Never(format!("table {} has no topic", message.table))))?;
+            topic.ok_or_else(|| Stop::Refused(Error::internal(format!("table {} has no topic", message.table))))?;
         let (rows, made) = (message.rows.to_string(), message.made_us.to_string());
         let catalogue = crate::run::catalogue_version();
         let heartbeat = message.heartbeat_us.map(|made| made.to_string());
@@ -196,27 +198,29 @@ impl Kafka {
             }
             Err((KafkaError::MessageProduction(RDKafkaErrorCode::Fatal), _)) => {
                 let (code, said) = self.producer.client().fatal_error().unzip();
-                Err(Stop::Anew(format!("Kafka: {code:?}: {}", said.unwrap_or_default())))
+                Err(Stop::Anew(format!("{code:?}: {}", said.unwrap_or_default())))
             }
-            Err((error, _)) => Err(Stop::Refused(Refusal::Later(format!("{}: {error}", topic.name)))),
+            Err((error, _)) => Err(Stop::Refused(Error::new(Kind::SinkAway, topic.name, error))),
         }
     }
 }
 
-fn begin(config: &ClientConfig, attempt: &Shared) -> Result<BaseProducer<Context>, String> {
+fn begin(config: &ClientConfig, attempt: &Shared) -> Result<BaseProducer<Context>, Error> {
     let context = Context(Arc::clone(attempt));
-    config.create_with_context(context).map_err(|error| format!("cannot make a Kafka producer: {error}"))
+    config
+        .create_with_context(context)
+        .map_err(|error| Error::configuration(format!("cannot make a Kafka producer: {error}")))
 }
 
 impl Sink for Kafka {
-    fn give(&mut self, messages: &[Message], patience: &Patience<'_>) -> Result<(), Refusal> {
+    fn give(&mut self, messages: &[Message], patience: &Patience<'_>) -> Result<(), Error> {
         let mut messages = messages.to_vec();
         loop {
-            messages = smaller(messages, self.largest).map_err(Refusal::Never)?;
+            messages = smaller(messages, self.largest)?;
             match self.try_once(&messages, patience) {
                 Ok(()) => return Ok(()),
                 Err(Stop::TooLarge(bytes)) => {
-                    eprintln!("quiclens-collector: Kafka: {bytes} bytes are too large for a message; it is halved");
+                    warn!(bytes, "Kafka: too large for a message; it is halved");
                     self.largest = self.largest.min(bytes.saturating_sub(1));
                 }
                 Err(Stop::Anew(why)) => return Err(self.anew(why)),
@@ -227,18 +231,16 @@ impl Sink for Kafka {
 }
 
 /// The messages, those that are larger than `largest` in halves.
-fn smaller(messages: Vec<Message>, largest: usize) -> Result<Vec<Message>, String> {
+fn smaller(messages: Vec<Message>, largest: usize) -> Result<Vec<Message>, Error> {
     let mut all = Vec::with_capacity(messages.len());
     for message in messages {
         if message.bytes.len() <= largest {
             all.push(message);
         } else {
             let halves = message.halves()?.ok_or_else(|| {
-                format!(
-                    "Kafka: one row of {} has {} bytes: max.message.bytes is too small",
-                    message.table,
-                    message.bytes.len()
-                )
+                let (table, bytes) = (message.table, message.bytes.len());
+                let said = format!("one row of {table} has {bytes} bytes: max.message.bytes is too small");
+                Error::new(Kind::SinkRefuses, "Kafka", said)
             })?;
             all.append(&mut smaller(halves.into(), largest)?);
         }

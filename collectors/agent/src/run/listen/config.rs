@@ -1,5 +1,6 @@
 //! What is listened to, and how much is kept of it until it is shipped.
 
+use crate::error::Error;
 use crate::run::secret::{KAFKA_PASSWORD, KafkaOptions, password};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -93,23 +94,28 @@ fn topic() -> String {
 }
 
 /// Checks sources and spool together; the error says what to change.
-pub fn check(sources: &[Listen], spool: &Spool) -> Result<(), String> {
+pub fn check(sources: &[Listen], spool: &Spool) -> Result<(), Error> {
     for source in sources {
         match source {
             Listen::Udp { address, allow_remote: false } if !address.ip().is_loopback() => {
-                return Err(format!("{address} is not this machine's loopback: set allow_remote if that is meant"));
+                return Err(Error::configuration(format!(
+                    "{address} is not this machine's loopback: set allow_remote if that is meant"
+                )));
             }
             Listen::Kafka { password_file, .. } => drop(password(KAFKA_PASSWORD, password_file.as_deref())?),
-            Listen::UnixStream { max_connections: 0, .. } => return Err("max_connections is 0, the least is 1".into()),
+            Listen::UnixStream { max_connections: 0, .. } => {
+                return Err(Error::configuration("max_connections is 0, the least is 1"));
+            }
             _ => {}
         }
     }
     let stdins = sources.iter().filter(|source| matches!(source, Listen::Stdin {})).count();
     if stdins > 1 {
-        return Err("standard input is listened to twice".into());
+        return Err(Error::configuration("standard input is listened to twice"));
     }
     if spool.max_bytes < LEAST_MAX_BYTES {
-        return Err(format!("spool.max_bytes is {}, the least is {LEAST_MAX_BYTES}", spool.max_bytes));
+        let said = format!("spool.max_bytes is {}, the least is {LEAST_MAX_BYTES}", spool.max_bytes);
+        return Err(Error::configuration(said));
     }
     Ok(())
 }
@@ -128,8 +134,8 @@ mod tests {
         spool: Spool,
     }
 
-    fn checked(text: &str) -> Result<(), String> {
-        let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
+    fn checked(text: &str) -> Result<(), Error> {
+        let file: File = toml::from_str(text).map_err(Error::internal)?;
         check(&file.listen, &file.spool)
     }
 
@@ -145,7 +151,7 @@ mod tests {
             ("[spool]\nmax_bytes = 10", "spool.max_bytes"),
             ("[spool]\nwhen_full = \"drop\"", "drop_events"),
         ] {
-            let error = checked(text).unwrap_err();
+            let error = checked(text).unwrap_err().to_string();
             assert!(error.contains(says), "{text}: {error}");
         }
     }

@@ -1,6 +1,7 @@
 //! The topic of raw lines. Partitions are assigned by the configuration, not by a group: the fold of a connection lives
 //! in this collector. Positions come from the spool.
 
+use crate::error::Error;
 use crate::run::listen::{Ended, Intake};
 use crate::run::spool::Position;
 use quiclens_core::reader::skip::Skip;
@@ -11,6 +12,7 @@ use rdkafka::message::Message;
 use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
 use std::collections::BTreeMap;
 use std::time::Duration;
+use tracing::warn;
 
 const POLL: Duration = Duration::from_millis(100);
 const ANSWER: Duration = Duration::from_secs(5);
@@ -52,7 +54,7 @@ impl Raw {
         partitions: &[i32],
         options: &BTreeMap<String, String>,
         intake: Intake,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Error> {
         let mut config = ClientConfig::new();
         for (key, value) in [
             ("bootstrap.servers", brokers),
@@ -68,7 +70,8 @@ impl Raw {
         for (key, value) in options {
             config.set(key, value);
         }
-        let consumer = config.create().map_err(|error| format!("cannot make a Kafka consumer: {error}"))?;
+        let consumer =
+            config.create().map_err(|error| Error::configuration(format!("cannot make a Kafka consumer: {error}")))?;
         Ok(Self { consumer, topic: topic.to_owned(), partitions: partitions.to_vec(), intake })
     }
 
@@ -78,7 +81,7 @@ impl Raw {
             match self.read() {
                 Ok(()) | Err(Stop::Ended) => return,
                 Err(Stop::Again(said)) => {
-                    eprintln!("quiclens-collector: {}: {said}; trying again", self.topic);
+                    warn!(source = self.topic, "{said}; trying again");
                     std::thread::sleep(PAUSE);
                 }
             }
@@ -99,7 +102,7 @@ impl Raw {
                     return Err(Stop::Again("the next message is there no more".into()));
                 }
                 // The client goes on by itself.
-                Some(Err(error)) => eprintln!("quiclens-collector: {}: {error}", self.topic),
+                Some(Err(error)) => warn!(source = self.topic, "{error}"),
             }
         }
         Ok(())
@@ -129,7 +132,7 @@ impl Raw {
             let begin = if (low..=high).contains(&next) { next } else { low };
             if begin != next {
                 let said = format!("partition {partition}: offset {next} is wanted, {low} to {high} are there");
-                eprintln!("quiclens-collector: {source}: {said}");
+                warn!(source, "{said}");
                 let position = Position::Kafka { partition, offset: begin - 1 };
                 self.intake.reject(&source, position, Skip::SourceLost, 0, said.as_bytes())?;
             }

@@ -6,7 +6,9 @@ mod kafka;
 mod lines;
 mod sockets;
 
+use crate::error::Error;
 use crate::run::listen::lines::Piece;
+use crate::run::metrics::Metrics;
 use crate::run::spool::{Position, Refused, Spool, What};
 use config::Listen;
 use quiclens_core::reader::skip::Skip;
@@ -21,6 +23,7 @@ use std::thread::JoinHandle;
 pub struct Intake {
     spool: Arc<Spool>,
     stop: Arc<AtomicBool>,
+    metrics: Metrics,
 }
 
 /// Why a source must end.
@@ -87,14 +90,14 @@ pub struct Listening {
 
 impl Listening {
     /// Opens all sources; an error says which cannot be.
-    pub fn start(sources: &[Listen], spool: &Arc<Spool>) -> Result<Self, String> {
+    pub fn start(sources: &[Listen], spool: &Arc<Spool>, metrics: &Metrics) -> Result<Self, Error> {
         let stop = Arc::new(AtomicBool::new(false));
-        let intake = Intake { spool: Arc::clone(spool), stop: Arc::clone(&stop) };
+        let intake = Intake { spool: Arc::clone(spool), stop: Arc::clone(&stop), metrics: metrics.clone() };
         let mut threads = Vec::new();
         let mut begin = |name: &str, work: Box<dyn FnOnce() + Send>| {
             let thread = std::thread::Builder::new().name(name.into()).spawn(work);
-            threads.push(thread.map_err(|error| format!("cannot start a thread: {error}"))?);
-            Ok::<_, String>(())
+            threads.push(thread.map_err(|error| Error::internal(format!("cannot start a thread: {error}")))?);
+            Ok::<_, Error>(())
         };
         let mut sockets = Sockets::default();
         for source in sources {

@@ -1,9 +1,11 @@
 //! Datagram and stream sockets and standard input, in turn, on one thread: a peer that floods gets no more than its turn.
 
+use crate::error::{Error, Kind};
 use crate::run::listen::config::Listen;
 use crate::run::listen::dropped::Dropped;
 use crate::run::listen::lines::{Cut, Piece};
 use crate::run::listen::{Ended, Intake};
+use crate::run::metrics::Metrics;
 use quiclens_core::reader::skip::Skip;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
@@ -14,6 +16,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
+use tracing::warn;
 
 /// Datagrams of one socket before another's turn.
 const DATAGRAMS: usize = 64;
@@ -26,8 +29,6 @@ const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 const SILENT: Duration = Duration::from_secs(60);
 /// How long nobody is let in after the process ran out of descriptors.
 const CROWDED: Duration = Duration::from_secs(1);
-/// Of what happens again and again, one line is written in so long.
-const TOLD: Duration = Duration::from_secs(10);
 /// Time between two looks at what the kernel dropped.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -46,8 +47,6 @@ struct Limit {
     peers: usize,
     /// The process has no room for another descriptor: nobody is let in before.
     rests_until: Option<Instant>,
-    /// When somebody was turned away last, and it was said.
-    told: Option<Instant>,
 }
 
 /// What a peer that has ended its side is told, when all that it sent is on disk. The end of the stream alone would not
@@ -92,7 +91,7 @@ impl Sockets {
     }
 
     /// Makes a socket; an error says which cannot be.
-    pub fn open(&mut self, source: &Listen) -> Result<(), String> {
+    pub fn open(&mut self, source: &Listen) -> Result<(), Error> {
         let (name, socket) = match source {
             Listen::UnixDatagram { path } => {
                 let made = free(path).and_then(|()| UnixDatagram::bind(path)).and_then(|socket| {
@@ -104,7 +103,7 @@ impl Sockets {
             Listen::UnixStream { path, max_connections } => {
                 let made = free(path).and_then(|()| UnixListener::bind(path)).and_then(|socket| {
                     socket.set_nonblocking(true)?;
-                    let limit = Limit { peers: *max_connections, rests_until: None, told: None };
+                    let limit = Limit { peers: *max_connections, rests_until: None };
                     Ok(Socket::Listener(socket, limit))
                 });
                 (format!("unix_stream:{}", path.display()), made)
@@ -123,7 +122,8 @@ impl Sockets {
             }
             Listen::Kafka { .. } => return Ok(()),
         };
-        let socket = socket.map_err(|error| format!("cannot listen to {name}: {error}"))?;
+        let socket =
+            socket.map_err(|error| Error::new(Kind::Configuration, format!("cannot listen to {name}"), error))?;
         self.open.push(Named { name, socket });
         Ok(())
     }
@@ -154,26 +154,26 @@ impl Sockets {
             }
             self.open = kept;
             for peer in peers {
-                ended.extend(self.let_in(peer));
+                ended.extend(self.let_in(peer, &intake.metrics));
             }
             end(ended, intake, true);
             if looked.elapsed() >= LOOK {
                 looked = Instant::now();
-                self.open.iter_mut().for_each(Named::look);
+                self.open.iter_mut().for_each(|named| named.look(&intake.metrics));
             }
         }
-        self.open.iter_mut().for_each(Named::look);
+        self.open.iter_mut().for_each(|named| named.look(&intake.metrics));
         end(self.open, intake, false);
     }
 
     /// Lets a peer in where its listener has room, or a silent one makes some, which is returned.
-    fn let_in(&mut self, peer: Named) -> Option<Named> {
+    fn let_in(&mut self, peer: Named, metrics: &Metrics) -> Option<Named> {
         let of_it = |named: &&mut Named| named.name == peer.name;
         let limit = self.open.iter_mut().filter(of_it).find_map(|named| match &mut named.socket {
             Socket::Listener(_, limit) => Some(limit),
             _ => None,
         })?;
-        let (most, told) = (limit.peers, limit.told);
+        let most = limit.peers;
         let heard = |named: &Named| match &named.socket {
             Socket::Peer(_, _, heard) if named.name == peer.name => Some(*heard),
             _ => None,
@@ -184,25 +184,14 @@ impl Sockets {
             match silent.filter(|(heard, _)| heard.elapsed() >= SILENT) {
                 Some((_, at)) => left = Some(self.open.swap_remove(at)),
                 None => {
-                    if told.is_none_or(|told| told.elapsed() >= TOLD) {
-                        eprintln!("quiclens-collector: {}: {most} peers are too many, one was turned away", peer.name);
-                        self.tell(&peer.name);
-                    }
+                    metrics.turned_away.inc();
+                    warn!(source = peer.name, most, "more peers than are let in, one was turned away");
                     return None;
                 }
             }
         }
         self.open.push(peer);
         left
-    }
-
-    /// It was said that somebody was turned away.
-    fn tell(&mut self, name: &str) {
-        for named in self.open.iter_mut().filter(|named| named.name == name) {
-            if let Socket::Listener(_, limit) = &mut named.socket {
-                limit.told = Some(Instant::now());
-            }
-        }
     }
 
     /// Which sockets have something; waits a moment for the first.
@@ -260,21 +249,18 @@ impl Named {
     /// Lets nobody in for a while.
     fn rest(&mut self) {
         if let Socket::Listener(_, limit) = &mut self.socket {
-            let now = Instant::now();
-            limit.rests_until = Some(now + CROWDED);
-            if limit.told.is_none_or(|told| told.elapsed() >= TOLD) {
-                limit.told = Some(now);
-                eprintln!("quiclens-collector: {}: no descriptor is left for a peer", self.name);
-            }
+            limit.rests_until = Some(Instant::now() + CROWDED);
+            warn!(source = self.name, "no descriptor is left for a peer");
         }
     }
 
     /// Says what the kernel dropped.
-    fn look(&mut self) {
+    fn look(&mut self, metrics: &Metrics) {
         if let Socket::Udp(_, Some(dropped)) = &mut self.socket {
             let count = dropped.look();
             if count > 0 {
-                eprintln!("quiclens-collector: {}: the kernel dropped {count} datagrams", self.name);
+                metrics.kernel_drops.inc_by(count);
+                warn!(source = self.name, datagrams = count, "the kernel dropped datagrams");
             }
         }
     }
@@ -351,7 +337,7 @@ fn is_crowded(error: &io::Error) -> bool {
 
 fn said(name: &str, error: &io::Error) -> After {
     if !is_passing(error) {
-        eprintln!("quiclens-collector: {name}: {error}");
+        warn!(source = name, "{error}");
     }
     After::Goes
 }

@@ -13,11 +13,14 @@ pub use head::{Position, Run, What};
 pub use reader::{Item, Reader};
 pub use writer::{Refused, Room};
 
+use crate::error::{Error, Kind};
+use crate::run::metrics::Metrics;
+use prometheus_client::metrics::gauge::Gauge;
 use segment::Segment;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use writer::Writer;
 
 /// How long appended records wait for others to be synced with them.
@@ -31,6 +34,7 @@ pub struct Spool {
     changed: Condvar,
     drops_events: bool,
     max_bytes: u64,
+    metrics: Metrics,
 }
 
 struct Inner {
@@ -42,7 +46,7 @@ struct Inner {
     is_pressed: bool,
     /// What came last did not fit, and waits.
     is_refusing: bool,
-    fault: Option<String>,
+    fault: Option<Error>,
 }
 
 impl Inner {
@@ -54,9 +58,8 @@ impl Inner {
 
 impl Spool {
     /// Opens or makes the spool in `folder`. `drops_events`: when it fills, events are dropped before it is full.
-    pub fn open(folder: &Path, room: Room, drops_events: bool) -> Result<Arc<Self>, String> {
-        let writer = Writer::open(folder, room)
-            .map_err(|error| format!("cannot use the spool {}: {error}", folder.display()))?;
+    pub fn open(folder: &Path, room: Room, drops_events: bool, metrics: &Metrics) -> Result<Arc<Self>, Error> {
+        let writer = Writer::open(folder, room).map_err(|error| Error::of_state(folder.display(), &error))?;
         let inner = Inner {
             writer,
             synced: (0, 0),
@@ -67,16 +70,27 @@ impl Spool {
             fault: None,
         };
         let max_bytes = room.max_bytes;
-        Ok(Arc::new(Self { inner: Mutex::new(inner), changed: Condvar::new(), drops_events, max_bytes }))
+        let metrics = metrics.clone();
+        let spool = Self { inner: Mutex::new(inner), changed: Condvar::new(), drops_events, max_bytes, metrics };
+        spool.measure(&spool.lock());
+        Ok(Arc::new(spool))
     }
 
     /// Starts the thread that syncs.
-    pub fn start(self: &Arc<Self>) -> Result<JoinHandle<()>, String> {
+    pub fn start(self: &Arc<Self>) -> Result<JoinHandle<()>, Error> {
         let spool = Arc::clone(self);
         std::thread::Builder::new()
             .name("spool".into())
             .spawn(move || while spool.sync() {})
-            .map_err(|error| format!("cannot start a thread: {error}"))
+            .map_err(|error| Error::internal(format!("cannot start a thread: {error}")))
+    }
+
+    /// How much is there, for the metrics.
+    fn measure(&self, inner: &Inner) {
+        let set = |gauge: &Gauge, value: u64| gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
+        set(&self.metrics.spool_bytes, inner.writer.used());
+        set(&self.metrics.spool_segments, inner.writer.segments.len() as u64);
+        set(&self.metrics.spool_behind_bytes, inner.writer.unshipped());
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -100,12 +114,16 @@ impl Spool {
         inner.is_dirty = false;
         let unsynced = inner.writer.unsynced();
         drop(inner);
+        let began = Instant::now();
         let done = unsynced.and_then(|(file, active)| file.sync_data().map(|()| (active.number, active.bytes)));
+        self.metrics.spool_sync_seconds.observe(began.elapsed().as_secs_f64());
         let mut inner = self.lock();
         match done {
             Ok(mark) => inner.synced = inner.synced.max(mark),
             // What a failed sync left behind nobody can tell.
-            Err(error) => inner.fault = Some(format!("cannot sync the spool: {error}")),
+            Err(error) => {
+                inner.fault = Some(Error::new(Kind::State, "the spool", format!("cannot be synced: {error}")))
+            }
         }
         self.changed.notify_all();
         inner.fault.is_none()
@@ -121,12 +139,16 @@ impl Spool {
         inner.is_refusing = matches!(done, Err(Refused::Full));
         match &done {
             Ok(()) => inner.is_dirty = true,
-            Err(Refused::Full) => inner.is_pressed |= self.drops_events,
+            Err(Refused::Full) => {
+                self.metrics.spool_refusals.inc();
+                inner.is_pressed |= self.drops_events;
+            }
             Err(Refused::Broken(fault)) => inner.fault = Some(fault.clone()),
             Err(Refused::TooLarge) => {}
         }
         inner.is_pressed |= self.drops_events && inner.writer.used() > self.max_bytes / 4 * 3;
         inner.note_segment();
+        self.measure(&inner);
         self.changed.notify_all();
         done
     }
@@ -165,13 +187,14 @@ impl Spool {
     }
 
     /// Everything before `offset` was shipped and noted.
-    pub fn passed(&self, offset: u64) -> Result<(), String> {
+    pub fn passed(&self, offset: u64) -> Result<(), Error> {
         let mut inner = self.lock();
-        inner.writer.passed(offset).map_err(|error| format!("cannot take away what was shipped: {error}"))?;
+        inner.writer.passed(offset).map_err(|error| Error::of_state("the spool", &error))?;
         if inner.writer.used() < self.max_bytes / 2 {
             inner.is_pressed = false;
         }
         inner.note_segment();
+        self.measure(&inner);
         self.changed.notify_all();
         Ok(())
     }
@@ -182,7 +205,7 @@ impl Spool {
     }
 
     /// Why nothing can be appended any more.
-    pub fn fault(&self) -> Result<(), String> {
+    pub fn fault(&self) -> Result<(), Error> {
         self.lock().fault.clone().map_or(Ok(()), Err)
     }
 

@@ -53,7 +53,7 @@ const ROOM: Room = Room { max_bytes: 64 << 10, min_free_bytes: 0 };
 impl Model {
     fn new(folder: PathBuf) -> Self {
         let _ = std::fs::remove_dir_all(&folder);
-        let spool = Spool::open(&folder, ROOM, false).unwrap();
+        let spool = Spool::open(&folder, ROOM, false, &Metrics::new(Instant::now())).unwrap();
         assert!(spool.sync());
         let seqs = BTreeMap::new();
         Self { folder, spool, kept: Vec::new(), synced: 0, passed: 0, seqs, flipped: Vec::new() }
@@ -87,7 +87,7 @@ impl Model {
         let least = if last.number == number { bytes } else { 0 };
         let left = least + ((last.bytes - least) as f64 * share) as u64;
         std::fs::OpenOptions::new().write(true).open(&last.path).unwrap().set_len(left).unwrap();
-        self.spool = Spool::open(&self.folder, ROOM, false).unwrap();
+        self.spool = Spool::open(&self.folder, ROOM, false, &Metrics::new(Instant::now())).unwrap();
         assert!(self.spool.sync());
         let come_back = self.check();
         self.kept.truncate(come_back);

@@ -1,10 +1,10 @@
 //! Appends records to the spool, and takes away what nobody needs any more. What was not synced may be gone after a
 //! crash; a record that did not fit leaves no trace.
 
+use crate::error::{Error, Kind, is_full};
 use crate::run::spool::frame::encode;
 use crate::run::spool::head::{Head, Position, What};
 use crate::run::spool::segment::{Segment, sync_folder};
-use rustix::io::Errno;
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -27,7 +27,7 @@ pub enum Refused {
     /// It would not fit into an empty spool.
     TooLarge,
     /// The disk cannot be used.
-    Broken(String),
+    Broken(Error),
 }
 
 /// A source, and the partition where it is a topic.
@@ -139,7 +139,7 @@ impl Writer {
             *running = if let Some(Position::Running(before)) = before { before + 1 } else { 0 };
         }
         let newest = what.position().map(|(source, position)| (place(source, position), position));
-        let said = |error: &io::Error| format!("cannot write to the spool: {error}");
+        let said = |error: &io::Error| Error::new(Kind::State, "the spool", format!("cannot be written: {error}"));
         if self.segments.back().is_some_and(|active| active.bytes >= self.most()) {
             match self.roll() {
                 Ok(()) => {}
@@ -176,7 +176,7 @@ impl Writer {
         self.is_short = true;
         match self.relieve() {
             Ok(()) => Refused::Full,
-            Err(error) => Refused::Broken(format!("cannot take away what was shipped: {error}")),
+            Err(error) => Refused::Broken(Error::of_state("the spool", &error)),
         }
     }
 
@@ -265,18 +265,17 @@ impl Writer {
         self.segments.iter().map(|segment| segment.bytes).sum()
     }
 
+    /// Bytes of payload that were given and are not known to be shipped.
+    pub fn unshipped(&self) -> u64 {
+        let oldest = self.segments.front().map_or(0, |first| first.offset);
+        self.next.1 - self.passed.max(oldest).min(self.next.1)
+    }
+
     /// Whether the disk would be left with too little.
     fn is_disk_full(&self, more: u64) -> bool {
         rustix::fs::statvfs(&self.folder)
             .is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < self.room.min_free_bytes + more)
     }
-}
-
-/// The disk, the quota or the table of descriptors is used up: it will have room again.
-pub fn is_full(error: &io::Error) -> bool {
-    let code = error.raw_os_error().map(Errno::from_raw_os_error);
-    matches!(code, Some(Errno::MFILE | Errno::NFILE))
-        || matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
 }
 
 /// Makes a segment with its first record, and syncs it.

@@ -1,0 +1,181 @@
+//! What failed, where, and what is to be done about it.
+
+use rustix::io::Errno;
+use std::fmt::Display;
+use std::io::{self, ErrorKind};
+
+/// Why something failed. It alone decides what a caller does: see [`Kind::answer`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Command line or configuration ask for what cannot be.
+    Configuration,
+    /// Another process owns the state.
+    InUse,
+    /// The state cannot be used as it is: no permission, or a sync failed, after which nobody knows what is on disk.
+    State,
+    /// The disk of the state has no room, or the process no descriptor.
+    Disk,
+    /// One followed file.
+    File,
+    /// The sink is away, or refuses for now.
+    SinkAway,
+    /// The sink refuses for good.
+    SinkRefuses,
+    /// Nobody takes what is written to standard output.
+    Output,
+    /// The process was told to stop, and leaves work that lasts.
+    Told,
+    /// A fault of this program: a value that cannot be encoded, a thread that cannot be started.
+    Internal,
+}
+
+/// What a caller does about an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The item is bad: it is counted, and the others go on.
+    Reject,
+    /// The world is bad for a while: it is tried again, later.
+    Retry,
+    /// A promise cannot be kept: the process ends, and says why.
+    Stop,
+}
+
+impl Kind {
+    /// Every kind.
+    #[cfg(test)]
+    pub const ALL: [Self; 10] = [
+        Self::Configuration,
+        Self::InUse,
+        Self::State,
+        Self::Disk,
+        Self::File,
+        Self::SinkAway,
+        Self::SinkRefuses,
+        Self::Output,
+        Self::Told,
+        Self::Internal,
+    ];
+
+    /// What is to be done.
+    pub const fn answer(self) -> Answer {
+        match self {
+            Self::File => Answer::Reject,
+            Self::Disk | Self::SinkAway => Answer::Retry,
+            Self::Configuration
+            | Self::InUse
+            | Self::State
+            | Self::SinkRefuses
+            | Self::Output
+            | Self::Told
+            | Self::Internal => Answer::Stop,
+        }
+    }
+
+    /// Its name in logs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Configuration => "configuration",
+            Self::InUse => "in_use",
+            Self::State => "state",
+            Self::Disk => "disk",
+            Self::File => "file",
+            Self::SinkAway => "sink_away",
+            Self::SinkRefuses => "sink_refuses",
+            Self::Output => "output",
+            Self::Told => "told",
+            Self::Internal => "internal",
+        }
+    }
+}
+
+/// An error with its kind and its place.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{}{said}", if place.is_empty() { String::new() } else { format!("{place}: ") })]
+pub struct Error {
+    /// Why.
+    pub kind: Kind,
+    /// A path, an address, a key of the configuration; empty where there is none.
+    pub place: String,
+    /// What the user should know.
+    pub said: String,
+}
+
+impl Error {
+    /// Any.
+    pub fn new(kind: Kind, place: impl Display, said: impl Display) -> Self {
+        Self { kind, place: place.to_string(), said: said.to_string() }
+    }
+
+    /// Of the configuration.
+    pub fn configuration(said: impl Display) -> Self {
+        Self::new(Kind::Configuration, "", said)
+    }
+
+    /// Of this program.
+    pub fn internal(said: impl Display) -> Self {
+        Self::new(Kind::Internal, "", said)
+    }
+
+    /// Of the state on disk: what passes by itself is tried again.
+    pub fn of_state(place: impl Display, error: &io::Error) -> Self {
+        Self::new(if is_full(error) { Kind::Disk } else { Kind::State }, place, error)
+    }
+
+    /// Of one followed file: what passes by itself is tried again.
+    pub fn of_file(place: impl Display, error: &io::Error) -> Self {
+        Self::new(if is_full(error) { Kind::Disk } else { Kind::File }, place, error)
+    }
+
+    /// With what it is a part of before its place.
+    pub fn within(self, place: impl Display) -> Self {
+        let place = if self.place.is_empty() { place.to_string() } else { format!("{place}: {}", self.place) };
+        Self { place, ..self }
+    }
+
+    /// What is to be done.
+    pub fn answer(&self) -> Answer {
+        self.kind.answer()
+    }
+}
+
+/// The disk, the quota or the table of descriptors is used up: it will have room again.
+pub fn is_full(error: &io::Error) -> bool {
+    let code = error.raw_os_error().map(Errno::from_raw_os_error);
+    matches!(code, Some(Errno::MFILE | Errno::NFILE))
+        || matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_passes_by_itself_is_tried_again_and_the_rest_of_the_state_ends_the_process() {
+        for (code, answer) in [
+            (Errno::NOSPC, Answer::Retry),
+            (Errno::DQUOT, Answer::Retry),
+            (Errno::MFILE, Answer::Retry),
+            (Errno::NFILE, Answer::Retry),
+            (Errno::FBIG, Answer::Retry),
+            (Errno::ACCESS, Answer::Stop),
+            (Errno::ROFS, Answer::Stop),
+            (Errno::IO, Answer::Stop),
+        ] {
+            let error = Error::of_state("/state/checkpoints", &io::Error::from(code));
+            assert_eq!(error.answer(), answer, "{error}");
+        }
+    }
+
+    #[test]
+    fn no_two_kinds_have_one_name() {
+        let names = std::collections::BTreeSet::from_iter(Kind::ALL.map(Kind::name));
+        assert_eq!(names.len(), Kind::ALL.len());
+    }
+
+    #[test]
+    fn a_place_stands_before_what_is_said() {
+        let error = Error::configuration("cpu_cap is -1, the least is 0");
+        assert_eq!(error.to_string(), "cpu_cap is -1, the least is 0");
+        assert_eq!(error.within("/etc/c.toml").to_string(), "/etc/c.toml: cpu_cap is -1, the least is 0");
+    }
+}

@@ -1,0 +1,154 @@
+//! The HTTP client of sinks: TLS where the address asks for it, verified against the certificates of this machine or of a
+//! file.
+
+use crate::error::{Error, Kind};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use ureq::Agent;
+use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, TlsProvider, parse_pem};
+
+/// Longest time that an answer may take.
+const ANSWER: Duration = Duration::from_secs(120);
+
+/// A client for `url`. The error says why its TLS cannot be verified by anybody.
+pub fn agent(url: &str, ca_file: Option<&Path>) -> Result<Agent, Error> {
+    let config = Agent::config_builder().timeout_global(Some(ANSWER)).http_status_as_error(false);
+    if !url.starts_with("https://") {
+        return Ok(config.build().into());
+    }
+    let tls = TlsConfig::builder()
+        .provider(TlsProvider::Rustls)
+        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .root_certs(RootCerts::new_with_certs(&trusted(ca_file)?));
+    Ok(config.tls_config(tls.build()).build().into())
+}
+
+/// Certificates of those who may sign a server's.
+fn trusted(ca_file: Option<&Path>) -> Result<Vec<Certificate<'static>>, Error> {
+    let Some(path) = ca_file else {
+        let found = rustls_native_certs::load_native_certs();
+        if found.certs.is_empty() {
+            let said = "this machine has no certificates to verify https with: install them, or set sink.ca_file";
+            return Err(Error::configuration(said));
+        }
+        return Ok(found.certs.iter().map(|each| Certificate::from_der(each).to_owned()).collect());
+    };
+    let wrong =
+        |said: &dyn std::fmt::Display| Error::new(Kind::Configuration, format!("ca_file {}", path.display()), said);
+    let text = std::fs::read(path).map_err(|error| wrong(&error))?;
+    let mut certificates = Vec::new();
+    for item in parse_pem(&text) {
+        if let PemItem::Certificate(certificate) = item.map_err(|error| wrong(&error))? {
+            certificates.push(certificate);
+        }
+    }
+    if certificates.is_empty() { Err(wrong(&"no certificate in it")) } else { Ok(certificates) }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use crate::error::Answer;
+    use crate::run::sink::{Message, Sink};
+    use crate::run::to_quiclens::Quiclens;
+    use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+    use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+    use rustls::{ServerConfig, ServerConnection, StreamOwned};
+    use std::io::{BufRead, BufReader, Read, Write};
+    use std::net::TcpListener;
+
+    /// Somebody who signs certificates.
+    fn authority() -> CertifiedIssuer<'static, KeyPair> {
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
+    }
+
+    /// A server whose certificate `issuer` signed, and that stores whatever it is sent; gives its port.
+    fn server(issuer: &CertifiedIssuer<'static, KeyPair>) -> u16 {
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+        let certificate = params.signed_by(&key, issuer).unwrap();
+        let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(
+                vec![CertificateDer::from(certificate.der().to_vec())],
+                PrivateKeyDer::try_from(key.serialize_der()).unwrap(),
+            )
+            .unwrap();
+        let (listener, config) = (TcpListener::bind("localhost:0").unwrap(), Arc::new(config));
+        let port = listener.local_addr().unwrap().port();
+        std::thread::spawn(move || {
+            for peer in listener.incoming().map_while(Result::ok) {
+                let stream = StreamOwned::new(ServerConnection::new(Arc::clone(&config)).unwrap(), peer);
+                // A client that does not trust it goes away.
+                let _ = answer(BufReader::new(stream));
+            }
+        });
+        port
+    }
+
+    fn answer(mut stream: BufReader<StreamOwned<ServerConnection, std::net::TcpStream>>) -> std::io::Result<()> {
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            if stream.read_line(&mut line)? <= 2 {
+                break;
+            }
+            let (name, value) = line.split_once(':').unwrap_or_default();
+            if name.eq_ignore_ascii_case("content-length") {
+                length = value.trim().parse().unwrap();
+            }
+        }
+        stream.read_exact(&mut vec![0; length])?;
+        let body = r#"{"rows": 1}"#;
+        write!(
+            stream.get_mut(),
+            "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
+        )?;
+        stream.get_mut().conn.send_close_notify();
+        stream.get_mut().flush()
+    }
+
+    #[test]
+    fn rows_go_over_tls_to_whom_the_ca_file_signs_and_to_nobody_else() {
+        let (ours, others) = (authority(), authority());
+        let folder = tempfile::tempdir().unwrap();
+        let ca_file = folder.path().join("ca.pem");
+        std::fs::write(&ca_file, ours.pem()).unwrap();
+        let message = Message {
+            table: "streams",
+            rows: 1,
+            batch: "b".into(),
+            made_us: 0,
+            heartbeat_us: None,
+            bytes: vec![7; 100],
+        };
+        let give = |port: u16, ca_file: Option<&Path>| {
+            let mut sink = Quiclens::open(&format!("https://localhost:{port}"), None, ca_file).unwrap();
+            sink.give(std::slice::from_ref(&message), &|| true)
+        };
+        give(server(&ours), Some(&ca_file)).unwrap();
+        let error = give(server(&others), Some(&ca_file)).unwrap_err();
+        assert_eq!(error.answer(), Answer::Retry, "{error}");
+        assert!(error.to_string().contains("certificate"), "{error}");
+    }
+
+    #[test]
+    fn a_file_without_certificates_is_said_before_anything_is_sent() {
+        let folder = tempfile::tempdir().unwrap();
+        let (missing, empty) = (folder.path().join("missing"), folder.path().join("empty"));
+        std::fs::write(&empty, "none\n").unwrap();
+        for (path, says) in [(missing, "No such file"), (empty, "no certificate")] {
+            let error = agent("https://localhost:1", Some(&path)).unwrap_err();
+            assert_eq!(error.kind, Kind::Configuration);
+            assert!(error.to_string().contains(says), "{error}");
+            agent("http://localhost:1", Some(&path)).unwrap();
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! `run`: how it begins and ends when something is in its way. Each test waits for a state, never for a time.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, Stdio};
+
+/// A collector, and what it says.
+struct Running {
+    process: Child,
+    lines: BufReader<ChildStderr>,
+    said: String,
+}
+
+impl Running {
+    /// Starts one in `folder`; a word before it, as `exec` of a shell.
+    fn start(folder: &Path, shell: Option<&str>) -> Self {
+        let program = env!("CARGO_BIN_EXE_quiclens-collector");
+        let config = folder.join("config.toml");
+        let mut command = match shell {
+            Some(before) => {
+                let mut command = Command::new("sh");
+                command.arg("-c").arg(format!("{before}; exec \"$0\" run \"$1\"")).arg(program);
+                command
+            }
+            None => {
+                let mut command = Command::new(program);
+                command.arg("run");
+                command
+            }
+        };
+        let mut process = command.arg(config).stderr(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(process.stderr.take().unwrap());
+        Self { process, lines, said: String::new() }
+    }
+
+    /// Waits until it says something; gives whether it did before it ended.
+    fn wait_for(&mut self, words: &str) -> bool {
+        loop {
+            let mut line = String::new();
+            if self.lines.read_line(&mut line).unwrap() == 0 {
+                return false;
+            }
+            self.said.push_str(&line);
+            if line.contains(words) {
+                return true;
+            }
+        }
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_child(&self.process)
+    }
+
+    /// Asks it to end; gives its exit code and all that it said.
+    fn end(self) -> (Option<i32>, String) {
+        kill_process(self.pid(), Signal::TERM).unwrap();
+        self.ended()
+    }
+
+    /// Waits until it has ended by itself.
+    fn ended(mut self) -> (Option<i32>, String) {
+        self.wait_for("\0");
+        (self.process.wait().unwrap().code(), std::mem::take(&mut self.said))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn configure(folder: &Path, more: &str) {
+    let text = format!(
+        "state_dir = {:?}\ntraces = [{:?}]\nstop_timeout_s = 600\nwatch = \"poll\"\n{more}\n[log]\nlevel = \"debug\"\n[sink]\nkind = \"files\"\nfolder = {:?}\n",
+        folder.join("state"),
+        folder.join("logs"),
+        folder.join("out")
+    );
+    std::fs::create_dir_all(folder.join("logs")).unwrap();
+    std::fs::write(folder.join("config.toml"), text).unwrap();
+}
+
+fn vector() -> serde_json::Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schema/vectors/aioquic_clean_server/input.qlog");
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+}
+
+/// Files of a table that the sink holds.
+fn batches(folder: &Path, table: &str) -> Vec<PathBuf> {
+    let found = std::fs::read_dir(folder.join("out").join(table)).into_iter().flatten();
+    found.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some()).collect()
+}
+
+#[test]
+fn a_stop_during_a_large_document_ends_soon_and_it_is_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut document = vector();
+    let events = document["traces"][0]["events"].as_array().unwrap().clone();
+    // At a tenth of a core this takes longer than anybody waits.
+    let many = events.iter().cycle().take(200_000).cloned().collect();
+    document["traces"][0]["events"] = serde_json::Value::Array(many);
+    configure(folder.path(), "cpu_cap = 0.02");
+    std::fs::write(folder.path().join("logs/large.qlog"), document.to_string()).unwrap();
+    let mut running = Running::start(folder.path(), None);
+    assert!(running.wait_for("read as a whole"), "{}", running.said);
+    let (code, said) = running.end();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("told to stop while it was read; it is read again at the next start"), "{said}");
+    assert!(!said.contains("not everything"), "{said}");
+    assert!(batches(folder.path(), "connections").is_empty(), "its connection was not over");
+    configure(folder.path(), "cpu_cap = 0");
+    let running = Running::start(folder.path(), None);
+    while batches(folder.path(), "connections").is_empty() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let (code, said) = running.end();
+    assert_eq!(code, Some(0), "{said}");
+}
+
+/// A limit of the size of files stands for a disk without room: both will pass, and are met by every write.
+#[test]
+fn a_start_without_room_waits_for_some_and_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    configure(folder.path(), "");
+    let mut running = Running::start(folder.path(), Some("trap '' XFSZ; ulimit -S -f 0"));
+    assert!(running.wait_for("nothing is read before; trying again"), "{}", running.said);
+    assert!(running.wait_for("nothing is read before; trying again"), "{}", running.said);
+    let none = Rlimit { current: None, maximum: None };
+    prlimit(Some(running.pid()), Resource::Fsize, none).unwrap();
+    assert!(running.wait_for("following 1 places"), "{}", running.said);
+    std::fs::write(folder.path().join("logs/a.qlog"), vector().to_string()).unwrap();
+    while batches(folder.path(), "connections").is_empty() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let (code, said) = running.end();
+    assert_eq!(code, Some(0), "{said}");
+}
+
+#[test]
+fn a_stop_while_there_is_no_room_ends_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    configure(folder.path(), "");
+    let mut running = Running::start(folder.path(), Some("trap '' XFSZ; ulimit -S -f 0"));
+    assert!(running.wait_for("nothing is read before; trying again"), "{}", running.said);
+    let (code, said) = running.end();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("told to stop before anything was begun"), "{said}");
+}
+
+#[test]
+fn what_cannot_pass_by_itself_ends_the_process_with_its_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    configure(folder.path(), "");
+    let mut first = Running::start(folder.path(), None);
+    assert!(first.wait_for("following 1 places"));
+    let mut second = Running::start(folder.path(), None);
+    assert!(second.wait_for("in use by another collector"), "{}", second.said);
+    assert_eq!(second.ended().0, Some(3));
+    assert_eq!(first.end().0, Some(0));
+    std::fs::remove_dir_all(folder.path().join("state")).unwrap();
+    std::fs::write(folder.path().join("state"), "no folder").unwrap();
+    let mut blocked = Running::start(folder.path(), None);
+    assert!(blocked.wait_for("state: "), "{}", blocked.said);
+    assert_eq!(blocked.ended().0, Some(3));
+    configure(folder.path(), "cpu_cap = -1");
+    let mut wrong = Running::start(folder.path(), None);
+    assert!(wrong.wait_for("cpu_cap is -1, the least is 0"), "{}", wrong.said);
+    assert_eq!(wrong.ended().0, Some(3));
+}
+
+#[test]
+fn output_that_cannot_be_written_is_an_error_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    configure(folder.path(), "");
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_quiclens-collector"));
+    let done = command.arg("check").arg(folder.path().join("config.toml")).stdout(Stdio::from(full)).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert_eq!(done.status.code(), Some(3), "{said}");
+    assert!(said.contains("cannot write: No space left"), "{said}");
+}
