@@ -123,6 +123,10 @@ def parser() -> argparse.ArgumentParser:
     questioning.add_argument("--cases", type=_count, default=100_000)
     questioning.add_argument("--keep", type=Path, metavar="DIR", help="where a run goes on that was ended")
 
+    visiting = commands.add_parser("pages", help="every case of schema/vectors through every page, view and command")
+    visiting.add_argument("--keep", type=Path, metavar="DIR", help="where a run goes on that was ended")
+    visiting.add_argument("--each", type=_count, default=1, metavar="N", help="only each N-th page and command")
+
     watching = commands.add_parser("watch", help="is a cell that became slower found, and how much of it is chance?")
     watching.add_argument("--runs", type=_count, default=200, help="windows of each kind")
     watching.add_argument("--rows", type=int, default=10_800_000, help="of the hour that is rolled up; 0: none")
@@ -174,6 +178,11 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
         chosen = schedules_of(options.schedules, options.seed, options.only)
         return faults(chosen, options.jobs, options.keep, progress.show)
+
+    if options.command == "pages":
+        from quiclens_lab.pages import pages
+
+        return pages(options.keep, options.each, progress.show)
 
     if options.command == "fuzz":
         if options.plants:

@@ -53,8 +53,9 @@ class Served:
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[Served]:
-    """Serve a new store below a folder."""
+def served(folder: Path, needs_token: bool = True) -> Iterator[Served]:
+    """Serve the store below a folder, a new one where there is none; without tokens, whoever reaches it may do
+    everything."""
     reader, writer, uploader = (secrets.token_hex(16) for _ in range(3))
     tokens = folder / "tokens"
     tokens.write_text(
@@ -64,7 +65,7 @@ def served(folder: Path) -> Iterator[Served]:
         )
     )
     words = [sys.executable, "-m", "quiclens_api.main", "serve", "--listen", "127.0.0.1:0", "--json"]
-    words += ["--store", f"chdb:{folder / 'store'}", "--tokens", str(tokens)]
+    words += ["--store", f"chdb:{folder / 'store'}", *(["--tokens", str(tokens)] if needs_token else [])]
     with (folder / "serve.log").open("w") as log:
         process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=log, text=True)
     try:

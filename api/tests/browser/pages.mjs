@@ -1,16 +1,17 @@
 // Opens pages as a person does and says what it saw: one JSON document on standard output.
-// node pages.mjs BASE CHROMIUM PICTURES, with the steps as JSON on standard input:
+// node pages.mjs BASE CHROMIUM PICTURES [TOGETHER], with the steps as JSON on standard input; PICTURES may be "" for none:
 // [{name, path, width?, dark?, do: [[selector, "click" | "text" | "drag", …]], expect: [selector or text, …]}]
 
 import { readFileSync } from "node:fs";
 import { chromium } from "playwright-core";
 
-const [base, executablePath, pictures] = process.argv.slice(2);
+const [base, executablePath, pictures, together = "1"] = process.argv.slice(2);
 const steps = JSON.parse(readFileSync(0, "utf8"));
 const args = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 const browser = await chromium.launch({ executablePath, args });
-const seen = [];
-for (const step of steps) {
+const seen = new Array(steps.length);
+
+async function visit(step) {
   const context = await browser.newContext({ viewport: { width: step.width ?? 1280, height: 900 }, colorScheme: step.dark ? "dark" : "light" });
   const page = await context.newPage();
   const [errors, outside] = [[], []];
@@ -40,13 +41,23 @@ for (const step of steps) {
       const found = /^[.#[a-z]/.test(wanted) ? page.locator(wanted).first() : page.getByText(wanted).first();
       await found.waitFor({ state: "visible", timeout: 15_000 }).catch(() => missing.push(wanted));
     }
-    await page.screenshot({ path: `${pictures}/${step.name}.png`, fullPage: true });
+    if (pictures) await page.screenshot({ path: `${pictures}/${step.name}.png`, fullPage: true });
   } catch (error) {
     errors.push(String(error));
   }
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-  seen.push({ name: step.name, url: page.url(), errors, outside, missing, overflow: Math.max(0, wide) });
+  const found = { name: step.name, url: page.url(), errors, outside, missing, overflow: Math.max(0, wide) };
   await context.close();
+  return found;
 }
+
+let next = 0;
+const visitor = async () => {
+  while (next < steps.length) {
+    const at = next++;
+    seen[at] = await visit(steps[at]);
+  }
+};
+await Promise.all(Array.from({ length: Number(together) }, visitor));
 await browser.close();
 console.log(JSON.stringify(seen));
