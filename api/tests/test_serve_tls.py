@@ -136,3 +136,32 @@ def test_the_audit_log_stands_before_every_door(tmp_path: Path) -> None:
         ("", "/api/status", "wrong_token"),
         ("grafana", "/store/operations/link", ""),
     ]
+
+
+def test_who_never_ends_a_handshake_stops_nobody(tmp_path: Path) -> None:
+    """More of them than a peer may have connections: each is counted from its first moment, the oldest goes."""
+    certificate, key = certify(tmp_path)
+    served = start(tmp_path / "store", "--tls-cert", str(certificate), "--tls-key", str(key), "--public-host", NAME)
+    idle = [socket.create_connection(("127.0.0.1", served.port), 20) for _ in range(1100)]
+    try:
+        assert asked(served, certificate, "/ping") == (200, b"Ok.\n")
+        text = asked(served, certificate, "/metrics")[1].decode()
+        held = next(line for line in text.splitlines() if line.startswith("quiclens_serve_connections "))
+        assert float(held.split()[-1]) <= 1025, held
+        assert 'quiclens_serve_connections_closed_total{why="crowded"}' in text
+    finally:
+        for each in idle:
+            each.close()
+        served.stop()
+
+
+def test_what_is_no_tls_is_closed_and_counted(tmp_path: Path) -> None:
+    certificate, key = certify(tmp_path)
+    served = start(tmp_path / "store", "--tls-cert", str(certificate), "--tls-key", str(key), "--public-host", NAME)
+    with socket.create_connection(("127.0.0.1", served.port), 20) as plain:
+        plain.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        while plain.recv(4096):
+            pass
+    text = asked(served, certificate, "/metrics")[1].decode()
+    assert 'quiclens_serve_connections_closed_total{why="handshake"} 1.0' in text
+    assert served.stop() == 0

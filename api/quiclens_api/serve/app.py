@@ -49,7 +49,7 @@ def create_app(
         settings=settings,
         engine=engine,
         judge=Judge(engine),
-        running=Running(engine),
+        running=Running(engine, limits.seconds),
         queries=ConcurrencyLimit("queries", limits.queries_at_once, limits.wait_seconds, front.waiting, front.running),
         owners_queries=ConcurrencyLimit(
             "owner's queries", limits.queries_at_once, limits.wait_seconds, front.waiting, front.running
@@ -68,7 +68,7 @@ def create_app(
     writes = StoreRoutes(holder, settings, inserts, parts.budget, metrics)
     web = _web(store, settings, answers, front, parts.budget)
     interface = Interface(parts)
-    health = Health(store, [holder.unwell, *checks])
+    health = Health(store, [holder.unwell, parts.running.unwell, *checks])
 
     async def root(scope: Scope, receive: Receive, send: Send) -> None:
         await (interface if _is_statement(scope) else web)(scope, receive, send)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
 import h11
 from uvicorn.config import Config
@@ -51,6 +51,20 @@ class Phase(Enum):
     ANSWER = "answer"
 
 
+class Connection(Protocol):
+    """What can be counted and closed: a connection that speaks HTTP, or one that does not speak TLS yet."""
+
+    peer: str
+
+    def is_idle(self, seconds: float) -> bool:
+        """Whether it waits for so long, and there is nothing of it that was not read yet."""
+        ...
+
+    def close(self, why: str) -> None:
+        """End the connection at once, whatever is on its way."""
+        ...
+
+
 class Connections:
     """All connections of one server."""
 
@@ -63,7 +77,7 @@ class Connections:
         self._heads_bytes = 0
         metrics.connections.set_function(lambda: self._all.count)
 
-    def add(self, connection: "GuardedProtocol") -> bool:
+    def add(self, connection: Connection) -> bool:
         """Count one more; where there are too many, one that waits is closed. False where none can be."""
         peer = self._peers.setdefault(connection.peer, _Waiting())
         is_limited = bool(connection.peer) and not is_in(connection.peer, self._proxies)
@@ -76,7 +90,7 @@ class Connections:
             crowd.count += 1
         return True
 
-    def move(self, connection: "GuardedProtocol", phase: Phase | None) -> None:
+    def move(self, connection: Connection, phase: Phase | None) -> None:
         """A connection waits for something else now, or, None, is no more."""
         peer = self._peers[connection.peer]
         for crowd in (peer, self._all):
@@ -96,12 +110,12 @@ class _Waiting:
 
     def __init__(self) -> None:
         self.count = 0
-        self._by_phase: dict[Phase, OrderedDict[GuardedProtocol, None]] = {
+        self._by_phase: dict[Phase, OrderedDict[Connection, None]] = {
             Phase.HEAD: OrderedDict(),
             Phase.IDLE: OrderedDict(),
         }
 
-    def move(self, connection: "GuardedProtocol", phase: Phase | None) -> None:
+    def move(self, connection: Connection, phase: Phase | None) -> None:
         for waiting in self._by_phase.values():
             waiting.pop(connection, None)
         if phase is None:
@@ -203,14 +217,7 @@ class GuardedProtocol(H11Protocol):
 
     def is_idle(self, seconds: float) -> bool:
         """Whether it waits for so long, and there is nothing of it that was not read yet."""
-        if self.loop.time() - self._since < seconds:
-            return False
-        made = self.transport.get_extra_info("socket")
-        if made is None:
-            return True
-        asked = select.poll()
-        asked.register(made.fileno(), select.POLLIN)
-        return not asked.poll(0)
+        return self.loop.time() - self._since >= seconds and has_sent_nothing(self.transport)
 
     def _end(self) -> None:
         """Be counted no more."""
@@ -277,6 +284,16 @@ def protocol_factory(
 ) -> Callable[[], GuardedProtocol]:
     """What makes a protocol for each connection."""
     return lambda: GuardedProtocol(config, server_state, app_state, connections=connections)
+
+
+def has_sent_nothing(transport: asyncio.BaseTransport) -> bool:
+    """Whether there is nothing to be read of a connection: we may have been too busy to."""
+    made = transport.get_extra_info("socket")
+    if made is None:
+        return True
+    asked = select.poll()
+    asked.register(made.fileno(), select.POLLIN)
+    return not asked.poll(0)
 
 
 def _give_up_after(transport: asyncio.Transport, seconds: float) -> None:

@@ -1,11 +1,12 @@
 """The requests that run now, by their query_id, so that one can be stopped."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from quiclens_api.serve.access import Role
 from quiclens_api.serve.engine import Engine
@@ -13,6 +14,7 @@ from quiclens_api.serve.faults import Fault
 
 T = TypeVar("T")
 _AGAIN_SECONDS = 0.2
+SPARE_SECONDS = 60.0  # beyond a statement's limit, until nobody believes that it ends
 
 
 class Gone(Exception):
@@ -31,10 +33,20 @@ class Run:
 class Running:
     """All running requests of one app."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, most_seconds: float) -> None:
+        """`most_seconds` is what a statement may take, waiting and sending apart."""
         self._engine = engine
+        self._most_seconds = most_seconds
         self._runs: dict[str, Run] = {}
         self._numbers = count(1)
+        self._at_work: dict[asyncio.Future[Any], float] = {}  # since when the engine has been at each piece of work
+
+    def unwell(self) -> Iterator[str]:
+        """Why this process has to be started again: the engine works on a statement that neither its limit in time nor
+        KILL ends, and its place is lost."""
+        for since in self._at_work.values():
+            if (past := time.monotonic() - since - self._most_seconds) > SPARE_SECONDS:
+                yield f"a statement has run {past:.0f} s longer than it may, and nothing ends it"
 
     @contextmanager
     def one(self, query_id: str, role: Role) -> Iterator[Run]:
@@ -59,6 +71,8 @@ class Running:
     async def watched(self, run: Run, work: Awaitable[T], gone: "asyncio.Task[None]") -> T:
         """Wait for work in the engine; stop it when the client is gone or this request is given up."""
         task = asyncio.ensure_future(work)
+        self._at_work[task] = time.monotonic()
+        task.add_done_callback(lambda _: self._at_work.pop(task))
         try:
             await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:

@@ -18,6 +18,7 @@ import uvicorn
 from quiclens_api.failure import CannotRun, Failure, usage
 from quiclens_api.serve.app import Front
 from quiclens_api.serve.connections import Connections, protocol_factory
+from quiclens_api.serve.handshakes import Handshakes
 from quiclens_api.serve.own_folder import own_folder
 from quiclens_api.serve.settings import Settings
 from quiclens_api.serve.tls import Tls
@@ -25,7 +26,6 @@ from quiclens_api.serve.tls import Tls
 log = logging.getLogger("quiclens.serve")
 
 _LONGEST_HEAD = 1 << 20  # ClickHouse's http_max_uri_size
-_HANDSHAKE_SECONDS = 10.0
 _BACKLOG = 1024  # connections that the kernel holds for us
 _SPARE_FILES = 1024  # for the engine, and for answers on their way through files
 
@@ -134,13 +134,8 @@ class _Server(uvicorn.Server):
         loop = asyncio.get_running_loop()
         make = protocol_factory(self.config, self.server_state, self.lifespan.state, self._connections)
         tls = self._where.tls
-        server = await loop.create_server(
-            make,
-            sock=self._where.bound,
-            backlog=_BACKLOG,
-            ssl=tls.context if tls else None,
-            ssl_handshake_timeout=_HANDSHAKE_SECONDS if tls else None,
-        )
+        first = Handshakes(tls.context, make, self._connections) if tls else make
+        server = await loop.create_server(first, sock=self._where.bound, backlog=_BACKLOG)
         self.servers.append(server)
         if self._own is not None:
             self.servers.append(await loop.create_unix_server(make, sock=self._own))
