@@ -66,7 +66,7 @@ impl<'c> Files<'c, '_> {
                 Step::TraceEnd { is_closed } => {
                     if let Some(reader) = reader.take() {
                         let is_unharmed = reading.fault.is_none();
-                        self.end_trace(reader, &document, is_closed && is_unharmed, reading.window.offset(), name);
+                        self.end_trace(reader, &document, is_closed && is_unharmed, reading.window.offset(), name)?;
                     }
                     self.grown()?;
                 }
@@ -108,6 +108,7 @@ impl<'c> Files<'c, '_> {
     ) -> Result<(), Error> {
         let rest = reading.window.rest();
         let text = &rest[..rest.len().min(RECORD_LIMIT)];
+        reader.trace.lies_at(reading.window.offset());
         let why = match reader.trace.push(text, &mut self.tables) {
             Ok(length) => {
                 reading.window.consume(length);
@@ -136,7 +137,14 @@ impl<'c> Files<'c, '_> {
         reader.trace.reject(reject, &mut self.tables);
     }
 
-    fn end_trace(&mut self, mut reader: Reader<'_>, document: &Document, is_closed: bool, offset: u64, name: &str) {
+    fn end_trace(
+        &mut self,
+        mut reader: Reader<'_>,
+        document: &Document,
+        is_closed: bool,
+        offset: u64,
+        name: &str,
+    ) -> Result<(), Error> {
         let late = document.trace.get(reader.before.1..).unwrap_or(&[]);
         if !late.is_empty() && !reader.is_gathered {
             let header = Header::contained(&document.file, &document.trace, reader.before);
@@ -152,7 +160,12 @@ impl<'c> Files<'c, '_> {
         if reader.trace.is_empty() {
             self.reject(name, &Reject { reason: Some(Skip::NoEvents), offset, ..Reject::default() });
         }
-        reader.trace.finish(is_closed && reader.is_whole, &mut self.tables);
+        let is_whole = is_closed && reader.is_whole;
+        while reader.trace.end_some(is_whole, &mut self.tables) {
+            self.grown()?;
+        }
+        reader.trace.finish(is_whole, &mut self.tables);
+        Ok(())
     }
 }
 

@@ -190,6 +190,9 @@ impl<'c, 'f> Files<'c, 'f> {
                 Turn::Over => break,
             }
         }
+        while records.end_some(reading.fault.is_none(), &mut self.tables) {
+            self.grown()?;
+        }
         records.finish(reading.fault.is_none(), &mut self.tables);
         self.end_of(name, reading);
         Ok(())

@@ -34,8 +34,8 @@ pub fn run(paths: &[PathBuf], requests: &[PathBuf], format: Option<&Path>, sink:
     let mut bytes = Vec::new();
     let shared = std::cell::RefCell::new(&mut out);
     let mut flush = |tables: &mut Tables, all: bool| -> Result<(), Error> {
-        for batch in tables
-            .batches(&catalogue, all)
+        while let Some(batch) = tables
+            .next_batch(&catalogue, all)
             .map_err(|error| Error::internal(format!("cannot build a batch: {error}")))?
         {
             batch
@@ -45,6 +45,7 @@ pub fn run(paths: &[PathBuf], requests: &[PathBuf], format: Option<&Path>, sink:
             let mut out = shared.borrow_mut();
             written(writeln!(out, "{frame}").and_then(|()| out.write_all(&bytes)))?;
         }
+        tables.abilities.clear();
         Ok(())
     };
     let mut files = Files::new(&catalogue, true, &mut flush);
@@ -106,10 +107,11 @@ pub fn bench(paths: &[PathBuf]) -> Result<(), Error> {
     let mut arrow = Vec::new();
     let started = Instant::now();
     let mut flush = |tables: &mut Tables, all: bool| -> Result<(), Error> {
-        for batch in tables.batches(&catalogue, all).map_err(Error::internal)? {
+        while let Some(batch) = tables.next_batch(&catalogue, all).map_err(Error::internal)? {
             batch.encode(&mut arrow).map_err(Error::internal)?;
             encoded += arrow.len() as u64;
         }
+        tables.abilities.clear();
         Ok(())
     };
     let mut files = Files::new(&catalogue, true, &mut flush);

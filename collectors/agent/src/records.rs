@@ -225,6 +225,12 @@ impl<'c> Records<'c> {
         }
     }
 
+    /// The file is over: ends connections until rows are many; true while there are more. Then [`Records::finish`].
+    pub fn end_some(&mut self, unharmed: bool, tables: &mut Tables) -> bool {
+        let complete = self.complete && unharmed;
+        self.trace.as_mut().is_some_and(|trace| trace.end_some(complete, tables))
+    }
+
     /// The file is over. `unharmed`: nothing was wrong with reading it.
     pub fn finish(self, unharmed: bool, tables: &mut Tables) {
         if let Some(trace) = self.trace {

@@ -220,3 +220,44 @@ fn a_stream_that_begins_after_its_end_is_no_end_of_the_collector() {
         assert_eq!((seen.events, seen.rejected), (2, reasons(&[])), "{vantage}");
     }
 }
+
+/// Small files that once cost a gigabyte or more.
+#[test]
+fn no_log_costs_more_memory_than_a_process_may_have() {
+    let lines = |header: &str, count: usize, line: &dyn Fn(usize) -> String| {
+        let mut file = header.to_owned();
+        (0..count).for_each(|number| file.push_str(&line(number)));
+        file
+    };
+    let long = HEADER.replace("\"trace\"", &format!("\"title\":\"{}\",\"trace\"", "p".repeat(1 << 20)));
+    let stream = |number: usize| {
+        let frame = format!("{{\"frame_type\":\"stream\",\"stream_id\":{},\"offset\":0,\"length\":1}}", number * 4);
+        format!(
+            "{{\"time\":{number},\"name\":\"transport:packet_received\",\"data\":{{\"header\":{{\"packet_type\":\"1RTT\",\"packet_number\":{number}}},\"frames\":[{frame}]}}}}\n"
+        )
+    };
+    let named = |length: usize| {
+        move |number: usize| {
+            format!("{{\"time\":1,\"name\":\"a:b\",\"data\":{{\"{number}{}\":1}}}}\n", "k".repeat(length))
+        }
+    };
+    let group =
+        |number: usize| format!("{{\"time\":1,\"name\":\"a:b\",\"group_id\":\"{number:016x}\",\"data\":{{}}}}\n");
+    let spaces = |_| format!("{{\"time\":1,\"name\":\"a:b\",{}\"data\":{{}}}}\n", " ".repeat(4_000_000));
+    let frames = |_| stream(1).replace("[{", &format!("[{}{{", "{},".repeat(1_300_000)));
+    let row = |number: usize| format!("{number:016x}\t0\t0\tclock_anchor\t1700000000000000, host, 1, server\n");
+    for (name, file, most_rejected, reason) in [
+        ("rejects.qlog", lines(HEADER, 1_000_000, &|_| "x\n".to_owned()), 1_000_000, "not_json"),
+        ("header.qlog", lines(&long, 1000, &group), 745, "too_many_connections"),
+        ("connections.log", lines("", 100_000, &row), 34_464, "too_many_connections"),
+        ("streams.qlog", lines(HEADER, 100_000, &stream), 90_000, "too_many_requests"),
+        ("keys.qlog", lines(HEADER, 50, &named(3 << 20)), 0, ""),
+        ("spaces.qlog", lines(HEADER, 100, &spaces), 0, ""),
+        ("frames.qlog", lines(HEADER, 1, &frames), 1, "too_many_frames"),
+    ] {
+        let seen = load(&scratch(name, file.as_bytes()));
+        let wanted = if reason.is_empty() { reasons(&[]) } else { reasons(&[(reason, most_rejected)]) };
+        assert_eq!(seen.rejected, wanted, "{name}");
+        assert!(seen.peak_kib < MOST_KIB, "{name}: {} KiB", seen.peak_kib);
+    }
+}

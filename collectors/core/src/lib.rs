@@ -7,6 +7,7 @@ pub mod event;
 pub mod fold;
 pub mod header;
 pub mod keys;
+pub mod limits;
 pub mod qvis;
 pub mod reader;
 pub mod record;

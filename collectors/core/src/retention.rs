@@ -308,7 +308,12 @@ mod tests {
     fn trace(connection_id: &str, stack: &str) -> Trace {
         let mut facts = Row::default();
         facts.set("stack", stack);
-        Trace { connection_id: connection_id.into(), trace_id: connection_id.into(), facts, ..Trace::default() }
+        Trace {
+            connection_id: connection_id.into(),
+            trace_id: connection_id.into(),
+            facts: facts.into(),
+            ..Trace::default()
+        }
     }
 
     #[test]

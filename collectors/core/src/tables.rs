@@ -4,6 +4,7 @@ use crate::catalogue::Catalogue;
 use crate::client::Edge;
 use crate::fold::Trace;
 use crate::fold::capability::Ability;
+use crate::limits::{BATCH_BYTES, EVENT_ROWS, SUMMARY_ROWS};
 use crate::record::Batch;
 use crate::record::events::{Events, Key};
 use crate::record::rows::{Cell, Row, batch};
@@ -17,13 +18,6 @@ use xxhash_rust::xxh3::xxh3_64;
 /// The tables that batches are of.
 pub const NAMES: [&str; 7] =
     ["events", "streams", "episodes", "connection_aliases", "request_lines", "rejects", "connections"];
-
-/// Rows of a batch of events, about; a block that ClickHouse sorts in one go.
-pub const EVENT_ROWS: usize = 65_536;
-/// Bytes of a batch of events, about: it must stay small where records are large.
-pub const EVENT_BYTES: usize = 16 << 20;
-/// Rows of a batch of any other table.
-pub const SUMMARY_ROWS: usize = 4096;
 
 /// Rows that no batch has taken yet, and counts.
 #[derive(Default)]
@@ -62,7 +56,13 @@ pub struct Tables {
     pub abilities: Vec<(Key, Vec<Ability>, u64)>,
     /// What adds to rows who the client is, and takes from them what may not be kept.
     pub edge: Option<Arc<dyn Edge>>,
+    /// Of each summary table in the order of [`NAMES`], the rows that were measured so far, and their bytes.
+    pub measured: Measured,
 }
+
+/// How far the rows of the summary tables were measured.
+#[derive(Debug, Default)]
+pub struct Measured(std::cell::Cell<[(usize, usize); 6]>);
 
 impl Tables {
     /// Counts a reject and keeps it. `source` is its trace, log or file.
@@ -115,39 +115,68 @@ impl Tables {
         }
     }
 
-    /// Batches that are large enough, or with `all` everything. Connections come after what they speak of.
-    pub fn batches(&mut self, catalogue: &Catalogue, all: bool) -> Result<Vec<Batch>, ArrowError> {
-        let mut out = Vec::new();
-        if (all || self.events.len() >= EVENT_ROWS || self.events.size() >= EVENT_BYTES)
+    /// The next batch that is large enough, or with `all` any. Connections come after what they speak of.
+    pub fn next_batch(&mut self, catalogue: &Catalogue, all: bool) -> Result<Option<Batch>, ArrowError> {
+        if (all || self.events.len() >= EVENT_ROWS || self.events.size() >= BATCH_BYTES)
             && let Some(events) = self.events.flush()?
         {
-            out.push(events);
+            return Ok(Some(events));
         }
-        for (table, rows) in [
+        let mut measured = self.measure();
+        let is_due =
+            |&(rows, bytes): &(usize, usize)| rows > 0 && (all || rows >= SUMMARY_ROWS || bytes >= BATCH_BYTES);
+        let Some(place) = measured.iter().position(is_due) else { return Ok(None) };
+        let Some((table, rows)) = self.summaries_mut().into_iter().nth(place) else { return Ok(None) };
+        let (mut taken, mut size) = (0, 0);
+        while taken < rows.len() && (taken == 0 || size + rows[taken].size() <= BATCH_BYTES) {
+            size += rows[taken].size();
+            taken += 1;
+        }
+        let made = batch(table, catalogue.columns(table), &rows[..taken])?;
+        rows.drain(..taken);
+        measured[place] = (rows.len(), measured[place].1.saturating_sub(size));
+        self.measured.0.set(measured);
+        Ok(Some(made))
+    }
+
+    /// All that [`Tables::next_batch`] gives.
+    pub fn batches(&mut self, catalogue: &Catalogue, all: bool) -> Result<Vec<Batch>, ArrowError> {
+        std::iter::from_fn(|| self.next_batch(catalogue, all).transpose()).collect()
+    }
+
+    fn summaries(&self) -> [&Vec<Row>; 6] {
+        [&self.streams, &self.episodes, &self.aliases, &self.request_lines, &self.rejects, &self.connections]
+    }
+
+    fn summaries_mut(&mut self) -> [(&'static str, &mut Vec<Row>); 6] {
+        [
             ("streams", &mut self.streams),
             ("episodes", &mut self.episodes),
             ("connection_aliases", &mut self.aliases),
             ("request_lines", &mut self.request_lines),
             ("rejects", &mut self.rejects),
             ("connections", &mut self.connections),
-        ] {
-            if !rows.is_empty() && (all || rows.len() >= SUMMARY_ROWS) {
-                out.push(batch(table, catalogue.columns(table), rows)?);
-                rows.clear();
+        ]
+    }
+
+    /// Rows and bytes of each summary table; only rows that came since the last time are looked at.
+    fn measure(&self) -> [(usize, usize); 6] {
+        let mut measured = self.measured.0.get();
+        for ((known, bytes), rows) in measured.iter_mut().zip(self.summaries()) {
+            if rows.len() < *known {
+                (*known, *bytes) = (0, 0);
             }
+            *bytes += rows[*known..].iter().map(Row::size).sum::<usize>();
+            *known = rows.len();
         }
-        Ok(out)
+        self.measured.0.set(measured);
+        measured
     }
 
     /// Nothing is large enough to go yet.
     pub fn is_small(&self) -> bool {
         self.events.len() < EVENT_ROWS
-            && self.events.size() < EVENT_BYTES
-            && self.streams.len() < SUMMARY_ROWS
-            && self.episodes.len() < SUMMARY_ROWS
-            && self.request_lines.len() < SUMMARY_ROWS
-            && self.rejects.len() < 64
-            && self.connections.len() < SUMMARY_ROWS
-            && self.aliases.len() < SUMMARY_ROWS
+            && self.events.size() < BATCH_BYTES
+            && self.measure().iter().all(|(rows, bytes)| *rows < SUMMARY_ROWS && *bytes < BATCH_BYTES)
     }
 }

@@ -6,6 +6,7 @@ use crate::dialect::Units;
 use crate::event::{Event, Kind, Number, Word};
 use crate::fold::{Fold, Trace};
 use crate::header::{DIMENSIONS, Header, Vantage, normal_id};
+use crate::limits;
 use crate::reader::qlog::Reader;
 use crate::reader::skip::{Skip, Stop};
 use crate::reader::sniff::Framing;
@@ -15,13 +16,10 @@ use crate::record::rows::{Cell, Row};
 use crate::retention::{At, Standing};
 use crate::tables::Tables;
 use serde_json::Value;
+use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Records that decide a trace's identity (a shorter file is decided at its end).
-pub const PRELUDE: usize = 64;
-
-/// Connections of one file that are open at once; a record of one more is rejected.
-const MOST_CONNECTIONS: usize = 100_000;
+pub use crate::limits::{PRELUDE, REJECT_BYTES};
 
 mod kept;
 mod open;
@@ -43,9 +41,6 @@ pub struct Reject {
     pub bytes: Vec<u8>,
 }
 
-/// Most bytes of a reject that are kept.
-pub const REJECT_BYTES: usize = 64 << 10;
-
 enum Stashed {
     Record(Vec<u8>),
     Reject(Reject),
@@ -61,6 +56,7 @@ pub struct TraceReader<'c> {
     event: Event,
     stash: Option<Vec<Stashed>>,
     stashed_events: usize,
+    stashed_bytes: usize,
     open: Open,
     initial: Option<String>,
     is_delta: bool,
@@ -68,6 +64,10 @@ pub struct TraceReader<'c> {
     now_s: u64,
     /// Where the record stands that is being taken; 0 for those that decide the identity.
     offset: u64,
+    /// Where it stands in the file, for people.
+    place: u64,
+    /// What the header says of each connection that met this server.
+    facts: Option<(Option<String>, Arc<Row>)>,
 }
 
 impl<'c> TraceReader<'c> {
@@ -86,12 +86,15 @@ impl<'c> TraceReader<'c> {
             is_delta: header.is_delta(),
             now_s: 0,
             offset: 0,
+            place: 0,
+            facts: None,
             header,
             file: file.to_owned(),
             dialect,
             event: Event::default(),
             stash: Some(Vec::new()),
             stashed_events: 0,
+            stashed_bytes: 0,
             open: Open::default(),
             initial: None,
         }
@@ -111,9 +114,9 @@ impl<'c> TraceReader<'c> {
     pub fn amend(&mut self, header: Header) -> bool {
         match self.stash.take() {
             Some(stash) => {
-                let stashed_events = self.stashed_events;
+                let (events, bytes) = (self.stashed_events, self.stashed_bytes);
                 *self = Self::new(self.catalogue, header, &self.file);
-                (self.stash, self.stashed_events) = (Some(stash), stashed_events);
+                (self.stash, self.stashed_events, self.stashed_bytes) = (Some(stash), events, bytes);
                 true
             }
             None => false,
@@ -160,9 +163,8 @@ impl<'c> TraceReader<'c> {
         };
         stash.push(Stashed::Record(raw.to_vec()));
         self.stashed_events += 1;
-        if self.stashed_events == PRELUDE {
-            self.open(tables);
-        }
+        self.stashed_bytes += length;
+        self.open_when_full(tables);
         Ok(length)
     }
 
@@ -181,16 +183,35 @@ impl<'c> TraceReader<'c> {
     /// Counts something that is no event, in its place.
     pub fn reject(&mut self, reject: Reject, tables: &mut Tables) {
         match &mut self.stash {
-            Some(stash) => stash.push(Stashed::Reject(reject)),
+            Some(stash) => {
+                self.stashed_bytes += reject.bytes.len();
+                stash.push(Stashed::Reject(reject));
+                self.open_when_full(tables);
+            }
             None => self.take_reject(&reject, tables),
+        }
+    }
+
+    /// What decides the identity is held in memory: that has a limit.
+    fn open_when_full(&mut self, tables: &mut Tables) {
+        let rejects = self.stash.as_ref().map_or(0, Vec::len) - self.stashed_events;
+        if self.stashed_events >= PRELUDE
+            || self.stashed_bytes > limits::PRELUDE_BYTES
+            || rejects > limits::PRELUDE_REJECTS
+        {
+            self.open(tables);
         }
     }
 
     fn take_reject(&mut self, reject: &Reject, tables: &mut Tables) {
         if self.header.framing == Framing::LineV1 {
             // A row says itself which connection's record it was to be.
-            let named = quic_trace::named(&reject.bytes);
-            let place = named.and_then(|(group, seq)| Some((self.trace_id(group)?.to_owned(), seq)));
+            let place = quic_trace::named(&reject.bytes).and_then(|(group, seq)| {
+                let slot = self.open.find(group)?;
+                let connection = self.open.get_mut(slot)?;
+                (connection.is_harmed, connection.is_dirty) = (true, true);
+                Some((connection.key.trace_id.clone(), seq))
+            });
             let (trace_id, seq) = place.unzip();
             tables.reject(&self.source(), reject, &self.file, trace_id.as_deref().unwrap_or(""), seq);
             return;
@@ -251,13 +272,8 @@ impl<'c> TraceReader<'c> {
         }
         let slot = match self.open.find(self.event.str(self.event.group)) {
             Some(slot) => slot,
-            None if self.open.count() >= MOST_CONNECTIONS => {
-                let reject = Reject {
-                    reason: Some(Skip::NotARecord),
-                    length: raw.len() as u64,
-                    bytes: raw.to_vec(),
-                    ..Reject::default()
-                };
+            None if self.open.count() >= self.most_connections() => {
+                let reject = beyond(Skip::TooManyConnections, self.place, raw);
                 tables.reject(&self.source(), &reject, &self.file, "", None);
                 return;
             }
@@ -292,6 +308,11 @@ impl<'c> TraceReader<'c> {
             return;
         }
         connection.fold.event(event);
+        if let Some(reason) = connection.fold.beyond.take() {
+            let trace_id = &connection.key.trace_id;
+            tables.reject(trace_id, &beyond(reason, self.place, raw), &self.file, trace_id, Some(event.seq));
+            connection.is_harmed = true;
+        }
         if let Some(edge) = &tables.edge {
             let trace = &connection.fold.trace;
             connection.client.see(&**edge, &self.header, trace.vantage, trace.server.as_deref(), event);
@@ -369,22 +390,38 @@ impl<'c> TraceReader<'c> {
             base_ns: 0,
             last_ns: 0,
             started: false,
-            client,
+            client: Box::new(client),
             shown: 0,
             is_closed: false,
             heard_s: self.now_s,
             is_dirty: true,
             began_at: self.offset,
             standing: Standing::ALL,
+            is_harmed: false,
         })
     }
 
-    fn facts(&self, server: Option<&str>) -> Row {
+    /// Connections whose rows all have room for the header, which each of them repeats.
+    fn most_connections(&self) -> usize {
+        limits::CONNECTIONS.min(limits::HEADER_COPIES / self.header.text.len().max(1)).max(1)
+    }
+
+    /// Connections of one trace share what the header says of them.
+    fn facts(&mut self, server: Option<&str>) -> Arc<Row> {
+        if let Some((_, facts)) = self.facts.as_ref().filter(|(known, _)| known.as_deref() == server) {
+            return Arc::clone(facts);
+        }
+        let facts = Arc::new(self.header_facts(server));
+        self.facts = Some((server.map(str::to_owned), Arc::clone(&facts)));
+        facts
+    }
+
+    fn header_facts(&self, server: Option<&str>) -> Row {
         let mut row = Row::default();
         let header = &self.header;
         row.set("source_file", self.file.as_str());
         row.set("serialization", header.framing.name());
-        row.set("header", header.json.to_string());
+        row.set("header", Cell::Shared(header.json.to_string().into()));
         row.set("time_unit", crate::dialect::unit(self.reader.units.time));
         if let Some(dialect) = self.catalogue.dialects.get(self.dialect) {
             row.set("dialect", dialect.name.as_str());
@@ -456,6 +493,26 @@ impl<'c> TraceReader<'c> {
             end(connection, declared.as_deref(), complete, tables);
         }
     }
+
+    /// The trace is over: ends connections until rows are many. True while there are more; then [`TraceReader::finish`].
+    pub fn end_some(&mut self, complete: bool, tables: &mut Tables) -> bool {
+        self.open(tables);
+        let declared = self.header.declared();
+        while tables.again.is_none() {
+            let Some(connection) = self.open.take_one() else { break };
+            end(connection, declared.as_deref(), complete, tables);
+            if !tables.is_small() {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// A record that is beyond a limit.
+fn beyond(reason: Skip, offset: u64, raw: &[u8]) -> Reject {
+    let bytes = raw[..raw.len().min(REJECT_BYTES)].to_vec();
+    Reject { reason: Some(reason), offset, length: raw.len() as u64, bytes }
 }
 
 /// The last rows of a connection; `declared` is the id that the header gives it.
@@ -469,7 +526,7 @@ fn end(mut connection: Connection, declared: Option<&str>, complete: bool, table
     if let Some(id) = declared {
         connection.fold.declare(id);
     }
-    connection.rows(complete, tables);
+    connection.rows(complete && !connection.is_harmed, tables);
     tables.abilities.push((connection.key, connection.fold.abilities(), connection.fold.events()));
 }
 

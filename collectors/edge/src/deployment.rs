@@ -88,13 +88,14 @@ impl Edge for Deployment {
     fn redact_connection(&self, row: &mut Row) {
         let Some(prefix) = self.redact else { return };
         for (name, cell) in &mut row.0 {
-            let Cell::Text(text) = cell else { continue };
-            if *name == "header"
+            if let Cell::Shared(text) = cell
                 && let Ok(mut header) = serde_json::from_str(text)
             {
                 redact::json(&mut header, prefix);
-                *text = header.to_string();
-            } else if FREE_TEXT.contains(name)
+                *text = header.to_string().into();
+            }
+            let Cell::Text(text) = cell else { continue };
+            if FREE_TEXT.contains(name)
                 && let Some(kept) = scrub(text, prefix)
             {
                 *text = kept;

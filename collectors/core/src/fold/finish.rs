@@ -5,7 +5,7 @@ use crate::fold::saves::{self, Saves};
 use crate::fold::stream::Stream;
 use crate::fold::{ANALYSIS_VERSION, Fold, parts};
 use crate::header::Vantage;
-use crate::reader::quic_trace::SEQ_LIMIT;
+use crate::limits::SEQ_LIMIT;
 use crate::record::rows::{Cell, Row};
 
 /// A row of `episodes`, all but the trace's key.

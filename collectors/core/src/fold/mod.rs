@@ -35,11 +35,13 @@ pub mod zero_rtt;
 use crate::dialect::Losses;
 use crate::event::{Event, Kind, Number, Word};
 use crate::header::Vantage;
+use crate::reader::skip::Skip;
 use crate::record::rows::Row;
 use cause::Interval;
 use packets::Space;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use stream::Stream;
 
 /// Rules that made a row; a higher one replaces all rows of a lower one.
@@ -68,7 +70,7 @@ pub struct Trace {
     pub frameless: bool,
     /// Columns of `connections` that the header decides.
     #[serde(skip)]
-    pub facts: Row,
+    pub facts: Arc<Row>,
     /// Server, for the aliases.
     pub server: Option<String>,
 }
@@ -211,6 +213,9 @@ pub struct Fold {
     #[serde(skip)]
     /// Rows to take.
     pub output: Output,
+    /// What of the newest event is beyond a limit.
+    #[serde(skip)]
+    pub beyond: Option<Skip>,
 }
 
 impl Fold {
@@ -325,7 +330,13 @@ impl Fold {
             packets::APPLICATION
         };
         // A path has its own numbers only with multipath, whose packets carry an id other than 0.
-        let path = event.get(Number::PathId).unwrap_or(0);
+        let (path, is_beyond) = match event.get(Number::PathId) {
+            Some(id) if id > 0 => self.paths.stands_for(id),
+            _ => (0, false),
+        };
+        if is_beyond {
+            self.beyond = Some(Skip::TooManyPaths);
+        }
         let at = self.spaces.iter().position(|space| space.kind == kind && space.path == path).unwrap_or_else(|| {
             self.spaces.push(Space::new(kind, path));
             self.spaces.len() - 1

@@ -1,5 +1,6 @@
 //! Packets on their way: what was sent and is neither acknowledged nor forgotten.
 
+use crate::limits::UNACKNOWLEDGED;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -76,9 +77,6 @@ pub struct Space {
 /// [`Space::kind`] of 0-RTT and 1-RTT packets.
 pub const APPLICATION: u8 = 2;
 
-/// Most packets that are remembered without an acknowledgement; a trace without any must not fill the memory.
-const MOST: usize = 1 << 16;
-
 /// How long a lost packet is remembered, to see that its loss was spurious.
 const REMEMBER_LOST_US: i64 = 3_000_000;
 
@@ -92,7 +90,7 @@ impl Space {
     pub fn send(&mut self, packet: Sent) {
         while self.sent.front().is_some_and(|first| {
             first.acked || (first.lost && packet.time_us.saturating_sub(first.time_us) > REMEMBER_LOST_US)
-        }) || self.sent.len() >= MOST
+        }) || self.sent.len() >= UNACKNOWLEDGED
         {
             self.sent.pop_front();
         }

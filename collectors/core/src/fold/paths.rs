@@ -3,6 +3,7 @@
 
 use crate::event::Event;
 use crate::fold::Fold;
+use crate::limits::PATHS;
 use serde::{Deserialize, Serialize};
 
 /// One path. Without multipath there is only path 0.
@@ -22,19 +23,22 @@ pub struct Path {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Paths(Vec<Path>);
 
-/// Paths that are told apart; more of them share the last.
-const MOST: usize = 16;
-
 impl Paths {
     /// The path `id`.
     pub fn path(&mut self, id: u64) -> &mut Path {
         let at = self.0.iter().position(|path| path.id == id).unwrap_or_else(|| {
-            if self.0.len() < MOST {
+            if self.0.len() < PATHS {
                 self.0.push(Path { id, ..Path::default() });
             }
             self.0.len() - 1
         });
         &mut self.0[at]
+    }
+
+    /// The path that stands for `id`, and whether that is another one.
+    pub fn stands_for(&mut self, id: u64) -> (u64, bool) {
+        let known = self.path(id).id;
+        (known, known != id)
     }
 
     /// Bytes in flight on all paths.

@@ -4,6 +4,7 @@ use crate::event::{Event, Frame, FrameNumber, Kind, Number, Word};
 use crate::fold::packets::Chunk;
 use crate::fold::{Fold, http};
 use crate::header::Vantage;
+use crate::limits::{ALIAS_LETTERS, ALIASES};
 use serde::{Deserialize, Serialize};
 
 impl Fold {
@@ -229,7 +230,7 @@ impl Fold {
         let now = self.now_us;
         if let Some(seen) = self.aliases.iter_mut().find(|seen| seen.id == id && seen.role == role) {
             seen.last_us = now;
-        } else if self.aliases.len() < MOST_ALIASES {
+        } else if self.aliases.len() < ALIASES && id.len() <= ALIAS_LETTERS {
             self.aliases.push(Alias { id: id.to_owned(), role: role.to_owned(), first_us: now, last_us: now });
         }
     }
@@ -258,9 +259,6 @@ const INITIAL_RTT_US: i64 = 333_000;
 
 /// Default of max_ack_delay (RFC 9000, 18.2): what an ACK frame claims beyond it is not believed (RFC 9002, 5.3).
 const MAX_ACK_DELAY_US: u64 = 25_000;
-
-/// Connection ids that are remembered of one connection.
-const MOST_ALIASES: usize = 256;
 
 /// A connection id that was seen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

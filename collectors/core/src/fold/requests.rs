@@ -4,15 +4,14 @@ use crate::fold::cause::{Cause, Interval};
 use crate::fold::finish::Episode;
 use crate::fold::stream::Stream;
 use crate::fold::{Fold, parts};
+use crate::limits;
+use crate::reader::skip::Skip;
 
 /// Requests that stay open after they ended, to hear their last HTTP frames.
 const LINGERING: usize = 64;
 
 /// Undecided intervals of the connection or of a stream at which what is certain is summed up.
 const UNDECIDED: usize = 1024;
-
-/// At this many they are summed up although something older is still open: memory has a bound.
-const TOO_MANY: usize = 1 << 16;
 
 impl Fold {
     /// The request stream `id`, opened by the current event if it is new; `None` for other kinds of streams and for
@@ -22,6 +21,10 @@ impl Fold {
             return None;
         }
         if !self.streams.contains_key(&id) {
+            if self.streams.len() >= limits::OPEN_REQUESTS {
+                self.beyond = Some(Skip::TooManyRequests);
+                return None;
+            }
             self.open_request(id);
         }
         let seq = self.seq;
@@ -95,7 +98,7 @@ impl Fold {
             let own = own.chain(stream.queue.empty_since.map(|(since, _)| since));
             let own = own.chain(stream.queue.ready.map(|ready| ready.since_us)).chain(stream.marks.last_byte_us).min();
             let mut to_us = own.map_or(certain, |own| own.min(certain));
-            if stream.intervals.len() + stream.gaps.len() > TOO_MANY {
+            if stream.intervals.len() + stream.gaps.len() > limits::UNDECIDED {
                 to_us = stream.marks.last_byte_us.unwrap_or(certain);
             }
             // A gap is decided as a whole.

@@ -2,6 +2,7 @@
 
 use crate::catalogue::FRAME;
 use crate::event::Frame;
+use crate::limits::FRAMES;
 use crate::reader::json::Fault;
 use crate::reader::qlog::Pass;
 use crate::reader::shape;
@@ -9,7 +10,7 @@ use crate::reader::spelling::compact;
 
 impl Pass<'_, '_, '_, '_> {
     pub(super) fn frames(&mut self) -> Result<(), Fault> {
-        if self.event.frames.len() >= usize::from(u16::MAX) || !self.event.frames.is_empty() {
+        if !self.event.frames.is_empty() {
             return self.leftover(b"frames");
         }
         let start = self.cursor.at;
@@ -45,6 +46,9 @@ impl Pass<'_, '_, '_, '_> {
                 return Ok(false);
             }
             let index = self.event.frames.len();
+            if index == FRAMES {
+                return Err(Fault::Frames);
+            }
             let shape_start = self.event.shape.len();
             self.frame = Some((index, Frame::default()));
             self.mark = self.cursor.at;

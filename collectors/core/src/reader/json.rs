@@ -9,10 +9,11 @@ pub enum Fault {
     Syntax,
     /// Arrays and objects nest deeper than [`MAX_DEPTH`].
     Depth,
+    /// A packet has more than [`FRAMES`](crate::limits::FRAMES).
+    Frames,
 }
 
-/// Deepest nesting that is read; qlog needs about eight.
-pub const MAX_DEPTH: u32 = 64;
+use crate::limits::MAX_DEPTH;
 
 /// Reads JSON values one after the other out of a slice.
 #[derive(Clone, Copy, Debug)]

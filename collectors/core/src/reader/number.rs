@@ -13,8 +13,7 @@ const TEN: [i64; 19] = {
     table
 };
 
-/// Largest integer of QUIC (RFC 9000, 16): no count, length, offset or time of a log is larger.
-pub const LARGEST: u64 = (1 << 62) - 1;
+use crate::limits::LARGEST;
 
 /// A whole number that a JSON integer token or numeric string states exactly, up to [`LARGEST`], else `None`.
 #[inline]

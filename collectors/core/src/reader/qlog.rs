@@ -8,8 +8,9 @@ use crate::catalogue::{Action, Catalogue, DATA, ROOT, Unit};
 use crate::dialect::Units;
 use crate::event::{Event, Frame, Kind, Number, Span, Word};
 use crate::keys::Keys;
+use crate::limits::{LARGEST, NAMES};
 use crate::reader::json::{Cursor, Fault};
-use crate::reader::number::{LARGEST, Places, double_to_us, scaled, whole};
+use crate::reader::number::{Places, double_to_us, scaled, whole};
 use crate::reader::shape;
 use crate::reader::skip::{Skip, Stop};
 use crate::reader::spelling::{Strings, approximate, compact, floor, packet_type};
@@ -44,9 +45,6 @@ pub struct Reader {
     met: Keys<(Box<[u8]>, Kind)>,
     met_count: usize,
 }
-
-/// Names that are remembered; a trace has dozens, a hostile one any number.
-const MOST_NAMES: usize = 512;
 
 /// Longest string that stays in a shape; a longer one goes to `more`.
 const LONGEST_WORD: usize = 48;
@@ -130,7 +128,7 @@ impl Reader {
         };
         event.name = event.keep(name);
         event.kind = kind;
-        if self.met_count < MOST_NAMES {
+        if self.met_count < NAMES {
             self.met_count += 1;
             let name = name.into();
             self.met.insert(&self.lower, (name, kind));

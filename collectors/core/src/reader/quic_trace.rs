@@ -5,14 +5,12 @@
 
 use crate::catalogue::Catalogue;
 use crate::event::{Event, Kind, Number, Word};
+use crate::limits::SEQ_LIMIT;
 use crate::reader::number::{scaled, whole};
 use crate::reader::shape;
 use crate::reader::skip::Skip;
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
-
-/// Sequence numbers are below this: a row's version holds one, with the version of the analysis above it.
-pub const SEQ_LIMIT: u64 = 1 << 38;
 
 /// Events that keep their QUIC_TRACE name, because no qlog event says the same.
 pub const OWN_EVENTS: &[(&str, Kind)] = &[

@@ -3,8 +3,7 @@
 use crate::reader::json::Cursor;
 use crate::reader::sniff::{Framing, RS};
 
-/// Largest record, and largest header value, that is read.
-pub const RECORD_LIMIT: usize = 4 << 20;
+pub use crate::limits::RECORD_LIMIT;
 
 /// A piece of a file: what the shell has read and nobody has used.
 #[derive(Debug, Default)]

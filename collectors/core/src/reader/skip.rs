@@ -30,11 +30,15 @@ pub enum Skip {
     HeaderValue,
     NoEvents,
     TraceError,
+    TooManyFrames,
+    TooManyConnections,
+    TooManyRequests,
+    TooManyPaths,
 }
 
 impl Skip {
     /// All of them, in the catalogue's order.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 27] = [
         Self::EmptyFile,
         Self::Unreadable,
         Self::NotAFile,
@@ -51,6 +55,10 @@ impl Skip {
         Self::InvalidUtf8,
         Self::TooLong,
         Self::TooDeep,
+        Self::TooManyFrames,
+        Self::TooManyConnections,
+        Self::TooManyRequests,
+        Self::TooManyPaths,
         Self::NotARecord,
         Self::NoName,
         Self::NoTime,
@@ -79,6 +87,10 @@ impl Skip {
             Self::InvalidUtf8 => "invalid_utf8",
             Self::TooLong => "too_long",
             Self::TooDeep => "too_deep",
+            Self::TooManyFrames => "too_many_frames",
+            Self::TooManyConnections => "too_many_connections",
+            Self::TooManyRequests => "too_many_requests",
+            Self::TooManyPaths => "too_many_paths",
             Self::NotARecord => "not_a_record",
             Self::NoName => "no_name",
             Self::NoTime => "no_time",
@@ -105,6 +117,7 @@ impl From<Fault> for Stop {
             Fault::End => Self::End,
             Fault::Syntax => Self::Skip(Skip::NotJson),
             Fault::Depth => Self::Skip(Skip::TooDeep),
+            Fault::Frames => Self::Skip(Skip::TooManyFrames),
         }
     }
 }

@@ -38,35 +38,43 @@ impl Dictionary {
     /// Key of `text`.
     #[inline]
     pub fn key(&mut self, text: &[u8]) -> u32 {
+        self.find(text).0
+    }
+
+    /// Key of `text`, and the bytes that it cost.
+    #[inline]
+    fn find(&mut self, text: &[u8]) -> (u32, usize) {
         let place = text.len() % RECENT;
         let recent = self.recent[place];
         if *self.values[recent as usize] == *text {
-            return recent;
+            return (recent, 0);
         }
-        let key = if let Some(key) = self.index.get(text) {
-            *key
+        let (key, cost) = if let Some(key) = self.index.get(text) {
+            (*key, 0)
         } else {
             let key = u32::try_from(self.values.len()).unwrap_or(0);
             self.values.push(text.into());
             self.index.insert(text.into(), key);
-            key
+            // Twice, and what a small allocation takes.
+            (key, 2 * (text.len() + 32))
         };
         self.recent[place] = key;
-        key
+        (key, cost)
     }
 
-    /// Appends a value.
+    /// Appends a value and gives the bytes that a new text costs.
     #[inline]
-    pub fn push(&mut self, text: &[u8]) {
-        let key = self.key(text);
+    pub fn push(&mut self, text: &[u8]) -> usize {
+        let (key, cost) = self.find(text);
         self.keys.push(key);
+        cost
     }
 
-    /// Sets the value of `row`; rows between are empty.
+    /// Sets the value of `row`; rows between are empty. Gives what [`Dictionary::push`] gives.
     #[inline]
-    pub fn set(&mut self, row: usize, text: &[u8]) {
+    pub fn set(&mut self, row: usize, text: &[u8]) -> usize {
         self.keys.resize(row, 0);
-        self.push(text);
+        self.push(text)
     }
 
     /// Values appended so far.

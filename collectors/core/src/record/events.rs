@@ -75,6 +75,8 @@ impl Ends {
 #[derive(Debug, Default)]
 pub struct Events {
     rows: usize,
+    /// Bytes of the texts in dictionaries.
+    texts: usize,
     connection_id: Dictionary,
     vantage: Dictionary,
     trace_id: Dictionary,
@@ -116,26 +118,32 @@ impl Events {
 
     /// Bytes that the next batch will have, about.
     pub fn size(&self) -> usize {
-        self.rows * 64 + self.frame_fin.len() * 64 + self.acked_from.len() * 16 + self.more_values.len()
+        self.rows * 64
+            + self.frame_fin.len() * 64
+            + self.acked_from.len() * 16
+            + self.more_values.len()
+            + self.more_value_ends.len() * 8
+            + self.texts
     }
 
     /// Appends one event.
     pub fn push(&mut self, key: &Key, event: &Event) {
         let row = self.rows;
         self.rows += 1;
-        self.connection_id.push(key.connection_id.as_bytes());
-        self.vantage.push(key.vantage.as_bytes());
-        self.trace_id.push(key.trace_id.as_bytes());
+        let mut texts = 0;
+        texts += self.connection_id.push(key.connection_id.as_bytes());
+        texts += self.vantage.push(key.vantage.as_bytes());
+        texts += self.trace_id.push(key.trace_id.as_bytes());
         self.seq.push(event.seq);
         self.trace_day.push(key.trace_day);
         self.time_us.push(event.time_us);
         self.time_ns.push(event.time_ns);
-        self.name.push(event.bytes(event.name));
-        self.shape.push(&event.shape);
+        texts += self.name.push(event.bytes(event.name));
+        texts += self.shape.push(&event.shape);
         for (index, column) in self.words.iter_mut().enumerate() {
             let span = event.word_at(index);
             if span.len > 0 {
-                column.set(row, event.bytes(span));
+                texts += column.set(row, event.bytes(span));
             }
         }
         let mut present = event.present();
@@ -146,8 +154,8 @@ impl Events {
         }
         if !event.frames.is_empty() {
             for frame in &event.frames {
-                self.frame_type.push(event.bytes(frame.frame_type));
-                self.frame_shape.push(event.bytes(frame.shape));
+                texts += self.frame_type.push(event.bytes(frame.frame_type));
+                texts += self.frame_shape.push(event.bytes(frame.shape));
                 for (column, value) in self.frame_numbers.iter_mut().zip(frame.numbers) {
                     column.push(value);
                 }
@@ -167,12 +175,13 @@ impl Events {
         }
         if !event.more.is_empty() {
             for (path, value) in &event.more {
-                self.more_keys.push(event.bytes(*path));
+                texts += self.more_keys.push(event.bytes(*path));
                 self.more_values.extend_from_slice(event.bytes(*value));
                 self.more_value_ends.push(i32::try_from(self.more_values.len()).unwrap_or(i32::MAX));
             }
             self.more_ends.end(row, self.more_value_ends.len());
         }
+        self.texts += texts;
     }
 
     /// The batch, or nothing when there are no rows; starts anew.

@@ -22,12 +22,19 @@ pub enum Cell {
     Whole(u64),
     Float(f64),
     Text(String),
+    /// A text that many rows have.
+    #[serde(serialize_with = "as_text")]
+    Shared(Arc<str>),
     Bytes(Vec<u8>),
     Truth(bool),
     List(Vec<String>),
     #[serde(serialize_with = "as_map")]
     Counts(Vec<(String, u64)>),
     Histogram(Vec<(u16, u32)>),
+}
+
+fn as_text<S: serde::Serializer>(text: &Arc<str>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(text)
 }
 
 fn as_map<S: serde::Serializer>(counts: &[(String, u64)], serializer: S) -> Result<S::Ok, S::Error> {
@@ -92,10 +99,25 @@ impl Row {
 }
 
 impl Row {
+    /// Bytes that it has in a batch, about.
+    pub fn size(&self) -> usize {
+        let size = |cell: &Cell| match cell {
+            Cell::Text(text) => text.len(),
+            Cell::Shared(text) => text.len(),
+            Cell::Bytes(bytes) => bytes.len(),
+            Cell::List(list) => list.iter().map(|text| text.len() + 4).sum(),
+            Cell::Counts(counts) => counts.iter().map(|(name, _)| name.len() + 12).sum(),
+            Cell::Histogram(counts) => counts.len() * 6,
+            Cell::Null | Cell::Int(_) | Cell::Whole(_) | Cell::Float(_) | Cell::Truth(_) => 0,
+        };
+        self.0.iter().map(|(_, cell)| 8 + size(cell)).sum()
+    }
+
     /// The text under a name.
     pub fn text(&self, name: &str) -> Option<&str> {
         match self.get(name)? {
             Cell::Text(text) => Some(text),
+            Cell::Shared(text) => Some(text),
             _ => None,
         }
     }
@@ -203,6 +225,7 @@ fn array(kind: &str, cells: &[&Cell]) -> Result<ArrayRef, ArrowError> {
                 match cell {
                     Cell::Bytes(bytes) => builder.append_value(bytes),
                     Cell::Text(text) => builder.append_value(text),
+                    Cell::Shared(text) => builder.append_value(&**text),
                     _ => builder.append_value(b""),
                 }
             }
@@ -213,6 +236,7 @@ fn array(kind: &str, cells: &[&Cell]) -> Result<ArrayRef, ArrowError> {
             for cell in cells {
                 match cell {
                     Cell::Text(text) => builder.append_value(text),
+                    Cell::Shared(text) => builder.append_value(text),
                     _ if nullable => builder.append_null(),
                     _ => builder.append_value(""),
                 }
@@ -223,7 +247,9 @@ fn array(kind: &str, cells: &[&Cell]) -> Result<ArrayRef, ArrowError> {
             let (mut texts, mut ends) = (Dictionary::default(), vec![0i32]);
             for cell in cells {
                 if let Cell::List(list) = cell {
-                    list.iter().for_each(|text| texts.push(text.as_bytes()));
+                    list.iter().for_each(|text| {
+                        texts.push(text.as_bytes());
+                    });
                 }
                 ends.push(i32::try_from(texts.len()).unwrap_or(i32::MAX));
             }

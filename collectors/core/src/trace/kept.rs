@@ -46,6 +46,12 @@ impl TraceReader<'_> {
     /// Says where the next record stands.
     pub fn stand(&mut self, offset: u64) {
         self.offset = offset;
+        self.place = offset;
+    }
+
+    /// Says where the next record stands in a document, which is always read again from its beginning.
+    pub fn lies_at(&mut self, offset: u64) {
+        self.place = offset;
     }
 
     /// Reading again, a connection begins where it did the first time, though one of its name has not ended here, and

@@ -20,7 +20,7 @@ pub(super) struct Connection {
     pub last_ns: i64,
     pub started: bool,
     /// What is known of its client.
-    pub client: Known,
+    pub client: Box<Known>,
     /// Events that the newest row of `connections` knew.
     pub shown: u64,
     /// Its close was logged.
@@ -32,6 +32,8 @@ pub(super) struct Connection {
     /// Where its first record stands; 0 for those that decide the identity.
     pub began_at: u64,
     pub standing: Standing,
+    /// Something of it is missing.
+    pub is_harmed: bool,
 }
 
 impl Connection {
@@ -143,6 +145,16 @@ impl Open {
             && self.slots.get_mut(slot).is_some_and(|held| held.take().is_some())
         {
             self.free.push(slot);
+        }
+    }
+
+    /// Takes out any one.
+    pub fn take_one(&mut self) -> Option<Connection> {
+        loop {
+            if let Some(connection) = self.slots.pop()? {
+                self.groups.remove(&connection.group);
+                return Some(*connection);
+            }
         }
     }
 

@@ -48,11 +48,12 @@ pub struct SavedConnection<'f> {
     is_closed: bool,
     began_at: u64,
     standing: Standing,
+    is_harmed: bool,
 }
 
 impl Saved {
     /// Which states this build can take up.
-    pub const VERSION: u64 = ANALYSIS_VERSION << 8 | 3;
+    pub const VERSION: u64 = ANALYSIS_VERSION << 8 | 4;
 }
 
 impl<'c> TraceReader<'c> {
@@ -115,7 +116,10 @@ impl<'c> TraceReader<'c> {
             stashed.collect()
         });
         let stash = reader.stash.iter().flatten();
-        reader.stashed_events = stash.filter(|stashed| matches!(stashed, Stashed::Record(_))).count();
+        (reader.stashed_events, reader.stashed_bytes) = stash.fold((0, 0), |(events, bytes), stashed| match stashed {
+            Stashed::Record(record) => (events + 1, bytes + record.len()),
+            Stashed::Reject(reject) => (events, bytes + reject.bytes.len()),
+        });
         reader.initial = saved.initial;
         (reader.open.begun, reader.open.first, reader.open.is_plain) = (saved.begun, saved.first, saved.is_plain);
         Some(reader)
@@ -141,13 +145,14 @@ impl<'c> TraceReader<'c> {
             base_ns: saved.base_ns,
             last_ns: saved.last_ns,
             started: saved.started,
-            client: saved.client,
+            client: Box::new(saved.client),
             shown: saved.shown,
             is_closed: saved.is_closed,
             heard_s: self.now_s,
             is_dirty: false,
             began_at: saved.began_at,
             standing: saved.standing,
+            is_harmed: saved.is_harmed,
         });
     }
 }
@@ -161,11 +166,12 @@ impl<'f> SavedConnection<'f> {
             base_ns: connection.base_ns,
             last_ns: connection.last_ns,
             started: connection.started,
-            client: connection.client.clone(),
+            client: (*connection.client).clone(),
             shown: connection.shown,
             is_closed: connection.is_closed,
             began_at: connection.began_at,
             standing: connection.standing,
+            is_harmed: connection.is_harmed,
         }
     }
 }

@@ -33,7 +33,7 @@ impl Node {
         let mut path = String::new();
         self.object(&mut cursor, &mut path, filler).map_err(|fault| match fault {
             Fault::Depth => Skip::TooDeep,
-            Fault::End | Fault::Syntax => Skip::BadLine,
+            Fault::End | Fault::Syntax | Fault::Frames => Skip::BadLine,
         })?;
         if cursor.peek() == Err(Fault::End) { Ok(()) } else { Err(Skip::BadLine) }
     }

@@ -1,0 +1,155 @@
+//! Every limit, in bytes or by count: what is beyond it costs itself and nothing else, and is counted where it is lost.
+//!
+//! [`TABLE`] is what `collectors/README.md` shows; a test compares them.
+
+use crate::reader::skip::Skip;
+
+/// Largest record, and largest header field, that is read.
+pub const RECORD_LIMIT: usize = 4 << 20;
+
+/// Deepest nesting that is read; qlog needs about eight.
+pub const MAX_DEPTH: u32 = 64;
+
+/// Largest integer of QUIC (RFC 9000, 16): no count, length, offset or time of a log is larger.
+pub const LARGEST: u64 = (1 << 62) - 1;
+
+/// Declared sequence numbers are below this: a row's version holds one, with the version of the analysis above it.
+pub const SEQ_LIMIT: u64 = 1 << 38;
+
+/// Frames of one packet: a datagram of 1,500 bytes has room for as many of one byte, and stacks write runs of padding as
+/// one frame.
+pub const FRAMES: usize = 4096;
+
+/// Most bytes of a reject that are kept.
+pub const REJECT_BYTES: usize = 64 << 10;
+
+/// Records that decide a trace's identity (a shorter file is decided at its end).
+pub const PRELUDE: usize = 64;
+
+/// Bytes of those records, and of what was rejected among them: the identity is decided from fewer then.
+pub const PRELUDE_BYTES: usize = 16 << 20;
+
+/// Rejects among those records, likewise.
+pub const PRELUDE_REJECTS: usize = 1024;
+
+/// Connections of one trace that are open at once.
+pub const CONNECTIONS: usize = 1 << 16;
+
+/// Bytes that the header of one trace may take in the rows of all its connections.
+pub const HEADER_COPIES: usize = 256 << 20;
+
+/// Requests of one connection that are open at once.
+pub const OPEN_REQUESTS: usize = 10_000;
+
+/// Paths of one connection; more of them share the last.
+pub const PATHS: usize = 16;
+
+/// Packets of one packet number space that are remembered without an acknowledgement.
+pub const UNACKNOWLEDGED: usize = 1 << 16;
+
+/// Connection ids of one connection that are remembered.
+pub const ALIASES: usize = 256;
+
+/// Letters of such an id; RFC 9000, 17.2: 20 bytes.
+pub const ALIAS_LETTERS: usize = 64;
+
+/// Undecided intervals of a stream at which they are summed up although something older is still open.
+pub const UNDECIDED: usize = 1 << 16;
+
+/// Names of events, as a trace writes them, that are remembered.
+pub const NAMES: usize = 512;
+
+/// Rows of a batch of events, about; a block that ClickHouse sorts in one go.
+pub const EVENT_ROWS: usize = 65_536;
+
+/// Rows of a batch of any other table.
+pub const SUMMARY_ROWS: usize = 4096;
+
+/// Bytes of a batch, about: it must stay small where records are large.
+pub const BATCH_BYTES: usize = 16 << 20;
+
+/// One limit.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    /// Of what.
+    pub of: &'static str,
+    /// As many are still taken.
+    pub value: u64,
+    /// What is counted.
+    pub unit: &'static str,
+    /// Why the reject, where there is one.
+    pub reason: Option<Skip>,
+    /// What happens beyond it.
+    pub beyond: &'static str,
+}
+
+const fn limit(of: &'static str, value: u64, unit: &'static str, reason: Option<Skip>, beyond: &'static str) -> Limit {
+    Limit { of, value, unit, reason, beyond }
+}
+
+/// All of them.
+pub const TABLE: [Limit; 21] = [
+    limit("a record, a header field", RECORD_LIMIT as u64, "B", Some(Skip::TooLong), "it is passed over"),
+    limit("nesting", MAX_DEPTH as u64, "levels", Some(Skip::TooDeep), "the record is passed over"),
+    limit("an integer", LARGEST, "", None, "it has no column and is kept as it was written, in `more`"),
+    limit("`seq` of a row of line v1", SEQ_LIMIT - 1, "", Some(Skip::NotARecord), "the row is passed over"),
+    limit("frames of a packet", FRAMES as u64, "frames", Some(Skip::TooManyFrames), "the record is passed over"),
+    limit("bytes kept of a reject", REJECT_BYTES as u64, "B", None, "its length says how many there were"),
+    limit(
+        "records that decide what a trace is",
+        PRELUDE as u64,
+        "records",
+        None,
+        "it is decided, units and id with it",
+    ),
+    limit("bytes of those, and of rejects among them", PRELUDE_BYTES as u64, "B", None, "it is decided from fewer"),
+    limit("rejects among those", PRELUDE_REJECTS as u64, "rejects", None, "it is decided from fewer"),
+    limit(
+        "open connections of a trace",
+        CONNECTIONS as u64,
+        "connections",
+        Some(Skip::TooManyConnections),
+        "records of others are passed over until one has ended",
+    ),
+    limit(
+        "a trace's header, in the rows of all its connections",
+        HEADER_COPIES as u64,
+        "B",
+        Some(Skip::TooManyConnections),
+        "records of more connections are passed over",
+    ),
+    limit(
+        "open requests of a connection",
+        OPEN_REQUESTS as u64,
+        "requests",
+        Some(Skip::TooManyRequests),
+        "the record is stored as an event; the request has no row",
+    ),
+    limit(
+        "paths of a connection",
+        PATHS as u64,
+        "paths",
+        Some(Skip::TooManyPaths),
+        "the record is stored as an event; it counts for the last path",
+    ),
+    limit(
+        "packets of a number space without an acknowledgement",
+        UNACKNOWLEDGED as u64,
+        "packets",
+        None,
+        "the oldest is forgotten: no acknowledgement or loss of it is seen",
+    ),
+    limit("ids of a connection", ALIASES as u64, "ids", None, "others have no row in `connection_aliases`"),
+    limit("such an id", ALIAS_LETTERS as u64, "letters", None, "it has no row there"),
+    limit(
+        "undecided intervals of a request",
+        UNDECIDED as u64,
+        "intervals",
+        None,
+        "they are summed up as far as its last byte, whatever is still open",
+    ),
+    limit("names of events that are remembered", NAMES as u64, "names", None, "others are looked up each time"),
+    limit("a batch of events", EVENT_ROWS as u64, "rows", None, "it is sent"),
+    limit("a batch of any other table", SUMMARY_ROWS as u64, "rows", None, "it is sent"),
+    limit("a batch", BATCH_BYTES as u64, "B", None, "it is sent"),
+];

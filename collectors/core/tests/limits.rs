@@ -1,0 +1,294 @@
+//! Each limit of `limits.rs`: what is at it is taken, what crosses it costs itself, and is counted where it is lost.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use quiclens_core::catalogue::Catalogue;
+use quiclens_core::dialect::Units;
+use quiclens_core::event::{Event, Number};
+use quiclens_core::fold::packets::{Sent, Space};
+use quiclens_core::header::Header;
+use quiclens_core::limits::*;
+use quiclens_core::reader::qlog::Reader;
+use quiclens_core::reader::quic_trace::row;
+use quiclens_core::reader::records::{Step, Window, next_record};
+use quiclens_core::reader::skip::{Skip, Stop};
+use quiclens_core::reader::sniff::Framing;
+use quiclens_core::record::rows::{Cell, Row};
+use quiclens_core::tables::Tables;
+use quiclens_core::trace::{Reject, TraceReader};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+use std::sync::LazyLock;
+
+static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| Catalogue::load().unwrap());
+const HEADER: &str = r#"{"qlog_version":"0.3","trace":{"vantage_point":{"type":"server"}}}"#;
+
+#[test]
+fn the_readme_shows_the_table() {
+    let mut table = "| limit | at most | reject | beyond it |\n|---|---|---|---|\n".to_owned();
+    for Limit { of, value, unit, reason, beyond } in TABLE {
+        let value = match value {
+            value if value == LARGEST => "2⁶² − 1".to_owned(),
+            value if value == SEQ_LIMIT - 1 => "2³⁸ − 1".to_owned(),
+            value if value >= 1 << 20 && unit == "B" => format!("{} MiB", value >> 20),
+            value if value >= 1 << 10 && unit == "B" => format!("{} KiB", value >> 10),
+            value => format!("{value} {unit}").trim().to_owned(),
+        };
+        let reason = reason.map_or(String::new(), |reason| format!("`{}`", reason.name()));
+        writeln!(table, "| {of} | {value} | {reason} | {beyond} |").unwrap();
+    }
+    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md")).unwrap();
+    assert!(readme.contains(&table), "collectors/README.md must have\n{table}");
+}
+
+/// Rows of a sequence of these records.
+fn tables(header: &str, records: impl IntoIterator<Item = String>) -> Tables {
+    let mut tables = Tables::default();
+    let header = Header::sequential(header.as_bytes(), Framing::NdJson).unwrap();
+    let mut trace = TraceReader::new(&CATALOGUE, header, "file");
+    for (place, record) in records.into_iter().enumerate() {
+        trace.stand(place as u64);
+        trace.push_whole(record.as_bytes(), &mut tables).unwrap();
+    }
+    trace.finish(true, &mut tables);
+    tables
+}
+
+fn rejected(tables: &Tables, reason: Skip, count: u64) {
+    assert_eq!(tables.rejected, BTreeMap::from([(reason.name(), count)]));
+    // Each has its own key.
+    let places: Vec<_> = tables.rejects.iter().map(|row| row.whole("offset")).collect();
+    assert_eq!(places.iter().collect::<std::collections::BTreeSet<_>>().len(), places.len());
+    assert!(places.iter().all(|place| *place > 0));
+}
+
+fn complete(row: &Row) -> Option<bool> {
+    if let Some(Cell::Truth(complete)) = row.get("complete") { Some(*complete) } else { None }
+}
+
+fn read(text: &str) -> (Result<usize, Stop>, Event) {
+    let mut event = Event::default();
+    let units = Units { time: 6, rtt: 6, delay: 6, pacing: 1 };
+    let read = Reader::new(units, &[]).read(&CATALOGUE, text.as_bytes(), &mut event);
+    (read, event)
+}
+
+fn packet(kind: &str, number: usize, more: &str, frames: &str) -> String {
+    format!(
+        r#"{{"time":{number},"name":"transport:packet_{kind}","data":{{{more}"header":{{"packet_type":"1RTT","packet_number":{number}}},"raw":{{"length":1200}},"frames":[{frames}]}}}}"#
+    )
+}
+
+#[test]
+fn a_record_has_so_many_bytes() {
+    for (extra, wanted) in [(0, Step::Record { len: RECORD_LIMIT, taken: RECORD_LIMIT + 1 }), (1, Step::TooLong)] {
+        let mut window = Window::default();
+        window.space().resize(RECORD_LIMIT + extra, b'x');
+        window.space().push(b'\n');
+        assert_eq!(next_record(Framing::NdJson, &mut window), wanted);
+    }
+}
+
+#[test]
+fn a_record_nests_so_deep() {
+    let nested = |depth: usize| {
+        let depth = depth - 2;
+        format!(r#"{{"time":1,"name":"a:b","data":{{"x":{}1{}}}}}"#, "[".repeat(depth), "]".repeat(depth))
+    };
+    let most = usize::try_from(MAX_DEPTH).unwrap();
+    // Levels of a value that is kept whole.
+    assert!(read(&nested(most + 2)).0.is_ok());
+    assert_eq!(read(&nested(most + 3)).0, Err(Stop::Skip(Skip::TooDeep)));
+}
+
+#[test]
+fn an_integer_is_so_large() {
+    let sized = |size: u64| format!(r#"{{"time":1,"name":"quic:packet_sent","data":{{"raw":{{"length":{size}}}}}}}"#);
+    let (_, event) = read(&sized(LARGEST));
+    assert_eq!((event.get(Number::PacketBytes), event.more.len()), (Some(LARGEST), 0));
+    let (_, event) = read(&sized(LARGEST + 1));
+    assert_eq!((event.get(Number::PacketBytes), event.leftover("raw.length")), (None, Some("4611686018427387904")));
+}
+
+#[test]
+fn a_seq_is_so_large() {
+    let line = |seq: u64| format!("c\t{seq}\t1\tpacket_sent\t1");
+    assert_eq!(row(&line(SEQ_LIMIT - 1)).and_then(|row| row.seq), Some(SEQ_LIMIT - 1));
+    assert_eq!(row(&line(SEQ_LIMIT)), None);
+}
+
+#[test]
+fn a_packet_has_so_many_frames() {
+    let frames = |count: usize| packet("sent", 1, "", &vec!["{}"; count].join(","));
+    let (done, event) = read(&frames(FRAMES));
+    assert_eq!((done.is_ok(), event.frames.len()), (true, FRAMES));
+    assert_eq!(read(&frames(FRAMES + 1)).0, Err(Stop::Skip(Skip::TooManyFrames)));
+}
+
+#[test]
+fn so_much_decides_what_a_trace_is() {
+    let reject = |bytes: usize| Reject { reason: Some(Skip::NotJson), bytes: vec![b'x'; bytes], ..Reject::default() };
+    let held = |count: usize, bytes: usize| {
+        let mut tables = Tables::default();
+        let header = Header::sequential(HEADER.as_bytes(), Framing::NdJson).unwrap();
+        let mut trace = TraceReader::new(&CATALOGUE, header, "file");
+        (0..count).for_each(|_| trace.reject(reject(bytes), &mut tables));
+        count - tables.rejects.len()
+    };
+    assert_eq!((held(PRELUDE_REJECTS, 1), held(PRELUDE_REJECTS + 1, 1)), (PRELUDE_REJECTS, 0));
+    let kept = PRELUDE_BYTES / REJECT_BYTES;
+    assert_eq!((held(kept, REJECT_BYTES), held(kept + 1, REJECT_BYTES)), (kept, 0));
+    let events = |count: usize| {
+        let mut tables = Tables { wants_events: true, ..Tables::default() };
+        let header = Header::sequential(HEADER.as_bytes(), Framing::NdJson).unwrap();
+        let mut trace = TraceReader::new(&CATALOGUE, header, "file");
+        let event = br#"{"time":1,"name":"a:b","data":{}}"#;
+        (0..count).for_each(|_| trace.push_whole(event, &mut tables).unwrap());
+        tables.events.len()
+    };
+    assert_eq!((events(PRELUDE - 1), events(PRELUDE)), (0, PRELUDE));
+}
+
+#[test]
+fn so_many_connections_are_open() {
+    let mut tables = Tables::default();
+    let mut trace = TraceReader::new(&CATALOGUE, Header::rows(Framing::LineV1), "file");
+    for number in 0..CONNECTIONS + 2 {
+        trace.stand(number as u64);
+        trace.push_whole(format!("c{number}\t0\t1\tupdate_rtt\t1").as_bytes(), &mut tables).unwrap();
+    }
+    rejected(&tables, Skip::TooManyConnections, 2);
+    while trace.end_some(true, &mut tables) {
+        assert!(tables.connections.len() <= SUMMARY_ROWS);
+        tables.batches(&CATALOGUE, false).unwrap();
+    }
+    assert_eq!(tables.traces.len(), CONNECTIONS);
+}
+
+#[test]
+fn a_header_is_repeated_so_often() {
+    let long = "x".repeat(RECORD_LIMIT - 1024);
+    let header = format!(r#"{{"qlog_version":"0.3","title":"{long}","trace":{{}}}}"#);
+    let most = HEADER_COPIES / header.len();
+    let record = |number: usize| format!(r#"{{"time":1,"name":"a:b","group_id":"g{number}","data":{{}}}}"#);
+    let found = tables(&header, (0..most + 3).map(record));
+    // The first records decide what the trace is: they are taken together.
+    assert_eq!(found.connections.len(), most);
+    assert_eq!(found.rejected[Skip::TooManyConnections.name()], 3);
+}
+
+#[test]
+fn a_connection_has_so_many_open_requests() {
+    let stream = |number: usize| {
+        let frame = format!(r#"{{"frame_type":"stream","stream_id":{},"offset":0,"length":10}}"#, number * 4);
+        packet("received", number, "", &frame)
+    };
+    let at_it = tables(HEADER, (0..OPEN_REQUESTS).map(stream));
+    assert_eq!((at_it.streams.len(), at_it.rejects.len()), (OPEN_REQUESTS, 0));
+    assert_eq!(complete(&at_it.connections[0]), Some(true));
+    let beyond = tables(HEADER, (0..OPEN_REQUESTS + 3).map(stream));
+    rejected(&beyond, Skip::TooManyRequests, 3);
+    assert_eq!((beyond.streams.len(), beyond.counted), (OPEN_REQUESTS, OPEN_REQUESTS as u64 + 3));
+    assert_eq!(complete(&beyond.connections[0]), Some(false));
+    assert_eq!(beyond.rejects[0].whole("seq"), OPEN_REQUESTS as u64);
+}
+
+#[test]
+fn a_connection_has_so_many_paths() {
+    let padding = "x".repeat(REJECT_BYTES);
+    let path = |number: usize| {
+        packet("sent", number, &format!(r#""path_id":{number},"x":"{padding}","#), r#"{"frame_type":"ping"}"#)
+    };
+    let with = |count: usize| tables(HEADER, (0..PRELUDE).map(|_| path(0)).chain((1..count).map(path)));
+    assert!(with(PATHS).rejects.is_empty());
+    let beyond = with(PATHS + 2);
+    rejected(&beyond, Skip::TooManyPaths, 2);
+    assert_eq!(complete(&beyond.connections[0]), Some(false));
+    // Of a reject so much is kept.
+    let Some(Cell::Bytes(kept)) = beyond.rejects[0].get("bytes") else { unreachable!() };
+    assert_eq!((kept.len(), beyond.rejects[0].whole("length")), (REJECT_BYTES, path(PATHS).len() as u64));
+}
+
+#[test]
+fn so_many_packets_are_remembered_without_an_acknowledgement() {
+    let sent = |number: u64| Sent {
+        number,
+        time_us: 0,
+        seq: 0,
+        bytes: 1,
+        in_flight: true,
+        acked: false,
+        lost: false,
+        early: false,
+        rtt_us: 0,
+        delivered: 0,
+        chunk: None,
+        chunks: Vec::new(),
+    };
+    let mut space = Space::new(2, 0);
+    for number in 0..=UNACKNOWLEDGED as u64 {
+        space.send(sent(number));
+    }
+    let mut known = Vec::new();
+    space.ack(0, u64::MAX, |packet| known.push(packet.number));
+    assert_eq!((known.len(), known.first()), (UNACKNOWLEDGED, Some(&1)));
+}
+
+#[test]
+fn so_many_ids_of_a_connection_are_remembered() {
+    let ids = |count: usize, letters: usize| {
+        let record = |number: usize| {
+            packet("sent", number, "", "").replace("\"1RTT\"", &format!("\"1RTT\",\"dcid\":\"{number:0letters$x}\""))
+        };
+        tables(HEADER, (0..count).map(record)).aliases.len()
+    };
+    assert_eq!((ids(ALIASES, 16), ids(ALIASES + 9, 16)), (ALIASES, ALIASES));
+    assert_eq!((ids(1, ALIAS_LETTERS), ids(1, ALIAS_LETTERS + 1)), (1, 0));
+}
+
+#[test]
+fn so_many_names_of_events_are_remembered() {
+    let record = |number: usize| format!(r#"{{"time":1,"name":"a:b{number}","data":{{}}}}"#);
+    let mut reader = Reader::new(Units { time: 6, rtt: 6, delay: 6, pacing: 1 }, &[]);
+    for number in (0..NAMES + 9).chain(0..NAMES + 9) {
+        let mut event = Event::default();
+        reader.read(&CATALOGUE, record(number).as_bytes(), &mut event).unwrap();
+        assert_eq!(event.str(event.name), format!("a:b{number}"));
+    }
+}
+
+#[test]
+fn batches_have_so_many_rows_and_bytes() {
+    let rows = |count: usize, bytes: usize| {
+        let mut row = Row::default();
+        row.set("header", "x".repeat(bytes));
+        Tables { connections: vec![row; count], ..Tables::default() }
+    };
+    assert!(rows(SUMMARY_ROWS - 1, 1).is_small() && !rows(SUMMARY_ROWS, 1).is_small());
+    let (each, many) = (BATCH_BYTES / 8, 20);
+    let mut large = rows(many, each);
+    assert!(!large.is_small());
+    let batches = large.batches(&CATALOGUE, false).unwrap();
+    // What is left is small, and comes with the next.
+    assert!(batches.iter().all(|batch| batch.rows.num_rows() < 9) && large.is_small());
+    let taken: usize = batches.iter().map(|batch| batch.rows.num_rows()).sum();
+    assert_eq!(taken + large.connections.len(), many);
+    // Names of fields are stored beside the events that have them.
+    let key = |number: usize| format!(r#"{{"time":1,"name":"a:b","data":{{"{number}{}":1}}}}"#, "k".repeat(1 << 20));
+    let mut tables = Tables { wants_events: true, ..Tables::default() };
+    let header = Header::sequential(HEADER.as_bytes(), Framing::NdJson).unwrap();
+    let mut trace = TraceReader::new(&CATALOGUE, header, "file").begun("source");
+    let until_large = (0..).take_while(|number| {
+        trace.push_whole(key(*number).as_bytes(), &mut tables).unwrap();
+        tables.is_small()
+    });
+    assert!(until_large.count() <= BATCH_BYTES >> 20);
+    let mut tables = Tables { wants_events: true, ..Tables::default() };
+    let mut pushed = 0;
+    while tables.is_small() {
+        trace.push_whole(br#"{"time":1,"name":"a:b","data":{}}"#, &mut tables).unwrap();
+        pushed += 1;
+    }
+    assert_eq!(pushed, EVENT_ROWS);
+}
