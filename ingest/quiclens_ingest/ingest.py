@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from threading import Event
 from typing import Any
@@ -18,6 +18,7 @@ from quiclens_ingest.insert import Inserter
 from quiclens_ingest.linking import Linker
 from quiclens_ingest.message import Limits
 from quiclens_ingest.metrics import Metrics, serve
+from quiclens_ingest.reach import Reach
 from quiclens_ingest.settings import Settings
 from quiclens_ingest.take import Duties, Taker
 
@@ -60,12 +61,14 @@ def ingest(
     metrics = metrics or Metrics()
     tables = {topic.name: table for table, topic in topics.of_tables().items()}
     taker: Taker | None = None
+    reach = Reach()
     consumer = kafka.consumer(
         settings.brokers,
         settings.group,
         settings.message_bytes_max,
         settings.kafka,
         on_commit=lambda error, places: taker.committed(error, places) if taker else None,
+        on_error=reach.heard,
     )
     # Who serves an embedded store links it.
     link_seconds = 0.0 if isinstance(store, ServedStore) else settings.link_seconds
@@ -83,9 +86,12 @@ def ingest(
         settings.drain_seconds,
         Duties(inserter.store_until_done, inserter.waiting, linker.lead, (topics.of_tables()["connections"].name, 0)),
         metrics,
+        reach,
     )
     server = (
-        serve(metrics, settings.metrics_address, _health(taker, inserter, linker)) if settings.metrics_address else None
+        serve(metrics, settings.metrics_address, _health(taker, inserter, [linker.unwell, reach.unwell]))
+        if settings.metrics_address
+        else None
     )
     try:
         if ready is not None:
@@ -99,17 +105,23 @@ def ingest(
     return _summary(metrics, time.monotonic() - began)
 
 
-def _health(taker: Taker, inserter: Inserter, linker: Linker) -> Callable[[], dict[str, Any]]:
+def _health(
+    taker: Taker, inserter: Inserter, checks: Iterable[Callable[[], Iterable[str]]]
+) -> Callable[[], dict[str, Any]]:
     def health() -> dict[str, Any]:
         now = time.monotonic()
         turned = now - taker.turned_at
         storing = inserter.oldest_seconds()
-        linking = list(linker.unwell())
+        reasons = [reason for check in checks for reason in check()]
+        if turned >= _STALE_SECONDS:
+            reasons.append("the loop that takes has not turned")
+        if storing >= _STALE_SECONDS:
+            reasons.append("the store takes nothing")
         return {
-            "ok": turned < _STALE_SECONDS and storing < _STALE_SECONDS and not linking,
+            "ok": not reasons,
+            "reasons": reasons,
             "seconds_since_turn": round(turned, 1),
             "oldest_insert_seconds": round(storing, 1),
-            "linking": linking,
         }
 
     return health

@@ -38,8 +38,10 @@ def consumer(
     message_bytes_max: int,
     more: Mapping[str, str] | None = None,
     on_commit: OnCommit | None = None,
+    on_error: Callable[[KafkaError], None] | None = None,
 ) -> Consumer:
-    """A consumer that commits only what it is told to, and never skips to the end."""
+    """A consumer that commits only what it is told to, and never skips to the end. `on_error` hears what the client
+    tells beside its answers; most of it mends itself."""
     return Consumer(
         {
             # The sticky one counts partitions of all topics together, and gives one member all of events; this one
@@ -53,6 +55,7 @@ def consumer(
         | _common(brokers, more)
         | {
             **({"on_commit": on_commit} if on_commit else {}),
+            **({"error_cb": on_error} if on_error else {}),
             "group.id": group,
             "enable.auto.commit": "false",
             "enable.auto.offset.store": "false",

@@ -17,6 +17,7 @@ from quiclens_ingest.blocks import Block, BlockLimits, Source, Taken, next_block
 from quiclens_ingest.kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 from quiclens_ingest.message import Limits, Unreadable, read
 from quiclens_ingest.metrics import Metrics
+from quiclens_ingest.reach import Reach
 from quiclens_ingest.rejects import reject
 
 _log = logging.getLogger("quiclens.ingest")
@@ -25,6 +26,7 @@ _POLL_SECONDS = 0.05
 _MESSAGES_PER_POLL = 8  # few, for each may be megabytes
 _COMMIT_SECONDS = 0.5
 _MEASURE_SECONDS = 1.0
+_LOOK_SECONDS = 5.0
 _MESSAGE_OVERHEAD_BYTES, _COLUMN_OVERHEAD_BYTES = 1024, 512  # what Arrow's objects take beside the buffers
 _RESUME_SHARE = 0.6  # of held_bytes_max
 
@@ -75,6 +77,7 @@ class Taker:
         drain_seconds: float,
         duties: Duties,
         metrics: Metrics,
+        reach: Reach,
     ) -> None:
         self._consumer = consumer
         self._tables = tables  # by topic
@@ -84,6 +87,7 @@ class Taker:
         self._drain_seconds = drain_seconds
         self._duties = duties
         self._metrics = metrics
+        self._reach = reach
         self._shares: dict[Place, _Share] = {}
         self._pending: dict[str, deque[Taken]] = {topic: deque() for topic in tables}
         self._on_their_way: dict[str, _OnItsWay] = {}
@@ -93,7 +97,7 @@ class Taker:
         self._is_paused = False
         self._is_assignment_new = False  # its partitions are not paused yet, where the others are
         self._cluster = ""
-        self._next_commit = self._next_measure = 0.0
+        self._next_commit = self._next_measure = self._next_look = 0.0
         self.turned_at = time.monotonic()
 
     def run(self, stop: Event) -> None:
@@ -120,7 +124,10 @@ class Taker:
             except KafkaException as error:
                 self._metrics.retries.labels("take").inc()
                 _log.warning("no broker answers, trying again: %s", error.args[0].str())
+                self._reach.failed(error.args[0])
                 stop.wait(1)
+            else:
+                self._reach.answered(has_partitions=False)
             self.turned_at = time.monotonic()
 
     def _turn(self) -> None:
@@ -138,6 +145,9 @@ class Taker:
         if now >= self._next_measure:
             self._measure()
             self._next_measure = now + _MEASURE_SECONDS
+        if self._reach.is_failing and now >= self._next_look:
+            self._look()
+            self._next_look = time.monotonic() + _LOOK_SECONDS
 
     def _take(self, message: Message) -> None:
         error = message.error()
@@ -146,6 +156,7 @@ class Taker:
                 raise TakeError(f"the client cannot go on: {error.str()}")
             self._metrics.retries.labels("take").inc()
             _log.warning("a partition cannot be read, trying again: %s", error.str())
+            self._reach.failed(error)
             return
         topic, partition, offset = str(message.topic()), int(message.partition() or 0), int(message.offset() or 0)
         share = self._shares.get((topic, partition))
@@ -255,6 +266,15 @@ class Taker:
             if high >= 0:
                 self._metrics.lag.labels(topic, partition).set(max(high - begin, 0))
 
+    def _look(self) -> None:
+        """Ask whether a broker answers again: where no messages come, nothing else tells."""
+        try:
+            self._consumer.list_topics(next(iter(self._tables)), timeout=_LOOK_SECONDS / 5)
+        except KafkaException as error:
+            self._reach.failed(error.args[0])
+        else:
+            self._reach.answered(has_partitions=bool(self._shares))
+
     def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         self._metrics.rebalances.labels("assigned").inc()
         try:
@@ -265,6 +285,7 @@ class Taker:
             begin = place.offset if place.offset >= 0 else None
             self._shares[place.topic, place.partition] = _Share(begin, begin, begin)
         self._is_assignment_new = True
+        self._reach.answered(has_partitions=bool(self._shares))
         if self._duties.leader in self._shares:
             self._duties.lead(True)
 
