@@ -30,12 +30,13 @@ class Verdict:
 
 
 class Judge:
-    """Verdicts. Every request's statement is judged anew, on the handle on which it will run."""
+    """Verdicts. Every request's statement is judged anew, on the handle on which it will run. `combinators` are the
+    engine's suffixes of aggregate functions, the longest first."""
 
     def __init__(self, engine: Engine) -> None:
         with engine.handle() as handle:
             found = handle.text("SELECT name FROM system.aggregate_function_combinators ORDER BY length(name) DESC")
-        self._combinators = tuple(name.lower() for name in found.split())
+        self.combinators = tuple(name.lower() for name in found.split())
 
     def verdict(self, handle: Handle, sql: str, default_format: str) -> Verdict:
         """The statement's verdict; Fault when it does not parse, is more than one, may not run, or wants an answer in a
@@ -77,12 +78,12 @@ class Judge:
             gate.check_table([part.strip("`") for part in match.groups()[:2] if part])
             return Verdict(normal, match[3] or "")
         tree = self._tree(handle, sql)
-        named = gate.check(tree, self._combinators)
+        named = gate.check(tree, self.combinators)
         for name in named.table_functions:
             if not _is_view(handle, name):
                 raise Refused(f"Table function {name} is refused over HTTP: it is no view of the store")
         for expression in named.filters:
-            gate.check_expression(self._tree(handle, f"SELECT ({expression})"), self._combinators)
+            gate.check_expression(self._tree(handle, f"SELECT ({expression})"), self.combinators)
         format = str((tree.get("format_ast") or {}).get("name", ""))
         settings = {name: _literal(value) for name, value in named.settings.items()}
         return Verdict(normal, format, "", tree["type"] == "SelectWithUnionQuery", settings)

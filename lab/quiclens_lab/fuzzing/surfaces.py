@@ -156,12 +156,70 @@ def arrow_message() -> Callable[[bytes], None]:
     return check
 
 
+# Words of statements, which bytes choose: random text is almost never a statement.
+_WORDS = r"""
+    SELECT FROM WHERE WITH AS UNION ALL IN NOT JOIN ON ARRAY LEFT ORDER BY LIMIT SETTINGS FORMAT EXPLAIN DESCRIBE TABLE
+    EXISTS SHOW CREATE INSERT INTO VALUES DROP OUTFILE APPLY REPLACE EXCEPT COLUMNS OVER PARTITION DISTINCT CASE WHEN
+    THEN END INTERVAL DAY FINAL SAMPLE PREWHERE HAVING QUALIFY WINDOW FILL
+    ( ) ( ) , , . = -> :: [ ] { } {t:String} {t:Identifier} * * ; ' '' " ` `file` 'file' "file" 1 0 -1 '/etc/passwd'
+    'a' x y a -- /* */ # requests streams connections events rejects connections_of system.one system.processes
+    system.tables default.requests information_schema.tables numbers(3) view(SELECT values( null( generateRandom(
+    merge( file( url( remote( executable( input( count( sum( min( uniq( sumIf( arrayMap( arrayFold( mapApply( file FILE
+    `fi\x6ce`( hostName( hostname getServerSetting( dictGet( getSetting( tuple( toString( length( if( x-> file(x)
+    currentUser() format( reverse( JSONExtractString( path carrier max_threads=1 readonly=0 format_schema='a'
+    additional_table_filters={'requests':'file(1)'} TSV JSON Native
+"""
+WORDS = (*_WORDS.split(), "\n", "\t", "\u00a0")
+
+
+def statement() -> Callable[[bytes], None]:
+    """A statement over HTTP: refused with a Fault, or one in which the engine's analyzer, which is not the parser that
+    the gate asks, finds no function that is refused, and which can be given another format."""
+    import re
+    import tempfile
+    from pathlib import Path
+
+    from quiclens_api.serve import pieces, reviewed
+    from quiclens_api.serve.engine import Engine
+    from quiclens_api.serve.faults import Fault
+    from quiclens_api.serve.judge import Judge
+    from quiclens_schema import store as stores
+    from quiclens_schema.migrate import migrate
+
+    folder = tempfile.mkdtemp(prefix="quiclens-statement-")
+    with stores.open(f"chdb:{folder}") as store:
+        migrate(store)
+    engine = Engine(Path(folder))
+    judge = Judge(engine)
+    called = re.compile(r"^ *FUNCTION id: \d+, function_name: (\w+)", re.MULTILINE)
+    read = re.compile(r"^ *TABLE_FUNCTION id: \d+, (?:alias: \w+, )?table_function_name: (\w+)", re.MULTILINE)
+
+    def check(data: bytes) -> None:
+        text = " ".join(WORDS[byte % len(WORDS)] for byte in data)
+        with engine.handle() as handle:
+            try:
+                verdict = judge.verdict(handle, text, "TSV")
+                if not verdict.is_select:
+                    return
+                judge.in_format(handle, verdict, pieces.ROWS)
+                tree = handle.text(f"EXPLAIN QUERY TREE run_passes = 0 {verdict.normal}")
+            except Fault:
+                return
+        combinators = judge.combinators
+        assert all(reviewed.may_call(name, combinators) for name in called.findall(tree)), f"{text!r}: {tree}"
+        views = ("connections_of",)
+        assert all(name in views or reviewed.may_make_rows(name) for name in read.findall(tree)), f"{text!r}: {tree}"
+
+    return check
+
+
 SURFACES: dict[str, Callable[[], Callable[[bytes], None]]] = {
     "codecs": codecs,
     "form": form,
     "protocol": protocol,
     "where": where,
     "arrow_message": arrow_message,
+    "statement": statement,
 }
 
 
@@ -221,11 +279,23 @@ def _any(kind: Any) -> Any:
     return False if pa.types.is_boolean(kind) else 1
 
 
+def _statements() -> Iterator[bytes]:
+    for text in (
+        "SELECT count( ) FROM requests WHERE carrier = 'a' ORDER BY 1 LIMIT 1",
+        "WITH x AS ( SELECT 1 AS a ) SELECT a FROM x UNION ALL SELECT 1",
+        "SELECT arrayMap( x-> file(x) , [ 'a' ] )",
+        "SELECT 1 FROM file( 'a' )",
+        "SELECT * FROM numbers(3) SETTINGS max_threads=1 FORMAT JSON",
+    ):
+        yield bytes(WORDS.index(word) for word in text.split())
+
+
 SEEDS: dict[str, Callable[[], Iterator[bytes]]] = {
     "bodies": _bodies,
     "forms": _forms,
     "requests": _requests,
     "messages": _messages,
+    "statements": _statements,
 }
 
 

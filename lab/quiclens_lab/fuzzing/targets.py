@@ -45,6 +45,7 @@ TARGETS = (
     Target("protocol", ("requests",), 100_000, 1024, is_python=True),
     Target("where", ("conditions",), 100_000, 256, is_python=True),
     Target("arrow_message", ("messages",), 100_000, 32_768, is_python=True),
+    Target("statement", ("statements",), 100_000, 64, is_python=True),
 )
 
 ENOUGH_CPU_S = 2 * 3600.0
