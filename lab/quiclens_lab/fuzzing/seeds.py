@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from quiclens_lab.fuzzing import surfaces
 from quiclens_lab.fuzzing.targets import Target
 from quiclens_lab.machine import LAB
 
@@ -141,15 +142,6 @@ def _conditions() -> Iterator[bytes]:
     yield from (text.encode() for text in _CONDITIONS)
 
 
-def _python(kind: str) -> Callable[[], Iterator[bytes]]:
-    def made() -> Iterator[bytes]:
-        from quiclens_lab.fuzzing import surfaces
-
-        yield from surfaces.SEEDS[kind]()
-
-    return made
-
-
 _KINDS: dict[str, Callable[[], Iterator[Any]]] = {
     "files": _files,
     "compressed": _compressed,
@@ -159,5 +151,5 @@ _KINDS: dict[str, Callable[[], Iterator[Any]]] = {
     "values": _values,
     "lines": _lines,
     "conditions": _conditions,
-    **{kind: _python(kind) for kind in ("bodies", "forms", "requests", "messages")},
+    **surfaces.SEEDS,
 }
