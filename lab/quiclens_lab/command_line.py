@@ -123,6 +123,12 @@ def parser() -> argparse.ArgumentParser:
     questioning.add_argument("--cases", type=_count, default=100_000)
     questioning.add_argument("--keep", type=Path, metavar="DIR", help="where a run goes on that was ended")
 
+    damaging = commands.add_parser("damage", help="what flipped bits cost a log that is one JSON document")
+    damaging.add_argument("--folder", type=Path, metavar="DIR", help="logs; else ../shared/traces, or the cases")
+    damaging.add_argument("--copies", type=_count, default=1000)
+    damaging.add_argument("--seed", type=int, default=1)
+    damaging.add_argument("--keep", action="store_true", help="also write it to lab/damage-runs")
+
     visiting = commands.add_parser("pages", help="every case of schema/vectors through every page, view and command")
     visiting.add_argument("--keep", type=Path, metavar="DIR", help="where a run goes on that was ended")
     visiting.add_argument("--each", type=_count, default=1, metavar="N", help="only each N-th page and command")
@@ -178,6 +184,12 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
         chosen = schedules_of(options.schedules, options.seed, options.only)
         return faults(chosen, options.jobs, options.keep, progress.show)
+
+    if options.command == "damage":
+        from quiclens_lab.damage import TRACES, VECTORS, damage
+
+        folder = options.folder or (TRACES if TRACES.is_dir() else VECTORS)
+        return damage(folder, options.copies, options.seed, options.keep, progress.show)
 
     if options.command == "pages":
         from quiclens_lab.pages import pages

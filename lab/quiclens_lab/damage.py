@@ -1,4 +1,4 @@
-"""`python -m quiclens_lab.damage`: what do flipped bits cost a log that is one JSON document?
+"""`quiclens-lab damage`: what do flipped bits cost a log that is one JSON document?
 
 Copies of whole documents get a few flipped bits each and are read by the collector. A copy passes where the reading
 ends in time, at most as many records are lost as bits were flipped (in the median over all copies), no more records
@@ -6,21 +6,20 @@ come back than there were, no more than flipped bits are changed, and nothing th
 stdout is one JSON document; exit 1 where a bar is missed.
 """
 
-import argparse
 import gzip
 import json
 import random
 import statistics
 import subprocess
-import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from quiclens_lab.errors import LabError
 from quiclens_lab.machine import LAB, collector_binary, commit, kept_folder, machine
 
 TRACES = LAB.parent.parent / "shared" / "traces"
@@ -66,14 +65,19 @@ class Copy:
         return [fault for fault, is_so in found.items() if is_so]
 
 
-def damage(folder: Path, copies: int, seed: int, keep: bool) -> dict[str, Any]:
+def damage(
+    folder: Path, copies: int, seed: int, keep: bool, progress: Callable[[int, int], None] = lambda done, whole: None
+) -> dict[str, Any]:
     """Damage that many copies of the documents below `folder`; `passes` says whether all bars hold."""
     documents = [document for document in map(_document, sorted(folder.rglob("*"))) if document is not None]
     if not documents:
-        raise SystemExit(f"no documents below {folder}")
+        raise LabError(f"no documents below {folder}")
     jobs = [(documents[at % len(documents)], seed * 1_000_003 + at, BITS[at % len(BITS)]) for at in range(copies)]
     with ThreadPoolExecutor(2) as threads:
-        read = list(threads.map(lambda job: _damaged(*job), jobs))
+        read = []
+        for copy in threads.map(lambda job: _damaged(*job), jobs):
+            read.append(copy)
+            progress(len(read), len(jobs))
     lost_each = sorted(copy.lost / copy.bits for copy in read)
     faults = [{**asdict(copy), "faults": copy.faults()} for copy in read if copy.faults()]
     median = statistics.median(lost_each)
@@ -167,21 +171,3 @@ def _dump(log: Path, room: str) -> Iterator[Any]:
     command = [str(collector_binary()), "dump", str(log), "--room", room]
     done = subprocess.run(command, capture_output=True, timeout=LONGEST_SECONDS, check=True)
     return (json.loads(line) for line in done.stdout.splitlines())
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run as a program."""
-    options = argparse.ArgumentParser(prog="quiclens_lab.damage", description=__doc__)
-    options.add_argument("--folder", type=Path, default=TRACES if TRACES.is_dir() else VECTORS)
-    options.add_argument("--copies", type=int, default=1000)
-    options.add_argument("--seed", type=int, default=1)
-    options.add_argument("--keep", action="store_true", help="also write it to lab/damage-runs")
-    chosen = options.parse_args(arguments)
-    result = damage(chosen.folder, chosen.copies, chosen.seed, chosen.keep)
-    print(json.dumps(result, indent=1))
-    print("pass" if result["passes"] else "fail", file=sys.stderr)
-    return 0 if result["passes"] else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

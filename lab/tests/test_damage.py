@@ -1,4 +1,4 @@
-"""`python -m quiclens_lab.damage` on the case folders: a slice of what it does with real logs."""
+"""`quiclens-lab damage` on the case folders: a slice of what it does with real logs."""
 
 import pytest
 
