@@ -7,6 +7,7 @@ import typer
 from quiclens_api.commands.audit import audit
 from quiclens_api.commands.check import check
 from quiclens_api.commands.demo import demo
+from quiclens_api.commands.erase import erase
 from quiclens_api.commands.explain import explain
 from quiclens_api.commands.export import export
 from quiclens_api.commands.failed import failed
@@ -57,6 +58,7 @@ def create_app() -> typer.Typer:
         ingest,
         link,
         retention,
+        erase,
         migrate,
     )
     for command in commands:

@@ -20,7 +20,7 @@ def load(store: Path, *words: str) -> tuple[int, dict[str, object]]:
     command = [sys.executable, "-m", "quiclens_api.main", "load", *words, "--store", f"chdb:{store}", "--json"]
     done = subprocess.run(command, capture_output=True, check=False)
     document = json.loads(done.stdout)
-    assert set(document) == {"files", "connections", "events", "requests", "rejected", "bytes", "seconds"}
+    assert set(document) == {"files", "connections", "events", "requests", "rejected", "erased", "bytes", "seconds"}
     return done.returncode, document
 
 

@@ -75,7 +75,7 @@ class Inserter:
         began = time.monotonic()
         good = [message for message in block.taken if message.batch is not None]
         rejects = [message.reject for message in block.taken if message.reject is not None]
-        bad = self._insert(block.source.table, good)
+        bad, erased = self._insert(block.source.table, good)
         self._metrics.insert_seconds.labels(block.source.table).observe(time.monotonic() - began)
         queryable_at = time.time()
         rejects += [reject(block.source, one.partition, one.offset, one.value, "refused_by_store") for one in bad]
@@ -85,27 +85,32 @@ class Inserter:
             self._store.insert_arrow("rejects", encode("rejects", rejects), len(rejects))
         elif rejects:
             produce(self._producer, self._instance, rejects)
-        self._count(block, good, bad, queryable_at)
+        self._count(block, good, bad, erased, queryable_at)
 
-    def _insert(self, table: str, good: Sequence[Taken]) -> list[Taken]:
-        """Insert the messages together, or one by one when together they are refused; those that are bad alone."""
+    def _insert(self, table: str, good: Sequence[Taken]) -> tuple[list[Taken], int]:
+        """Insert the messages together, or one by one when together they are refused; those that are bad alone, and
+        how many rows were dropped, since what they are of was erased."""
         if sum(message.rows for message in good) == 0:
-            return []
+            return [], 0
         try:
-            self._store.insert_arrow(table, *stitch(table, [message.batch for message in good]))
+            erased = self._store.insert_arrow(table, *stitch(table, [message.batch for message in good]))
         except (StoreError, StitchError) as error:
             if not _is_about_data(error) or (len(good) == 1 and getattr(error, "code", None) == _MEMORY_LIMIT):
                 raise
             _log.warning("table %s refuses a block of %d messages: %s", table, len(good), _short(error))
             if len(good) == 1:
-                return list(good)
-            return [bad for message in good for bad in self._insert(table, [message])]
-        return []
+                return list(good), 0
+            each = [self._insert(table, [message]) for message in good]
+            return [one for bad, _ in each for one in bad], sum(count for _, count in each)
+        return [], erased
 
-    def _count(self, block: Block, good: Sequence[Taken], bad: Sequence[Taken], queryable_at: float) -> None:
+    def _count(
+        self, block: Block, good: Sequence[Taken], bad: Sequence[Taken], erased: int, queryable_at: float
+    ) -> None:
         metrics, table = self._metrics, block.source.table
         metrics.blocks.labels(table).inc()
-        metrics.rows.labels(table).inc(sum(one.rows for one in good) - sum(one.rows for one in bad))
+        metrics.rows.labels(table).inc(sum(one.rows for one in good) - sum(one.rows for one in bad) - erased)
+        metrics.erased.labels(table).inc(erased)
         metrics.bytes.labels(table).inc(sum(len(one.value) for one in block.taken))
         for one in block.taken:
             if one.reject is not None:

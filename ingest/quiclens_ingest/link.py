@@ -110,7 +110,7 @@ def changed_hours(store: Store, since: Mark) -> list[datetime]:
 
     A part merged of old and new rows is new as a whole, so hours may come that did not change; none is missing.
     """
-    with _Scratch(store) as scratch:
+    with Scratch(store) as scratch:
         scratch.make("changed_connections", "connection_id String")
         scratch.make(
             "changed_lines", "log_id String, offset UInt64, connection_id Nullable(String), client_key Nullable(String)"
@@ -155,7 +155,7 @@ def _link(store: Store, hours: Sequence[datetime]) -> LinkSummary:
 def _rewrite(store: Store, hours: Sequence[datetime]) -> int:
     """Build these hours in scratch tables and swap them in, all of a table in one statement."""
     window = {"hours": [hour.replace(tzinfo=None) for hour in hours]}
-    with _Scratch(store) as scratch:
+    with Scratch(store) as scratch:
         scratch.make("lines", f"{_line_columns()}, start_at DateTime64(6, 'UTC'), end_at DateTime64(6, 'UTC')")
         scratch.make("streams", _stream_columns())
         scratch.make("pairs", _PAIR_COLUMNS)
@@ -203,7 +203,7 @@ def _swap(store: Store, table: str, scratch: str, hours: Sequence[datetime], mad
         store.command(f"ALTER TABLE {table} {', '.join(commands)}")
 
 
-class _Scratch:
+class Scratch:
     """Tables that live as long as one step, under names that no other process takes."""
 
     def __init__(self, store: Store) -> None:
@@ -225,7 +225,7 @@ class _Scratch:
         self._names[name] = f"link_{name}_{self._suffix}"
         return self._names[name]
 
-    def __enter__(self) -> "_Scratch":
+    def __enter__(self) -> "Scratch":
         return self
 
     def __exit__(self, *_: object) -> None:

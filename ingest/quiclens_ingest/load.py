@@ -31,13 +31,14 @@ class LoadError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LoadSummary:
-    """What was read, as the collector counts, and what linking did."""
+    """What was read, as the collector counts, how many of its rows were dropped as erased, and what linking did."""
 
     files: int
     connections: int
     events: int
     requests: int
     rejected: dict[str, int]
+    erased: int
     bytes: int
     seconds: float
     linked: LinkSummary
@@ -50,6 +51,7 @@ class LoadSummary:
             "events": self.events,
             "requests": self.requests,
             "rejected": self.rejected,
+            "erased": self.erased,
             "bytes": self.bytes,
             "seconds": round(self.seconds, 3),
         }
@@ -74,17 +76,18 @@ def load(
     words = command(collector, paths, requests, requests_format)
     if isinstance(store, ServedStore):  # its process links what arrives, also when this load is killed
         try:
-            summary = _insert(store, words, progress or _ignore)
+            summary, erased = _insert(store, words, progress or _ignore)
         finally:
             linked = store.operate(Operation.LINK_CHANGED, LinkSummary)
     else:
-        summary, linked = _load_and_link(store, words, progress or _ignore)
+        summary, erased, linked = _load_and_link(store, words, progress or _ignore)
     return LoadSummary(
         files=summary.files,
         connections=summary.connections,
         events=summary.events,
         requests=summary.requests,
         rejected=summary.rejected,
+        erased=erased,
         bytes=summary.bytes,
         seconds=time.monotonic() - began,
         linked=linked,
@@ -93,16 +96,16 @@ def load(
 
 def _load_and_link(
     store: Store, words: Sequence[str], progress: Callable[[Progress], None]
-) -> tuple[Summary, LinkSummary]:
+) -> tuple[Summary, int, LinkSummary]:
     """Insert what the collector says, and link what may have changed; also where the collector failed in between."""
     with _pending(store) as was_interrupted:
         before = mark(store)
         try:
-            summary = _insert(store, words, progress)
+            summary, erased = _insert(store, words, progress)
         except LoadError:
             link_since(store, before)
             raise
-        return summary, link(store) if was_interrupted else link_since(store, before)
+        return summary, erased, link(store) if was_interrupted else link_since(store, before)
 
 
 def command(
@@ -136,9 +139,10 @@ def _pending(store: Store) -> Iterator[bool]:
         raise failed
 
 
-def _insert(store: Store, words: Sequence[str], progress: Callable[[Progress], None]) -> Summary:
-    """Run the collector and insert every batch; its summary, or LoadError."""
+def _insert(store: Store, words: Sequence[str], progress: Callable[[Progress], None]) -> tuple[Summary, int]:
+    """Run the collector and insert every batch; its summary and how many rows were dropped, or LoadError."""
     summary: Summary | None = None
+    erased = 0
     with tempfile.TemporaryFile() as complaints:
         try:
             process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints)
@@ -149,7 +153,7 @@ def _insert(store: Store, words: Sequence[str], progress: Callable[[Progress], N
         try:
             while (frame := reader.next()) is not None:
                 if isinstance(frame, Batch):
-                    store.insert_arrow(frame.table, frame.stream, frame.rows)
+                    erased += store.insert_arrow(frame.table, frame.stream, frame.rows)
                     del frame  # before another may be read
                     reader.give_back()
                 elif isinstance(frame, Progress):
@@ -169,7 +173,7 @@ def _insert(store: Store, words: Sequence[str], progress: Callable[[Progress], N
         if code != 0 or summary is None:
             said = _last_line(complaints)
             raise LoadError(said or f"the collector ended with {code} and without a summary")
-    return summary
+    return summary, erased
 
 
 class _Reader:

@@ -36,6 +36,9 @@ class Metrics:
         prefix = "quiclens_ingest_"
         self.messages = Counter(prefix + "messages", "messages taken", ["topic"], registry=one)
         self.rows = Counter(prefix + "rows", "rows stored", ["table"], registry=one)
+        self.erased = Counter(
+            prefix + "rows_erased", "rows that came again of what was erased, and were dropped", ["table"], registry=one
+        )
         self.bytes = Counter(prefix + "bytes", "bytes of messages stored, as they came", ["table"], registry=one)
         self.blocks = Counter(prefix + "blocks", "inserts that were stored", ["table"], registry=one)
         self.insert_seconds = Histogram(

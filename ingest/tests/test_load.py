@@ -79,6 +79,7 @@ def test_batches_are_inserted_and_linked_and_the_summary_is_the_collectors(store
         "events": 2,
         "requests": 1,
         "rejected": {"not_json": 1},
+        "erased": 0,
         "bytes": 99,
         "seconds": round(summary.seconds, 3),
     }

@@ -162,6 +162,17 @@ PARTITION BY trace_day
 ORDER BY (connection_id, vantage, trace_id, kind, path_id, stream_id, first_seq)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
 
+CREATE TABLE erased
+(
+    `kind` LowCardinality(String),
+    `hash` String,
+    `key_id` LowCardinality(String),
+    `erased_at` DateTime64(6, 'UTC') DEFAULT now64(6)
+)
+ENGINE = MergeTree
+ORDER BY (kind, hash)
+SETTINGS index_granularity = 8192;
+
 CREATE TABLE events
 (
     `connection_id` LowCardinality(String) CODEC(ZSTD(3)),

@@ -33,6 +33,18 @@ CREATE TABLE IF NOT EXISTS dropped_days
 ENGINE = MergeTree
 ORDER BY (table_name, day)
 """
+# One row is one thing that was erased, as a keyed hash: rows of it that come again are dropped (`erased.py`).
+_REMEMBER_ERASED = """
+CREATE TABLE IF NOT EXISTS erased
+(
+    kind LowCardinality(String),
+    hash String,
+    key_id LowCardinality(String),
+    erased_at DateTime64(6, 'UTC') DEFAULT now64(6)
+)
+ENGINE = MergeTree
+ORDER BY (kind, hash)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +112,7 @@ def migrate(store: Store, folder: Path | None = None) -> tuple[str, ...]:
         return done_there.applied
     store.command(_REMEMBER)
     store.command(_REMEMBER_DROPPED)
+    store.command(_REMEMBER_ERASED)
     applied = {number for (number,) in store.query("SELECT DISTINCT number FROM schema_migrations").rows}
     newer = applied - {migration.number for migration in known}
     if newer:

@@ -29,6 +29,7 @@ class Operation(StrEnum):
     LINK = "link"
     LINK_CHANGED = "link-changed"
     RETENTION = "retention"
+    ERASE = "erase"
 
 
 class Problem(BaseModel):
@@ -38,6 +39,13 @@ class Problem(BaseModel):
     status: int
     detail: str = ""
     engine_code: int | None = None
+
+
+class Stored(BaseModel):
+    """What became of the rows that were sent: all are stored, but those of what was erased."""
+
+    rows: int
+    erased: int = 0
 
 
 class ServedStore(Store):
@@ -53,11 +61,11 @@ class ServedStore(Store):
         """StoreError, always: the process that holds the store takes no statements that write."""
         raise StoreError("the store is served by another process, which takes no statements that write")
 
-    def insert_arrow(self, table: str, stream: bytes, rows: int) -> None:
-        """Send one complete Arrow IPC stream; it is stored when this returns. StoreError as `Store.insert_arrow`."""
+    def insert_arrow(self, table: str, stream: bytes, rows: int) -> int:
+        """Send one complete Arrow IPC stream; it is stored when this returns. As `Store.insert_arrow`."""
         self._columns_of(table, stream)
         path = ROWS_PATH.format(table=quote(table, safe=""))
-        self._post(f"{path}?rows={rows}", stream, ROWS_TYPE)
+        return TypeAdapter(Stored).validate_json(self._post(f"{path}?rows={rows}", stream, ROWS_TYPE)).erased
 
     def operate(self, operation: Operation, result: type[T], arguments: Mapping[str, Any] | None = None) -> T:
         """Have the process run an operation to its end; what it answers is read as `result`, a dataclass or model."""

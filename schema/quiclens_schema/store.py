@@ -21,7 +21,7 @@ from clickhouse_connect.driver.client import Client
 from clickhouse_connect.driver.exceptions import ClickHouseError
 from urllib3 import PoolManager
 
-from quiclens_schema import catalogue, engine, owner, unix_http
+from quiclens_schema import catalogue, engine, erased, owner, unix_http
 from quiclens_schema.arrow_schema import field_names
 from quiclens_schema.errors import StoreBusy as StoreBusy
 from quiclens_schema.errors import StoreError as StoreError
@@ -29,6 +29,7 @@ from quiclens_schema.errors import StoreError as StoreError
 DEFAULT_URL = "chdb:quiclens-data"
 PASSWORD_VARIABLE = "QUICLENS_STORE_PASSWORD"
 
+_UNKNOWN_TABLE = 60
 _QUERY_SETTINGS = {
     # All of a trace lies in one partition, so FINAL never has to merge across partitions.
     "do_not_merge_across_partitions_select_final": "1",
@@ -139,6 +140,7 @@ class Store:
         self._bounds: Mapping[str, Any] = {}
         self._idle: LifoQueue[Client] = LifoQueue()
         self._is_open = True
+        self._erased_rows: tuple[int, erased.Erased | None] = (0, None)
         # The engine ends with its last connection, and has its walls from the first.
         self._root = engine.connect(Path(where.folder)) if where.is_embedded else None
         try:
@@ -191,14 +193,20 @@ class Store:
         with _Borrowed(self) as client:
             client.command(sql, parameters=_server_side(sql, parameters), settings=_merged({}, settings))
 
-    def insert_arrow(self, table: str, stream: bytes, rows: int) -> None:
-        """Insert one complete Arrow IPC stream in one append.
+    def insert_arrow(self, table: str, stream: bytes, rows: int) -> int:
+        """Insert one complete Arrow IPC stream in one append; how many of its rows were dropped, since what they are of
+        was erased.
 
         A column that no row needs may be left out, but none of the table's key. StoreError for a column that the
         catalogue lacks, and when other than `rows` rows were written: the engine is silent about unknown columns,
         missing columns and cut streams.
         """
         columns = self._columns_of(table, stream)
+        sent = rows
+        if (gone := self._erased()) is not None:
+            stream, rows = gone.kept(table, stream, rows)
+            if not rows:
+                return sent
         with _Borrowed(self) as client:
             summary = client.raw_insert(
                 table, column_names=columns, insert_block=stream, settings=_INSERT_SETTINGS, fmt="ArrowStream"
@@ -206,6 +214,23 @@ class Store:
             written = summary.written_rows
         if written != rows:
             raise StoreError(f"table {table}: {rows} rows sent, {written} written")
+        return sent - rows
+
+    def _erased(self) -> erased.Erased | None:
+        """What was erased from this store, None where nothing was; read again when there is more of it."""
+        try:
+            (count,) = self.query("SELECT count() FROM erased").one()
+        except StoreError as error:
+            if error.code == _UNKNOWN_TABLE:  # an older schema
+                return None
+            raise
+        if not count:
+            return None
+        if self._erased_rows[0] != count or self._erased_rows[1] is None:
+            found = self.query("SELECT kind, hash, key_id FROM erased").rows
+            key = erased.key(erased.key_file(Path(self._place.folder) if self._place.folder else None))
+            self._erased_rows = (int(count), erased.of_rows(found, key))
+        return self._erased_rows[1]
 
     def stream_arrow(
         self, sql: str, parameters: Parameters | None = None, settings: Mapping[str, Any] | None = None

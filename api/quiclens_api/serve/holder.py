@@ -19,6 +19,7 @@ from quiclens_schema.migrate import Migrated, migrate, migrations
 from quiclens_schema.served import Operation
 from quiclens_schema.store import Store, StoreError
 
+from quiclens_api.erase import Chosen, Erasure, erase
 from quiclens_api.serve.metrics import Metrics
 from quiclens_api.serve.retention import Sweep, sweep
 from quiclens_api.serve.settings import Keep
@@ -66,8 +67,11 @@ class Holder:
         if self._sweeper.ident is not None:
             self._sweeper.join(timeout=30)
 
-    def insert(self, table: str, stream: bytes, rows: int) -> None:
-        """Store one complete Arrow stream of `rows` rows; StoreError, whose code is ClickHouse's, when it cannot be."""
+    def insert(self, table: str, stream: bytes, rows: int) -> int:
+        """Store one complete Arrow stream of `rows` rows; how many were dropped, since what they are of was erased.
+
+        StoreError, whose code is ClickHouse's, when it cannot be.
+        """
         if table not in catalogue.load().tables or catalogue.load().tables[table].is_linked:
             raise StoreError(f"table {table!r} is none that rows are sent to", _UNKNOWN_TABLE)
         try:
@@ -76,7 +80,9 @@ class Holder:
             raise StoreError(f"table {table}: {error}", _DATA_IS_CUT) from error
         if found != rows:
             raise StoreError(f"table {table}: the stream has {found} rows, {rows} were announced", _DATA_IS_CUT)
-        self._store.insert_arrow(table, stream, rows)
+        erased = self._store.insert_arrow(table, stream, rows)
+        self._metrics.rows_erased.inc(erased)
+        return erased
 
     def operate(self, operation: Operation, arguments: dict[str, Any]) -> bytes:
         """Run a named operation; its result as JSON. StoreError when it fails or its arguments cannot be."""
@@ -86,6 +92,12 @@ class Holder:
             except ValueError as error:
                 raise StoreError(f"retention: {error}", _SETTINGS_ARE_WRONG) from error
             return TypeAdapter(Sweep).dump_json(self._swept(keep))
+        if operation is Operation.ERASE:
+            try:
+                chosen = TypeAdapter(Chosen).validate_python(arguments)
+            except ValueError as error:
+                raise StoreError(f"erase: {error}", _SETTINGS_ARE_WRONG) from error
+            return TypeAdapter(Erasure).dump_json(erase(self._store, chosen, datetime.now(UTC)))
         if arguments:
             raise StoreError(f"{operation} takes no arguments", _SETTINGS_ARE_WRONG)
         if operation is Operation.MIGRATE:

@@ -66,6 +66,7 @@ class Metrics:
         self.queries = counter("queries", "Statements that may run, inserts of data apart")
         self.inserts = counter("inserts", "Inserts of data acknowledged")
         self.rows_written = counter("rows_written", "Rows of acknowledged inserts")
+        self.rows_erased = counter("rows_erased", "Rows that came again of what was erased, and were dropped")
         self.bytes_received = counter("received_bytes", "Bytes of request bodies, as they came")
         self.bytes_sent = counter("sent_bytes", "Bytes of answers, as they went")
         self.errors = counter("errors", "Answers that are errors, by ClickHouse's code", "code")

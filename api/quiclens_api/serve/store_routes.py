@@ -3,7 +3,7 @@
 import asyncio
 import json
 
-from quiclens_schema.served import OPERATION_PATH, PROBLEM_TYPE, ROWS_PATH, ROWS_TYPE, Operation, Problem
+from quiclens_schema.served import OPERATION_PATH, PROBLEM_TYPE, ROWS_PATH, ROWS_TYPE, Operation, Problem, Stored
 from quiclens_schema.store import StoreError
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -57,14 +57,14 @@ class StoreRoutes:
                 body = await bodies.plain(body, encoding, False, self._limits, lease)
                 async with self._inserts.one():
                     # It runs to its end even when the client goes away: it is then simply not acknowledged.
-                    await self._inserts.run(lambda: self._holder.insert(table, body, rows))
+                    erased = await self._inserts.run(lambda: self._holder.insert(table, body, rows))
         except (Fault, StoreError) as error:
             return _problem(error)
         except ClientDisconnect:
             return Response(status_code=400)
         self._metrics.inserts.inc()
-        self._metrics.rows_written.inc(rows)
-        return Response(json.dumps({"rows": rows}), media_type="application/json")
+        self._metrics.rows_written.inc(rows - erased)
+        return Response(Stored(rows=rows, erased=erased).model_dump_json(), media_type="application/json")
 
     async def _operation(self, request: Request) -> Response:
         """Run an operation to its end; arguments are a JSON object."""

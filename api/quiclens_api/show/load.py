@@ -21,5 +21,7 @@ def load_view(document: dict[str, Any], next_step: str = "") -> Iterator[Rendera
     yield Text(f"{size(document['bytes'])} in {document['seconds']:.1f} s ({rate})", style="dim")
     for reason, count in document["rejected"].items():
         yield Text(f"rejected, {reason}: {count:,}", style="yellow")
+    if document["erased"]:
+        yield Text(f"dropped, erased before: {document['erased']:,} rows", style="yellow")
     if next_step and (document["connections"] or document["requests"]):
         yield Text(f"next: {next_step}", style="dim")
