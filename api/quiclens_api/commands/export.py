@@ -25,6 +25,9 @@ def export(
     file: Annotated[str, typer.Option("-o", "--output", metavar="FILE", help="FILE.qlog, FILE.sqlog, - for stdout.")],
     as_is: Annotated[bool, typer.Option("--as-is", help="As the server logged it; the default of .qlog.")] = False,
     for_qvis: Annotated[bool, typer.Option("--for-qvis", help="As qvis draws it; the default of .sqlog.")] = False,
+    is_anonymous: Annotated[
+        bool, typer.Option("--anonymous", help="FILE.sqlog with the same times and sizes, and nobody in it.")
+    ] = False,
     vantage: Annotated[str, typer.Option("--vantage", metavar="V", help="server, client or network.")] = "",
     trace: Annotated[str, typer.Option("--trace", metavar="ID", help="One trace of several.")] = "",
     from_us: Annotated[int | None, typer.Option("--from-us", metavar="N", help="Only events from then on.")] = None,
@@ -37,11 +40,15 @@ def export(
     Of several traces of the connection it takes the server's before the client's, a complete one before a cut one.
     Times are microseconds since the trace began.
 
+    --anonymous keeps numbers and qlog's own words, so that the causes are the same to the microsecond, and replaces or
+    leaves out all else: addresses, names, paths, header values, tokens, ids, wall clocks, what no schema knows.
+
     [bold]Examples[/]
 
     \b
     quiclens export 4a1f9bd2c3e0 -o slow.sqlog
     quiclens export 4a1f9bd2c3e0 -o slow.qlog --vantage client
+    quiclens export 4a1f9bd2c3e0 --anonymous -o for-the-report.sqlog
     quiclens export 4a1f9bd2c3e0 -o middle.sqlog --from-us 1000000 --to-us 2000000
     """
     if vantage not in _VANTAGES:
@@ -49,8 +56,12 @@ def export(
     if from_us is not None and to_us is not None and from_us > to_us:
         raise usage("--from-us is after --to-us")
     form, mode = _form(file, as_is, for_qvis, as_json)
+    if is_anonymous:
+        if for_qvis or (file != "-" and form != "sqlog"):
+            raise usage("--anonymous writes a sequence as it was logged", "write FILE.sqlog, without --for-qvis")
+        form, mode = "sqlog", "as-is"
     target = None if file == "-" else Path(file)
-    wanted = Wanted(connection_id, form, mode, target, vantage, trace, from_us, to_us)
+    wanted = Wanted(connection_id, form, mode, target, vantage, trace, from_us, to_us, is_anonymous)
     with opened(store) as data:
         found = chosen(data, wanted)
         if found is None:

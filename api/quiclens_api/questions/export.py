@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -10,13 +10,15 @@ from typing import IO, Any
 
 from quiclens_schema.store import Store
 
-from quiclens_api import collector
+from quiclens_api import anonymous, collector
 from quiclens_api.asking import ask, sql
 from quiclens_api.failure import CannotRun
 from quiclens_api.questions.aliases import connections_called
 
 _PAGE = 50_000  # events held in memory at once
 _TIME_MAX = (1 << 63) - 1
+_ROWS = ("quic_trace", "line_v1")  # serializations that are no qlog
+_CLOCK_NS = 10**16  # a trace whose first time is later than four months has it from a wall clock
 _HEADER = (
     "header",
     "time_unit",
@@ -44,6 +46,7 @@ class Wanted:
     trace_id: str = ""
     from_us: int | None = None
     to_us: int | None = None
+    is_anonymous: bool = False
 
 
 def chosen(store: Store, wanted: Wanted) -> Row | None:
@@ -63,12 +66,16 @@ def _trace_of(store: Store, wanted: Wanted, connection_id: str) -> Row | None:
 def export(store: Store, wanted: Wanted, trace: Row, standard_output: IO[bytes]) -> Row:
     """Write the trace and say what was written. A file appears whole or not at all."""
     place = {name: trace[name] for name in ("connection_id", "vantage", "trace_id")}
+    if wanted.is_anonymous and trace["serialization"] in _ROWS:
+        raise CannotRun("not_qlog", "rows of QUIC_TRACE and of line v1 have texts of their own form, which no word list"
+                        " covers; --anonymous writes qlog alone")  # fmt: skip
     collector.find()
     lowest = -_TIME_MAX if wanted.from_us is None else wanted.from_us
     highest = _TIME_MAX if wanted.to_us is None else wanted.to_us
     extent = ask(store, "export_extent", {**place, "from_us": lowest, "to_us": highest}).dicts()[0]
     pieces = _pieces(store, wanted, trace, extent)
-    written = _to_stream(pieces, standard_output) if wanted.file is None else _to_file(pieces, wanted.file)
+    make = _anonymous if wanted.is_anonymous else _as_it_is
+    written = _to_stream(make, pieces, standard_output) if wanted.file is None else _to_file(make, pieces, wanted.file)
     return answer(wanted, trace, extent["events"], written)
 
 
@@ -94,6 +101,10 @@ def first_line(wanted: Wanted, trace: Row) -> bytes:
         "from_us": wanted.from_us,
         "to_us": wanted.to_us,
     }
+    if wanted.is_anonymous:
+        base_ns = trace["time_base_ns"] if abs(trace["time_base_ns"]) < _CLOCK_NS else 0
+        about |= {"connection_id": "", "started_at_ms": None, "time_base_ns": base_ns, "serialization": "sequential"}
+        about["header"] = anonymous.header_of(trace["header"], trace["dialect"])
     return json.dumps(about, ensure_ascii=False).encode() + b"\n"
 
 
@@ -105,11 +116,27 @@ def _pieces(store: Store, wanted: Wanted, trace: Row, extent: Row) -> Iterator[b
         yield from store.stream_arrow(sql("export_events"), {**place, **page})
 
 
-def _to_file(pieces: Iterator[bytes], file: Path) -> int:
+def _as_it_is(pieces: Iterator[bytes], target: IO[bytes]) -> None:
+    collector.feed(["export"], pieces, target)
+
+
+def _anonymous(pieces: Iterator[bytes], target: IO[bytes]) -> None:
+    with NamedTemporaryFile() as draft:
+        collector.feed(["export"], pieces, draft)
+        draft.seek(0)
+        for record in anonymous.records(draft):
+            target.write(record)
+        target.flush()
+
+
+Make = Callable[[Iterator[bytes], IO[bytes]], None]
+
+
+def _to_file(make: Make, pieces: Iterator[bytes], file: Path) -> int:
     try:
         with NamedTemporaryFile(dir=file.parent, prefix=f".{file.name}.", delete=False) as draft:
             try:
-                collector.feed(["export"], pieces, draft)
+                make(pieces, draft)
                 written = os.fstat(draft.fileno()).st_size
                 if written == 0:  # even a trace without events has a header
                     raise CannotRun("collector_failed", "the collector wrote nothing", "cargo build --release")
@@ -124,9 +151,9 @@ def _to_file(pieces: Iterator[bytes], file: Path) -> int:
     return written
 
 
-def _to_stream(pieces: Iterator[bytes], target: IO[bytes]) -> int:
+def _to_stream(make: Make, pieces: Iterator[bytes], target: IO[bytes]) -> int:
     with NamedTemporaryFile() as draft:
-        collector.feed(["export"], pieces, draft)
+        make(pieces, draft)
         draft.seek(0)
         written = 0
         while piece := draft.read(1 << 20):
