@@ -54,7 +54,7 @@ pub const ALIASES: usize = 256;
 pub const ALIAS_LETTERS: usize = 64;
 
 /// Undecided intervals of a stream at which they are summed up although something older is still open.
-pub const UNDECIDED: usize = 1 << 16;
+pub const UNDECIDED: usize = 1 << 15;
 
 /// Names of events, as a trace writes them, that are remembered.
 pub const NAMES: usize = 512;

@@ -220,6 +220,8 @@ fn so_many_packets_are_remembered_without_an_acknowledgement() {
         in_flight: true,
         acked: false,
         lost: false,
+        is_repeated: false,
+        run: 0,
         early: false,
         rtt_us: 0,
         delivered: 0,

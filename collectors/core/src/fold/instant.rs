@@ -7,6 +7,7 @@ use crate::fold::finish::Episode;
 use crate::fold::stream::{Queue, Ready, Stretch};
 use crate::fold::sweep::Gap;
 use crate::fold::{Fold, TURN_US};
+use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
 /// What happened at the current time.
@@ -17,13 +18,54 @@ pub struct Instant {
     /// Streams whose new data did, and the seq with which it began to. A log that was cut within the instant says the
     /// same of it.
     pub senders: Vec<(u64, u64)>,
+    /// Those streams.
+    pub sending: Ids,
     /// Streams of which anything went out.
-    pub carried: Vec<u64>,
+    pub carried: Ids,
     /// Bytes that went out.
     pub bytes: u64,
     /// Bytes left the flight, or the window grew.
     pub has_opened: bool,
 }
+
+/// Ids in the order in which they came, each once.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Ids {
+    list: Vec<u64>,
+    /// The same, where they are more than are looked through one by one.
+    #[serde(skip)]
+    set: FxHashSet<u64>,
+}
+
+impl Ids {
+    /// True when it is new.
+    pub fn insert(&mut self, id: u64) -> bool {
+        let is_new = if self.list.len() < FEW {
+            !self.list.contains(&id)
+        } else {
+            if self.set.len() < self.list.len() {
+                self.set.extend(&self.list);
+            }
+            self.set.insert(id)
+        };
+        if is_new {
+            self.list.push(id);
+        }
+        is_new
+    }
+
+    fn contains(&self, id: u64) -> bool {
+        if self.set.is_empty() { self.list.contains(&id) } else { self.set.contains(&id) }
+    }
+
+    fn clear(&mut self) {
+        self.list.clear();
+        self.set.clear();
+    }
+}
+
+/// As many are looked through.
+const FEW: usize = 16;
 
 /// The two streams that sent last before the current time: of any stream, one of them is another.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -55,7 +97,7 @@ impl Fold {
             self.close_gap_of(*id, *seq, instant.bytes);
         }
         self.pass(&instant.carried, instant.bytes);
-        for id in &instant.carried {
+        for id in &instant.carried.list {
             self.last_senders.note(*id, self.now_us);
         }
         if instant.bytes > 0 {
@@ -65,10 +107,11 @@ impl Fold {
         self.watch_credit(instant.has_news);
         self.watch_amplification(instant.has_news);
         // The buffers are used again.
-        let Instant { mut senders, mut carried, .. } = instant;
+        let Instant { mut senders, mut sending, mut carried, .. } = instant;
         senders.clear();
+        sending.clear();
         carried.clear();
-        self.instant = Instant { senders, carried, ..Instant::default() };
+        self.instant = Instant { senders, sending, carried, ..Instant::default() };
     }
 
     /// New data of a stream went out, first with `seq`: why not earlier? And does more of it wait?
@@ -144,8 +187,8 @@ impl Fold {
     /// or a window that a round trip's acknowledgements open evenly, makes such a packet wait. What a stream waited
     /// before its turn was taken, it waited for others as far as the bytes on their way were theirs: alone it would
     /// have had that room.
-    fn pass(&mut self, carried: &[u64], bytes: u64) {
-        if carried.is_empty() || self.unpassed.is_empty() {
+    fn pass(&mut self, carried: &Ids, bytes: u64) {
+        if carried.list.is_empty() || self.unpassed.is_empty() {
             return;
         }
         let turn_us = self.now_us.saturating_sub_unsigned(self.pacing_us(bytes));
@@ -155,7 +198,7 @@ impl Fold {
             let Some(stream) = streams.get_mut(id) else { return false };
             let own = if has_rate { stream.in_flight().min(in_flight) } else { 0 };
             let queue = &mut stream.queue;
-            queue.is_listed = queue.ready.is_some() && carried.contains(id);
+            queue.is_listed = queue.ready.is_some() && carried.contains(*id);
             if let Some(ready) = queue.ready.as_mut().filter(|_| !queue.is_listed) {
                 let before = turn_us.saturating_sub(ready.since_us).max(0).unsigned_abs();
                 let alone = u128::from(before) * u128::from(own) / u128::from(in_flight.max(1));

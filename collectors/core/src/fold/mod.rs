@@ -216,6 +216,8 @@ pub struct Fold {
     /// What of the newest event is beyond a limit.
     #[serde(skip)]
     pub beyond: Option<Skip>,
+    #[serde(skip)]
+    steps: u64,
 }
 
 impl Fold {
@@ -227,6 +229,11 @@ impl Fold {
     /// The server's side is ours.
     fn is_server(&self) -> bool {
         self.role == Vantage::Server
+    }
+
+    /// Packets and intervals that were looked at so far, beside one a record: the work that a log costs.
+    pub fn steps(&self) -> u64 {
+        self.steps + self.spaces.iter().map(|space| space.steps).sum::<u64>()
     }
 
     /// Events folded.

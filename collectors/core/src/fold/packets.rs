@@ -41,6 +41,10 @@ pub struct Sent {
     pub acked: bool,
     /// Was declared lost.
     pub lost: bool,
+    /// What it carried went out again, in a log that does not say what is lost.
+    pub is_repeated: bool,
+    /// Acknowledged packets that follow it, and are acknowledged as it is: so many at least.
+    pub run: u32,
     /// It went out in 0-RTT.
     pub early: bool,
     /// Smoothed RTT when it was sent.
@@ -54,6 +58,11 @@ pub struct Sent {
 }
 
 impl Sent {
+    /// Neither acknowledged nor lost.
+    fn waits(&self) -> bool {
+        !self.acked && !self.lost
+    }
+
     /// Its stream data.
     pub fn chunks(&self) -> impl Iterator<Item = &Chunk> {
         self.chunk.iter().chain(&self.chunks)
@@ -61,6 +70,9 @@ impl Sent {
 }
 
 /// One packet number space of one path.
+///
+/// Acknowledged packets are passed over in runs and taken out when they are as many as the others, so that no packet
+/// that stays without an acknowledgement makes those behind it cost anything.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Space {
     /// 0 Initial, 1 Handshake, 2 application.
@@ -68,10 +80,17 @@ pub struct Space {
     /// Path, 0 where there is only one.
     pub path: u64,
     sent: VecDeque<Sent>,
+    /// Of `sent`, those that are acknowledged.
+    acked: usize,
+    /// Those that are neither acknowledged nor lost.
+    waiting: usize,
     /// Largest acknowledged number.
     pub largest_acked: Option<u64>,
     /// Largest received number.
     pub largest_received: Option<u64>,
+    /// Packets that were looked at so far: what the work of a log is measured by.
+    #[serde(skip)]
+    pub steps: u64,
 }
 
 /// [`Space::kind`] of 0-RTT and 1-RTT packets.
@@ -89,18 +108,30 @@ impl Space {
     /// Takes a packet; one whose number is known replaces it.
     pub fn send(&mut self, packet: Sent) {
         while self.sent.front().is_some_and(|first| {
-            first.acked || (first.lost && packet.time_us.saturating_sub(first.time_us) > REMEMBER_LOST_US)
+            first.acked
+                || ((first.lost || first.is_repeated)
+                    && packet.time_us.saturating_sub(first.time_us) > REMEMBER_LOST_US)
         }) || self.sent.len() >= UNACKNOWLEDGED
         {
-            self.sent.pop_front();
+            if let Some(gone) = self.sent.pop_front() {
+                self.acked -= usize::from(gone.acked);
+                self.waiting -= usize::from(gone.waits());
+            }
         }
+        self.waiting += usize::from(packet.waits());
         match self.sent.back() {
             Some(last) if last.number >= packet.number => {
                 let at = self.sent.partition_point(|known| known.number < packet.number);
                 if self.sent[at].number == packet.number {
-                    self.sent[at] = packet;
+                    let known = std::mem::replace(&mut self.sent[at], packet);
+                    self.acked -= usize::from(known.acked);
+                    self.waiting -= usize::from(known.waits());
+                    if known.acked {
+                        self.forget_runs();
+                    }
                 } else {
                     self.sent.insert(at, packet);
+                    self.forget_runs();
                 }
             }
             _ => self.sent.push_back(packet),
@@ -111,56 +142,167 @@ impl Space {
     pub fn ack(&mut self, from: u64, to: u64, mut newly: impl FnMut(&Sent)) {
         self.largest_acked = Some(self.largest_acked.map_or(to, |known| known.max(to)));
         let first = self.sent.partition_point(|known| known.number < from);
-        for packet in self.sent.range_mut(first..) {
-            if packet.number > to {
-                break;
+        let mut at = first;
+        while let Some(packet) = self.sent.get_mut(at).filter(|packet| packet.number <= to) {
+            self.steps += 1;
+            if packet.acked {
+                at += packet.run as usize + 1;
+                continue;
             }
-            if !packet.acked {
-                packet.acked = true;
-                newly(packet);
-            }
+            self.waiting -= usize::from(packet.waits());
+            packet.acked = true;
+            self.acked += 1;
+            newly(packet);
+            at += 1;
         }
+        // All from `first` on are acknowledged: the next time they are one step.
+        if let Some(packet) = self.sent.get_mut(first).filter(|packet| packet.acked) {
+            packet.run = packet.run.max(u32::try_from(at.saturating_sub(first + 1)).unwrap_or(0));
+        }
+        if self.acked > FEW && self.acked * 2 > self.sent.len() {
+            self.steps += self.sent.len() as u64;
+            self.sent.retain(|packet| !packet.acked);
+            self.acked = 0;
+        }
+    }
+
+    /// Places have moved: what was said of runs is no longer so. Numbers that go back are rare, and cost so much.
+    fn forget_runs(&mut self) {
+        self.steps += self.sent.len() as u64;
+        self.sent.iter_mut().for_each(|packet| packet.run = 0);
     }
 
     /// Marks one packet as lost; `None` when it is unknown, acknowledged or lost already.
     pub fn lose(&mut self, number: u64) -> Option<&Sent> {
-        let at = self.sent.partition_point(|known| known.number < number);
-        let packet = self.sent.get_mut(at).filter(|packet| packet.number == number && !packet.acked && !packet.lost)?;
+        let packet = self.get_mut(number).filter(|packet| packet.waits())?;
         packet.lost = true;
-        Some(packet)
+        self.waiting -= 1;
+        self.get_mut(number).map(|packet| &*packet)
+    }
+
+    /// The data of a packet that nobody declared lost goes out again: it is not waited for longer than for a lost one.
+    pub fn repeat(&mut self, number: u64) {
+        if let Some(packet) = self.get_mut(number) {
+            packet.is_repeated = true;
+        }
+    }
+
+    fn get_mut(&mut self, number: u64) -> Option<&mut Sent> {
+        let at = self.sent.partition_point(|known| known.number < number);
+        self.sent.get_mut(at).filter(|packet| packet.number == number)
     }
 
     /// Bytes on their way, as packets whose keys are discarded leave the count (RFC 9002, 6.4).
     pub fn discard(&mut self) -> u64 {
-        let on_the_way = self.sent.iter().filter(|packet| packet.in_flight && !packet.acked && !packet.lost);
+        let on_the_way = self.sent.iter().filter(|packet| packet.in_flight && packet.waits());
         let bytes = on_the_way.fold(0u64, |sum, packet| sum.saturating_add(packet.bytes));
         self.sent.clear();
+        (self.acked, self.waiting) = (0, 0);
         bytes
+    }
+
+    /// Some packet is neither acknowledged nor lost.
+    pub fn is_waiting(&self) -> bool {
+        self.waiting > 0
     }
 
     /// When the oldest packet left that is neither acknowledged nor lost.
     pub fn oldest_us(&self) -> Option<i64> {
-        self.sent.iter().find(|packet| !packet.acked && !packet.lost).map(|packet| packet.time_us)
+        if self.waiting == 0 {
+            return None;
+        }
+        self.sent.iter().find(|packet| packet.waits()).map(|packet| packet.time_us)
     }
 
-    /// Numbers of the oldest `count` packets up to `largest` that are on their way.
+    /// Numbers of the oldest `count` packets up to `largest` that are on their way. The largest is named; of the others
+    /// the oldest are the likeliest.
     pub fn oldest(&self, largest: u64, count: usize) -> Vec<u64> {
-        let on_the_way = self.sent.iter().filter(|packet| packet.in_flight && !packet.acked && !packet.lost);
-        let mut numbers: Vec<u64> =
-            on_the_way.map(|packet| packet.number).take_while(|number| *number <= largest).collect();
-        if numbers.len() > count {
-            // The largest is named; of the others the oldest are the likeliest.
-            let last = numbers.pop();
-            numbers.truncate(count.saturating_sub(1));
-            numbers.extend(last);
+        let end = self.sent.partition_point(|known| known.number <= largest);
+        let mut on_the_way = self.sent.range(..end).filter(|packet| packet.in_flight && packet.waits());
+        let mut numbers: Vec<u64> = on_the_way.by_ref().take(count).map(|packet| packet.number).collect();
+        if let (Some(newest), Some(last)) = (on_the_way.next_back(), numbers.last_mut()) {
+            *last = newest.number;
         }
         numbers
     }
 
     /// Packets that carried any of `[from, to)` of a stream and are not acknowledged, in order.
     pub fn carriers(&self, stream_id: u64, from: u64, to: u64) -> impl Iterator<Item = &Sent> {
-        self.sent.iter().take(4096).filter(move |packet| {
-            !packet.acked && packet.chunks().any(|chunk| chunk.stream_id == stream_id && chunk.meets(from, to))
-        })
+        let unacked = self.sent.iter().filter(|packet| !packet.acked).take(LOOKED_AT);
+        unacked.filter(move |packet| packet.chunks().any(|chunk| chunk.stream_id == stream_id && chunk.meets(from, to)))
+    }
+}
+
+/// Acknowledged packets that are not worth taking out.
+const FEW: usize = 64;
+
+/// Unacknowledged packets among which those are looked for that carried what goes out again.
+const LOOKED_AT: usize = 4096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(number: u64, time_us: i64) -> Sent {
+        Sent {
+            number,
+            time_us,
+            seq: number,
+            bytes: 1,
+            in_flight: true,
+            acked: false,
+            lost: false,
+            is_repeated: false,
+            run: 0,
+            early: false,
+            rtt_us: 0,
+            delivered: 0,
+            chunk: None,
+            chunks: Vec::new(),
+        }
+    }
+
+    /// Against a plain set: whatever is sent, acknowledged and lost in whatever order, the same packets are new.
+    #[test]
+    fn runs_hide_no_packet() {
+        let mut state = 7u64;
+        let mut next = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        for _ in 0..200 {
+            let (mut space, mut waits) = (Space::new(2, 0), std::collections::BTreeMap::new());
+            for step in 0..400 {
+                let number = next(300);
+                match next(8) {
+                    0..4 => {
+                        space.send(sent(number, step));
+                        waits.insert(number, true);
+                    }
+                    4..7 => {
+                        let to = number + next(80);
+                        let mut newly = Vec::new();
+                        space.ack(number, to, |packet| newly.push(packet.number));
+                        // The front is let go when it is acknowledged; what is sent later with its number is new.
+                        let wanted: Vec<u64> = waits.range(number..=to).map(|(number, _)| *number).collect();
+                        assert_eq!(newly, wanted);
+                        waits.retain(|known, _| !(number..=to).contains(known));
+                    }
+                    _ => {
+                        let was_waiting = waits.get(&number).copied() == Some(true);
+                        assert_eq!(space.lose(number).is_some(), was_waiting);
+                        waits.entry(number).and_modify(|waits| *waits = false);
+                    }
+                }
+                let live = waits.values().filter(|waits| **waits).count();
+                assert_eq!((space.waiting, space.is_waiting()), (live, live > 0));
+                assert_eq!(space.oldest_us().is_some(), live > 0);
+                let oldest: Vec<u64> = waits.iter().filter(|(_, waits)| **waits).map(|(number, _)| *number).collect();
+                assert_eq!(space.oldest(u64::MAX, 400), oldest);
+                if oldest.len() > 3 {
+                    assert_eq!(space.oldest(u64::MAX, 3), [oldest[0], oldest[1], oldest[oldest.len() - 1]]);
+                }
+            }
+        }
     }
 }

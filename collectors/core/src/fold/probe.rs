@@ -42,14 +42,14 @@ impl Fold {
     pub(super) fn was_silent(&self) -> bool {
         let (Some(sent), Some(smoothed)) = (self.probe.last_eliciting_us, self.rtt.smoothed_us) else { return false };
         let variance = self.rtt.variance_us.unwrap_or(smoothed / 2);
-        let timeout = smoothed + (4 * variance).max(1000);
+        let timeout = smoothed.saturating_add(variance.saturating_mul(4).max(1000));
         // A tenth is allowed for the difference between the log's figures and the stack's.
-        self.is_unanswered() && self.now_us - sent >= timeout - timeout / 10 - 1000
+        self.is_unanswered() && self.now_us.saturating_sub(sent) >= timeout - timeout / 10 - 1000
     }
 
     /// Something that elicits an acknowledgement went out and nothing new was acknowledged since.
     fn is_unanswered(&self) -> bool {
-        self.spaces.iter().any(|space| space.oldest_us().is_some())
+        self.spaces.iter().any(super::packets::Space::is_waiting)
             // aioquic declares its oldest packet lost when it probes.
             || self.probe.last_lost_us.is_some_and(|lost| self.now_us.saturating_sub(lost) <= TURN_US)
             // Rows without packet numbers know only the sum.

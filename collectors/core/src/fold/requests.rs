@@ -3,6 +3,7 @@
 use crate::fold::cause::{Cause, Interval};
 use crate::fold::finish::Episode;
 use crate::fold::stream::Stream;
+use crate::fold::sweep::Gap;
 use crate::fold::{Fold, parts};
 use crate::limits;
 use crate::reader::skip::Skip;
@@ -12,6 +13,11 @@ const LINGERING: usize = 64;
 
 /// Undecided intervals of the connection or of a stream at which what is certain is summed up.
 const UNDECIDED: usize = 1024;
+
+/// A gap is decided as a whole: the sweep stops before one that goes on.
+fn whole(to_us: i64, gaps: &[Gap]) -> i64 {
+    gaps.iter().find(|gap| gap.start_us < to_us && to_us < gap.end_us).map_or(to_us, |gap| gap.start_us)
+}
 
 impl Fold {
     /// The request stream `id`, opened by the current event if it is new; `None` for other kinds of streams and for
@@ -93,20 +99,27 @@ impl Fold {
             // Conditions that were over before the response began do not matter to it.
             let Some(begin) = begin else { continue };
             stream.intervals.extend(&conditions);
+            stream.sweep.at_us.get_or_insert(begin.max(stream.marks.start_us));
+            let undecided = stream.intervals.len() + stream.gaps.len();
+            if undecided < stream.summed_up_at.max(UNDECIDED) {
+                continue;
+            }
+            self.steps += undecided as u64;
             let own = stream.losses.iter().map(|loss| loss.due_us);
             let own = own.chain(stream.blocked.map(|(since, _)| since)).chain(stream.gap_since);
             let own = own.chain(stream.queue.empty_since.map(|(since, _)| since));
             let own = own.chain(stream.queue.ready.map(|ready| ready.since_us)).chain(stream.marks.last_byte_us).min();
-            let mut to_us = own.map_or(certain, |own| own.min(certain));
-            if stream.intervals.len() + stream.gaps.len() > limits::UNDECIDED {
-                to_us = stream.marks.last_byte_us.unwrap_or(certain);
-            }
-            // A gap is decided as a whole.
-            if let Some(gap) = stream.gaps.iter().find(|gap| gap.start_us < to_us && to_us < gap.end_us) {
-                to_us = gap.start_us;
-            }
-            stream.sweep.at_us.get_or_insert(begin.max(stream.marks.start_us));
+            let to_us = own.map_or(certain, |own| own.min(certain));
+            let to_us = whole(to_us, &stream.gaps);
             stream.sweep.advance(to_us, &mut stream.intervals, &mut stream.gaps);
+            let left = stream.intervals.len() + stream.gaps.len();
+            if left > limits::UNDECIDED
+                && let Some(last) = stream.marks.last_byte_us
+            {
+                stream.sweep.advance(whole(last, &stream.gaps), &mut stream.intervals, &mut stream.gaps);
+            }
+            // Not again before as many have come.
+            stream.summed_up_at = 2 * (stream.intervals.len() + stream.gaps.len());
         }
     }
 
@@ -121,7 +134,11 @@ impl Fold {
 
     /// Sums up a stream whose own intervals have grown many.
     pub(super) fn bound(&mut self, id: u64) {
-        if self.streams.get(&id).is_some_and(|stream| stream.intervals.len() + stream.gaps.len() >= UNDECIDED * 2) {
+        if self
+            .streams
+            .get(&id)
+            .is_some_and(|stream| stream.intervals.len() + stream.gaps.len() >= stream.summed_up_at.max(UNDECIDED * 2))
+        {
             self.compact();
         }
     }

@@ -4,7 +4,7 @@ use crate::dialect::Losses;
 use crate::event::{Event, FrameNumber, Number, Word};
 use crate::fold::cause::Cause;
 use crate::fold::finish::Episode;
-use crate::fold::packets::{APPLICATION, Chunk, Sent};
+use crate::fold::packets::{APPLICATION, Chunk, Sent, Space};
 use crate::fold::saves::Transfer;
 use crate::fold::stream::Ready;
 use crate::fold::{Fold, stats};
@@ -31,6 +31,8 @@ impl Fold {
             in_flight: false,
             acked: false,
             lost: false,
+            is_repeated: false,
+            run: 0,
             early: event.is(Word::PacketType, "0RTT"),
             rtt_us: self.rtt.smoothed_us.or(self.rtt.min_us).unwrap_or(0),
             delivered: self.delivery.delivered,
@@ -131,8 +133,8 @@ impl Fold {
         let (now, is_server) = (self.now_us, self.is_server());
         let infers_loss = matches!(self.trace.losses, Losses::None | Losses::Counter);
         let carriers = if infers_loss { self.carriers_before(&chunk) } else { Vec::new() };
-        if chunk.to > chunk.from && !self.instant.carried.contains(&chunk.stream_id) {
-            self.instant.carried.push(chunk.stream_id);
+        if chunk.to > chunk.from {
+            self.instant.carried.insert(chunk.stream_id);
         }
         let transfer =
             self.streams.get(&chunk.stream_id).is_none_or(|stream| stream.sent.packets == 0).then(|| self.transfer());
@@ -142,8 +144,10 @@ impl Fold {
         };
         let before = stream.sent.highest;
         // This stack does not say what it lost: what it sends again it took for lost (RFC 9002, 6).
-        let lost = carriers.iter().filter(|packet| stream.infer_lost(packet, now)).map(|packet| packet.bytes);
-        let (packets, bytes) = lost.fold((0, 0u64), |(packets, bytes), more| (packets + 1, bytes.saturating_add(more)));
+        let lost: Vec<&(usize, Sent)> = carriers.iter().filter(|(_, packet)| stream.infer_lost(packet, now)).collect();
+        let packets = lost.len() as u64;
+        let bytes = lost.iter().fold(0u64, |sum, (_, packet)| sum.saturating_add(packet.bytes));
+        let replaced: Vec<(usize, u64)> = lost.iter().map(|(space, packet)| (*space, packet.number)).collect();
         if packets > 0 {
             stream.infer(Cause::LossRecovery);
             stream.packets_lost = stream.packets_lost.saturating_add(packets);
@@ -187,21 +191,27 @@ impl Fold {
         kinds.news |= news;
         kinds.repeats |= repeated > 0;
         kinds.repeats_unlost |= repeated > 0 && !mends;
-        if news && is_server && !self.instant.senders.iter().any(|(id, _)| *id == chunk.stream_id) {
+        if news && is_server && self.instant.sending.insert(chunk.stream_id) {
             self.instant.senders.push((chunk.stream_id, self.seq));
+        }
+        for (space, number) in replaced {
+            self.spaces[space].repeat(number);
         }
         self.watch_stream_credit(chunk.stream_id);
     }
 
-    /// Packets on their way that carried what goes out again in `chunk`.
-    fn carriers_before(&self, chunk: &Chunk) -> Vec<Sent> {
+    /// Packets on their way that carried what goes out again in `chunk`, and the places of their spaces.
+    fn carriers_before(&self, chunk: &Chunk) -> Vec<(usize, Sent)> {
         let highest = self.streams.get(&chunk.stream_id).map_or(0, |stream| stream.sent.highest);
         if chunk.from >= highest {
             return Vec::new();
         }
         let to = chunk.to.min(highest);
-        let carriers = self.spaces.iter().flat_map(|space| space.carriers(chunk.stream_id, chunk.from, to));
-        carriers.cloned().collect()
+        let of = |(place, space): (usize, &'_ Space)| {
+            let carriers = space.carriers(chunk.stream_id, chunk.from, to);
+            carriers.map(|packet| (place, packet.clone())).collect::<Vec<_>>()
+        };
+        self.spaces.iter().enumerate().flat_map(of).collect()
     }
 
     /// The acknowledgements of one received packet.

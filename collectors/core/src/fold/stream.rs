@@ -125,6 +125,8 @@ pub struct Stream {
     pub rtt: (Option<i64>, Option<i64>),
     /// What of its time is decided.
     pub sweep: Sweep,
+    /// Undecided intervals and gaps at which they are summed up again.
+    pub summed_up_at: usize,
     /// Gaps between its sends that are not.
     pub gaps: Vec<Gap>,
     /// What the application has queued.
