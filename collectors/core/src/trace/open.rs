@@ -56,6 +56,8 @@ impl Connection {
 pub(super) struct Open {
     slots: Vec<Option<Box<Connection>>>,
     free: Vec<usize>,
+    /// Slots before it were taken out at the end.
+    taken: usize,
     groups: FxHashMap<String, usize>,
     /// Connections that ever began.
     pub begun: u64,
@@ -148,10 +150,12 @@ impl Open {
         }
     }
 
-    /// Takes out any one.
+    /// Takes out the next one, when nothing begins any more.
     pub fn take_one(&mut self) -> Option<Connection> {
         loop {
-            if let Some(connection) = self.slots.pop()? {
+            let slot = self.slots.get_mut(self.taken)?;
+            self.taken += 1;
+            if let Some(connection) = slot.take() {
                 self.groups.remove(&connection.group);
                 return Some(*connection);
             }
