@@ -1,5 +1,6 @@
 """Answers in every format: one document, the same as the engine writes in one go, and never larger than it may be."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -80,7 +81,7 @@ def test_what_is_read_from_an_answer_is_what_was_asked_for(
     assert str(engine.query(counted, "TSV")) == str(engine.query(wanted, "TSV"))
 
 
-@pytest.mark.parametrize("format", [name for name in ALLOWED if not pieces.is_streamed(name)])
+@pytest.mark.parametrize("format", [name for name in ALLOWED if not pieces.is_streamed(name, {})])
 def test_a_whole_document_has_an_end_to_its_rows(served: Served, format: str) -> None:
     """The engine bounds neither the text nor constants."""
     for sql in (
@@ -120,6 +121,70 @@ def test_the_name_of_a_format_in_a_text_is_no_format(served: Served) -> None:
     got = served.ask(own)
     assert '[" FORMAT JSONCompact", " FORMAT JSONCompact"]' in got.text or got.code == 497, got.text
     assert '[" FORMAT JSONCompact", ' in served.ask(f"{sql} FORMAT JSONCompact").text
+
+
+WHOLE = ["JSON", "JSONCompact", "Pretty", "Values", "XML", "Vertical", "Markdown", "TSVRawWithNames", "JSONColumns"]
+
+
+@pytest.mark.parametrize("format", WHOLE)
+def test_two_columns_of_one_name_and_names_that_are_no_text(served: Served, engine: Any, format: str) -> None:
+    for sql in ("SELECT number, number, 1, 1 FROM numbers(3)", "SELECT 1 AS `a``b\\\\`, `a``b\\\\`"):
+        got = served.ask(f"{sql} FORMAT {format}")
+        wanted = bytes(engine.query(sql, format).bytes())
+        assert (got.status, without_times(got.body)) == (200, without_times(wanted)), sql
+    assert served.request(b"SELECT 7 AS `\xff` FORMAT JSON", "POST", "/", {}).status in (200, 400)
+
+
+def without_times(document: bytes) -> bytes:
+    return re.sub(
+        rb'"elapsed": [0-9.e-]+|<elapsed>[^<]*|"(rows|bytes)_read": \d+|<(rows|bytes)_read>[^<]*', b"", document
+    )
+
+
+def test_rows_that_are_written_as_nothing_do_not_end_an_answer(served: Served) -> None:
+    assert served.ask("SELECT if(number < 20000, '', 'x') FROM numbers(40000) FORMAT RawBLOB").text == "x" * 20_000
+    assert served.ask("SELECT tuple() FROM numbers(3) FORMAT TSV").text == "()\n" * 3
+
+
+@pytest.mark.parametrize("column", ["tuple()", "tuple(tuple(), 1)", "arrayMap(x -> tuple(), [1, 2])", "[]"])
+def test_what_has_no_bytes_is_not_lost_without_a_word(served: Served, column: str) -> None:
+    got = served.ask(f"SELECT {column} AS a FROM numbers(3) FORMAT JSON")
+    assert (got.code, "cannot be given in the format JSON; cast it" in got.text) == (48, True)
+
+
+def test_nulls_of_no_type_are_given(served: Served) -> None:
+    assert '"a": null' in served.ask("SELECT NULL AS a FORMAT JSON").text
+
+
+def test_a_text_that_is_much_larger_than_its_rows_is_bounded_in_time_and_memory(served: Served) -> None:
+    """Names of an Enum or of a Tuple's elements are written with each row, which has a byte for them, or none."""
+    enum = "CAST(1, concat('Enum8(\\'', repeat('a', 200000), '\\'=1)'))"
+    named = "CAST(tuple(number % 2), concat('Tuple(', repeat('n', 100000), ' UInt8)'))"
+    for sql in (
+        f"SELECT {enum} AS e FROM numbers(100000)",
+        f"SELECT {named} AS a FROM numbers(100000)",
+        f"SELECT arrayMap(x -> {enum}, range(1000000)) AS e",
+    ):
+        got = served.ask(f"{sql} FORMAT JSONCompact")
+        assert got.code in (241, 396) and len(got.body) < 1000, got.text[:300]
+    got = served.ask("SELECT repeat('\\0', 1000) AS a FROM numbers(31000) FORMAT JSON")
+    assert "bytes of rows as JSON takes more memory than a statement has" in got.text
+    assert len(served.ask(f"SELECT throwIf(1, '{'x' * 100000}')").body) < 12_000
+
+
+def test_where_the_end_of_a_header_of_csv_cannot_be_told_the_engine_writes_all_of_it(
+    served: Served, engine: Any
+) -> None:
+    sql = "SELECT number AS a, number AS b FROM numbers(40000)"
+    for delimiter in ("\n", '"', "|"):
+        got = served.ask(f"{sql} FORMAT CSVWithNames", format_csv_delimiter=delimiter)
+        engine.query(f"SET format_csv_delimiter = '{delimiter}'")
+        assert got.body == bytes(engine.query(sql, "CSVWithNames").bytes()), delimiter
+    engine.query("SET format_csv_delimiter = ','")
+
+
+def test_a_setting_that_makes_one_document_of_rows_is_refused(served: Served) -> None:
+    assert served.ask("SELECT 1 FORMAT JSONEachRow", output_format_json_array_of_rows="1").code == 497
 
 
 def test_one_statement_has_a_quarter_of_the_memory(served: Served) -> None:

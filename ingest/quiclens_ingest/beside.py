@@ -143,7 +143,8 @@ def _wait_for_the_end(ending: Event) -> None:
 
 def main() -> int:
     """`python -m quiclens_ingest.beside supervise|take`"""
-    for each in (signal.SIGINT, signal.SIGTERM):  # of the terminal or the service: the parent says when
+    # Of the terminal, the service, or meant for the parent, which reads its files again: it says when to end.
+    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, signal.SIG_IGN)
     log_to_stderr()
     return supervise() if sys.argv[1:] == ["supervise"] else take()

@@ -92,6 +92,8 @@ def test_one_command_takes_serves_and_ends_with_all_that_it_took(tmp_path: Path,
         until(lambda: pipe.lag() == 0)
         second = taker(process)
         assert second != first
+        for pid in (second, *(pid for pid, _ in children(process.pid))):
+            os.kill(pid, signal.SIGHUP)  # as a terminal that closes does
         assert json.loads(urllib.request.urlopen(f"{url}/healthz").read()) == {"ok": True}
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 0

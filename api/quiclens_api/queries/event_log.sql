@@ -74,9 +74,9 @@ WHERE connection_id = {connection_id:String}
     AND
     (
         {text:String} = ''
-        OR positionCaseInsensitiveUTF8(concat(name, ' ', packet_type, ' ', trigger, ' ', new_state, ' ', old_state, ' ', timer_type, ' ', owner, ' ', http_frame_type), {text:String}) > 0
-        OR arrayExists(type -> positionCaseInsensitiveUTF8(type, {text:String}) > 0, `frames.frame_type`)
-        OR arrayExists(value -> positionCaseInsensitiveUTF8(value, {text:String}) > 0, mapValues(more))
+        OR position(lowerUTF8(concat(name, ' ', packet_type, ' ', trigger, ' ', new_state, ' ', old_state, ' ', timer_type, ' ', owner, ' ', http_frame_type)), lowerUTF8({text:String})) > 0
+        OR arrayExists(type -> position(lowerUTF8(type), lowerUTF8({text:String})) > 0, `frames.frame_type`)
+        OR arrayExists(value -> position(lowerUTF8(value), lowerUTF8({text:String})) > 0, mapValues(more))
     )
 ORDER BY seq
 LIMIT {limit:UInt32}

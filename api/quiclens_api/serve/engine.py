@@ -19,7 +19,8 @@ from quiclens_api.serve.faults import Fault, of_engine
 from quiclens_api.serve.reviewed import DATABASES
 
 _TAG = "quiclens:"
-_OF_WRITING = ("output_format_", "format_", "date_time_output_format", "session_timezone")
+_MEMORY, _TIME = 241, 159  # MEMORY_LIMIT_EXCEEDED, TIMEOUT_EXCEEDED
+_OF_WRITING = ("output_format_", "format_", "date_time_output_format")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +74,15 @@ class Engine:
             with self._lock:
                 self._open -= 1
 
-    def written(self, rows: bytes, format: str, settings: Mapping[str, str], own: Mapping[str, str]) -> Answer:
-        """Rows in `RowBinaryWithNamesAndTypes` as one document of another format. Of the settings of a request, and of
-        its statement, which are literals, those about the writing of formats are applied."""
-        sql = "SELECT * FROM format(RowBinaryWithNamesAndTypes, base64Decode({rows:String}))"
-        with self.handle(settings=_of_writing(settings)) as handle:
+    @contextmanager
+    def writer(
+        self, settings: Mapping[str, str], own: Mapping[str, str], bounds: Mapping[str, str], tag: str
+    ) -> Iterator["Writer"]:
+        """What writes rows as one document of a format. Of the settings of a request, and of its statement, which are
+        literals, those about the writing of formats are applied; `bounds` are its limits."""
+        with self.handle(settings={**_of_writing(settings), **bounds}, tag=tag) as handle:
             handle.set(_of_writing(own))
-            return handle._run(sql, {"rows": base64.b64encode(rows).decode()}, format)
+            yield Writer(handle)
 
     def kill(self, tag: str) -> None:
         """Stop whatever runs on the handle of this tag."""
@@ -145,6 +148,25 @@ class Handle:
         this handle, nor makes files), and how many there are, 0 when it does not parse; nothing runs."""
         found = self._inner._conn.classify_query(sql, "default")
         return str(found["query_class"].name), int(found["statement_count"])
+
+
+class Writer:
+    """Writes rows of our own making; the statement is ours, so the handle need not be for reading."""
+
+    def __init__(self, handle: Handle) -> None:
+        self._handle = handle
+
+    def document(self, rows: bytes, selected: str, format: str) -> Answer:
+        """Rows in `RowBinaryWithNamesAndTypes` as one document of another format; Fault where that is too much."""
+        sql = f"SELECT {selected} FROM format(RowBinaryWithNamesAndTypes, base64Decode({{rows:String}}))"
+        try:
+            return self._handle._run(sql, {"rows": base64.b64encode(rows).decode()}, format)
+        except Fault as fault:
+            if fault.code not in (_MEMORY, _TIME):  # a format that has no such type
+                raise Fault(fault.code, fault.name, str(fault).partition(": In scope ")[0][:500]) from fault
+            what = "memory" if fault.code == _MEMORY else "time"
+            message = f"Writing {len(rows):,} bytes of rows as {format} takes more {what} than a statement has"
+            raise Fault(fault.code, fault.name, message) from fault
 
 
 class Pieces:

@@ -5,6 +5,8 @@ import re
 _CODE = re.compile(r"Code: (\d+)\. DB::Exception: ")
 _NAME = re.compile(r"\(([A-Z][A-Z0-9_]+)\)\s*(?:\(version [^()]*(?:\([^()]*\))?[^()]*\)\s*)?$")
 
+_LONGEST = 10_000  # characters of an engine's message
+
 NOT_FOUND = (46, 47, 50, 56, 60, 63, 73, 81, 115, 336, 390)
 BAD_REQUEST = (
     6,
@@ -79,6 +81,8 @@ def of_engine(text: str) -> Fault:
         return Fault(1002, "UNKNOWN_EXCEPTION", text.strip() or "the engine failed without a word")
     name = _NAME.search(text)
     message = text[code.end() : name.start() if name else len(text)].strip()
+    if len(message) > _LONGEST:  # the engine repeats values and statements, however long they are
+        message = f"{message[:_LONGEST]}… ({len(message) - _LONGEST:,} more characters)"
     return Fault(int(code[1]), name[1] if name else "UNKNOWN_EXCEPTION", message)
 
 

@@ -15,7 +15,7 @@ from quiclens_api.serve import bodies, pieces, protocol
 from quiclens_api.serve.access import Role, is_owner, visitor_of
 from quiclens_api.serve.answers import Sender
 from quiclens_api.serve.concurrency import ConcurrencyLimit
-from quiclens_api.serve.engine import Engine, Handle, Pieces
+from quiclens_api.serve.engine import Engine, Handle, Pieces, Writer
 from quiclens_api.serve.faults import Fault, Refused
 from quiclens_api.serve.judge import Judge, Verdict
 from quiclens_api.serve.memory import Lease, MemoryBudget
@@ -27,6 +27,7 @@ from quiclens_api.serve.settings import Settings
 T = TypeVar("T")
 
 _AT_ONCE_BYTES = 1 << 20  # an answer up to this size is sent whole, with its length
+_BOUNDS_OF_WRITING = ("max_memory_usage", "max_execution_time")  # as those of the statement, and in the same places
 _SPOOL_BYTES = 32 << 20  # of an answer that waits for its end, kept in memory; the rest in a file
 
 
@@ -140,7 +141,7 @@ class Interface:
                 return
             protocol.check_settings(verdict.settings, limits)
             format = verdict.format or asked.default_format
-            is_streamed = verdict.is_select and pieces.is_streamed(format)
+            is_streamed = verdict.is_select and pieces.is_streamed(format, {**settings, **verdict.settings})
             is_collected = verdict.is_select and not is_streamed and not is_ours
             text = protocol.runs_as(verdict.normal, text)
             query = _Query(asked, text, format, settings, verdict, run, queries, gone)
@@ -188,10 +189,16 @@ class Interface:
         if not data:
             await self._without_rows(query, sender)
             return
+        own = query.verdict.settings
         engine = self._parts.engine
-        answer = await query.queries.run(
-            lambda: engine.written(data, query.format, query.settings, query.verdict.settings)
-        )
+        bounds = {name: own.get(name, query.settings[name]).strip("'") for name in _BOUNDS_OF_WRITING}
+        with ExitStack() as held:
+
+            def opened() -> Writer:
+                return held.enter_context(engine.writer(query.settings, own, bounds, query.run.tag))
+
+            writer = await query.queries.run(opened)
+            answer = await self._watched(query, lambda: writer.document(data, rows.selected, query.format))
         sender.is_of(query.format)
         await self._finish(sender, query.asked, answer.data, {"result_rows": found.rows, "read_rows": found.rows_read})
 

@@ -2,11 +2,13 @@
 
 A format is given in one of three ways. Pieces of `PLAIN` formats follow each other as they are. Pieces of `HEADED` ones
 have the same header each, which all but the first lose. For every other format the rows are collected up to a number of
-bytes, as `ROWS`, and written once, whole: how large a text becomes is then bounded by how large its rows are. The
-engine bounds neither, since it does not count the text of an answer as memory of its query.
+bytes, as `ROWS`, and written once, whole: how large a text becomes is then bounded by how large its rows are, within the
+statement's memory and time, of which the engine does not count all that an answer's text takes.
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from quiclens_api.serve.faults import Fault
 
@@ -18,9 +20,10 @@ def _names(text: str) -> frozenset[str]:
 PLAIN = _names(
     """
     native rowbinary tabseparated tsv tabseparatedraw tsvraw raw csv tskv jsoneachrow jsonlines jsonl ndjson
-    jsonstringseachrow jsoncompacteachrow jsoncompactstringseachrow msgpack lineasstring rawblob null
+    jsonstringseachrow jsoncompacteachrow jsoncompactstringseachrow msgpack lineasstring null
     """
 )
+_DELIMITERS = (",", ";", "|", "\t", "\\t", " ", ":")
 _REPEAT_NAMES = _names("json jsonstrings xml vertical prettyjsoneachrow")
 ROWS = "RowBinaryWithNamesAndTypes"
 
@@ -77,6 +80,7 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
         shift += 7
 
 
+# Not RawBLOB: an empty text is no byte there, and the engine's binding takes a piece without bytes for the end.
 HEADED: dict[str, Callable[[bytes], int]] = {
     "tsvwithnames": _lines(1),
     "tabseparatedwithnames": _lines(1),
@@ -92,8 +96,12 @@ HEADED: dict[str, Callable[[bytes], int]] = {
 """How many bytes the header of a piece has, by the format's name."""
 
 
-def is_streamed(format: str) -> bool:
-    return format.lower() in PLAIN or format.lower() in HEADED
+def is_streamed(format: str, settings: Mapping[str, str]) -> bool:
+    """Whether pieces of a format can be joined. Where line feeds or quotes part the fields of CSV, nobody can tell
+    where its header ends."""
+    name = format.lower()
+    has_odd_delimiter = settings.get("format_csv_delimiter", ",").strip("'") not in _DELIMITERS
+    return name in PLAIN or (name in HEADED and not (name.startswith("csv") and has_odd_delimiter))
 
 
 class Joined:
@@ -112,28 +120,101 @@ class Joined:
 
 
 class Collected:
-    """The rows of one answer, of at most so many bytes; Fault 396 when there are more. In formats that repeat the names
-    of columns with each row, names count with each row."""
+    """The rows of one answer, of at most so many bytes; Fault 396 when there are more.
+
+    Names of columns count with each row in formats that repeat them there, and types whose values are written with
+    names of their own, which a row has but a byte or nothing for. Of two columns of one name, which have one value, the
+    first is kept, and `selected` names it twice.
+    """
 
     def __init__(self, most: int, format: str) -> None:
         self._most = most
         self._format = format
-        self._joined = Joined(ROWS)
         self._pieces: list[bytes] = []
         self._size = 0
-        self._names = 0
+        self._of_each_row = 0
+        self._header = _Header((), ())
 
     def add(self, piece: bytes, rows: int) -> None:
         """One piece of `ROWS`, and how many rows it has."""
-        if not self._pieces and self._format.lower() in _REPEAT_NAMES:
-            self._names = HEADED["rowbinarywithnames"](piece)
-        self._size += len(piece) + self._names * rows
+        header, length = _Header.read(piece)
+        if not self._pieces:
+            self._header = header
+            if (wrong := next((each for each in header.types if _HAS_NO_BYTES.search(each)), "")) != "":
+                message = f"A column of the type {wrong[:80]} cannot be given in the format {self._format}; cast it"
+                raise Fault(48, "NOT_IMPLEMENTED", message)
+            names = header.names if self._format.lower() in _REPEAT_NAMES else ()
+            named = (each for each in header.types if _HAS_NAMES.search(each))
+            self._of_each_row = sum(map(len, names)) + sum(map(len, named))
+            self._pieces.append(header.of_unique_names().written())
+        self._size += len(piece) + self._of_each_row * rows
         if self._size > self._most:
             hint = "take one whose rows follow each other (CSVWithNames, JSONEachRow, Native, …), or fewer rows"
             message = f"An answer in the format {self._format} has at most {self._most:,} bytes of rows; {hint}"
             raise Fault(396, "TOO_MANY_ROWS_OR_BYTES", message)
-        self._pieces.append(self._joined.next(piece))
+        self._pieces.append(piece[length:])
 
     def rows(self) -> bytes:
         """All of it as one document of `ROWS`; empty when there was no row."""
         return b"".join(self._pieces)
+
+    @property
+    def selected(self) -> str:
+        """What is selected of `rows`, in SQL: everything, under its own name."""
+        names, unique = self._header.names, self._header.of_unique_names().names
+        if names == unique:
+            return "*"
+        return ", ".join(f"{unique[names.index(name)]} AS {_identifier(name)}" for name in names)
+
+
+_HAS_NO_BYTES = re.compile(r"Tuple\(\)|(?<!Nullable\()Nothing")
+_HAS_NAMES = re.compile("Enum|Tuple|Nested|Object|JSON|Dynamic|Variant")
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """The beginning of a document of `ROWS`."""
+
+    names: tuple[str, ...]
+    types: tuple[str, ...]
+
+    @classmethod
+    def read(cls, piece: bytes) -> "tuple[_Header, int]":
+        """The header, and how many bytes it has. Names that are no UTF-8 come back as they were when written."""
+        columns, at = _number(piece, 0)
+        texts = []
+        for _ in range(columns * 2):
+            size, at = _number(piece, at)
+            texts.append(piece[at : at + size].decode("utf-8", "surrogateescape"))
+            at += size
+        return cls(tuple(texts[:columns]), tuple(texts[columns:])), at
+
+    def of_unique_names(self) -> "_Header":
+        """The same columns, each with a name that it can be selected by."""
+        if len(set(self.names)) == len(self.names) and all(map(_is_text, self.names)):
+            return self
+        return _Header(tuple(f"column_{place}" for place in range(len(self.names))), self.types)
+
+    def written(self) -> bytes:
+        out = bytearray(_leb128(len(self.names)))
+        for text in (*self.names, *self.types):
+            data = text.encode("utf-8", "surrogateescape")
+            out += _leb128(len(data)) + data
+        return bytes(out)
+
+
+def _leb128(number: int) -> bytes:
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*out, number])
+
+
+def _is_text(name: str) -> bool:
+    return name.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in name)
+
+
+def _identifier(name: str) -> str:
+    name = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"
