@@ -20,7 +20,10 @@ from quiclens_schema.store import Store, StoreError
 from serve_process import Served, start
 from store_rows import aliases, fill, send, stream
 
+from quiclens_api import collector
 from quiclens_api.erase import Chosen, erase
+from quiclens_api.failure import CannotRun
+from quiclens_api.loading import load_into
 from quiclens_api.main import main
 
 LINE = {"line_day": DAY, "time": "2026-11-20 10:00:00", "time_is": "end"}
@@ -237,3 +240,22 @@ def test_arguments_of_the_operation_are_checked(running: Served) -> None:
         b'{"where": ["no comparison"]}',
     ):
         assert running.request(body, "POST", path, {"Content-Type": "application/json"}).status == 422, body
+
+
+def test_files_that_are_read_again_bring_nothing_back(tmp_path: Path) -> None:
+    try:
+        collector.find()
+    except CannotRun as missing:
+        pytest.skip(missing.message)
+    vectors = Path(__file__).parents[2] / "schema" / "vectors"
+    files = [vectors / name / "input.sqlog" for name in ("rule_bandwidth_rate", "rule_cwnd_blocked")]
+    with stores.open(f"chdb:{tmp_path / 'store'}") as store:
+        first = load_into(store, files, [])
+        assert first["connections"] == 2 and first["erased"] == 0
+        done = erased(store, "4e3e06d1")
+        kept = content(store)
+        again = load_into(store, files, [])
+        assert but_made(content(store)) == but_made(kept)
+        sent = [table for table in done.rows if not catalogue.load().tables[table].is_linked]
+        assert again["erased"] == sum(done.rows[table] for table in sent) > 20
+        assert not any("4e3e06d1" in row for rows in content(store).values() for row in rows)
