@@ -6,6 +6,7 @@ mod error;
 mod export;
 mod file;
 mod load;
+mod machine;
 mod passing;
 mod paths;
 mod records;

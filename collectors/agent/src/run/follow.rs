@@ -2,6 +2,7 @@
 
 use crate::error::{Answer, Error, Kind};
 use crate::file::{Files, skip_of};
+use crate::machine::{self, Look};
 use crate::paths::find;
 use crate::records::whole;
 use crate::requests::LineReader;
@@ -22,12 +23,10 @@ use quiclens_core::catalogue::Catalogue;
 use quiclens_core::reader::skip::Skip;
 use quiclens_core::tables::Tables;
 use quiclens_edge::deployment::Deployment;
-use quiclens_tail::{Fault, open_regular};
+use quiclens_tail::Fault;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs::Metadata;
-use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -116,7 +115,7 @@ impl<'c> Follower<'c> {
         let Surroundings { deployment, shipper, metrics, stop } = surroundings;
         let reader = |log: &AccessLog| LineReader::new(&log.format, config.redact, Some(Arc::clone(&deployment)));
         let readers = config.access_logs.iter().map(|log| reader(log).map(Arc::new)).collect::<Result<_, _>>()?;
-        let began = Instant::now();
+        let began = machine::now();
         let retention = retention(config.retention.as_ref(), config.events, &config.state_dir);
         Ok(Self {
             catalogue,
@@ -156,11 +155,11 @@ impl<'c> Follower<'c> {
         let news = match &self.notices {
             Some(notices) => notices.wait(pause),
             None => {
-                std::thread::sleep(pause);
+                machine::sleep(pause);
                 News::default()
             }
         };
-        let now = Instant::now();
+        let now = machine::now();
         let since = now - std::mem::replace(&mut self.turned, now);
         self.refresh.turn(now);
         self.hear(&news, now);
@@ -305,12 +304,14 @@ impl<'c> Follower<'c> {
             refused.extend(search.refused);
             seen.extend(search.files.iter().filter_map(|path| self.meet(path, reader.as_ref(), now)));
         }
-        self.refused.retain(|path| path.symlink_metadata().is_ok());
+        self.refused.retain(|path| machine::exists(path));
         for (path, reason) in refused {
             self.refuse(&path, reason);
         }
         if is_whole {
-            self.find_rotated(now, &mut seen);
+            is_whole = self.find_rotated(now, &mut seen);
+        }
+        if is_whole {
             // What is there and could not be opened now is met again.
             let known = std::mem::take(&mut self.known);
             let (there, gone): (BTreeMap<_, _>, _) = known.into_iter().partition(|(id, _)| seen.contains(id));
@@ -328,25 +329,35 @@ impl<'c> Follower<'c> {
     }
 
     /// Access logs that were renamed while nobody looked: `access.log.1` beside `access.log` is the file that was read.
-    fn find_rotated(&mut self, now: Instant, seen: &mut BTreeSet<FileId>) {
+    /// False where a folder cannot be read now.
+    fn find_rotated(&mut self, now: Instant, seen: &mut BTreeSet<FileId>) -> bool {
         let logs: Vec<_> = self.config.access_logs.iter().zip(&self.readers).collect();
         let logs: Vec<_> = logs.into_iter().map(|(log, reader)| (log.path.clone(), Arc::clone(reader))).collect();
-        for (path, reader) in logs.iter().filter(|(path, _)| !path.is_dir()) {
+        for (path, reader) in logs.iter().filter(|(path, _)| !machine::is_dir(path)) {
             let Some((folder, name)) = path.parent().zip(path.file_name()) else { continue };
             let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-            for sibling in std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok) {
-                let is_rotated = sibling.file_name().as_encoded_bytes().starts_with(name.as_encoded_bytes());
-                let id = sibling.metadata().ok().filter(|_| is_rotated).map(|metadata| identity(&metadata));
+            let siblings = match machine::list(folder) {
+                Ok(siblings) => siblings,
+                // What nobody may read is not looked through.
+                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => continue,
+                Err(_) => return false,
+            };
+            for sibling in siblings {
+                let is_rotated = sibling
+                    .file_name()
+                    .is_some_and(|other| other.as_encoded_bytes().starts_with(name.as_encoded_bytes()));
+                let id = machine::look(&sibling).ok().filter(|_| is_rotated).map(|look| identity(&look));
                 if id.is_some_and(|id| self.known.contains_key(&id)) {
-                    seen.extend(self.meet(&sibling.path(), Some(reader), now));
+                    seen.extend(self.meet(&sibling, Some(reader), now));
                 }
             }
         }
+        true
     }
 
     /// Counts a path that cannot be followed, once as long as it is there.
     fn refuse(&mut self, path: &Path, reason: Skip) {
-        if path.symlink_metadata().is_ok() && self.refused.insert(path.to_owned()) {
+        if machine::exists(path) && self.refused.insert(path.to_owned()) {
             warn!(file = %path.display(), reason = reason.name(), "not followed");
             whole(&mut self.tables, &path.to_string_lossy(), reason, &[]);
         }
@@ -354,8 +365,8 @@ impl<'c> Follower<'c> {
 
     /// Takes a file up that is new, or news of one.
     fn meet(&mut self, path: &Path, reader: Option<&Arc<LineReader>>, now: Instant) -> Option<FileId> {
-        let metadata = path.metadata().ok()?;
-        let id = identity(&metadata);
+        let look = machine::look(path).ok()?;
+        let id = identity(&look);
         if let Some(followed) = self.files.get_mut(&id) {
             // Renamed files keep their state.
             if followed.path != path {
@@ -365,11 +376,11 @@ impl<'c> Follower<'c> {
                 path.clone_into(&mut followed.path);
                 self.names.insert(path.to_owned(), id);
             }
-            followed.is_adrift = path.is_symlink();
+            followed.is_adrift = machine::is_symlink(path);
             return Some(id);
         }
         // An inode is soon another file's: that has other first bytes, or another time.
-        if self.over.get_mut(&id).is_some_and(|over| over.is_still(path, &metadata)) {
+        if self.over.get_mut(&id).is_some_and(|over| over.is_still(path, &look)) {
             return Some(id);
         }
         let known = self.known.remove(&id);
@@ -411,16 +422,20 @@ impl<'c> Follower<'c> {
         if is_cut_short || file.has_come_back() {
             // Cut short under its writer (copy-truncate), or grown after it was over: what is there now is read from
             // its start; what was read before was shipped or is on its way.
-            let path: PathBuf = file.path.clone();
-            let reader = file.reader();
             if is_cut_short {
                 file.lose(self.catalogue);
                 file.tear(&mut self.tables);
                 file.finish(self.catalogue, &mut self.tables);
             }
-            self.files.remove(id);
+            match file.anew(now) {
+                Ok(anew) => *file = anew,
+                Err(error) => {
+                    let path = file.path.clone();
+                    self.hurt(&path, &error);
+                    return Ok(false);
+                }
+            }
             self.gone.push(Entry::gone(*id));
-            self.meet(&path, reader.as_ref(), now);
             return Ok(true);
         }
         let mut is_busy = false;
@@ -507,7 +522,15 @@ impl<'c> Follower<'c> {
             return Ok(());
         }
         if file.finish(self.catalogue, &mut self.tables) {
-            let (name, open, reader) = (file.path.to_string_lossy().into_owned(), file.file(), file.reader());
+            let (name, reader) = (file.path.to_string_lossy().into_owned(), file.reader());
+            let open = match file.file() {
+                Ok(open) => open,
+                Err(error) => {
+                    let path = file.path.clone();
+                    self.hurt(&path, &error);
+                    return Ok(());
+                }
+            };
             debug!(file = name, "read as a whole");
             let (number, shipper) = (&mut self.number, &self.shipper);
             // Rows go as they come; the state, which says that all of it was read, with the last of them.
@@ -541,7 +564,7 @@ impl<'c> Follower<'c> {
 
     /// Everything that is ready goes; now and then, or at the `last`, with the states of the files that it came from.
     fn cut(&mut self, last: bool) -> Result<(), Error> {
-        self.cut = Instant::now();
+        self.cut = machine::now();
         let behind = self.files.values().map(Followed::bytes_behind).sum();
         self.count(self.cut, behind);
         let lost = std::mem::take(&mut self.tables.lost);
@@ -588,9 +611,9 @@ impl<'c> Follower<'c> {
         if messages.is_empty() && droppable.is_empty() && entries.is_empty() {
             return Ok(());
         }
-        let began = Instant::now();
+        let began = machine::now();
         let shipped = self.shipper.ship(Cycle { messages, droppable, entries, passed, cut: began });
-        self.stand(began.elapsed());
+        self.stand(machine::now().duration_since(began));
         shipped
     }
 
@@ -599,6 +622,12 @@ impl<'c> Follower<'c> {
         if let Some(spooled) = &mut self.spooled {
             spooled.finish(self.catalogue);
         }
+    }
+
+    /// What ships its cycles.
+    #[cfg(test)]
+    pub fn shipper(&self) -> &Shipper {
+        &self.shipper
     }
 
     /// Ships what is ready and waits until it is acknowledged.
@@ -621,13 +650,13 @@ impl Over {
     }
 
     /// Whether the file at `path` is the one that was over, and has not grown.
-    fn is_still(&mut self, path: &Path, metadata: &Metadata) -> bool {
-        let changed = (metadata.ctime(), metadata.ctime_nsec());
-        if self.size != metadata.len() || self.changed == changed {
-            return self.size == metadata.len();
+    fn is_still(&mut self, path: &Path, look: &Look) -> bool {
+        let changed = look.changed;
+        if self.size != look.size || self.changed == changed {
+            return self.size == look.size;
         }
         // Renamed, linked, given other rights: or another file.
-        let same = open_regular(path)
+        let same = machine::open_regular(path)
             .is_ok_and(|file| Input(Arc::new(file)).prefix(self.prefix.0).is_ok_and(|prefix| prefix == self.prefix));
         self.changed = if same { changed } else { self.changed };
         same

@@ -1,6 +1,7 @@
 //! One file that is followed: what of it was read, and what its records make.
 
 use crate::error::Error;
+use crate::machine::{self, Look};
 use crate::records::{Records, SavedRecords, Turn};
 use crate::requests::{LineReader, Lines};
 use crate::run::input::Input;
@@ -12,11 +13,9 @@ use quiclens_core::reader::skip::Skip;
 use quiclens_core::reader::sniff::{Framing, Sniffed, sniff};
 use quiclens_core::tables::Tables;
 use quiclens_core::trace::{Reject, TraceReader};
-use quiclens_tail::{Fault, open_regular};
+use quiclens_tail::Fault;
 use serde::{Deserialize, Serialize};
-use std::fs::{File, Metadata};
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -104,8 +103,8 @@ pub enum After {
 }
 
 /// The identity of an open file.
-pub fn identity(metadata: &Metadata) -> FileId {
-    FileId { device: metadata.dev(), inode: metadata.ino() }
+pub fn identity(look: &Look) -> FileId {
+    FileId { device: look.device, inode: look.inode }
 }
 
 impl<'c> Followed<'c> {
@@ -117,35 +116,45 @@ impl<'c> Followed<'c> {
         known: Option<&Known>,
         now: Instant,
     ) -> Result<(Self, bool), Fault> {
-        let file = open_regular(path)?;
-        let metadata = file.metadata()?;
-        let mut followed = Self {
-            id: identity(&metadata),
-            path: path.to_owned(),
-            input: Input(Arc::new(file)),
-            window: Window::default(),
-            form: Form::Unknown,
-            prefix: (0, xxh3_64(&[])),
-            size: metadata.len(),
-            heard_s: 0,
-            over_at: 0,
-            changed: (metadata.ctime(), metadata.ctime_nsec()),
-            over_changed: (metadata.ctime(), metadata.ctime_nsec()),
-            grew: now,
-            is_dirty: false,
-            is_deleted: false,
-            is_adrift: path.is_symlink(),
-            reader,
-            replay: None,
-            is_settled: false,
-            is_cut: false,
-            uncounted: (0, 0),
-        };
+        let mut followed = Self::of(Input(Arc::new(machine::open_regular(path)?)), path, reader, now)?;
         let is_taken_up = match known {
             Some(known) if known.is_sound && followed.is_same(&known.head)? => followed.take_up(catalogue, known),
             _ => false,
         };
         Ok((followed, is_taken_up))
+    }
+
+    /// The same file, to be read from its start: whatever has its name by now.
+    pub fn anew(&self, now: Instant) -> io::Result<Self> {
+        let mut anew = Self::of(Input(Arc::clone(&self.input.0)), &self.path, self.reader.clone(), now)?;
+        (anew.is_deleted, anew.is_adrift) = (self.is_deleted, self.is_adrift);
+        Ok(anew)
+    }
+
+    fn of(input: Input, path: &Path, reader: Option<Arc<LineReader>>, now: Instant) -> io::Result<Self> {
+        let look = input.look()?;
+        Ok(Self {
+            id: identity(&look),
+            path: path.to_owned(),
+            input,
+            window: Window::default(),
+            form: Form::Unknown,
+            prefix: (0, xxh3_64(&[])),
+            size: look.size,
+            heard_s: 0,
+            over_at: 0,
+            changed: look.changed,
+            over_changed: look.changed,
+            grew: now,
+            is_dirty: false,
+            is_deleted: false,
+            is_adrift: machine::is_symlink(path),
+            reader,
+            replay: None,
+            is_settled: false,
+            is_cut: false,
+            uncounted: (0, 0),
+        })
     }
 
     /// The file that the journal speaks of, grown since or not.
@@ -174,10 +183,11 @@ impl<'c> Followed<'c> {
     pub fn look(&mut self, now: Instant) -> io::Result<bool> {
         let look = self.input.look()?;
         self.is_deleted = look.is_deleted;
-        self.changed = look.changed;
+        let changed = std::mem::replace(&mut self.changed, look.changed);
         let was = std::mem::replace(&mut self.size, look.size);
         if self.size == was {
-            return Ok(false);
+            // Renamed; or cut short, and as long as before by now.
+            return Ok(changed != look.changed && self.input.prefix(self.prefix.0)? != self.prefix);
         }
         self.grew = now;
         self.is_settled = false;
@@ -455,13 +465,13 @@ impl<'c> Followed<'c> {
     /// Learns whether it ends too soon, where it is read when it is over: all of it, once as long as it does not grow.
     pub fn look_for_its_end(&mut self) {
         if self.is_whole() && !self.is_deleted && !self.is_cut {
-            self.is_cut = quiclens_tail::is_cut(self.file());
+            self.is_cut = self.file().is_ok_and(quiclens_tail::is_cut);
         }
     }
 
     /// The file itself: its name may be another's by now.
-    pub fn file(&self) -> Arc<File> {
-        Arc::clone(&self.input.0)
+    pub fn file(&self) -> io::Result<Arc<std::fs::File>> {
+        machine::whole(&self.input.0)
     }
 
     /// Length and hash of its first bytes, as far as they were seen.

@@ -4,9 +4,10 @@
 //! version is when it was made, so one is left of each collector and day. Every message that is cut together with it
 //! says in a header when it was made: what is measured is the way of the data, table by table.
 
+use crate::machine;
 use quiclens_core::record::rows::{Cell, Row};
 use quiclens_core::tables::Tables;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 use xxhash_rust::xxh3::xxh3_64;
 
 const KIND: &str = "heartbeat";
@@ -33,7 +34,7 @@ impl Heartbeat {
             return;
         }
         self.last = Some(now);
-        let made_us = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros());
+        let made_us = machine::wall().as_micros();
         let made_us = i64::try_from(made_us).unwrap_or(i64::MAX);
         self.waiting_us = Some(made_us);
         tables.episodes.push(self.row(made_us));

@@ -1,37 +1,22 @@
 //! Where the bytes of what is followed come from: a file that is held open, whatever becomes of its name.
 
-use quiclens_tail::append_at;
-use std::fs::File;
+use crate::machine::{self, File, Look};
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// A file, held open so that it can be read to its end when it is deleted.
 pub struct Input(pub Arc<File>);
 
-/// An input as it is now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Look {
-    /// Bytes that are there.
-    pub size: u64,
-    /// It has no name any more.
-    pub is_deleted: bool,
-    /// When its content or anything else of it changed (ctime), s and ns.
-    pub changed: (i64, i64),
-}
-
 impl Input {
     /// Looks at it.
     pub fn look(&self) -> io::Result<Look> {
-        let metadata = self.0.metadata()?;
-        let changed = (metadata.ctime(), metadata.ctime_nsec());
-        Ok(Look { size: metadata.len(), is_deleted: metadata.nlink() == 0, changed })
+        machine::look_at(&self.0)
     }
 
     /// Appends at most `most` bytes from `offset` on to `buffer`; 0 at the end.
     pub fn read(&self, offset: u64, buffer: &mut Vec<u8>, most: usize) -> io::Result<usize> {
-        append_at(&self.0, offset, buffer, most)
+        machine::append_at(&self.0, offset, buffer, most)
     }
 
     /// Length and hash of its first bytes, at most `length`, as many as there are.
@@ -57,7 +42,7 @@ mod tests {
     fn no_more_is_read_than_was_asked_for_however_much_room_there_is() {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(b"0123456789").unwrap();
-        let input = Input(Arc::new(file));
+        let input = Input(Arc::new(File::from(file)));
         let mut buffer = Vec::with_capacity(1000);
         assert_eq!(input.read(2, &mut buffer, 3).unwrap(), 3);
         assert_eq!(input.read(8, &mut buffer, 3).unwrap(), 2);

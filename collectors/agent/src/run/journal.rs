@@ -8,13 +8,12 @@
 //! anybody relies on it. When old records outweigh the live ones, those are copied beside, synced and renamed.
 
 use crate::error::{Error, Kind};
+use crate::machine::{self, File, OpenOptions};
 use quiclens_core::trace::Saved;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Read, Write};
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use tracing::warn;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
@@ -135,7 +134,7 @@ pub struct Journal {
 impl Journal {
     /// Opens or makes the journal in a folder.
     pub fn open(folder: &Path) -> Result<(Self, Found), Error> {
-        std::fs::create_dir_all(folder).map_err(|error| Error::of_state(folder.display(), &error))?;
+        machine::create_dir_all(folder).map_err(|error| Error::of_state(folder.display(), &error))?;
         let path = folder.join("checkpoints");
         let said = |error: io::Error| Error::of_state(path.display(), &error);
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(&path).map_err(said)?;
@@ -223,7 +222,7 @@ impl Journal {
         for parts in self.live.values() {
             for place in parts.places.values() {
                 bytes.resize(usize::try_from(place.length).unwrap_or(0), 0);
-                self.file.read_exact_at(&mut bytes, place.at).map_err(said)?;
+                machine::read_exact_at(&self.file, &mut bytes, place.at).map_err(said)?;
                 out.write_all(&bytes).map_err(said)?;
             }
         }
@@ -233,7 +232,7 @@ impl Journal {
         out.into_inner().map_err(|error| said(error.into_error()))?.sync_all().map_err(said)?;
         let file = OpenOptions::new().read(true).append(true).open(&draft).map_err(said)?;
         file.try_lock().map_err(|_| Error::new(Kind::InUse, self.path.display(), IN_USE))?;
-        std::fs::rename(&draft, &self.path).map_err(said)?;
+        machine::rename(&draft, &self.path).map_err(said)?;
         // From here on it is the journal, and nothing of this may fail half done.
         self.file = file;
         let mut at = START;
@@ -405,7 +404,8 @@ mod tests {
         assert!(!found.is_of_another_build);
         journal.commit(&[part(1, 1, Some(b"a")), head(1, 10)]).unwrap();
         drop(journal);
-        let file = File::options().write(true).open(folder.join("checkpoints")).unwrap();
+        let file = std::fs::File::options().write(true).open(folder.join("checkpoints")).unwrap();
+        use std::os::unix::fs::FileExt as _;
         file.write_all_at(&(Saved::VERSION + 1).to_le_bytes(), MAGIC.len() as u64).unwrap();
         let (journal, found) = Journal::open(&folder).unwrap();
         assert_eq!((told(&found), found.is_of_another_build, found.damaged), (vec![(10, vec![1], false)], true, 0));

@@ -1,12 +1,12 @@
 //! `[retention]` of the configuration, and the memory of what is no longer new.
 
 use crate::error::Error;
+use crate::machine::{self, File};
 use quiclens_core::retention::{Novelty, Retention, Rules};
 use serde::{Deserialize, Serialize};
-use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 use tracing::warn;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -118,7 +118,7 @@ impl NoveltyFile {
     /// Tells the time, and puts the memory away when something in it is new. What cannot be written is tried again.
     pub fn remember(&mut self, retention: &mut Retention, now: Instant) {
         let novelty = &mut retention.novelty;
-        novelty.now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        novelty.now_s = machine::wall().as_secs();
         if !retention.rules.novel || !novelty.is_dirty || now < self.next {
             return;
         }
@@ -143,13 +143,13 @@ fn put_away(novelty: &Novelty, place: &Path) -> std::io::Result<()> {
     file.write_all(&xxh3_64(&payload).to_le_bytes())?;
     file.write_all(&payload)?;
     file.sync_all()?;
-    std::fs::rename(&draft, place)?;
+    machine::rename(&draft, place)?;
     place.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
 
 /// A damaged memory is none: the kinds that it knew are new once more.
 fn take_up(place: &Path) -> Option<Novelty> {
-    let bytes = std::fs::read(place).ok()?;
+    let bytes = machine::read(place).ok()?;
     let (hash, payload) = bytes.split_at_checked(8)?;
     (hash == xxh3_64(payload).to_le_bytes()).then(|| postcard::from_bytes(payload).ok())?
 }

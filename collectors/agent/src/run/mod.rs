@@ -24,6 +24,8 @@ mod relief;
 mod replay;
 mod secret;
 mod ship;
+#[cfg(test)]
+mod simulation;
 pub mod sink;
 mod spool;
 mod spooled;
@@ -33,6 +35,7 @@ mod to_kafka;
 mod to_quiclens;
 
 use crate::error::{Answer, Error, Kind};
+use crate::machine;
 use crate::written;
 use config::Config;
 use follow::{Follower, Surroundings};
@@ -76,7 +79,7 @@ pub fn check(path: &Path, is_quiet: bool) -> Result<(), Error> {
 pub fn run(path: &Path) -> Result<(), Error> {
     let config = Config::read(path)?;
     let limit = log::start(&config.log)?;
-    let catalogue = Catalogue::load().map_err(Error::internal)?;
+    let catalogue = Arc::new(Catalogue::load().map_err(Error::internal)?);
     let stop = Arc::new(AtomicBool::new(false));
     let no_signals = |error: std::io::Error| Error::internal(format!("signals: {error}"));
     for signal in [SIGTERM, SIGINT] {
@@ -111,17 +114,17 @@ fn patiently<T>(stop: &AtomicBool, metrics: &Metrics, mut work: impl FnMut() -> 
             }
             done => return done,
         }
-        let began = Instant::now();
-        while began.elapsed() < ROOM {
+        let began = machine::now();
+        while machine::now().duration_since(began) < ROOM {
             if stop.load(Ordering::Relaxed) {
                 return Err(Error::new(Kind::Told, "", "told to stop before anything was begun"));
             }
-            std::thread::sleep(SIGNAL);
+            machine::sleep(SIGNAL);
         }
     }
 }
 
-fn follow(config: &Config, catalogue: &Catalogue, stop: &Arc<AtomicBool>, metrics: Metrics) -> Result<(), Error> {
+fn follow(config: &Config, catalogue: &Arc<Catalogue>, stop: &Arc<AtomicBool>, metrics: Metrics) -> Result<(), Error> {
     limits::raise_open_files();
     limits::refuse_huge_pages();
     let deployment = Deployment::open(&config.enrich, &config.name, config.redact).map_err(Error::configuration)?;
@@ -142,7 +145,7 @@ fn follow(config: &Config, catalogue: &Catalogue, stop: &Arc<AtomicBool>, metric
     metrics.damaged_checkpoints.inc_by(found.damaged);
     let mut intake = Intake::open(config, stop, &metrics)?;
     let relief = match &intake {
-        Some(intake) => Some(patiently(stop, &metrics, || intake.relief(config, &metrics))?),
+        Some(intake) => Some(patiently(stop, &metrics, || intake.relief(config, catalogue, &metrics))?),
         None => None,
     };
     let sink = patiently(stop, &metrics, || sink::open(&config.sink, &config.name))?;
@@ -210,11 +213,11 @@ impl Intake {
         Ok(Some(Self { spool, listening, syncing }))
     }
 
-    fn relief(&self, config: &Config, metrics: &Metrics) -> Result<Relief, Error> {
+    fn relief(&self, config: &Config, catalogue: &Arc<Catalogue>, metrics: &Metrics) -> Result<Relief, Error> {
         let folder = config.state_dir.join("outbox");
         let outbox = Outbox::open(&folder, config.spool.outbox_max_bytes)
             .map_err(|error| Error::of_state(folder.display(), &error))?;
-        Relief::new(&self.spool, outbox, &config.name, metrics)
+        Ok(Relief::new(&self.spool, outbox, &config.name, catalogue, metrics))
     }
 
     /// No source gives anything any more, and all that they gave is synced.

@@ -1,10 +1,10 @@
 //! Messages that wait on disk for a sink that is away, a file each, so that the checkpoint can move without them.
 
 use crate::error::is_full;
+use crate::machine::{self, File};
 use crate::run::sink::Message;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
@@ -41,15 +41,13 @@ pub enum Oldest {
 impl Outbox {
     /// Opens or makes the folder.
     pub fn open(folder: &Path, max_bytes: u64) -> io::Result<Self> {
-        std::fs::create_dir_all(folder)?;
+        machine::create_dir_all(folder)?;
         let mut waiting = Vec::new();
-        for entry in std::fs::read_dir(folder)? {
-            let entry = entry?;
-            let path = entry.path();
+        for path in machine::list(folder)? {
             let number = path.file_stem().and_then(|stem| stem.to_str()?.parse().ok());
             match number {
                 Some(number) if path.extension().is_some_and(|suffix| suffix == SUFFIX) => {
-                    waiting.push((number, entry.metadata()?.len()));
+                    waiting.push((number, machine::look(&path)?.size));
                 }
                 _ => {}
             }
@@ -90,7 +88,7 @@ impl Outbox {
                     while self.next > first {
                         self.next -= 1;
                         self.waiting.pop_back();
-                        std::fs::remove_file(self.path(self.next))?;
+                        machine::remove_file(self.path(self.next))?;
                     }
                     return if is_full(&error) { Ok(false) } else { Err(error) };
                 }
@@ -109,14 +107,14 @@ impl Outbox {
         file.write_all(&xxh3_64(&body).to_le_bytes())?;
         file.write_all(&body)?;
         file.sync_all()?;
-        std::fs::rename(&draft, self.path(self.next))?;
+        machine::rename(&draft, self.path(self.next))?;
         Ok((HASH + body.len()) as u64)
     }
 
     /// The message that has waited longest, with its number.
     pub fn oldest(&self) -> io::Result<Option<(u64, Oldest)>> {
         let Some((number, _)) = self.waiting.front() else { return Ok(None) };
-        let bytes = std::fs::read(self.path(*number))?;
+        let bytes = machine::read(self.path(*number))?;
         let message = bytes.split_at_checked(HASH).and_then(|(hash, body)| {
             let is_sound = hash == xxh3_64(body).to_le_bytes();
             let stored: Stored = postcard::from_bytes(body).ok().filter(|_| is_sound)?;
@@ -130,7 +128,7 @@ impl Outbox {
     /// The oldest was taken.
     pub fn taken(&mut self) -> io::Result<()> {
         match self.waiting.pop_front() {
-            Some((number, _)) => std::fs::remove_file(self.path(number)),
+            Some((number, _)) => machine::remove_file(self.path(number)),
             None => Ok(()),
         }
     }

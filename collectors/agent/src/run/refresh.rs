@@ -1,5 +1,6 @@
 //! Databases that change on disk are read again.
 
+use crate::machine;
 use quiclens_edge::deployment::Deployment;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,7 +19,7 @@ pub struct Refresh {
 impl Refresh {
     /// Of a deployment that was opened just now.
     pub fn new(deployment: Arc<Deployment>) -> Self {
-        Self { deployment, looked: Instant::now(), faults_told: 0 }
+        Self { deployment, looked: machine::now(), faults_told: 0 }
     }
 
     /// Reads what changed, if a minute has passed. What cannot be read is said, and the old database stays in use.

@@ -22,7 +22,7 @@ use xxhash_rust::xxh3::xxh3_64;
 pub struct Relief {
     spool: Arc<Spool>,
     outbox: Outbox,
-    catalogue: Catalogue,
+    catalogue: Arc<Catalogue>,
     name: String,
     made: u64,
     metrics: Metrics,
@@ -34,12 +34,12 @@ fn said(error: &std::io::Error) -> Error {
 
 impl Relief {
     /// For the collector called `name`.
-    pub fn new(spool: &Arc<Spool>, outbox: Outbox, name: &str, metrics: &Metrics) -> Result<Self, Error> {
+    pub fn new(spool: &Arc<Spool>, outbox: Outbox, name: &str, catalogue: &Arc<Catalogue>, metrics: &Metrics) -> Self {
         let spool = Arc::clone(spool);
-        let catalogue = Catalogue::load().map_err(Error::internal)?;
+        let catalogue = Arc::clone(catalogue);
         let relief = Self { spool, outbox, catalogue, name: name.to_owned(), made: 0, metrics: metrics.clone() };
         relief.measure();
-        Ok(relief)
+        relief
     }
 
     /// What waits, for the metrics.

@@ -1,6 +1,7 @@
 //! The shipping thread: gives cycles to the sink in order, and writes their checkpoints once they are acknowledged.
 
 use crate::error::{Answer, Error};
+use crate::machine;
 use crate::run::journal::{Entry, Journal};
 use crate::run::metrics::Metrics;
 use crate::run::relief::Relief;
@@ -29,7 +30,7 @@ pub struct Cycle {
 impl Cycle {
     /// Of files alone.
     pub fn of_files(messages: Vec<Message>, entries: Vec<Entry>) -> Self {
-        Self { messages, droppable: Vec::new(), entries, passed: None, cut: Instant::now() }
+        Self { messages, droppable: Vec::new(), entries, passed: None, cut: machine::now() }
     }
 }
 
@@ -42,6 +43,9 @@ pub struct Shipper {
     /// Cycles that were given and are not acknowledged.
     in_flight: Arc<AtomicUsize>,
     metrics: Metrics,
+    /// What the thread would have, where whoever holds this lets it work.
+    #[cfg(test)]
+    by_hand: Option<std::cell::RefCell<(Ship, Receiver<Cycle>)>>,
 }
 
 /// Cycles on their way at once; when so many are, reading waits.
@@ -67,12 +71,58 @@ impl Shipper {
             .name("ship".into())
             .spawn(move || work(Ship { sink, journal, relief, in_flight: given, metrics: counted }, &taken, &shared))
             .map_err(|error| Error::internal(format!("cannot start a thread: {error}")))?;
-        Ok(Self { cycles: Some(cycles), fatal, thread: Some(thread), in_flight, metrics })
+        Ok(Self {
+            cycles: Some(cycles),
+            fatal,
+            thread: Some(thread),
+            in_flight,
+            metrics,
+            #[cfg(test)]
+            by_hand: None,
+        })
+    }
+
+    /// Without a thread: see [`Self::work`].
+    #[cfg(test)]
+    pub fn by_hand(sink: Box<dyn Sink>, journal: Journal, relief: Option<Relief>, metrics: Metrics) -> Self {
+        let (cycles, taken) = sync_channel(IN_FLIGHT);
+        let in_flight = Arc::new(AtomicUsize::new(0));
+        let ship = Ship { sink, journal, relief, in_flight: Arc::clone(&in_flight), metrics: metrics.clone() };
+        let by_hand = Some(std::cell::RefCell::new((ship, taken)));
+        Self { cycles: Some(cycles), fatal: Arc::default(), thread: None, in_flight, metrics, by_hand }
+    }
+
+    /// Takes the next cycle, or idles.
+    #[cfg(test)]
+    pub fn work(&self) {
+        let Some(by_hand) = &self.by_hand else { return };
+        let mut held = by_hand.borrow_mut();
+        let (ship, cycles) = &mut *held;
+        let done = match cycles.try_recv() {
+            Ok(cycle) => ship.take(&cycle),
+            Err(_) => ship.idle(),
+        };
+        if let (Err(error), Ok(mut fatal)) = (done, self.fatal.lock()) {
+            *fatal = Some(error);
+        }
+    }
+
+    /// Where nobody else does it, makes room among the cycles on their way.
+    #[cfg(test)]
+    fn make_room(&self, most: usize) {
+        while self.by_hand.is_some() && !self.is_idle() && self.fault().is_ok() {
+            if self.in_flight.load(Ordering::SeqCst) <= most {
+                return;
+            }
+            self.work();
+        }
     }
 
     /// Gives a cycle away; waits while too many are on their way.
     pub fn ship(&self, cycle: Cycle) -> Result<(), Error> {
         self.fault()?;
+        #[cfg(test)]
+        self.make_room(IN_FLIGHT - 1);
         let in_flight = self.in_flight.fetch_add(1, Ordering::SeqCst) + 1;
         self.metrics.cycles_in_flight.set(i64::try_from(in_flight).unwrap_or(i64::MAX));
         let sent = self.cycles.as_ref().is_some_and(|cycles| cycles.send(cycle).is_ok());
@@ -99,6 +149,8 @@ impl Shipper {
 
     /// Waits until everything that was given is acknowledged and noted.
     pub fn finish(mut self) -> Result<(), Error> {
+        #[cfg(test)]
+        self.make_room(0);
         self.cycles = None;
         if let Some(thread) = self.thread.take() {
             thread.join().map_err(|_| Error::internal("the shipping thread broke"))?;
@@ -154,13 +206,13 @@ impl Ship {
         };
         // A full disk is no fault of ours: what was acknowledged waits for its checkpoint, and nothing is read on.
         let mut pause = FIRST_PAUSE;
-        let began = Instant::now();
+        let began = machine::now();
         while let Err(error) = self.journal.commit(&cycle.entries) {
             self.try_again(error, pause)?;
-            std::thread::sleep(pause);
+            machine::sleep(pause);
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
-        self.metrics.checkpoint_seconds.observe(began.elapsed().as_secs_f64());
+        self.metrics.checkpoint_seconds.observe(machine::now().duration_since(began).as_secs_f64());
         let events = cycle.droppable.iter().filter(|_| !is_dropped);
         for message in cycle.messages.iter().chain(events) {
             self.metrics.sent(message.table, message.rows, message.bytes.len());
@@ -168,13 +220,13 @@ impl Ship {
         self.metrics.checkpoint_bytes.set(i64::try_from(self.journal.size()).unwrap_or(i64::MAX));
         let in_flight = self.in_flight.fetch_sub(1, Ordering::SeqCst) - 1;
         self.metrics.cycles_in_flight.set(i64::try_from(in_flight).unwrap_or(i64::MAX));
-        self.metrics.batch_wait_seconds.observe(cycle.cut.elapsed().as_secs_f64());
-        self.metrics.acknowledged(Instant::now());
+        self.metrics.batch_wait_seconds.observe(machine::now().duration_since(cycle.cut).as_secs_f64());
+        self.metrics.acknowledged(machine::now());
         let (Some(relief), Some(offset)) = (&self.relief, cycle.passed) else { return Ok(()) };
         let mut pause = FIRST_PAUSE;
         while let Err(error) = relief.passed(offset) {
             self.try_again(error, pause)?;
-            std::thread::sleep(pause);
+            machine::sleep(pause);
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
         Ok(())
@@ -207,9 +259,9 @@ impl Ship {
         let patience = || !relief.is_some_and(Relief::is_wanted);
         for messages in [&cycle.droppable, &cycle.messages] {
             if !messages.is_empty() {
-                let began = Instant::now();
+                let began = machine::now();
                 let given = self.sink.give(messages, &patience);
-                self.metrics.sink_answer_seconds.observe(began.elapsed().as_secs_f64());
+                self.metrics.sink_answer_seconds.observe(machine::now().duration_since(began).as_secs_f64());
                 given?;
             }
         }
@@ -233,12 +285,12 @@ impl Ship {
 
     /// Waits, but no longer than until room must be made.
     fn rest(&self, pause: Duration) {
-        let began = Instant::now();
-        while began.elapsed() < pause && !self.relief.as_ref().is_some_and(Relief::is_wanted) {
-            std::thread::sleep(FIRST_PAUSE.min(pause));
+        let began = machine::now();
+        while machine::now().duration_since(began) < pause && !self.relief.as_ref().is_some_and(Relief::is_wanted) {
+            machine::sleep(FIRST_PAUSE.min(pause));
         }
-        if began.elapsed() < FIRST_PAUSE {
-            std::thread::sleep(FIRST_PAUSE);
+        if machine::now().duration_since(began) < FIRST_PAUSE {
+            machine::sleep(FIRST_PAUSE);
         }
     }
 }

@@ -1,13 +1,13 @@
 //! Where batches go, and when they count as there.
 
 use crate::error::Error;
+use crate::machine;
 use crate::run::config::Sink as Choice;
 use crate::run::secret::{STORE_PASSWORD, password};
 use arrow_ipc::reader::StreamReader;
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::record::Batch;
 use quiclens_core::tables::Tables;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A batch on its way: one Arrow IPC stream of one table.
 #[derive(Clone, Debug)]
@@ -65,7 +65,7 @@ impl Message {
             return Ok(messages);
         }
         *number += 1;
-        let made_us = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros());
+        let made_us = machine::wall().as_micros();
         let made_us = i64::try_from(made_us).unwrap_or(i64::MAX);
         let id = format!("{name}-{made_us}-{number}");
         let rows = batch.rows.num_rows();

@@ -1,8 +1,8 @@
 //! Batches as files: one Arrow IPC stream each, in a folder a table.
 
 use crate::error::{Error, Kind};
+use crate::machine::{self, File};
 use crate::run::sink::{Message, Patience, Sink};
-use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -14,18 +14,18 @@ pub struct Files {
 impl Files {
     /// Makes the folder.
     pub fn open(folder: &Path) -> Result<Self, Error> {
-        std::fs::create_dir_all(folder).map_err(|error| Error::of_state(folder.display(), &error))?;
+        machine::create_dir_all(folder).map_err(|error| Error::of_state(folder.display(), &error))?;
         Ok(Self { folder: folder.to_owned() })
     }
 
     fn write(&self, message: &Message) -> std::io::Result<()> {
         let folder = self.folder.join(message.table);
-        std::fs::create_dir_all(&folder)?;
+        machine::create_dir_all(&folder)?;
         let draft = folder.join(format!(".{}", message.batch));
         let mut file = File::create(&draft)?;
         file.write_all(&message.bytes)?;
         file.sync_all()?;
-        std::fs::rename(&draft, folder.join(format!("{}.arrow", message.batch)))?;
+        machine::rename(&draft, folder.join(format!("{}.arrow", message.batch)))?;
         File::open(&folder)?.sync_all()
     }
 }

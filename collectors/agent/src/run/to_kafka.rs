@@ -1,6 +1,7 @@
 //! Batches to Kafka: idempotent producer, `acks=all`, no delivery timeout.
 
 use crate::error::{Error, Kind};
+use crate::machine;
 use crate::run::sink::{Message, Patience, Sink};
 use quiclens_core::topics::Topic;
 use rdkafka::ClientConfig;
@@ -16,7 +17,7 @@ use tracing::warn;
 /// What the broker has said of one attempt to give messages away. What it says of an earlier one counts for nothing: its
 /// messages may be given again by now.
 #[derive(Default)]
-struct Attempt {
+pub struct Attempt {
     number: u64,
     /// Which of the messages were delivered.
     delivered: BTreeSet<usize>,
@@ -25,7 +26,8 @@ struct Attempt {
 }
 
 impl Attempt {
-    fn hear(&mut self, said: Result<(), &KafkaError>, (number, index): (u64, usize)) {
+    /// What was said of one message.
+    pub fn hear(&mut self, said: Result<(), &KafkaError>, (number, index): (u64, usize)) {
         if number != self.number {
             return;
         }
@@ -36,7 +38,8 @@ impl Attempt {
     }
 }
 
-type Shared = Arc<Mutex<Attempt>>;
+/// Shared with whoever hears the broker.
+pub type Shared = Arc<Mutex<Attempt>>;
 
 struct Context(Shared);
 
@@ -52,23 +55,35 @@ impl ProducerContext for Context {
     }
 }
 
-/// A producer.
+/// The way to the brokers: one producer.
+pub trait Broker: Send {
+    /// Puts a message on its way; false when the queue is full.
+    fn produce(&self, message: &Message, tag: (u64, usize)) -> Result<bool, Stop>;
+    /// Waits, at most so long, for what the brokers say, and tells the attempt.
+    fn poll(&self, most: Duration);
+    /// Why the producer is good for nothing any more.
+    fn fatal(&self) -> Option<String>;
+}
+
+/// Makes a producer whose reports go to an attempt.
+type Begin = Box<dyn Fn(&Shared) -> Result<Box<dyn Broker>, Error> + Send>;
+
+/// The sink.
 pub struct Kafka {
-    config: ClientConfig,
-    producer: BaseProducer<Context>,
+    begin: Begin,
+    broker: Box<dyn Broker>,
     attempt: Shared,
-    topics: BTreeMap<String, Topic>,
-    name: String,
     /// Messages of more bytes were too large for the broker.
     largest: usize,
 }
 
 /// Why an attempt ended.
-enum Stop {
+pub enum Stop {
     /// The broker does not take messages so large as this one.
     TooLarge(usize),
     /// The producer is good for nothing any more.
     Anew(String),
+    /// It is not taken.
     Refused(Error),
 }
 
@@ -99,10 +114,21 @@ impl Kafka {
         for (key, value) in options {
             config.set(key, value);
         }
+        let (topics, name) = (quiclens_core::topics::by_table().map_err(Error::internal)?, name.to_owned());
+        Self::of(Box::new(move |attempt| {
+            let context = Context(Arc::clone(attempt));
+            let producer = config
+                .create_with_context(context)
+                .map_err(|error| Error::configuration(format!("cannot make a Kafka producer: {error}")))?;
+            Ok(Box::new(Librdkafka { producer, topics: topics.clone(), name: name.clone() }))
+        }))
+    }
+
+    /// Of producers that `begin` makes.
+    pub fn of(begin: Begin) -> Result<Self, Error> {
         let attempt = Shared::default();
-        let producer = begin(&config, &attempt)?;
-        let topics = quiclens_core::topics::by_table().map_err(Error::internal)?;
-        Ok(Self { config, producer, attempt, topics, name: name.to_owned(), largest: usize::MAX })
+        let broker = begin(&attempt)?;
+        Ok(Self { begin, broker, attempt, largest: usize::MAX })
     }
 
     fn attempt(&self) -> MutexGuard<'_, Attempt> {
@@ -111,9 +137,9 @@ impl Kafka {
 
     /// Another producer: what is on its way is forgotten, and may be given again.
     fn anew(&mut self, why: String) -> Error {
-        match begin(&self.config, &self.attempt) {
-            Ok(producer) => {
-                self.producer = producer;
+        match (self.begin)(&self.attempt) {
+            Ok(broker) => {
+                self.broker = broker;
                 Error::new(Kind::SinkAway, "Kafka", why)
             }
             Err(error) => error,
@@ -127,9 +153,9 @@ impl Kafka {
             *attempt = Attempt { number: attempt.number + 1, ..Attempt::default() };
             attempt.number
         };
-        let mut heard = (Instant::now(), 0);
+        let mut heard = (machine::now(), 0);
         for (index, message) in messages.iter().enumerate() {
-            while !self.produce(message, (number, index))? {
+            while !self.broker.produce(message, (number, index))? {
                 self.listen(messages, &mut heard, patience)?;
             }
         }
@@ -141,13 +167,13 @@ impl Kafka {
 
     /// Waits a moment for what the broker says; `heard` is when it said something last, and how much there was then.
     fn listen(&self, messages: &[Message], heard: &mut (Instant, usize), patience: &Patience<'_>) -> Result<(), Stop> {
-        self.producer.poll(POLL);
+        self.broker.poll(POLL);
         let (delivered, failed) = {
             let mut attempt = self.attempt();
             (attempt.delivered.len(), attempt.failed.take())
         };
-        if let Some((code, said)) = self.producer.client().fatal_error() {
-            return Err(Stop::Anew(format!("{code}: {said}")));
+        if let Some(why) = self.broker.fatal() {
+            return Err(Stop::Anew(why));
         }
         match failed {
             Some((index, error)) if error.rdkafka_error_code() == Some(RDKafkaErrorCode::MessageSizeTooLarge) => {
@@ -156,15 +182,24 @@ impl Kafka {
             Some((_, error)) => return Err(Stop::Refused(Error::new(Kind::SinkAway, "Kafka", error))),
             None => {}
         }
+        let now = machine::now();
         if delivered > heard.1 {
-            *heard = (Instant::now(), delivered);
-        } else if heard.0.elapsed() > SILENCE && !patience() {
+            *heard = (now, delivered);
+        } else if now.duration_since(heard.0) > SILENCE && !patience() {
             return Err(Stop::Anew("no answer".into()));
         }
         Ok(())
     }
+}
 
-    /// False when the queue is full.
+/// The producer of librdkafka.
+struct Librdkafka {
+    producer: BaseProducer<Context>,
+    topics: BTreeMap<String, Topic>,
+    name: String,
+}
+
+impl Broker for Librdkafka {
     fn produce(&self, message: &Message, tag: (u64, usize)) -> Result<bool, Stop> {
         let topic = self.topics.get(message.table).copied();
         let topic =
@@ -203,13 +238,14 @@ impl Kafka {
             Err((error, _)) => Err(Stop::Refused(Error::new(Kind::SinkAway, topic.name, error))),
         }
     }
-}
 
-fn begin(config: &ClientConfig, attempt: &Shared) -> Result<BaseProducer<Context>, Error> {
-    let context = Context(Arc::clone(attempt));
-    config
-        .create_with_context(context)
-        .map_err(|error| Error::configuration(format!("cannot make a Kafka producer: {error}")))
+    fn poll(&self, most: Duration) {
+        self.producer.poll(most);
+    }
+
+    fn fatal(&self) -> Option<String> {
+        self.producer.client().fatal_error().map(|(code, said)| format!("{code}: {said}"))
+    }
 }
 
 impl Sink for Kafka {

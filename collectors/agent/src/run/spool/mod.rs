@@ -14,13 +14,14 @@ pub use reader::{Item, Reader};
 pub use writer::{Refused, Room};
 
 use crate::error::{Error, Kind};
+use crate::machine;
 use crate::run::metrics::Metrics;
 use prometheus_client::metrics::gauge::Gauge;
 use segment::Segment;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use writer::Writer;
 
 /// How long appended records wait for others to be synced with them.
@@ -108,15 +109,15 @@ impl Spool {
         }
         if !inner.is_stopped {
             drop(inner);
-            std::thread::sleep(GROUP);
+            machine::sleep(GROUP);
             inner = self.lock();
         }
         inner.is_dirty = false;
         let unsynced = inner.writer.unsynced();
         drop(inner);
-        let began = Instant::now();
+        let began = machine::now();
         let done = unsynced.and_then(|(file, active)| file.sync_data().map(|()| (active.number, active.bytes)));
-        self.metrics.spool_sync_seconds.observe(began.elapsed().as_secs_f64());
+        self.metrics.spool_sync_seconds.observe(machine::now().duration_since(began).as_secs_f64());
         let mut inner = self.lock();
         match done {
             Ok(mark) => inner.synced = inner.synced.max(mark),
@@ -127,6 +128,13 @@ impl Spool {
         }
         self.changed.notify_all();
         inner.fault.is_none()
+    }
+
+    /// Syncs what was appended, if anything was; false when that cannot be any more.
+    #[cfg(test)]
+    pub fn sync_now(&self) -> bool {
+        let is_dirty = self.lock().is_dirty;
+        if is_dirty { self.sync() } else { self.fault().is_ok() }
     }
 
     /// Appends a record, if there is room.

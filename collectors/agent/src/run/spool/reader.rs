@@ -1,12 +1,12 @@
 //! Reads what was synced, in order, from a place among all payloads on.
 
+use crate::machine::File;
 use crate::run::spool::Spool;
 use crate::run::spool::frame::{Step, decode};
 use crate::run::spool::head::{Head, Run, What};
 use crate::run::spool::segment::Segment;
 use quiclens_core::reader::skip::Skip;
 use quiclens_core::trace::REJECT_BYTES;
-use std::fs::File;
 use std::io::{self, Read};
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! The spool's files: a segment each, named by the place of its first byte among all payloads and by its first record.
 
+use crate::machine::{self, File};
 use crate::run::spool::frame::{Step, decode};
 use crate::run::spool::head::Head;
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -30,12 +30,14 @@ impl Segment {
     /// All of a folder, oldest first; other files are passed over.
     pub fn list(folder: &Path) -> io::Result<Vec<Self>> {
         let mut found = Vec::new();
-        for entry in std::fs::read_dir(folder)? {
-            let entry = entry?;
-            let name = entry.file_name();
-            let parts = name.to_str().and_then(|name| name.strip_suffix(SUFFIX)?.split_once('-'));
+        for path in machine::list(folder)? {
+            let parts = path
+                .file_name()
+                .and_then(|name| name.to_str())
+                .and_then(|name| name.strip_suffix(SUFFIX)?.split_once('-'));
             if let Some((Ok(offset), Ok(number))) = parts.map(|(offset, number)| (offset.parse(), number.parse())) {
-                found.push(Self { path: entry.path(), offset, number, bytes: entry.metadata()?.len() });
+                let bytes = machine::look(&path)?.size;
+                found.push(Self { path, offset, number, bytes });
             }
         }
         found.sort_by_key(|segment: &Self| segment.number);
@@ -44,7 +46,7 @@ impl Segment {
 
     /// The heads of its records, and how many bytes they are; what comes after them was never synced.
     pub fn heads(&self) -> io::Result<(Vec<(Head, usize)>, usize)> {
-        let bytes = std::fs::read(&self.path)?;
+        let bytes = machine::read(&self.path)?;
         let (mut at, mut end, mut heads) = (0, 0, Vec::new());
         while at < bytes.len() {
             at += match decode(&bytes[at..], true) {

@@ -2,15 +2,14 @@
 //! crash; a record that did not fit leaves no trace.
 
 use crate::error::{Error, Kind, is_full};
+use crate::machine::{self, File, OpenOptions};
 use crate::run::spool::frame::encode;
 use crate::run::spool::head::{Head, Position, What};
 use crate::run::spool::segment::{Segment, sync_folder};
 use std::collections::{BTreeMap, VecDeque};
-use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Segments that a full spool has, about.
@@ -68,20 +67,23 @@ fn place(source: &str, position: Position) -> Place {
 impl Writer {
     /// Opens or makes a spool. What a crash left behind the last record is cut off.
     pub fn open(folder: &Path, room: Room) -> io::Result<Self> {
-        std::fs::create_dir_all(folder)?;
+        machine::create_dir_all(folder)?;
         let mut segments = VecDeque::from(Segment::list(folder)?);
         let mut known = Vec::new();
         while let Some(last) = segments.back_mut() {
             let (heads, end) = last.heads()?;
-            if (end as u64) < last.bytes {
-                OpenOptions::new().write(true).open(&last.path)?.set_len(end as u64)?;
-                last.bytes = end as u64;
-            }
             if heads.is_empty() {
-                std::fs::remove_file(&last.path)?;
+                machine::remove_file(&last.path)?;
                 segments.pop_back();
                 continue;
             }
+            let file = OpenOptions::new().write(true).open(&last.path)?;
+            if (end as u64) < last.bytes {
+                file.set_len(end as u64)?;
+                last.bytes = end as u64;
+            }
+            // A process that was killed may not have synced it, and all of it is read from here on.
+            file.sync_data()?;
             known = heads;
             break;
         }
@@ -186,7 +188,7 @@ impl Writer {
         if self.is_short && is_large && self.passed >= self.next.1 {
             match self.roll() {
                 Err(error) if is_full(&error) => {
-                    std::fs::remove_file(self.folder.join("reserve"))?;
+                    machine::remove_file(self.folder.join("reserve"))?;
                     self.roll()?;
                 }
                 done => done?,
@@ -200,8 +202,8 @@ impl Writer {
     /// Sets the reserve aside; where it does not fit, the next time tries again.
     fn reserve(&self) {
         let path = self.folder.join("reserve");
-        if std::fs::write(&path, vec![0; RESERVE as usize]).is_err() {
-            let _ = std::fs::remove_file(path);
+        if machine::write(&path, vec![0; RESERVE as usize]).is_err() {
+            let _ = machine::remove_file(path);
         }
     }
 
@@ -253,7 +255,7 @@ impl Writer {
     fn free(&mut self) -> io::Result<()> {
         while self.segments.get(1).is_some_and(|second| second.offset <= self.passed) {
             if let Some(first) = self.segments.pop_front() {
-                std::fs::remove_file(&first.path)?;
+                machine::remove_file(&first.path)?;
             }
             self.is_short = false;
         }
@@ -273,8 +275,7 @@ impl Writer {
 
     /// Whether the disk would be left with too little.
     fn is_disk_full(&self, more: u64) -> bool {
-        rustix::fs::statvfs(&self.folder)
-            .is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < self.room.min_free_bytes + more)
+        machine::free_bytes(&self.folder).is_some_and(|free| free < self.room.min_free_bytes + more)
     }
 }
 
@@ -293,7 +294,7 @@ fn begin(folder: &Path, id: u64, newest: &BTreeMap<Place, Position>, next: (u64,
     });
     if made.is_err() {
         // Half a segment is none; it is made anew when there is room.
-        let _ = std::fs::remove_file(&segment.path);
+        let _ = machine::remove_file(&segment.path);
     }
     segment.bytes = bytes.len() as u64;
     Ok((made?, segment))
@@ -301,6 +302,6 @@ fn begin(folder: &Path, id: u64, newest: &BTreeMap<Place, Position>, next: (u64,
 
 /// Tells this spool from every other.
 fn new_id() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+    let now = machine::wall().as_nanos();
     xxh3_64(format!("{now}-{}", std::process::id()).as_bytes())
 }

@@ -1,0 +1,896 @@
+//! A simulated disk and clock, of one thread, driven by one seed.
+//!
+//! The disk keeps what is synced apart from what is not: content, size and names. A crash keeps of the writes that were
+//! not synced any part, in any order, one of them torn; and of each folder's changes of names, which a journaling file
+//! system keeps in order, any beginning. Folders themselves last at once. What other processes write (logs) lasts.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
+use super::Look;
+use quiclens_tail::Fault as OpenFault;
+use rustix::io::Errno;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::TryLockError;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::FileExt;
+use std::panic::resume_unwind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Numbers by chance, all from one seed (SplitMix64).
+#[derive(Clone, Debug)]
+pub struct Chance(pub u64);
+
+impl Chance {
+    /// The next number.
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// One below `most`.
+    pub fn below(&mut self, most: u64) -> u64 {
+        self.next() % most.max(1)
+    }
+
+    /// True once in so many times.
+    pub fn one_in(&mut self, times: u64) -> bool {
+        self.below(times) == 0
+    }
+}
+
+/// What goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fault {
+    /// The process is gone.
+    Kill,
+    /// The machine is gone, with what was not synced.
+    Crash,
+    /// The disk is full for a while.
+    NoSpace,
+    /// No descriptor is left for a while.
+    NoDescriptors,
+    /// One call fails.
+    Io,
+    /// A part of a write is taken.
+    Short,
+}
+
+impl Fault {
+    fn befalls(self, call: &str) -> bool {
+        match self {
+            Self::Kill | Self::Crash => true,
+            Self::NoSpace | Self::Short => matches!(call, "write" | "create"),
+            Self::NoDescriptors => matches!(call, "open" | "create"),
+            Self::Io => matches!(call, "read" | "write" | "sync" | "rename" | "remove" | "list"),
+        }
+    }
+}
+
+/// What unwinds when the process is killed; true: the machine is gone.
+pub struct Killed(pub bool);
+
+#[derive(Default)]
+struct Inode {
+    data: Vec<u8>,
+    durable: Vec<u8>,
+    unsynced: Vec<Change>,
+    links: u32,
+    opens: u32,
+    changed: u64,
+    is_folder: bool,
+}
+
+enum Change {
+    Write(usize, Vec<u8>),
+    Length(usize),
+}
+
+impl Change {
+    fn apply(&self, data: &mut Vec<u8>, share: u64) {
+        match self {
+            Self::Length(length) => data.resize(*length, 0),
+            Self::Write(at, bytes) => {
+                let bytes = &bytes[..bytes.len().min(usize::try_from(share).unwrap_or(usize::MAX))];
+                if data.len() < at + bytes.len() {
+                    data.resize(at + bytes.len(), 0);
+                }
+                data[*at..at + bytes.len()].copy_from_slice(bytes);
+            }
+        }
+    }
+}
+
+/// Names are changed in steps: one that goes, one that comes, or both.
+struct Renamed {
+    folder: PathBuf,
+    gone: Option<PathBuf>,
+    come: Option<(PathBuf, u64)>,
+}
+
+/// Disk, clock and faults.
+pub struct World {
+    /// Chance of faults and of what a crash leaves.
+    pub chance: Chance,
+    base: Instant,
+    time: Duration,
+    inodes: BTreeMap<u64, Inode>,
+    names: BTreeMap<PathBuf, u64>,
+    durable: BTreeMap<PathBuf, u64>,
+    renamed: Vec<Renamed>,
+    life: u64,
+    changes: u64,
+    calls: u64,
+    /// Faults and the calls from which they are due.
+    pub planned: Vec<(u64, Fault)>,
+    full_until: Duration,
+    crowded_until: Duration,
+    /// Faults that befell, by kind and place.
+    pub befell: BTreeMap<(Fault, &'static str, &'static str), u64>,
+    /// The calls of this life, for a replay to be compared.
+    pub trail: u64,
+    is_dead: bool,
+}
+
+thread_local! {
+    static WORLD: RefCell<Option<World>> = const { RefCell::new(None) };
+}
+
+fn is_simulated() -> bool {
+    WORLD.with_borrow(Option::is_some)
+}
+
+fn with<T>(work: impl FnOnce(&mut World) -> T) -> T {
+    WORLD.with_borrow_mut(|world| work(world.as_mut().expect("a simulated thread")))
+}
+
+/// Works with this thread's world.
+pub fn world<T>(work: impl FnOnce(&mut World) -> T) -> T {
+    with(work)
+}
+
+/// Makes this thread's machine a simulated one.
+pub fn begin(seed: u64) {
+    let world = World {
+        chance: Chance(seed),
+        base: Instant::now(),
+        time: Duration::from_secs(1000),
+        inodes: BTreeMap::new(),
+        names: BTreeMap::new(),
+        durable: BTreeMap::new(),
+        renamed: Vec::new(),
+        life: 0,
+        changes: 0,
+        calls: 0,
+        planned: Vec::new(),
+        full_until: Duration::ZERO,
+        crowded_until: Duration::ZERO,
+        befell: BTreeMap::new(),
+        trail: 0,
+        is_dead: false,
+    };
+    WORLD.set(Some(world));
+    create_dir_all(Path::new("/")).unwrap();
+}
+
+/// Ends the simulation; the world as it was then.
+pub fn end() -> World {
+    WORLD.take().expect("a simulated thread")
+}
+
+fn error(code: Errno) -> io::Error {
+    io::Error::from_raw_os_error(code.raw_os_error())
+}
+
+/// Whose file it is, for the table of faults.
+fn owner(path: &Path) -> &'static str {
+    let text = path.to_string_lossy();
+    ["checkpoints", "/spool", "/outbox", "/novel", "/logs"]
+        .into_iter()
+        .find(|part| text.contains(part))
+        .unwrap_or("other")
+}
+
+/// One call of the system. A kill unwinds; a fault is an error; `Ok(true)` is a short write.
+fn call(what: &'static str, path: &Path) -> io::Result<bool> {
+    let killed = WORLD.with_borrow_mut(|world| {
+        let world = world.as_mut().expect("a simulated thread");
+        if world.is_dead {
+            return Err(error(Errno::IO));
+        }
+        world.calls += 1;
+        world.time += Duration::from_micros(20);
+        world.trail = world.trail.wrapping_mul(31).wrapping_add(what.len() as u64 + path.as_os_str().len() as u64);
+        if matches!(what, "open" | "create") && world.time < world.crowded_until {
+            return Err(error(Errno::MFILE));
+        }
+        if matches!(what, "write" | "create") && world.time < world.full_until && !path.starts_with("/logs") {
+            return Err(error(Errno::NOSPC));
+        }
+        let calls = world.calls;
+        let due = world.planned.iter().position(|(at, fault)| *at <= calls && fault.befalls(what));
+        let Some((_, fault)) = due.map(|due| world.planned.remove(due)) else { return Ok((false, None)) };
+        *world.befell.entry((fault, what, owner(path))).or_default() += 1;
+        match fault {
+            Fault::Kill | Fault::Crash => {
+                world.is_dead = true;
+                Ok((false, Some(Killed(fault == Fault::Crash))))
+            }
+            Fault::NoSpace => {
+                world.full_until = world.time + Duration::from_millis(world.chance.below(3000));
+                Err(error(Errno::NOSPC))
+            }
+            Fault::NoDescriptors => {
+                world.crowded_until = world.time + Duration::from_millis(world.chance.below(3000));
+                Err(error(Errno::MFILE))
+            }
+            Fault::Io => Err(error(Errno::IO)),
+            Fault::Short => Ok((true, None)),
+        }
+    })?;
+    match killed {
+        (_, Some(killed)) => resume_unwind(Box::new(killed)),
+        (is_short, None) => Ok(is_short),
+    }
+}
+
+impl World {
+    /// Calls so far.
+    pub fn calls(&self) -> u64 {
+        self.calls
+    }
+
+    /// Lets time pass.
+    pub fn pass(&mut self, time: Duration) {
+        self.time += time;
+    }
+
+    /// Nothing goes wrong any more.
+    pub fn heal(&mut self) {
+        self.planned.clear();
+        (self.full_until, self.crowded_until) = (Duration::ZERO, Duration::ZERO);
+    }
+
+    /// The collector has it open.
+    pub fn is_held(&self, inode: u64) -> bool {
+        self.inodes.get(&inode).is_some_and(|inode| inode.opens > 0)
+    }
+
+    /// Seconds that have passed.
+    pub fn elapsed(&self) -> Duration {
+        self.time
+    }
+
+    /// The process is no more; after a crash of the machine, what was not synced may be lost.
+    pub fn restart(&mut self, is_crash: bool) {
+        self.life += 1;
+        self.is_dead = false;
+        self.inodes.values_mut().for_each(|inode| inode.opens = 0);
+        if is_crash {
+            self.crash();
+        }
+        self.sweep();
+    }
+
+    fn crash(&mut self) {
+        let mut kept = BTreeSet::new();
+        let mut cut = BTreeSet::new();
+        for (index, renamed) in self.renamed.iter().enumerate() {
+            // Of each folder a beginning of its changes.
+            if cut.contains(&renamed.folder) || self.chance.one_in(3) {
+                cut.insert(renamed.folder.clone());
+            } else {
+                kept.insert(index);
+            }
+        }
+        for (index, renamed) in std::mem::take(&mut self.renamed).into_iter().enumerate() {
+            if kept.contains(&index) {
+                renamed.apply(&mut self.durable);
+            }
+        }
+        self.names = self.durable.clone();
+        let chance = &mut self.chance;
+        for inode in self.inodes.values_mut() {
+            let mut data = std::mem::take(&mut inode.durable);
+            for change in std::mem::take(&mut inode.unsynced) {
+                match chance.below(4) {
+                    0 => {}
+                    1 => change.apply(&mut data, chance.below(4096)),
+                    _ => change.apply(&mut data, u64::MAX),
+                }
+            }
+            inode.data = data.clone();
+            inode.durable = data;
+        }
+        let names = &self.names;
+        for (number, inode) in &mut self.inodes {
+            inode.links = u32::try_from(names.values().filter(|named| *named == number).count()).unwrap();
+        }
+    }
+
+    /// Inodes that nobody has are free.
+    fn sweep(&mut self) {
+        let durable: BTreeSet<u64> = self.durable.values().copied().collect();
+        let pending: BTreeSet<u64> =
+            self.renamed.iter().filter_map(|renamed| renamed.come.as_ref().map(|(_, inode)| *inode)).collect();
+        self.inodes.retain(|number, inode| {
+            inode.links > 0 || inode.opens > 0 || durable.contains(number) || pending.contains(number)
+        });
+    }
+
+    fn tick(&mut self) -> u64 {
+        self.changes += 1;
+        self.changes
+    }
+
+    fn new_inode(&mut self, is_folder: bool) -> u64 {
+        // The lowest that is free, as ext4 does.
+        let number = (1..).find(|number| !self.inodes.contains_key(number)).unwrap();
+        let changed = self.tick();
+        self.inodes.insert(number, Inode { changed, is_folder, ..Inode::default() });
+        number
+    }
+
+    fn rename_in(&mut self, gone: Option<&Path>, come: Option<(&Path, u64)>) {
+        let changed = self.tick();
+        let folder = come.map(|(path, _)| path).or(gone).and_then(Path::parent).unwrap_or(Path::new("/")).to_owned();
+        let renamed = Renamed {
+            gone: gone.map(Path::to_owned),
+            come: come.map(|(path, inode)| (path.to_owned(), inode)),
+            folder,
+        };
+        for path in renamed.gone.iter().chain(renamed.come.iter().map(|(path, _)| path)) {
+            if let Some(inode) = self.names.get(path).and_then(|number| self.inodes.get_mut(number)) {
+                inode.links -= 1;
+                inode.changed = changed;
+            }
+        }
+        renamed.apply(&mut self.names);
+        if let Some((_, inode)) = &renamed.come
+            && let Some(inode) = self.inodes.get_mut(inode)
+        {
+            inode.links += 1;
+            inode.changed = changed;
+        }
+        if renamed.folder.starts_with("/logs") {
+            renamed.apply(&mut self.durable);
+        } else {
+            self.renamed.push(renamed);
+        }
+        self.sweep();
+    }
+
+    fn change(&mut self, number: u64, change: Change, lasts: bool) {
+        let changed = self.tick();
+        let inode = self.inodes.get_mut(&number).unwrap();
+        change.apply(&mut inode.data, u64::MAX);
+        inode.changed = changed;
+        if lasts {
+            change.apply(&mut inode.durable, u64::MAX);
+        } else {
+            inode.unsynced.push(change);
+        }
+    }
+
+    fn sync(&mut self, number: u64) {
+        let inode = self.inodes.get_mut(&number).unwrap();
+        if inode.is_folder {
+            let folder = self.names.iter().find(|(_, named)| **named == number).map(|(path, _)| path.clone());
+            let renamed = std::mem::take(&mut self.renamed);
+            for each in renamed {
+                if Some(&each.folder) == folder.as_ref() {
+                    each.apply(&mut self.durable);
+                } else {
+                    self.renamed.push(each);
+                }
+            }
+        } else {
+            for change in std::mem::take(&mut inode.unsynced) {
+                change.apply(&mut inode.durable, u64::MAX);
+            }
+        }
+        self.sweep();
+    }
+
+    /// Another process appends to a log, and makes it where it is not there.
+    pub fn append(&mut self, path: &str, bytes: &[u8]) {
+        let number = self.made(path);
+        let at = self.inodes[&number].data.len();
+        self.change(number, Change::Write(at, bytes.to_vec()), true);
+    }
+
+    fn made(&mut self, path: &str) -> u64 {
+        let path = Path::new(path);
+        match self.names.get(path) {
+            Some(number) => *number,
+            None => {
+                let number = self.new_inode(false);
+                self.rename_in(None, Some((path, number)));
+                number
+            }
+        }
+    }
+
+    /// Another process renames a log.
+    pub fn rename_log(&mut self, from: &str, to: &str) {
+        let (from, to) = (Path::new(from), Path::new(to));
+        if let Some(number) = self.names.get(from).copied() {
+            self.rename_in(Some(from), Some((to, number)));
+        }
+    }
+
+    /// Another process deletes a log.
+    pub fn remove_log(&mut self, path: &str) {
+        if self.names.contains_key(Path::new(path)) {
+            self.rename_in(Some(Path::new(path)), None);
+        }
+    }
+
+    /// Another process copies a log and cuts it to nothing.
+    pub fn copy_truncate(&mut self, path: &str, copy: &str) {
+        let Some(number) = self.names.get(Path::new(path)).copied() else { return };
+        let data = self.inodes[&number].data.clone();
+        self.append(copy, &data);
+        self.change(number, Change::Length(0), true);
+    }
+
+    /// Inode and content of a log.
+    pub fn log(&self, path: &str) -> Option<(u64, &[u8])> {
+        let number = self.names.get(Path::new(path))?;
+        Some((*number, &self.inodes[number].data))
+    }
+
+    fn look(&self, number: u64) -> Look {
+        let inode = &self.inodes[&number];
+        let changed = i64::try_from(inode.changed).unwrap();
+        Look {
+            device: 1,
+            inode: number,
+            size: inode.data.len() as u64,
+            is_deleted: inode.links == 0,
+            changed: (0, changed),
+        }
+    }
+}
+
+impl Renamed {
+    fn apply(&self, names: &mut BTreeMap<PathBuf, u64>) {
+        if let Some(gone) = &self.gone {
+            names.remove(gone);
+        }
+        if let Some((path, inode)) = &self.come {
+            names.insert(path.clone(), *inode);
+        }
+    }
+}
+
+/// An open file.
+pub enum File {
+    /// Of this machine.
+    Real(std::fs::File),
+    /// Of the simulated one.
+    Simulated(Handle),
+}
+
+/// A simulated file, open.
+pub struct Handle {
+    inode: u64,
+    life: u64,
+    path: PathBuf,
+    appends: bool,
+    at: AtomicU64,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        WORLD.with_borrow_mut(|world| {
+            let Some(world) = world.as_mut().filter(|world| world.life == self.life && !world.is_dead) else { return };
+            if let Some(inode) = world.inodes.get_mut(&self.inode) {
+                inode.opens -= 1;
+            }
+            world.sweep();
+        });
+    }
+}
+
+impl From<std::fs::File> for File {
+    fn from(file: std::fs::File) -> Self {
+        Self::Real(file)
+    }
+}
+
+/// How a file is opened.
+#[derive(Clone, Default)]
+pub struct OpenOptions {
+    read: bool,
+    write: bool,
+    append: bool,
+    create: bool,
+    truncate: bool,
+}
+
+impl OpenOptions {
+    /// Nothing is allowed.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Reading.
+    pub fn read(&mut self, read: bool) -> &mut Self {
+        self.read = read;
+        self
+    }
+
+    /// Writing.
+    pub fn write(&mut self, write: bool) -> &mut Self {
+        self.write = write;
+        self
+    }
+
+    /// Writing at the end.
+    pub fn append(&mut self, append: bool) -> &mut Self {
+        self.append = append;
+        self
+    }
+
+    /// It is made where it is not there.
+    pub fn create(&mut self, create: bool) -> &mut Self {
+        self.create = create;
+        self
+    }
+
+    /// It is cut to nothing.
+    pub fn truncate(&mut self, truncate: bool) -> &mut Self {
+        self.truncate = truncate;
+        self
+    }
+
+    /// Opens it.
+    pub fn open(&self, path: impl AsRef<Path>) -> io::Result<File> {
+        let path = path.as_ref();
+        if !is_simulated() {
+            let mut options = std::fs::OpenOptions::new();
+            options.read(self.read).write(self.write).append(self.append).create(self.create).truncate(self.truncate);
+            return options.open(path).map(File::Real);
+        }
+        let is_there = with(|world| world.names.contains_key(path));
+        call(if !is_there && self.create { "create" } else { "open" }, path)?;
+        with(|world| {
+            let number = match world.names.get(path).copied() {
+                Some(number) => number,
+                None if self.create => {
+                    let number = world.new_inode(false);
+                    world.rename_in(None, Some((path, number)));
+                    number
+                }
+                None => return Err(ErrorKind::NotFound.into()),
+            };
+            if self.truncate {
+                world.change(number, Change::Length(0), false);
+            }
+            world.inodes.get_mut(&number).unwrap().opens += 1;
+            let (path, at) = (path.to_owned(), AtomicU64::new(0));
+            Ok(File::Simulated(Handle { inode: number, life: world.life, path, appends: self.append, at }))
+        })
+    }
+}
+
+impl File {
+    /// For reading.
+    pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
+        OpenOptions::new().read(true).open(path)
+    }
+
+    /// For writing, empty.
+    pub fn create(path: impl AsRef<Path>) -> io::Result<Self> {
+        OpenOptions::new().write(true).create(true).truncate(true).open(path)
+    }
+
+    /// How it is to be opened.
+    pub fn options() -> OpenOptions {
+        OpenOptions::new()
+    }
+
+    /// Cuts or extends it.
+    pub fn set_len(&self, length: u64) -> io::Result<()> {
+        match self {
+            Self::Real(file) => file.set_len(length),
+            Self::Simulated(handle) => {
+                call("set_len", &handle.path)?;
+                let length = usize::try_from(length).unwrap();
+                with(|world| world.change(handle.inode, Change::Length(length), false));
+                Ok(())
+            }
+        }
+    }
+
+    /// Content and size last.
+    pub fn sync_data(&self) -> io::Result<()> {
+        match self {
+            Self::Real(file) => file.sync_data(),
+            Self::Simulated(handle) => {
+                call("sync", &handle.path)?;
+                with(|world| world.sync(handle.inode));
+                Ok(())
+            }
+        }
+    }
+
+    /// Everything of it lasts.
+    pub fn sync_all(&self) -> io::Result<()> {
+        match self {
+            Self::Real(file) => file.sync_all(),
+            Self::Simulated(_) => self.sync_data(),
+        }
+    }
+
+    /// Keeps other processes out. There are none.
+    pub fn try_lock(&self) -> Result<(), TryLockError> {
+        match self {
+            Self::Real(file) => file.try_lock(),
+            Self::Simulated(_) => Ok(()),
+        }
+    }
+
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        match self {
+            Self::Real(file) => file.read_at(bytes, offset),
+            Self::Simulated(handle) => {
+                call("read", &handle.path)?;
+                with(|world| {
+                    let data = &world.inodes[&handle.inode].data;
+                    let rest = data.get(usize::try_from(offset).unwrap()..).unwrap_or_default();
+                    let length = rest.len().min(bytes.len());
+                    bytes[..length].copy_from_slice(&rest[..length]);
+                    Ok(length)
+                })
+            }
+        }
+    }
+}
+
+impl Read for &File {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        match self {
+            File::Real(file) => (&*file).read(bytes),
+            File::Simulated(handle) => {
+                let read = self.read_at(bytes, handle.at.load(Ordering::Relaxed))?;
+                handle.at.fetch_add(read as u64, Ordering::Relaxed);
+                Ok(read)
+            }
+        }
+    }
+}
+
+impl Read for File {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        (&*self).read(bytes)
+    }
+}
+
+impl Write for &File {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            File::Real(file) => (&*file).write(bytes),
+            File::Simulated(handle) => {
+                let is_short = call("write", &handle.path)?;
+                with(|world| {
+                    let length = if is_short { bytes.len().div_ceil(2) } else { bytes.len() };
+                    let end = world.inodes[&handle.inode].data.len();
+                    let at =
+                        if handle.appends { end } else { usize::try_from(handle.at.load(Ordering::Relaxed)).unwrap() };
+                    world.change(handle.inode, Change::Write(at, bytes[..length].to_vec()), false);
+                    handle.at.store((at + length) as u64, Ordering::Relaxed);
+                    Ok(length)
+                })
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Write for File {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        (&*self).write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// See `real::now`.
+pub fn now() -> Instant {
+    WORLD.with_borrow(|world| world.as_ref().map_or_else(Instant::now, |world| world.base + world.time))
+}
+
+/// See `real::wall`.
+pub fn wall() -> Duration {
+    let day = Duration::from_secs(1_790_000_000);
+    let real = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    WORLD.with_borrow(|world| world.as_ref().map_or_else(real, |world| day + world.time))
+}
+
+/// See `std::thread::sleep`.
+pub fn sleep(time: Duration) {
+    if !is_simulated() {
+        return std::thread::sleep(time);
+    }
+    // A kill may come while it sleeps.
+    let _ = call("sleep", Path::new(""));
+    with(|world| world.pass(time));
+}
+
+/// See `std::fs::create_dir_all`; folders last at once.
+pub fn create_dir_all(folder: &Path) -> io::Result<()> {
+    if !is_simulated() {
+        return std::fs::create_dir_all(folder);
+    }
+    with(|world| {
+        for each in folder.ancestors() {
+            if !world.names.contains_key(each) {
+                let number = world.new_inode(true);
+                world.inodes.get_mut(&number).unwrap().links = 1;
+                world.names.insert(each.to_owned(), number);
+                world.durable.insert(each.to_owned(), number);
+            }
+        }
+    });
+    Ok(())
+}
+
+/// See `std::fs::read`.
+pub fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
+    if !is_simulated() {
+        return std::fs::read(path);
+    }
+    let mut bytes = Vec::new();
+    File::open(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// See `std::fs::write`.
+pub fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> io::Result<()> {
+    if is_simulated() { File::create(path)?.write_all(bytes.as_ref()) } else { std::fs::write(path, bytes) }
+}
+
+/// See `std::fs::remove_file`.
+pub fn remove_file(path: impl AsRef<Path>) -> io::Result<()> {
+    let path = path.as_ref();
+    if !is_simulated() {
+        return std::fs::remove_file(path);
+    }
+    call("remove", path)?;
+    with(|world| {
+        if !world.names.contains_key(path) {
+            return Err(ErrorKind::NotFound.into());
+        }
+        world.rename_in(Some(path), None);
+        Ok(())
+    })
+}
+
+/// See `std::fs::rename`.
+pub fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
+    let (from, to) = (from.as_ref(), to.as_ref());
+    if !is_simulated() {
+        return std::fs::rename(from, to);
+    }
+    call("rename", to)?;
+    with(|world| {
+        let number = world.names.get(from).copied().ok_or(ErrorKind::NotFound)?;
+        world.rename_in(Some(from), Some((to, number)));
+        Ok(())
+    })
+}
+
+/// See `real::look`.
+pub fn look(path: &Path) -> io::Result<Look> {
+    if !is_simulated() {
+        return path.metadata().map(Look::from);
+    }
+    call("look", path)?;
+    with(|world| world.names.get(path).map(|number| world.look(*number)).ok_or_else(|| ErrorKind::NotFound.into()))
+}
+
+/// See `real::look_at`.
+pub fn look_at(file: &File) -> io::Result<Look> {
+    match file {
+        File::Real(file) => file.metadata().map(Look::from),
+        File::Simulated(handle) => {
+            call("look", &handle.path)?;
+            Ok(with(|world| world.look(handle.inode)))
+        }
+    }
+}
+
+/// See `real::list`.
+pub fn list(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    if !is_simulated() {
+        return std::fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect();
+    }
+    call("list", folder)?;
+    Ok(with(|world| world.names.keys().filter(|path| path.parent() == Some(folder)).cloned().collect()))
+}
+
+/// Files below a path of the simulated disk, or the path itself; `None` on the real one.
+pub fn files_below(path: &Path) -> Option<Vec<PathBuf>> {
+    is_simulated().then(|| {
+        with(|world| {
+            let below =
+                world.names.iter().filter(|(name, number)| name.starts_with(path) && !world.inodes[number].is_folder);
+            below.map(|(name, _)| name.clone()).collect()
+        })
+    })
+}
+
+/// See `real::exists`.
+pub fn exists(path: &Path) -> bool {
+    if is_simulated() { with(|world| world.names.contains_key(path)) } else { path.symlink_metadata().is_ok() }
+}
+
+/// See `real::is_dir`.
+pub fn is_dir(path: &Path) -> bool {
+    if !is_simulated() {
+        return path.is_dir();
+    }
+    with(|world| world.names.get(path).is_some_and(|number| world.inodes[number].is_folder))
+}
+
+/// See `real::is_symlink`.
+pub fn is_symlink(path: &Path) -> bool {
+    !is_simulated() && path.is_symlink()
+}
+
+/// See `real::free_bytes`.
+pub fn free_bytes(folder: &Path) -> Option<u64> {
+    if !is_simulated() {
+        return rustix::fs::statvfs(folder).ok().map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
+    }
+    Some(with(|world| if world.time < world.full_until { 0 } else { 1 << 40 }))
+}
+
+/// See `real::read_exact_at`.
+pub fn read_exact_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+    if file.read_at(bytes, offset)? < bytes.len() { Err(ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
+}
+
+/// See `quiclens_tail::append_at`.
+pub fn append_at(file: &File, offset: u64, buffer: &mut Vec<u8>, most: usize) -> io::Result<usize> {
+    match file {
+        File::Real(file) => quiclens_tail::append_at(file, offset, buffer, most),
+        File::Simulated(_) => {
+            let mut bytes = vec![0; most.min(1 << 20)];
+            let read = file.read_at(&mut bytes, offset)?;
+            buffer.extend_from_slice(&bytes[..read]);
+            Ok(read)
+        }
+    }
+}
+
+/// See `quiclens_tail::open_regular`.
+pub fn open_regular(path: &Path) -> Result<File, OpenFault> {
+    if is_simulated() { Ok(File::open(path)?) } else { quiclens_tail::open_regular(path).map(File::Real) }
+}
+
+/// See `real::whole`; of a simulated file a copy.
+pub fn whole(file: &Arc<File>) -> io::Result<Arc<std::fs::File>> {
+    let copy = match &**file {
+        File::Real(file) => file.try_clone()?,
+        File::Simulated(handle) => {
+            let mut copy = tempfile::tempfile()?;
+            copy.write_all(&with(|world| world.inodes[&handle.inode].data.clone()))?;
+            copy
+        }
+    };
+    Ok(Arc::new(copy))
+}

@@ -1,0 +1,275 @@
+//! The near end of a simulated collector: servers that write logs, rename, cut, delete and replace them, and a source
+//! that cannot be read again; and what must be held of all that in the end.
+
+use super::store::Held;
+use crate::machine::simulated::{self, Chance, World};
+use crate::run::journal::{FileId, Known};
+use crate::run::spool::{Position, Refused, Spool, What};
+use std::collections::{BTreeMap, BTreeSet};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Folder whose files are all followed, and a single file that is.
+pub const FOLDER: &str = "/logs/a";
+/// See [`FOLDER`].
+pub const SINGLE: &str = "/logs/b/access.log";
+
+/// A log that was written.
+struct Log {
+    inode: u64,
+    /// Name now; none where it is gone, or where nobody follows it.
+    name: Option<String>,
+    /// All the names that it had.
+    names: Vec<String>,
+    number: u64,
+    /// Lines that are whole.
+    lines: u64,
+    /// The first of them that is still there: those before it were cut.
+    start: u64,
+    /// The rest of the line that is half written.
+    half: Option<String>,
+    /// It was deleted: whether the collector had it open, and in which life.
+    deleted: Option<(bool, u64)>,
+    /// A checkpoint knew it after it was gone.
+    is_known_after: bool,
+}
+
+/// Everybody who writes.
+#[derive(Default)]
+pub struct Writer {
+    logs: Vec<Log>,
+    /// Records of the spool by connection; what was synced comes first.
+    given: BTreeMap<u64, (u64, u64)>,
+    copies: u64,
+    /// What was done, by name.
+    pub did: BTreeMap<&'static str, u64>,
+}
+
+fn line(log: u64, number: u64) -> String {
+    format!(
+        "{{\"time\":\"2026-11-22T00:00:00Z\",\"method\":\"GET\",\"path\":\"{}\",\"status\":200}}\n",
+        path(log, number)
+    )
+}
+
+fn path(log: u64, number: u64) -> String {
+    format!("/f{log:04}/n{number:05}")
+}
+
+impl Writer {
+    fn did(&mut self, what: &'static str) {
+        *self.did.entry(what).or_default() += 1;
+    }
+
+    /// Records written so far.
+    pub fn records(&self) -> u64 {
+        self.logs.iter().map(|log| log.lines).sum::<u64>() + self.given.values().map(|(next, _)| next).sum::<u64>()
+    }
+
+    /// Logs written so far.
+    pub fn logs(&self) -> usize {
+        self.logs.len()
+    }
+
+    fn append(&mut self, world: &mut World, at: usize, count: u64, is_half: bool) {
+        let log = &mut self.logs[at];
+        let Some(name) = log.name.clone() else { return };
+        let mut text = String::new();
+        if let Some(half) = log.half.take() {
+            text.push_str(&half);
+            log.lines += 1;
+        }
+        for _ in 0..count {
+            text.push_str(&line(log.number, log.lines));
+            log.lines += 1;
+        }
+        if is_half {
+            let whole = line(log.number, log.lines);
+            let (first, rest) = whole.split_at(30);
+            text.push_str(first);
+            log.half = Some(rest.to_owned());
+        }
+        world.append(&name, text.as_bytes());
+        log.inode = world.log(&name).unwrap().0;
+    }
+
+    fn make(&mut self, world: &mut World, name: &str, count: u64) {
+        let number = self.logs.len() as u64;
+        self.logs.push(Log {
+            inode: 0,
+            name: Some(name.to_owned()),
+            names: vec![name.to_owned()],
+            number,
+            lines: 0,
+            start: 0,
+            half: None,
+            deleted: None,
+            is_known_after: false,
+        });
+        self.append(world, self.logs.len() - 1, count, false);
+    }
+
+    fn named(&self, name: &str) -> Option<usize> {
+        self.logs.iter().position(|log| log.name.as_deref() == Some(name))
+    }
+
+    /// One of them does something.
+    pub fn act(&mut self, chance: &mut Chance, life: u64) {
+        simulated::world(|world| {
+            let name = match chance.below(4) {
+                0 => SINGLE.to_owned(),
+                number => format!("{FOLDER}/{number}.log"),
+            };
+            let count = 1 + chance.below(12);
+            let Some(at) = self.named(&name) else { return self.make(world, &name, count) };
+            let is_half = self.logs[at].half.is_some();
+            match chance.below(24) {
+                0 => {
+                    self.did("rename");
+                    self.copies += 1;
+                    let other = format!("{name}.{}", self.copies);
+                    world.rename_log(&name, &other);
+                    self.logs[at].name = Some(other.clone());
+                    self.logs[at].names.push(other);
+                }
+                1 if !is_half && name != SINGLE => {
+                    self.did("copy_truncate");
+                    self.copies += 1;
+                    world.copy_truncate(&name, &format!("{name}.{}", self.copies));
+                    self.logs[at].start = self.logs[at].lines;
+                }
+                2 => self.delete(world, at, life),
+                3 => {
+                    self.did("inode_reuse");
+                    let lines = self.logs[at].lines;
+                    self.delete(world, at, life);
+                    self.make(world, &name, lines);
+                }
+                4 | 5 => self.append(world, at, count, true),
+                _ => self.append(world, at, count, false),
+            }
+        });
+    }
+
+    fn delete(&mut self, world: &mut World, at: usize, life: u64) {
+        self.did("delete");
+        let log = &mut self.logs[at];
+        let name = log.name.take().unwrap();
+        log.deleted = Some((world.is_held(log.inode), life));
+        world.remove_log(&name);
+    }
+
+    /// A collector starts: what its checkpoints know.
+    pub fn hear(&mut self, found: &BTreeMap<FileId, Known>) {
+        for log in self.logs.iter_mut().filter(|log| !log.is_followed()) {
+            let known = found.get(&FileId { device: 1, inode: log.inode });
+            log.is_known_after |=
+                known.is_some_and(|known| !known.head.state.is_empty() && log.begins(known.head.prefix));
+        }
+    }
+
+    /// The source that cannot be read again gives a record.
+    pub fn give(&mut self, chance: &mut Chance, spool: &Spool) {
+        let connection = chance.below(3);
+        let (next, _) = self.given.entry(connection).or_default();
+        let mut text = String::new();
+        let count = 1 + chance.below(10);
+        for seq in *next..*next + count {
+            let time = 5000 + seq * 10;
+            text.push_str(&match seq {
+                0 => format!("c{connection}\t0\t{time}\tclock_anchor\t1795168800000000, edge-1, 77, server\n"),
+                seq => format!("c{connection}\t{seq}\t{time}\tpacket_recvd\t{seq}, 300\n"),
+            });
+        }
+        let what = What::lines("stdin:-", Position::Running(0), text.as_bytes());
+        match spool.append(what, text.as_bytes()) {
+            Ok(()) => *next += count,
+            Err(Refused::Full) => *self.did.entry("spool_full").or_default() += 1,
+            Err(Refused::TooLarge | Refused::Broken(_)) => {}
+        }
+    }
+
+    /// All that was given is on disk.
+    pub fn synced(&mut self) {
+        self.given.values_mut().for_each(|(next, synced)| *synced = *next);
+    }
+
+    /// The machine is gone, or the process: what was not synced may be given by nobody any more.
+    pub fn unsynced(&self) -> BTreeMap<u64, (u64, u64)> {
+        self.given.iter().map(|(connection, (next, synced))| (*connection, (*synced, *next))).collect()
+    }
+
+    /// What is wrong with what is held: nothing, where this is empty. `may_miss`: records that no source was told to be
+    /// on disk when a life ended; `last_life` is the one that ended in order.
+    pub fn wrong(&self, held: &Held, may_miss: &BTreeSet<(u64, u64)>, last_life: u64) -> Vec<String> {
+        let mut wrong = Vec::new();
+        for log in &self.logs {
+            let mut lost = Vec::new();
+            for number in 0..log.lines {
+                match held.lines.get(&path(log.number, number)).map_or(0, BTreeSet::len) {
+                    0 => lost.push(number),
+                    1 => {}
+                    times => wrong.push(format!("{} stands {times} times", path(log.number, number))),
+                }
+            }
+            let (Some(first), Some(last)) = (lost.first(), lost.last()) else { continue };
+            let is_counted =
+                held.rejects.iter().any(|(reason, file, ..)| reason == "source_lost" && log.names.contains(file));
+            let is_excused = match log.deleted {
+                // A file that is there is read.
+                None => !log.is_followed() && (!log.is_known_after || is_counted),
+                // What was open is read to its end, unless the process ended before.
+                Some((is_held, life)) => {
+                    if log.is_known_after {
+                        is_counted
+                    } else {
+                        !is_held || life != last_life
+                    }
+                }
+            };
+            if !is_excused {
+                wrong.push(format!(
+                    "{} of {} lines of log {} {:?} lost, {first} to {last}; deleted {:?}, known after {}",
+                    lost.len(),
+                    log.lines,
+                    log.number,
+                    log.names,
+                    log.deleted,
+                    log.is_known_after
+                ));
+            }
+        }
+        for (connection, (next, _)) in &self.given {
+            for seq in 0..*next {
+                let key = (format!("c{connection}"), seq);
+                match held.events.get(&key).map_or(0, BTreeSet::len) {
+                    0 if may_miss.contains(&(*connection, seq)) => {}
+                    0 if held.is_dropped(seq) => {}
+                    0 => wrong.push(format!("event {key:?} lost")),
+                    1 => {}
+                    _ => wrong.push(format!("event {key:?} in traces {:?}", held.events[&key])),
+                }
+            }
+        }
+        wrong
+    }
+}
+
+impl Log {
+    /// Its first bytes have that length and hash: an inode, and a name, may have been another's.
+    fn begins(&self, (length, hash): (u32, u64)) -> bool {
+        let text: String = (self.start..self.start + 60).map(|number| line(self.number, number)).collect();
+        text.as_bytes().get(..length as usize).is_some_and(|head| length > 0 && xxh3_64(head) == hash)
+    }
+
+    /// It has a name that is followed.
+    fn is_followed(&self) -> bool {
+        self.name.as_ref().is_some_and(|name| name.starts_with(FOLDER) || name == SINGLE)
+    }
+}
+
+impl Held {
+    /// An event of such a seq was dropped and counted.
+    fn is_dropped(&self, seq: u64) -> bool {
+        self.rejects.iter().any(|(reason, _, _, first, last)| reason == "spool_full" && (*first..=*last).contains(&seq))
+    }
+}
