@@ -45,6 +45,8 @@ class Column:
     doc: str
     unit: str = ""
     default: str = ""
+    may_hold_address: bool = False
+    """What a log says, as it says it: a collector that redacts leaves networks in place of addresses."""
 
     @property
     def is_sent(self) -> bool:

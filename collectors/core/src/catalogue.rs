@@ -65,6 +65,9 @@ pub struct Column {
     /// ClickHouse type.
     #[serde(rename = "type")]
     pub kind: String,
+    /// It has what a log says as it says it, addresses too: whoever redacts looks through it.
+    #[serde(default)]
+    pub may_hold_address: bool,
     /// Filled by the store itself, so not sent.
     pub default: Option<String>,
 }
@@ -162,6 +165,11 @@ impl Catalogue {
         dialects.sort_by(|a, b| (a.order, &a.name).cmp(&(b.order, &b.name)));
         let grammar = crate::reader::quic_trace::Grammar::read(GRAMMAR)?;
         Ok(Self { events, tables, dialects, grammar, specs })
+    }
+
+    /// Names of a table's columns that may hold an address.
+    pub fn may_hold_address(&self, table: &str) -> impl Iterator<Item = &str> {
+        self.columns(table).iter().filter(|column| column.may_hold_address).map(|column| column.name.as_str())
     }
 
     /// The columns of a table; empty for a name that is none.

@@ -66,10 +66,13 @@ pub trait Edge {
     fn of_header(&self, header: &Header, server: Option<&str>) -> Facts;
     /// The same of an event; `None` where it tells no client.
     fn of_event(&self, vantage: Vantage, flow_is_client: bool, event: &Event, server: Option<&str>) -> Option<Facts>;
-    /// Takes out of an event what may not be kept.
+    /// Takes out of the fields of an event what may not be kept for what their names say.
     fn redact_event(&self, event: &mut Event);
-    /// Takes out of a row of `connections` what may not be kept.
-    fn redact_connection(&self, row: &mut Row);
+    /// A text of a column that may hold an address, as it may be kept; `None` where that is as it is.
+    fn redact_text(&self, column: &str, text: &str) -> Option<String>;
+    /// The id of a connection whose name holds an address, such as the four of its path: one that says none of it, the
+    /// same for the same name, `Some(None)` where there is no secret to make one with. `None` where it holds none.
+    fn redact_id(&self, id: &str) -> Option<Option<String>>;
     /// Whether the bytes of a reject may be kept: what could not be read cannot be redacted.
     fn keeps_reject_bytes(&self) -> bool;
 }

@@ -118,19 +118,25 @@ impl Tables {
     /// The next batch that is large enough, or with `all` any. Connections come after what they speak of.
     pub fn next_batch(&mut self, catalogue: &Catalogue, all: bool) -> Result<Option<Batch>, ArrowError> {
         if (all || self.events.len() >= EVENT_ROWS || self.events.size() >= BATCH_BYTES)
-            && let Some(events) = self.events.flush()?
+            && let Some(events) = self.events.flush_redacted(catalogue, self.edge.as_deref())?
         {
             return Ok(Some(events));
         }
         let mut measured = self.measure();
         let is_due =
             |&(rows, bytes): &(usize, usize)| rows > 0 && (all || rows >= SUMMARY_ROWS || bytes >= BATCH_BYTES);
+        let edge = self.edge.clone();
         let Some(place) = measured.iter().position(is_due) else { return Ok(None) };
         let Some((table, rows)) = self.summaries_mut().into_iter().nth(place) else { return Ok(None) };
         let (mut taken, mut size) = (0, 0);
         while taken < rows.len() && (taken == 0 || size + rows[taken].size() <= BATCH_BYTES) {
             size += rows[taken].size();
             taken += 1;
+        }
+        if let Some(edge) = &edge {
+            for column in catalogue.may_hold_address(table) {
+                rows[..taken].iter_mut().for_each(|row| row.redact(column, &**edge));
+            }
         }
         let made = batch(table, catalogue.columns(table), &rows[..taken])?;
         rows.drain(..taken);

@@ -362,6 +362,8 @@ impl<'c> TraceReader<'c> {
             .or_else(|| self.initial.clone())
             .or_else(|| header.described())
             .unwrap_or_else(|| format!("t-{trace_id}"));
+        let kept = tables.edge.as_ref().and_then(|edge| edge.redact_id(&connection_id));
+        let connection_id = kept.map_or(connection_id, |id| id.unwrap_or_else(|| format!("t-{trace_id}")));
         let started_us = epoch_ns.map(|epoch| epoch.wrapping_add(self.event.source_ns).div_euclid(1000));
         let day = started_us.map_or(0, |us| us.div_euclid(86_400_000_000));
         let trace_day = i32::try_from(day).unwrap_or(0);

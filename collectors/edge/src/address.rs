@@ -96,10 +96,84 @@ pub fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// `text` with every address in it replaced by its network, or `None` when it has none. Ports stay.
+/// `text` with every address in it replaced by its network, or `None` when it has none. Ports stay. An address may be
+/// written with escapes of JSON (`\u003a`) or of URLs (`%3A`, `%253A`).
 pub fn scrub(text: &str, prefix: Prefix) -> Option<String> {
+    each_spelling(text, prefix, |byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// The same of a file's name, where an address may stand between any letters that are not part of one.
+pub fn scrub_name(text: &str, prefix: Prefix) -> Option<String> {
+    each_spelling(text, prefix, |byte| byte.is_ascii_digit())
+}
+
+/// Times that an address may have been encoded.
+const SPELLINGS: usize = 3;
+
+fn each_spelling(text: &str, prefix: Prefix, is_word: fn(u8) -> bool) -> Option<String> {
     let bytes = text.as_bytes();
+    if memchr::memchr2(b'%', b'\\', bytes).is_none() {
+        return spelled(bytes, None, text, prefix, is_word);
+    }
+    // Where each decoded byte stands: addresses are looked for among the decoded, and replaced as they were written.
+    let mut decoded: Vec<(u8, usize, usize)> = bytes.iter().enumerate().map(|(at, byte)| (*byte, at, at + 1)).collect();
+    for _ in 0..SPELLINGS {
+        let next = decode(&decoded);
+        if next.len() == decoded.len() {
+            break;
+        }
+        decoded = next;
+    }
+    let plain: Vec<u8> = decoded.iter().map(|(byte, ..)| *byte).collect();
+    spelled(&plain, Some(&decoded), text, prefix, is_word)
+}
+
+fn decode(text: &[(u8, usize, usize)]) -> Vec<(u8, usize, usize)> {
+    let hex = |digits: &[(u8, usize, usize)]| {
+        digits.iter().try_fold(0u32, |sum, (byte, ..)| Some(sum * 16 + char::from(*byte).to_digit(16)?))
+    };
+    let mut out = Vec::with_capacity(text.len());
+    let mut at = 0;
+    while let Some(&(byte, start, end)) = text.get(at) {
+        let (digits, length) = match (byte, text.get(at + 1).map(|next| next.0)) {
+            (b'%', _) => (text.get(at + 1..at + 3), 3),
+            (b'\\', Some(b'u')) => (text.get(at + 2..at + 6), 6),
+            // What follows is no letter of a word.
+            (b'\\', Some(b'n' | b't' | b'r' | b'b' | b'f')) => {
+                out.push((b' ', start, text[at + 1].2));
+                at += 2;
+                continue;
+            }
+            _ => (None, 1),
+        };
+        let code = digits.and_then(hex).and_then(|code| u8::try_from(code).ok()).filter(u8::is_ascii);
+        match code {
+            Some(code) => {
+                out.push((code, start, text[at + length - 1].2));
+                at += length;
+            }
+            None => {
+                out.push((byte, start, end));
+                at += 1;
+            }
+        }
+    }
+    out
+}
+
+/// Addresses of `bytes`, which are `text` or, with the places of each, what it spells.
+fn spelled(
+    bytes: &[u8],
+    places: Option<&[(u8, usize, usize)]>,
+    text: &str,
+    prefix: Prefix,
+    is_word: fn(u8) -> bool,
+) -> Option<String> {
     memchr::memchr2(b'.', b':', bytes)?;
+    let place = |at: usize| match places {
+        None => at,
+        Some(places) => places.get(at).map_or(text.len(), |place| place.1),
+    };
     let inside = |byte: u8| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.');
     let (mut out, mut kept, mut at) = (String::new(), 0, 0);
     while at < bytes.len() {
@@ -111,23 +185,26 @@ pub fn scrub(text: &str, prefix: Prefix) -> Option<String> {
         while at < bytes.len() && inside(bytes[at]) {
             at += 1;
         }
-        let alone = |byte: Option<&u8>| byte.is_none_or(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
+        let alone = |byte: Option<&u8>| byte.is_none_or(|byte| !is_word(*byte));
         let before = start.checked_sub(1).and_then(|at| bytes.get(at));
-        if !alone(before) || !alone(bytes.get(at)) {
+        // A name may follow behind a point.
+        let is_ended = matches!(bytes[at - 1], b'.' | b':') || alone(bytes.get(at));
+        if !alone(before) || !is_ended {
             continue;
         }
-        // Runs of these bytes are ASCII, so their ends are character boundaries.
-        if let Some((length, network)) = text.get(start..at).and_then(|run| leading(run, prefix)) {
+        // Runs of these bytes are ASCII.
+        let run = core::str::from_utf8(&bytes[start..at]).unwrap_or("");
+        if let Some((length, network)) = leading(run, prefix) {
             // `192.0.2.7/32` goes with its length; a network as small as ours is one already.
             let end = start + length;
-            let bits = text.get(end..).map_or(0, prefix_length);
-            if text.get(start..end + bits).is_some_and(|written| written == network) {
+            let bits = prefix_length(&bytes[end..]);
+            if bytes[start..end + bits] == *network.as_bytes() {
                 continue;
             }
-            out.push_str(text.get(kept..start).unwrap_or(""));
+            out.push_str(text.get(kept..place(start)).unwrap_or(""));
             out.push_str(&network);
-            kept = end + bits;
-            at = at.max(kept);
+            kept = place(end + bits);
+            at = at.max(end + bits);
         }
     }
     if kept == 0 {
@@ -138,11 +215,10 @@ pub fn scrub(text: &str, prefix: Prefix) -> Option<String> {
 }
 
 /// Length of the `/24` that `text` begins with, or 0: up to `/128`, and with no more behind it than a port.
-fn prefix_length(text: &str) -> usize {
-    let Some(rest) = text.strip_prefix('/') else { return 0 };
-    let run =
-        rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b':')).count();
-    let run = rest[..run].trim_end_matches(['.', ':']);
+fn prefix_length(text: &[u8]) -> usize {
+    let Some(rest) = text.strip_prefix(b"/") else { return 0 };
+    let run = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b':')).count();
+    let run = core::str::from_utf8(&rest[..run]).unwrap_or("").trim_end_matches(['.', ':']);
     let (bits, port) = run.split_once(':').map_or((run, None), |(bits, port)| (bits, Some(port)));
     let is_port = port.is_none_or(|port| port.parse::<u16>().is_ok());
     let is_bits = bits.bytes().all(|byte| byte.is_ascii_digit()) && bits.parse::<u8>().is_ok_and(|bits| bits <= 128);
@@ -158,8 +234,8 @@ fn leading(run: &str, prefix: Prefix) -> Option<(usize, String)> {
     let whole = [run, trimmed].into_iter().find_map(|text| Some((text.len(), text.parse::<IpAddr>().ok()?)));
     let with_port = || {
         let (address, port) = trimmed.rsplit_once(':')?;
-        let parsed: Ipv4Addr = address.parse().ok()?;
-        port.parse::<u16>().ok().map(|_| (address.len(), IpAddr::V4(parsed)))
+        let parsed: IpAddr = address.parse().ok()?;
+        port.parse::<u16>().ok().map(|_| (address.len(), parsed))
     };
     let (length, address) = whole.or_else(with_port)?;
     (!address.is_unspecified()).then(|| (length, prefix.network(address)))
@@ -211,6 +287,9 @@ mod tests {
             ("for=\"[2001:db8::7]:80\"", "for=\"[2001:db8::/48]:80\""),
             ("192.0.2.7/32 192.0.2.0/25", "192.0.2.0/24 192.0.2.0/24"),
             ("seen 192.0.2.7.", "seen 192.0.2.0/24."),
+            ("192.0.2.7.qlog", "192.0.2.0/24.qlog"),
+            ("::ffff:192.0.2.7:443", "192.0.2.0/24:443"),
+            ("2001:db8:0:0:0:0:0:7:443", "2001:db8::/48:443"),
             ("192.0.2.7/32:443", "192.0.2.0/24:443"),
             ("192.0.2.7/3292.0.2.28", "192.0.2.0/24/3292.0.2.28"),
             ("192.0.2.7/129", "192.0.2.0/24/129"),
@@ -221,6 +300,17 @@ mod tests {
             assert_eq!(scrub(text, prefix).as_deref(), Some(want), "{text}");
             assert_eq!(scrub(want, prefix), None, "{text}: again");
         }
+        for (text, want) in [
+            ("192%2E0%2E2%2E7", "192.0.2.0/24"),
+            ("/?ip=192%252e0.2.7%3A443&x=%20", "/?ip=192.0.2.0/24%3A443&x=%20"),
+            ("2001%3Adb8%3A%3A7", "2001:db8::/48"),
+            ("%5B2001:db8::7%5D%3A1", "%5B2001:db8::/48%5D%3A1"),
+            ("\\u0031\\u0039\\u0032.0.2.7", "192.0.2.0/24"),
+            (r#""a\u003c2001\u003adb8\u003a\u003a7\u003e""#, r#""a\u003c2001:db8::/48\u003e""#),
+        ] {
+            assert_eq!(scrub(text, prefix).as_deref(), Some(want), "{text}");
+        }
+        assert_eq!(scrub_name("conn_192.0.2.7_51234.qlog", prefix).as_deref(), Some("conn_192.0.2.0/24_51234.qlog"));
         for text in ["10:20:30", "1.2.3", "std::deque", "v1.2.3.4", "0.0.0.0", "::", "a::b", "12.5", "192.0.2.0/24", ""]
         {
             assert_eq!(scrub(text, prefix), None, "{text}");

@@ -1,18 +1,14 @@
 //! One deployment's look-up and redaction, as the readers of traces and access logs ask for them.
 
 use crate::access_format::Line;
-use crate::address::{Client, Prefix, scrub};
+use crate::address::{Client, Prefix, scrub, scrub_name};
 use crate::enrich::{EnrichConfig, Enricher, Error};
 use crate::{peer, redact};
 use quiclens_core::client::{Edge, Facts};
 use quiclens_core::event::Event;
 use quiclens_core::header::{Header, Vantage};
-use quiclens_core::record::rows::{Cell, Row};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard};
-
-/// Columns of `connections` in which a server writes free text.
-const FREE_TEXT: [&str; 2] = ["close_reason", "close_code"];
+use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 /// What is looked up of clients and what may be kept of them.
 #[derive(Debug)]
@@ -20,6 +16,8 @@ pub struct Deployment {
     enricher: RwLock<Enricher>,
     host: String,
     redact: Option<Prefix>,
+    /// The header that was redacted last, as it was and as it may be kept.
+    newest: Mutex<(String, String)>,
     faults: AtomicU64,
 }
 
@@ -29,7 +27,13 @@ impl Deployment {
     pub fn open(config: &EnrichConfig, host: &str, is_redacting: bool) -> Result<Self, Error> {
         let enricher = Enricher::open(config)?;
         let redact = is_redacting.then(|| enricher.prefix());
-        Ok(Self { enricher: RwLock::new(enricher), host: host.to_owned(), redact, faults: AtomicU64::new(0) })
+        Ok(Self {
+            enricher: RwLock::new(enricher),
+            host: host.to_owned(),
+            redact,
+            newest: Mutex::default(),
+            faults: AtomicU64::new(0),
+        })
     }
 
     /// Fills in the client and the server of a line.
@@ -59,6 +63,23 @@ impl Deployment {
         facts
     }
 
+    /// A header, by the names of its fields. Connections of one trace have the same: the newest is remembered.
+    fn header(&self, text: &str, prefix: Prefix) -> String {
+        let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        if newest.0 != text {
+            let kept = match serde_json::from_str(text) {
+                Ok(mut header) => {
+                    redact::json(&mut header, prefix);
+                    let header = header.to_string();
+                    scrub(&header, prefix).unwrap_or(header)
+                }
+                Err(_) => redact::REDACTED.into(),
+            };
+            *newest = (text.to_owned(), kept);
+        }
+        newest.1.clone()
+    }
+
     fn count(&self, facts: &Facts) {
         self.faults.fetch_add(facts.faults.into(), Ordering::Relaxed);
     }
@@ -85,22 +106,22 @@ impl Edge for Deployment {
         }
     }
 
-    fn redact_connection(&self, row: &mut Row) {
-        let Some(prefix) = self.redact else { return };
-        for (name, cell) in &mut row.0 {
-            if let Cell::Shared(text) = cell
-                && let Ok(mut header) = serde_json::from_str(text)
-            {
-                redact::json(&mut header, prefix);
-                *text = header.to_string().into();
-            }
-            let Cell::Text(text) = cell else { continue };
-            if FREE_TEXT.contains(name)
-                && let Some(kept) = scrub(text, prefix)
-            {
-                *text = kept;
-            }
+    fn redact_text(&self, column: &str, text: &str) -> Option<String> {
+        let prefix = self.redact?;
+        match column {
+            "connection_id" => self
+                .redact_id(text)
+                .map(|id| id.or_else(|| scrub(text, prefix)).unwrap_or_else(|| redact::REDACTED.into())),
+            "header" => Some(self.header(text, prefix)),
+            // Between the words of a file's name stands anything.
+            "source_file" | "file" => scrub_name(text, prefix),
+            _ => scrub(text, prefix),
         }
+    }
+
+    fn redact_id(&self, id: &str) -> Option<Option<String>> {
+        scrub(id, self.redact?)?;
+        Some(self.enricher().id_key(id))
     }
 
     fn keeps_reject_bytes(&self) -> bool {

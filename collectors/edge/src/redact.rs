@@ -70,7 +70,9 @@ pub fn field(event: &str, path: &str, raw: &str, prefix: Prefix) -> Option<Strin
         || (last == "raw" && value.is_string())
         || (in_headers && last != "name" && kind(last) != Kind::Headers && !value.is_object());
     let changed = if hidden { hide(&mut value) } else { in_place(last, &mut value, prefix) };
-    changed.then(|| value.to_string())
+    let kept = changed.then(|| value.to_string());
+    // Names of members may be addresses too.
+    scrub(kept.as_deref().unwrap_or(raw), prefix).or(kept)
 }
 
 /// Redacts a header, or any other JSON, in place; true when something was not kept.
@@ -89,7 +91,7 @@ fn is_plain_text(path: &str, raw: &str) -> bool {
     !path.contains('.')
         && raw.len() <= 64
         && raw.starts_with('"')
-        && memchr::memchr3(b'.', b':', b'\\', raw.as_bytes()).is_none()
+        && !raw.bytes().any(|byte| matches!(byte, b'.' | b':' | b'\\' | b'%'))
         && !matches!(path, "old" | "new" | "key" | "raw")
         && kind(path) == Kind::Plain
         && serde_json::from_str::<&str>(raw).is_ok()

@@ -77,6 +77,15 @@ impl Dictionary {
         self.push(text)
     }
 
+    /// Puts other texts in place of those of which `redact` gives one.
+    pub fn redact(&mut self, redact: impl Fn(&str) -> Option<String>) {
+        for text in &mut self.values {
+            if let Some(kept) = core::str::from_utf8(text).ok().and_then(&redact) {
+                *text = kept.into_bytes().into();
+            }
+        }
+    }
+
     /// Values appended so far.
     pub fn len(&self) -> usize {
         self.keys.len()

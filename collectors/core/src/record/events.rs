@@ -1,5 +1,7 @@
 //! The `events` table. A column costs an event nothing that the event does not have.
 
+use crate::catalogue::Catalogue;
+use crate::client::Edge;
 use crate::event::{Event, FRAME_NUMBERS, NUMBERS, WORDS};
 use crate::record::Batch;
 use crate::record::dictionary::Dictionary;
@@ -192,6 +194,36 @@ impl Events {
         let next = self.roomy();
         let done = std::mem::replace(self, next);
         done.finish().map(|rows| Some(Batch { table: "events", rows }))
+    }
+
+    /// The same, without what `edge` says may not be kept of the columns that may hold an address.
+    pub fn flush_redacted(
+        &mut self,
+        catalogue: &Catalogue,
+        edge: Option<&dyn Edge>,
+    ) -> Result<Option<Batch>, ArrowError> {
+        if let Some(edge) = edge {
+            for column in catalogue.may_hold_address("events") {
+                if let Some(texts) = self.texts_of(column) {
+                    // Each distinct text once.
+                    texts.redact(|text| edge.redact_text(column, text));
+                }
+            }
+        }
+        self.flush()
+    }
+
+    /// The texts of a column, in `more` those of its keys: its values were redacted by their names, event by event.
+    fn texts_of(&mut self, column: &str) -> Option<&mut Dictionary> {
+        Some(match column {
+            "connection_id" => &mut self.connection_id,
+            "name" => &mut self.name,
+            "shape" => &mut self.shape,
+            "frames.frame_type" => &mut self.frame_type,
+            "frames.shape" => &mut self.frame_shape,
+            "more" => &mut self.more_keys,
+            word => &mut self.words[WORDS.iter().position(|known| *known == word)?],
+        })
     }
 
     /// An empty one with room for as much as this holds: batches of one run are alike.

@@ -1,6 +1,7 @@
 //! Summary tables: rows of named cells, to columns as the catalogue types them.
 
 use crate::catalogue::Column;
+use crate::client::Edge;
 use crate::record::Batch;
 use crate::record::dictionary::Dictionary;
 use arrow_array::builder::{
@@ -99,6 +100,33 @@ impl Row {
 }
 
 impl Row {
+    /// Takes out of a column what may not be kept.
+    pub fn redact(&mut self, column: &str, edge: &dyn Edge) {
+        let Some((_, cell)) = self.0.iter_mut().find(|(name, _)| *name == column) else { return };
+        let kept = |text: &str| edge.redact_text(column, text);
+        match cell {
+            Cell::Text(text) => {
+                if let Some(kept) = kept(text) {
+                    *text = kept;
+                }
+            }
+            Cell::Shared(text) => {
+                if let Some(kept) = kept(text) {
+                    *text = kept.into();
+                }
+            }
+            Cell::List(list) => {
+                for text in list {
+                    if let Some(kept) = kept(text) {
+                        *text = kept;
+                    }
+                }
+            }
+            Cell::Bytes(_) if !edge.keeps_reject_bytes() => *cell = Cell::Null,
+            _ => {}
+        }
+    }
+
     /// Bytes that it has in a batch, about.
     pub fn size(&self) -> usize {
         let size = |cell: &Cell| match cell {

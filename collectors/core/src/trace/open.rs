@@ -43,9 +43,6 @@ impl Connection {
         tables.aliases.extend(self.fold.client_rows(&self.client));
         let mut row = self.row(complete, tables);
         self.client.fill(&mut row);
-        if let Some(edge) = &tables.edge {
-            edge.redact_connection(&mut row);
-        }
         tables.connections.push(row);
         tables.traces.insert(self.key.trace_id.clone());
     }

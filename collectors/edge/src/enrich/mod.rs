@@ -167,6 +167,12 @@ impl Enricher {
         Some(hash.to_hex().chars().take(32).collect())
     }
 
+    /// What stands for a connection's name that holds addresses, as [`Enricher::client_key`] does for an address.
+    pub fn id_key(&self, id: &str) -> Option<String> {
+        let hash = blake3::keyed_hash(self.key.as_ref()?, id.as_bytes());
+        Some(format!("k-{}", hash.to_hex().chars().take(32).collect::<String>()))
+    }
+
     /// Which bits of an address this deployment keeps.
     pub fn prefix(&self) -> Prefix {
         self.prefix
