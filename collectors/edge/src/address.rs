@@ -107,6 +107,39 @@ pub fn scrub_name(text: &str, prefix: Prefix) -> Option<String> {
     each_spelling(text, prefix, |byte| byte.is_ascii_digit())
 }
 
+/// The same of a field's path, whose names are joined by points: any of them may be an address.
+pub fn scrub_path(text: &str, prefix: Prefix) -> Option<String> {
+    let scrubbed = scrub(text, prefix);
+    if text.len() > LONGEST_PATH {
+        // A value, which is JSON, or a name of which nothing is kept.
+        let is_value = text.starts_with(['"', '{', '[']);
+        return if is_value { scrubbed } else { Some(crate::redact::REDACTED.to_owned()) };
+    }
+    let path = scrubbed.as_deref().unwrap_or(text);
+    // `frames.0.` is the place of a frame.
+    let place = path.strip_prefix("frames.").and_then(|rest| Some(path.len() - rest.split_once('.')?.1.len()));
+    let starts = std::iter::once(0).chain(path.match_indices('.').map(|(at, _)| at + 1));
+    for start in starts.filter(|start| *start >= place.unwrap_or(0)) {
+        if let Some(kept) = path.get(start..).and_then(|rest| scrub(rest, prefix)) {
+            let out = format!("{}{kept}", &path[..start]);
+            return Some(scrub_path(&out, prefix).unwrap_or(out));
+        }
+        let ends = path[start..].match_indices('.').map(|(at, _)| start + at).chain([path.len()]);
+        for end in ends.filter(|end| end - start <= 48).collect::<Vec<_>>().into_iter().rev() {
+            let network = path[start..end].parse::<IpAddr>().ok().filter(|address| !address.is_unspecified());
+            let network = network.map(|address| prefix.network(address));
+            if let Some(network) = network.filter(|network| !path[start..].starts_with(network.as_str())) {
+                let out = format!("{}{network}{}", &path[..start], &path[end..]);
+                return Some(scrub_path(&out, prefix).unwrap_or(out));
+            }
+        }
+    }
+    scrubbed
+}
+
+/// Longest path that is looked through name by name.
+const LONGEST_PATH: usize = 1024;
+
 /// Times that an address may have been encoded.
 const SPELLINGS: usize = 3;
 
@@ -217,12 +250,20 @@ fn spelled(
 /// Length of the `/24` that `text` begins with, or 0: up to `/128`, and with no more behind it than a port.
 fn prefix_length(text: &[u8]) -> usize {
     let Some(rest) = text.strip_prefix(b"/") else { return 0 };
-    let run = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b':')).count();
-    let run = core::str::from_utf8(&rest[..run]).unwrap_or("").trim_end_matches(['.', ':']);
-    let (bits, port) = run.split_once(':').map_or((run, None), |(bits, port)| (bits, Some(port)));
-    let is_port = port.is_none_or(|port| port.parse::<u16>().is_ok());
-    let is_bits = bits.bytes().all(|byte| byte.is_ascii_digit()) && bits.parse::<u8>().is_ok_and(|bits| bits <= 128);
-    if is_bits && is_port { bits.len() + 1 } else { 0 }
+    let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (digits, rest) = rest.split_at(count);
+    let is_bits = core::str::from_utf8(digits).is_ok_and(|bits| bits.parse::<u8>().is_ok_and(|bits| bits <= 128));
+    let ends = match rest {
+        [b'.', next, ..] => !next.is_ascii_digit(),
+        [b':', rest @ ..] => {
+            let run = rest.iter().take_while(|byte| byte.is_ascii_hexdigit() || **byte == b':').count();
+            let port = core::str::from_utf8(&rest[..run]).unwrap_or("").trim_end_matches(':');
+            port.is_empty() && !rest.starts_with(b":") || port.parse::<u16>().is_ok()
+        }
+        [next, ..] => !next.is_ascii_alphanumeric() && *next != b'_',
+        [] => true,
+    };
+    if is_bits && ends { count + 1 } else { 0 }
 }
 
 /// The network of the address that `run` is, or is with a port or punctuation after it, and the address's length.
@@ -310,6 +351,16 @@ mod tests {
         ] {
             assert_eq!(scrub(text, prefix).as_deref(), Some(want), "{text}");
         }
+        for (path, want) in [
+            ("header.192.0.2.7", "header.192.0.2.0/24"),
+            ("frames.0.192.0.2.7.data", "frames.0.192.0.2.0/24.data"),
+            ("a.2001:db8::7.b", "a.2001:db8::/48.b"),
+        ] {
+            assert_eq!(scrub_path(path, prefix).as_deref(), Some(want), "{path}");
+            assert_eq!(scrub_path(want, prefix), None, "{path}: again");
+        }
+        assert_eq!(scrub_path("frames.0.1.2.x", prefix), None);
+        assert_eq!(scrub_path(&"1.".repeat(1 << 20), prefix).as_deref(), Some("[redacted]"));
         assert_eq!(scrub_name("conn_192.0.2.7_51234.qlog", prefix).as_deref(), Some("conn_192.0.2.0/24_51234.qlog"));
         for text in ["10:20:30", "1.2.3", "std::deque", "v1.2.3.4", "0.0.0.0", "::", "a::b", "12.5", "192.0.2.0/24", ""]
         {

@@ -1,7 +1,7 @@
 //! One deployment's look-up and redaction, as the readers of traces and access logs ask for them.
 
 use crate::access_format::Line;
-use crate::address::{Client, Prefix, scrub, scrub_name};
+use crate::address::{Client, Prefix, scrub, scrub_name, scrub_path};
 use crate::enrich::{EnrichConfig, Enricher, Error};
 use crate::{peer, redact};
 use quiclens_core::client::{Edge, Facts};
@@ -115,6 +115,8 @@ impl Edge for Deployment {
             "header" => Some(self.header(text, prefix)),
             // Between the words of a file's name stands anything.
             "source_file" | "file" => scrub_name(text, prefix),
+            // Keys, which are paths, and values of a line.
+            "more" => scrub_path(text, prefix),
             _ => scrub(text, prefix),
         }
     }

@@ -159,8 +159,11 @@ fn bytes(canary: &str, is_redacting: bool) -> Vec<u8> {
         columns.into_iter().map(|column| (column.to_owned(), Value::from("CANARY"))).collect();
     line.insert("time".into(), "2026-11-22T10:00:00Z".into());
     line.insert("nested".into(), json!({"CANARY": ["CANARY"]}));
-    let format =
-        Format::compile(&AccessFormatConfig { redact: Some(is_redacting), ..AccessFormatConfig::default() }).unwrap();
+    let format = Format::compile(&AccessFormatConfig {
+        redact: Some(is_redacting),
+        ..toml::from_str::<AccessFormatConfig>("syntax = \"json\"").unwrap()
+    })
+    .unwrap();
     let mut read = format.read(plant(&Value::Object(line).to_string()).as_bytes()).unwrap();
     Deployment::open(&EnrichConfig::default(), "host", is_redacting).unwrap().enrich_line(&mut read);
     tables.request_lines.push(read.row);
