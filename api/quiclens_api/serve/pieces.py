@@ -2,8 +2,8 @@
 
 A format is given in one of three ways. Pieces of `PLAIN` formats follow each other as they are. Pieces of `HEADED` ones
 have the same header each, which all but the first lose. For every other format the rows are collected up to a number of
-bytes, as `ROWS`, and written once, whole: how large a text becomes is then bounded by how large its rows are, within the
-statement's memory and time, of which the engine does not count all that an answer's text takes.
+bytes, as `ROWS`, and written once, whole, within the statement's memory and time: how large a text becomes is then
+bounded by how large its rows are. Of what an answer's text takes, the engine does not count all as memory.
 """
 
 import re
