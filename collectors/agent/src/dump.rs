@@ -3,8 +3,8 @@
 use crate::Room;
 use crate::error::Error;
 use crate::file::Files;
+use crate::output::written;
 use crate::paths::find;
-use crate::written;
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::tables::Tables;
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! `export`: rows of `events` back to a qlog. Standard input has one line of JSON that says which, then Arrow IPC streams.
 
 use crate::error::Error;
-use crate::written;
+use crate::output::written;
 use arrow_ipc::reader::StreamReader;
 use quiclens_core::dialect::Units;
 use quiclens_core::event::Event;

@@ -4,9 +4,9 @@
 
 use crate::error::{Error, Kind};
 use crate::file::Files;
+use crate::output::written;
 use crate::paths::find;
 use crate::requests::LineReader;
-use crate::written;
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::tables::Tables;
 use quiclens_edge::access_format::{AccessFormatConfig, Preset};

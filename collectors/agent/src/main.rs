@@ -7,13 +7,14 @@ mod export;
 mod file;
 mod load;
 mod machine;
+mod output;
 mod passing;
 mod paths;
 mod records;
 mod requests;
 mod run;
 
-use crate::error::{Error, Kind};
+use crate::error::Error;
 use clap::{Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -87,15 +88,6 @@ enum Room {
     Records,
     /// What each trace's log can show
     Check,
-}
-
-/// What came of writing to standard output. Where nobody reads it any more, as behind `head`, the command is over and
-/// nothing is wrong.
-fn written(done: std::io::Result<()>) -> Result<(), Error> {
-    match done {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => std::process::exit(0),
-        done => done.map_err(|error| Error::new(Kind::Output, "", format!("cannot write: {error}"))),
-    }
 }
 
 fn main() -> ExitCode {

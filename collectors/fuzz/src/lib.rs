@@ -12,11 +12,20 @@ pub mod rows;
 #[path = "../../agent/src/document.rs"]
 pub mod document;
 #[allow(dead_code, reason = "a target uses some of it")]
+#[path = "../../agent/src/error.rs"]
+pub mod error;
+#[allow(dead_code, reason = "a target uses some of it")]
 #[path = "../../agent/src/export.rs"]
 pub mod export;
 #[allow(dead_code, reason = "a target uses some of it")]
 #[path = "../../agent/src/file.rs"]
 pub mod file;
+#[allow(dead_code, reason = "a target uses some of it")]
+#[path = "../../agent/src/machine/mod.rs"]
+pub mod machine;
+#[allow(dead_code, reason = "a target uses some of it")]
+#[path = "../../agent/src/output.rs"]
+pub mod output;
 #[allow(dead_code, reason = "a target uses some of it")]
 #[path = "../../agent/src/passing.rs"]
 pub mod passing;

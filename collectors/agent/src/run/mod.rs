@@ -36,7 +36,7 @@ mod to_quiclens;
 
 use crate::error::{Answer, Error, Kind};
 use crate::machine;
-use crate::written;
+use crate::output::written;
 use config::Config;
 use follow::{Follower, Surroundings};
 use journal::Journal;
