@@ -15,23 +15,28 @@ from store_rows import aliases, send
 
 from quiclens_api.serve.faults import Fault
 from quiclens_api.serve.memory import MemoryBudget
+from quiclens_api.serve.settings import Limits
 
+AT_ONCE = Limits().queries_at_once
+RUNNING = f'running{{kind="queries"}} {AT_ONCE}'
 LONG = "SELECT count() FROM numbers(100000000000) WHERE sipHash64(number) = 1"
 
 
 def test_a_long_query_does_not_delay_an_insert(served: Served) -> None:
-    threads = [threading.Thread(target=served.ask, args=(LONG,), kwargs={"query_id": f"long {n}"}) for n in range(8)]
+    threads = [
+        threading.Thread(target=served.ask, args=(LONG,), kwargs={"query_id": f"long {n}"}) for n in range(AT_ONCE)
+    ]
     for thread in threads:
         thread.start()
-    assert until(lambda: 'running{kind="queries"} 8' in served.ask(method="GET", path="/metrics").text)
+    assert until(lambda: RUNNING in served.ask(method="GET", path="/metrics").text)
     one = {"vantage": ["server"], "trace_id": ["1"], "role": ["source"]}
     for n in range(10):
         assert (
             send(served, "connection_aliases", aliases(alias=["quick"], connection_id=[f"{n}"], **one), 1).status == 200
         )
     # They are done while all of the long ones still run.
-    assert 'running{kind="queries"} 8' in served.ask(method="GET", path="/metrics").text
-    for n in range(8):
+    assert RUNNING in served.ask(method="GET", path="/metrics").text
+    for n in range(AT_ONCE):
         assert "waiting" in served.ask(f"KILL QUERY WHERE query_id = 'long {n}'").text
     for thread in threads:
         thread.join(20)
@@ -43,12 +48,12 @@ def test_who_finds_no_turn_is_told_to_come_again(tmp_path: Path) -> None:
     running = start(tmp_path / "store")
     try:
         pool = ThreadPoolExecutor(10)
-        long = [pool.submit(running.ask, LONG, query_id=f"long {n}") for n in range(8)]
-        assert until(lambda: 'running{kind="queries"} 8' in running.ask(method="GET", path="/metrics").text)
+        long = [pool.submit(running.ask, LONG, query_id=f"long {n}") for n in range(AT_ONCE)]
+        assert until(lambda: RUNNING in running.ask(method="GET", path="/metrics").text)
         got = running.ask("SELECT 1")
         assert got.status == 429 and got.headers["retry-after"] == "1" and got.code == 202
         assert running.ask(method="GET", path="/ping").status == 200
-        for n in range(8):
+        for n in range(AT_ONCE):
             running.ask(f"KILL QUERY WHERE query_id = 'long {n}'")
         assert {each.result().code for each in long} == {394}
         assert running.one("SELECT 1") == "1"
