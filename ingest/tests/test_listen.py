@@ -393,7 +393,7 @@ def test_a_collector_without_descriptors_lets_peers_wait(made: Callable[..., Lis
         other.sendall(b"".join(lines("c2", 0, 1)))
     time.sleep(2.5)
     told = (collector.config.parent / "said").read_text()
-    assert told.count("no descriptor") == 1, told
+    assert 1 <= told.count("no descriptor") <= 5, told  # of one kind and source in ten seconds
     resource.prlimit(pid, resource.RLIMIT_NOFILE, (soft, hard))
     others[-1].sendall(b"".join(lines("c3", 0, 4)))
     collector.wait(lambda: collector.has("c3", 4))

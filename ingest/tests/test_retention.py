@@ -212,7 +212,7 @@ def test_what_was_truncated_before_the_decision_is_lost_and_said(make: Make) -> 
     assert stands(collector) == [("none", 1.0, 1.0)] and not collector.rows("events")
     process = collector.process
     process.send_signal(signal.SIGTERM)
-    assert b"events of 1 connections were to be kept, but their files are gone" in process.communicate()[1]
+    assert b"events were to be kept, but their files are gone connections=1" in process.communicate()[1]
     collector.process = None
 
 
