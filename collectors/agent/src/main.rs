@@ -14,7 +14,6 @@ mod records;
 mod requests;
 mod run;
 
-use crate::error::Error;
 use clap::{Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
