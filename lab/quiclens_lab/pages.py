@@ -13,12 +13,13 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from quiclens_lab.errors import LabError
+from quiclens_lab.kept import Kept
 from quiclens_lab.machine import LAB, commit, machine
 from quiclens_lab.served import served
 
@@ -51,7 +52,8 @@ def pages(keep: Path | None, slice_of: int, progress: Callable[[int, int], None]
     browser = os.environ.get("QUICLENS_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None or not (API / "node_modules").is_dir():
         raise LabError("no chromium, or no node modules: `make setup`, and `apt install chromium` or QUICLENS_CHROMIUM")
-    done = {each.what: each for each in _kept(keep)}
+    kept = Kept(keep, f"{commit()}.jsonl", Visit)
+    done = {each.what: each for each in kept.read()}
     with tempfile.TemporaryDirectory(prefix="quiclens-pages-") as folder:
         store = f"chdb:{Path(folder) / 'store'}"
         _load(store)
@@ -66,7 +68,7 @@ def pages(keep: Path | None, slice_of: int, progress: Callable[[int, int], None]
             for found in (_seen(f"http://127.0.0.1:{running.port}", browser, left), _commanded(store, asked)):
                 for visit in found:
                     done[visit.what] = visit
-                    _keep(keep, visit)
+                    kept.add(visit)
                     progress(len(done), whole)
             is_alive = running.process.poll() is None
             unexpected = running.logged("unexpected")
@@ -128,22 +130,3 @@ def _commanded(store: str, commands: Sequence[tuple[str, str]]) -> Iterator[Visi
 
     with ThreadPoolExecutor(2) as threads:
         yield from threads.map(run, commands)
-
-
-def _kept(keep: Path | None) -> Iterator[Visit]:
-    file = _file(keep)
-    if file is not None and file.exists():
-        for line in file.read_text(encoding="utf-8").splitlines():
-            said = json.loads(line)
-            yield Visit(said["what"], tuple(said["faults"]))
-
-
-def _keep(keep: Path | None, visit: Visit) -> None:
-    if (file := _file(keep)) is not None:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with file.open("a", encoding="utf-8") as lines:
-            lines.write(json.dumps(asdict(visit)) + "\n")
-
-
-def _file(keep: Path | None) -> Path | None:
-    return keep / f"{commit()}.jsonl" if keep else None

@@ -12,13 +12,14 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from unittest import SkipTest
 from urllib.parse import quote, unquote_plus
 
 from quiclens_lab.errors import LabError
+from quiclens_lab.kept import Kept
 from quiclens_lab.machine import LAB, commit, machine
 from quiclens_lab.served import Served, served
 
@@ -54,7 +55,8 @@ class Chunk:
 
 def schema_cases(cases: int, keep: Path | None, progress: Callable[[int, int], None], chunk: int = CHUNK) -> Row:
     """Ask at least so many cases, those of an earlier run below `keep` among them. `passes` where none failed."""
-    done = list(_kept(keep))
+    kept = Kept(keep, "schema-cases.jsonl", Chunk)
+    done = list(kept.read())
     known = {each.key for each in done}
     asked = sum(each.cases for each in done)
     with tempfile.TemporaryDirectory(prefix="quiclens-schema-") as folder, served(Path(folder)) as running:
@@ -67,7 +69,7 @@ def schema_cases(cases: int, keep: Path | None, progress: Callable[[int, int], N
                 found = asking.chunk(number, role, operation, mode, chunk)
                 done.append(found)
                 asked += found.cases
-                _keep(keep, found)
+                kept.add(found)
                 progress(min(asked, cases), cases)
                 if asked >= cases:
                     break
@@ -198,23 +200,3 @@ class _Asking:
         if answer.status_code != 201:
             raise LabError(f"the trace could not be loaded: {answer.text[:300]}")
         return [str(each["connection_id"]) for each in answer.json()["connections_found"]]
-
-
-def _kept(keep: Path | None) -> Iterator[Chunk]:
-    if keep is None or not _file(keep).exists():
-        return
-    for line in _file(keep).read_text(encoding="utf-8").splitlines():
-        with suppress(ValueError, TypeError):  # a line that was cut when the last run was killed: asked again
-            yield Chunk(**json.loads(line))
-
-
-def _keep(keep: Path | None, chunk: Chunk) -> None:
-    if keep is None:
-        return
-    keep.mkdir(parents=True, exist_ok=True)
-    with _file(keep).open("a", encoding="utf-8") as file:
-        file.write(json.dumps(asdict(chunk)) + "\n")
-
-
-def _file(keep: Path) -> Path:
-    return keep / "schema-cases.jsonl"

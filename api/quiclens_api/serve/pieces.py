@@ -17,6 +17,7 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+# Not RawBLOB: an empty text is no byte there, and the engine's binding takes a piece without bytes for the end.
 PLAIN = _names(
     """
     native rowbinary tabseparated tsv tabseparatedraw tsvraw raw csv tskv jsoneachrow jsonlines jsonl ndjson
@@ -59,14 +60,18 @@ def _quoted_lines(count: int) -> Callable[[bytes], int]:
 def _texts(for_each_column: int) -> Callable[[bytes], int]:
     """A header of RowBinary: the number of columns, then so many texts for each, with their lengths (LEB128)."""
 
-    def length(piece: bytes) -> int:
-        columns, at = _number(piece, 0)
-        for _ in range(columns * for_each_column):
-            size, at = _number(piece, at)
-            at += size
-        return at
+    return lambda piece: _header_texts(piece, for_each_column)[1]
 
-    return length
+
+def _header_texts(piece: bytes, for_each_column: int) -> tuple[list[bytes], int]:
+    """The texts of such a header, and how many bytes it has."""
+    columns, at = _number(piece, 0)
+    texts = []
+    for _ in range(columns * for_each_column):
+        size, at = _number(piece, at)
+        texts.append(piece[at : at + size])
+        at += size
+    return texts, at
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
@@ -80,7 +85,6 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
         shift += 7
 
 
-# Not RawBLOB: an empty text is no byte there, and the engine's binding takes a piece without bytes for the end.
 HEADED: dict[str, Callable[[bytes], int]] = {
     "tsvwithnames": _lines(1),
     "tabseparatedwithnames": _lines(1),
@@ -137,9 +141,8 @@ class Collected:
 
     def add(self, piece: bytes, rows: int) -> None:
         """One piece of `ROWS`, and how many rows it has."""
-        header, length = _Header.read(piece)
         if not self._pieces:
-            self._header = header
+            self._header = header = _Header.read(piece)
             if (wrong := next((each for each in header.types if _HAS_NO_BYTES.search(each)), "")) != "":
                 message = f"A column of the type {wrong[:80]} cannot be given in the format {self._format}; cast it"
                 raise Fault(48, "NOT_IMPLEMENTED", message)
@@ -152,7 +155,7 @@ class Collected:
             hint = "take one whose rows follow each other (CSVWithNames, JSONEachRow, Native, …), or fewer rows"
             message = f"An answer in the format {self._format} has at most {self._most:,} bytes of rows; {hint}"
             raise Fault(396, "TOO_MANY_ROWS_OR_BYTES", message)
-        self._pieces.append(piece[length:])
+        self._pieces.append(piece[HEADED[ROWS.lower()](piece) :])
 
     def rows(self) -> bytes:
         """All of it as one document of `ROWS`; empty when there was no row."""
@@ -179,15 +182,10 @@ class _Header:
     types: tuple[str, ...]
 
     @classmethod
-    def read(cls, piece: bytes) -> "tuple[_Header, int]":
-        """The header, and how many bytes it has. Names that are no UTF-8 come back as they were when written."""
-        columns, at = _number(piece, 0)
-        texts = []
-        for _ in range(columns * 2):
-            size, at = _number(piece, at)
-            texts.append(piece[at : at + size].decode("utf-8", "surrogateescape"))
-            at += size
-        return cls(tuple(texts[:columns]), tuple(texts[columns:])), at
+    def read(cls, piece: bytes) -> "_Header":
+        """The header of a piece. Names that are no UTF-8 come back as they were when written."""
+        texts = tuple(text.decode("utf-8", "surrogateescape") for text in _header_texts(piece, 2)[0])
+        return cls(texts[: len(texts) // 2], texts[len(texts) // 2 :])
 
     def of_unique_names(self) -> "_Header":
         """The same columns, each with a name that it can be selected by."""

@@ -69,9 +69,7 @@ def names_refused_function(name: str) -> bool:
 
 def may_answer_in(format: str) -> bool | None:
     """Whether answers may have a format; None where the engine has none of this name."""
-    allowed, refused = _by_lower_case("formats")
-    name = format.lower()
-    return name in allowed if name in allowed | refused else None
+    return _may_use("formats", format)
 
 
 @cache
@@ -86,9 +84,14 @@ def is_column(name: str) -> bool:
 
 def may_make_rows(table_function: str) -> bool | None:
     """Whether a table function may be used; None where the engine has none of this name."""
-    allowed, refused = _by_lower_case("table_functions")
-    name = table_function.lower()
-    return name in allowed and name not in refused if name in allowed | refused else None
+    return _may_use("table_functions", table_function)
+
+
+def _may_use(kind: str, name: str) -> bool | None:
+    """Whether a name may be used in any case of letters; None where the engine has none of this name."""
+    allowed, refused = _by_lower_case(kind)
+    lower = name.lower()
+    return lower in allowed and lower not in refused if lower in allowed | refused else None
 
 
 @cache
