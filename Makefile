@@ -28,18 +28,26 @@ RUST_FILES := Cargo.toml Cargo.lock $(shell find collectors schema/catalogue sch
 export UV_PROJECT_ENVIRONMENT := .venv
 export QUICLENS_COLLECTOR := $(CURDIR)/$(COLLECTOR)
 
-.PHONY: setup demo test up down check servers bench ask-bench freshness faults fuzz truth schema size sbom audit lock clean
+.PHONY: setup demo test test-api test-others up down check servers bench ask-bench freshness faults fuzz truth schema size sbom audit lock clean
 
 setup: $(MADE)/prerequisites $(MADE)/python $(MADE)/pages $(COLLECTOR)
 
 demo: setup
 	$(BIN)/quiclens demo
 
+# Two streams of about the same length, which have no file in common.
 test: check $(QUICGO) $(QUICGO_SERVER) $(QUINN_SERVER) $(MADE)/chromium
-	for part in $(PARTS); do if [ -d $$part/tests ]; then $(BIN)/pytest --quiet $$part/tests; fi; done
+	$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-api test-others
+	@echo "make test: ran ruff, mypy, tsc, the schema.sql comparison, rustfmt, clippy, pytest ($(PARTS)), cargo test, go test and a short turn of fuzzing"
+
+test-api:
+	$(BIN)/pytest --quiet api/tests
+
+test-others:
 	cargo test --locked --release --quiet --workspace
+	for part in $(filter-out api,$(PARTS)); do $(BIN)/pytest --quiet $$part/tests; done
 	cd lab/quicgo && go vet ./... && go test -count=1 .
-	@echo "make test: ran ruff, mypy, tsc, the schema.sql comparison, rustfmt, clippy, pytest ($(PARTS)), cargo test and go test"
+	$(BIN)/quiclens-lab fuzz --short >/dev/null
 
 # The whole live system on this machine, in quiclens-live/: a server that writes, collector, Kafka, ingest, store.
 # make up UP="--listen 127.0.0.1:8124" where port 8123 is taken; UP="--dir …" goes to `make down` too.
@@ -58,6 +66,7 @@ check: setup
 	cd api && npx --no-install tsc --project .
 	cargo fmt --all --check
 	cargo clippy --locked --release --quiet --workspace --all-targets -- -D warnings
+	cd collectors/fuzz && cargo fmt --check && cargo clippy --locked --release --quiet --lib --bins -- -D warnings
 	$(BIN)/quiclens-lab dependencies
 
 bench: setup

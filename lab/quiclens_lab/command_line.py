@@ -144,7 +144,11 @@ def parser() -> argparse.ArgumentParser:
     )
     fuzzing.add_argument("--target", nargs="+", default=[], metavar="NAME", help="of all when none is named")
     fuzzing.add_argument("--seconds", type=_count, default=60, help="of each target")
-    fuzzing.add_argument("--short", action="store_true", help="a second of each; Python's only where atheris is there")
+    fuzzing.add_argument(
+        "--short",
+        action="store_true",
+        help="at most two seconds of each, the same every time; Python's only where atheris is there",
+    )
     fuzzing.add_argument("--plants", action="store_true", help="plant bugs in a copy, one by one: is each found?")
     fuzzing.add_argument("--only", nargs="+", default=[], metavar="PLANT", help="these plants alone")
     fuzzing.add_argument("--keep", action="store_true", help="also write it to lab/fuzz-runs")

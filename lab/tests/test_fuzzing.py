@@ -1,13 +1,15 @@
 """Fuzzing: what it begins with, what it counts, and that a finding is told; the targets themselves are `make fuzz`."""
 
 import stat
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
 from quiclens_lab.errors import LabError
-from quiclens_lab.fuzzing import command, engine, plants, seeds, surfaces, words
+from quiclens_lab.fuzzing import command, engine, plants, seeds, sources, surfaces, words
 from quiclens_lab.fuzzing.command import Total
 from quiclens_lab.fuzzing.engine import Turn
 from quiclens_lab.fuzzing.targets import TARGETS, Target, is_done, named
@@ -131,3 +133,36 @@ def test_a_python_surface_takes_its_seeds_and_nothing(name: str, tmp_path: Path)
     check(b"")
     for path in sorted(tmp_path.iterdir()):
         check(path.read_bytes())
+
+
+def test_the_code_of_a_target_is_what_it_is_built_of(tmp_path: Path) -> None:
+    root = sources.ROOT
+    told = ["core/src/lib.rs", "edge/src/lib.rs", "tail/src/lib.rs", "agent/src/file.rs", "fuzz/src/rows.rs"]
+    for name in ("json", "redact", "compressed", "file"):
+        paths = " ".join(str(root / "collectors" / path) for path in (*told, f"fuzz/targets/{name}.rs"))
+        (tmp_path / f"{name}.d").write_text(f"{tmp_path / name}: {paths} /usr/include/a.h\n")
+
+    def of(name: str) -> set[str]:
+        found = sources.rust_files(name, tmp_path)
+        return {"/".join(path.relative_to(root / "collectors").parts[:2]) for path in found} & {
+            "core/src", "edge/src", "tail/src", "agent/src"
+        }  # fmt: skip
+
+    assert of("json") == {"core/src"}
+    assert of("redact") == {"core/src", "edge/src"}
+    assert of("compressed") == {"core/src", "tail/src"} or of("compressed") == {"tail/src"}
+    assert of("file") == {"core/src", "edge/src", "tail/src", "agent/src"}
+
+
+@pytest.mark.parametrize("name", list(surfaces.SURFACES))
+def test_the_code_of_a_python_surface_is_all_that_it_imports(name: str) -> None:
+    program = f"""
+import sys
+from quiclens_lab.fuzzing import surfaces
+surfaces.SURFACES[{name!r}]()
+print(*[module.__file__ for key, module in sys.modules.items() if key.startswith("quiclens_")], sep="\\n")
+"""
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    imported = {Path(path) for path in told.splitlines()}
+    lab = sources.ROOT / "lab"
+    assert {path for path in imported if not path.is_relative_to(lab)} <= set(sources.python_files(name))

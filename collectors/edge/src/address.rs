@@ -231,7 +231,9 @@ fn spelled(
             // `192.0.2.7/32` goes with its length; a network as small as ours is one already.
             let end = start + length;
             let bits = prefix_length(&bytes[end..]);
-            if bytes[start..end + bits] == *network.as_bytes() {
+            // What this function wrote stays, whatever stands behind it, or a second time would write it longer.
+            let is_ours = bytes[start..].starts_with(network.as_bytes());
+            if is_ours && !bytes.get(start + network.len()).is_some_and(u8::is_ascii_digit) {
                 continue;
             }
             out.push_str(text.get(kept..place(start)).unwrap_or(""));
@@ -337,6 +339,7 @@ mod tests {
             ("192.0.2.7/10.1.2.3", "192.0.2.0/24/10.1.2.0/24"),
             ("192.0.2.7/20:db8::1", "192.0.2.0/24/20:db8::/48"),
             ("é192.0.2.7é", "é192.0.2.0/24é"),
+            ("2001:db8:dead:ef::the end", "2001:db8:dead::/48the end"),
         ] {
             assert_eq!(scrub(text, prefix).as_deref(), Some(want), "{text}");
             assert_eq!(scrub(want, prefix), None, "{text}: again");

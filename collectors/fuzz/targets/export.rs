@@ -2,6 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use quiclens_core::header::Header;
 use quiclens_core::reader::records::{Step, Window, next_record};
 use quiclens_core::reader::sniff::{Framing, Sniffed, sniff};
 use quiclens_core::record::rows::Cell;
@@ -12,14 +13,20 @@ use quiclens_fuzz::rows::read;
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// The records after the header that are not at one of these places.
+/// The records after the header that are not at one of these places, without the headers of other logs among them.
 fn records(framing: Framing, text: &[u8], without: &HashSet<u64>) -> Vec<Value> {
     let (mut window, mut found) = (Window::default(), Vec::new());
     window.space().extend_from_slice(text);
     window.end = true;
     while let Step::Record { len, taken } = next_record(framing, &mut window) {
         if !without.contains(&window.offset()) {
-            found.push(serde_json::from_slice(&window.rest()[..len]).unwrap_or(Value::Null));
+            let record = &window.rest()[..len];
+            let value = serde_json::from_slice(record).unwrap_or(Value::Null);
+            let is_event = value.get("name").is_some() && value.get("time").is_some();
+            let begins_another = || Header::sequential(record, framing).is_some_and(|header| header.begins_a_log());
+            if found.is_empty() || is_event || !begins_another() {
+                found.push(value);
+            }
         }
         window.consume(taken);
     }

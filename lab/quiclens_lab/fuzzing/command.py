@@ -1,23 +1,22 @@
 """`quiclens-lab fuzz`: build the targets, run each for a while, add up what they did, keep the figures.
 
 Everything stands in `.made/fuzz/<target>`: the corpus, from which the next run goes on, the seeds, what was found, and
-the totals on the present code. Totals begin anew when the code changes; the corpus stays.
+the totals on the present code. Totals begin anew when what the target is built of changes; the corpus stays.
 """
 
-import hashlib
 import json
 import os
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from quiclens_lab.errors import LabError
-from quiclens_lab.fuzzing import engine, seeds, words
+from quiclens_lab.fuzzing import engine, seeds, sources, words
 from quiclens_lab.fuzzing.targets import Target, is_done, named
 from quiclens_lab.machine import LAB, commit, machine
 from quiclens_lab.progress import say
@@ -26,12 +25,9 @@ ROOT = LAB.parent
 FUZZ = ROOT / "collectors" / "fuzz"
 MADE = ROOT / ".made" / "fuzz"
 KEPT = LAB / "fuzz-runs"
-SHORT_S = 1
+# A short turn does the same each time on one code: one seed, no corpus of earlier runs.
+SHORT = {"seed": 1, "runs": 5000, "max_total_time": 2}
 ATHERIS = ROOT / "tools" / "atheris.requirements.lock"
-
-_RUST = (*(f"collectors/{crate}" for crate in ("core", "tail", "edge", "agent/src", "fuzz")), "schema/catalogue")
-_PYTHON = ("api/quiclens_api", "ingest/quiclens_ingest", "schema/quiclens_schema", "lab/quiclens_lab/fuzzing")
-_SOURCES = (".rs", ".toml", ".py", ".json", ".lock")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,21 +50,22 @@ class Total:
 def fuzz(names: list[str], seconds: int, is_short: bool, is_kept: bool) -> dict[str, Any]:
     """Run each target for `seconds`; the document has a row for each, and `passes` is false when anything was found."""
     chosen = named(names)
+    place = MADE / "short" if is_short else MADE
     if is_short:
         chosen = [target for target in chosen if not target.is_python or atheris_folder().is_dir()]
-    MADE.mkdir(parents=True, exist_ok=True)
-    words.write(MADE / "words.dict")
-    build(target.name for target in chosen if not target.is_python)
+        shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True, exist_ok=True)
+    words.write(place / "words.dict")
+    binaries = build(target.name for target in chosen if not target.is_python)
     if any(target.is_python for target in chosen):
         install_atheris()
-    codes = {False: code_of(_RUST), True: code_of(_PYTHON)}
     rows = []
     say(f"{'target':<16}{'executions':>14}{'edges':>8}{'CPU s':>10}{'quiet s':>10}")
     for target in chosen:
-        folder = MADE / target.name
+        folder = place / target.name
         seeds.write(target, folder / "seeds")
-        before = _total(folder, codes[target.is_python])
-        turn = one(target, SHORT_S if is_short else seconds, before.edges)
+        before = _total(folder, sources.code_of(target, binaries))
+        turn = one(target, SHORT if is_short else {"max_total_time": seconds}, before.edges, folder=folder)
         after = before.plus(turn)
         (folder / "total.json").write_text(json.dumps({key: getattr(after, key) for key in Total.__slots__}) + "\n")
         rows.append(_row(target, after, turn))
@@ -85,19 +82,18 @@ def fuzz(names: list[str], seconds: int, is_short: bool, is_kept: bool) -> dict[
     for row in rows:
         if row["found"]:
             say(f"{row['target']}: {row['said']}\n  reproduce: {row['reproduce']}")
-    if is_kept:
+    if is_kept and not is_short:
         keep(document)
     return document
 
 
 def one(
-    target: Target, seconds: int, known_edges: int, binaries: Path | None = None, folder: Path | None = None
+    target: Target, options: Mapping[str, int], known_edges: int, folder: Path, binaries: Path | None = None
 ) -> engine.Turn:
-    """One run of a target, out of `binaries` and in `folder` where they are not the usual ones."""
-    options = {"max_total_time": seconds, "max_len": target.longest}
+    """One run of a target in `folder` with options of libFuzzer; `binaries`, where they are not the usual ones."""
     environment = {"PYTHONPATH": str(atheris_folder())} if target.is_python else {}
     command = command_of(target, binaries)
-    return engine.run(command, folder or MADE / target.name, options, known_edges, environment)
+    return engine.run(command, folder, {"max_len": target.longest, **options}, known_edges, environment)
 
 
 def command_of(target: Target, binaries: Path | None = None) -> list[str]:
@@ -150,16 +146,6 @@ def install_atheris() -> None:
         raise LabError(f"atheris cannot be installed: {done.stderr.strip().splitlines()[-1]}")
     shutil.rmtree(folder, ignore_errors=True)
     draft.rename(folder)
-
-
-def code_of(folders: Sequence[str]) -> str:
-    """A short hash of the sources below these folders."""
-    found = hashlib.sha256()
-    for folder in folders:
-        for path in sorted((ROOT / folder).rglob("*")):
-            if path.suffix in _SOURCES and path.is_file():
-                found.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
-    return found.hexdigest()[:12]
 
 
 def _total(folder: Path, code: str) -> Total:

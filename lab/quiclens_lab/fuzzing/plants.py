@@ -108,7 +108,7 @@ def _try(plant: Plant, tree: Path, folder: Path, clean: Path, seconds: int) -> d
     shutil.rmtree(place, ignore_errors=True)
     seeds.write(target, place / "seeds")
     began = time.monotonic()
-    turn = command.one(target, seconds, 0, binaries, place)
+    turn = command.one(target, {"max_total_time": seconds}, 0, place, binaries)
     passed = time.monotonic() - began
     outcome = "not found" if turn.found is None else "found"
     if turn.found is not None and not _takes(clean, target, turn.found):

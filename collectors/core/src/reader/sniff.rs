@@ -67,20 +67,18 @@ fn framing(head: &[u8], whole: bool) -> Option<Option<Framing>> {
         b'{' => match first_object(head) {
             Ok(First::Document) => Some(Some(Framing::Contained)),
             Ok(First::Header { length, has_trace }) => {
-                let more = &head[length..];
-                // An RS right after the header's own text: a header without one in a sequence.
-                if memchr::memchr(RS, more).is_some() {
-                    return Some(Some(Framing::Sequential));
+                // What comes first after it tells, whatever follows.
+                match head[length..].iter().find(|byte| !byte.is_ascii_whitespace()) {
+                    // A header without RS in a sequence.
+                    Some(&RS) => Some(Some(Framing::Sequential)),
+                    None if !whole => Some(None),
+                    None if !has_trace => Some(Some(Framing::Contained)),
+                    _ => Some(Some(Framing::NdJson)),
                 }
-                let is_alone = more.iter().all(u8::is_ascii_whitespace);
-                if is_alone && !whole {
-                    return Some(None);
-                }
-                Some(Some(if is_alone && !has_trace { Framing::Contained } else { Framing::NdJson }))
             }
             Err(Fault::End) if !whole => Some(None),
             // Damaged, or cut in its first object.
-            Err(_) => damaged(head).map(Some),
+            Err(_) => damaged(head, whole),
         },
         _ => {
             // A log that was cut short under its writer begins inside a record; one that grows may end inside one.
@@ -137,20 +135,30 @@ fn first_object(head: &[u8]) -> Result<First, Fault> {
     Ok(First::Header { length: cursor.at, has_trace })
 }
 
-/// A log with a fault in its first object is told by the words in it.
-fn damaged(head: &[u8]) -> Option<Framing> {
-    let has = |words: &[&[u8]]| words.iter().any(|word| memchr::memmem::find(head, word).is_some());
-    if memchr::memchr(RS, head).is_some() {
-        return Some(Framing::Sequential);
+/// A log with a fault in its first object is told by what comes first in its first lines: a separator, a line that is an
+/// event, or words of a document. `Some(None)`: more is needed.
+fn damaged(head: &[u8], whole: bool) -> Option<Option<Framing>> {
+    let find = |text: &[u8], word: &[u8]| memchr::memmem::find(text, word);
+    let mut looked = 0;
+    for number in 0..=FIRST_LINES {
+        let rest = &head[looked..];
+        let end = memchr::memchr(b'\n', rest);
+        let line = &rest[..end.unwrap_or(rest.len())];
+        let words = [find(line, b"\"traces\""), find(line, b"\"events\"")].into_iter().flatten().min();
+        match (memchr::memchr(RS, line), words) {
+            (Some(separator), word) if word.is_none_or(|word| separator < word) => {
+                return Some(Some(Framing::Sequential));
+            }
+            (_, Some(_)) if number == 0 => return Some(Some(Framing::Contained)),
+            _ if end.is_none() && !whole => return Some(None),
+            _ if number > 0 && event_at(line).0.is_ok() => return Some(Some(Framing::NdJson)),
+            (_, Some(_)) => return Some(Some(Framing::Contained)),
+            _ => {}
+        }
+        looked += end.map_or(rest.len(), |end| end + 1);
     }
-    if has(&[b"\"traces\"", b"\"events\""]) {
-        return Some(Framing::Contained);
-    }
-    let lines = head.split(|byte| *byte == b'\n').skip(1);
-    if lines.take(FIRST_LINES).any(|line| event_at(line).0.is_ok()) {
-        return Some(Framing::NdJson);
-    }
-    has(&[b"\"qlog_version\"", b"\"file_schema\"", b"\"trace\""]).then_some(Framing::Contained)
+    let header = [&b"\"qlog_version\""[..], b"\"file_schema\"", b"\"trace\""];
+    header.iter().any(|word| find(&head[..looked], word).is_some()).then_some(Some(Framing::Contained))
 }
 
 #[cfg(test)]
@@ -169,6 +177,28 @@ mod tests {
         ] {
             let wanted = framing.map_or(Sniffed::Unknown, Sniffed::Known);
             assert_eq!(sniff(head.as_bytes(), whole), wanted, "{head}");
+        }
+    }
+
+    /// A log that grows is told the same wherever the first look ends.
+    #[test]
+    fn what_comes_first_tells_whatever_follows() {
+        let (event, broken) = ("{\"time\":1,\"name\":\"a:b\"}", "{\"a\"b,\"x\":\"y\"}");
+        for (text, framing) in [
+            (format!("{broken}\n{event}\n{event}\n"), Some(Framing::NdJson)),
+            (format!("{broken}\nx\n{event}\n\x1e{event}\n"), Some(Framing::NdJson)),
+            (format!("{broken}\n\x1e{event}\n{event}\n"), Some(Framing::Sequential)),
+            (format!("{{\"traces\"b:[{{\"events\":[{event},\x1e{event}"), Some(Framing::Contained)),
+            (format!("{broken}\nx\ny\nz\n{event}\n"), None),
+            (format!("{{\"qlog_version\"b\nx\ny\nz\n{event}\n"), Some(Framing::Contained)),
+            (format!("{{\"title\":1}}\n{event}\n\x1e{event}\n"), Some(Framing::NdJson)),
+        ] {
+            let wanted = framing.map_or(Sniffed::Unknown, Sniffed::Known);
+            assert_eq!(sniff(text.as_bytes(), true), wanted, "{text:?}");
+            for end in 0..text.len() {
+                let early = sniff(&text.as_bytes()[..end], false);
+                assert!(early == Sniffed::More || early == wanted, "{early:?} of {:?}", &text[..end]);
+            }
         }
     }
 
