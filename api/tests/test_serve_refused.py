@@ -221,12 +221,17 @@ def secret(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def refused(served: Served, sql: str, path: Path, **parameters: str) -> None:
-    got = served.ask(sql, **parameters)
-    assert got.status >= 400, f"{sql}: {got.text}"
-    assert got.code in (48, 62, 81, 164, 497), f"{sql}: {got.text}"
+REFUSED = (48, 62, 81, 164, 497)
+
+
+def refused(served: Served, sql: str | bytes, path: Path, token: str = "", **parameters: str) -> None:
+    """`sql` is refused, by a code that says so, and the file at `path` is alone in its folder, unread and unchanged."""
+    key = {"X-ClickHouse-Key": token} if token else {}
+    text = sql if isinstance(sql, bytes) else sql.encode()
+    got = served.request(text, "POST", "/", key, **parameters)
+    assert got.status >= 400 and got.code in REFUSED, f"{text!r}: {got.text}"
     assert "secret\n" not in got.text
-    assert list(path.parent.iterdir()) == [path]
+    assert list(path.parent.iterdir()) == [path] and path.read_text() == "secret\n"
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -276,10 +281,7 @@ def test_whatever_stands_between_words_a_refused_statement_is_refused(
         sql = with_gaps(template.format(file=secret), gap, is_everywhere=place % 2 == (token == "read")).encode()
         if b"{t" in sql:
             guarded.request(sql, "POST", "/", key, param_t="link_pending")
-        got = guarded.request(sql, "POST", "/", key, param_t=str(secret))
-        assert got.status >= 400 and got.code in (48, 62, 81, 164, 497), f"{sql!r}: {got.text}"
-        assert "secret\n" not in got.text
-    assert list(secret.parent.iterdir()) == [secret] and secret.read_text() == "secret\n"
+        refused(guarded, sql, secret, token, param_t=str(secret))
 
 
 @pytest.mark.parametrize("token", ["read", "write"])
@@ -293,9 +295,7 @@ def test_the_same_text_is_judged_again_with_every_parameter(
         text = template.replace(" ", gap).replace("GAP", gap).encode()
         for name in ("link_pending", "dropped_days"):
             guarded.request(text, "POST", "/", key, param_t=name)
-        got = guarded.request(text, "POST", "/", key, param_t=str(secret))
-        assert got.status >= 400 and got.code in (48, 62, 81, 164, 497), f"{text!r}: {got.text}"
-        assert "secret\n" not in got.text and secret.read_text() == "secret\n"
+        refused(guarded, text, secret, token, param_t=str(secret))
 
 
 @pytest.mark.parametrize(

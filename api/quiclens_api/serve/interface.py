@@ -2,10 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, ExitStack, suppress
 from dataclasses import dataclass
-from tempfile import SpooledTemporaryFile
 from typing import TypeVar
 
 from starlette.requests import Request
@@ -23,12 +22,12 @@ from quiclens_api.serve.metrics import Metrics
 from quiclens_api.serve.protocol import Asked
 from quiclens_api.serve.running import Gone, Run, Running
 from quiclens_api.serve.settings import Settings
+from quiclens_api.serve.spooled import IN_MEMORY_BYTES, SpooledAnswer
 
 T = TypeVar("T")
 
 _AT_ONCE_BYTES = 1 << 20  # an answer up to this size is sent whole, with its length
 _BOUNDS_OF_WRITING = ("max_memory_usage", "max_execution_time")  # as those of the statement, and in the same places
-_SPOOL_BYTES = 32 << 20  # of an answer that waits for its end, kept in memory; the rest in a file
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,52 +227,27 @@ class Interface:
         found = await self._watched(query, lambda: handle.stream(query.text, asked.parameters, format))
         joined = pieces.Joined(format)
 
-        async def next_piece() -> bytes:
-            return await self._watched(query, found.next)
+        async def next_piece() -> bytes | None:
+            piece = await self._watched(query, found.next)
+            return joined.next(piece) if piece else None
 
-        is_ended = False
+        answer = SpooledAnswer(next_piece, self._limits.result_bytes)
         try:
-            with SpooledTemporaryFile(_SPOOL_BYTES) as spool:
-                size, last = 0, b""
-                while not is_ended and (asked.is_whole or size < _AT_ONCE_BYTES):
-                    spool.write(last)
-                    piece = await next_piece()
-                    is_ended = not piece
-                    last = joined.next(piece)
-                    size += len(last)
-                    _bounded(size, self._limits.result_bytes)
-                if is_ended and not size and format.lower() in pieces.HEADED:
+            with answer:
+                await answer.wait(None if asked.is_whole else _AT_ONCE_BYTES)
+                if answer.is_ended and not answer.size and format.lower() in pieces.HEADED:
                     await self._without_rows(query, sender)
                     return
-                spool.seek(0)
                 sender.is_of(format)
-                if is_ended and size <= _SPOOL_BYTES:
+                if answer.is_ended and answer.size <= IN_MEMORY_BYTES:
                     counts = {"result_rows": found.rows, "read_rows": found.rows_read}
-                    await self._finish(sender, asked, spool.read(), counts)
+                    await self._finish(sender, asked, answer.whole(), counts)
                     return
-
-                async def all_pieces() -> AsyncIterator[bytes]:
-                    nonlocal is_ended, last
-                    sent = 0
-                    while data := spool.read(_AT_ONCE_BYTES):
-                        sent += len(data)
-                        yield data
-                    while last or not is_ended:
-                        sent += len(last)
-                        _bounded(sent, self._limits.result_bytes)
-                        if last:
-                            yield last
-                        last = b""
-                        if not is_ended:
-                            piece = await next_piece()
-                            is_ended = not piece
-                            last = joined.next(piece)
-
                 sender.headers["X-ClickHouse-Summary"] = protocol.summary({})
                 encoder, encoding = protocol.encoder_of(asked, None)
-                await sender.streamed(all_pieces(), encoder, encoding)
+                await sender.streamed(answer.rest(), encoder, encoding)
         finally:
-            if not is_ended:
+            if not answer.is_ended:
                 await query.queries.run(lambda: _give_up(found))
 
     async def _finish(self, sender: Sender, asked: Asked, data: bytes, counts: Mapping[str, int]) -> None:
@@ -286,11 +260,6 @@ async def _gone(request: Request) -> None:
     """Ends when the client is gone; the body was read before."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
-
-
-def _bounded(size: int, most: int) -> None:
-    if size > most:
-        raise Fault(396, "TOO_MANY_ROWS_OR_BYTES", f"Limit for result exceeded, max bytes: {most:,}")
 
 
 def _give_up(found: Pieces) -> None:
