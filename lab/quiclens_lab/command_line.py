@@ -129,6 +129,11 @@ def parser() -> argparse.ArgumentParser:
     damaging.add_argument("--seed", type=int, default=1)
     damaging.add_argument("--keep", action="store_true", help="also write it to lab/damage-runs")
 
+    limiting = commands.add_parser("limits", help="does any real log, or a server's, cross a limit of the collector?")
+    limiting.add_argument("--folder", type=Path, metavar="DIR", help="logs; else ../shared/traces, or the cases")
+    limiting.add_argument("--connections", type=_count, default=20_000, help="of a server, open at once")
+    limiting.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
+
     visiting = commands.add_parser("pages", help="every case of schema/vectors through every page, view and command")
     visiting.add_argument("--keep", type=Path, metavar="DIR", help="where a run goes on that was ended")
     visiting.add_argument("--each", type=_count, default=1, metavar="N", help="only each N-th page and command")
@@ -194,6 +199,11 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
         folder = options.folder or (TRACES if TRACES.is_dir() else VECTORS)
         return damage(folder, options.copies, options.seed, options.keep, progress.show)
+
+    if options.command == "limits":
+        from quiclens_lab.limits import limits
+
+        return limits(options.folder, options.connections, options.keep)
 
     if options.command == "pages":
         from quiclens_lab.pages import pages
