@@ -83,7 +83,8 @@ impl<'c> Spooled<'c> {
             owed,
             id,
             tables,
-            is_dirty: false,
+            // What was shipped is told to the spool again: the process may have ended before it was, and the spool be full.
+            is_dirty: offset.is_some(),
             is_behind: true,
             stood: Duration::ZERO,
         }

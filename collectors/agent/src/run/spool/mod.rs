@@ -45,12 +45,16 @@ struct Inner {
     is_dirty: bool,
     is_stopped: bool,
     is_pressed: bool,
-    /// What came last did not fit, and waits.
-    is_refusing: bool,
+    /// Bytes of what came last, where it did not fit: it waits, or nobody has it any more.
+    refused: Option<u64>,
     fault: Option<Error>,
 }
 
 impl Inner {
+    fn is_refusing(&self) -> bool {
+        self.refused.is_some_and(|bytes| !self.writer.has_room(bytes))
+    }
+
     /// A segment that was begun since the last sync is to be marked as synced too.
     fn note_segment(&mut self) {
         self.is_dirty |= self.writer.segments.back().is_some_and(|active| active.number > self.synced.0);
@@ -67,7 +71,7 @@ impl Spool {
             is_dirty: true,
             is_stopped: false,
             is_pressed: false,
-            is_refusing: false,
+            refused: None,
             fault: None,
         };
         let max_bytes = room.max_bytes;
@@ -144,7 +148,7 @@ impl Spool {
             return Err(Refused::Broken(fault.clone()));
         }
         let done = inner.writer.append(what, payload);
-        inner.is_refusing = matches!(done, Err(Refused::Full));
+        inner.refused = matches!(done, Err(Refused::Full)).then_some(payload.len() as u64);
         match &done {
             Ok(()) => inner.is_dirty = true,
             Err(Refused::Full) => {
@@ -163,7 +167,7 @@ impl Spool {
 
     /// There is no room: whoever sends has to wait, so that its silence means nothing.
     pub fn is_refusing(&self) -> bool {
-        self.lock().is_refusing
+        self.lock().is_refusing()
     }
 
     /// Waits until there may be room again, or a moment.
@@ -209,7 +213,10 @@ impl Spool {
 
     /// The spool fills, and events are to be dropped.
     pub fn is_pressed(&self) -> bool {
-        self.lock().is_pressed
+        let mut inner = self.lock();
+        // What was refused may never come again, and nothing be shipped for it.
+        inner.is_pressed &= inner.writer.used() >= self.max_bytes / 2 || inner.is_refusing();
+        inner.is_pressed
     }
 
     /// Why nothing can be appended any more.

@@ -77,12 +77,15 @@ impl Writer {
                 segments.pop_back();
                 continue;
             }
-            let file = OpenOptions::new().write(true).open(&last.path)?;
+            let bytes = machine::read(&last.path)?;
+            let mut file = OpenOptions::new().write(true).open(&last.path)?;
             if (end as u64) < last.bytes {
                 file.set_len(end as u64)?;
                 last.bytes = end as u64;
             }
-            // A process that was killed may not have synced it, and all of it is read from here on.
+            // A process that was killed may not have synced it, and all of it is read from here on. It is written again:
+            // after a sync that failed, Linux takes what it holds in memory for what is on disk.
+            file.write_all(&bytes[..end.min(bytes.len())])?;
             file.sync_data()?;
             known = heads;
             break;
@@ -155,7 +158,7 @@ impl Writer {
         if length > self.room.max_bytes / 4 {
             return Err(Refused::TooLarge);
         }
-        if self.used() + length > self.room.max_bytes || self.is_disk_full(length) {
+        if !self.has_room(length) {
             return Err(self.short());
         }
         match self.write(&bytes) {
@@ -273,6 +276,11 @@ impl Writer {
         self.next.1 - self.passed.max(oldest).min(self.next.1)
     }
 
+    /// Whether so many bytes more would fit.
+    pub fn has_room(&self, more: u64) -> bool {
+        self.used() + more <= self.room.max_bytes && !self.is_disk_full(more)
+    }
+
     /// Whether the disk would be left with too little.
     fn is_disk_full(&self, more: u64) -> bool {
         machine::free_bytes(&self.folder).is_some_and(|free| free < self.room.min_free_bytes + more)
@@ -303,5 +311,5 @@ fn begin(folder: &Path, id: u64, newest: &BTreeMap<Place, Position>, next: (u64,
 /// Tells this spool from every other.
 fn new_id() -> u64 {
     let now = machine::wall().as_nanos();
-    xxh3_64(format!("{now}-{}", std::process::id()).as_bytes())
+    xxh3_64(format!("{now}-{}", machine::process_id()).as_bytes())
 }
