@@ -1,4 +1,4 @@
-# make demo | test | up | down | check | servers | bench | ask-bench | freshness | faults | fuzz | truth | schema | sbom | audit
+# make demo | test | up | down | check | servers | bench | ask-bench | freshness | faults | fuzz | simulation | truth | schema | sbom | audit
 # | lock | setup | clean. Every target does its own set-up, once.
 
 SHELL := /bin/bash
@@ -28,7 +28,7 @@ RUST_FILES := Cargo.toml Cargo.lock $(shell find collectors schema/catalogue sch
 export UV_PROJECT_ENVIRONMENT := .venv
 export QUICLENS_COLLECTOR := $(CURDIR)/$(COLLECTOR)
 
-.PHONY: setup demo test test-api test-others up down check servers bench ask-bench freshness faults fuzz truth schema size sbom audit lock clean
+.PHONY: setup demo test test-api test-others up down check servers bench ask-bench freshness faults fuzz simulation truth schema size sbom audit lock clean
 
 setup: $(MADE)/prerequisites $(MADE)/python $(MADE)/pages $(COLLECTOR)
 
@@ -91,6 +91,12 @@ faults: setup
 # A minute of each target, on from where it was; make fuzz FUZZ="--seconds 600 --target fold". Kept in lab/fuzz-runs/.
 fuzz: setup
 	$(BIN)/quiclens-lab fuzz --keep $(FUZZ)
+
+# The collector on a simulated machine: 100,000 schedules, on from where it was, and bugs planted for them to find. Kept
+# in lab/simulation-runs/; make simulation SIMULATION="--schedules 200000".
+simulation: setup
+	$(BIN)/quiclens-lab simulation --keep $(SIMULATION)
+	$(BIN)/quiclens-lab simulation --plants --keep
 
 # Kept in lab/truth-runs/; fails when a bar is missed. The product's intervals come out of the same run.
 truth: setup $(QUICGO)

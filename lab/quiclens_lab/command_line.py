@@ -158,6 +158,16 @@ def parser() -> argparse.ArgumentParser:
     fuzzing.add_argument("--only", nargs="+", default=[], metavar="PLANT", help="these plants alone")
     fuzzing.add_argument("--keep", action="store_true", help="also write it to lab/fuzz-runs")
 
+    simulating = commands.add_parser(
+        "simulation",
+        help="the collector on a simulated machine that fails: is anything lost or doubled? goes on where it was",
+    )
+    simulating.add_argument("--schedules", type=_count, default=100_000)
+    simulating.add_argument("--seconds", type=int, default=0, help="for at most so long; 0: as long as it takes")
+    simulating.add_argument("--plants", action="store_true", help="plant bugs in a copy, one by one: is each found?")
+    simulating.add_argument("--only", nargs="+", default=[], metavar="PLANT", help="these plants alone")
+    simulating.add_argument("--keep", action="store_true", help="also write it to lab/simulation-runs")
+
     for command in (demo, one, bench):
         command.add_argument("--out", type=Path, required=True, metavar="DIR")
         command.add_argument("--seed", type=int, default=1)
@@ -165,7 +175,7 @@ def parser() -> argparse.ArgumentParser:
     judging = commands.add_parser("truth", help="is quiclens right? runs of known causes, judged and compared")
     judging.add_argument("--seeds", type=_count, default=SEEDS, help="runs of each scenario")
     add_options(judging)
-    for command in (demo, judging, striking):
+    for command in (demo, judging, striking, simulating):
         command.add_argument(
             "--jobs", type=_count, default=min(2, os.cpu_count() or 1), help="processes; changes no result"
         )
@@ -218,6 +228,15 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         from quiclens_lab.fuzzing.command import fuzz
 
         return fuzz(options.target, options.seconds, options.short, options.keep)
+
+    if options.command == "simulation":
+        if options.plants:
+            from quiclens_lab.simulation.plants import planted as simulation_planted
+
+            return simulation_planted(options.only, options.jobs, options.keep)
+        from quiclens_lab.simulation.command import simulation
+
+        return simulation(options.schedules, options.seconds, options.jobs, options.keep, progress.show)
 
     if options.command in ("dependencies", "sbom", "audit"):
         from quiclens_lab.supply import command as supply

@@ -2,6 +2,7 @@
 
 pub use quiclens_tail::{append_at, open_regular};
 pub use std::fs::{File, OpenOptions, create_dir_all, read, remove_file, rename, write};
+pub use std::process::id as process_id;
 pub use std::thread::sleep;
 
 use super::Look;

@@ -2,9 +2,10 @@
 //!
 //! The disk keeps what is synced apart from what is not: content, size and names. A crash keeps of the writes that were
 //! not synced any part, in any order, one of them torn; and of each folder's changes of names, which a journaling file
-//! system keeps in order, any beginning. Folders themselves last at once. What other processes write (logs) lasts.
+//! system keeps in order, any beginning. After a sync that failed the disk never gets some of what was not synced, though
+//! it can still be read (as Linux has it). Folders themselves last at once. What other processes write (logs) lasts.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 
 use super::Look;
 use quiclens_tail::Fault as OpenFault;
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use xxhash_rust::xxh3::Xxh3;
 
 /// Numbers by chance, all from one seed (SplitMix64).
 #[derive(Clone, Debug)]
@@ -58,26 +60,130 @@ pub enum Fault {
     NoDescriptors,
     /// One call fails.
     Io,
-    /// A part of a write is taken.
+    /// A part of what was to be read or written is.
     Short,
 }
 
 impl Fault {
-    fn befalls(self, call: &str) -> bool {
+    /// All of them.
+    pub const ALL: [Self; 6] = [Self::Kill, Self::Crash, Self::NoSpace, Self::NoDescriptors, Self::Io, Self::Short];
+
+    /// Whether a call can meet it.
+    pub fn befalls(self, call: &str) -> bool {
         match self {
             Self::Kill | Self::Crash => true,
-            Self::NoSpace | Self::Short => matches!(call, "write" | "create"),
-            Self::NoDescriptors => matches!(call, "open" | "create"),
-            Self::Io => matches!(call, "read" | "write" | "sync" | "rename" | "remove" | "list"),
+            Self::NoSpace => matches!(call, "write" | "create" | "rename"),
+            Self::Short => matches!(call, "read" | "write"),
+            Self::NoDescriptors => matches!(call, "open" | "create" | "list"),
+            Self::Io => call != "sleep",
         }
     }
+}
+
+/// Every call at every place that the collector makes there; how often in a schedule, about; and how often a fault is aimed
+/// at it, beside the others. A call that is not among them ends the simulation.
+pub const PLACES: &[(&str, &str, u64, u64)] = &[
+    ("sleep", "nothing", 561, 1),
+    ("look", "log", 624, 1),
+    ("read", "log", 114, 1),
+    ("open", "log", 23, 1),
+    ("list", "log folder", 24, 1),
+    ("read", "spool segment", 44, 1),
+    ("write", "spool segment", 27, 1),
+    ("sync", "spool segment", 26, 1),
+    ("open", "spool segment", 22, 1),
+    ("create", "spool segment", 10, 1),
+    ("set_len", "spool segment", 10, 1),
+    ("look", "spool segment", 12, 2),
+    ("remove", "spool segment", 9, 3),
+    ("write", "spool reserve", 3, 1),
+    ("create", "spool reserve", 1, 1),
+    ("open", "spool reserve", 2, 2),
+    ("remove", "spool reserve", 1, 10),
+    ("list", "spool folder", 3, 1),
+    ("open", "spool folder", 9, 2),
+    ("sync", "spool folder", 9, 1),
+    ("read", "checkpoints", 25, 1),
+    ("open", "checkpoints", 3, 1),
+    ("create", "checkpoints", 1, 1),
+    ("write", "checkpoints", 5, 2),
+    ("sync", "checkpoints", 4, 2),
+    ("set_len", "checkpoints", 1, 7),
+    ("rename", "checkpoints", 3, 1),
+    ("create", "checkpoints draft", 4, 1),
+    ("open", "checkpoints draft", 4, 2),
+    ("write", "checkpoints draft", 4, 1),
+    ("sync", "checkpoints draft", 4, 1),
+    ("open", "state folder", 3, 1),
+    ("sync", "state folder", 3, 1),
+    ("list", "outbox folder", 3, 1),
+    ("open", "outbox folder", 1, 10),
+    ("sync", "outbox folder", 1, 12),
+    ("create", "outbox draft", 1, 4),
+    ("open", "outbox draft", 1, 16),
+    ("write", "outbox draft", 1, 5),
+    ("sync", "outbox draft", 1, 5),
+    ("rename", "outbox message", 1, 8),
+    ("look", "outbox message", 1, 10),
+    ("open", "outbox message", 2, 15),
+    ("read", "outbox message", 10, 14),
+    ("remove", "outbox message", 1, 34),
+    ("create", "batch draft", 4, 4),
+    ("open", "batch draft", 1, 34),
+    ("write", "batch draft", 3, 4),
+    ("sync", "batch draft", 3, 5),
+    ("rename", "batch", 3, 4),
+    ("open", "batch folder", 3, 4),
+    ("sync", "batch folder", 3, 4),
+];
+
+/// Index of a call in [`PLACES`].
+fn index_of(call: &str, path: &Path) -> usize {
+    let place = place(path);
+    let found = PLACES.iter().position(|(known, at, ..)| *known == call && *at == place);
+    found.unwrap_or_else(|| panic!("no such place: (\"{call}\", \"{place}\", 1, 1), {}", path.display()))
+}
+
+/// What lies at a path.
+fn place(path: &Path) -> &'static str {
+    let text = path.to_str().unwrap_or_default();
+    let is_folder = |folder: &str| text.len() == folder.len();
+    match text {
+        "" => "nothing",
+        _ if text.starts_with("/state/spool") && is_folder("/state/spool") => "spool folder",
+        "/state/spool/reserve" => "spool reserve",
+        _ if text.starts_with("/state/spool") => "spool segment",
+        _ if text.starts_with("/state/outbox") && is_folder("/state/outbox") => "outbox folder",
+        "/state/outbox/draft" => "outbox draft",
+        _ if text.starts_with("/state/outbox") => "outbox message",
+        "/state/checkpoints" => "checkpoints",
+        "/state/checkpoints.new" => "checkpoints draft",
+        "/state" => "state folder",
+        "/logs/a" | "/logs/b" | "/logs/d" => "log folder",
+        _ if text.starts_with("/logs/d") => "document",
+        _ if text.starts_with("/logs") => "log",
+        _ if text.ends_with(".arrow") => "batch",
+        _ if text.contains("/.") => "batch draft",
+        _ if text.starts_with("/out") => "batch folder",
+        _ => "other",
+    }
+}
+
+/// When a fault comes.
+#[derive(Clone, Copy, Debug)]
+pub enum When {
+    /// At the first call after so many that can meet it.
+    After(u64),
+    /// At a call of [`PLACES`], when it was made so often before.
+    At(usize, u64),
 }
 
 /// What unwinds when the process is killed; true: the machine is gone.
 pub struct Killed(pub bool);
 
-#[derive(Default)]
 struct Inode {
+    /// The newest of its names.
+    name: Arc<Path>,
     data: Vec<u8>,
     durable: Vec<u8>,
     unsynced: Vec<Change>,
@@ -92,19 +198,37 @@ enum Change {
     Length(usize),
 }
 
+/// What a disk writes as a whole.
+const SECTOR: usize = 512;
+
 impl Change {
-    fn apply(&self, data: &mut Vec<u8>, share: u64) {
+    fn apply(&self, data: &mut Vec<u8>) {
         match self {
             Self::Length(length) => data.resize(*length, 0),
-            Self::Write(at, bytes) => {
-                let bytes = &bytes[..bytes.len().min(usize::try_from(share).unwrap_or(usize::MAX))];
-                if data.len() < at + bytes.len() {
-                    data.resize(at + bytes.len(), 0);
-                }
-                data[*at..at + bytes.len()].copy_from_slice(bytes);
+            Self::Write(at, bytes) => put(data, *at, bytes),
+        }
+    }
+
+    /// A part of it: its beginning, or some of its sectors.
+    fn tear(&self, data: &mut Vec<u8>, chance: &mut Chance) {
+        let Self::Write(at, bytes) = self else { return };
+        if chance.one_in(2) {
+            let length = usize::try_from(chance.below(bytes.len() as u64)).unwrap();
+            return put(data, *at, &bytes[..length]);
+        }
+        for (number, sector) in bytes.chunks(SECTOR).enumerate() {
+            if chance.one_in(2) {
+                put(data, at + number * SECTOR, sector);
             }
         }
     }
+}
+
+fn put(data: &mut Vec<u8>, at: usize, bytes: &[u8]) {
+    if data.len() < at + bytes.len() {
+        data.resize(at + bytes.len(), 0);
+    }
+    data[at..at + bytes.len()].copy_from_slice(bytes);
 }
 
 /// Names are changed in steps: one that goes, one that comes, or both.
@@ -127,14 +251,20 @@ pub struct World {
     life: u64,
     changes: u64,
     calls: u64,
-    /// Faults and the calls from which they are due.
-    pub planned: Vec<(u64, Fault)>,
+    /// Calls by their index in [`PLACES`].
+    pub made: Vec<u64>,
+    /// Faults to come.
+    pub planned: Vec<(When, Fault)>,
     full_until: Duration,
     crowded_until: Duration,
-    /// Faults that befell, by kind and place.
-    pub befell: BTreeMap<(Fault, &'static str, &'static str), u64>,
-    /// The calls of this life, for a replay to be compared.
-    pub trail: u64,
+    /// Faults that befell.
+    pub struck: u64,
+    /// Calls that met a fault, by its kind and their index in [`PLACES`].
+    pub befell: BTreeMap<(Fault, usize), u64>,
+    /// Everything that was done: calls, what they were given and what they gave.
+    trail: Box<Xxh3>,
+    /// Everything that is done is said.
+    pub says: bool,
     is_dead: bool,
 }
 
@@ -168,11 +298,14 @@ pub fn begin(seed: u64) {
         life: 0,
         changes: 0,
         calls: 0,
+        made: vec![0; PLACES.len()],
         planned: Vec::new(),
         full_until: Duration::ZERO,
         crowded_until: Duration::ZERO,
+        struck: 0,
         befell: BTreeMap::new(),
-        trail: 0,
+        trail: Box::default(),
+        says: false,
         is_dead: false,
     };
     WORLD.set(Some(world));
@@ -188,56 +321,53 @@ fn error(code: Errno) -> io::Error {
     io::Error::from_raw_os_error(code.raw_os_error())
 }
 
-/// Whose file it is, for the table of faults.
-fn owner(path: &Path) -> &'static str {
-    let text = path.to_string_lossy();
-    ["checkpoints", "/spool", "/outbox", "/novel", "/logs"]
-        .into_iter()
-        .find(|part| text.contains(part))
-        .unwrap_or("other")
+/// What becomes of a call.
+#[derive(PartialEq, Eq)]
+enum Fate {
+    Whole,
+    /// A part of it is done.
+    Short,
+    /// The process is gone in the middle of it; true: the machine is.
+    Killed(bool),
 }
 
-/// One call of the system. A kill unwinds; a fault is an error; `Ok(true)` is a short write.
-fn call(what: &'static str, path: &Path) -> io::Result<bool> {
-    let killed = WORLD.with_borrow_mut(|world| {
-        let world = world.as_mut().expect("a simulated thread");
+/// One call of the system, which does `given`. A kill unwinds; a fault is an error; true: a part of it is done.
+fn call(what: &'static str, path: &Path, given: &[&[u8]]) -> io::Result<bool> {
+    match fate(what, path, given)? {
+        Fate::Whole => Ok(false),
+        Fate::Short => Ok(true),
+        Fate::Killed(is_crash) => resume_unwind(Box::new(Killed(is_crash))),
+    }
+}
+
+fn fate(what: &'static str, path: &Path, given: &[&[u8]]) -> io::Result<Fate> {
+    with(|world| {
         if world.is_dead {
             return Err(error(Errno::IO));
         }
+        let index = index_of(what, path);
         world.calls += 1;
+        world.made[index] += 1;
         world.time += Duration::from_micros(20);
-        world.trail = world.trail.wrapping_mul(31).wrapping_add(what.len() as u64 + path.as_os_str().len() as u64);
-        if matches!(what, "open" | "create") && world.time < world.crowded_until {
-            return Err(error(Errno::MFILE));
+        world.note(&[what.as_bytes(), path.as_os_str().as_encoded_bytes()]);
+        world.note(given);
+        let fault = world.fault(what, index);
+        if let Some(fault) = fault {
+            *world.befell.entry((fault, index)).or_default() += 1;
+            world.note(&[&[fault as u8], format!("{fault:?}").as_bytes()]);
         }
-        if matches!(what, "write" | "create") && world.time < world.full_until && !path.starts_with("/logs") {
-            return Err(error(Errno::NOSPC));
-        }
-        let calls = world.calls;
-        let due = world.planned.iter().position(|(at, fault)| *at <= calls && fault.befalls(what));
-        let Some((_, fault)) = due.map(|due| world.planned.remove(due)) else { return Ok((false, None)) };
-        *world.befell.entry((fault, what, owner(path))).or_default() += 1;
         match fault {
-            Fault::Kill | Fault::Crash => {
+            None => Ok(Fate::Whole),
+            Some(Fault::Kill | Fault::Crash) => {
                 world.is_dead = true;
-                Ok((false, Some(Killed(fault == Fault::Crash))))
+                Ok(Fate::Killed(fault == Some(Fault::Crash)))
             }
-            Fault::NoSpace => {
-                world.full_until = world.time + Duration::from_millis(world.chance.below(3000));
-                Err(error(Errno::NOSPC))
-            }
-            Fault::NoDescriptors => {
-                world.crowded_until = world.time + Duration::from_millis(world.chance.below(3000));
-                Err(error(Errno::MFILE))
-            }
-            Fault::Io => Err(error(Errno::IO)),
-            Fault::Short => Ok((true, None)),
+            Some(Fault::NoSpace) => Err(error(Errno::NOSPC)),
+            Some(Fault::NoDescriptors) => Err(error(Errno::MFILE)),
+            Some(Fault::Io) => Err(error(Errno::IO)),
+            Some(Fault::Short) => Ok(Fate::Short),
         }
-    })?;
-    match killed {
-        (_, Some(killed)) => resume_unwind(Box::new(killed)),
-        (is_short, None) => Ok(is_short),
-    }
+    })
 }
 
 impl World {
@@ -246,8 +376,48 @@ impl World {
         self.calls
     }
 
+    /// Everything that was done so far, hashed.
+    pub fn trail(&self) -> u64 {
+        self.trail.digest()
+    }
+
+    /// Adds what was done to the trail.
+    pub fn note(&mut self, done: &[&[u8]]) {
+        if self.says {
+            let parts: Vec<String> =
+                done.iter().map(|part| part[..part.len().min(100)].escape_ascii().to_string()).collect();
+            println!("{:.3} {}", self.time.as_secs_f64(), parts.join(" "));
+        }
+        for each in done {
+            self.trail.update(&(each.len() as u64).to_le_bytes());
+            self.trail.update(each);
+        }
+    }
+
+    /// What this call meets, if anything.
+    fn fault(&mut self, what: &str, index: usize) -> Option<Fault> {
+        let due = self.planned.iter().position(|(when, fault)| match when {
+            When::After(calls) => *calls <= self.calls && fault.befalls(what),
+            When::At(at, before) => *at == index && *before < self.made[index],
+        });
+        let Some((_, fault)) = due.map(|due| self.planned.remove(due)) else {
+            let lasting = [(Fault::NoDescriptors, self.crowded_until), (Fault::NoSpace, self.full_until)];
+            let met = lasting.into_iter().find(|(fault, until)| self.time < *until && fault.befalls(what));
+            return met.map(|(fault, _)| fault);
+        };
+        self.struck += 1;
+        let lasts = self.time + Duration::from_millis(self.chance.below(3000));
+        match fault {
+            Fault::NoSpace => self.full_until = lasts,
+            Fault::NoDescriptors => self.crowded_until = lasts,
+            Fault::Kill | Fault::Crash | Fault::Io | Fault::Short => {}
+        }
+        Some(fault)
+    }
+
     /// Lets time pass.
     pub fn pass(&mut self, time: Duration) {
+        self.note(&[b"pass", &time.as_micros().to_le_bytes()]);
         self.time += time;
     }
 
@@ -301,12 +471,17 @@ impl World {
             for change in std::mem::take(&mut inode.unsynced) {
                 match chance.below(4) {
                     0 => {}
-                    1 => change.apply(&mut data, chance.below(4096)),
-                    _ => change.apply(&mut data, u64::MAX),
+                    1 => change.tear(&mut data, chance),
+                    _ => change.apply(&mut data),
                 }
             }
             inode.data = data.clone();
             inode.durable = data;
+        }
+        for (name, number) in &self.names {
+            if let Some(inode) = self.inodes.get_mut(number) {
+                inode.name = Arc::from(name.as_path());
+            }
         }
         let names = &self.names;
         for (number, inode) in &mut self.inodes {
@@ -333,7 +508,17 @@ impl World {
         // The lowest that is free, as ext4 does.
         let number = (1..).find(|number| !self.inodes.contains_key(number)).unwrap();
         let changed = self.tick();
-        self.inodes.insert(number, Inode { changed, is_folder, ..Inode::default() });
+        let inode = Inode {
+            name: Arc::from(Path::new("")),
+            data: Vec::new(),
+            durable: Vec::new(),
+            unsynced: Vec::new(),
+            links: 0,
+            opens: 0,
+            changed,
+            is_folder,
+        };
+        self.inodes.insert(number, inode);
         number
     }
 
@@ -351,10 +536,14 @@ impl World {
                 inode.changed = changed;
             }
         }
+        for path in renamed.gone.iter().chain(renamed.come.iter().map(|(path, _)| path)) {
+            self.note(&[b"name", path.as_os_str().as_encoded_bytes()]);
+        }
         renamed.apply(&mut self.names);
-        if let Some((_, inode)) = &renamed.come
+        if let Some((name, inode)) = &renamed.come
             && let Some(inode) = self.inodes.get_mut(inode)
         {
+            inode.name = Arc::from(name.as_path());
             inode.links += 1;
             inode.changed = changed;
         }
@@ -367,12 +556,16 @@ impl World {
     }
 
     fn change(&mut self, number: u64, change: Change, lasts: bool) {
+        match &change {
+            Change::Write(at, bytes) => self.note(&[&number.to_le_bytes(), &at.to_le_bytes(), bytes]),
+            Change::Length(length) => self.note(&[&number.to_le_bytes(), &length.to_le_bytes()]),
+        }
         let changed = self.tick();
         let inode = self.inodes.get_mut(&number).unwrap();
-        change.apply(&mut inode.data, u64::MAX);
+        change.apply(&mut inode.data);
         inode.changed = changed;
         if lasts {
-            change.apply(&mut inode.durable, u64::MAX);
+            change.apply(&mut inode.durable);
         } else {
             inode.unsynced.push(change);
         }
@@ -392,10 +585,16 @@ impl World {
             }
         } else {
             for change in std::mem::take(&mut inode.unsynced) {
-                change.apply(&mut inode.durable, u64::MAX);
+                change.apply(&mut inode.durable);
             }
         }
         self.sweep();
+    }
+
+    /// A sync failed: some of what was not synced is never written, and can still be read until the machine is gone.
+    fn spoil(&mut self, number: u64) {
+        let (chance, inode) = (&mut self.chance, self.inodes.get_mut(&number).unwrap());
+        inode.unsynced.retain(|_| chance.one_in(2));
     }
 
     /// Another process appends to a log, and makes it where it is not there.
@@ -482,9 +681,14 @@ pub enum File {
 pub struct Handle {
     inode: u64,
     life: u64,
-    path: PathBuf,
     appends: bool,
     at: AtomicU64,
+}
+
+impl Handle {
+    fn name(&self) -> Arc<Path> {
+        with(|world| Arc::clone(&world.inodes[&self.inode].name))
+    }
 }
 
 impl Drop for Handle {
@@ -560,7 +764,8 @@ impl OpenOptions {
             return options.open(path).map(File::Real);
         }
         let is_there = with(|world| world.names.contains_key(path));
-        call(if !is_there && self.create { "create" } else { "open" }, path)?;
+        let how = [self.read, self.write, self.append, self.create, self.truncate].map(u8::from);
+        call(if !is_there && self.create { "create" } else { "open" }, path, &[&how])?;
         with(|world| {
             let number = match world.names.get(path).copied() {
                 Some(number) => number,
@@ -575,8 +780,8 @@ impl OpenOptions {
                 world.change(number, Change::Length(0), false);
             }
             world.inodes.get_mut(&number).unwrap().opens += 1;
-            let (path, at) = (path.to_owned(), AtomicU64::new(0));
-            Ok(File::Simulated(Handle { inode: number, life: world.life, path, appends: self.append, at }))
+            let at = AtomicU64::new(0);
+            Ok(File::Simulated(Handle { inode: number, life: world.life, appends: self.append, at }))
         })
     }
 }
@@ -602,7 +807,7 @@ impl File {
         match self {
             Self::Real(file) => file.set_len(length),
             Self::Simulated(handle) => {
-                call("set_len", &handle.path)?;
+                call("set_len", &handle.name(), &[&length.to_le_bytes()])?;
                 let length = usize::try_from(length).unwrap();
                 with(|world| world.change(handle.inode, Change::Length(length), false));
                 Ok(())
@@ -615,7 +820,7 @@ impl File {
         match self {
             Self::Real(file) => file.sync_data(),
             Self::Simulated(handle) => {
-                call("sync", &handle.path)?;
+                call("sync", &handle.name(), &[]).inspect_err(|_| with(|world| world.spoil(handle.inode)))?;
                 with(|world| world.sync(handle.inode));
                 Ok(())
             }
@@ -642,12 +847,14 @@ impl File {
         match self {
             Self::Real(file) => file.read_at(bytes, offset),
             Self::Simulated(handle) => {
-                call("read", &handle.path)?;
+                let is_short = call("read", &handle.name(), &[&offset.to_le_bytes(), &bytes.len().to_le_bytes()])?;
                 with(|world| {
                     let data = &world.inodes[&handle.inode].data;
                     let rest = data.get(usize::try_from(offset).unwrap()..).unwrap_or_default();
-                    let length = rest.len().min(bytes.len());
+                    let most = rest.len().min(bytes.len());
+                    let length = if is_short { most.div_ceil(2) } else { most };
                     bytes[..length].copy_from_slice(&rest[..length]);
+                    world.note(&[&bytes[..length]]);
                     Ok(length)
                 })
             }
@@ -679,16 +886,26 @@ impl Write for &File {
         match self {
             File::Real(file) => (&*file).write(bytes),
             File::Simulated(handle) => {
-                let is_short = call("write", &handle.path)?;
-                with(|world| {
-                    let length = if is_short { bytes.len().div_ceil(2) } else { bytes.len() };
+                let fate = fate("write", &handle.name(), &[bytes])?;
+                let length = with(|world| {
+                    let length = match fate {
+                        Fate::Whole => bytes.len(),
+                        Fate::Short => bytes.len().div_ceil(2),
+                        Fate::Killed(_) => usize::try_from(world.chance.below(bytes.len() as u64 + 1)).unwrap(),
+                    };
                     let end = world.inodes[&handle.inode].data.len();
                     let at =
                         if handle.appends { end } else { usize::try_from(handle.at.load(Ordering::Relaxed)).unwrap() };
-                    world.change(handle.inode, Change::Write(at, bytes[..length].to_vec()), false);
+                    if length > 0 {
+                        world.change(handle.inode, Change::Write(at, bytes[..length].to_vec()), false);
+                    }
                     handle.at.store((at + length) as u64, Ordering::Relaxed);
-                    Ok(length)
-                })
+                    length
+                });
+                match fate {
+                    Fate::Killed(is_crash) => resume_unwind(Box::new(Killed(is_crash))),
+                    Fate::Whole | Fate::Short => Ok(length),
+                }
             }
         }
     }
@@ -720,13 +937,18 @@ pub fn wall() -> Duration {
     WORLD.with_borrow(|world| world.as_ref().map_or_else(real, |world| day + world.time))
 }
 
+/// See `std::process::id`.
+pub fn process_id() -> u32 {
+    WORLD.with_borrow(|world| world.as_ref().map_or_else(std::process::id, |world| 100 + world.life as u32))
+}
+
 /// See `std::thread::sleep`.
 pub fn sleep(time: Duration) {
     if !is_simulated() {
         return std::thread::sleep(time);
     }
     // A kill may come while it sleeps.
-    let _ = call("sleep", Path::new(""));
+    let _ = call("sleep", Path::new(""), &[]);
     with(|world| world.pass(time));
 }
 
@@ -739,7 +961,8 @@ pub fn create_dir_all(folder: &Path) -> io::Result<()> {
         for each in folder.ancestors() {
             if !world.names.contains_key(each) {
                 let number = world.new_inode(true);
-                world.inodes.get_mut(&number).unwrap().links = 1;
+                let inode = world.inodes.get_mut(&number).unwrap();
+                (inode.links, inode.name) = (1, Arc::from(each));
                 world.names.insert(each.to_owned(), number);
                 world.durable.insert(each.to_owned(), number);
             }
@@ -769,7 +992,7 @@ pub fn remove_file(path: impl AsRef<Path>) -> io::Result<()> {
     if !is_simulated() {
         return std::fs::remove_file(path);
     }
-    call("remove", path)?;
+    call("remove", path, &[])?;
     with(|world| {
         if !world.names.contains_key(path) {
             return Err(ErrorKind::NotFound.into());
@@ -785,7 +1008,7 @@ pub fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
     if !is_simulated() {
         return std::fs::rename(from, to);
     }
-    call("rename", to)?;
+    call("rename", to, &[from.as_os_str().as_encoded_bytes()])?;
     with(|world| {
         let number = world.names.get(from).copied().ok_or(ErrorKind::NotFound)?;
         world.rename_in(Some(from), Some((to, number)));
@@ -798,7 +1021,7 @@ pub fn look(path: &Path) -> io::Result<Look> {
     if !is_simulated() {
         return path.metadata().map(Look::from);
     }
-    call("look", path)?;
+    call("look", path, &[])?;
     with(|world| world.names.get(path).map(|number| world.look(*number)).ok_or_else(|| ErrorKind::NotFound.into()))
 }
 
@@ -807,7 +1030,7 @@ pub fn look_at(file: &File) -> io::Result<Look> {
     match file {
         File::Real(file) => file.metadata().map(Look::from),
         File::Simulated(handle) => {
-            call("look", &handle.path)?;
+            call("look", &handle.name(), &[])?;
             Ok(with(|world| world.look(handle.inode)))
         }
     }
@@ -818,8 +1041,13 @@ pub fn list(folder: &Path) -> io::Result<Vec<PathBuf>> {
     if !is_simulated() {
         return std::fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect();
     }
-    call("list", folder)?;
+    call("list", folder, &[])?;
     Ok(with(|world| world.names.keys().filter(|path| path.parent() == Some(folder)).cloned().collect()))
+}
+
+/// What a file of the simulated disk holds: no call of the collector's.
+pub fn content(path: &Path) -> Vec<u8> {
+    with(|world| world.inodes[&world.names[path]].data.clone())
 }
 
 /// Files below a path of the simulated disk, or the path itself; `None` on the real one.
@@ -861,7 +1089,14 @@ pub fn free_bytes(folder: &Path) -> Option<u64> {
 
 /// See `real::read_exact_at`.
 pub fn read_exact_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
-    if file.read_at(bytes, offset)? < bytes.len() { Err(ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
+    let mut done = 0;
+    while done < bytes.len() {
+        match file.read_at(&mut bytes[done..], offset + done as u64)? {
+            0 => return Err(ErrorKind::UnexpectedEof.into()),
+            read => done += read,
+        }
+    }
+    Ok(())
 }
 
 /// See `quiclens_tail::append_at`.
@@ -887,6 +1122,7 @@ pub fn whole(file: &Arc<File>) -> io::Result<Arc<std::fs::File>> {
     let copy = match &**file {
         File::Real(file) => file.try_clone()?,
         File::Simulated(handle) => {
+            call("read", &handle.name(), &[])?;
             let mut copy = tempfile::tempfile()?;
             copy.write_all(&with(|world| world.inodes[&handle.inode].data.clone()))?;
             copy

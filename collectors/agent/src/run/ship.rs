@@ -95,7 +95,8 @@ impl Shipper {
     /// Takes the next cycle, or idles.
     #[cfg(test)]
     pub fn work(&self) {
-        let Some(by_hand) = &self.by_hand else { return };
+        // A thread ends where shipping does.
+        let Some(by_hand) = self.by_hand.as_ref().filter(|_| self.fault().is_ok()) else { return };
         let mut held = by_hand.borrow_mut();
         let (ship, cycles) = &mut *held;
         let done = match cycles.try_recv() {

@@ -4,13 +4,13 @@
 //!
 //! The threads of a collector take turns here: each works until it waits. A kill may come at each of their calls.
 
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 
 mod store;
 mod writer;
 
 use crate::error::Error;
-use crate::machine::simulated::{self, Chance, Fault, Killed};
+use crate::machine::simulated::{self, Chance, Fault, Killed, PLACES, When};
 use crate::run::config::Config;
 use crate::run::follow::{Follower, Surroundings};
 use crate::run::journal::Journal;
@@ -84,8 +84,22 @@ struct Schedule<'f> {
     is_brief: bool,
     drops_events: bool,
     steps: u64,
+    /// Steps beyond those that were planned, for a schedule in which too little happened.
+    more: u64,
     lives: u64,
     may_miss: BTreeSet<(u64, u64)>,
+}
+
+/// Least that happens in a schedule.
+const LEAST: Least = Least { logs: 3, records: 300, faults: 3 };
+/// Most steps that one is made longer by, to get there.
+const MORE: u64 = 2000;
+
+/// See [`LEAST`].
+struct Least {
+    logs: usize,
+    records: u64,
+    faults: u64,
 }
 
 /// What came of one.
@@ -93,39 +107,61 @@ struct Outcome {
     wrong: Vec<String>,
     records: u64,
     logs: usize,
+    faults: u64,
     calls: u64,
+    made: Vec<u64>,
     trail: u64,
     lives: u64,
     befell: BTreeMap<String, u64>,
 }
 
+/// Faults with the places that they can befall, as the report names them, and what writers and brokers do.
+fn pairs() -> impl Iterator<Item = (Fault, usize)> {
+    let faults = |at: usize| Fault::ALL.into_iter().filter(move |fault| fault.befalls(PLACES[at].0));
+    (0..PLACES.len()).flat_map(move |at| faults(at).map(move |fault| (fault, at)))
+}
+
+fn named((fault, at): (Fault, usize)) -> String {
+    format!("{fault:?}, {} {}", PLACES[at].0, PLACES[at].1)
+}
+
+/// One fault, anywhere or at a place; those at which few calls are made are chosen more often.
+fn plan(chance: &mut Chance) -> (When, Fault) {
+    if chance.one_in(8) {
+        let fault = Fault::ALL[usize::try_from(chance.below(6)).unwrap()];
+        return (When::After(5 + chance.below(900)), fault);
+    }
+    let mut left = chance.below(pairs().map(|(_, at)| PLACES[at].3).sum());
+    for (fault, at) in pairs() {
+        let (_, _, about, weight) = PLACES[at];
+        if left < weight {
+            return (When::At(at, chance.below(about)), fault);
+        }
+        left -= weight;
+    }
+    (When::After(0), Fault::Io)
+}
+
 fn run(seed: u64, fixed: &Fixed) -> Outcome {
     simulated::begin(seed);
     let mut chance = Chance(seed ^ 0x5eed);
-    simulated::world(|world| {
-        for _ in 0..3 + chance.below(6) {
-            let fault = match chance.below(12) {
-                0..=2 => Fault::Kill,
-                3..=5 => Fault::Crash,
-                6 => Fault::NoSpace,
-                7 => Fault::NoDescriptors,
-                8 | 9 => Fault::Io,
-                _ => Fault::Short,
-            };
-            world.planned.push((5 + chance.below(900), fault));
-        }
-    });
+    let planned = (0..12 + chance.below(12)).map(|_| plan(&mut chance)).collect();
+    let says = std::env::var("QUICLENS_SIMULATION_SAYS").is_ok();
+    simulated::world(|world| (world.planned, world.says) = (planned, says));
     for folder in ["/logs/a", "/logs/b", "/state", "/out"] {
         crate::machine::create_dir_all(Path::new(folder)).unwrap();
     }
+    // A small spool, and a broker that is often away: events are dropped, and the outbox fills.
+    let drops_events = chance.one_in(2);
     let mut schedule = Schedule {
         fixed,
         writer: Writer::default(),
-        store: Store::new(seed ^ 0xb10c),
-        is_kafka: !chance.one_in(3),
-        is_brief: chance.one_in(2),
-        drops_events: chance.one_in(4),
+        store: Store::new(seed ^ 0xb10c, drops_events),
+        is_kafka: drops_events || chance.one_in(2),
+        is_brief: !drops_events && chance.one_in(2),
+        drops_events,
         steps: 130 + chance.below(60),
+        more: 0,
         lives: 0,
         may_miss: BTreeSet::new(),
         chance,
@@ -134,7 +170,6 @@ fn run(seed: u64, fixed: &Fixed) -> Outcome {
     loop {
         schedule.lives += 1;
         let ended = catch_unwind(AssertUnwindSafe(|| schedule.live()));
-        let says = std::env::var_os("QUICLENS_SIMULATION_SAYS").is_some();
         let is_crash = match ended {
             Ok(Ok(())) => break,
             // As a supervisor does, it is started again.
@@ -177,19 +212,17 @@ fn run(seed: u64, fixed: &Fixed) -> Outcome {
         wrong = schedule.writer.wrong(&held, &schedule.may_miss, schedule.lives);
     }
     let world = simulated::end();
-    let mut befell: BTreeMap<String, u64> = world
-        .befell
-        .iter()
-        .map(|((fault, call, place), count)| (format!("{fault:?} {call} {place}"), *count))
-        .collect();
-    befell.extend(schedule.writer.did.iter().map(|(what, count)| (format!("writer {what}"), *count)));
-    befell.extend(schedule.store.lock().unwrap().did.iter().map(|(what, count)| (format!("broker {what}"), *count)));
+    let mut befell: BTreeMap<String, u64> = world.befell.iter().map(|(pair, count)| (named(*pair), *count)).collect();
+    befell.extend(schedule.writer.did.iter().map(|(what, count)| (format!("writer, {what}"), *count)));
+    befell.extend(schedule.store.lock().unwrap().did.iter().map(|(what, count)| (format!("broker, {what}"), *count)));
     Outcome {
         wrong,
         records: schedule.writer.records(),
         logs: schedule.writer.logs(),
+        faults: world.struck,
         calls: world.calls(),
-        trail: world.trail,
+        trail: world.trail(),
+        made: world.made,
         lives: schedule.lives,
         befell,
     }
@@ -204,7 +237,7 @@ impl Schedule<'_> {
         let stop = Arc::new(AtomicBool::new(false));
         let (journal, mut found) = patiently(&stop, &metrics, || Journal::open(&config.state_dir))?;
         self.writer.hear(&found.files);
-        let room = Room { max_bytes: 256 << 10, min_free_bytes: 4 << 10 };
+        let room = Room { max_bytes: if self.drops_events { 6 << 10 } else { 256 << 10 }, min_free_bytes: 4 << 10 };
         let folder = config.state_dir.join("spool");
         let spool = patiently(&stop, &metrics, || Spool::open(&folder, room, self.drops_events, &metrics))?;
         let folder = config.state_dir.join("outbox");
@@ -225,8 +258,7 @@ impl Schedule<'_> {
         let deployment = Arc::clone(&fixed.deployment);
         let surroundings = Surroundings { deployment, shipper, metrics, stop };
         let mut follower = Follower::new(&fixed.catalogue, config, found.files, Some(reading), surroundings)?;
-        while self.steps > 0 {
-            self.steps -= 1;
+        while self.goes_on() {
             self.step(&mut follower, &spool)?;
         }
         simulated::world(simulated::World::heal);
@@ -240,6 +272,28 @@ impl Schedule<'_> {
             }
         }
         follower.stop()
+    }
+
+    /// Whether there is another step: as many as were planned, and until enough has happened.
+    fn goes_on(&mut self) -> bool {
+        if self.steps > 0 {
+            self.steps -= 1;
+            return true;
+        }
+        let (struck, calls) = simulated::world(|world| (world.struck, world.calls()));
+        let has_all =
+            struck >= LEAST.faults && self.writer.records() >= LEAST.records && self.writer.logs() >= LEAST.logs;
+        if has_all || self.more >= MORE {
+            return false;
+        }
+        if struck < LEAST.faults && self.more.is_multiple_of(20) {
+            let (when, fault) = plan(&mut self.chance);
+            let soon = When::After(calls + self.chance.below(50));
+            let when = if self.chance.one_in(2) { when } else { soon };
+            simulated::world(|world| world.planned.push((when, fault)));
+        }
+        self.more += 1;
+        true
     }
 
     fn step(&mut self, follower: &mut Follower<'_>, spool: &Arc<Spool>) -> Result<(), Error> {
@@ -267,67 +321,105 @@ impl Schedule<'_> {
     }
 }
 
-/// Runs schedules; a report, and the seeds that failed.
-fn run_all(seeds: impl Iterator<Item = u64>, most: Duration) -> (serde_json::Value, Vec<(u64, Vec<String>)>) {
-    let fixed = Fixed::new();
-    let began = Instant::now();
-    let (mut schedules, mut records, mut least, mut calls, mut lives) = (0u64, 0, u64::MAX, 0, 0);
-    let mut logs = usize::MAX;
-    let mut faults: BTreeMap<String, u64> = BTreeMap::new();
-    let mut failed = Vec::new();
-    for seed in seeds {
-        if began.elapsed() > most {
-            break;
+/// What came of many.
+#[derive(Default)]
+struct Sum {
+    schedules: u64,
+    records: u64,
+    faults: u64,
+    calls: u64,
+    lives: u64,
+    replays: u64,
+    least: Option<(usize, u64, u64)>,
+    made: Vec<u64>,
+    befell: BTreeMap<String, u64>,
+    failed: Vec<(u64, Vec<String>)>,
+}
+
+impl Sum {
+    fn new() -> Self {
+        let befell = pairs().map(|pair| (named(pair), 0)).collect();
+        Self { made: vec![0; PLACES.len()], befell, ..Self::default() }
+    }
+
+    fn add(&mut self, seed: u64, mut outcome: Outcome) {
+        let (logs, records, faults) = self.least.unwrap_or((usize::MAX, u64::MAX, u64::MAX));
+        self.least = Some((logs.min(outcome.logs), records.min(outcome.records), faults.min(outcome.faults)));
+        if outcome.logs < LEAST.logs || outcome.records < LEAST.records || outcome.faults < LEAST.faults {
+            outcome.wrong.push(format!(
+                "{} logs, {} records and {} faults are too few",
+                outcome.logs, outcome.records, outcome.faults
+            ));
         }
-        let outcome = run(seed, &fixed);
-        schedules += 1;
-        records += outcome.records;
-        least = least.min(outcome.records);
-        logs = logs.min(outcome.logs);
-        calls += outcome.calls;
-        lives += outcome.lives;
+        self.schedules += 1;
+        self.records += outcome.records;
+        self.faults += outcome.faults;
+        self.calls += outcome.calls;
+        self.lives += outcome.lives;
+        self.made.iter_mut().zip(&outcome.made).for_each(|(sum, made)| *sum += made);
         for (fault, count) in outcome.befell {
-            *faults.entry(fault).or_default() += count;
+            *self.befell.entry(fault).or_default() += count;
         }
         if !outcome.wrong.is_empty() {
-            failed.push((seed, outcome.wrong));
+            self.failed.push((seed, outcome.wrong));
         }
     }
-    let seconds = began.elapsed().as_secs_f64();
-    #[expect(clippy::cast_precision_loss, reason = "a rate")]
-    let ms = seconds * 1e3 / schedules.max(1) as f64;
-    let report = json!({
-        "schedules": schedules, "records": records, "least_records": least, "least_logs": logs, "calls": calls,
-        "lives": lives, "seconds": seconds, "ms_per_schedule": ms, "faults": faults,
-        "failures": failed.iter().take(20).map(|(seed, said)| json!({"seed": seed, "said": said})).collect::<Vec<_>>(),
-        "failed": failed.len(),
-    });
-    (report, failed)
-}
 
-#[test]
-fn simulation_of_some_schedules_loses_and_doubles_nothing() {
-    let (report, failed) = run_all(0..1000, Duration::from_secs(20));
-    assert!(failed.is_empty(), "{report:#}");
-}
-
-#[test]
-fn simulation_of_one_seed_is_the_same_twice() {
-    let fixed = Fixed::new();
-    for seed in 0..20 {
-        let (first, second) = (run(seed, &fixed), run(seed, &fixed));
-        assert_eq!((first.calls, first.trail, first.lives), (second.calls, second.trail, second.lives), "seed {seed}");
+    fn report(&self, seconds: f64) -> serde_json::Value {
+        let (logs, records, faults) = self.least.unwrap_or_default();
+        let made = self.made.iter().zip(PLACES).map(|(made, (call, place, ..))| (format!("{call} {place}"), *made));
+        let failures = self
+            .failed
+            .iter()
+            .map(|(seed, wrong)| json!({"seed": seed, "wrong": wrong.iter().take(5).collect::<Vec<_>>()}));
+        json!({
+            "schedules": self.schedules, "records": self.records, "struck": self.faults, "calls": self.calls,
+            "lives": self.lives, "replays": self.replays, "seconds": seconds,
+            "least": {"logs": logs, "records": records, "faults": faults},
+            "made": made.collect::<BTreeMap<_, _>>(), "befell": self.befell,
+            "failures": failures.collect::<Vec<_>>(),
+        })
     }
 }
 
-/// `QUICLENS_SIMULATION="FIRST COUNT"`: runs these seeds and prints a report.
+/// Runs schedules for at most so long, until `most_failed` have failed; the first `replays` of them twice.
+fn run_all(seeds: impl Iterator<Item = u64>, longest: Duration, replays: u64, most_failed: usize) -> Sum {
+    let fixed = Fixed::new();
+    let began = Instant::now();
+    let mut sum = Sum::new();
+    for seed in seeds {
+        if began.elapsed() > longest || sum.failed.len() >= most_failed {
+            break;
+        }
+        let mut outcome = run(seed, &fixed);
+        if sum.replays < replays {
+            sum.replays += 1;
+            let again = run(seed, &fixed);
+            if (outcome.trail, outcome.calls, outcome.lives) != (again.trail, again.calls, again.lives) {
+                outcome.wrong.push("another trail the second time".to_owned());
+            }
+        }
+        sum.add(seed, outcome);
+    }
+    sum
+}
+
+#[test]
+fn simulation_of_some_schedules_loses_and_doubles_nothing_and_is_the_same_twice() {
+    let sum = run_all(0..500, Duration::from_secs(15), 20, usize::MAX);
+    assert!(sum.failed.is_empty(), "{:#}", sum.report(0.0));
+}
+
+/// What `quiclens-lab simulation` runs. `QUICLENS_SIMULATION="FIRST COUNT REPLAYS MOST"`: so many schedules from a seed
+/// on, the first of them twice, until so many have failed. The report is a line of JSON.
 #[test]
 #[ignore = "as long as one likes: see collectors/README.md"]
 fn simulation_of_many() {
-    let asked = std::env::var("QUICLENS_SIMULATION").unwrap_or_else(|_| "0 10000".to_owned());
-    let (first, count) = asked.split_once(' ').unwrap();
-    let (first, count): (u64, u64) = (first.parse().unwrap(), count.parse().unwrap());
-    let (report, failed) = run_all(first..first + count, Duration::MAX);
-    println!("{report:#}");
-    assert!(failed.is_empty(), "{} of {count} schedules failed", failed.len());
+    let asked = std::env::var("QUICLENS_SIMULATION").unwrap_or_else(|_| "0 1000 10 10".to_owned());
+    let asked: Vec<u64> = asked.split(' ').map(|number| number.parse().unwrap()).collect();
+    let [first, count, replays, most_failed] = asked[..] else { panic!("four numbers: {asked:?}") };
+    let began = Instant::now();
+    let sum = run_all(first..first + count, Duration::MAX, replays, usize::try_from(most_failed).unwrap());
+    println!("\nsimulation: {}", sum.report(began.elapsed().as_secs_f64()));
+    assert!(sum.failed.is_empty(), "{} of {} schedules failed", sum.failed.len(), sum.schedules);
 }

@@ -6,7 +6,7 @@ use crate::run::sink::Message;
 use crate::run::to_kafka::{Broker, Shared, Stop};
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
-use arrow_array::{Array, RecordBatch};
+use arrow_array::{Array, ArrayRef};
 use arrow_cast::cast;
 use arrow_ipc::reader::StreamReader;
 use arrow_schema::DataType;
@@ -17,33 +17,51 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Batches that are there for good, by table and name.
-#[derive(Default)]
 pub struct Store {
     batches: BTreeMap<String, (String, Vec<u8>)>,
     /// Nothing goes wrong any more.
     pub is_healthy: bool,
     down_until: Duration,
+    /// Until when nothing comes of a table's messages.
+    stalled: BTreeMap<&'static str, Duration>,
+    is_away: bool,
+    /// Tables stall and refuse apart from each other, often.
+    is_partial: bool,
     /// What the broker did, by name.
     pub did: BTreeMap<&'static str, u64>,
-    chance: Chance0,
+    chance: Chance,
 }
 
-/// [`Chance`] with a default.
-struct Chance0(Chance);
-
-impl Default for Chance0 {
-    fn default() -> Self {
-        Self(Chance(0))
-    }
-}
+/// What a broker does that is not taking a message and saying so.
+const DEEDS: [&str; 9] = [
+    "queue_full",
+    "down",
+    "stalled",
+    "late",
+    "stored_and_acknowledged_late",
+    "refused",
+    "stored_and_said_to_be_refused",
+    "acknowledged_twice",
+    "fatal",
+];
 
 /// A store that is shared by every producer.
 pub type SharedStore = Arc<Mutex<Store>>;
 
 impl Store {
-    /// One whose faults come of `seed`.
-    pub fn new(seed: u64) -> SharedStore {
-        Arc::new(Mutex::new(Self { chance: Chance0(Chance(seed)), ..Self::default() }))
+    /// One whose faults come of `seed`; `is_away`: it is not there for long.
+    pub fn new(seed: u64, is_away: bool) -> SharedStore {
+        let mut chance = Chance(seed);
+        Arc::new(Mutex::new(Self {
+            batches: BTreeMap::new(),
+            is_healthy: false,
+            down_until: Duration::ZERO,
+            stalled: BTreeMap::new(),
+            is_away,
+            is_partial: chance.one_in(2),
+            did: DEEDS.into_iter().map(|name| (name, 0)).collect(),
+            chance,
+        }))
     }
 
     fn put(&mut self, message: &Message) {
@@ -52,6 +70,19 @@ impl Store {
 
     fn did(&mut self, what: &'static str) {
         *self.did.entry(what).or_default() += 1;
+        simulated::world(|world| world.note(&[what.as_bytes()]));
+    }
+
+    /// The partitions of a table have no leader for a while.
+    fn is_stalled(&mut self, table: &'static str, now: Duration) -> bool {
+        if self.is_healthy {
+            return false;
+        }
+        if self.is_partial && self.chance.one_in(40) {
+            self.did("stalled");
+            self.stalled.insert(table, now + Duration::from_millis(self.chance.below(4000)));
+        }
+        self.stalled.get(table).is_some_and(|until| now < *until)
     }
 }
 
@@ -79,10 +110,13 @@ impl Broker for Simulated {
     fn produce(&self, message: &Message, tag: (u64, usize)) -> Result<bool, Stop> {
         let mut store = self.store.lock().unwrap();
         let mut waiting = self.waiting.lock().unwrap();
-        if !store.is_healthy && !waiting.is_empty() && store.chance.0.one_in(20) {
+        if !store.is_healthy && !waiting.is_empty() && store.chance.one_in(20) {
             store.did("queue_full");
             return Ok(false);
         }
+        simulated::world(|world| {
+            world.note(&[message.batch.as_bytes(), &message.bytes, &tag.0.to_le_bytes(), &tag.1.to_le_bytes()]);
+        });
         waiting.push_back(Waiting { message: message.clone(), tag, is_stored: false });
         Ok(true)
     }
@@ -90,9 +124,10 @@ impl Broker for Simulated {
     fn poll(&self, most: Duration) {
         let now = simulated::world(|world| world.elapsed());
         let mut store = self.store.lock().unwrap();
-        if !store.is_healthy && store.chance.0.one_in(25) {
+        let (times, most_ms) = if store.is_away { (6, 20_000) } else { (25, 6000) };
+        if !store.is_healthy && store.chance.one_in(times) {
             store.did("down");
-            store.down_until = now + Duration::from_millis(store.chance.0.below(6000));
+            store.down_until = now + Duration::from_millis(store.chance.below(most_ms));
         }
         if !store.is_healthy && now < store.down_until {
             drop(store);
@@ -101,7 +136,15 @@ impl Broker for Simulated {
         let mut waiting = self.waiting.lock().unwrap();
         let mut attempt = self.attempt.lock().unwrap();
         for mut each in std::mem::take(&mut *waiting) {
-            let fate = if store.is_healthy { 99 } else { store.chance.0.below(20) };
+            if store.is_stalled(each.message.table, now) {
+                waiting.push_back(each);
+                continue;
+            }
+            let fate = match (store.is_healthy, store.is_partial) {
+                (true, _) => 99,
+                (false, false) => store.chance.below(20),
+                (false, true) => store.chance.below(8),
+            };
             match fate {
                 0 => {
                     store.did("late");
@@ -141,7 +184,7 @@ impl Broker for Simulated {
 
     fn fatal(&self) -> Option<String> {
         let mut store = self.store.lock().unwrap();
-        let is_fatal = !store.is_healthy && store.chance.0.one_in(300);
+        let is_fatal = !store.is_healthy && store.chance.one_in(300);
         is_fatal.then(|| {
             store.did("fatal");
             "simulated".into()
@@ -154,7 +197,7 @@ impl Drop for Simulated {
     fn drop(&mut self) {
         let (Ok(mut store), Ok(mut waiting)) = (self.store.lock(), self.waiting.lock()) else { return };
         for each in waiting.drain(..) {
-            if store.chance.0.one_in(2) {
+            if store.chance.one_in(2) {
                 store.put(&each.message);
             }
         }
@@ -182,33 +225,49 @@ impl Held {
         for path in simulated::files_below(folder).unwrap() {
             let table = path.parent().and_then(Path::file_name).unwrap().to_string_lossy().into_owned();
             if path.extension().is_some_and(|extension| extension == "arrow") {
-                held.take(&table, &crate::machine::read(&path).unwrap());
+                held.take(&table, &simulated::content(&path));
             }
         }
         held
     }
 
     fn take(&mut self, table: &str, bytes: &[u8]) {
-        if !matches!(table, "request_lines" | "events" | "rejects") {
-            return;
-        }
-        for batch in StreamReader::try_new(bytes, None).unwrap() {
+        let wanted: &[&str] = match table {
+            "request_lines" => &["path", "log_id", "offset"],
+            "events" => &["connection_id", "trace_id", "seq"],
+            "rejects" => &["reason", "file", "trace_id", "seq", "seq_last"],
+            _ => return,
+        };
+        let schema = StreamReader::try_new(bytes, None).unwrap().schema();
+        let columns = wanted.iter().map(|name| schema.index_of(name).unwrap()).collect();
+        for batch in StreamReader::try_new(bytes, Some(columns)).unwrap() {
             let batch = batch.unwrap();
-            for row in 0..batch.num_rows() {
-                let text = |name| text(&batch, name, row);
-                let number = |name| number(&batch, name, row);
-                match table {
-                    "request_lines" => {
-                        self.lines.entry(text("path")).or_default().insert((text("log_id"), number("offset")));
+            let texts = |name| cast(batch.column_by_name(name).unwrap(), &DataType::Utf8).unwrap();
+            let numbers = |name| cast(batch.column_by_name(name).unwrap(), &DataType::UInt64).unwrap();
+            match table {
+                "request_lines" => {
+                    let (paths, logs, offsets) = (texts("path"), texts("log_id"), numbers("offset"));
+                    for row in 0..batch.num_rows() {
+                        self.lines
+                            .entry(text(&paths, row))
+                            .or_default()
+                            .insert((text(&logs, row), number(&offsets, row)));
                     }
-                    "events" => {
-                        let key = (text("connection_id"), number("seq"));
-                        self.events.entry(key).or_default().insert(text("trace_id"));
+                }
+                "events" => {
+                    let (connections, traces, seqs) = (texts("connection_id"), texts("trace_id"), numbers("seq"));
+                    for row in 0..batch.num_rows() {
+                        let key = (text(&connections, row), number(&seqs, row));
+                        self.events.entry(key).or_default().insert(text(&traces, row));
                     }
-                    _ => {
-                        let (first, last) = (number("seq"), number("seq_last"));
-                        let of = (text("reason"), text("file"), text("trace_id"), first, last.max(first));
-                        self.rejects.insert(of);
+                }
+                _ => {
+                    let (reasons, files, traces) = (texts("reason"), texts("file"), texts("trace_id"));
+                    let (firsts, lasts) = (numbers("seq"), numbers("seq_last"));
+                    for row in 0..batch.num_rows() {
+                        let (first, last) = (number(&firsts, row), number(&lasts, row));
+                        let (reason, file, trace) = (text(&reasons, row), text(&files, row), text(&traces, row));
+                        self.rejects.insert((reason, file, trace, first, last.max(first)));
                     }
                 }
             }
@@ -216,12 +275,10 @@ impl Held {
     }
 }
 
-fn text(batch: &RecordBatch, name: &str, row: usize) -> String {
-    let column = cast(&batch.column_by_name(name).unwrap().slice(row, 1), &DataType::Utf8).unwrap();
-    if column.is_null(0) { String::new() } else { column.as_string::<i32>().value(0).to_owned() }
+fn text(column: &ArrayRef, row: usize) -> String {
+    if column.is_null(row) { String::new() } else { column.as_string::<i32>().value(row).to_owned() }
 }
 
-fn number(batch: &RecordBatch, name: &str, row: usize) -> u64 {
-    let column = cast(&batch.column_by_name(name).unwrap().slice(row, 1), &DataType::UInt64).unwrap();
-    if column.is_null(0) { 0 } else { column.as_primitive::<UInt64Type>().value(0) }
+fn number(column: &ArrayRef, row: usize) -> u64 {
+    if column.is_null(row) { 0 } else { column.as_primitive::<UInt64Type>().value(row) }
 }

@@ -34,7 +34,6 @@ struct Log {
 }
 
 /// Everybody who writes.
-#[derive(Default)]
 pub struct Writer {
     logs: Vec<Log>,
     /// Records of the spool by connection; what was synced comes first.
@@ -53,6 +52,14 @@ fn line(log: u64, number: u64) -> String {
 
 fn path(log: u64, number: u64) -> String {
     format!("/f{log:04}/n{number:05}")
+}
+
+impl Default for Writer {
+    fn default() -> Self {
+        let did = ["rename", "copy_truncate", "delete", "inode_reuse", "half_line", "spool_full"];
+        let did = did.into_iter().map(|what| (what, 0)).collect();
+        Self { logs: Vec::new(), given: BTreeMap::new(), copies: 0, did }
+    }
 }
 
 impl Writer {
@@ -144,7 +151,10 @@ impl Writer {
                     self.delete(world, at, life);
                     self.make(world, &name, lines);
                 }
-                4 | 5 => self.append(world, at, count, true),
+                4 | 5 => {
+                    self.did("half_line");
+                    self.append(world, at, count, true);
+                }
                 _ => self.append(world, at, count, false),
             }
         });
