@@ -52,7 +52,7 @@ _REPORT = TypeAdapter(Report)
 def build(tree: Path = ROOT, into: Path | None = None) -> Path:
     """Build the collector's tests out of `tree`; returns the program. LabError when that fails."""
     command = ["cargo", "test", "--locked", "--release", "--package", "quiclens-agent", "--bin", "quiclens-collector"]
-    environment = dict(os.environ) | ({"CARGO_TARGET_DIR": str(into)} if into else {})
+    environment = dict(os.environ) | ({"CARGO_TARGET_DIR": str(into), "CARGO_INCREMENTAL": "1"} if into else {})
     done = subprocess.run(
         [*command, "--no-run", "--message-format=json"],
         cwd=tree,
