@@ -31,6 +31,7 @@ def planted(only: list[str], jobs: int, is_kept: bool) -> dict[str, Any]:
         raise LabError(f"no such plants: {', '.join(only)}")
     tree, into = MADE / "plants", ROOT / "target" / "simulation-plants"
     copy_tree(tree)
+    shutil.copy(ROOT / "Cargo.lock", tree)
     for plant in plants:
         plant_in(tree, plant)  # all of them fit before the first is tried
         copy_tree(tree)
