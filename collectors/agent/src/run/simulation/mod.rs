@@ -6,6 +6,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 
+mod documents;
 mod store;
 mod writer;
 
@@ -24,6 +25,7 @@ use crate::run::spool::{Room, Spool};
 use crate::run::spooled::{self, Spooled};
 use crate::run::to_files::Files;
 use crate::run::to_kafka::Kafka;
+use documents::Documents;
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::tables::Tables;
 use quiclens_edge::deployment::Deployment;
@@ -46,6 +48,7 @@ idle_timeout_s = 2
 cpu_cap = 0
 redact = false
 name = "sim"
+traces = ["/logs/d"]
 [[access_log]]
 path = "/logs/a"
 [[access_log]]
@@ -77,6 +80,7 @@ struct Schedule<'f> {
     fixed: &'f Fixed,
     chance: Chance,
     writer: Writer,
+    documents: Documents,
     store: SharedStore,
     is_kafka: bool,
     /// Silent logs are soon over. A connection that is silent is over too, by a clock that stands while the collector is
@@ -148,7 +152,7 @@ fn run(seed: u64, fixed: &Fixed) -> Outcome {
     let planned = (0..12 + chance.below(12)).map(|_| plan(&mut chance)).collect();
     let says = std::env::var("QUICLENS_SIMULATION_SAYS").is_ok();
     simulated::world(|world| (world.planned, world.says) = (planned, says));
-    for folder in ["/logs/a", "/logs/b", "/state", "/out"] {
+    for folder in ["/logs/a", "/logs/b", "/logs/d", "/state", "/out"] {
         crate::machine::create_dir_all(Path::new(folder)).unwrap();
     }
     // A small spool, and a broker that is often away: events are dropped, and the outbox fills.
@@ -156,6 +160,7 @@ fn run(seed: u64, fixed: &Fixed) -> Outcome {
     let mut schedule = Schedule {
         fixed,
         writer: Writer::default(),
+        documents: Documents::default(),
         store: Store::new(seed ^ 0xb10c, drops_events),
         is_kafka: drops_events || chance.one_in(2),
         is_brief: !drops_events && chance.one_in(2),
@@ -200,7 +205,7 @@ fn run(seed: u64, fixed: &Fixed) -> Outcome {
         simulated::world(|world| world.restart(is_crash));
         // Servers go on while no collector runs.
         for _ in 0..schedule.chance.below(8) {
-            schedule.writer.act(&mut schedule.chance, schedule.lives);
+            schedule.write();
         }
         if schedule.lives > 50 {
             wrong.push("it never ends in order".to_owned());
@@ -210,15 +215,23 @@ fn run(seed: u64, fixed: &Fixed) -> Outcome {
     if wrong.is_empty() {
         let held = Held::read(&schedule.store, Path::new("/out"));
         wrong = schedule.writer.wrong(&held, &schedule.may_miss, schedule.lives);
+        wrong.extend(schedule.documents.wrong(&held, schedule.is_brief, schedule.lives));
     }
     let world = simulated::end();
     let mut befell: BTreeMap<String, u64> = world.befell.iter().map(|(pair, count)| (named(*pair), *count)).collect();
-    befell.extend(schedule.writer.did.iter().map(|(what, count)| (format!("writer, {what}"), *count)));
+    befell.extend(
+        schedule
+            .writer
+            .did
+            .iter()
+            .chain(&schedule.documents.did)
+            .map(|(what, count)| (format!("writer, {what}"), *count)),
+    );
     befell.extend(schedule.store.lock().unwrap().did.iter().map(|(what, count)| (format!("broker, {what}"), *count)));
     Outcome {
         wrong,
-        records: schedule.writer.records(),
-        logs: schedule.writer.logs(),
+        records: schedule.records(),
+        logs: schedule.logs(),
         faults: world.struck,
         calls: world.calls(),
         trail: world.trail(),
@@ -274,6 +287,23 @@ impl Schedule<'_> {
         follower.stop()
     }
 
+    fn records(&self) -> u64 {
+        self.writer.records() + self.documents.records()
+    }
+
+    fn logs(&self) -> usize {
+        self.writer.logs() + self.documents.logs()
+    }
+
+    /// A server writes, or does something with its log.
+    fn write(&mut self) {
+        if self.chance.one_in(5) {
+            self.documents.act(&mut self.chance, self.lives);
+        } else {
+            self.writer.act(&mut self.chance, self.lives);
+        }
+    }
+
     /// Whether there is another step: as many as were planned, and until enough has happened.
     fn goes_on(&mut self) -> bool {
         if self.steps > 0 {
@@ -281,8 +311,7 @@ impl Schedule<'_> {
             return true;
         }
         let (struck, calls) = simulated::world(|world| (world.struck, world.calls()));
-        let has_all =
-            struck >= LEAST.faults && self.writer.records() >= LEAST.records && self.writer.logs() >= LEAST.logs;
+        let has_all = struck >= LEAST.faults && self.records() >= LEAST.records && self.logs() >= LEAST.logs;
         if has_all || self.more >= MORE {
             return false;
         }
@@ -298,8 +327,8 @@ impl Schedule<'_> {
 
     fn step(&mut self, follower: &mut Follower<'_>, spool: &Arc<Spool>) -> Result<(), Error> {
         match self.chance.below(12) {
-            0..=3 => self.writer.act(&mut self.chance, self.lives),
-            4 | 5 if self.is_brief => self.writer.act(&mut self.chance, self.lives),
+            0..=3 => self.write(),
+            4 | 5 if self.is_brief => self.write(),
             4 | 5 => self.writer.give(&mut self.chance, spool),
             6 => self.sync(spool)?,
             7..=9 => drop(follower.turn(Duration::ZERO)?),
