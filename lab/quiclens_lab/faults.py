@@ -23,6 +23,8 @@ from typing import Any
 from quiclens_lab import faults_live, system
 from quiclens_lab.faults_run import run
 from quiclens_lab.faults_schedule import KINDS, SPOOL, Schedule, draw_schedule
+from quiclens_lab.kept import Kept
+from quiclens_lab.machine import commit, machine
 
 
 @dataclass(frozen=True)
@@ -50,32 +52,39 @@ def faults(
 ) -> dict[str, Any]:
     """Run the schedules, `jobs` side by side, each in a process and a folder of its own.
 
-    Below `keep` each outcome is told as soon as it is there.
+    Below `keep` each outcome is kept as soon as it is there: a run of the same commit goes on with those that are left,
+    and tries again those that were not whole.
     """
     if keep is not None:
         keep.mkdir(parents=True, exist_ok=True)
+    kept = Kept(keep, f"{commit()}.jsonl", Outcome)
+    known = {(each.schedule.seed, each.schedule.number): each for each in kept.read() if each.is_whole}
+    left = [each for each in schedules if (each.seed, each.number) not in known]
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # told to end, it ends what it started too
-    outcomes: list[Outcome] = []
+    outcomes = [known[each.seed, each.number] for each in schedules if (each.seed, each.number) in known]
     with ThreadPoolExecutor(jobs) as pool:
         try:
-            for done in as_completed([pool.submit(apart, each, keep) for each in schedules]):
+            for done in as_completed([pool.submit(apart, each, keep) for each in left]):
                 outcomes.append(done.result())
+                kept.add(outcomes[-1])
                 progress(len(outcomes), len(schedules))
-                if keep is not None:
-                    with (keep / "outcomes.jsonl").open("a") as told:
-                        told.write(json.dumps(outcomes[-1].as_json(), default=str) + "\n")
         except KeyboardInterrupt:
             pool.shutdown(cancel_futures=True)  # those that run end what they started
             raise
     outcomes.sort(key=lambda each: each.schedule.number)
     struck = Counter(strike.kind for each in outcomes for strike in each.schedule.strikes)
-    return {
+    document = {
+        "commit": commit(),
+        "machine": machine(),
         "schedules": len(outcomes),
         "passed": sum(each.is_whole for each in outcomes),
         "passes": all(each.is_whole for each in outcomes),
         "struck": dict(sorted(struck.items())),
         "outcomes": [each.as_json() for each in outcomes],
     }
+    if keep is not None:
+        (keep / f"{commit()}.json").write_text(json.dumps(document, indent=1) + "\n")
+    return document
 
 
 def apart(schedule: Schedule, keep: Path | None) -> Outcome:
@@ -107,7 +116,8 @@ def in_its_folder(schedule: Schedule, keep: Path | None) -> Outcome:
         phases_s = {"start": round(time.monotonic() - began, 1)}
         found = run(schedule, live)
         seconds = round(time.monotonic() - began, 1)
-        outcome = Outcome(schedule, seconds, phases_s | found.phases_s, found.rows, found.wrong)
+        wrong = json.loads(json.dumps(found.wrong, default=str))
+        outcome = Outcome(schedule, seconds, phases_s | found.phases_s, found.rows, wrong)
     except Exception:  # the others go on; this one did not pass
         outcome = Outcome(schedule, round(time.monotonic() - began, 1), error=traceback.format_exc())
     finally:

@@ -64,21 +64,22 @@ def run(schedule: Schedule, live: Live) -> Found:
     laps = [time.monotonic()]
     traffic = make_traffic(schedule.seed * 1_000 + schedule.number)
     own, shared = make_logs(schedule, traffic, live)
+    documents = make_documents(schedule, traffic, live)
     logs = [*own, *shared.values()]
-    fates = Fates(live, own, schedule.fates)
-    writer = Writer(logs, schedule.planned_s, fates.turn)
+    fates = Fates(live, own, schedule.fates, traffic.heirs)
+    writer = Writer([*logs, *documents], schedule.planned_s, fates.turn)
     sender = Sender(live.socket, traffic.sent if live.listens else [], schedule.planned_s)
-    striker = Striker(live, writer, shared, logs, sender)
+    striker = Striker(live, writer, shared, logs, documents, sender)
     writer.start()
     sender.start()
     striker.strike_all(schedule.strikes)
     writer.join()
     sender.join()
-    for log in logs:
+    for log in (*logs, *documents):
         log.close()
     laps.append(time.monotonic())
     with ThreadPoolExecutor(1, thread_name_prefix="reading") as beside:
-        reading = beside.submit(_readings, live, list(shared.values()))
+        reading = beside.submit(_readings, live, list(shared.values()), striker.cluttered)
         is_quiet = _quiet(live, striker)
         readings, records = reading.result()
     laps.append(time.monotonic())
@@ -90,7 +91,8 @@ def run(schedule: Schedule, live: Live) -> Found:
     wrong |= _uncounted(live, striker.flips) | _lost_by_reading(readings[0], records)
     names = ("strikes", "quiet", "judging")
     phases_s = {name: round(end - begin, 1) for name, begin, end in zip(names, laps, laps[1:], strict=False)}
-    return Found(phases_s, {**readings[0].counts, "records": records, **judge.counts}, wrong)
+    did = {"reused inodes": fates.reused, "struck documents": striker.documents_struck}
+    return Found(phases_s, {**readings[0].counts, "records": records, **judge.counts, **did}, wrong)
 
 
 def make_logs(schedule: Schedule, traffic: Traffic, live: Live) -> tuple[list[Log], dict[str, Log]]:
@@ -111,23 +113,40 @@ def make_logs(schedule: Schedule, traffic: Traffic, live: Live) -> tuple[list[Lo
     }
 
 
-def _readings(live: Live, shared: Sequence[Log]) -> tuple[list[Content], int]:
+def make_documents(schedule: Schedule, traffic: Traffic, live: Live) -> list[Log]:
+    """The connections whose file is one document, each written early, so that it is read while others grow."""
+    draw = random.Random(schedule.seed * 9_000_011 + schedule.number)
+    kept = live.folder / "kept" / "traces"
+    return [
+        Log(live.traces / f"{connection_id}.qlog", kept, records, draw, span=(0.1 * number, 0.1 * number + 0.1))
+        for number, (connection_id, records) in enumerate(traffic.documents.items())
+    ]
+
+
+def _readings(live: Live, shared: Sequence[Log], cluttered: Sequence[Path]) -> tuple[list[Content], int]:
     """What plain readings say of all bytes that were written, and of those that still stand there where some do not.
 
-    The half lines of the latter may stand beside the whole ones of the former.
+    The half lines of the latter may stand beside the whole ones of the former. What is no log is told by each.
     """
     kept = live.folder / "kept"
     places = [("kept-store", kept / "traces", kept / "access")]
     if any(log.has_unsure_end for log in shared):
         places.append(("left-store", live.traces, live.access))
-    readings = [read_plainly(live.folder / name, _files(traces), _files(access)) for name, traces, access in places]
+    readings = [
+        read_plainly(live.folder / name, [*_files(traces), *cluttered], _files(access))
+        for name, traces, access in places
+    ]
     readings += [readings[0].with_rejects_of(left) for left in readings[1:]]
     records = sum(_records(path) for folder in ("traces", "access") for path in _files(kept / folder))
     return readings, records
 
 
 def _files(folder: Path) -> list[Path]:
-    return [path for path in sorted(folder.rglob("*")) if path.is_file() and path.stat().st_size > 0]
+    return [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not path.is_symlink() and path.stat().st_size > 0
+    ]
 
 
 def _records(path: Path) -> int:
@@ -221,4 +240,7 @@ def _uncounted(live: Live, flips: int) -> dict[str, Any]:
 def _lost_by_reading(reading: Content, records: int) -> dict[str, Any]:
     """Every record is an event, a line or a reject: what we compare with has not lost any itself."""
     counted = sum(reading.counts[name] for name in ("events", "request_lines", "rejects"))
+    counted -= sum(
+        row.get("reason") in ("not_a_file", "unreadable") for rows in reading.groups.values() for row in rows.values()
+    )
     return {} if counted == records else {"reading": {"records": records, "counted": counted}}

@@ -10,7 +10,7 @@ WITHIN_S = 6.0
 """Strikes begin within so many seconds, and may overlap."""
 OWN_LOGS = 6
 """Connections that have a file of their own."""
-FATES = ("left", "renamed", "compressed", "deleted")
+FATES = ("left", "renamed", "compressed", "deleted", "reused")
 """What a server does with a connection's file when it is done."""
 
 Drawn = dict[str, float | int | str | bool]
@@ -87,6 +87,10 @@ def _rotate(draw: random.Random) -> tuple[float, Drawn]:
     return 0.0, {"compress": draw.random() < 0.5}
 
 
+def _clutter(draw: random.Random) -> tuple[float, Drawn]:
+    return 0.0, {"has_reader": draw.random() < 0.5}
+
+
 KINDS: dict[str, Callable[[random.Random], tuple[float, Drawn]]] = {
     "kill collector": _away(0.1, 1.0),
     "kill ingest": _away(0.1, 1.0),
@@ -107,6 +111,9 @@ KINDS: dict[str, Callable[[random.Random], tuple[float, Drawn]]] = {
     "truncate access": _truncate,
     "kill writer": _away(0.0, 0.5),
     "flip spool": _flip_spool,
+    "delete document": _away(0.0, 0.0),
+    "move document": _away(0.0, 0.0),
+    "clutter traces": _clutter,
 }
 """Every kind with how its length in seconds and its parameters are drawn."""
 SPOOL = tuple(kind for kind in KINDS if kind.endswith(" spool"))

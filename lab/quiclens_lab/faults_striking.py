@@ -2,21 +2,23 @@
 
 import os
 import signal
+import socket
 import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from threading import Lock
 
 from quiclens_lab import system
-from quiclens_lab.faults_live import Live, free_port
+from quiclens_lab.faults_live import Live, free_port, until
 from quiclens_lab.faults_schedule import Strike
 from quiclens_lab.faults_socket import Sender, flip_in
 from quiclens_lab.faults_writer import Log, Writer, compress
 
 JOIN_S = 6.0
+DOCUMENT_S = 60.0
 LOOK_S = 0.2
 BIN = Path(sys.executable).parent
 
@@ -25,17 +27,28 @@ class Striker:
     """Strikes at one system and at the files that it follows."""
 
     def __init__(
-        self, live: Live, writer: Writer, logs: dict[str, Log], all_logs: Sequence[Log], sender: Sender
+        self,
+        live: Live,
+        writer: Writer,
+        logs: dict[str, Log],
+        all_logs: Sequence[Log],
+        documents: Sequence[Log],
+        sender: Sender,
     ) -> None:
         self.flips = 0
         self.spool_flips = 0
+        self.documents_struck = 0
+        *self._documents, self._linked = documents
         self._sender = sender
         self._live = live
         self._writer = writer
         self._logs = logs
         self._all_logs = all_logs
         self._rotations = 0
+        self.cluttered: list[Path] = []
+        self._pipes: list[int] = []
         self._struck = {name: Lock() for name in ("collector", "ingest", "serve", "broker")}
+        self._choice = Lock()  # one at a time takes a document
         self._record = Lock()  # one at a time changes what is written down of the system
 
     def strike_all(self, strikes: Sequence[Strike]) -> None:
@@ -46,6 +59,8 @@ class Striker:
             while not all(each.done() for each in done):
                 self.supervise()
                 time.sleep(LOOK_S)
+        for pipe in self._pipes:
+            os.close(pipe)
         for each in done:
             each.result()
 
@@ -144,6 +159,56 @@ class Striker:
                 log.die()
             time.sleep(strike.lasts_s)
 
+    def strike_document(self, strike: Strike) -> None:
+        """Delete or move a whole document that the collector has opened, and let it read what it holds: nobody else can
+        find that again."""
+        with self._choice:
+            if not self._documents:
+                return
+            log = self._documents.pop(0)
+        until(lambda: log.is_written or not self._writer.is_alive(), DOCUMENT_S, "a document is not written")
+        self.supervise_one("collector")
+        # One that is read and stored is open no more.
+        until(lambda: self._is_open(log.path) or self._is_stored(log), DOCUMENT_S, f"{log.path} is not opened")
+        self.documents_struck += not self._is_stored(log)
+        if strike.kind.startswith("delete"):
+            log.path.unlink()
+        else:
+            log.path.rename(self._live.folder / log.path.name)
+        until(lambda: self._is_stored(log), DOCUMENT_S, f"{log.path} is gone and not stored")
+
+    def _is_open(self, path: Path) -> bool:
+        """The collector has a descriptor of it."""
+        here = path.stat()
+        for each in Path(f"/proc/{system.pid_of(self._live.folder, 'collector')}/fd").iterdir():
+            with suppress(OSError):
+                there = each.stat()
+                if (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino):
+                    return True
+        return False
+
+    def _is_stored(self, log: Log) -> bool:
+        return self._live.events_of(log.path.stem) >= log.count
+
+    def clutter(self, strike: Strike) -> None:
+        """Put what is no log into the followed folder: a pipe, a socket, links to nothing, to their own folder, and to
+        a file that is followed already."""
+        until(self._linked.path.exists, DOCUMENT_S, f"{self._linked.path} is not written")
+        with self._choice:
+            folder = self._live.traces / f"clutter-{len(self.cluttered)}"
+            self.cluttered.append(folder)
+        folder.mkdir()
+        os.mkfifo(folder / "pipe.sqlog")
+        if strike.more["has_reader"]:
+            # Somebody else's pipe, which nobody may read from or open for them.
+            self._pipes.append(os.open(folder / "pipe.sqlog", os.O_RDWR | os.O_NONBLOCK))
+            os.write(self._pipes[-1], b"not a log\n")
+        with socket.socket(socket.AF_UNIX) as bound:
+            bound.bind(str(folder / "socket.sqlog"))
+        (folder / "nothing.sqlog").symlink_to(folder / "is-not-there")
+        (folder / "loop").symlink_to(folder)
+        (folder / "again.qlog").symlink_to(self._linked.path)
+
     def fill_spool(self, strike: Strike) -> None:
         """More comes than the spool holds while the broker is away."""
         system.end(self._live.folder, "broker", signal.SIGKILL)
@@ -181,5 +246,9 @@ KINDS: dict[str, tuple[Callable[[Striker, Strike], None], Sequence[str]]] = {
     "kill writer": (Striker.kill_writer, ()),
     "fill spool": (Striker.fill_spool, ("broker",)),
     "flip spool": (Striker.flip_spool, ("broker", "collector")),
+    # Nothing else strikes at who holds the only descriptor of a file that nobody finds again.
+    "delete document": (Striker.strike_document, ("collector",)),
+    "move document": (Striker.strike_document, ("collector",)),
+    "clutter traces": (Striker.clutter, ()),
 }
 """How each kind strikes, and at which processes, one strike at a time."""

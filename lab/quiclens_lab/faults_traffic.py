@@ -13,6 +13,10 @@ from quiclens_lab.population import population
 from quiclens_lab.strikes import run_plan
 from quiclens_lab.traces import document
 
+DOCUMENTS = 3
+"""Connections whose file is one JSON document."""
+HEIRS = 2
+"""Connections whose file takes the inode of one that was deleted, and has its size."""
 SHARED = 3
 """Connections that share one NDJSON file."""
 LINED = 4
@@ -30,6 +34,8 @@ class Traffic:
     that are sent to a socket. Where many share a place, each goes on until its end: silence would end a connection."""
 
     own: dict[str, list[bytes]]
+    documents: dict[str, list[bytes]]
+    heirs: dict[str, list[bytes]]
     shared_header: bytes
     shared: list[bytes]
     lines: list[bytes]
@@ -41,9 +47,11 @@ def make_traffic(seed: int) -> Traffic:
     """A dozen connections, about ten thousand events; the same seed gives the same bytes."""
     logging.getLogger("quic").setLevel(logging.CRITICAL)
     own: dict[str, list[bytes]] = {}
+    documents: dict[str, list[bytes]] = {}
+    heirs: dict[str, list[bytes]] = {}
     shared: list[tuple[float, bytes]] = []
     access: list[dict[str, Any]] = []
-    for number, plan in enumerate(population(OWN_LOGS + SHARED, seed)):
+    for number, plan in enumerate(population(OWN_LOGS + SHARED + DOCUMENTS + HEIRS, seed)):
         run = run_plan(plan, with_client_trace=False)
         (trace,) = document(run, run.server)["traces"]
         events = trace.pop("events")
@@ -51,6 +59,11 @@ def make_traffic(seed: int) -> Traffic:
         if number < OWN_LOGS:
             header = {"qlog_format": "JSON-SEQ", "qlog_version": "0.3", "trace": trace}
             own[run.connection_id] = [b"\x1e" + _line(record) for record in (header, *events)]
+        elif number < OWN_LOGS + DOCUMENTS:
+            documents[run.connection_id] = _document(trace, events)
+        elif number < OWN_LOGS + DOCUMENTS + HEIRS:
+            header = {"qlog_format": "JSON-SEQ", "qlog_version": "0.3", "trace": trace}
+            heirs[run.connection_id] = [b"\x1e" + _line(record) for record in (header, *events)]
         else:
             records = [_line({**each, "group_id": run.connection_id}) for each in events]
             shared += [(at / len(records), record) for at, record in enumerate(records)]
@@ -58,6 +71,8 @@ def make_traffic(seed: int) -> Traffic:
     trace = {"vantage_point": {"type": "server"}, "common_fields": {"server": "edge-shared-01"}}
     return Traffic(
         own=own,
+        documents=documents,
+        heirs=heirs,
         shared_header=_line({"qlog_format": "NDJSON", "qlog_version": "0.3", "trace": trace}),
         shared=[record for _, record in shared],
         lines=_merged(seed, range(LINED)),
@@ -68,6 +83,14 @@ def make_traffic(seed: int) -> Traffic:
 
 def _line(record: dict[str, Any]) -> bytes:
     return json.dumps(record).encode() + b"\n"
+
+
+def _document(trace: dict[str, Any], events: list[dict[str, Any]]) -> list[bytes]:
+    """One JSON document in pieces of a line for each record."""
+    head = json.dumps({"qlog_version": "0.3", "qlog_format": "JSON", "traces": [{**trace, "events": []}]})
+    lines = [json.dumps(event).encode() for event in events]
+    opened = head.removesuffix("]}]}").encode() + b"\n"
+    return [opened, *(line + b",\n" for line in lines[:-1]), lines[-1] + b"]}]}\n"]
 
 
 def _merged(seed: int, numbers: range) -> list[bytes]:

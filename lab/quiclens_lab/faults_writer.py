@@ -46,6 +46,11 @@ class Log:
         self._kept: FileIO | None = None
 
     @property
+    def count(self) -> int:
+        """Events that it has when it is written, of a log whose first record is its header."""
+        return len(self._records) - 1
+
+    @property
     def is_written(self) -> bool:
         return self._taken == len(self._records) and not self._buffer
 

@@ -40,10 +40,18 @@ def test_traffic_is_its_seed_and_its_records_are_lines() -> None:
         *traffic.shared,
         *traffic.lines,
         *traffic.access,
-        *(each for own in traffic.own.values() for each in own),
+        *(
+            each
+            for own in (traffic.own, traffic.documents, traffic.heirs)
+            for records in own.values()
+            for each in records
+        ),
     ]
     assert len(records) > 3_000
     assert all(record.endswith(b"\n") and record.count(b"\n") == 1 for record in records)
+    for connection_id, pieces in traffic.documents.items():
+        (trace,) = json.loads(b"".join(pieces))["traces"]
+        assert trace["common_fields"]["ODCID"] == connection_id and len(trace["events"]) == len(pieces) - 1
 
 
 @pytest.fixture

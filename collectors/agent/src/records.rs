@@ -134,8 +134,8 @@ impl<'c> Records<'c> {
             }
             Err(Stop::Skip(reason)) => reason,
         };
-        // A line of many connections that is no row is of one of them; an empty record says nothing.
-        self.complete &= reason == Skip::EmptyRecord || self.framing == Framing::LineV1 && reason != Skip::Truncated;
+        // Of a line of many connections the last one may be of any of them.
+        self.complete &= self.framing != Framing::LineV1 || reason != Skip::Truncated;
         let reject = Reject { reason: Some(reason), offset: window.offset(), length: len as u64, bytes: kept(record) };
         trace.reject(reject, tables);
     }
@@ -161,10 +161,12 @@ impl<'c> Records<'c> {
     fn pass(&mut self, window: &mut Window, tables: &mut Tables) -> Turn {
         let separator = if self.framing == Framing::Sequential { RS } else { b'\n' };
         let Some(reject) = pass(&mut self.passing, window, separator) else { return Turn::NeedMore };
-        self.complete &= self.framing == Framing::LineV1;
         match &mut self.trace {
             Some(trace) => trace.reject(reject, tables),
-            None => tables.reject("", &reject, &self.name, "", None),
+            None => {
+                self.complete = false;
+                tables.reject("", &reject, &self.name, "", None);
+            }
         }
         Turn::Taken
     }
@@ -327,6 +329,7 @@ mod tests {
     use quiclens_core::record::rows::Row;
     use quiclens_core::trace::PRELUDE;
     use serde_json::{Value, json};
+    use std::collections::BTreeMap;
     use std::path::Path;
 
     /// Most bytes that one silent connection may hold, beside its path and its open file.
@@ -399,5 +402,50 @@ mod tests {
         assert_eq!(records.next(&mut window, &mut tables), Turn::Taken);
         assert_eq!(records.save_connections().count(), 1);
         assert!(records.pack().is_none(), "a silence ends a connection that its records name");
+    }
+
+    /// Damage is of the connections that were open, or that come next: not of those that were over, whether the file
+    /// ends or a silence ends them, and not of those that come later.
+    #[test]
+    fn only_connections_around_a_damaged_record_are_incomplete() {
+        let catalogue = Catalogue::load().unwrap();
+        let event = |group: &str| {
+            format!("{{\"time\":1,\"group_id\":\"{group}\",\"name\":\"transport:packet_sent\",\"data\":{{}}}}\n")
+        };
+        let header = "{\"qlog_version\":\"0.3\",\"qlog_format\":\"NDJSON\",\"trace\":{\"vantage_point\":{\"type\":\"server\"}}}\n";
+        let before: String = (0..PRELUDE).map(|_| event("0a")).collect();
+        let damaged = "{\"time\":1,\"na{}\n";
+        let text = [header, &before, damaged, &event("0b"), &event("0c"), &event("0a"), &event("0c")].concat();
+        for is_put_away in [false, true] {
+            for is_quiet in [false, true] {
+                let (mut tables, mut window) = (Tables::default(), window(text.as_bytes()));
+                let mut records = Records::new(&catalogue, Framing::NdJson, "a.sqlog");
+                let mut kept = BTreeMap::new();
+                while records.next(&mut window, &mut tables) == Turn::Taken {
+                    if !is_put_away {
+                        continue;
+                    }
+                    for (number, saved) in records.save_connections() {
+                        kept.insert(number, postcard::to_stdvec(&saved.unwrap()).unwrap());
+                    }
+                    let saved = postcard::to_stdvec(&records.save()).unwrap();
+                    records = Records::restore(&catalogue, postcard::from_bytes(&saved).unwrap()).unwrap();
+                    for (number, saved) in &kept {
+                        records.restore_connection(*number, postcard::from_bytes(saved).unwrap());
+                    }
+                }
+                if is_quiet {
+                    records.at(100);
+                    assert!(records.end_quiet(10, 10, &mut tables));
+                }
+                records.finish(true, &mut tables);
+                let complete =
+                    |row: &Row| (row.text("connection_id").unwrap().to_owned(), row.get("complete").cloned());
+                let found: BTreeMap<_, _> = tables.connections.iter().map(complete).collect();
+                let names: Vec<String> = found.iter().map(|(id, value)| format!("{id} {value:?}")).collect();
+                let wanted = ["0a Some(Truth(false))", "0b Some(Truth(false))", "0c Some(Truth(true))"];
+                assert_eq!(names, wanted, "quiet {is_quiet}, put away {is_put_away}");
+            }
+        }
     }
 }

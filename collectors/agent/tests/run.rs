@@ -122,6 +122,26 @@ fn a_stop_during_a_large_document_ends_soon_and_it_is_read_again() {
     assert_eq!(code, Some(0), "{said}");
 }
 
+#[test]
+fn a_folder_that_appears_is_followed_and_is_no_reject() {
+    let folder = tempfile::tempdir().unwrap();
+    configure(folder.path(), "");
+    let config = folder.path().join("config.toml");
+    let text = std::fs::read_to_string(&config).unwrap().replace("watch = \"poll\"", "watch = \"auto\"");
+    std::fs::write(&config, text).unwrap();
+    let mut running = Running::start(folder.path(), None);
+    assert!(running.wait_for("following 1 places"), "{}", running.said);
+    let inside = folder.path().join("logs/2026-11-23");
+    std::fs::create_dir(&inside).unwrap();
+    std::fs::write(inside.join("a.qlog"), vector().to_string()).unwrap();
+    while batches(folder.path(), "connections").is_empty() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let (code, said) = running.end();
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(batches(folder.path(), "rejects"), Vec::<PathBuf>::new(), "{said}");
+}
+
 /// A limit of the size of files stands for a disk without room: both will pass, and are met by every write.
 #[test]
 fn a_start_without_room_waits_for_some_and_goes_on() {

@@ -66,6 +66,9 @@ pub struct TraceReader<'c> {
     offset: u64,
     /// Where it stands in the file, for people.
     place: u64,
+    /// Records of which nothing says whose they were, and how many of them stood before the newest event.
+    harms: u64,
+    harms_before: u64,
     /// What the header says of each connection that met this server.
     facts: Option<(Option<String>, Arc<Row>)>,
 }
@@ -87,6 +90,8 @@ impl<'c> TraceReader<'c> {
             now_s: 0,
             offset: 0,
             place: 0,
+            harms: 0,
+            harms_before: 0,
             facts: None,
             header,
             file: file.to_owned(),
@@ -216,6 +221,8 @@ impl<'c> TraceReader<'c> {
             tables.reject(&self.source(), reject, &self.file, trace_id.as_deref().unwrap_or(""), seq);
             return;
         }
+        // It may have been of any connection that is open, or of one that has its first event after it.
+        self.harms += u64::from(reject.reason != Some(Skip::EmptyRecord));
         // A record that names no connection has a place in one only where the file has no other.
         match self.open.only() {
             Some(only) => {
@@ -279,6 +286,7 @@ impl<'c> TraceReader<'c> {
             }
             None => self.begin(raw, tables),
         };
+        self.harms_before = self.harms;
         let Some(connection) = self.open.get_mut(slot) else { return };
         let event = &mut self.event;
         connection.heard_s = self.now_s;
@@ -400,6 +408,7 @@ impl<'c> TraceReader<'c> {
             began_at: self.offset,
             standing: Standing::ALL,
             is_harmed: false,
+            harms_before: self.harms_before,
         })
     }
 
@@ -479,12 +488,12 @@ impl<'c> TraceReader<'c> {
         let is_any = !quiet.is_empty();
         let declared = self.header.declared();
         for connection in quiet {
-            end(connection, declared.as_deref(), true, tables);
+            end(connection, declared.as_deref(), true, self.harms, tables);
         }
         is_any
     }
 
-    /// The trace is over. `complete`: nothing of it was cut off.
+    /// The trace is over. `complete`: nothing of it was cut off; what was rejected among its records is known here.
     pub fn finish(mut self, complete: bool, tables: &mut Tables) {
         self.open(tables);
         if tables.again.is_some() {
@@ -492,7 +501,7 @@ impl<'c> TraceReader<'c> {
         }
         let declared = self.header.declared();
         for connection in self.open.take_all() {
-            end(connection, declared.as_deref(), complete, tables);
+            end(connection, declared.as_deref(), complete, self.harms, tables);
         }
     }
 
@@ -502,7 +511,7 @@ impl<'c> TraceReader<'c> {
         let declared = self.header.declared();
         while tables.again.is_none() {
             let Some(connection) = self.open.take_one() else { break };
-            end(connection, declared.as_deref(), complete, tables);
+            end(connection, declared.as_deref(), complete, self.harms, tables);
             if !tables.is_small() {
                 return true;
             }
@@ -517,8 +526,8 @@ fn beyond(reason: Skip, offset: u64, raw: &[u8]) -> Reject {
     Reject { reason: Some(reason), offset, length: raw.len() as u64, bytes }
 }
 
-/// The last rows of a connection; `declared` is the id that the header gives it.
-fn end(mut connection: Connection, declared: Option<&str>, complete: bool, tables: &mut Tables) {
+/// The last rows of a connection; `declared` is the id that the header gives it, `harms` those of the trace so far.
+fn end(mut connection: Connection, declared: Option<&str>, complete: bool, harms: u64, tables: &mut Tables) {
     connection.fold.finish();
     connection.look(tables, At::End, connection.seq);
     tables.owed.extend(connection.owed());
@@ -528,7 +537,8 @@ fn end(mut connection: Connection, declared: Option<&str>, complete: bool, table
     if let Some(id) = declared {
         connection.fold.declare(id);
     }
-    connection.rows(complete && !connection.is_harmed, tables);
+    let is_harmed = connection.is_harmed || connection.harms_before != harms;
+    connection.rows(complete && !is_harmed, tables);
     tables.abilities.push((connection.key, connection.fold.abilities(), connection.fold.events()));
 }
 

@@ -118,8 +118,10 @@ fn listen(mut inotify: Inotify, shared: &Shared) {
         let mut held = raw.lock().unwrap_or_else(PoisonError::into_inner);
         for event in events {
             let is_left = event.mask.intersects(EventMask::MOVED_FROM | EventMask::DELETE);
-            held.is_incomplete |= event.mask.intersects(EventMask::Q_OVERFLOW | EventMask::ISDIR);
-            if let Some(name) = event.name {
+            // A folder is no file: everything is looked through, and it is watched.
+            let is_folder = event.mask.contains(EventMask::ISDIR);
+            held.is_incomplete |= is_folder || event.mask.contains(EventMask::Q_OVERFLOW);
+            if let Some(name) = event.name.filter(|_| !is_folder) {
                 held.events.insert((event.wd, name.to_owned(), is_left));
             }
         }

@@ -34,6 +34,8 @@ pub(super) struct Connection {
     pub standing: Standing,
     /// Something of it is missing.
     pub is_harmed: bool,
+    /// Records of the trace of which nothing says whose they were, before the event before its first.
+    pub harms_before: u64,
 }
 
 impl Connection {

@@ -26,6 +26,8 @@ pub struct Saved {
     begun: u64,
     first: Option<String>,
     is_plain: bool,
+    harms: u64,
+    harms_before: u64,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -49,11 +51,12 @@ pub struct SavedConnection<'f> {
     began_at: u64,
     standing: Standing,
     is_harmed: bool,
+    harms_before: u64,
 }
 
 impl Saved {
     /// Which states this build can take up.
-    pub const VERSION: u64 = ANALYSIS_VERSION << 8 | 4;
+    pub const VERSION: u64 = ANALYSIS_VERSION << 8 | 5;
 }
 
 impl<'c> TraceReader<'c> {
@@ -75,6 +78,8 @@ impl<'c> TraceReader<'c> {
             begun: self.open.begun,
             first: self.open.first.clone(),
             is_plain: self.open.is_plain,
+            harms: self.harms,
+            harms_before: self.harms_before,
         }
     }
 
@@ -121,6 +126,7 @@ impl<'c> TraceReader<'c> {
             Stashed::Reject(reject) => (events, bytes + reject.bytes.len()),
         });
         reader.initial = saved.initial;
+        (reader.harms, reader.harms_before) = (saved.harms, saved.harms_before);
         (reader.open.begun, reader.open.first, reader.open.is_plain) = (saved.begun, saved.first, saved.is_plain);
         Some(reader)
     }
@@ -153,6 +159,7 @@ impl<'c> TraceReader<'c> {
             began_at: saved.began_at,
             standing: saved.standing,
             is_harmed: saved.is_harmed,
+            harms_before: saved.harms_before,
         });
     }
 }
@@ -172,6 +179,7 @@ impl<'f> SavedConnection<'f> {
             began_at: connection.began_at,
             standing: connection.standing,
             is_harmed: connection.is_harmed,
+            harms_before: connection.harms_before,
         }
     }
 }
