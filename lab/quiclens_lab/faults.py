@@ -122,7 +122,8 @@ def in_its_folder(schedule: Schedule, keep: Path | None) -> Outcome:
         outcome = Outcome(schedule, round(time.monotonic() - began, 1), error=traceback.format_exc())
     finally:
         system.down(folder)
-        faults_live.unmount(folder / "collector" / "spool")
+        for mounted in ("collector/spool", "traffic"):  # what stood in the latter is in traffic.img
+            faults_live.unmount(folder / mounted)
     if keep is not None and not outcome.is_whole:
         outcome = replace(outcome, folder=str(_kept(folder, keep, outcome)))
     shutil.rmtree(folder, ignore_errors=True)

@@ -1,6 +1,7 @@
 """The live system under faults: its settings, its ports, and what can be asked of it from outside."""
 
 import json
+import os
 import random
 import re
 import shutil
@@ -11,6 +12,7 @@ import time
 import urllib.request
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
@@ -58,6 +60,7 @@ min_free_bytes = 0
 when_full = "@WHEN_FULL@"
 """
 SMALL_DISK_BYTES = 768 << 10
+JOURNALED_BYTES = 128 << 20
 INGEST = """brokers = "@BROKERS@"
 metrics_address = "@METRICS@"
 block_age_ms = 200
@@ -105,6 +108,18 @@ class Live:
     @property
     def checkpoints(self) -> Path:
         return self.folder / "collector" / "checkpoints"
+
+    def open_files(self) -> list[os.stat_result]:
+        """What the collector has descriptors of now; nothing while it is down."""
+        found = []
+        try:
+            descriptors = list(Path(f"/proc/{system.pid_of(self.folder, 'collector')}/fd").iterdir())
+        except OSError:
+            return []
+        for each in descriptors:
+            with suppress(OSError):
+                found.append(each.stat())
+        return found
 
     def open(self) -> Store:
         """The store as `serve` answers for it; StoreError while it is away."""
@@ -170,6 +185,8 @@ def can_listen() -> bool:
 def start(folder: Path, idle_s: int, when_full: str, is_disk_small: bool) -> Live:
     """Start all of it, without a server that writes; what is silent for `idle_s` is over."""
     serve, metrics, watched = (f"127.0.0.1:{free_port()}" for _ in range(3))
+    (folder / "traffic").mkdir(parents=True)
+    mount_journaled(folder / "traffic")
     for name in ("traffic/access", "deploy", "broker", "collector/spool"):
         (folder / name).mkdir(parents=True)
     if is_disk_small:
@@ -192,8 +209,24 @@ def mount_small(folder: Path) -> bool:
     return shutil.which("mount") is not None and subprocess.run(words, capture_output=True, check=False).returncode == 0
 
 
+def mount_journaled(folder: Path) -> bool:
+    """A file system that gives the inode of a deleted file to the next one, in an image beside the folder; False where
+    this machine does not let us. One without a journal keeps it for a while, and a tmpfs never gives it again."""
+    image = folder.with_suffix(".img")
+    make, mount = shutil.which("mkfs.ext4", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"), shutil.which("mount")
+    if make is None or mount is None:
+        return False
+    with image.open("wb") as file:
+        file.truncate(JOURNALED_BYTES)
+    commands = ([make, "-q", "-F", str(image)], [mount, "-o", "loop", str(image), str(folder)])
+    is_done = all(subprocess.run(words, capture_output=True, check=False).returncode == 0 for words in commands)
+    if is_done:
+        (folder / "lost+found").rmdir()
+    return is_done
+
+
 def unmount(folder: Path) -> None:
-    """Take a small disk away again, when everything has ended."""
+    """Take a mounted disk away again, when everything has ended."""
     if folder.is_mount():
         subprocess.run(["umount", str(folder)], capture_output=True, check=True)
 

@@ -77,6 +77,7 @@ def run(schedule: Schedule, live: Live) -> Found:
     sender.join()
     for log in (*logs, *documents):
         log.close()
+    fates.finish()
     laps.append(time.monotonic())
     with ThreadPoolExecutor(1, thread_name_prefix="reading") as beside:
         reading = beside.submit(_readings, live, list(shared.values()), striker.cluttered)

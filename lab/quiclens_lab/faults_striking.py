@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from threading import Lock
 
@@ -174,18 +174,13 @@ class Striker:
         if strike.kind.startswith("delete"):
             log.path.unlink()
         else:
-            log.path.rename(self._live.folder / log.path.name)
+            log.path.rename(self._live.traces.parent / log.path.name)
         until(lambda: self._is_stored(log), DOCUMENT_S, f"{log.path} is gone and not stored")
 
     def _is_open(self, path: Path) -> bool:
         """The collector has a descriptor of it."""
         here = path.stat()
-        for each in Path(f"/proc/{system.pid_of(self._live.folder, 'collector')}/fd").iterdir():
-            with suppress(OSError):
-                there = each.stat()
-                if (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino):
-                    return True
-        return False
+        return any((each.st_dev, each.st_ino) == (here.st_dev, here.st_ino) for each in self._live.open_files())
 
     def _is_stored(self, log: Log) -> bool:
         return self._live.events_of(log.path.stem) >= log.count
