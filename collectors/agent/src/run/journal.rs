@@ -290,12 +290,15 @@ fn record(bytes: &[u8]) -> Option<&[u8]> {
     (head.last_chunk() == Some(&xxh3_64(payload).to_le_bytes())).then_some(payload)
 }
 
-/// Reads a journal: damage is passed over up to the next record that is whole.
+/// Reads a journal: damage is passed over up to the next record that is whole. The last cycle may never have been synced,
+/// and a crash may have left any part of it: with damage in it, it counts for nothing, and the states before it do.
 fn read(bytes: &[u8]) -> (Found, Live) {
     let (mut found, mut live) = (Found::default(), Live::new());
     let mut sums = BTreeMap::new();
     let (mut at, mut damaged) = (START as usize, 0);
     let mut cycle: Vec<(Record<'_>, Place)> = Vec::new();
+    let mut is_first = true;
+    let mut doubtful: Option<(u64, Vec<(Record<'_>, Place)>)> = None;
     while at < bytes.len() {
         let Some(payload) = record(&bytes[at..]) else {
             damaged += 1;
@@ -304,11 +307,22 @@ fn read(bytes: &[u8]) -> (Found, Live) {
             continue;
         };
         if payload.is_empty() {
-            found.damaged += std::mem::take(&mut damaged);
-            for (record, place) in cycle.drain(..) {
-                note(&mut live, &record, place);
-                take(&mut found.files, &mut sums, record);
+            // What another follows was synced. So was the first, which is the copy of all live records.
+            let mut over: Vec<_> = doubtful.take().into_iter().collect();
+            let ended = (std::mem::take(&mut damaged), std::mem::take(&mut cycle));
+            if ended.0 > 0 && !is_first {
+                doubtful = Some(ended)
+            } else {
+                over.push(ended)
             }
+            for (damaged, records) in over {
+                found.damaged += damaged;
+                for (record, place) in records {
+                    note(&mut live, &record, place);
+                    take(&mut found.files, &mut sums, record);
+                }
+            }
+            is_first = false;
         } else if let Ok(record) = postcard::from_bytes::<Record<'_>>(payload) {
             let place = Place { at: at as u64, length: (payload.len() + OVERHEAD) as u64, hash: hash_of(&record) };
             cycle.push((record, place));
@@ -317,7 +331,7 @@ fn read(bytes: &[u8]) -> (Found, Live) {
         }
         at += payload.len() + OVERHEAD;
     }
-    found.is_torn = damaged > 0 || !cycle.is_empty();
+    found.is_torn = damaged > 0 || !cycle.is_empty() || doubtful.is_some();
     for (id, known) in &mut found.files {
         let sum = live.get(id).map(|parts| parts.sum);
         known.is_sound &= sum.is_some() && sum == sums.get(id).copied();
@@ -429,6 +443,32 @@ mod tests {
             assert_eq!((told(&found), found.damaged), (vec![(10, vec![1], true)], 0), "{end}");
             assert_eq!(found.is_torn, end > before, "{end}");
             assert_eq!(found.files[&id(1)].parts[&1], b"a");
+        }
+    }
+
+    #[test]
+    fn a_last_cycle_of_which_a_crash_left_any_part_counts_for_nothing() {
+        let folder = folder("parts");
+        let (mut journal, _) = Journal::open(&folder).unwrap();
+        journal.commit(&[part(1, 1, Some(b"a")), head(1, 10)]).unwrap();
+        let path = folder.join("checkpoints");
+        let before = std::fs::metadata(&path).unwrap().len() as usize;
+        journal.commit(&[part(1, 1, Some(b"b")), part(1, 2, Some(b"c")), head(1, 20)]).unwrap();
+        drop(journal);
+        let whole = std::fs::read(&path).unwrap();
+        for begin in before..whole.len() {
+            for end in [begin + 1, begin + 9, begin + 40].into_iter().filter(|end| *end <= whole.len()) {
+                let mut left = whole.clone();
+                left[begin..end].iter_mut().for_each(|byte| *byte = !*byte);
+                std::fs::write(&path, &left).unwrap();
+                let (_, found) = Journal::open(&folder).unwrap();
+                assert_eq!(
+                    (told(&found), found.damaged, found.is_torn),
+                    (vec![(10, vec![1], true)], 0, true),
+                    "{begin}"
+                );
+                assert_eq!(found.files[&id(1)].parts[&1], b"a");
+            }
         }
     }
 
