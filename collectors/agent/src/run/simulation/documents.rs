@@ -110,8 +110,9 @@ impl Documents {
             self.leave(at, deed == 0, life);
         } else if deed == 2 {
             self.did("document_renamed");
+            let times = self.did["document_renamed"];
             let document = &mut self.all[at];
-            let name = format!("{FOLDER}/{}.renamed.qlog", document.number);
+            let name = format!("{FOLDER}/{}.{times}.qlog", document.number);
             simulated::world(|world| world.rename_log(&document.name, &name));
             document.name = name;
         } else if self.all[at].is_closed {

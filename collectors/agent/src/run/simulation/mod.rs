@@ -214,7 +214,8 @@ fn run(seed: u64, fixed: &Fixed) -> Outcome {
     }
     if wrong.is_empty() {
         let held = Held::read(&schedule.store, Path::new("/out"));
-        wrong = schedule.writer.wrong(&held, &schedule.may_miss, schedule.lives);
+        wrong = held.damaged.clone();
+        wrong.extend(schedule.writer.wrong(&held, &schedule.may_miss, schedule.lives));
         wrong.extend(schedule.documents.wrong(&held, schedule.is_brief, schedule.lives));
     }
     let world = simulated::end();

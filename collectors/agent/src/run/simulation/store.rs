@@ -6,10 +6,10 @@ use crate::run::sink::Message;
 use crate::run::to_kafka::{Broker, Shared, Stop};
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_cast::cast;
 use arrow_ipc::reader::StreamReader;
-use arrow_schema::DataType;
+use arrow_schema::{ArrowError, DataType};
 use rdkafka::error::KafkaError;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
@@ -213,6 +213,8 @@ pub struct Held {
     pub events: BTreeMap<(String, u64), BTreeSet<String>>,
     /// Rejects: reason, file, trace, first and last seq.
     pub rejects: BTreeSet<(String, String, String, u64, u64)>,
+    /// Batches that nobody can read.
+    pub damaged: Vec<String>,
 }
 
 impl Held {
@@ -238,10 +240,11 @@ impl Held {
             "rejects" => &["reason", "file", "trace_id", "seq", "seq_last"],
             _ => return,
         };
-        let schema = StreamReader::try_new(bytes, None).unwrap().schema();
-        let columns = wanted.iter().map(|name| schema.index_of(name).unwrap()).collect();
-        for batch in StreamReader::try_new(bytes, Some(columns)).unwrap() {
-            let batch = batch.unwrap();
+        let batches = match columns(bytes, wanted) {
+            Ok(batches) => batches,
+            Err(error) => return self.damaged.push(format!("a batch of {table} cannot be read: {error}")),
+        };
+        for batch in batches {
             let texts = |name| cast(batch.column_by_name(name).unwrap(), &DataType::Utf8).unwrap();
             let numbers = |name| cast(batch.column_by_name(name).unwrap(), &DataType::UInt64).unwrap();
             match table {
@@ -273,6 +276,12 @@ impl Held {
             }
         }
     }
+}
+
+fn columns(bytes: &[u8], wanted: &[&str]) -> Result<Vec<RecordBatch>, ArrowError> {
+    let schema = StreamReader::try_new(bytes, None)?.schema();
+    let columns = wanted.iter().map(|name| schema.index_of(name)).collect::<Result<_, _>>()?;
+    StreamReader::try_new(bytes, Some(columns))?.collect()
 }
 
 fn text(column: &ArrayRef, row: usize) -> String {
