@@ -44,7 +44,7 @@ def rust_files(name: str, binaries: Path) -> list[Path]:
     paths = {Path(path.replace("\0", " ")).resolve() for path in told}
     ours = {path for path in paths if path.is_file() and path.is_relative_to(ROOT) and "target" not in path.parts}
     kept = {path for path in ours if not any(path.is_relative_to(folder) for folder in left_out)}
-    return sorted(kept | {FUZZ / "Cargo.lock", FUZZ / "Cargo.toml"})
+    return sorted(kept | {FUZZ / "Cargo.lock", FUZZ / "Cargo.toml", FUZZ / "instrumented"})
 
 
 def _used(text: str) -> set[str]:

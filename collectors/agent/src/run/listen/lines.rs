@@ -16,19 +16,26 @@ pub enum Piece {
 }
 
 /// The end of a stream so far: a line of which the end has not come.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Cut {
+    /// Longest line, bytes.
+    limit: usize,
     begun: Vec<u8>,
     /// The line is too long; so many bytes of it have come.
     passed: Option<u64>,
 }
 
 impl Cut {
-    /// Takes the next bytes of the stream, at most [`LINE_LIMIT`] of them.
+    /// A stream whose lines have at most `limit` bytes.
+    pub fn new(limit: usize) -> Self {
+        Self { limit, begun: Vec::new(), passed: None }
+    }
+
+    /// Takes the next bytes of the stream, at most as many as a line may have.
     pub fn push(&mut self, mut bytes: &[u8], mut give: impl FnMut(Piece)) {
         if let Some(end) = memchr::memchr(b'\n', bytes) {
             // The first line may have begun before.
-            if self.passed.is_some() || self.begun.len() + end > LINE_LIMIT {
+            if self.passed.is_some() || self.begun.len() + end > self.limit {
                 self.pass(&bytes[..end]);
                 give(Piece::Reject(Skip::TooLong, self.passed.take().unwrap_or(0), std::mem::take(&mut self.begun)));
                 bytes = &bytes[end + 1..];
@@ -40,7 +47,7 @@ impl Cut {
                 bytes = &bytes[last + 1..];
             }
         }
-        if self.passed.is_some() || self.begun.len() + bytes.len() > LINE_LIMIT {
+        if self.passed.is_some() || self.begun.len() + bytes.len() > self.limit {
             self.pass(bytes);
         } else {
             self.begun.extend_from_slice(bytes);
@@ -68,7 +75,7 @@ mod tests {
     use super::*;
 
     fn cut(chunks: &[&[u8]]) -> (Vec<u8>, Vec<(Skip, u64, usize)>) {
-        let (mut cut, mut lines, mut rejects) = (Cut::default(), Vec::new(), Vec::new());
+        let (mut cut, mut lines, mut rejects) = (Cut::new(LINE_LIMIT), Vec::new(), Vec::new());
         let mut give = |piece| match piece {
             Piece::Lines(some) => lines.extend(some),
             Piece::Reject(reason, length, bytes) => rejects.push((reason, length, bytes.len())),

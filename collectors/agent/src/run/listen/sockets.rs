@@ -3,7 +3,7 @@
 use crate::error::{Error, Kind};
 use crate::run::listen::config::Listen;
 use crate::run::listen::dropped::Dropped;
-use crate::run::listen::lines::{Cut, Piece};
+use crate::run::listen::lines::{Cut, LINE_LIMIT, Piece};
 use crate::run::listen::{Ended, Intake};
 use crate::run::metrics::Metrics;
 use quiclens_core::reader::skip::Skip;
@@ -118,7 +118,7 @@ impl Sockets {
             }
             Listen::Stdin {} => {
                 let made = io::stdin().as_fd().try_clone_to_owned();
-                ("-".to_owned(), made.map(|stdin| Socket::Stdin(File::from(stdin), Cut::default())))
+                ("-".to_owned(), made.map(|stdin| Socket::Stdin(File::from(stdin), Cut::new(LINE_LIMIT))))
             }
             Listen::Kafka { .. } => return Ok(()),
         };
@@ -141,7 +141,7 @@ impl Sockets {
                     Ok(After::Goes) => kept.push(named),
                     Ok(After::Over) => ended.push(named),
                     Ok(After::Peer(peer)) => {
-                        let socket = Socket::Peer(peer, Cut::default(), Instant::now());
+                        let socket = Socket::Peer(peer, Cut::new(LINE_LIMIT), Instant::now());
                         peers.push(Named { name: named.name.clone(), socket });
                         kept.push(named);
                     }
