@@ -2,7 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+use arrow_array::{Array, StringArray};
+use arrow_ipc::reader::StreamReader;
+use arrow_schema::DataType;
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
@@ -159,6 +163,41 @@ fn a_start_without_room_waits_for_some_and_goes_on() {
     }
     let (code, said) = running.end();
     assert_eq!(code, Some(0), "{said}");
+}
+
+/// More files than the process may open: the sink has its descriptors all the same, and the others are read when the
+/// first are over.
+#[test]
+fn files_without_descriptors_wait_and_stop_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    configure(folder.path(), "idle_timeout_s = 1\ncpu_cap = 0");
+    let ids: BTreeSet<String> = (0..80).map(|number| format!("{number:016x}")).collect();
+    for id in &ids {
+        let header = r#"{"qlog_version":"0.3","qlog_format":"JSON-SEQ","trace":{"vantage_point":{"type":"server"},"common_fields":{"group_id":"ID"}}}"#;
+        let event =
+            r#"{"time":1,"name":"transport:packet_sent","data":{"header":{"packet_type":"1RTT","packet_number":1}}}"#;
+        let text = format!("\u{1e}{}\n\u{1e}{event}\n", header.replace("ID", id));
+        std::fs::write(folder.path().join(format!("logs/{id}.sqlog")), text).unwrap();
+    }
+    let mut running = Running::start(folder.path(), Some("ulimit -n 64"));
+    assert!(running.wait_for("no descriptors for more files"), "{}", running.said);
+    let mut found = BTreeSet::new();
+    while found != ids {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        for batch in batches(folder.path(), "connections") {
+            let batch = StreamReader::try_new(std::fs::File::open(batch).unwrap(), None).unwrap();
+            for rows in batch {
+                let rows = rows.unwrap();
+                let column = arrow_cast::cast(rows.column_by_name("connection_id").unwrap(), &DataType::Utf8).unwrap();
+                let column = column.as_any().downcast_ref::<StringArray>().unwrap();
+                found.extend(column.iter().map(|id| id.unwrap().to_owned()));
+            }
+        }
+        assert!(found.is_subset(&ids), "{found:?}");
+    }
+    let (code, said) = running.end();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(!said.contains("Too many open files"), "{said}");
 }
 
 #[test]

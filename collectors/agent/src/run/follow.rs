@@ -12,7 +12,7 @@ use crate::run::heartbeat::Heartbeat;
 use crate::run::input::Input;
 use crate::run::journal::{Entry, FileId, Known};
 use crate::run::keep::{NoveltyFile, retention};
-use crate::run::limits::CpuCap;
+use crate::run::limits::{CpuCap, most_followed};
 use crate::run::metrics::Metrics;
 use crate::run::notice::{News, Notices};
 use crate::run::refresh::Refresh;
@@ -75,6 +75,10 @@ pub struct Follower<'c> {
     over: BTreeMap<FileId, Over>,
     /// Paths that cannot be followed and were counted: no regular files, loops of links, without permission.
     refused: BTreeSet<PathBuf>,
+    /// Files that are not followed yet: as many as the process has descriptors for are.
+    waiting: BTreeSet<FileId>,
+    /// How many that is.
+    most: usize,
     /// Files that the journal knows and that are no more, or are others now.
     gone: Vec<Entry>,
     tables: Tables,
@@ -127,6 +131,8 @@ impl<'c> Follower<'c> {
             names: HashMap::new(),
             over: BTreeMap::new(),
             refused: BTreeSet::new(),
+            waiting: BTreeSet::new(),
+            most: most_followed(),
             gone: Vec::new(),
             tables: Tables { wants_events: true, retention, edge: Some(deployment), ..Tables::default() },
             spooled,
@@ -283,6 +289,7 @@ impl<'c> Follower<'c> {
             self.metrics.records.inc_by(records);
         }
         self.metrics.files.set(i64::try_from(self.files.len()).unwrap_or(i64::MAX));
+        self.metrics.files_waiting.set(i64::try_from(self.waiting.len()).unwrap_or(i64::MAX));
         self.metrics.open_connections.set(open);
         self.metrics.replay_behind_bytes.set(i64::try_from(replayed).unwrap_or(i64::MAX));
         let spooled = self.spooled.as_ref().map(|spooled| &spooled.tables);
@@ -295,6 +302,8 @@ impl<'c> Follower<'c> {
         let mut seen = BTreeSet::new();
         let mut refused = Vec::new();
         let mut is_whole = true;
+        self.waiting.clear();
+        self.most = most_followed();
         let logs = self.config.access_logs.iter().zip(&self.readers);
         let logs = logs.map(|(log, reader)| (vec![log.path.clone()], Some(Arc::clone(reader))));
         let places: Vec<_> = std::iter::once((self.config.traces.clone(), None)).chain(logs).collect();
@@ -310,6 +319,10 @@ impl<'c> Follower<'c> {
         }
         if is_whole {
             is_whole = self.find_rotated(now, &mut seen);
+        }
+        if !self.waiting.is_empty() {
+            let (followed, waiting) = (self.files.len(), self.waiting.len());
+            warn!(followed, waiting, "no descriptors for more files; the others wait until some are over");
         }
         if is_whole {
             // What is there and could not be opened now is met again.
@@ -383,10 +396,19 @@ impl<'c> Follower<'c> {
         if self.over.get_mut(&id).is_some_and(|over| over.is_still(path, &look)) {
             return Some(id);
         }
+        if self.files.len() >= self.most {
+            self.waiting.insert(id);
+            return Some(id);
+        }
+        self.waiting.remove(&id);
         let known = self.known.remove(&id);
         match Followed::open(self.catalogue, path, reader.cloned(), known.as_ref(), now) {
-            Ok((followed, is_taken_up)) => {
+            Ok((mut followed, is_taken_up)) => {
                 let was_known = self.over.remove(&id).is_some() || known.is_some();
+                if !was_known {
+                    // One that was silent before it was found is over as soon as one that was watched meanwhile.
+                    followed.grew = now.checked_sub(unchanged_for(&look, machine::wall())).unwrap_or(now);
+                }
                 if was_known && !is_taken_up {
                     self.gone.push(Entry::gone(id));
                 }
@@ -606,6 +628,9 @@ impl<'c> Follower<'c> {
         if self.files.len() < followed {
             self.names.retain(|_, id| self.files.contains_key(id));
         }
+        if !self.waiting.is_empty() && self.files.len() <= self.most / 2 {
+            self.scanned = None;
+        }
         self.tables.traces.clear();
         self.tables.abilities.clear();
         if messages.is_empty() && droppable.is_empty() && entries.is_empty() {
@@ -663,6 +688,15 @@ impl Over {
     }
 }
 
+/// How long ago a file changed, by the clock of its file system, which may be ahead, or have no times: 1970.
+fn unchanged_for(look: &Look, wall: Duration) -> Duration {
+    let (seconds, nanoseconds) = look.changed;
+    match (u64::try_from(seconds), u32::try_from(nanoseconds)) {
+        (Ok(seconds @ 1..), Ok(nanoseconds)) => wall.saturating_sub(Duration::new(seconds, nanoseconds)),
+        _ => Duration::ZERO,
+    }
+}
+
 /// How long a file must not have grown to be over.
 fn settled(file: &Followed<'_>, idle_timeout_s: u64) -> Duration {
     let is_soon = file.is_deleted || file.is_whole() && !file.is_cut;
@@ -672,4 +706,17 @@ fn settled(file: &Followed<'_>, idle_timeout_s: u64) -> Duration {
 /// The watch, or word that there is none and everything is polled.
 fn polled_instead(notices: Result<Notices, Error>) -> Option<Notices> {
     notices.inspect_err(|error| warn!(kind = error.kind.name(), "{error}; polling instead")).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_system_whose_clock_is_ahead_or_that_has_none_makes_no_file_old() {
+        let look = |changed| Look { device: 1, inode: 1, size: 1, is_deleted: false, changed };
+        let wall = Duration::new(1000, 500);
+        let found = [(990, 0), (1000, 500), (1001, 0), (0, 7), (-5, 0)].map(|at| unchanged_for(&look(at), wall));
+        assert_eq!(found, [Duration::new(10, 500), Duration::ZERO, Duration::ZERO, Duration::ZERO, Duration::ZERO]);
+    }
 }

@@ -65,9 +65,28 @@ pub fn raise_open_files() {
     }
 }
 
+/// Descriptors that are left for the sink, the checkpoints, sockets and metrics, whatever is followed.
+const LEFT: (u64, u64) = (32, 256);
+
+/// How many files may be held open at once.
+pub fn most_followed() -> usize {
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    usize::try_from(of_limit(limit)).unwrap_or(usize::MAX)
+}
+
+fn of_limit(limit: u64) -> u64 {
+    limit.saturating_sub((limit / 8).clamp(LEFT.0, LEFT.1)).max(1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn descriptors_are_left_for_others_and_one_file_is_always_followed() {
+        let found = [0, 32, 64, 1024, 20_000, u64::MAX].map(of_limit);
+        assert_eq!(found, [1, 1, 32, 896, 19_744, u64::MAX - 256]);
+    }
 
     #[test]
     fn past_the_cap_it_rests_as_long_as_it_takes_to_be_even() {

@@ -28,6 +28,8 @@ pub struct Metrics {
     pub health: Arc<Health>,
     /// Files followed.
     pub files: Gauge,
+    /// Files that are not followed yet, for want of descriptors.
+    pub files_waiting: Gauge,
     /// Traces whose state is held.
     pub open_connections: Gauge,
     /// Bytes read.
@@ -100,6 +102,7 @@ impl Metrics {
         let one = registry.sub_registry_with_prefix("quiclens_collector");
         one.register_collector(Box::new(Acknowledged(Arc::clone(&health))));
         let files = add(one, "files", "files followed");
+        let files_waiting = add(one, "files_waiting", "files that are not followed yet, for want of descriptors");
         let open_connections = add(one, "open_connections", "traces whose state is held");
         let bytes = add(one, "read_bytes", "bytes read");
         let records = add(one, "records", "records and lines taken, rejected ones included");
@@ -135,6 +138,7 @@ impl Metrics {
             registry: Arc::new(registry),
             health,
             files,
+            files_waiting,
             open_connections,
             bytes,
             records,
