@@ -3,7 +3,7 @@
 use crate::Room;
 use crate::error::Error;
 use crate::file::Files;
-use crate::output::written;
+use crate::output::{printable, written};
 use crate::paths::find;
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::tables::Tables;
@@ -50,7 +50,7 @@ pub fn run(paths: &[PathBuf], room: Room) -> Result<(), Error> {
         flush(&mut tables, true)?;
         lines.extend(crate::export::plain(&stored, &tables.connections)?);
         let mut out = io::stdout().lock();
-        let write = |out: &mut io::StdoutLock<'_>, line: &str| written(writeln!(out, "{line}"));
+        let write = |out: &mut io::StdoutLock<'_>, line: &str| written(writeln!(out, "{}", printable(line)));
         for line in &lines {
             write(&mut out, line)?;
         }

@@ -14,6 +14,7 @@ mod records;
 mod requests;
 mod run;
 
+use crate::output::printable;
 use clap::{Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -103,7 +104,7 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
-            eprintln!("quiclens-collector: {message}");
+            eprintln!("quiclens-collector: {}", printable(&message.to_string()));
             ExitCode::from(3)
         }
     }

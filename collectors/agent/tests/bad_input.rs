@@ -261,3 +261,36 @@ fn no_log_costs_more_memory_than_a_process_may_have() {
         assert!(seen.peak_kib < MOST_KIB, "{name}: {} KiB", seen.peak_kib);
     }
 }
+
+/// Names of files and values of a log are strangers' text: what is printed for people has none of their characters that
+/// a terminal obeys, and JSON has the same values.
+#[test]
+fn no_name_and_no_value_speaks_to_a_terminal() {
+    let hostile = "a\u{1b}[2J\u{7}\u{9b}31m\u{202e}\u{2066}";
+    let event = EVENT.replace("packet_sent", "packet_sent\u{9b}\u{202e}\\u001b[2J");
+    let path = scratch(&format!("{hostile}.qlog"), format!("{HEADER}{event}\n").as_bytes());
+    let collector = env!("CARGO_BIN_EXE_quiclens-collector");
+    let missing = path.with_extension("none");
+    for (args, is_good) in [
+        (vec!["dump", "--room", "events"], true),
+        (vec!["dump", "--room", "summaries"], true),
+        (vec!["dump", "--room", "check"], true),
+        (vec!["load", "--requests-format"], false),
+        (vec!["run"], false),
+    ] {
+        let named = if is_good { &path } else { &missing };
+        let done = ends(Command::new(collector).args(&args).arg(named));
+        assert_eq!(done.status.success(), is_good, "{args:?}");
+        let said = String::from_utf8([done.stdout, done.stderr].concat()).unwrap();
+        let is_obeyed = |found: char| found.is_control() && found != '\n' || "\u{202e}\u{2066}".contains(found);
+        assert!(!said.contains(is_obeyed), "{args:?}: {said:?}");
+        if is_good {
+            let values: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+            let wanted = if args[2] == "events" { "packet_sent\u{9b}\u{202e}\u{1b}[2J" } else { hostile };
+            let has = |value: &Value| value.to_string().contains(Value::from(wanted).to_string().trim_matches('"'));
+            assert!(values.iter().any(has), "{args:?}: {said:?}");
+        } else {
+            assert!(said.contains("\\u001b[2J\\u0007\\u009b31m\\u202e\\u2066"), "{args:?}: {said:?}");
+        }
+    }
+}

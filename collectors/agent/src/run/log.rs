@@ -2,6 +2,7 @@
 //! counted; how many is said.
 
 use crate::error::Error;
+use crate::output::Printable;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
@@ -75,7 +76,7 @@ impl From<Level> for LevelFilter {
 /// Begins to write lines to standard error.
 pub fn start(log: &Log) -> Result<Limit, Error> {
     let limit = Limit::default();
-    let subscriber = subscriber(log, limit.clone(), io::stderr);
+    let subscriber = subscriber(log, limit.clone(), || Printable(io::stderr()));
     tracing::subscriber::set_global_default(subscriber).map_err(Error::internal)?;
     Ok(limit)
 }
@@ -211,7 +212,7 @@ mod tests {
     fn written(log: &Log, limit: &Limit, work: impl FnOnce()) -> Vec<String> {
         let lines = Lines::default();
         let writer = lines.clone();
-        tracing::subscriber::with_default(subscriber(log, limit.clone(), move || writer.clone()), work);
+        tracing::subscriber::with_default(subscriber(log, limit.clone(), move || Printable(writer.clone())), work);
         let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
         text.lines().map(str::to_owned).collect()
     }
@@ -237,6 +238,21 @@ mod tests {
         assert!(limit.suppressed(now + WINDOW).is_empty(), "said once");
         let again = written(&Log::default(), &limit, || tracing::warn!(file = "a.qlog", "cannot be read"));
         assert_eq!(again.len(), 1, "a new window");
+    }
+
+    #[test]
+    fn a_name_of_a_file_says_nothing_to_a_terminal() {
+        let name = "a\u{1b}[2J\u{9b}\u{202e}\u{7}\nb";
+        for format in [Format::Text, Format::Json] {
+            let log = Log { level: Level::Debug, format };
+            let lines = written(&log, &Limit::default(), || {
+                tracing::warn!(file = name, "not followed");
+                tracing::warn!(file = %name, "{name} cannot be read");
+            });
+            let obeyed = |line: &String| line.contains(['\u{1b}', '\u{9b}', '\u{202e}', '\u{7}']);
+            assert!(!lines.iter().any(obeyed), "{lines:?}");
+            assert!(lines.len() == 2 && lines.iter().all(|line| line.contains("[2J")), "{lines:?}");
+        }
     }
 
     #[test]

@@ -36,7 +36,7 @@ mod to_quiclens;
 
 use crate::error::{Answer, Error, Kind};
 use crate::machine;
-use crate::output::written;
+use crate::output::{printable, written};
 use config::Config;
 use follow::{Follower, Surroundings};
 use journal::Journal;
@@ -72,7 +72,7 @@ pub fn check(path: &Path, is_quiet: bool) -> Result<(), Error> {
     if is_quiet {
         return Ok(());
     }
-    written(std::io::stdout().write_all(config.effective().as_bytes()))
+    written(std::io::stdout().write_all(printable(&config.effective()).as_bytes()))
 }
 
 /// Follows until it is told to stop, or a promise cannot be kept.
