@@ -24,7 +24,14 @@ from quiclens_lab import faults_live, system
 from quiclens_lab.faults_run import run
 from quiclens_lab.faults_schedule import KINDS, SPOOL, Schedule, draw_schedule
 from quiclens_lab.kept import Kept
-from quiclens_lab.machine import commit, machine
+from quiclens_lab.machine import LAB, code_of, commit, machine
+
+SOURCES = (
+    *("Cargo.lock", "requirements.lock", "schema/catalogue", "schema/clickhouse", "schema/topics"),
+    *(f"collectors/{crate}" for crate in ("core", "tail", "edge", "heap", "agent/src")),
+    *("schema/quiclens_schema", "ingest/quiclens_ingest", "api/quiclens_api/serve"),
+)
+"""What a schedule judges."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +59,13 @@ def faults(
 ) -> dict[str, Any]:
     """Run the schedules, `jobs` side by side, each in a process and a folder of its own.
 
-    Below `keep` each outcome is kept as soon as it is there: a run of the same commit goes on with those that are left,
+    Below `keep` each outcome is kept as soon as it is there: a run of the same code goes on with those that are left,
     and tries again those that were not whole.
     """
     if keep is not None:
         keep.mkdir(parents=True, exist_ok=True)
-    kept = Kept(keep, f"{commit()}.jsonl", Outcome)
+    code = code_of(LAB.parent, SOURCES)
+    kept = Kept(keep, f"{code}.jsonl", Outcome)
     known = {(each.schedule.seed, each.schedule.number): each for each in kept.read() if each.is_whole}
     left = [each for each in schedules if (each.seed, each.number) not in known]
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # told to end, it ends what it started too
@@ -75,6 +83,7 @@ def faults(
     struck = Counter(strike.kind for each in outcomes for strike in each.schedule.strikes)
     document = {
         "commit": commit(),
+        "code": code,
         "machine": machine(),
         "schedules": len(outcomes),
         "passed": sum(each.is_whole for each in outcomes),
@@ -83,7 +92,7 @@ def faults(
         "outcomes": [each.as_json() for each in outcomes],
     }
     if keep is not None:
-        (keep / f"{commit()}.json").write_text(json.dumps(document, indent=1) + "\n")
+        (keep / f"{code}.json").write_text(json.dumps(document, indent=1) + "\n")
     return document
 
 

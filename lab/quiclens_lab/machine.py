@@ -1,10 +1,12 @@
 """What a kept figure is worth: the machine, the commit, the binary; and the folder in which it is kept."""
 
+import hashlib
 import os
 import platform
 import resource
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,21 @@ def commit() -> str:
         ["git", "-C", str(LAB), "describe", "--always", "--dirty=+"], capture_output=True, text=True, check=False
     )
     return done.stdout.strip() or "unknown"
+
+
+def code_of(tree: Path, places: Sequence[str]) -> str:
+    """A short hash of the files at or below these places of a source tree: figures of one hash are of one code.
+
+    Bugs to be planted are no part of it.
+    """
+    found = hashlib.sha256()
+    for place in places:
+        path = tree / place
+        inside = sorted(path.rglob("*")) if path.is_dir() else [path]
+        for each in inside:
+            if each.is_file() and each.name != "plants.toml" and not {"target", "__pycache__"} & set(each.parts):
+                found.update(f"{each.relative_to(tree)}\0".encode() + each.read_bytes())
+    return found.hexdigest()[:12]
 
 
 def collector_binary() -> Path:

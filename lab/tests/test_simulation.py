@@ -91,13 +91,13 @@ def test_a_run_that_was_ended_goes_on_and_one_of_other_code_begins_anew(
     monkeypatch.setattr(command, "MADE", tmp_path)
     monkeypatch.setattr(command, "build", lambda: fake(tmp_path, json.dumps(asdict(WHOLE))))
     asked = tmp_path / "asked"
-    monkeypatch.setattr(command, "code_of", lambda tree: "first")
+    monkeypatch.setattr(command, "code_of", lambda tree, places: "first")
     first = command.simulation(1000, 0, 2, False, lambda done, whole: None)
     assert first["schedules"] == 1000 and not first["passes"]
     assert sorted(asked.read_text().split()) == ["0", "500"]
     command.simulation(1500, 0, 2, False, lambda done, whole: None)
     assert sorted(asked.read_text().split()) == ["0", "1000", "500"]
-    monkeypatch.setattr(command, "code_of", lambda tree: "second")
+    monkeypatch.setattr(command, "code_of", lambda tree, places: "second")
     assert command.simulation(500, 0, 2, False, lambda done, whole: None)["schedules"] == 500
     assert sorted(asked.read_text().split()) == ["0", "0", "1000", "500"]
 

@@ -4,7 +4,6 @@ Seeds are run in turns, by as many processes as there are cores. What a turn fou
 that a run that was ended goes on, as long as the collector's code is the same.
 """
 
-import hashlib
 import json
 import shutil
 import time
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from quiclens_lab.kept import Kept
-from quiclens_lab.machine import LAB, commit, machine
+from quiclens_lab.machine import LAB, code_of, commit, machine
 from quiclens_lab.progress import say
 from quiclens_lab.simulation.machine import MADE, ROOT, Failure, Report, build, replay, turn
 
@@ -32,7 +31,8 @@ LEAST = {"logs": 3, "records": 300, "faults": 3}
 """In each schedule, at least."""
 
 _ADDED = ("schedules", "records", "struck", "calls", "lives", "replays")
-_SOURCES = (
+SOURCES = (
+    "Cargo.lock",
     *(f"collectors/{crate}" for crate in ("core", "tail", "edge", "heap", "agent/src")),
     "schema/catalogue",
     "schema/topics",
@@ -53,7 +53,7 @@ def simulation(
 ) -> dict[str, Any]:
     """Run that many schedules, those of an earlier run among them, for at most so many seconds (0: as long as it
     takes); `passes` is false when one of them fails, or the bar is missed: see `missed`."""
-    code = code_of(ROOT)
+    code = code_of(ROOT, SOURCES)
     MADE.mkdir(parents=True, exist_ok=True)
     program = MADE / f"collector-{code}"
     if not program.exists():
@@ -160,16 +160,6 @@ def lines(document: dict[str, Any]) -> list[str]:
         found += [f"seed {failure['seed']}: {failure['wrong'][0]}", f"  {failure['replay']}"]
     found += [f"missed: {said[:1000]}" for said in document["missed"]]
     return [*found, "passes" if document["passes"] else "does not pass"]
-
-
-def code_of(tree: Path) -> str:
-    """A short hash of what the simulation is built of."""
-    found = hashlib.sha256((tree / "Cargo.lock").read_bytes())
-    for folder in _SOURCES:
-        for path in sorted((tree / folder).rglob("*")):
-            if path.is_file() and "target" not in path.parts:
-                found.update(f"{path.relative_to(tree)}\0".encode() + path.read_bytes())
-    return found.hexdigest()[:12]
 
 
 def keep(document: dict[str, Any]) -> None:
