@@ -70,6 +70,8 @@ pub struct Known {
     pub parts: BTreeMap<u64, Vec<u8>>,
     /// All of it is there and of this build.
     pub is_sound: bool,
+    /// Only a cycle that counts for nothing tells of it: its file is read from the start, and is lost where it is gone.
+    pub is_doubtful: bool,
 }
 
 /// What a journal held when it was opened.
@@ -291,7 +293,8 @@ fn record(bytes: &[u8]) -> Option<&[u8]> {
 }
 
 /// Reads a journal: damage is passed over up to the next record that is whole. The last cycle may never have been synced,
-/// and a crash may have left any part of it: with damage in it, it counts for nothing, and the states before it do.
+/// and a crash may have left any part of it: with damage in it, it counts for nothing, and the states before it do. A file
+/// of which there is none before is known by its head alone.
 fn read(bytes: &[u8]) -> (Found, Live) {
     let (mut found, mut live) = (Found::default(), Live::new());
     let mut sums = BTreeMap::new();
@@ -335,6 +338,13 @@ fn read(bytes: &[u8]) -> (Found, Live) {
     for (id, known) in &mut found.files {
         let sum = live.get(id).map(|parts| parts.sum);
         known.is_sound &= sum.is_some() && sum == sums.get(id).copied();
+    }
+    for (record, _) in doubtful.into_iter().flat_map(|(_, records)| records) {
+        if let (HEAD, Some(state)) = (record.part, &record.state)
+            && let Ok(head) = postcard::from_bytes(state)
+        {
+            found.files.entry(record.file).or_insert(Known { head, is_doubtful: true, ..Known::default() });
+        }
     }
     (found, live)
 }
@@ -468,6 +478,33 @@ mod tests {
                     "{begin}"
                 );
                 assert_eq!(found.files[&id(1)].parts[&1], b"a");
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_that_only_a_damaged_last_cycle_tells_of_is_known_and_has_no_state() {
+        let folder = folder("doubtful");
+        let (mut journal, _) = Journal::open(&folder).unwrap();
+        journal.commit(&[part(1, 1, Some(b"a")), head(1, 10)]).unwrap();
+        let path = folder.join("checkpoints");
+        let before = std::fs::metadata(&path).unwrap().len() as usize;
+        journal.commit(&[part(2, 1, Some(b"b")), head(2, 20)]).unwrap();
+        drop(journal);
+        let mut left = std::fs::read(&path).unwrap();
+        left[before + 12] ^= 1; // in the part
+        std::fs::write(&path, &left).unwrap();
+        for _ in 0..2 {
+            let (_, mut found) = Journal::open(&folder).unwrap();
+            let (known, other) = (found.files.remove(&id(2)), found.files.remove(&id(1)).unwrap());
+            assert!(other.is_sound && !other.is_doubtful && other.head.offset == 10);
+            match known {
+                Some(known) => {
+                    assert!(known.is_doubtful && !known.is_sound && known.parts.is_empty());
+                    assert_eq!((known.head.name.as_str(), known.head.offset), ("/logs/2", 20));
+                }
+                // The journal was written anew without it.
+                None => assert!(found.files.is_empty() && !found.is_torn),
             }
         }
     }

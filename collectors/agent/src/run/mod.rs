@@ -150,7 +150,7 @@ fn follow(config: &Config, catalogue: &Arc<Catalogue>, stop: &Arc<AtomicBool>, m
     };
     let sink = patiently(stop, &metrics, || sink::open(&config.sink, &config.name))?;
     let shipper = Shipper::start(sink, journal, relief, metrics.clone())?;
-    let known = found.files.remove(&spooled::ID);
+    let known = found.files.remove(&spooled::ID).filter(|known| !known.is_doubtful);
     // What a socket gave is not read a second time: all of its events are kept, or none.
     let retention = keep::retention(None, config.events, &config.state_dir);
     let tables = Tables { wants_events: true, retention, edge: Some(deployment.clone()), ..Tables::default() };

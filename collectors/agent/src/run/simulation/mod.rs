@@ -266,7 +266,7 @@ impl Schedule<'_> {
             Box::new(patiently(&stop, &metrics, || Files::open(Path::new("/out")))?)
         };
         let shipper = Shipper::by_hand(sink, journal, Some(relief), metrics.clone());
-        let known = found.files.remove(&spooled::ID);
+        let known = found.files.remove(&spooled::ID).filter(|known| !known.is_doubtful);
         let tables = Tables { wants_events: true, ..Tables::default() };
         let reading = Spooled::open(&fixed.catalogue, &spool, known.as_ref(), tables);
         let deployment = Arc::clone(&fixed.deployment);
