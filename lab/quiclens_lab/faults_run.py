@@ -133,6 +133,8 @@ def _readings(live: Live, shared: Sequence[Log], cluttered: Sequence[Path]) -> t
     places = [("kept-store", kept / "traces", kept / "access")]
     if any(log.has_unsure_end for log in shared):
         places.append(("left-store", live.traces, live.access))
+        # A trace whose file was deleted once it was stored, beside an access log that lost a line of it.
+        places.append(("left-access-store", kept / "traces", live.access))
     readings = [
         read_plainly(live.folder / name, [*_files(traces), *cluttered], _files(access))
         for name, traces, access in places
