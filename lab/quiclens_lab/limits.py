@@ -19,7 +19,6 @@ from quiclens_lab.damage import TRACES, VECTORS
 from quiclens_lab.errors import LabError
 from quiclens_lab.machine import LAB, collector_binary, commit, kept_folder, machine
 
-OPEN_AT_ONCE = 20_000
 _README = LAB.parent / "collectors" / "README.md"
 _STARTED_US = 1_795_168_800_000_000
 _OPENED_EVERY_US = 100

@@ -6,7 +6,7 @@ import platform
 import resource
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,13 +42,23 @@ def code_of(tree: Path, places: Sequence[str]) -> str:
 
     Bugs to be planted are no part of it.
     """
-    found = hashlib.sha256()
+    files = []
     for place in places:
         path = tree / place
         inside = sorted(path.rglob("*")) if path.is_dir() else [path]
-        for each in inside:
-            if each.is_file() and each.name != "plants.toml" and not {"target", "__pycache__"} & set(each.parts):
-                found.update(f"{each.relative_to(tree)}\0".encode() + each.read_bytes())
+        files += [
+            each
+            for each in inside
+            if each.is_file() and each.name != "plants.toml" and not {"target", "__pycache__"} & set(each.parts)
+        ]
+    return hash_of(tree, files)
+
+
+def hash_of(tree: Path, files: Iterable[Path]) -> str:
+    """A short hash of files of a source tree, their names and what is in them."""
+    found = hashlib.sha256()
+    for path in files:
+        found.update(f"{path.relative_to(tree)}\0".encode() + path.read_bytes())
     return found.hexdigest()[:12]
 
 

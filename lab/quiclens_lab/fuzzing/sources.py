@@ -1,12 +1,11 @@
 """What a target is built of: a change of anything else leaves its totals as they are."""
 
 import ast
-import hashlib
 import re
 from pathlib import Path
 
 from quiclens_lab.fuzzing.targets import Target
-from quiclens_lab.machine import LAB
+from quiclens_lab.machine import LAB, hash_of
 
 ROOT = LAB.parent
 FUZZ = ROOT / "collectors" / "fuzz"
@@ -20,11 +19,7 @@ _CRATES = {"core": ("core",), "tail": ("core", "tail"), "edge": ("core", "edge")
 
 def code_of(target: Target, binaries: Path) -> str:
     """A short hash of the sources that a target is built of; `binaries` has it, with what cargo says of its sources."""
-    found = hashlib.sha256()
-    files = python_files(target.name) if target.is_python else rust_files(target.name, binaries)
-    for path in files:
-        found.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
-    return found.hexdigest()[:12]
+    return hash_of(ROOT, python_files(target.name) if target.is_python else rust_files(target.name, binaries))
 
 
 def rust_files(name: str, binaries: Path) -> list[Path]:

@@ -437,16 +437,22 @@ mod tests {
         assert!(!Journal::open(&folder).unwrap().1.is_of_another_build, "what cannot be taken up is not kept");
     }
 
-    #[test]
-    fn a_cycle_that_was_torn_is_not_taken_up_half() {
-        let folder = folder("torn");
-        let (mut journal, _) = Journal::open(&folder).unwrap();
+    /// A journal of a cycle of file 1 and of `second`: where the latter begins, and all bytes.
+    fn two_cycles(folder: &Path, second: &[Entry]) -> (usize, Vec<u8>) {
+        let (mut journal, _) = Journal::open(folder).unwrap();
         journal.commit(&[part(1, 1, Some(b"a")), head(1, 10)]).unwrap();
         let path = folder.join("checkpoints");
         let before = std::fs::metadata(&path).unwrap().len() as usize;
-        journal.commit(&[part(1, 1, Some(b"b")), part(1, 2, Some(b"c")), head(1, 20)]).unwrap();
+        journal.commit(second).unwrap();
         drop(journal);
-        let whole = std::fs::read(&path).unwrap();
+        (before, std::fs::read(&path).unwrap())
+    }
+
+    #[test]
+    fn a_cycle_that_was_torn_is_not_taken_up_half() {
+        let folder = folder("torn");
+        let path = folder.join("checkpoints");
+        let (before, whole) = two_cycles(&folder, &[part(1, 1, Some(b"b")), part(1, 2, Some(b"c")), head(1, 20)]);
         for end in before..whole.len() {
             std::fs::write(&path, &whole[..end]).unwrap();
             let (_, found) = Journal::open(&folder).unwrap();
@@ -459,13 +465,8 @@ mod tests {
     #[test]
     fn a_last_cycle_of_which_a_crash_left_any_part_counts_for_nothing() {
         let folder = folder("parts");
-        let (mut journal, _) = Journal::open(&folder).unwrap();
-        journal.commit(&[part(1, 1, Some(b"a")), head(1, 10)]).unwrap();
         let path = folder.join("checkpoints");
-        let before = std::fs::metadata(&path).unwrap().len() as usize;
-        journal.commit(&[part(1, 1, Some(b"b")), part(1, 2, Some(b"c")), head(1, 20)]).unwrap();
-        drop(journal);
-        let whole = std::fs::read(&path).unwrap();
+        let (before, whole) = two_cycles(&folder, &[part(1, 1, Some(b"b")), part(1, 2, Some(b"c")), head(1, 20)]);
         for begin in before..whole.len() {
             for end in [begin + 1, begin + 9, begin + 40].into_iter().filter(|end| *end <= whole.len()) {
                 let mut left = whole.clone();
@@ -485,15 +486,9 @@ mod tests {
     #[test]
     fn a_file_that_only_a_damaged_last_cycle_tells_of_is_known_and_has_no_state() {
         let folder = folder("doubtful");
-        let (mut journal, _) = Journal::open(&folder).unwrap();
-        journal.commit(&[part(1, 1, Some(b"a")), head(1, 10)]).unwrap();
-        let path = folder.join("checkpoints");
-        let before = std::fs::metadata(&path).unwrap().len() as usize;
-        journal.commit(&[part(2, 1, Some(b"b")), head(2, 20)]).unwrap();
-        drop(journal);
-        let mut left = std::fs::read(&path).unwrap();
+        let (before, mut left) = two_cycles(&folder, &[part(2, 1, Some(b"b")), head(2, 20)]);
         left[before + 12] ^= 1; // in the part
-        std::fs::write(&path, &left).unwrap();
+        std::fs::write(folder.join("checkpoints"), &left).unwrap();
         for _ in 0..2 {
             let (_, mut found) = Journal::open(&folder).unwrap();
             let (known, other) = (found.files.remove(&id(2)), found.files.remove(&id(1)).unwrap());
