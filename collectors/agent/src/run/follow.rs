@@ -638,7 +638,10 @@ impl<'c> Follower<'c> {
         }
         let began = machine::now();
         let shipped = self.shipper.ship(Cycle { messages, droppable, entries, passed, cut: began });
-        self.stand(machine::now().duration_since(began));
+        let waited = machine::now().duration_since(began);
+        self.stand(waited);
+        // The next turn does not count it once more.
+        self.turned += waited;
         shipped
     }
 
