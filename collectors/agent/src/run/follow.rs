@@ -176,7 +176,7 @@ impl<'c> Follower<'c> {
         }
         self.heartbeat.beat(now, &mut self.tables);
         if self.shipper.is_full() {
-            self.stand(since);
+            self.stand(since, now);
             let behind = self.files.values().map(Followed::bytes_behind_now).sum();
             self.count(now, behind);
             return Ok(false);
@@ -198,7 +198,7 @@ impl<'c> Follower<'c> {
             is_pressed = spooled.is_pressed();
         }
         if is_pressed {
-            self.stand(since);
+            self.stand(since, now);
         }
         if self.spooled.as_ref().is_some_and(|spooled| !spooled.tables.is_small()) {
             self.cut(false)?;
@@ -481,10 +481,10 @@ impl<'c> Follower<'c> {
         Ok(is_busy)
     }
 
-    /// So long, nothing was read: no file was silent meanwhile.
-    fn stand(&mut self, time: Duration) {
+    /// So long until `now`, nothing was read: no file was silent meanwhile. One that was met meanwhile grew now at the latest.
+    fn stand(&mut self, time: Duration, now: Instant) {
         self.stood += time;
-        self.files.values_mut().for_each(|file| file.grew += time);
+        self.files.values_mut().for_each(|file| file.grew = now.min(file.grew + time));
     }
 
     /// The clock by which connections are heard of: it stands while nothing is read, for want of room ahead.
@@ -638,8 +638,9 @@ impl<'c> Follower<'c> {
         }
         let began = machine::now();
         let shipped = self.shipper.ship(Cycle { messages, droppable, entries, passed, cut: began });
-        let waited = machine::now().duration_since(began);
-        self.stand(waited);
+        let now = machine::now();
+        let waited = now - began;
+        self.stand(waited, now);
         // The next turn does not count it once more.
         self.turned += waited;
         shipped
