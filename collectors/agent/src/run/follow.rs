@@ -440,7 +440,14 @@ impl<'c> Follower<'c> {
     fn read(&mut self, id: &FileId, now: Instant) -> Result<bool, Error> {
         let now_s = self.heard(now).as_secs();
         let Some(file) = self.files.get_mut(id) else { return Ok(false) };
-        let is_cut_short = file.look(now).unwrap_or(false);
+        let is_cut_short = match file.look(now) {
+            Ok(is_cut_short) => is_cut_short,
+            Err(error) => {
+                let path = file.path.clone();
+                self.hurt(&path, &error);
+                return Ok(false);
+            }
+        };
         if is_cut_short || file.has_come_back() {
             // Cut short under its writer (copy-truncate), or grown after it was over: what is there now is read from
             // its start; what was read before was shipped or is on its way.

@@ -182,17 +182,16 @@ impl<'c> Followed<'c> {
     /// and has outgrown itself since is told by its first bytes.
     pub fn look(&mut self, now: Instant) -> io::Result<bool> {
         let look = self.input.look()?;
-        self.is_deleted = look.is_deleted;
-        let changed = std::mem::replace(&mut self.changed, look.changed);
-        let was = std::mem::replace(&mut self.size, look.size);
-        if self.size == was {
-            // Renamed; or cut short, and as long as before by now.
-            return Ok(changed != look.changed && self.input.prefix(self.prefix.0)? != self.prefix);
+        let is_as_before = (look.size, look.changed) == (self.size, self.changed);
+        // Of the same size it was renamed; or cut short, and is as long as before by now. Nothing is learned of it before
+        // its first bytes were read: what they tell now, they tell once.
+        let is_other = look.size < self.size || !is_as_before && self.input.prefix(self.prefix.0)? != self.prefix;
+        (self.is_deleted, self.changed) = (look.is_deleted, look.changed);
+        if look.size != self.size {
+            (self.size, self.grew) = (look.size, now);
+            (self.is_settled, self.is_cut) = (false, false);
         }
-        self.grew = now;
-        self.is_settled = false;
-        self.is_cut = false;
-        Ok(self.size < was || self.input.prefix(self.prefix.0)? != self.prefix)
+        Ok(is_other)
     }
 
     /// Something may be there that was not read.
