@@ -456,14 +456,7 @@ impl<'c> Follower<'c> {
                 file.tear(&mut self.tables);
                 file.finish(self.catalogue, &mut self.tables);
             }
-            match file.anew(now) {
-                Ok(anew) => *file = anew,
-                Err(error) => {
-                    let path = file.path.clone();
-                    self.hurt(&path, &error);
-                    return Ok(false);
-                }
-            }
+            *file = file.anew(now);
             self.gone.push(Entry::gone(*id));
             return Ok(true);
         }

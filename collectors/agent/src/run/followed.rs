@@ -116,7 +116,9 @@ impl<'c> Followed<'c> {
         known: Option<&Known>,
         now: Instant,
     ) -> Result<(Self, bool), Fault> {
-        let mut followed = Self::of(Input(Arc::new(machine::open_regular(path)?)), path, reader, now)?;
+        let input = Input(Arc::new(machine::open_regular(path)?));
+        let look = input.look()?;
+        let mut followed = Self::of(input, &look, path, reader, now);
         let is_taken_up = match known {
             Some(known) if known.is_sound && followed.is_same(&known.head)? => followed.take_up(catalogue, known),
             _ => false,
@@ -124,17 +126,18 @@ impl<'c> Followed<'c> {
         Ok((followed, is_taken_up))
     }
 
-    /// The same file, to be read from its start: whatever has its name by now.
-    pub fn anew(&self, now: Instant) -> io::Result<Self> {
-        let mut anew = Self::of(Input(Arc::clone(&self.input.0)), &self.path, self.reader.clone(), now)?;
-        (anew.is_deleted, anew.is_adrift) = (self.is_deleted, self.is_adrift);
-        Ok(anew)
+    /// The same file, as it was looked at last, to be read from its start: whatever has its name by now.
+    pub fn anew(&self, now: Instant) -> Self {
+        let FileId { device, inode } = self.id;
+        let look = Look { device, inode, size: self.size, is_deleted: self.is_deleted, changed: self.changed };
+        let mut anew = Self::of(Input(Arc::clone(&self.input.0)), &look, &self.path, self.reader.clone(), now);
+        anew.is_adrift = self.is_adrift;
+        anew
     }
 
-    fn of(input: Input, path: &Path, reader: Option<Arc<LineReader>>, now: Instant) -> io::Result<Self> {
-        let look = input.look()?;
-        Ok(Self {
-            id: identity(&look),
+    fn of(input: Input, look: &Look, path: &Path, reader: Option<Arc<LineReader>>, now: Instant) -> Self {
+        Self {
+            id: identity(look),
             path: path.to_owned(),
             input,
             window: Window::default(),
@@ -147,14 +150,14 @@ impl<'c> Followed<'c> {
             over_changed: look.changed,
             grew: now,
             is_dirty: false,
-            is_deleted: false,
+            is_deleted: look.is_deleted,
             is_adrift: machine::is_symlink(path),
             reader,
             replay: None,
             is_settled: false,
             is_cut: false,
             uncounted: (0, 0),
-        })
+        }
     }
 
     /// The file that the journal speaks of, grown since or not.
