@@ -7,7 +7,7 @@ use crate::paths::find;
 use crate::records::whole;
 use crate::requests::LineReader;
 use crate::run::config::{AccessLog, Config, Watch};
-use crate::run::followed::{After, Followed, give_up, identity};
+use crate::run::followed::{After, Begun, Followed, give_up, identity};
 use crate::run::heartbeat::Heartbeat;
 use crate::run::input::Input;
 use crate::run::journal::{Entry, FileId, Known};
@@ -311,21 +311,24 @@ impl<'c> Follower<'c> {
             let search = find(&paths);
             is_whole &= search.is_whole;
             refused.extend(search.refused);
-            seen.extend(search.files.iter().filter_map(|path| self.meet(path, reader.as_ref(), now)));
+            for path in search.files {
+                let met = self.meet(&path, reader.as_ref(), now);
+                is_whole &= met.is_some();
+                seen.extend(met);
+            }
         }
         self.refused.retain(|path| machine::exists(path));
         for (path, reason) in refused {
             self.refuse(&path, reason);
         }
-        if is_whole {
-            is_whole = self.find_rotated(now, &mut seen);
-        }
+        is_whole = is_whole && self.find_rotated(now, &mut seen);
         if !self.waiting.is_empty() {
             let (followed, waiting) = (self.files.len(), self.waiting.len());
             warn!(followed, waiting, "no descriptors for more files; the others wait until some are over");
         }
         if is_whole {
-            // What is there and could not be opened now is met again.
+            // What is there and could not be opened now is met again. Where something could not be looked at, a file may
+            // have another name by now: the next scan tells what is gone.
             let known = std::mem::take(&mut self.known);
             let (there, gone): (BTreeMap<_, _>, _) = known.into_iter().partition(|(id, _)| seen.contains(id));
             self.known = there;
@@ -342,7 +345,7 @@ impl<'c> Follower<'c> {
     }
 
     /// Access logs that were renamed while nobody looked: `access.log.1` beside `access.log` is the file that was read.
-    /// False where a folder cannot be read now.
+    /// False where a folder cannot be read, or a file in it cannot be looked at, now.
     fn find_rotated(&mut self, now: Instant, seen: &mut BTreeSet<FileId>) -> bool {
         let logs: Vec<_> = self.config.access_logs.iter().zip(&self.readers).collect();
         let logs: Vec<_> = logs.into_iter().map(|(log, reader)| (log.path.clone(), Arc::clone(reader))).collect();
@@ -359,8 +362,11 @@ impl<'c> Follower<'c> {
                 let is_rotated = sibling
                     .file_name()
                     .is_some_and(|other| other.as_encoded_bytes().starts_with(name.as_encoded_bytes()));
-                let id = machine::look(&sibling).ok().filter(|_| is_rotated).map(|look| identity(&look));
-                if id.is_some_and(|id| self.known.contains_key(&id)) {
+                if !is_rotated {
+                    continue;
+                }
+                let Ok(look) = machine::look(&sibling) else { return false };
+                if self.known.contains_key(&identity(&look)) {
                     seen.extend(self.meet(&sibling, Some(reader), now));
                 }
             }
@@ -376,9 +382,17 @@ impl<'c> Follower<'c> {
         }
     }
 
-    /// Takes a file up that is new, or news of one.
+    /// Takes a file up that is new, or news of one; `None` where it has gone meanwhile, or cannot be looked at.
     fn meet(&mut self, path: &Path, reader: Option<&Arc<LineReader>>, now: Instant) -> Option<FileId> {
-        let look = machine::look(path).ok()?;
+        let look = match machine::look(path) {
+            Ok(look) => look,
+            Err(error) => {
+                if error.kind() != ErrorKind::NotFound {
+                    self.hurt(path, &error);
+                }
+                return None;
+            }
+        };
         let id = identity(&look);
         if let Some(followed) = self.files.get_mut(&id) {
             // Renamed files keep their state.
@@ -403,16 +417,16 @@ impl<'c> Follower<'c> {
         self.waiting.remove(&id);
         let known = self.known.remove(&id);
         match Followed::open(self.catalogue, path, reader.cloned(), known.as_ref(), now) {
-            Ok((mut followed, is_taken_up)) => {
+            Ok((mut followed, begun)) => {
                 let was_known = self.over.remove(&id).is_some() || known.is_some();
                 if !was_known {
                     // One that was silent before it was found is over as soon as one that was watched meanwhile.
                     followed.grew = now.checked_sub(unchanged_for(&look, machine::wall())).unwrap_or(now);
                 }
-                if was_known && !is_taken_up {
+                if was_known && begun != Begun::TakenUp {
                     self.gone.push(Entry::gone(id));
                 }
-                if let Some(known) = known.filter(|known| !followed.is_same(&known.head).unwrap_or(false)) {
+                if let Some(known) = known.filter(|_| begun == Begun::New) {
                     give_up(self.catalogue, &known, &mut self.tables);
                 }
                 if followed.is_over() {
@@ -443,8 +457,7 @@ impl<'c> Follower<'c> {
         let is_cut_short = match file.look(now) {
             Ok(is_cut_short) => is_cut_short,
             Err(error) => {
-                let path = file.path.clone();
-                self.hurt(&path, &error);
+                self.cannot_read(id, &error);
                 return Ok(false);
             }
         };
@@ -465,16 +478,16 @@ impl<'c> Follower<'c> {
             is_busy = match file.read(self.catalogue, now_s, &mut self.tables) {
                 Ok(after) => after == After::More,
                 Err(error) => {
-                    let path = file.path.clone();
-                    self.hurt(&path, &error);
+                    self.cannot_read(id, &error);
                     return Ok(false);
                 }
             };
         }
         let (silent, idle_s) = (now - file.grew, self.config.idle_timeout_s);
         if !file.is_behind() && !file.is_over() && silent >= settled(file, idle_s) {
-            file.look_for_its_end();
-            if silent >= settled(file, idle_s) {
+            if let Err(error) = file.look_for_its_end() {
+                self.cannot_read(id, &error);
+            } else if silent >= settled(file, idle_s) {
                 self.finish(id)?;
             }
         }
@@ -515,8 +528,7 @@ impl<'c> Follower<'c> {
         match file.replay(&mut self.tables) {
             Ok(is_busy) => is_busy,
             Err(error) => {
-                let path = file.path.clone();
-                self.hurt(&path, &error);
+                self.cannot_read(id, &error);
                 false
             }
         }
@@ -538,6 +550,13 @@ impl<'c> Follower<'c> {
         }
     }
 
+    /// The same of a file that is followed.
+    fn cannot_read(&mut self, id: &FileId, error: &io::Error) {
+        if let Some(path) = self.files.get(id).map(|file| file.path.clone()) {
+            self.hurt(&path, error);
+        }
+    }
+
     fn finish(&mut self, id: &FileId) -> Result<(), Error> {
         let Some(file) = self.files.get_mut(id) else { return Ok(()) };
         if file.settle(self.catalogue, &self.tables) {
@@ -548,8 +567,8 @@ impl<'c> Follower<'c> {
             let open = match file.file() {
                 Ok(open) => open,
                 Err(error) => {
-                    let path = file.path.clone();
-                    self.hurt(&path, &error);
+                    file.leave();
+                    self.cannot_read(id, &error);
                     return Ok(());
                 }
             };
@@ -685,10 +704,16 @@ impl Over {
             return self.size == look.size;
         }
         // Renamed, linked, given other rights: or another file.
-        let same = machine::open_regular(path)
-            .is_ok_and(|file| Input(Arc::new(file)).prefix(self.prefix.0).is_ok_and(|prefix| prefix == self.prefix));
-        self.changed = if same { changed } else { self.changed };
-        same
+        let head = || Ok(Input(Arc::new(machine::open_regular(path)?)).prefix(self.prefix.0)?);
+        match head() {
+            Ok(prefix) if prefix == self.prefix => {
+                self.changed = changed;
+                true
+            }
+            // The next scan tries again.
+            Err(Fault::Unreadable(_)) => true,
+            Ok(_) | Err(_) => false,
+        }
     }
 }
 

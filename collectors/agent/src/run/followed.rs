@@ -21,9 +21,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Bytes of a file that tell it from another one with the same inode, and its format.
+/// Bytes of a file that tell its format.
 const SNIFFED: usize = 64 << 10;
-const PREFIX: usize = 4096;
+/// Bytes of a file that tell it from another one with the same inode.
+pub const PREFIX: usize = 4096;
 /// Bytes of one file that are read before another's turn.
 const TURN: usize = 1 << 20;
 const CHUNK: usize = 256 << 10;
@@ -102,28 +103,43 @@ pub enum After {
     More,
 }
 
+/// How the reading of a file begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begun {
+    /// Where the journal says.
+    TakenUp,
+    /// At its start, though the journal speaks of it.
+    Anew,
+    /// At its start: the journal speaks of no such file.
+    New,
+}
+
 /// The identity of an open file.
 pub fn identity(look: &Look) -> FileId {
     FileId { device: look.device, inode: look.inode }
 }
 
 impl<'c> Followed<'c> {
-    /// Opens a file. `known` is what the journal says of it; true when its reading goes on from there.
+    /// Opens a file. `known` is what the journal says of a file with its identity.
     pub fn open(
         catalogue: &'c Catalogue,
         path: &Path,
         reader: Option<Arc<LineReader>>,
         known: Option<&Known>,
         now: Instant,
-    ) -> Result<(Self, bool), Fault> {
+    ) -> Result<(Self, Begun), Fault> {
         let input = Input(Arc::new(machine::open_regular(path)?));
         let look = input.look()?;
         let mut followed = Self::of(input, &look, path, reader, now);
-        let is_taken_up = match known {
-            Some(known) if known.is_sound && followed.is_same(&known.head)? => followed.take_up(catalogue, known),
-            _ => false,
+        let begun = match known {
+            Some(known) if followed.is_same(&known.head)? => match known.is_sound && followed.take_up(catalogue, known)
+            {
+                true => Begun::TakenUp,
+                false => Begun::Anew,
+            },
+            _ => Begun::New,
         };
-        Ok((followed, is_taken_up))
+        Ok((followed, begun))
     }
 
     /// The same file, as it was looked at last, to be read from its start: whatever has its name by now.
@@ -161,7 +177,7 @@ impl<'c> Followed<'c> {
     }
 
     /// The file that the journal speaks of, grown since or not.
-    pub fn is_same(&self, head: &Head) -> io::Result<bool> {
+    fn is_same(&self, head: &Head) -> io::Result<bool> {
         Ok(self.size >= head.offset && self.input.prefix(head.prefix.0)? == head.prefix)
     }
 
@@ -226,7 +242,7 @@ impl<'c> Followed<'c> {
         self.replay.as_ref().map_or(0, |replay| replay.bytes_behind())
     }
 
-    /// What was begun to be read as a whole was left: it is read when the process runs again.
+    /// What was to be read as a whole was left: it is read in a later turn, or when the process runs again.
     pub fn leave(&mut self) {
         self.form = Form::Whole;
         self.is_dirty = false;
@@ -465,10 +481,11 @@ impl<'c> Followed<'c> {
     }
 
     /// Learns whether it ends too soon, where it is read when it is over: all of it, once as long as it does not grow.
-    pub fn look_for_its_end(&mut self) {
+    pub fn look_for_its_end(&mut self) -> io::Result<()> {
         if self.is_whole() && !self.is_deleted && !self.is_cut {
-            self.is_cut = self.file().is_ok_and(quiclens_tail::is_cut);
+            self.is_cut = quiclens_tail::is_cut(self.file()?);
         }
+        Ok(())
     }
 
     /// The file itself: its name may be another's by now.

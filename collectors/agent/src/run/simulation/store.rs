@@ -211,7 +211,7 @@ pub struct Held {
     pub lines: BTreeMap<String, BTreeSet<(String, u64)>>,
     /// Traces of each event, by connection and seq.
     pub events: BTreeMap<(String, u64), BTreeSet<String>>,
-    /// Rejects: reason, file, trace, first and last seq.
+    /// Rejects: reason, file, source, first and last seq.
     pub rejects: BTreeSet<(String, String, String, u64, u64)>,
     /// Batches that nobody can read.
     pub damaged: Vec<String>,
@@ -237,7 +237,7 @@ impl Held {
         let wanted: &[&str] = match table {
             "request_lines" => &["path", "log_id", "offset"],
             "events" => &["connection_id", "trace_id", "seq"],
-            "rejects" => &["reason", "file", "trace_id", "seq", "seq_last"],
+            "rejects" => &["reason", "file", "source", "seq", "seq_last"],
             _ => return,
         };
         let batches = match columns(bytes, wanted) {
@@ -265,12 +265,12 @@ impl Held {
                     }
                 }
                 _ => {
-                    let (reasons, files, traces) = (texts("reason"), texts("file"), texts("trace_id"));
+                    let (reasons, files, sources) = (texts("reason"), texts("file"), texts("source"));
                     let (firsts, lasts) = (numbers("seq"), numbers("seq_last"));
                     for row in 0..batch.num_rows() {
                         let (first, last) = (number(&firsts, row), number(&lasts, row));
-                        let (reason, file, trace) = (text(&reasons, row), text(&files, row), text(&traces, row));
-                        self.rejects.insert((reason, file, trace, first, last.max(first)));
+                        let (reason, file, source) = (text(&reasons, row), text(&files, row), text(&sources, row));
+                        self.rejects.insert((reason, file, source, first, last.max(first)));
                     }
                 }
             }

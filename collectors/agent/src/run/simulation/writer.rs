@@ -3,6 +3,7 @@
 
 use super::store::Held;
 use crate::machine::simulated::{self, Chance, World};
+use crate::run::followed::PREFIX;
 use crate::run::journal::{FileId, Known};
 use crate::run::spool::{Position, Refused, Spool, What};
 use std::collections::{BTreeMap, BTreeSet};
@@ -221,6 +222,9 @@ impl Writer {
                     times => wrong.push(format!("{} stands {times} times", path(log.number, number))),
                 }
             }
+            if log.is_followed() && log.is_falsely_lost(held) {
+                wrong.push(format!("log {} {:?} counts as lost and is there", log.number, log.names));
+            }
             let (Some(first), Some(last)) = (lost.first(), lost.last()) else { continue };
             let is_counted =
                 held.rejects.iter().any(|(reason, file, ..)| reason == "source_lost" && log.names.contains(file));
@@ -269,6 +273,16 @@ impl Log {
     fn begins(&self, (length, hash): (u32, u64)) -> bool {
         let text: String = (self.start..self.start + 60).map(|number| line(self.number, number)).collect();
         text.as_bytes().get(..length as usize).is_some_and(|head| length > 0 && xxh3_64(head) == hash)
+    }
+
+    /// A `source_lost` tells of a file that begins like this one does.
+    fn is_falsely_lost(&self, held: &Held) -> bool {
+        let lost =
+            held.rejects.iter().filter(|(reason, file, ..)| reason == "source_lost" && self.names.contains(file));
+        let sources: BTreeSet<&String> = lost.map(|(_, _, source, ..)| source).collect();
+        let text: String = (self.start..self.lines).map(|number| line(self.number, number)).collect();
+        let heads = (1..=text.len().min(PREFIX)).map(|length| format!("{:016x}", xxh3_64(&text.as_bytes()[..length])));
+        !sources.is_empty() && heads.into_iter().any(|head| sources.contains(&head))
     }
 
     /// It has a name that is followed.
