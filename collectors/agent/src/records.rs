@@ -184,7 +184,7 @@ impl<'c> Records<'c> {
         self.trace.as_mut().is_some_and(|trace| trace.end_quiet(closed_s, idle_s, tables))
     }
 
-    /// Rows of the connections as they stand now.
+    /// Rows of the connections as they stand now; see [`TraceReader::show`].
     pub fn show(&mut self, tables: &mut Tables) {
         if let Some(trace) = &mut self.trace {
             trace.show(tables);

@@ -458,6 +458,7 @@ impl<'c> TraceReader<'c> {
     }
 
     /// Rows of the connections as they stand now, for a trace that goes on: without them none of its rows are seen.
+    /// Ends when rows are many: then there may be more, see [`Tables::is_small`].
     pub fn show(&mut self, tables: &mut Tables) {
         for connection in self.open.all_mut() {
             // Its row says that all events are kept only with the last of them.
@@ -465,6 +466,9 @@ impl<'c> TraceReader<'c> {
                 connection.shown = connection.fold.events();
                 tables.streams.extend(connection.fold.standing());
                 connection.rows(false, tables);
+                if !tables.is_small() {
+                    return;
+                }
             }
         }
     }
@@ -482,15 +486,20 @@ impl<'c> TraceReader<'c> {
     }
 
     /// Ends the connections of a shared trace that are over: closed and silent for `closed_s`, or silent for `idle_s`.
-    /// A later record of one of them begins another. True when there were any.
+    /// A later record of one of them begins another. True when there were any. Ends when rows are many: then there may
+    /// be more, see [`Tables::is_small`].
     pub fn end_quiet(&mut self, closed_s: u64, idle_s: u64, tables: &mut Tables) -> bool {
-        let quiet = self.open.take_quiet(self.now_s, closed_s, idle_s, |connection| connection.settle(tables));
-        let is_any = !quiet.is_empty();
         let declared = self.header.declared();
-        for connection in quiet {
+        let mut next = 0;
+        while tables.is_small() {
+            let is_settled = |connection: &mut Connection| connection.settle(tables);
+            let Some((slot, connection)) = self.open.take_quiet(next, self.now_s, closed_s, idle_s, is_settled) else {
+                break;
+            };
             end(connection, declared.as_deref(), true, self.harms, tables);
+            next = slot + 1;
         }
-        is_any
+        next > 0
     }
 
     /// The trace is over. `complete`: nothing of it was cut off; what was rejected among its records is known here.

@@ -7,7 +7,7 @@ use crate::paths::find;
 use crate::records::whole;
 use crate::requests::LineReader;
 use crate::run::config::{AccessLog, Config, Watch};
-use crate::run::followed::{After, Begun, Followed, give_up, identity};
+use crate::run::followed::{After, Begun, Finished, Followed, give_up, identity};
 use crate::run::heartbeat::Heartbeat;
 use crate::run::input::Input;
 use crate::run::journal::{Entry, FileId, Known};
@@ -17,7 +17,7 @@ use crate::run::metrics::Metrics;
 use crate::run::notice::{News, Notices};
 use crate::run::refresh::Refresh;
 use crate::run::ship::{Cycle, Shipper};
-use crate::run::sink::{Message, messages};
+use crate::run::sink::{self, Message};
 use crate::run::spooled::Spooled;
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::reader::skip::Skip;
@@ -213,7 +213,7 @@ impl<'c> Follower<'c> {
             }
             self.cap.borrow_mut().rest();
         }
-        self.end_quiet(now);
+        self.end_quiet(now)?;
         if now - self.cut >= Duration::from_millis(self.config.batch_interval_ms) {
             self.cut(false)?;
         }
@@ -467,8 +467,9 @@ impl<'c> Follower<'c> {
             if is_cut_short {
                 file.lose(self.catalogue);
                 file.tear(&mut self.tables);
-                file.finish(self.catalogue, &mut self.tables);
+                self.end(id)?;
             }
+            let Some(file) = self.files.get_mut(id) else { return Ok(false) };
             *file = file.anew(now);
             self.gone.push(Entry::gone(*id));
             return Ok(true);
@@ -506,20 +507,32 @@ impl<'c> Follower<'c> {
     }
 
     /// Once a second, connections that are over in files that go on.
-    fn end_quiet(&mut self, now: Instant) {
+    fn end_quiet(&mut self, now: Instant) -> Result<(), Error> {
         let heard = self.heard(now);
         let now_s = heard.as_secs();
         if now_s > self.ended_s {
             self.ended_s = now_s;
-            for file in self.files.values_mut() {
-                if file.end_quiet(now, now_s, CLOSED_S, self.config.idle_timeout_s, &mut self.tables) {
-                    self.due.insert(file.id);
+            let idle_s = self.config.idle_timeout_s;
+            for id in self.files.keys().copied().collect::<Vec<_>>() {
+                while let Some(file) = self.files.get_mut(&id) {
+                    if file.end_quiet(now, now_s, CLOSED_S, idle_s, &mut self.tables) {
+                        self.due.insert(id);
+                    }
+                    if self.tables.is_small() {
+                        break;
+                    }
+                    self.cut(false)?;
                 }
             }
-            if let Some(spooled) = &mut self.spooled {
-                spooled.end_quiet(heard, CLOSED_S, self.config.idle_timeout_s);
+            while let Some(spooled) = &mut self.spooled {
+                spooled.end_quiet(heard, CLOSED_S, idle_s);
+                if spooled.tables.is_small() {
+                    break;
+                }
+                self.cut(false)?;
             }
         }
+        Ok(())
     }
 
     /// A turn of reading again what was decided to be kept. True when more of it is there.
@@ -557,12 +570,24 @@ impl<'c> Follower<'c> {
         }
     }
 
+    /// A file is over: its records end here. Rows go as they come.
+    fn end(&mut self, id: &FileId) -> Result<Finished, Error> {
+        while let Some(file) = self.files.get_mut(id) {
+            match file.finish(self.catalogue, &mut self.tables) {
+                Finished::Some => self.cut(false)?,
+                finished => return Ok(finished),
+            }
+        }
+        Ok(Finished::All)
+    }
+
     fn finish(&mut self, id: &FileId) -> Result<(), Error> {
         let Some(file) = self.files.get_mut(id) else { return Ok(()) };
         if file.settle(self.catalogue, &self.tables) {
             return Ok(());
         }
-        if file.finish(self.catalogue, &mut self.tables) {
+        if self.end(id)? == Finished::Unread {
+            let Some(file) = self.files.get_mut(id) else { return Ok(()) };
             let (name, reader) = (file.path.to_string_lossy().into_owned(), file.reader());
             let open = match file.file() {
                 Ok(open) => open,
@@ -576,7 +601,7 @@ impl<'c> Follower<'c> {
             let (number, shipper) = (&mut self.number, &self.shipper);
             // Rows go as they come; the state, which says that all of it was read, with the last of them.
             let mut flush = |tables: &mut Tables, all: bool| {
-                let messages = messages(tables, self.catalogue, &self.config.name, number, all)?;
+                let messages = sink::messages(tables, self.catalogue, &self.config.name, number, all)?;
                 if messages.is_empty() { Ok(()) } else { shipper.ship(Cycle::of_files(messages, Vec::new())) }
             };
             let mut files = Files::new(self.catalogue, true, &mut flush);
@@ -612,28 +637,40 @@ impl<'c> Follower<'c> {
         if lost > 0 {
             warn!(connections = lost, "events were to be kept, but their files are gone");
         }
-        let mut entries = Vec::new();
+        let (mut entries, mut messages) = (Vec::new(), Vec::new());
         let (mut droppable, mut passed) = (Vec::new(), None);
+        let mut cut = |tables: &mut Tables, all: bool| {
+            sink::messages(tables, self.catalogue, &self.config.name, &mut self.number, all)
+        };
         if last || self.cut - self.put_away >= STATES {
             self.put_away = self.cut;
             entries.append(&mut self.gone);
             for file in self.files.values_mut().filter(|file| file.is_dirty) {
-                file.show(&mut self.tables);
+                loop {
+                    file.show(&mut self.tables);
+                    if self.tables.is_small() {
+                        break;
+                    }
+                    messages.append(&mut cut(&mut self.tables, false)?);
+                }
                 file.put_away(&mut entries)?;
             }
             self.files.values_mut().for_each(|file| file.rest(self.cut));
             quiclens_heap::give_back();
             if let Some(spooled) = self.spooled.as_mut().filter(|spooled| spooled.is_dirty) {
-                spooled.show();
+                loop {
+                    spooled.show();
+                    if spooled.tables.is_small() {
+                        break;
+                    }
+                    split(cut(&mut spooled.tables, false)?, &mut droppable, &mut messages);
+                }
                 passed = Some(spooled.put_away(&mut entries)?);
             }
         }
-        let mut cut = |tables: &mut Tables| messages(tables, self.catalogue, &self.config.name, &mut self.number, true);
-        let mut messages = cut(&mut self.tables)?;
+        messages.append(&mut cut(&mut self.tables, true)?);
         if let Some(spooled) = &mut self.spooled {
-            let (events, others) = cut(&mut spooled.tables)?.into_iter().partition(|message| message.table == "events");
-            droppable = events;
-            messages.extend::<Vec<Message>>(others);
+            split(cut(&mut spooled.tables, true)?, &mut droppable, &mut messages);
         }
         if let Some(heartbeat_us) = self.heartbeat.take() {
             for message in messages.iter_mut().chain(&mut droppable) {
@@ -666,10 +703,14 @@ impl<'c> Follower<'c> {
     }
 
     /// No source of the spool is left: its connections are over.
-    pub fn end_spooled(&mut self) {
+    pub fn end_spooled(&mut self) -> Result<(), Error> {
+        while self.spooled.as_mut().is_some_and(Spooled::end_some) {
+            self.cut(false)?;
+        }
         if let Some(spooled) = &mut self.spooled {
             spooled.finish(self.catalogue);
         }
+        Ok(())
     }
 
     /// What ships its cycles.
@@ -715,6 +756,13 @@ impl Over {
             Ok(_) | Err(_) => false,
         }
     }
+}
+
+/// Events of the spool may be dropped, other rows not.
+fn split(made: Vec<Message>, droppable: &mut Vec<Message>, messages: &mut Vec<Message>) {
+    let (events, others): (Vec<_>, Vec<_>) = made.into_iter().partition(|message| message.table == "events");
+    droppable.extend(events);
+    messages.extend(others);
 }
 
 /// How long ago a file changed, by the clock of its file system, which may be ahead, or have no times: 1970.

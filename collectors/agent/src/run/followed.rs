@@ -103,6 +103,17 @@ pub enum After {
     More,
 }
 
+/// What has become of a file that is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finished {
+    /// Rows are many, and more of its connections are to be ended.
+    Some,
+    /// All of its records are taken.
+    All,
+    /// The caller must read it as a whole.
+    Unread,
+}
+
 /// How the reading of a file begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begun {
@@ -360,7 +371,7 @@ impl<'c> Followed<'c> {
         records.trace().is_some_and(|trace| !trace.owed().is_empty())
     }
 
-    /// Rows of its connections as they stand now.
+    /// Rows of its connections as they stand now; see [`TraceReader::show`].
     pub fn show(&mut self, tables: &mut Tables) {
         if let Form::Records(records) = &mut self.form {
             records.show(tables);
@@ -443,8 +454,8 @@ impl<'c> Followed<'c> {
         }
     }
 
-    /// The file is over: its records end here. True when the caller must read it as a whole.
-    pub fn finish(&mut self, catalogue: &'c Catalogue, tables: &mut Tables) -> bool {
+    /// The file is over: its records end here, as many as there is room for in `tables`.
+    pub fn finish(&mut self, catalogue: &'c Catalogue, tables: &mut Tables) -> Finished {
         self.wake(catalogue);
         self.learn_form(catalogue, true);
         self.window.end = true;
@@ -452,6 +463,11 @@ impl<'c> Followed<'c> {
             self.uncounted.1 += 1;
         }
         self.is_dirty = true;
+        if let Form::Records(records) = &mut self.form
+            && records.end_some(true, tables)
+        {
+            return Finished::Some;
+        }
         self.over_at = self.size;
         self.over_changed = self.changed;
         match std::mem::replace(&mut self.form, Form::Over) {
@@ -463,10 +479,10 @@ impl<'c> Followed<'c> {
                 if !owed.is_empty() && !Replay::new(&anew, owed.clone(), self.size).all(&self.input, tables) {
                     tables.lose(&owed);
                 }
-                false
+                Finished::All
             }
-            Form::Whole => true,
-            Form::Unknown | Form::Resting(_) | Form::Lines(_) | Form::Over => false,
+            Form::Whole => Finished::Unread,
+            Form::Unknown | Form::Resting(_) | Form::Lines(_) | Form::Over => Finished::All,
         }
     }
 

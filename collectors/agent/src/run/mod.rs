@@ -168,7 +168,7 @@ fn follow(config: &Config, catalogue: &Arc<Catalogue>, stop: &Arc<AtomicBool>, m
         is_busy = follower.turn(if is_busy { Duration::ZERO } else { pause })?;
         if is_over && !is_busy {
             // Standard input has ended, and nothing else is followed.
-            follower.end_spooled();
+            follower.end_spooled()?;
             break;
         }
     }

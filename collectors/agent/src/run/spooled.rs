@@ -175,9 +175,15 @@ impl<'c> Spooled<'c> {
         self.is_dirty |= self.records.end_quiet(closed_s, idle_s, &mut self.tables);
     }
 
-    /// Rows of its connections as they stand now.
+    /// Rows of its connections as they stand now; see [`Records::show`].
     pub fn show(&mut self) {
         self.records.show(&mut self.tables);
+    }
+
+    /// No source is left: ends connections until rows are many; true while there are more. Then [`Spooled::finish`].
+    pub fn end_some(&mut self) -> bool {
+        self.is_dirty = true;
+        self.records.end_some(true, &mut self.tables)
     }
 
     /// No source is left: its connections end here, and what was lost of others is told without them.

@@ -115,29 +115,28 @@ impl Open {
         slot
     }
 
-    /// Takes out the named connections that are closed and silent for `closed_s`, or silent for `idle_s`. The one of
-    /// records that name none ends with the trace. `is_settled`: what its end decides is decided and done.
+    /// Takes out the next named connection, from slot `from` on, that is closed and silent for `closed_s`, or silent for
+    /// `idle_s`, with its slot. The one of records that name none ends with the trace. `is_settled`: what its end decides
+    /// is decided and done.
     pub fn take_quiet(
         &mut self,
+        from: usize,
         now_s: u64,
         closed_s: u64,
         idle_s: u64,
         is_settled: impl Fn(&mut Connection) -> bool,
-    ) -> Vec<Connection> {
-        let mut quiet = Vec::new();
-        for (slot, held) in self.slots.iter_mut().enumerate() {
-            let is_over = |connection: &mut Box<Connection>| {
-                let silent_s = now_s.saturating_sub(connection.heard_s);
-                let is_quiet = silent_s >= if connection.is_closed { closed_s } else { idle_s };
-                !connection.group.is_empty() && is_quiet && is_settled(connection)
-            };
-            let Some(connection) = held.take_if(is_over) else { continue };
-            self.groups.remove(&connection.group);
-            self.free.push(slot);
-            self.ended.push(connection.number);
-            quiet.push(*connection);
-        }
-        quiet
+    ) -> Option<(usize, Connection)> {
+        let is_over = |connection: &mut Box<Connection>| {
+            let silent_s = now_s.saturating_sub(connection.heard_s);
+            let is_quiet = silent_s >= if connection.is_closed { closed_s } else { idle_s };
+            !connection.group.is_empty() && is_quiet && is_settled(connection)
+        };
+        let slots = self.slots.iter_mut().enumerate().skip(from);
+        let (slot, connection) = slots.filter_map(|(slot, held)| Some((slot, held.take_if(is_over)?))).next()?;
+        self.groups.remove(&connection.group);
+        self.free.push(slot);
+        self.ended.push(connection.number);
+        Some((slot, *connection))
     }
 
     /// Takes out the one whose records say `group`: the next of them begins another.
@@ -156,6 +155,7 @@ impl Open {
             self.taken += 1;
             if let Some(connection) = slot.take() {
                 self.groups.remove(&connection.group);
+                self.ended.push(connection.number);
                 return Some(*connection);
             }
         }
