@@ -6,7 +6,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -221,7 +222,47 @@ fn a_stream_that_begins_after_its_end_is_no_end_of_the_collector() {
     }
 }
 
-/// Small files that once cost a gigabyte or more.
+/// Follows one file until all of it was read and all of its connections are over; gives the most memory that took, KiB.
+fn follow(path: &Path) -> u64 {
+    let folder = tempfile::tempdir().unwrap();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let text = format!(
+        "state_dir = {:?}\ntraces = [{path:?}]\nidle_timeout_s = 1\ncpu_cap = 0\nwatch = \"poll\"\nmetrics_address = \"127.0.0.1:{port}\"\n[sink]\nkind = \"files\"\nfolder = {:?}\n",
+        folder.path().join("state"),
+        folder.path().join("out")
+    );
+    std::fs::write(folder.path().join("config.toml"), text).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_quiclens-collector"));
+    command.arg("run").arg(folder.path().join("config.toml")).stderr(Stdio::null());
+    let mut process = command.spawn().unwrap();
+    let size = std::fs::metadata(path).unwrap().len();
+    let is_over = |told: &str| {
+        let value = |name: &str| {
+            let line = told.lines().find_map(|line| line.strip_prefix(&format!("quiclens_collector_{name} ")));
+            line.and_then(|value| value.parse::<u64>().ok())
+        };
+        value("read_bytes_total").is_some_and(|read| read >= size) && value("files") == Some(0)
+    };
+    while !scrape(port).is_some_and(|told| is_over(&told)) {
+        assert!(process.try_wait().unwrap().is_none(), "{} ended the collector", path.display());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let status = std::fs::read_to_string(format!("/proc/{}/status", process.id())).unwrap();
+    process.kill().unwrap();
+    process.wait().unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    peak.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+fn scrape(port: u16) -> Option<String> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").ok()?;
+    let mut told = String::new();
+    stream.read_to_string(&mut told).ok()?;
+    Some(told)
+}
+
+/// Small files that once cost a gigabyte or more, loaded and followed.
 #[test]
 fn no_log_costs_more_memory_than_a_process_may_have() {
     let lines = |header: &str, count: usize, line: &dyn Fn(usize) -> String| {
@@ -255,10 +296,13 @@ fn no_log_costs_more_memory_than_a_process_may_have() {
         ("spaces.qlog", lines(HEADER, 100, &spaces), 0, ""),
         ("frames.qlog", lines(HEADER, 1, &frames), 1, "too_many_frames"),
     ] {
-        let seen = load(&scratch(name, file.as_bytes()));
+        let path = scratch(name, file.as_bytes());
+        let seen = load(&path);
         let wanted = if reason.is_empty() { reasons(&[]) } else { reasons(&[(reason, most_rejected)]) };
         assert_eq!(seen.rejected, wanted, "{name}");
         assert!(seen.peak_kib < MOST_KIB, "{name}: {} KiB", seen.peak_kib);
+        let peak_kib = follow(&path);
+        assert!(peak_kib < MOST_KIB, "{name}, followed: {peak_kib} KiB");
     }
 }
 
