@@ -176,11 +176,15 @@ impl Source {
 }
 
 /// Whether a file ends too soon: a compressed stream without its end, or a document of JSON without its last bracket.
-/// Somebody may still be writing it. Reads all of it; what cannot be read is not cut.
-pub fn is_cut(file: Arc<File>) -> bool {
+/// Somebody may still be writing it. Reads all of it, as long as `goes_on`, which is asked between pieces; what was not
+/// read to its end counts as cut, what cannot be read does not.
+pub fn is_cut(file: Arc<File>, mut goes_on: impl FnMut() -> bool) -> bool {
     let Ok(mut source) = Source::of(file) else { return false };
     let (mut first, mut last, mut buffer) = (None, None, Vec::new());
     loop {
+        if !goes_on() {
+            return true;
+        }
         buffer.clear();
         let read = source.read(&mut buffer, PIECE);
         let mut seen = buffer.iter().filter(|byte| !byte.is_ascii_whitespace());

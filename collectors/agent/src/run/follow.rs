@@ -486,7 +486,11 @@ impl<'c> Follower<'c> {
         }
         let (silent, idle_s) = (now - file.grew, self.config.idle_timeout_s);
         if !file.is_behind() && !file.is_over() && silent >= settled(file, idle_s) {
-            if let Err(error) = file.look_for_its_end() {
+            let goes_on = || {
+                self.cap.borrow_mut().rest();
+                !self.stop.load(Ordering::Relaxed)
+            };
+            if let Err(error) = file.look_for_its_end(goes_on) {
                 self.cannot_read(id, &error);
             } else if silent >= settled(file, idle_s) {
                 self.finish(id)?;

@@ -497,9 +497,10 @@ impl<'c> Followed<'c> {
     }
 
     /// Learns whether it ends too soon, where it is read when it is over: all of it, once as long as it does not grow.
-    pub fn look_for_its_end(&mut self) -> io::Result<()> {
+    /// See [`quiclens_tail::is_cut`].
+    pub fn look_for_its_end(&mut self, goes_on: impl FnMut() -> bool) -> io::Result<()> {
         if self.is_whole() && !self.is_deleted && !self.is_cut {
-            self.is_cut = quiclens_tail::is_cut(self.file()?);
+            self.is_cut = quiclens_tail::is_cut(self.file()?, goes_on);
         }
         Ok(())
     }
