@@ -25,15 +25,19 @@ impl Deployment {
     /// Opens what `config` names. `host` is where the logs are read: it stands in for a trace or a line that names no
     /// server. The error is the enricher's.
     pub fn open(config: &EnrichConfig, host: &str, is_redacting: bool) -> Result<Self, Error> {
-        let enricher = Enricher::open(config)?;
+        Ok(Self::of(Enricher::open(config)?, host, is_redacting))
+    }
+
+    /// The same of an enricher that is open.
+    pub fn of(enricher: Enricher, host: &str, is_redacting: bool) -> Self {
         let redact = is_redacting.then(|| enricher.prefix());
-        Ok(Self {
+        Self {
             enricher: RwLock::new(enricher),
             host: host.to_owned(),
             redact,
             newest: Mutex::default(),
             faults: AtomicU64::new(0),
-        })
+        }
     }
 
     /// Fills in the client and the server of a line.

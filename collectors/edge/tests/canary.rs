@@ -12,8 +12,9 @@ use quiclens_core::tables::Tables;
 use quiclens_core::trace::{Reject, TraceReader};
 use quiclens_edge::access_format::{AccessFormatConfig, Format};
 use quiclens_edge::deployment::Deployment;
-use quiclens_edge::enrich::EnrichConfig;
+use quiclens_edge::enrich::{EnrichConfig, Enricher};
 use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// As it stands in JSON, and what must not be found of it.
@@ -215,4 +216,39 @@ fn a_connection_named_by_its_path_has_one_name_in_all_tables_and_logs() {
     let edge: Arc<dyn Edge> = Arc::new(Deployment::open(&EnrichConfig::default(), "host", true).unwrap());
     assert_eq!(edge.redact_id(four), Some(None), "without a secret a trace has a name of its own");
     assert_eq!(edge.redact_id("0011223344556677"), None);
+}
+
+#[test]
+fn with_a_secret_a_connection_named_by_its_addresses_has_one_key_in_trace_and_line() {
+    let four = "ip1=192.0.2.77,ip2=198.51.100.1,port1=443,port2=51234";
+    let names = |secret: &str| {
+        let enricher = Enricher::with_secret(&EnrichConfig::default(), Some(secret)).unwrap();
+        let deployment = Arc::new(Deployment::of(enricher, "host", true));
+        let edge: Arc<dyn Edge> = Arc::<Deployment>::clone(&deployment);
+        let mut tables = Tables { wants_events: true, edge: Some(edge), ..Tables::default() };
+        let header = r#"{"qlog_version":"0.3","trace":{"vantage_point":{"type":"server"}}}"#;
+        let event = json!({"time": 1, "name": "transport:packet_received", "group_id": four, "data": {}});
+        take(Header::sequential(header.as_bytes(), Framing::NdJson).unwrap(), &[event.to_string()], &mut tables);
+        let config: AccessFormatConfig = toml::from_str("syntax = \"json\"\nredact = true").unwrap();
+        let line = json!({"time": "2026-11-22T10:00:00Z", "path": "/", "connection_id": four});
+        let mut read = Format::compile(&config).unwrap().read(line.to_string().as_bytes()).unwrap();
+        deployment.enrich_line(&mut read);
+        tables.request_lines.push(read.row);
+        let mut keys = BTreeMap::new();
+        for batch in tables.batches(&Catalogue::load().unwrap(), true).unwrap() {
+            let mut bytes = Vec::new();
+            batch.encode(&mut bytes).unwrap();
+            let is_key = |key: &&[u8]| key[2..].iter().all(u8::is_ascii_hexdigit);
+            let found = memchr::memmem::find_iter(&bytes, "k-").filter_map(|at| bytes.get(at..at + 34)).filter(is_key);
+            keys.insert(
+                batch.table,
+                found.map(|key| String::from_utf8_lossy(key).into_owned()).collect::<BTreeSet<_>>(),
+            );
+        }
+        keys
+    };
+    let keys = names("0123456789abcdef");
+    assert_eq!((keys["events"].len(), &keys["events"]), (1, &keys["connections"]), "{keys:?}");
+    assert_eq!(keys["request_lines"], keys["events"]);
+    assert!(keys["events"].is_disjoint(&names("fedcba9876543210")["events"]), "another deployment has other keys");
 }
