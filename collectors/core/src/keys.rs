@@ -1,4 +1,6 @@
 //! A small table of byte keys, looked up for every key of every record: no hash of the whole key, no call to compare.
+//! The standard library's `HashMap`, which is hashbrown, with rustc-hash in its place costs 3.3 % more instructions an event
+//! (callgrind, `load` of 52,000 records of JSON-SEQ).
 
 /// First and last word of a key, the key, its value.
 type Slot<V> = (u64, u64, Box<[u8]>, V);

@@ -1,6 +1,8 @@
 //! Times as access logs write them.
 
 use super::config::Unit;
+use jiff::civil::DateTime;
+use jiff::tz::Offset;
 
 /// A form of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -162,7 +164,7 @@ fn rfc3339(text: &str, offset_minutes: i32) -> Option<i64> {
 fn parsed(parts: &[Part], text: &str, offset_minutes: i32) -> Option<i64> {
     let mut rest = text.as_bytes();
     let (mut year, mut month, mut day) = (1970, 1, 1);
-    let (mut hour, mut minute, mut second, mut fraction_us) = (0, 0, 0, 0);
+    let (mut hour, mut minute, mut second, mut fraction_us) = (0, 0, 0, 0i64);
     let (mut offset, mut epoch) = (i64::from(offset_minutes), None);
     for part in parts {
         match part {
@@ -171,7 +173,7 @@ fn parsed(parts: &[Part], text: &str, offset_minutes: i32) -> Option<i64> {
             Part::Month => month = digits(&mut rest, 2)?,
             Part::MonthName => {
                 let name = rest.get(..3)?;
-                month = i64::try_from(MONTHS.chunks_exact(3).position(|known| known == name)?).ok()? + 1;
+                month = i8::try_from(MONTHS.chunks_exact(3).position(|known| known == name)?).ok()? + 1;
                 rest = rest.get(3..)?;
             }
             Part::DayName => rest = rest.get(3..)?,
@@ -196,28 +198,25 @@ fn parsed(parts: &[Part], text: &str, offset_minutes: i32) -> Option<i64> {
             Part::Zone => offset = zone(&mut rest, i64::from(offset_minutes))?,
         }
     }
-    let real = (1..=12).contains(&month)
-        && (1..=days_in(year, month)).contains(&day)
-        && hour <= 23
-        && minute <= 59
-        // A leap second is logged as one now and then.
-        && second <= 60;
-    if !rest.is_empty() || !real {
+    // A leap second is logged as one now and then; the calendar has none.
+    let leap = second == 60;
+    let civil = DateTime::new(year, month, day, hour, minute, second - i8::from(leap), 0).ok()?;
+    if !rest.is_empty() {
         return None;
     }
     let seconds = match epoch {
         Some(seconds) => seconds,
-        None => days_since_1970(year, month, day) * 86_400 + hour * 3600 + (minute - offset) * 60 + second,
+        None => Offset::UTC.to_timestamp(civil).ok()?.as_second() + i64::from(leap) - offset * 60,
     };
     seconds.checked_mul(1_000_000)?.checked_add(fraction_us)
 }
 
-/// Up to `most` digits.
-fn digits(rest: &mut &[u8], most: usize) -> Option<i64> {
+/// Up to `most` digits, which fit into `N`.
+fn digits<N: TryFrom<i64>>(rest: &mut &[u8], most: usize) -> Option<N> {
     let count = rest.iter().take(most).take_while(|byte| byte.is_ascii_digit()).count();
-    let (number, left) = rest.split_at_checked(count)?;
+    let (number, left) = rest.split_at_checked(count).filter(|_| count > 0)?;
     *rest = left;
-    (count > 0).then(|| number.iter().fold(0, |value, digit| value * 10 + i64::from(digit - b'0')))
+    N::try_from(number.iter().fold(0, |value, digit| value * 10 + i64::from(digit - b'0'))).ok()
 }
 
 /// Minutes east of UTC.
@@ -242,26 +241,10 @@ fn zone(rest: &mut &[u8], default: i64) -> Option<i64> {
             return Some(0);
         }
     };
-    let hours = digits(rest, 2)?;
+    let hours: i64 = digits(rest, 2)?;
     *rest = rest.strip_prefix(b":").unwrap_or(rest);
     let minutes = digits(rest, 2).unwrap_or(0);
     (hours <= 23 && minutes <= 59).then_some(sign * (hours * 60 + minutes))
-}
-
-fn days_in(year: i64, month: i64) -> i64 {
-    match month {
-        4 | 6 | 9 | 11 => 30,
-        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
-        2 => 28,
-        _ => 31,
-    }
-}
-
-/// Days from 1970-01-01 of the Gregorian calendar; years are counted from March, so that the leap day is the last.
-fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    let year = year - i64::from(month <= 2);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    year * 365 + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + day_of_year - 719_468
 }
 
 #[cfg(test)]
