@@ -1,12 +1,14 @@
 //! Contained documents to their traces, in one pass.
 //!
 //! A trace's header should come before its events. Where it does not (a writer that sorts its keys puts
-//! `vantage_point` behind them), the headers are gathered by a look ahead over the file, which is read in the very same
-//! steps; what it gathers is kept by the place where the events begin, never by the order of the traces.
+//! `vantage_point` behind them), the headers are gathered by a look ahead over the file. It passes over events by their
+//! brackets alone; where anything of the file is damaged, it is read in the very same steps as later. What it gathers is
+//! kept by the place where the events begin, never by the order of the traces.
 
 use crate::error::Error;
 use crate::file::{Breathe, Files, Reading};
 use quiclens_core::header::Header;
+use quiclens_core::reader::brackets::{Brackets, Unbalanced};
 use quiclens_core::reader::document::{Document, Refused, Step};
 use quiclens_core::reader::records::RECORD_LIMIT;
 use quiclens_core::reader::skip::{Skip, Stop};
@@ -177,43 +179,202 @@ fn is_late(document: &Document) -> bool {
 
 /// Looks ahead over a whole file for the headers of its traces.
 fn gather(file: &Arc<File>, breathe: &Breathe<'_>) -> Gathered {
-    let mut gathered = Gathered::new();
-    let Ok(mut reading) = Reading::open(file, Vec::new()) else { return gathered };
-    let mut document = Document::default();
-    let mut traces: Vec<(u64, Vec<u8>, (usize, usize))> = Vec::new();
-    let mut begun = None;
-    let mut bytes = 0;
-    loop {
+    gather_whole(file, breathe).unwrap_or_else(|Damaged| gather_damaged(file, breathe))
+}
+
+/// Something of a file is not what it should be.
+struct Damaged;
+
+/// Headers of the traces of a document.
+#[derive(Default)]
+struct Gathering {
+    all: Gathered,
+    /// Of the traces that are over: where their events begin, their headers, and how much of them came before.
+    traces: Vec<(u64, Vec<u8>, (usize, usize))>,
+    /// The same of the trace whose events were met last.
+    begun: Option<(u64, (usize, usize))>,
+    bytes: usize,
+}
+
+impl Gathering {
+    fn begin(&mut self, document: &Document, offset: u64) {
+        self.begun = Some((offset, (document.file.len(), document.trace.len())));
+    }
+
+    fn end_trace(&mut self, document: &Document) {
+        if let Some((offset, before)) = self.begun.take() {
+            self.bytes += document.file.len() + document.trace.len();
+            self.traces.push((offset, document.trace.clone(), before));
+        }
+    }
+
+    fn end_document(&mut self, document: &Document) {
+        for (offset, trace, before) in self.traces.drain(..) {
+            self.all.insert(offset, Header::contained(&document.file, &trace, before));
+        }
+    }
+
+    /// It holds as much as it may.
+    fn is_full(&self) -> bool {
+        self.bytes > MOST_GATHERED
+    }
+}
+
+/// The headers of a file in which every bracket is where it should be.
+fn gather_whole(file: &Arc<File>, breathe: &Breathe<'_>) -> Result<Gathered, Damaged> {
+    let mut reading = Reading::open(file, Vec::new()).map_err(|_| Damaged)?;
+    let (mut document, mut gathering) = (Document::default(), Gathering::default());
+    while !gathering.is_full() {
         match document.step(&mut reading.window) {
             Step::NeedMore => {
                 // Whoever reads on is told the same.
                 if breathe().is_err() {
-                    return gathered;
+                    break;
                 }
                 reading.fill_twice();
             }
-            Step::Events => begun = Some((reading.window.offset(), (document.file.len(), document.trace.len()))),
+            Step::Events => {
+                gathering.begin(&document, reading.window.offset());
+                let mut brackets = Brackets::default();
+                loop {
+                    let rest = reading.window.rest();
+                    let (last, length) = (brackets.close(rest).map_err(|Unbalanced| Damaged)?, rest.len());
+                    reading.window.consume(last.unwrap_or(length));
+                    if last.is_some() {
+                        break;
+                    }
+                    if reading.window.end {
+                        return Err(Damaged);
+                    }
+                    if breathe().is_err() {
+                        return Ok(gathering.all);
+                    }
+                    reading.fill();
+                }
+            }
+            Step::TraceEnd { is_closed: true } => gathering.end_trace(&document),
+            Step::DocumentEnd => gathering.end_document(&document),
+            Step::Element | Step::TraceEnd { is_closed: false } | Step::Lost(_) => return Err(Damaged),
+            Step::Done if document.is_closed() => break,
+            Step::Done => return Err(Damaged),
+        }
+    }
+    Ok(gathering.all)
+}
+
+/// The headers of any file, read step by step.
+fn gather_damaged(file: &Arc<File>, breathe: &Breathe<'_>) -> Gathered {
+    let (mut document, mut gathering) = (Document::default(), Gathering::default());
+    let Ok(mut reading) = Reading::open(file, Vec::new()) else { return gathering.all };
+    while !gathering.is_full() {
+        match document.step(&mut reading.window) {
+            Step::NeedMore => {
+                // Whoever reads on is told the same.
+                if breathe().is_err() {
+                    break;
+                }
+                reading.fill_twice();
+            }
+            Step::Events => gathering.begin(&document, reading.window.offset()),
             Step::Element => {
                 if document.refuse(&mut reading.window, Skip::NotARecord) == Refused::NeedMore {
                     reading.fill_twice();
                 }
             }
-            Step::TraceEnd { .. } => {
-                if let Some((offset, before)) = begun.take() {
-                    bytes += document.file.len() + document.trace.len();
-                    traces.push((offset, document.trace.clone(), before));
-                }
-            }
+            Step::TraceEnd { .. } => gathering.end_trace(&document),
             Step::Lost(_) => {}
-            Step::DocumentEnd => {
-                for (offset, trace, before) in traces.drain(..) {
-                    gathered.insert(offset, Header::contained(&document.file, &trace, before));
-                }
-            }
-            Step::Done => return gathered,
+            Step::DocumentEnd => gathering.end_document(&document),
+            Step::Done => break,
         }
-        if bytes > MOST_GATHERED {
-            return gathered;
+    }
+    gathering.all
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::io::Write;
+    use std::path::Path;
+
+    fn file(text: &[u8]) -> Arc<File> {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(text).unwrap();
+        Arc::new(file)
+    }
+
+    fn told(gathered: &Gathered) -> Vec<(u64, String, Vec<u8>)> {
+        gathered.iter().map(|(at, header)| (*at, header.json.to_string(), header.text.clone())).collect()
+    }
+
+    /// Cases whose logs are documents.
+    fn documents() -> Vec<(String, Vec<u8>)> {
+        let vectors = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schema/vectors");
+        let inputs = std::fs::read_dir(vectors).unwrap().map(|entry| entry.unwrap().path());
+        let read = |path: std::path::PathBuf| {
+            let text = std::fs::read(path.join("input.qlog")).ok()?;
+            Some((path.file_name()?.to_string_lossy().into_owned(), text))
+        };
+        let mut found: Vec<_> = inputs.filter_map(read).filter(|(_, text)| text.starts_with(b"{\"")).collect();
+        found.sort();
+        found
+    }
+
+    #[test]
+    fn headers_of_whole_documents_are_the_same_both_ways() {
+        let mut whole = Vec::new();
+        for (name, text) in documents() {
+            let file = file(&text);
+            if let Ok(found) = gather_whole(&file, &|| Ok(())) {
+                assert_eq!(told(&found), told(&gather_damaged(&file, &|| Ok(()))), "{name}");
+                whole.push(name);
+            }
+        }
+        for name in ["vantage_after_events", "documents_joined", "aioquic_clean_server", "document_header_values"] {
+            assert!(whole.iter().any(|found| found == name), "{name} is whole: {whole:?}");
+        }
+        for name in ["document_damaged", "document_lost_bracket"] {
+            assert!(!whole.iter().any(|found| found == name), "{name} is damaged");
+        }
+    }
+
+    /// Two traces whose headers come behind their events.
+    fn late() -> String {
+        let trace = |name: &str| {
+            format!(
+                r#"{{"events":[{{"time":1,"name":"a:b","data":{{"text":"]}}, \\\" [{{"}}}},[2,"a","b",{{}}]],"title":"{name}","vantage_point":{{"name":"{name}","type":"server"}}}}"#
+            )
+        };
+        format!(r#"{{"qlog_version":"0.3","traces":[{},{}],"title":"both"}}"#, trace("first"), trace("second"))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Where the quick way takes a damaged file for whole, no trace has another's header.
+        #[test]
+        fn a_damaged_document_gives_no_trace_the_header_of_another(
+            strikes in prop::collection::vec((any::<prop::sample::Index>(), 0..4u8, any::<u8>()), 1..4)
+        ) {
+            let mut text = late().into_bytes();
+            let second = memchr::memmem::rfind(&text, b"\"events\":[").unwrap();
+            let mut moved = 0i64;
+            for (at, how, byte) in strikes {
+                let at = at.index(text.len());
+                moved += match how {
+                    0 => { text[at] ^= 1 << (byte % 8); 0 }
+                    1 => { text.remove(at); -1 }
+                    2 => { text.insert(at, b"{}[]\",:\\"[usize::from(byte) % 8]); 1 }
+                    _ => { let left = at.max(1); text.truncate(left); 0 }
+                };
+            }
+            let Ok(found) = gather_whole(&file(&text), &|| Ok(())) else { return Ok(()) };
+            for (at, header) in found {
+                let of = |name| header.json["trace"]["vantage_point"]["name"] == name;
+                let is_second = at as i64 > second as i64 + moved.min(0);
+                prop_assert!(!of(if is_second { "first" } else { "second" }), "{}", String::from_utf8_lossy(&text));
+            }
         }
     }
 }

@@ -33,7 +33,8 @@ LEAST = {"logs": 3, "records": 300, "faults": 3}
 _ADDED = ("schedules", "records", "struck", "calls", "lives", "replays")
 SOURCES = (
     "Cargo.lock",
-    *(f"collectors/{crate}" for crate in ("core", "tail", "edge", "heap", "agent/src")),
+    *(f"collectors/{crate}/src" for crate in ("core", "tail", "edge", "heap", "agent")),
+    "collectors/core/build.rs",
     "schema/catalogue",
     "schema/topics",
 )

@@ -141,6 +141,11 @@ fn bounded(window: &Window, at: usize) -> (&[u8], bool) {
 }
 
 impl Document {
+    /// Every document so far has its last bracket.
+    pub fn is_closed(&self) -> bool {
+        matches!(self.state, State::Start | State::After)
+    }
+
     /// Goes on by one step.
     pub fn step(&mut self, window: &mut Window) -> Step {
         loop {

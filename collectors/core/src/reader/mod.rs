@@ -1,5 +1,6 @@
 //! Room 2, parse: bytes to [`crate::event::Event`], or a reason and a place.
 
+pub mod brackets;
 pub mod document;
 mod frames;
 pub mod json;

@@ -99,7 +99,7 @@ impl Clock {
             },
             Self::Parts(parts) => parsed(parts, text, offset_minutes)?,
         };
-        // ClickHouse's DateTime64 ends in 2299.
+        // Up to 2286; ClickHouse's DateTime64 ends in 2299.
         (0..=10_000_000_000_000_000).contains(&us).then_some(us)
     }
 }
