@@ -681,11 +681,10 @@ impl<'c> Follower<'c> {
                 message.heartbeat_us = Some(heartbeat_us);
             }
         }
-        let over = self.files.values().filter(|file| file.is_over() && !file.is_dirty && !file.is_deleted);
-        self.over.extend(over.map(|file| (file.id, Over::of(file))));
-        let followed = self.files.len();
-        self.files.retain(|_, file| file.is_dirty || !file.is_over());
-        if self.files.len() < followed {
+        let done: Vec<FileId> = self.files.values().filter(|file| file.is_done()).map(|file| file.id).collect();
+        if !done.is_empty() {
+            let done = done.iter().filter_map(|id| self.files.remove(id));
+            self.over.extend(done.filter(|file| !file.is_deleted).map(|file| (file.id, Over::of(&file))));
             self.names.retain(|_, id| self.files.contains_key(id));
         }
         if !self.waiting.is_empty() && self.files.len() <= self.most / 2 {

@@ -530,9 +530,15 @@ impl<'c> Followed<'c> {
         self.reader.clone()
     }
 
-    /// It was over and has grown.
+    /// It was over and has grown, as it was looked at last.
     pub fn has_come_back(&self) -> bool {
         self.is_over() && self.size != self.over_at
+    }
+
+    /// All of it was shipped and put away: it need not be open. One that has grown meanwhile, and may be deleted before it
+    /// is met again, is read on.
+    pub fn is_done(&self) -> bool {
+        self.is_over() && !self.is_dirty && self.input.look().is_ok_and(|look| look.size == self.over_at)
     }
 
     /// Adds what a checkpoint says of it, once everything that was taken so far is acknowledged: its connections that
