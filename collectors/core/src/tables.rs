@@ -168,6 +168,10 @@ impl Tables {
     /// Rows and bytes of each summary table; only rows that came since the last time are looked at.
     fn measure(&self) -> [(usize, usize); 6] {
         let mut measured = self.measured.0.get();
+        // So it is after nearly every event.
+        if measured.iter().zip(self.summaries()).all(|((known, _), rows)| rows.len() == *known) {
+            return measured;
+        }
         for ((known, bytes), rows) in measured.iter_mut().zip(self.summaries()) {
             if rows.len() < *known {
                 (*known, *bytes) = (0, 0);
