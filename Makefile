@@ -10,7 +10,8 @@ PYTHON ?= python3
 UV := .tools/bin/uv
 # What is installed beside the project, by the file that has its hashes.
 TOOLS_uv := uv==0.13.8
-TOOLS_build := uv-build==0.13.6
+TOOLS_build := hatchling==1.33.0 editables==0.6 packaging==26.3 pathspec==1.1.1 pluggy==1.7.0 tomlkit==0.15.2 \
+trove-classifiers==2026.9.21.13
 TOOLS_boringssl := libclang==18.1.1 cmake==4.4.4
 TOOLS_atheris := atheris==3.0.0
 BIN := .venv/bin

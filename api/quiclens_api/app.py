@@ -1,8 +1,10 @@
 """The command line: which commands there are, in the order in which a newcomer needs them."""
 
 import inspect
+from typing import Annotated
 
 import typer
+from quiclens_schema.version import VERSION
 
 from quiclens_api.commands.audit import audit
 from quiclens_api.commands.check import check
@@ -30,6 +32,12 @@ quiclens load /var/log/quic --requests access.log  load your own
 quiclens slow --by carrier                         find the slow ones
 quiclens explain REQUEST_ID                        and why
 """
+
+
+def _say_version(is_asked: bool) -> None:
+    if is_asked:
+        print(f"quiclens {VERSION}")
+        raise typer.Exit
 
 
 def create_app() -> typer.Typer:
@@ -61,9 +69,18 @@ def create_app() -> typer.Typer:
         erase,
         migrate,
     )
+    app.callback()(_of_all_commands)
     for command in commands:
         app.command(help=_unwrapped(inspect.cleandoc(command.__doc__ or "")))(command)
     return app
+
+
+def _of_all_commands(
+    version: Annotated[
+        bool, typer.Option("--version", help="Say which version this is.", callback=_say_version, is_eager=True)
+    ] = False,
+) -> None:
+    """What stands before a command."""
 
 
 def _unwrapped(text: str) -> str:

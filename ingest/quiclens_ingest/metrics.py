@@ -6,8 +6,9 @@ from http.server import ThreadingHTTPServer
 from threading import Lock, Thread
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 from prometheus_client.exposition import MetricsHandler
+from quiclens_schema.version import VERSION
 
 _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _FRESHNESS_SECONDS = (0.25, 0.5, 1, 2, 3, 5, 8, 10, 15, 30, 60, 300, 3600)
@@ -34,6 +35,7 @@ class Metrics:
         self.registry = CollectorRegistry()
         one = self.registry
         prefix = "quiclens_ingest_"
+        Info(prefix + "build", "which quiclens this is", registry=one).info({"version": VERSION})
         self.messages = Counter(prefix + "messages", "messages taken", ["topic"], registry=one)
         self.rows = Counter(prefix + "rows", "rows stored", ["table"], registry=one)
         self.erased = Counter(

@@ -1,8 +1,9 @@
 """All metrics of `serve`, in one place. Labels are from closed sets."""
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from quiclens_ingest.metrics import LinkMetrics
+from quiclens_schema.version import VERSION
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
@@ -13,6 +14,7 @@ class FrontMetrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        Info("quiclens_serve_build", "Which quiclens this is", registry=self.registry).info({"version": VERSION})
 
         def counter(name: str, help: str, *labels: str) -> Counter:
             return Counter(f"quiclens_serve_{name}", help, labels, registry=self.registry)

@@ -1,0 +1,93 @@
+"""What `pip install` puts on a machine: wheels that hold all that the parts need, of one version."""
+
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PARTS = ("schema", "ingest", "api", "dashboards", "lab")
+UV = ROOT / ".tools" / "bin" / "uv"
+# Where a part's data stand in the tree, and in its wheel.
+DATA = {
+    "schema": {
+        "catalogue": "quiclens_schema/catalogue",
+        "clickhouse/migrations": "quiclens_schema/clickhouse/migrations",
+        "topics": "quiclens_schema/topics",
+    },
+    "ingest": {"quiclens_ingest": "quiclens_ingest"},
+    "api": {"quiclens_api": "quiclens_api"},
+    "dashboards": {"quiclens_dashboards": "quiclens_dashboards"},
+    "lab": {"quiclens_lab": "quiclens_lab"},
+}
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The wheel of each part."""
+    folder = tmp_path_factory.mktemp("wheels")
+    built = {}
+    for part in PARTS:
+        command = [str(UV), "build", "--quiet", "--wheel", "--require-hashes", "--out-dir", str(folder / part)]
+        command += ["--build-constraints", str(ROOT / "tools" / "build.requirements.lock"), str(ROOT / part)]
+        subprocess.run(command, check=True)
+        (built[part],) = (folder / part).glob("*.whl")
+    return built
+
+
+def test_a_wheel_holds_every_file_of_its_part(wheels: dict[str, Path]) -> None:
+    for part, folders in DATA.items():
+        with zipfile.ZipFile(wheels[part]) as wheel:
+            held = {name: wheel.read(name) for name in wheel.namelist() if ".dist-info/" not in name}
+        wanted = {}
+        for stands, comes in folders.items():
+            for path in (ROOT / part / stands).rglob("*"):
+                if path.is_file() and "__pycache__" not in path.parts:
+                    wanted[f"{comes}/{path.relative_to(ROOT / part / stands)}"] = path.read_bytes()
+        assert wanted, part
+        assert {name: held.get(name) for name in wanted} == wanted, part
+
+
+def test_installed_parts_find_their_data_and_say_their_version(wheels: dict[str, Path], tmp_path: Path) -> None:
+    for wheel in wheels.values():
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(tmp_path)
+    script = """
+import quiclens_schema, quiclens_api
+from quiclens_api.pages import page
+from quiclens_schema import catalogue, topics
+from quiclens_schema.migrate import migrations
+from quiclens_schema.version import VERSION
+assert migrations() and topics.load() and catalogue.load()
+print(quiclens_schema.__file__, quiclens_api.__file__, VERSION, sep="\\n")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    *files, version = done.stdout.splitlines()
+    assert all(Path(file).is_relative_to(tmp_path) for file in files)
+    assert version == _versions()["schema"]
+
+
+def _versions() -> dict[str, str]:
+    pyprojects = {part: ROOT / part / "pyproject.toml" for part in PARTS}
+    versions = {part: tomllib.loads(path.read_text())["project"]["version"] for part, path in pyprojects.items()}
+    return versions | {"Cargo": tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]}
+
+
+def test_all_parts_have_one_version_which_the_command_says() -> None:
+    versions = _versions()
+    assert len(set(versions.values())) == 1, versions
+    done = subprocess.run(
+        [sys.executable, "-m", "quiclens_api.main", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"quiclens {versions['api']}\n"
