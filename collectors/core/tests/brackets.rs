@@ -44,7 +44,7 @@ proptest! {
 
 #[test]
 fn brackets_that_do_not_fit_and_nest_too_deep_are_told() {
-    for text in ["}", "{]", "[}", "{\"a\":[}", "[{]]"] {
+    for text in ["}", "{]", "[}", "{\"a\":[}", "[{]]", "\"a\"b\":1]", "{a\":\"b\"}]"] {
         assert_eq!(Brackets::default().close(text.as_bytes()), Err(Unbalanced), "{text}");
     }
     let nested = |depth: usize| format!("{}{}]", "[".repeat(depth), "]".repeat(depth));

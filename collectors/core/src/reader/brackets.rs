@@ -2,7 +2,8 @@
 
 use crate::limits::MAX_DEPTH;
 
-/// Brackets do not fit together, or nest deeper than [`MAX_DEPTH`].
+/// Brackets do not fit together, or nest deeper than [`MAX_DEPTH`]; or a string begins where none can, behind a quote
+/// that is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unbalanced;
 
@@ -12,6 +13,8 @@ pub struct Brackets {
     is_text: bool,
     /// The last byte was a backslash in a string.
     is_escaped: bool,
+    /// The byte before the next one.
+    last: Option<u8>,
     depth: u32,
     /// One bit a level, the innermost lowest: set for an object. [`MAX_DEPTH`] is its width.
     objects: u64,
@@ -44,23 +47,25 @@ impl Brackets {
             while marks != 0 {
                 let at = 8 * number + marks.trailing_zeros() as usize / 8;
                 marks &= marks - 1;
-                if self.mark(bytes[at], at, &mut escaped)? {
+                if self.mark(bytes, at, &mut escaped)? {
                     return Ok(Some(at));
                 }
             }
         }
         for at in rest {
-            if self.mark(bytes[at], at, &mut escaped)? {
+            if self.mark(bytes, at, &mut escaped)? {
                 return Ok(Some(at));
             }
         }
         self.is_escaped = escaped == bytes.len();
+        self.last = bytes.last().copied().or(self.last);
         Ok(None)
     }
 
     /// Takes one byte; true for the array's last bracket.
     #[inline]
-    fn mark(&mut self, byte: u8, at: usize, escaped: &mut usize) -> Result<bool, Unbalanced> {
+    fn mark(&mut self, bytes: &[u8], at: usize, escaped: &mut usize) -> Result<bool, Unbalanced> {
+        let byte = bytes[at];
         if at == *escaped {
             return Ok(false);
         }
@@ -74,7 +79,15 @@ impl Brackets {
         }
         let is_object = matches!(byte, b'{' | b'}');
         match byte {
-            b'"' => self.is_text = true,
+            b'"' => {
+                let before = if at > 0 { Some(bytes[at - 1]) } else { self.last };
+                if before
+                    .is_some_and(|before| !matches!(before, b',' | b':' | b'{' | b'[' | b' ' | b'\t' | b'\r' | b'\n'))
+                {
+                    return Err(Unbalanced);
+                }
+                self.is_text = true;
+            }
             b'{' | b'[' if self.depth == MAX_DEPTH => return Err(Unbalanced),
             b'{' | b'[' => {
                 self.depth += 1;
