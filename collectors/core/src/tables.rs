@@ -62,7 +62,11 @@ pub struct Tables {
 
 /// How far the rows of the summary tables were measured.
 #[derive(Debug, Default)]
-pub struct Measured(std::cell::Cell<[(usize, usize); 6]>);
+pub struct Measured {
+    tables: std::cell::Cell<[(usize, usize); 6]>,
+    /// With so many rows it was found that some table is large, or that none is.
+    found: std::cell::Cell<([usize; 6], bool)>,
+}
 
 impl Tables {
     /// Counts a reject and keeps it. `source` is its trace, log or file.
@@ -141,7 +145,8 @@ impl Tables {
         let made = batch(table, catalogue.columns(table), &rows[..taken])?;
         rows.drain(..taken);
         measured[place] = (rows.len(), measured[place].1.saturating_sub(size));
-        self.measured.0.set(measured);
+        self.measured.found.set(([usize::MAX; 6], false));
+        self.measured.tables.set(measured);
         Ok(Some(made))
     }
 
@@ -167,11 +172,7 @@ impl Tables {
 
     /// Rows and bytes of each summary table; only rows that came since the last time are looked at.
     fn measure(&self) -> [(usize, usize); 6] {
-        let mut measured = self.measured.0.get();
-        // So it is after nearly every event.
-        if measured.iter().zip(self.summaries()).all(|((known, _), rows)| rows.len() == *known) {
-            return measured;
-        }
+        let mut measured = self.measured.tables.get();
         for ((known, bytes), rows) in measured.iter_mut().zip(self.summaries()) {
             if rows.len() < *known {
                 (*known, *bytes) = (0, 0);
@@ -179,14 +180,23 @@ impl Tables {
             *bytes += rows[*known..].iter().map(Row::size).sum::<usize>();
             *known = rows.len();
         }
-        self.measured.0.set(measured);
+        self.measured.tables.set(measured);
         measured
     }
 
     /// Nothing is large enough to go yet.
     pub fn is_small(&self) -> bool {
-        self.events.len() < EVENT_ROWS
-            && self.events.size() < BATCH_BYTES
-            && self.measure().iter().all(|(rows, bytes)| *rows < SUMMARY_ROWS && *bytes < BATCH_BYTES)
+        if self.events.len() >= EVENT_ROWS || self.events.size() >= BATCH_BYTES {
+            return false;
+        }
+        // After nearly every event no row has come.
+        let rows = self.summaries().map(Vec::len);
+        let (known, was_large) = self.measured.found.get();
+        if rows == known {
+            return !was_large;
+        }
+        let is_large = self.measure().iter().any(|(rows, bytes)| *rows >= SUMMARY_ROWS || *bytes >= BATCH_BYTES);
+        self.measured.found.set((rows, is_large));
+        !is_large
     }
 }

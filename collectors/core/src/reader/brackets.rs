@@ -13,8 +13,8 @@ pub struct Brackets {
     is_text: bool,
     /// The last byte was a backslash in a string.
     is_escaped: bool,
-    /// The byte before the next one.
-    last: Option<u8>,
+    /// The byte before the next one; 0 before the first.
+    last: u8,
     depth: u32,
     /// One bit a level, the innermost lowest: set for an object. [`MAX_DEPTH`] is its width.
     objects: u64,
@@ -33,6 +33,18 @@ fn marks(word: u64) -> u64 {
     let curly = word | (ONES * 0x20);
     (has(word, b'"') | has(word, b'\\') | has(curly, b'{') | has(curly, b'}')) & HIGH
 }
+
+/// What may stand before a string; 0 is before the first byte.
+const BEFORE_TEXT: [bool; 256] = {
+    const BYTES: &[u8] = b"\0,:{[ \t\r\n";
+    let mut before = [false; 256];
+    let mut at = 0;
+    while at < BYTES.len() {
+        before[BYTES[at] as usize] = true;
+        at += 1;
+    }
+    before
+};
 
 impl Brackets {
     /// Goes on with the next bytes: the place of the array's last bracket, or `None` where it is not among them. In whole
@@ -58,12 +70,12 @@ impl Brackets {
             }
         }
         self.is_escaped = escaped == bytes.len();
-        self.last = bytes.last().copied().or(self.last);
+        self.last = bytes.last().copied().unwrap_or(self.last);
         Ok(None)
     }
 
     /// Takes one byte; true for the array's last bracket.
-    #[inline]
+    #[inline(always)]
     fn mark(&mut self, bytes: &[u8], at: usize, escaped: &mut usize) -> Result<bool, Unbalanced> {
         let byte = bytes[at];
         if at == *escaped {
@@ -80,10 +92,8 @@ impl Brackets {
         let is_object = matches!(byte, b'{' | b'}');
         match byte {
             b'"' => {
-                let before = if at > 0 { Some(bytes[at - 1]) } else { self.last };
-                if before
-                    .is_some_and(|before| !matches!(before, b',' | b':' | b'{' | b'[' | b' ' | b'\t' | b'\r' | b'\n'))
-                {
+                let before = at.checked_sub(1).map_or(self.last, |before| bytes[before]);
+                if !BEFORE_TEXT[usize::from(before)] {
                     return Err(Unbalanced);
                 }
                 self.is_text = true;
