@@ -40,8 +40,10 @@ setup: $(MADE)/prerequisites $(MADE)/python $(MADE)/pages $(COLLECTOR)
 demo: setup
 	$(BIN)/quiclens demo
 
-# Two streams of about the same length, which have no file in common.
+# Two streams of about the same length, which have no file in common: building the tests puts another collector in the
+# place of the one that other tests start, so that comes first.
 test: check $(QUICGO) $(QUICGO_SERVER) $(QUINN_SERVER) $(MADE)/chromium
+	cargo test --locked --release --quiet --workspace --no-run
 	$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-api test-others
 	@echo "make test: ran ruff, mypy, tsc, the schema.sql comparison, rustfmt, clippy, pytest ($(PARTS)), cargo test, go test and a short turn of fuzzing"
 
