@@ -11,18 +11,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = ("schema", "ingest", "api", "dashboards", "lab")
 UV = ROOT / ".tools" / "bin" / "uv"
-# Where a part's data stand in the tree, and in its wheel.
-DATA = {
-    "schema": {
-        "catalogue": "quiclens_schema/catalogue",
-        "clickhouse/migrations": "quiclens_schema/clickhouse/migrations",
-        "topics": "quiclens_schema/topics",
-    },
-    "ingest": {"quiclens_ingest": "quiclens_ingest"},
-    "api": {"quiclens_api": "quiclens_api"},
-    "dashboards": {"quiclens_dashboards": "quiclens_dashboards"},
-    "lab": {"quiclens_lab": "quiclens_lab"},
-}
+# Folders of a part in the tree, and where they are in its wheel.
+DATA = {part: {f"quiclens_{part}": f"quiclens_{part}"} for part in PARTS}
+DATA["schema"] |= {name: f"quiclens_schema/{name}" for name in ("catalogue", "clickhouse/migrations", "topics")}
 
 
 @pytest.fixture(scope="module")

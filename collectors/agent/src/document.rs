@@ -179,52 +179,23 @@ fn is_late(document: &Document) -> bool {
 
 /// Looks ahead over a whole file for the headers of its traces.
 fn gather(file: &Arc<File>, breathe: &Breathe<'_>) -> Gathered {
-    gather_whole(file, breathe).unwrap_or_else(|Damaged| gather_damaged(file, breathe))
+    let quick = look_ahead(file, breathe, true);
+    quick.or_else(|Damaged| look_ahead(file, breathe, false)).unwrap_or_default()
 }
 
 /// Something of a file is not what it should be.
 struct Damaged;
 
-/// Headers of the traces of a document.
-#[derive(Default)]
-struct Gathering {
-    all: Gathered,
-    /// Of the traces that are over: where their events begin, their headers, and how much of them came before.
-    traces: Vec<(u64, Vec<u8>, (usize, usize))>,
-    /// The same of the trace whose events were met last.
-    begun: Option<(u64, (usize, usize))>,
-    bytes: usize,
-}
-
-impl Gathering {
-    fn begin(&mut self, document: &Document, offset: u64) {
-        self.begun = Some((offset, (document.file.len(), document.trace.len())));
-    }
-
-    fn end_trace(&mut self, document: &Document) {
-        if let Some((offset, before)) = self.begun.take() {
-            self.bytes += document.file.len() + document.trace.len();
-            self.traces.push((offset, document.trace.clone(), before));
-        }
-    }
-
-    fn end_document(&mut self, document: &Document) {
-        for (offset, trace, before) in self.traces.drain(..) {
-            self.all.insert(offset, Header::contained(&document.file, &trace, before));
-        }
-    }
-
-    /// It holds as much as it may.
-    fn is_full(&self) -> bool {
-        self.bytes > MOST_GATHERED
-    }
-}
-
-/// The headers of a file in which every bracket is where it should be.
-fn gather_whole(file: &Arc<File>, breathe: &Breathe<'_>) -> Result<Gathered, Damaged> {
+/// The headers of a file. `is_quick`: events are passed over by their brackets, and whatever is not whole is the error;
+/// else it is read step by step, as it is.
+fn look_ahead(file: &Arc<File>, breathe: &Breathe<'_>, is_quick: bool) -> Result<Gathered, Damaged> {
+    let mut gathered = Gathered::new();
     let mut reading = Reading::open(file, Vec::new()).map_err(|_| Damaged)?;
-    let (mut document, mut gathering) = (Document::default(), Gathering::default());
-    while !gathering.is_full() {
+    let mut document = Document::default();
+    let mut traces: Vec<(u64, Vec<u8>, (usize, usize))> = Vec::new();
+    let mut begun = None;
+    let mut bytes = 0;
+    while bytes <= MOST_GATHERED {
         match document.step(&mut reading.window) {
             Step::NeedMore => {
                 // Whoever reads on is told the same.
@@ -234,60 +205,54 @@ fn gather_whole(file: &Arc<File>, breathe: &Breathe<'_>) -> Result<Gathered, Dam
                 reading.fill_twice();
             }
             Step::Events => {
-                gathering.begin(&document, reading.window.offset());
-                let mut brackets = Brackets::default();
-                loop {
-                    let rest = reading.window.rest();
-                    let (last, length) = (brackets.close(rest).map_err(|Unbalanced| Damaged)?, rest.len());
-                    reading.window.consume(last.unwrap_or(length));
-                    if last.is_some() {
-                        break;
-                    }
-                    if reading.window.end {
-                        return Err(Damaged);
-                    }
-                    if breathe().is_err() {
-                        return Ok(gathering.all);
-                    }
-                    reading.fill();
-                }
-            }
-            Step::TraceEnd { is_closed: true } => gathering.end_trace(&document),
-            Step::DocumentEnd => gathering.end_document(&document),
-            Step::Element | Step::TraceEnd { is_closed: false } | Step::Lost(_) => return Err(Damaged),
-            Step::Done if document.is_closed() => break,
-            Step::Done => return Err(Damaged),
-        }
-    }
-    Ok(gathering.all)
-}
-
-/// The headers of any file, read step by step.
-fn gather_damaged(file: &Arc<File>, breathe: &Breathe<'_>) -> Gathered {
-    let (mut document, mut gathering) = (Document::default(), Gathering::default());
-    let Ok(mut reading) = Reading::open(file, Vec::new()) else { return gathering.all };
-    while !gathering.is_full() {
-        match document.step(&mut reading.window) {
-            Step::NeedMore => {
-                // Whoever reads on is told the same.
-                if breathe().is_err() {
+                begun = Some((reading.window.offset(), (document.file.len(), document.trace.len())));
+                if is_quick && !pass_events(&mut reading, breathe)? {
                     break;
                 }
-                reading.fill_twice();
             }
-            Step::Events => gathering.begin(&document, reading.window.offset()),
+            Step::Element | Step::Lost(_) | Step::TraceEnd { is_closed: false } if is_quick => return Err(Damaged),
             Step::Element => {
                 if document.refuse(&mut reading.window, Skip::NotARecord) == Refused::NeedMore {
                     reading.fill_twice();
                 }
             }
-            Step::TraceEnd { .. } => gathering.end_trace(&document),
+            Step::TraceEnd { .. } => {
+                if let Some((offset, before)) = begun.take() {
+                    bytes += document.file.len() + document.trace.len();
+                    traces.push((offset, document.trace.clone(), before));
+                }
+            }
             Step::Lost(_) => {}
-            Step::DocumentEnd => gathering.end_document(&document),
+            Step::DocumentEnd => {
+                for (offset, trace, before) in traces.drain(..) {
+                    gathered.insert(offset, Header::contained(&document.file, &trace, before));
+                }
+            }
+            Step::Done if is_quick && !document.is_closed() => return Err(Damaged),
             Step::Done => break,
         }
     }
-    gathering.all
+    Ok(gathered)
+}
+
+/// Goes on to the bracket that ends the events; false when told to stop before.
+fn pass_events(reading: &mut Reading, breathe: &Breathe<'_>) -> Result<bool, Damaged> {
+    let mut brackets = Brackets::default();
+    loop {
+        let rest = reading.window.rest();
+        let (last, length) = (brackets.close(rest).map_err(|Unbalanced| Damaged)?, rest.len());
+        reading.window.consume(last.unwrap_or(length));
+        if last.is_some() {
+            return Ok(true);
+        }
+        if reading.window.end {
+            return Err(Damaged);
+        }
+        if breathe().is_err() {
+            return Ok(false);
+        }
+        reading.fill();
+    }
 }
 
 #[cfg(test)]
@@ -326,8 +291,9 @@ mod tests {
         let mut whole = Vec::new();
         for (name, text) in documents() {
             let file = file(&text);
-            if let Ok(found) = gather_whole(&file, &|| Ok(())) {
-                assert_eq!(told(&found), told(&gather_damaged(&file, &|| Ok(()))), "{name}");
+            if let Ok(found) = look_ahead(&file, &|| Ok(()), true) {
+                let slow = look_ahead(&file, &|| Ok(()), false).unwrap_or_default();
+                assert_eq!(told(&found), told(&slow), "{name}");
                 whole.push(name);
             }
         }
@@ -372,7 +338,7 @@ mod tests {
                     _ => { let left = at.max(1); text.truncate(left); 0 }
                 };
             }
-            let Ok(found) = gather_whole(&file(&text), &|| Ok(())) else { return Ok(()) };
+            let Ok(found) = look_ahead(&file(&text), &|| Ok(()), true) else { return Ok(()) };
             for (at, header) in found {
                 let of = |name| header.json["trace"]["vantage_point"]["name"] == name;
                 let is_second = at as i64 > second as i64 + moved.min(0);

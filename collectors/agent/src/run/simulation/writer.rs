@@ -280,9 +280,13 @@ impl Log {
         let lost =
             held.rejects.iter().filter(|(reason, file, ..)| reason == "source_lost" && self.names.contains(file));
         let sources: BTreeSet<&String> = lost.map(|(_, _, source, ..)| source).collect();
+        if sources.is_empty() {
+            return false;
+        }
         let text: String = (self.start..self.lines).map(|number| line(self.number, number)).collect();
-        let heads = (1..=text.len().min(PREFIX)).map(|length| format!("{:016x}", xxh3_64(&text.as_bytes()[..length])));
-        !sources.is_empty() && heads.into_iter().any(|head| sources.contains(&head))
+        let mut heads =
+            (1..=text.len().min(PREFIX)).map(|length| format!("{:016x}", xxh3_64(&text.as_bytes()[..length])));
+        heads.any(|head| sources.contains(&head))
     }
 
     /// It has a name that is followed.
