@@ -40,19 +40,26 @@ setup: $(MADE)/prerequisites $(MADE)/python $(MADE)/pages $(COLLECTOR)
 demo: setup
 	$(BIN)/quiclens demo
 
+define pytest
+$(BIN)/pytest --quiet $(1)/tests
+
+endef
+
 # Two streams of about the same length, which have no file in common: building the tests puts another collector in the
 # place of the one that other tests start, so that comes first.
 test: check $(QUICGO) $(QUICGO_SERVER) $(QUINN_SERVER) $(MADE)/chromium
 	cargo test --locked --release --quiet --workspace --no-run
-	$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-api test-others
+	$(MAKE) --no-print-directory --jobs 2 --output-sync=line test-api test-others
 	@echo "make test: ran ruff, mypy, tsc, the schema.sql comparison, rustfmt, clippy, pytest ($(PARTS)), cargo test, go test and a short turn of fuzzing"
 
 test-api:
 	$(BIN)/pytest --quiet api/tests
 
+# A test that never ends is ended: cargo's by the clock, pytest's and go's by their own settings. Cargo must not see
+# make's flags: it would look for make's jobs.
 test-others:
-	cargo test --locked --release --quiet --workspace
-	for part in $(filter-out api,$(PARTS)); do $(BIN)/pytest --quiet $$part/tests; done
+	MAKEFLAGS= timeout --verbose 3000 cargo test --locked --release --quiet --workspace
+	$(foreach part,$(filter-out api,$(PARTS)),$(call pytest,$(part)))
 	cd lab/quicgo && go vet ./... && go test -count=1 .
 	$(if $(HAS_CXX),$(BIN)/quiclens-lab fuzz --short >/dev/null,@echo "$(NO_CXX)" >&2)
 

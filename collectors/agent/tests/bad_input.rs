@@ -4,13 +4,16 @@
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use running::Running;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
+
+mod running;
 
 struct Seen {
     events: u64,
@@ -225,16 +228,16 @@ fn a_stream_that_begins_after_its_end_is_no_end_of_the_collector() {
 /// Follows one file until all of it was read and all of its connections are over; gives the most memory that took, KiB.
 fn follow(path: &Path) -> u64 {
     let folder = tempfile::tempdir().unwrap();
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let text = format!(
-        "state_dir = {:?}\ntraces = [{path:?}]\nidle_timeout_s = 1\ncpu_cap = 0\nwatch = \"poll\"\nmetrics_address = \"127.0.0.1:{port}\"\n[sink]\nkind = \"files\"\nfolder = {:?}\n",
+        "state_dir = {:?}\ntraces = [{path:?}]\nidle_timeout_s = 1\ncpu_cap = 0\nwatch = \"poll\"\nmetrics_address = \"127.0.0.1:0\"\n[sink]\nkind = \"files\"\nfolder = {:?}\n",
         folder.path().join("state"),
         folder.path().join("out")
     );
-    std::fs::write(folder.path().join("config.toml"), text).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_quiclens-collector"));
-    command.arg("run").arg(folder.path().join("config.toml")).stderr(Stdio::null());
-    let mut process = command.spawn().unwrap();
+    let config = folder.path().join("config.toml");
+    std::fs::write(&config, text).unwrap();
+    let mut running = Running::start(&config, None);
+    let line = running.line_with("metrics are served").unwrap_or_else(|| panic!("{}", running.said));
+    let address: SocketAddr = line.rsplit('=').next().unwrap().parse().unwrap();
     let size = std::fs::metadata(path).unwrap().len();
     let is_over = |told: &str| {
         let value = |name: &str| {
@@ -243,19 +246,15 @@ fn follow(path: &Path) -> u64 {
         };
         value("read_bytes_total").is_some_and(|read| read >= size) && value("files") == Some(0)
     };
-    while !scrape(port).is_some_and(|told| is_over(&told)) {
-        assert!(process.try_wait().unwrap().is_none(), "{} ended the collector", path.display());
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    let status = std::fs::read_to_string(format!("/proc/{}/status", process.id())).unwrap();
-    process.kill().unwrap();
-    process.wait().unwrap();
+    running.until(|| scrape(address).is_some_and(|told| is_over(&told)));
+    let status = std::fs::read_to_string(format!("/proc/{}/status", running.pid().as_raw_nonzero())).unwrap();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     peak.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
-fn scrape(port: u16) -> Option<String> {
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+fn scrape(address: SocketAddr) -> Option<String> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").ok()?;
     let mut told = String::new();
     stream.read_to_string(&mut told).ok()?;

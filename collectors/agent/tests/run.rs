@@ -1,82 +1,17 @@
 //! `run`: how it begins and ends when something is in its way. Each test waits for a state, never for a time.
 
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use arrow_array::{Array, StringArray};
 use arrow_ipc::reader::StreamReader;
 use arrow_schema::DataType;
-use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
+use running::Running;
+use rustix::process::{Resource, Rlimit, prlimit};
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{Command, Stdio};
 
-/// A collector, and what it says.
-struct Running {
-    process: Child,
-    lines: BufReader<ChildStderr>,
-    said: String,
-}
-
-impl Running {
-    /// Starts one in `folder`; a word before it, as `exec` of a shell.
-    fn start(folder: &Path, shell: Option<&str>) -> Self {
-        let program = env!("CARGO_BIN_EXE_quiclens-collector");
-        let config = folder.join("config.toml");
-        let mut command = match shell {
-            Some(before) => {
-                let mut command = Command::new("sh");
-                command.arg("-c").arg(format!("{before}; exec \"$0\" run \"$1\"")).arg(program);
-                command
-            }
-            None => {
-                let mut command = Command::new(program);
-                command.arg("run");
-                command
-            }
-        };
-        let mut process = command.arg(config).stderr(Stdio::piped()).spawn().unwrap();
-        let lines = BufReader::new(process.stderr.take().unwrap());
-        Self { process, lines, said: String::new() }
-    }
-
-    /// Waits until it says something; gives whether it did before it ended.
-    fn wait_for(&mut self, words: &str) -> bool {
-        loop {
-            let mut line = String::new();
-            if self.lines.read_line(&mut line).unwrap() == 0 {
-                return false;
-            }
-            self.said.push_str(&line);
-            if line.contains(words) {
-                return true;
-            }
-        }
-    }
-
-    fn pid(&self) -> Pid {
-        Pid::from_child(&self.process)
-    }
-
-    /// Asks it to end; gives its exit code and all that it said.
-    fn end(self) -> (Option<i32>, String) {
-        kill_process(self.pid(), Signal::TERM).unwrap();
-        self.ended()
-    }
-
-    /// Waits until it has ended by itself.
-    fn ended(mut self) -> (Option<i32>, String) {
-        self.wait_for("\0");
-        (self.process.wait().unwrap().code(), std::mem::take(&mut self.said))
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
+mod running;
 
 fn configure(folder: &Path, more: &str) {
     let text = format!(
@@ -92,6 +27,11 @@ fn configure(folder: &Path, more: &str) {
 fn vector() -> serde_json::Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schema/vectors/aioquic_clean_server/input.qlog");
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+}
+
+/// Starts a collector with the settings of `configure`; a word before it, as `exec` of a shell.
+fn start(folder: &Path, shell: Option<&str>) -> Running {
+    Running::start(&folder.join("config.toml"), shell)
 }
 
 /// Files of a table that the sink holds.
@@ -110,7 +50,7 @@ fn a_stop_during_a_large_document_ends_soon_and_it_is_read_again() {
     document["traces"][0]["events"] = serde_json::Value::Array(many);
     configure(folder.path(), "cpu_cap = 0.02");
     std::fs::write(folder.path().join("logs/large.qlog"), document.to_string()).unwrap();
-    let mut running = Running::start(folder.path(), None);
+    let mut running = start(folder.path(), None);
     assert!(running.wait_for("read as a whole"), "{}", running.said);
     let (code, said) = running.end();
     assert_eq!(code, Some(0), "{said}");
@@ -118,10 +58,8 @@ fn a_stop_during_a_large_document_ends_soon_and_it_is_read_again() {
     assert!(!said.contains("not everything"), "{said}");
     assert!(batches(folder.path(), "connections").is_empty(), "its connection was not over");
     configure(folder.path(), "cpu_cap = 0");
-    let running = Running::start(folder.path(), None);
-    while batches(folder.path(), "connections").is_empty() {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    let mut running = start(folder.path(), None);
+    running.until(|| !batches(folder.path(), "connections").is_empty());
     let (code, said) = running.end();
     assert_eq!(code, Some(0), "{said}");
 }
@@ -133,14 +71,12 @@ fn a_folder_that_appears_is_followed_and_is_no_reject() {
     let config = folder.path().join("config.toml");
     let text = std::fs::read_to_string(&config).unwrap().replace("watch = \"poll\"", "watch = \"auto\"");
     std::fs::write(&config, text).unwrap();
-    let mut running = Running::start(folder.path(), None);
+    let mut running = start(folder.path(), None);
     assert!(running.wait_for("following 1 places"), "{}", running.said);
     let inside = folder.path().join("logs/2026-11-23");
     std::fs::create_dir(&inside).unwrap();
     std::fs::write(inside.join("a.qlog"), vector().to_string()).unwrap();
-    while batches(folder.path(), "connections").is_empty() {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    running.until(|| !batches(folder.path(), "connections").is_empty());
     let (code, said) = running.end();
     assert_eq!(code, Some(0), "{said}");
     assert_eq!(batches(folder.path(), "rejects"), Vec::<PathBuf>::new(), "{said}");
@@ -151,16 +87,14 @@ fn a_folder_that_appears_is_followed_and_is_no_reject() {
 fn a_start_without_room_waits_for_some_and_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     configure(folder.path(), "");
-    let mut running = Running::start(folder.path(), Some("trap '' XFSZ; ulimit -S -f 0"));
+    let mut running = start(folder.path(), Some("trap '' XFSZ; ulimit -S -f 0"));
     assert!(running.wait_for("nothing is read before; trying again"), "{}", running.said);
     assert!(running.wait_for("nothing is read before; trying again"), "{}", running.said);
     let none = Rlimit { current: None, maximum: None };
     prlimit(Some(running.pid()), Resource::Fsize, none).unwrap();
     assert!(running.wait_for("following 1 places"), "{}", running.said);
     std::fs::write(folder.path().join("logs/a.qlog"), vector().to_string()).unwrap();
-    while batches(folder.path(), "connections").is_empty() {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    running.until(|| !batches(folder.path(), "connections").is_empty());
     let (code, said) = running.end();
     assert_eq!(code, Some(0), "{said}");
 }
@@ -179,11 +113,10 @@ fn files_without_descriptors_wait_and_stop_nothing() {
         let text = format!("\u{1e}{}\n\u{1e}{event}\n", header.replace("ID", id));
         std::fs::write(folder.path().join(format!("logs/{id}.sqlog")), text).unwrap();
     }
-    let mut running = Running::start(folder.path(), Some("ulimit -n 64"));
+    let mut running = start(folder.path(), Some("ulimit -n 64"));
     assert!(running.wait_for("no descriptors for more files"), "{}", running.said);
     let mut found = BTreeSet::new();
-    while found != ids {
-        std::thread::sleep(std::time::Duration::from_millis(20));
+    running.until(|| {
         for batch in batches(folder.path(), "connections") {
             let batch = StreamReader::try_new(std::fs::File::open(batch).unwrap(), None).unwrap();
             for rows in batch {
@@ -194,7 +127,8 @@ fn files_without_descriptors_wait_and_stop_nothing() {
             }
         }
         assert!(found.is_subset(&ids), "{found:?}");
-    }
+        found == ids
+    });
     let (code, said) = running.end();
     assert_eq!(code, Some(0), "{said}");
     assert!(!said.contains("Too many open files"), "{said}");
@@ -204,7 +138,7 @@ fn files_without_descriptors_wait_and_stop_nothing() {
 fn a_stop_while_there_is_no_room_ends_at_once() {
     let folder = tempfile::tempdir().unwrap();
     configure(folder.path(), "");
-    let mut running = Running::start(folder.path(), Some("trap '' XFSZ; ulimit -S -f 0"));
+    let mut running = start(folder.path(), Some("trap '' XFSZ; ulimit -S -f 0"));
     assert!(running.wait_for("nothing is read before; trying again"), "{}", running.said);
     let (code, said) = running.end();
     assert_eq!(code, Some(0), "{said}");
@@ -215,19 +149,19 @@ fn a_stop_while_there_is_no_room_ends_at_once() {
 fn what_cannot_pass_by_itself_ends_the_process_with_its_reason() {
     let folder = tempfile::tempdir().unwrap();
     configure(folder.path(), "");
-    let mut first = Running::start(folder.path(), None);
+    let mut first = start(folder.path(), None);
     assert!(first.wait_for("following 1 places"));
-    let mut second = Running::start(folder.path(), None);
+    let mut second = start(folder.path(), None);
     assert!(second.wait_for("in use by another collector"), "{}", second.said);
     assert_eq!(second.ended().0, Some(3));
     assert_eq!(first.end().0, Some(0));
     std::fs::remove_dir_all(folder.path().join("state")).unwrap();
     std::fs::write(folder.path().join("state"), "no folder").unwrap();
-    let mut blocked = Running::start(folder.path(), None);
+    let mut blocked = start(folder.path(), None);
     assert!(blocked.wait_for("state: "), "{}", blocked.said);
     assert_eq!(blocked.ended().0, Some(3));
     configure(folder.path(), "cpu_cap = -1");
-    let mut wrong = Running::start(folder.path(), None);
+    let mut wrong = start(folder.path(), None);
     assert!(wrong.wait_for("cpu_cap is -1, the least is 0"), "{}", wrong.said);
     assert_eq!(wrong.ended().0, Some(3));
 }

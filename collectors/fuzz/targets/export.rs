@@ -13,25 +13,23 @@ use quiclens_fuzz::rows::read;
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// The records after the header that are not at one of these places, without the headers of other logs among them.
+/// The records that are not at one of these places, without the header and those of other logs among them.
 fn records(framing: Framing, text: &[u8], without: &HashSet<u64>) -> Vec<Value> {
     let (mut window, mut found) = (Window::default(), Vec::new());
     window.space().extend_from_slice(text);
     window.end = true;
+    let mut is_header = !without.contains(&0);
     while let Step::Record { len, taken } = next_record(framing, &mut window) {
-        if !without.contains(&window.offset()) {
+        if !without.contains(&window.offset()) && !std::mem::take(&mut is_header) {
             let record = &window.rest()[..len];
             let value = serde_json::from_slice(record).unwrap_or(Value::Null);
             let is_event = value.get("name").is_some() && value.get("time").is_some();
             let begins_another = || Header::sequential(record, framing).is_some_and(|header| header.begins_a_log());
-            if found.is_empty() || is_event || !begins_another() {
+            if is_event || !begins_another() {
                 found.push(value);
             }
         }
         window.consume(taken);
-    }
-    if !without.contains(&0) && !found.is_empty() {
-        found.remove(0);
     }
     found
 }

@@ -25,8 +25,8 @@ ROOT = LAB.parent
 FUZZ = ROOT / "collectors" / "fuzz"
 MADE = ROOT / ".made" / "fuzz"
 KEPT = LAB / "fuzz-runs"
-# A short turn does the same each time on one code: one seed, no corpus of earlier runs.
-SHORT = {"seed": 1, "runs": 5000, "max_total_time": 2}
+# A short turn does the same each time on one code: one seed of chance, no corpus of earlier runs, no limit of time.
+SHORT_SEED = 1
 ATHERIS = ROOT / "tools" / "atheris.requirements.lock"
 
 
@@ -65,7 +65,8 @@ def fuzz(names: list[str], seconds: int, is_short: bool, is_kept: bool) -> dict[
         folder = place / target.name
         seeds.write(target, folder / "seeds")
         before = _total(folder, sources.code_of(target, binaries))
-        turn = one(target, SHORT if is_short else {"max_total_time": seconds}, before.edges, folder=folder)
+        options = {"seed": SHORT_SEED, "runs": target.short} if is_short else {"max_total_time": seconds}
+        turn = one(target, options, before.edges, folder=folder)
         after = before.plus(turn)
         (folder / "total.json").write_text(json.dumps({key: getattr(after, key) for key in Total.__slots__}) + "\n")
         rows.append(_row(target, after, turn))

@@ -14,6 +14,7 @@ class Target:
     enough: int = 1_000_000  # executions; or the hours of `is_done`
     longest: int = 4096  # bytes of an input
     is_python: bool = False
+    short: int = 5000  # executions of a short turn
 
 
 _READER = 10_000_000
@@ -26,18 +27,18 @@ TARGETS = (
     Target("qlog_record", ("records",), _READER),
     Target("quic_trace_row", ("rows",), _READER, 1024),
     Target("sniff", ("files", "records"), _READER),
-    Target("header", ("headers",), _READER),
+    Target("header", ("headers",), _READER, short=500),
     Target("document", ("files",), _READER),
-    Target("file", ("files", "compressed"), _READER),
+    Target("file", ("files", "compressed"), _READER, short=500),
     Target("compressed", ("files", "compressed"), _READER),
-    Target("records", ("files",), _READER),
-    Target("export", ("files",), _READER),
+    Target("records", ("files",), _READER, short=500),
+    Target("export", ("files",), _READER, short=500),
     Target("access_line", ("lines",), _READER, 1024),
     Target("access_format", (), _READER, 512),
     Target("redact", ("values",), _READER, 512),
     Target("address", (), _READER, 80),
     Target("fold"),
-    Target("checkpoint", ("files",)),
+    Target("checkpoint", ("files",), short=500),
     Target("journal", (), longest=2048),
     Target("spool", (), longest=2048),
     Target("codecs", ("bodies",), 100_000, 2048, is_python=True),
@@ -45,7 +46,7 @@ TARGETS = (
     Target("protocol", ("requests",), 100_000, 1024, is_python=True),
     Target("where", ("conditions",), 100_000, 256, is_python=True),
     Target("arrow_message", ("messages",), 100_000, 32_768, is_python=True),
-    Target("statement", ("statements",), 100_000, 64, is_python=True),
+    Target("statement", ("statements",), 100_000, 64, is_python=True, short=1000),
 )
 
 ENOUGH_CPU_S = 2 * 3600.0

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 use tiny_http::{Header, Response, Server};
+use tracing::info;
 
 /// One label, from a closed set: tables, and the reasons of `schema/catalogue/rejects.toml`.
 type By = Family<[(&'static str, &'static str); 1], Counter>;
@@ -223,6 +224,9 @@ impl Metrics {
     pub fn serve(&self, address: &str) -> Result<(), Error> {
         let server = Server::http(address)
             .map_err(|error| Error::new(Kind::Configuration, format!("metrics_address {address}"), error))?;
+        if let Some(address) = server.server_addr().to_ip() {
+            info!(%address, "metrics are served");
+        }
         let metrics = self.clone();
         std::thread::Builder::new()
             .name("metrics".into())

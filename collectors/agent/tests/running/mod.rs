@@ -1,0 +1,115 @@
+//! A collector that tests run beside them. What it says is always read: a full pipe would stop it, and a test with it.
+
+#![allow(dead_code, reason = "each file of tests uses a part of it")]
+
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+/// Longer than any state takes on a loaded machine. Only a fault is waited for as long.
+const PATIENCE: Duration = Duration::from_secs(600);
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// A collector, and what it says.
+pub struct Running {
+    process: Child,
+    lines: Receiver<String>,
+    pub said: String,
+}
+
+impl Running {
+    /// Starts `run` with a file of settings; a word before it, as `exec` of a shell.
+    pub fn start(config: &Path, shell: Option<&str>) -> Self {
+        let program = env!("CARGO_BIN_EXE_quiclens-collector");
+        let mut command = match shell {
+            Some(before) => {
+                let mut command = Command::new("sh");
+                command.arg("-c").arg(format!("{before}; exec \"$0\" run \"$1\"")).arg(program);
+                command
+            }
+            None => {
+                let mut command = Command::new(program);
+                command.arg("run");
+                command
+            }
+        };
+        let mut process = command.arg(config).stderr(Stdio::piped()).spawn().unwrap();
+        let from = BufReader::new(process.stderr.take().unwrap());
+        let (to, lines) = channel();
+        std::thread::spawn(move || {
+            for line in from.split(b'\n').map_while(Result::ok) {
+                if to.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { process, lines, said: String::new() }
+    }
+
+    /// Waits until it says something; gives that line, or none where it ended before.
+    pub fn line_with(&mut self, words: &str) -> Option<String> {
+        let since = Instant::now();
+        loop {
+            match self.lines.recv_timeout(PATIENCE.saturating_sub(since.elapsed())) {
+                Ok(line) => {
+                    self.said.push_str(&line);
+                    self.said.push('\n');
+                    if line.contains(words) {
+                        return Some(line);
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) => panic!("it does not say {words:?}: {}", self.said),
+            }
+        }
+    }
+
+    /// Waits until it says something; gives whether it did before it ended.
+    pub fn wait_for(&mut self, words: &str) -> bool {
+        self.line_with(words).is_some()
+    }
+
+    /// Waits for a state that shows elsewhere. Panics where the collector ends before.
+    pub fn until(&mut self, mut is_so: impl FnMut() -> bool) {
+        let since = Instant::now();
+        while !is_so() {
+            self.hear();
+            assert!(self.process.try_wait().unwrap().is_none(), "it ended: {}", self.said);
+            assert!(since.elapsed() < PATIENCE, "nothing more happens: {}", self.said);
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    fn hear(&mut self) {
+        while let Ok(line) = self.lines.try_recv() {
+            self.said.push_str(&line);
+            self.said.push('\n');
+        }
+    }
+
+    pub fn pid(&self) -> Pid {
+        Pid::from_child(&self.process)
+    }
+
+    /// Asks it to end; gives its exit code and all that it said.
+    pub fn end(self) -> (Option<i32>, String) {
+        kill_process(self.pid(), Signal::TERM).unwrap();
+        self.ended()
+    }
+
+    /// Waits until it has ended by itself.
+    pub fn ended(mut self) -> (Option<i32>, String) {
+        self.wait_for("\0");
+        (self.process.wait().unwrap().code(), std::mem::take(&mut self.said))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
