@@ -52,8 +52,8 @@ fn interrupted(framing: Framing, text: &[u8], every: usize) -> Tables {
 }
 
 fuzz_target!(|data: &[u8]| {
-    let Some((text, _)) = split(data) else { return };
-    let (every, is_long) = (1 + usize::from(data[data.len() - 1] % 8), !data[data.len() - 2].is_multiple_of(4));
+    let Some((text, cuts)) = split(data) else { return };
+    let (every, is_long) = (1 + usize::from(cuts.choice % 8), cuts.choice == 15);
     bounded(text.len(), 4096, || drop(Records::unpack(catalogue(), text, 0)));
     let Some(framing) = sequence(text) else { return };
     let text = if is_long { lengthened(text) } else { text.to_vec() };

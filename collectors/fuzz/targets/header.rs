@@ -10,7 +10,7 @@ use quiclens_fuzz::cuts::split;
 use quiclens_fuzz::memory::bounded;
 use quiclens_fuzz::{catalogue, rows};
 
-fn ask(header: &Header) {
+fn ask(header: &Header, is_encoded: bool) {
     let _ = (header.vantage(), header.flow_is_client(), header.event_fields(), header.is_delta());
     let _ = (header.time_unit(), header.declared(), header.described(), header.text_of("title"));
     for first_ns in [0, 1_700_000_000_000_000_000, i64::MIN, i64::MAX] {
@@ -23,17 +23,17 @@ fn ask(header: &Header) {
     let mut trace = TraceReader::new(catalogue(), header.clone(), "input");
     let _ = trace.push_whole(br#"{"time":1.5,"name":"transport:packet_sent","data":{}}"#, &mut tables);
     trace.finish(true, &mut tables);
-    rows::check(&mut tables, None);
+    rows::check(&mut tables, None, is_encoded);
 }
 
 fuzz_target!(|data: &[u8]| {
     let Some((text, cuts)) = split(data) else { return };
     bounded(text.len(), 256, || {
         let sequential = [Framing::Sequential, Framing::NdJson].map(|framing| Header::sequential(text, framing));
-        sequential.iter().flatten().for_each(ask);
+        sequential.iter().flatten().for_each(|header| ask(header, cuts.choice == 2));
         let file = cuts.pieces(text).next().unwrap_or(text);
         let trace = &text[file.len()..];
-        ask(&Header::contained(file, trace, (file.len() / 2, trace.len())));
+        ask(&Header::contained(file, trace, (file.len() / 2, trace.len())), cuts.choice == 2);
         let more = [("remote", core::str::from_utf8(text).unwrap_or("")), ("src_ip", "\"192.0.2.7\"")];
         for vantage in [Vantage::Server, Vantage::Client, Vantage::Network, Vantage::Unknown] {
             let _ = peer::of_event(vantage, text.len() % 2 == 0, "connection_started", more);

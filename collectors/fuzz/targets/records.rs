@@ -9,11 +9,15 @@ use quiclens_fuzz::rows::{Rows, check, lengthened, read, sequence};
 fuzz_target!(|data: &[u8]| {
     let Some((text, cuts)) = split(data) else { return };
     let Some(framing) = sequence(text) else { return };
-    let text = if cuts.is_end_known { lengthened(text) } else { text.to_vec() };
+    let text = if cuts.choice == 1 { lengthened(text) } else { text.to_vec() };
     let text = &text[..];
     bounded(text.len(), 4096, || {
-        let whole = Rows::of(read(framing, text, Cuts::WHOLE));
+        let mut whole = read(framing, text, Cuts::WHOLE);
+        check(&mut whole, Some(framing), false);
+        let whole = Rows::of(whole);
         Rows::of(read(framing, text, cuts)).check_same_as(&whole, &format!("{framing:?} {cuts:?}"));
-        check(&mut read(framing, text, Cuts::WHOLE), Some(framing));
+        if cuts.choice == 2 {
+            check(&mut read(framing, text, Cuts::WHOLE), Some(framing), true);
+        }
     });
 });

@@ -27,12 +27,11 @@ fn records(framing: Framing, text: &[u8], cuts: Cuts) -> Vec<(u64, Vec<u8>)> {
 
 fuzz_target!(|data: &[u8]| {
     let Some((text, cuts)) = split(data) else { return };
-    for framing in [Framing::Sequential, Framing::NdJson, Framing::QuicTrace] {
-        let whole = records(framing, text, Cuts::WHOLE);
-        assert_eq!(records(framing, text, cuts), whole, "{framing:?} {cuts:?}");
-        let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
-        let is_kept = |byte: &u8| !byte.is_ascii_whitespace() && *byte != 0x1E;
-        let given = whole.iter().flat_map(|(_, record)| record).filter(|byte| is_kept(byte));
-        assert!(given.eq(text.iter().filter(|byte| is_kept(byte))), "{framing:?}: bytes of no record");
-    }
+    let framing = [Framing::Sequential, Framing::NdJson, Framing::QuicTrace][usize::from(cuts.choice % 3)];
+    let whole = records(framing, text, Cuts::WHOLE);
+    assert_eq!(records(framing, text, cuts), whole, "{framing:?} {cuts:?}");
+    let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
+    let is_kept = |byte: &u8| !byte.is_ascii_whitespace() && *byte != 0x1E;
+    let given = whole.iter().flat_map(|(_, record)| record).filter(|byte| is_kept(byte));
+    assert!(given.eq(text.iter().filter(|byte| is_kept(byte))), "{framing:?}: bytes of no record");
 });

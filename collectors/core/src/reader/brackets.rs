@@ -54,10 +54,13 @@ impl Brackets {
         let mut escaped = if self.is_escaped { 0 } else { usize::MAX };
         let words = bytes.chunks_exact(8);
         let rest = bytes.len() - words.remainder().len()..bytes.len();
-        for (number, word) in words.enumerate() {
+        let mut end = 0;
+        for word in words {
             let mut marks = word.first_chunk().map_or(0, |word| marks(u64::from_le_bytes(*word)));
+            let begin = end;
+            end += 8;
             while marks != 0 {
-                let at = 8 * number + marks.trailing_zeros() as usize / 8;
+                let at = begin + marks.trailing_zeros() as usize / 8;
                 marks &= marks - 1;
                 if self.mark(bytes, at, &mut escaped)? {
                     return Ok(Some(at));
@@ -78,34 +81,37 @@ impl Brackets {
     #[inline(always)]
     fn mark(&mut self, bytes: &[u8], at: usize, escaped: &mut usize) -> Result<bool, Unbalanced> {
         let byte = bytes[at];
-        if at == *escaped {
-            return Ok(false);
+        if byte == b'"' {
+            if self.is_text {
+                self.is_text = at == *escaped;
+                return Ok(false);
+            }
+            let before = at.checked_sub(1).map_or(self.last, |before| bytes[before]);
+            self.is_text = BEFORE_TEXT[usize::from(before)];
+            return if self.is_text { Ok(false) } else { Err(Unbalanced) };
         }
         if self.is_text {
-            match byte {
-                b'"' => self.is_text = false,
-                b'\\' => *escaped = at + 1,
-                _ => {}
+            if byte == b'\\' && at != *escaped {
+                *escaped = at + 1;
             }
             return Ok(false);
         }
         let is_object = matches!(byte, b'{' | b'}');
         match byte {
-            b'"' => {
-                let before = at.checked_sub(1).map_or(self.last, |before| bytes[before]);
-                if !BEFORE_TEXT[usize::from(before)] {
+            b'{' | b'[' => {
+                if self.depth == MAX_DEPTH {
                     return Err(Unbalanced);
                 }
-                self.is_text = true;
-            }
-            b'{' | b'[' if self.depth == MAX_DEPTH => return Err(Unbalanced),
-            b'{' | b'[' => {
                 self.depth += 1;
                 self.objects = self.objects << 1 | u64::from(is_object);
             }
-            b'}' | b']' if self.depth == 0 => return if is_object { Err(Unbalanced) } else { Ok(true) },
-            b'}' | b']' if (self.objects & 1 == 1) != is_object => return Err(Unbalanced),
             b'}' | b']' => {
+                if self.depth == 0 {
+                    return if is_object { Err(Unbalanced) } else { Ok(true) };
+                }
+                if (self.objects & 1 == 1) != is_object {
+                    return Err(Unbalanced);
+                }
                 self.depth -= 1;
                 self.objects >>= 1;
             }
