@@ -147,12 +147,14 @@ def parser() -> argparse.ArgumentParser:
     fuzzing = commands.add_parser(
         "fuzz", help="coverage-guided fuzzing of all that reads foreign bytes; goes on where it was"
     )
-    fuzzing.add_argument("--target", nargs="+", default=[], metavar="NAME", help="of all when none is named")
+    fuzzing.add_argument(
+        "--target", nargs="+", action="extend", default=[], metavar="NAME", help="of all when none is named"
+    )
     fuzzing.add_argument("--seconds", type=_count, default=60, help="of each target")
     fuzzing.add_argument(
         "--short",
         action="store_true",
-        help="at most two seconds of each, the same every time; Python's only where atheris is there",
+        help="about two seconds of each, the same every time; Python's only where atheris is there",
     )
     fuzzing.add_argument("--plants", action="store_true", help="plant bugs in a copy, one by one: is each found?")
     fuzzing.add_argument("--only", nargs="+", default=[], metavar="PLANT", help="these plants alone")

@@ -53,7 +53,7 @@ pub const ALIASES: usize = 256;
 /// Letters of such an id; RFC 9000, 17.2: 20 bytes.
 pub const ALIAS_LETTERS: usize = 64;
 
-/// Undecided intervals of a stream at which they are summed up although something older is still open.
+/// Undecided intervals of a request, about: more are summed up although something older is still open.
 pub const UNDECIDED: usize = 1 << 15;
 
 /// Names of events, as a trace writes them, that are remembered.
@@ -146,7 +146,7 @@ pub const TABLE: [Limit; 21] = [
         UNDECIDED as u64,
         "intervals",
         None,
-        "they are summed up as far as its last byte, whatever is still open",
+        "they are summed up, whatever is still open; none waits for data after the last byte",
     ),
     limit("names of events that are remembered", NAMES as u64, "names", None, "others are looked up each time"),
     limit("a batch of events", EVENT_ROWS as u64, "rows", None, "it is sent"),

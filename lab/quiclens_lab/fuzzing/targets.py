@@ -20,7 +20,7 @@ class Target:
 _READER = 10_000_000
 
 TARGETS = (
-    Target("sequence", ("files",), 100_000_000, 256),
+    Target("sequence", ("files",), 100_000_000, 128),
     Target("stream_lines", ("rows",), 100_000_000, 64),
     Target("json", ("records",), _READER),
     Target("numbers", (), _READER, 64),

@@ -10,6 +10,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Metric, Registry};
 use quiclens_core::tables::Tables;
 use std::collections::BTreeMap;
@@ -102,6 +103,7 @@ impl Metrics {
         let health = Arc::new(Health::new(now));
         let one = registry.sub_registry_with_prefix("quiclens_collector");
         one.register_collector(Box::new(Acknowledged(Arc::clone(&health))));
+        one.register("build", "which version runs", Info::new([("version", env!("CARGO_PKG_VERSION"))]));
         let files = add(one, "files", "files followed");
         let files_waiting = add(one, "files_waiting", "files that are not followed yet, for want of descriptors");
         let open_connections = add(one, "open_connections", "traces whose state is held");
@@ -309,6 +311,7 @@ mod tests {
             "quiclens_collector_batches_total{table=\"events\"} 2",
             "quiclens_collector_batch_bytes_total{table=\"events\"} 10000",
             "quiclens_collector_cycles_in_flight 0",
+            concat!("quiclens_collector_build_info{version=\"", env!("CARGO_PKG_VERSION"), "\"} 1"),
         ] {
             assert!(text.lines().any(|each| each == line), "{line} is not in\n{text}");
         }

@@ -3,7 +3,7 @@
 use crate::fold::cause::{Cause, Interval};
 use crate::fold::finish::Episode;
 use crate::fold::stream::Stream;
-use crate::fold::sweep::Gap;
+use crate::fold::sweep::{Gap, waits_for_data};
 use crate::fold::{Fold, parts};
 use crate::limits;
 use crate::reader::skip::Skip;
@@ -12,7 +12,7 @@ use crate::reader::skip::Skip;
 const LINGERING: usize = 64;
 
 /// Undecided intervals of the connection or of a stream at which what is certain is summed up.
-const UNDECIDED: usize = 1024;
+const SUMMED_UP_AT: usize = 1024;
 
 /// A gap is decided as a whole: the sweep stops before one that goes on.
 fn whole(to_us: i64, gaps: &[Gap]) -> i64 {
@@ -80,7 +80,7 @@ impl Fold {
     pub(super) fn held(&mut self, interval: Interval) {
         if interval.start_us < interval.end_us && self.open + self.ended.len() as u64 > 0 {
             self.conditions.push(interval);
-            if self.conditions.len() >= UNDECIDED {
+            if self.conditions.len() >= SUMMED_UP_AT {
                 self.compact();
             }
         }
@@ -100,8 +100,8 @@ impl Fold {
             let Some(begin) = begin else { continue };
             stream.intervals.extend(&conditions);
             stream.sweep.at_us.get_or_insert(begin.max(stream.marks.start_us));
-            let undecided = stream.intervals.len() + stream.gaps.len();
-            if undecided < stream.summed_up_at.max(UNDECIDED) {
+            let undecided = stream.undecided();
+            if undecided < stream.summed_up_at.max(SUMMED_UP_AT) {
                 continue;
             }
             self.steps += undecided as u64;
@@ -112,14 +112,21 @@ impl Fold {
             let to_us = own.map_or(certain, |own| own.min(certain));
             let to_us = whole(to_us, &stream.gaps);
             stream.sweep.advance(to_us, &mut stream.intervals, &mut stream.gaps);
-            let left = stream.intervals.len() + stream.gaps.len();
-            if left > limits::UNDECIDED
-                && let Some(last) = stream.marks.last_byte_us
+            if stream.undecided() > limits::UNDECIDED
+                && let Some(last_us) = stream.marks.last_byte_us
             {
-                stream.sweep.advance(whole(last, &stream.gaps), &mut stream.intervals, &mut stream.gaps);
+                // As `parts::server` does, though more data may still come.
+                stream.intervals.iter_mut().filter(|interval| waits_for_data(interval.cause)).for_each(|interval| {
+                    interval.end_us = interval.end_us.min(last_us);
+                });
+                stream.intervals.retain(|interval| interval.start_us < interval.end_us);
+            }
+            if stream.undecided() > limits::UNDECIDED {
+                let to_us = whole(self.now_us, &stream.gaps);
+                stream.sweep.advance(to_us, &mut stream.intervals, &mut stream.gaps);
             }
             // Not again before as many have come.
-            stream.summed_up_at = 2 * (stream.intervals.len() + stream.gaps.len());
+            stream.summed_up_at = 2 * stream.undecided();
         }
     }
 
@@ -134,11 +141,7 @@ impl Fold {
 
     /// Sums up a stream whose own intervals have grown many.
     pub(super) fn bound(&mut self, id: u64) {
-        if self
-            .streams
-            .get(&id)
-            .is_some_and(|stream| stream.intervals.len() + stream.gaps.len() >= stream.summed_up_at.max(UNDECIDED * 2))
-        {
+        if self.streams.get(&id).is_some_and(|stream| stream.undecided() >= stream.summed_up_at.max(SUMMED_UP_AT * 2)) {
             self.compact();
         }
     }
@@ -186,6 +189,54 @@ impl Fold {
         }
         if self.streams.is_empty() {
             self.conditions.clear();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::header::Vantage;
+
+    /// A window that is full every other 10 us, while flow control holds since the beginning: nothing after that is
+    /// certain. Gives the most intervals that were undecided, and the stream.
+    fn undecided(cause: Cause, last_byte_us: Option<i64>) -> (usize, Stream) {
+        let mut fold = Fold { role: Vantage::Server, ..Fold::default() };
+        assert!(fold.request_stream(0).is_some());
+        fold.credit.blocked = Some((0, 0));
+        if let Some(stream) = fold.streams.get_mut(&0) {
+            stream.marks.response_start_us = Some(0);
+            stream.marks.last_byte_us = last_byte_us;
+        }
+        let mut most = 0;
+        for number in 0..4 * limits::UNDECIDED as i64 {
+            fold.now_us = 20 * number + 10;
+            fold.held(Interval { cause, start_us: 20 * number, end_us: 20 * number + 10 });
+            most = most.max(fold.streams[&0].undecided());
+        }
+        (most, *fold.streams.remove(&0).unwrap_or_default())
+    }
+
+    #[test]
+    fn intervals_that_nothing_decides_are_summed_up() {
+        // As many as were left may come before they are looked at again.
+        let bound = limits::UNDECIDED..=2 * limits::UNDECIDED + SUMMED_UP_AT;
+        let last_us = 20_000;
+        for (cause, last_byte_us) in
+            [(Cause::CwndBlocked, None), (Cause::LossRecovery, Some(last_us)), (Cause::CwndBlocked, Some(last_us))]
+        {
+            let (most, stream) = undecided(cause, last_byte_us);
+            assert!(bound.contains(&most), "{most}");
+            if cause == Cause::CwndBlocked && last_byte_us.is_some() {
+                // What waits for data does not after the last byte; what it did before is still undecided.
+                let of = |interval: &&Interval| interval.start_us < last_us;
+                assert_eq!(stream.intervals.iter().filter(of).count(), 1000);
+                assert_eq!(stream.sweep.parts[cause as usize], 0);
+            } else {
+                let us = stream.sweep.parts[cause as usize];
+                let until = stream.sweep.at_us.and_then(|at_us| u64::try_from(at_us).ok());
+                assert!(until.is_some_and(|until| until > 0 && us.abs_diff(until / 2) <= 10), "{us} {until:?}");
+            }
         }
     }
 }

@@ -201,6 +201,11 @@ pub struct Repair {
 }
 
 impl Stream {
+    /// Intervals and gaps that no sweep has passed.
+    pub fn undecided(&self) -> usize {
+        self.intervals.len() + self.gaps.len()
+    }
+
     /// Data of ours may be waiting: the answer has begun and its FIN is not out. (`eom` is queued, not sent.)
     pub fn may_wait(&self) -> bool {
         self.marks.response_start_us.is_some() && self.sent.fin.is_none() && self.end_is.is_empty()
