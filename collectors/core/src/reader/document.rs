@@ -295,8 +295,9 @@ impl Document {
     /// A header, from `begin` on, without what it should be the header of. What of it was rejected before is not counted
     /// again.
     fn absent(&self, reason: Skip, begin: (u64, u64), window: &Window, fields: &[u8]) -> Step {
-        let bytes = fields[..fields.len().min(REJECT_BYTES)].to_vec();
         let length = (window.offset() - begin.0).saturating_sub(self.lost - begin.1);
+        let most = usize::try_from(length).unwrap_or(usize::MAX).min(REJECT_BYTES);
+        let bytes = fields[..fields.len().min(most)].to_vec();
         Step::Lost(Reject { reason: Some(reason), offset: begin.0, length, bytes })
     }
 
