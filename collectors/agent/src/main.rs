@@ -22,6 +22,7 @@ use std::process::ExitCode;
 /// Reads QUIC event logs (qlog in every dialect, QUIC_TRACE, quiclens line v1) and gives what they say.
 #[derive(Parser)]
 #[command(
+    name = "quiclens-collector",
     version,
     after_help = "Examples:\n  quiclens-collector dump server.qlog --room summaries\n  quiclens-collector load logs/ --sink -   (Arrow batches, read by `quiclens load`)"
 )]
