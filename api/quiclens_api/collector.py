@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,12 +17,13 @@ VARIABLE = "QUICLENS_COLLECTOR"
 
 
 def find() -> Path:
-    """From the environment, else on the PATH, else where `cargo build --release` of this tree puts it."""
+    """From the environment, else beside this Python, where its wheel puts it, else on the PATH, else where
+    `cargo build --release` of this tree puts it."""
     if named := os.environ.get(VARIABLE):
         if os.access(named, os.X_OK) and Path(named).is_file():
             return Path(named)
         raise CannotRun("no_collector", f"{VARIABLE} names {named}, which is no program", "cargo build --release")
-    if found := shutil.which(NAME):
+    if found := shutil.which(NAME, path=str(Path(sys.executable).parent)) or shutil.which(NAME):
         return Path(found)
     for folder in Path(__file__).resolve().parents:
         if (folder / "Cargo.toml").is_file() and os.access(folder / "target" / "release" / NAME, os.X_OK):
