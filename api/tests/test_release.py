@@ -35,7 +35,7 @@ def test_the_packed_settings_are_those_of_the_unit_and_the_collector_takes_them(
     unit = (ROOT / "deploy" / "systemd" / "quiclens-collector.service").read_text()
     (state,) = re.findall(r"(?m)^StateDirectory=(\S+)", unit)
     assert settings["state_dir"] == f"/var/lib/{state}"
-    command = [COLLECTOR, "check", "--quiet", PACKAGES / "collector.toml"]
+    command = [str(COLLECTOR), "check", "--quiet", str(PACKAGES / "collector.toml")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 

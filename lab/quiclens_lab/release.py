@@ -91,10 +91,18 @@ def package(kind: str, binary: Path, into: Path, tools: Path) -> None:
 
 
 def _compiler(tools: Path) -> Path:
-    """A program that is zig's C compiler for glibc 2.17."""
+    """A program that is zig's C compiler for glibc 2.17. librdkafka's linker script names functions that are not there,
+    which zig's linker refuses unless told."""
     program = tools.resolve() / "bin" / "cc-of-glibc-2.17"
     python = tools.resolve() / "bin" / "python"
-    program.write_text(f'#!/bin/sh\nexec "{python}" -m ziglang cc -target x86_64-linux-gnu.2.17 "$@"\n')
+    program.write_text(
+        f'''#!/bin/sh
+case " $* " in
+*" -shared "*) set -- "$@" -Wl,--undefined-version ;;
+esac
+exec "{python}" -m ziglang cc -target x86_64-linux-gnu.2.17 "$@"
+'''
+    )
     program.chmod(0o755)
     return program
 
