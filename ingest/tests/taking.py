@@ -176,7 +176,7 @@ def drain(store: Store, pipe: Pipe, **settings: Any) -> Process:
     return process
 
 
-def until(is_so: Callable[[], bool], seconds: float = 60) -> None:
+def until(is_so: Callable[[], bool], seconds: float = 600) -> None:
     end = time.monotonic() + seconds
     while not is_so():
         assert time.monotonic() < end, "it did not become so in time"

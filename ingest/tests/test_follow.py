@@ -85,7 +85,7 @@ class Collector:
         files = sorted((self.out / "rejects").glob("*.arrow"))
         return [row for file in files for row in pa.ipc.open_stream(file).read_all().to_pylist()]
 
-    def wait(self, until: Callable[[], bool], seconds: float = 20) -> None:
+    def wait(self, until: Callable[[], bool], seconds: float = 600) -> None:
         began = time.monotonic()
         while not until():
             assert self.process is None or self.process.poll() is None, "the collector ended"

@@ -4,6 +4,8 @@ import json
 import os
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -33,13 +35,22 @@ def configured(folder: Path, brokers: str) -> Path:
     return target
 
 
+@contextmanager
+def collecting(config: Path) -> Iterator[None]:
+    """A collector that is told to end, whatever became of the test: without that, a test that failed waited for it."""
+    with subprocess.Popen([COLLECTOR, "run", config]) as collector:
+        try:
+            yield
+        finally:
+            collector.terminate()
+
+
 def test_heartbeats_of_an_idle_collector_arrive_and_no_answer_shows_them(
     store: Store, pipe: Pipe, tmp_path: Path
 ) -> None:
     config = configured(tmp_path, pipe.brokers)
-    with running(store, pipe) as process, subprocess.Popen([COLLECTOR, "run", config]) as collector:
+    with running(store, pipe) as process, collecting(config):
         until(lambda: process.count("freshness_seconds_count", table="episodes") >= 3)
-        collector.terminate()
     assert 0 < process.count("freshness_last_seconds", collector="web-17") < 5
     assert abs(time.time() - process.count("heartbeat_made_at_seconds", collector="web-17")) < 10
     ((made_us,),) = store.query("SELECT DISTINCT max(start_us) FROM episodes WHERE kind = 'heartbeat' LIMIT 9").rows
@@ -54,17 +65,15 @@ def test_a_heartbeat_goes_with_the_data_of_its_moment(store: Store, pipe: Pipe, 
     config = configured(tmp_path, pipe.brokers)
     lines = VECTOR.read_bytes()
     trace = tmp_path / "logs" / "growing.sqlog"
-    with running(store, pipe) as process, subprocess.Popen([COLLECTOR, "run", config]) as collector:
-        with trace.open("ab", buffering=0) as file:
-            file.write(lines)
-            last = lines.splitlines(keepends=True)[-1]
-            began = time.monotonic()
-            tables = ("events", "connections")
-            while any(process.count("freshness_seconds_count", table=table) == 0 for table in tables):
-                assert time.monotonic() - began < 30
-                file.write(last)
-                time.sleep(0.02)
-        collector.terminate()
+    with running(store, pipe) as process, collecting(config), trace.open("ab", buffering=0) as file:
+        file.write(lines)
+        last = lines.splitlines(keepends=True)[-1]
+
+        def has_arrived() -> bool:
+            file.write(last)
+            return all(process.count("freshness_seconds_count", table=table) > 0 for table in ("events", "connections"))
+
+        until(has_arrived)
 
 
 def test_the_collector_s_metrics_and_health_are_answered(pipe: Pipe, tmp_path: Path) -> None:
@@ -85,12 +94,11 @@ def test_the_collector_s_metrics_and_health_are_answered(pipe: Pipe, tmp_path: P
         except OSError:
             return False
 
-    with subprocess.Popen([COLLECTOR, "run", config]) as collector:
+    with collecting(config):
         until(has_arrived)
         found = metrics()
         health: dict[str, Any] = json.load(urlopen(f"http://{address}/healthz", timeout=5))
         second = subprocess.run([COLLECTOR, "run", config], capture_output=True, text=True, check=False)
-        collector.terminate()
     assert health["ok"] is True
     assert second.returncode == 3
     assert found["quiclens_collector_files"] <= 1, "a file that is over is let go"
