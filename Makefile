@@ -1,5 +1,5 @@
 # make demo | test | up | down | check | servers | bench | ask-bench | freshness | faults | fuzz | simulation | truth | schema | sbom | audit
-# | release | lock | setup | clean. Every target does its own set-up, once.
+# | release | release-check | lock | setup | clean. Every target does its own set-up, once.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -34,7 +34,7 @@ RUST_FILES := Cargo.toml Cargo.lock $(shell find collectors schema/catalogue sch
 export UV_PROJECT_ENVIRONMENT := .venv
 export QUICLENS_COLLECTOR := $(CURDIR)/$(COLLECTOR)
 
-.PHONY: setup demo test test-api test-others up down check servers bench ask-bench freshness faults fuzz simulation truth schema size sbom audit release lock clean
+.PHONY: setup demo test test-api test-others up down check servers bench ask-bench freshness faults fuzz simulation truth schema size sbom audit release release-check lock clean
 
 setup: $(MADE)/prerequisites $(MADE)/python $(MADE)/pages $(COLLECTOR)
 
@@ -170,6 +170,10 @@ audit: setup
 release: setup $(MADE)/release-tools/made
 	rm -rf dist
 	$(BIN)/quiclens-lab release --into dist --tools $(MADE)/release-tools
+
+# Is that enough for a Debian without a compiler, and for systemd? As root, with podman, runc and mmdebstrap.
+release-check: release
+	$(BIN)/quiclens-lab installed --dist dist --base $(MADE)/bare-debian.tar --keep
 
 $(MADE)/release-tools/made: tools/release.requirements.lock | $(MADE)/prerequisites
 	@echo "make: what builds the collector for other machines and packs it"

@@ -181,3 +181,12 @@ def test_units_use_the_files_that_the_readme_installs(unit: Path) -> None:
         assert path in readme, path
     for path in re.findall(r"/etc/quiclens/\w+\.toml|/var/lib/[\w-]+", unit.read_text()):
         assert path in readme, path
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze")
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
+def test_a_unit_is_given_what_it_needs_and_no_more(unit: Path) -> None:
+    # An exposure of 2.0 at most; 10 is the worst. That the services run so was tried under systemd.
+    command = ["systemd-analyze", "security", "--offline=true", "--threshold=20", str(unit)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr

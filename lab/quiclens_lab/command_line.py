@@ -61,6 +61,11 @@ def parser() -> argparse.ArgumentParser:
     releasing.add_argument("--into", type=Path, required=True, metavar="DIR", help="an empty or missing folder")
     releasing.add_argument("--tools", type=Path, required=True, metavar="DIR", help="has bin/maturin and bin/nfpm")
 
+    installing = commands.add_parser("installed", help="is what `release` made enough for a Debian that has nothing?")
+    installing.add_argument("--dist", type=Path, required=True, metavar="DIR", help="what `release` filled")
+    installing.add_argument("--base", type=Path, required=True, metavar="FILE", help="the Debian; made where it is not")
+    installing.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
+
     auditing = commands.add_parser("audit", help="known weaknesses of all packages")
     auditing.add_argument("--database", type=Path, metavar="DIR", help="advisories as OSV documents, or ZIPs of them")
 
@@ -248,6 +253,10 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         from quiclens_lab.release import release
 
         return release(options.into, options.tools)
+    if options.command == "installed":
+        from quiclens_lab.installed import installed
+
+        return installed(options.dist, options.base, options.keep)
     if options.command in ("dependencies", "sbom", "audit"):
         from quiclens_lab.supply import command as supply
 

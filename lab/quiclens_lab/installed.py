@@ -1,0 +1,210 @@
+"""`quiclens-lab installed`: is what `make release` made enough for a machine that has nothing?
+
+A Debian of packages alone, made by mmdebstrap and run by podman, has Python and systemd, and no compiler. There the
+wheels are installed and the demo explains its first request, within a time; the deb's service, under a real systemd,
+ships the rows of a log that is put into its folder; its unit is looked at by systemd-analyze. Outside, the program's
+symbols say which glibc it needs. stdout is one JSON document; exit 1 where one of these is missed.
+
+It needs root, podman, runc and mmdebstrap; `--base` is where the image's archive is kept between runs.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.ipc
+
+from quiclens_lab.damage import VECTORS
+from quiclens_lab.errors import LabError
+from quiclens_lab.machine import collector_binary, commit, kept_folder, machine
+from quiclens_lab.progress import say
+
+SECONDS = 90.0
+"""From `pip install` to the first explained request."""
+EXPOSURE = 2.0
+"""Of the collector's unit, at most; 10 is the worst."""
+GLIBC = (2, 17)
+_PACKAGES = "ca-certificates,systemd,systemd-sysv,dbus,python3,python3-venv"
+_IMAGE = "localhost/quiclens-bare:bookworm"
+# Neither more descriptors than this process may give, nor cgroups of a manager that is not here.
+_SETTINGS = """[containers]
+default_ulimits = ["nofile=4096:{files}", "nproc=4096:8192"]
+[engine]
+runtime = "runc"
+cgroup_manager = "cgroupfs"
+"""
+_WHEELS = """set -e
+for tool in cc gcc cargo node java; do if command -v $tool; then echo "$tool is here"; exit 1; fi; done
+cd /root && python3 -m venv v && v/bin/pip install --quiet /dist/*.whl && v/bin/quiclens demo >demo.txt && cat demo.txt
+"""
+_SERVICE = """set -e
+dpkg --install /dist/*.deb >/dev/null
+mkdir -p /var/log/quic && chgrp adm /var/log/quic && chmod 750 /var/log/quic
+sed -i 's/^kind = .*/kind = "files"/; s#^brokers = .*#folder = "/var/lib/quiclens/out"#; 1i idle_timeout_s = 2' \\
+    /etc/quiclens/collector.toml
+systemctl start quiclens-collector
+install --group adm --mode 640 /log /var/log/quic/one.qlog
+for second in $(seq 300); do ls /var/lib/quiclens/out/connections/*.arrow >/dev/null 2>&1 && break; sleep 1; done
+systemctl is-active quiclens-collector >/dev/null
+systemd-analyze security --no-pager quiclens-collector | tail -n 1
+cp /var/lib/quiclens/out/connections/*.arrow /given/
+dpkg --remove quiclens-collector >/dev/null && ! systemctl is-active quiclens-collector >/dev/null
+"""
+
+
+def installed(dist: Path, base: Path, keep: bool) -> dict[str, Any]:
+    """Install what stands in `dist`; `passes` is false where a bar is missed. LabError where it cannot be tried."""
+    for tool in ("podman", "runc", "mmdebstrap", "objdump"):
+        if shutil.which(tool) is None:
+            raise LabError(f"{tool} is not here: apt install podman runc mmdebstrap binutils")
+    if len(list(dist.glob("*.deb"))) != 1 or not list(dist.glob("*.whl")):
+        raise LabError(f"{dist} has no wheels or not one deb; `make release` fills it")
+    with tempfile.TemporaryDirectory(prefix="quiclens-installed-") as scratch:
+        podman = _Podman(Path(scratch))
+        podman.image(base)
+        glibc = _glibc(dist, Path(scratch))
+        say("installed: the wheels, on a Debian without a compiler")
+        began = time.monotonic()
+        demo = podman.run([*_mounted({dist: "/dist"}), *_network()], _WHEELS)
+        seconds = round(time.monotonic() - began, 1)
+        say("installed: the deb, under systemd")
+        exposure, ids = _service(podman, dist, Path(scratch))
+    wanted = _connections_of(_log())
+    missed = []
+    if "sum" not in demo:
+        missed.append("the demo explained no request")
+    if seconds > SECONDS:
+        missed.append(f"pip install and demo took {seconds} s, {SECONDS} are allowed")
+    if ids != wanted:
+        missed.append(f"the service shipped the connections {ids}, the log has {wanted}")
+    if exposure > EXPOSURE:
+        missed.append(f"the unit's exposure is {exposure}, {EXPOSURE} is allowed")
+    if glibc > GLIBC:
+        missed.append(f"the collector needs glibc {glibc}, {GLIBC} is allowed")
+    for each in missed:
+        say(f"installed: {each}")
+    document = {
+        "commit": commit(),
+        "machine": machine(),
+        "install_and_demo_s": seconds,
+        "exposure": exposure,
+        "glibc": ".".join(map(str, glibc)),
+        "connections": ids,
+        "missed": missed,
+        "passes": not missed,
+    }
+    if keep:
+        (kept_folder("bench-runs") / "installed.json").write_text(json.dumps(document, indent=1) + "\n")
+    return document
+
+
+class _Podman:
+    """podman with settings of its own, as this machine's may ask for what is not here."""
+
+    def __init__(self, scratch: Path) -> None:
+        settings = scratch / "containers.conf"
+        files = machine()["open_files"]
+        settings.write_text(_SETTINGS.format(files=files))
+        self._environment = {**os.environ, "CONTAINERS_CONF": str(settings)}
+
+    def image(self, base: Path) -> None:
+        """The bare Debian; its archive is made where there is none yet."""
+        if not base.exists():
+            say(f"installed: {base}, a Debian of packages; two minutes")
+            base.parent.mkdir(parents=True, exist_ok=True)
+            draft = base.with_suffix(".new.tar")
+            self.do(["mmdebstrap", "--quiet", "--variant=minbase", f"--include={_PACKAGES}", "bookworm", str(draft)])
+            draft.rename(base)
+        self.do(["podman", "import", "--quiet", str(base), _IMAGE])
+
+    def run(self, options: Sequence[str], script: str) -> str:
+        """What a shell's script says in a container of its own."""
+        return self.do(["podman", "run", "--rm", *options, _IMAGE, "bash", "-c", script])
+
+    def do(self, command: Sequence[str], patience_s: float = 900) -> str:
+        """What a command says; LabError with its last words where it fails, or does not end."""
+        try:
+            done = subprocess.run(
+                command,
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                timeout=patience_s,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise LabError(f"{' '.join(command[:2])} does not end: {(error.output or b'')[-1000:]!r}") from error
+        said = done.stdout.decode("utf-8", "replace")
+        if done.returncode != 0:
+            raise LabError(f"{' '.join(command[:2])} failed: {said.strip()[-2000:]}")
+        return said
+
+
+def _mounted(folders: Mapping[Path, str]) -> list[str]:
+    return [f"--volume={path.resolve()}:{place}:ro" for path, place in folders.items()]
+
+
+def _network() -> list[str]:
+    """The machine's network, and what its pip is told: which registry, whose certificates."""
+    names = sorted(name for name in os.environ if re.match(r"PIP_|SSL_|REQUESTS_CA|https?_proxy|no_proxy", name, re.I))
+    certificates = [path for path in ("/etc/ssl/certs", "/usr/local/share/ca-certificates") if Path(path).is_dir()]
+    places = _mounted({Path(path): path for path in certificates})
+    if Path("/etc/pip.conf").is_file():
+        places += _mounted({Path("/etc/pip.conf"): "/etc/pip.conf"})
+    return ["--network=host", *(f"--env={name}" for name in names), *places]
+
+
+def _service(podman: _Podman, dist: Path, scratch: Path) -> tuple[float, list[str]]:
+    """The unit's exposure, and the connections of the rows that it shipped."""
+    given = scratch / "given"
+    given.mkdir()
+    given.chmod(0o777)
+    name = f"quiclens-installed-{os.getpid()}"
+    options = ["--detach", f"--name={name}", "--systemd=always", f"--volume={given}:/given"]
+    podman.do(["podman", "run", *options, *_mounted({dist: "/dist", _log(): "/log"}), _IMAGE, "/sbin/init"])
+    try:
+        podman.do(["podman", "exec", name, "bash", "-c", "until systemctl is-system-running; do sleep 1; done"], 120)
+        said = podman.do(["podman", "exec", name, "bash", "-c", _SERVICE])
+    finally:
+        podman.do(["podman", "rm", "--force", name])
+    found = re.search(r"exposure level for \S+: ([\d.]+)", said)
+    if found is None:
+        raise LabError(f"systemd-analyze said {said.strip()[-300:]!r}")
+    ids = set()
+    for batch in given.iterdir():
+        with pyarrow.ipc.open_stream(batch.read_bytes()) as rows:
+            ids |= set(rows.read_all().column("connection_id").to_pylist())
+    return float(found[1]), sorted(ids)
+
+
+def _log() -> Path:
+    return VECTORS / "aioquic_clean_server" / "input.qlog"
+
+
+def _connections_of(log: Path) -> list[str]:
+    command = [str(collector_binary()), "dump", str(log), "--room", "summaries"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    return sorted({each["row"]["connection_id"] for each in rows if each["table"] == "connections"})
+
+
+def _glibc(dist: Path, scratch: Path) -> tuple[int, ...]:
+    """The newest version of glibc that a symbol of the collector's wheel asks for."""
+    (wheel,) = dist.glob("quiclens_collector-*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        (held,) = (name for name in archive.namelist() if name.endswith("/scripts/quiclens-collector"))
+        binary = Path(archive.extract(held, scratch))
+    done = subprocess.run(["objdump", "-T", str(binary)], capture_output=True, text=True, check=True)
+    found = {tuple(map(int, version.split("."))) for version in re.findall(r"GLIBC_([\d.]+)", done.stdout)}
+    if not found:
+        raise LabError(f"{wheel.name}: the program names no version of glibc")
+    return max(found)
