@@ -7,10 +7,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from quiclens_lab.release import PARTS, wheel_of
 
 ROOT = Path(__file__).resolve().parents[2]
-PARTS = ("schema", "ingest", "api", "dashboards", "lab")
-UV = ROOT / ".tools" / "bin" / "uv"
 # Folders of a part in the tree, and where they are in its wheel.
 DATA = {part: {f"quiclens_{part}": f"quiclens_{part}"} for part in PARTS}
 DATA["schema"] |= {name: f"quiclens_schema/{name}" for name in ("catalogue", "clickhouse/migrations", "topics")}
@@ -22,9 +21,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("wheels")
     built = {}
     for part in PARTS:
-        command = [str(UV), "build", "--quiet", "--wheel", "--require-hashes", "--out-dir", str(folder / part)]
-        command += ["--build-constraints", str(ROOT / "tools" / "build.requirements.lock"), str(ROOT / part)]
-        subprocess.run(command, check=True)
+        wheel_of(part, folder / part)
         (built[part],) = (folder / part).glob("*.whl")
     return built
 

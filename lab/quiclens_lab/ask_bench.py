@@ -20,7 +20,7 @@ from quiclens_schema.store import Result, Store
 
 from quiclens_lab.amplify import LONG, LONG_EVENTS
 from quiclens_lab.errors import LabError
-from quiclens_lab.machine import commit, kept_folder, machine
+from quiclens_lab.machine import commit, keep_document, machine
 
 ASKED = 100  # of the short questions
 ASKED_LONG = 5
@@ -61,7 +61,7 @@ def ask_bench(url: str, keep: bool) -> Row:
     document: Row = {"machine": machine(), "commit": commit(), "rows": rows, "took": took, "bars": bars}
     document["passes"] = all(bar["kept"] for bar in bars)
     if keep:
-        (kept_folder("bench-runs") / "ask.json").write_text(json.dumps(document, indent=1) + "\n")
+        keep_document("bench-runs", "ask", document)
     return document
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from quiclens_lab.errors import LabError
-from quiclens_lab.machine import LAB, collector_binary, commit, kept_folder, machine
+from quiclens_lab.machine import LAB, collector_binary, commit, keep_document, machine
 
 TRACES = LAB.parent.parent / "shared" / "traces"
 VECTORS = LAB.parent / "schema" / "vectors"
@@ -103,7 +103,7 @@ def damage(
         "passes": median <= 1 and not faults,
     }
     if keep:
-        (kept_folder("damage-runs") / "damage.json").write_text(json.dumps(result, indent=1) + "\n")
+        keep_document("damage-runs", "damage", result)
     return result
 
 

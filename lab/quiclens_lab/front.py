@@ -8,7 +8,6 @@ answered, every row must be there at the end, and the process must stay below 2 
 
 import asyncio
 import http.client
-import json
 import tempfile
 import threading
 import time
@@ -22,7 +21,7 @@ from typing import Any
 import chdb
 from quiclens_schema.served import ROWS_PATH, ROWS_TYPE
 
-from quiclens_lab.machine import commit, kept_folder, machine
+from quiclens_lab.machine import commit, keep_document, machine
 from quiclens_lab.served import Served, served
 
 MOST_BYTES = 2 << 30
@@ -110,8 +109,7 @@ def front(
         "passes": all(bar["kept"] for bar in bars),
     }
     if keep:
-        path = kept_folder("bench-runs") / "front.json"
-        path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        keep_document("bench-runs", "front", document)
     return document
 
 

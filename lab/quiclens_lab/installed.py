@@ -15,7 +15,6 @@ import shutil
 import subprocess
 import tempfile
 import time
-import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,8 +23,10 @@ import pyarrow.ipc
 
 from quiclens_lab.damage import VECTORS
 from quiclens_lab.errors import LabError
-from quiclens_lab.machine import collector_binary, commit, kept_folder, machine
+from quiclens_lab.machine import collector_binary, commit, keep_document, machine
+from quiclens_lab.outside import said_by
 from quiclens_lab.progress import say
+from quiclens_lab.release import program_in
 
 SECONDS = 90.0
 """From `pip install` to the first explained request."""
@@ -102,7 +103,7 @@ def installed(dist: Path, base: Path, keep: bool) -> dict[str, Any]:
         "passes": not missed,
     }
     if keep:
-        (kept_folder("bench-runs") / "installed.json").write_text(json.dumps(document, indent=1) + "\n")
+        keep_document("bench-runs", "installed", document)
     return document
 
 
@@ -113,7 +114,7 @@ class _Podman:
         settings = scratch / "containers.conf"
         files = machine()["open_files"]
         settings.write_text(_SETTINGS.format(files=files))
-        self._environment = {**os.environ, "CONTAINERS_CONF": str(settings)}
+        self._environment = {"CONTAINERS_CONF": str(settings)}
 
     def image(self, base: Path) -> None:
         """The bare Debian; its archive is made where there is none yet."""
@@ -130,23 +131,8 @@ class _Podman:
         return self.do(["podman", "run", "--rm", *options, _IMAGE, "bash", "-c", script])
 
     def do(self, command: Sequence[str], patience_s: float = 900) -> str:
-        """What a command says; LabError with its last words where it fails, or does not end."""
-        try:
-            done = subprocess.run(
-                command,
-                env=self._environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                timeout=patience_s,
-                check=False,
-            )
-        except subprocess.TimeoutExpired as error:
-            raise LabError(f"{' '.join(command[:2])} does not end: {(error.output or b'')[-1000:]!r}") from error
-        said = done.stdout.decode("utf-8", "replace")
-        if done.returncode != 0:
-            raise LabError(f"{' '.join(command[:2])} failed: {said.strip()[-2000:]}")
-        return said
+        """What a command says, with these settings."""
+        return said_by(command, self._environment, patience_s=patience_s)
 
 
 def _mounted(folders: Mapping[Path, str]) -> list[str]:
@@ -200,11 +186,10 @@ def _connections_of(log: Path) -> list[str]:
 def _glibc(dist: Path, scratch: Path) -> tuple[int, ...]:
     """The newest version of glibc that a symbol of the collector's wheel asks for."""
     (wheel,) = dist.glob("quiclens_collector-*.whl")
-    with zipfile.ZipFile(wheel) as archive:
-        (held,) = (name for name in archive.namelist() if name.endswith("/scripts/quiclens-collector"))
-        binary = Path(archive.extract(held, scratch))
-    done = subprocess.run(["objdump", "-T", str(binary)], capture_output=True, text=True, check=True)
-    found = {tuple(map(int, version.split("."))) for version in re.findall(r"GLIBC_([\d.]+)", done.stdout)}
+    binary = scratch / "program"
+    binary.write_bytes(program_in(wheel))
+    symbols = said_by(["objdump", "-T", str(binary)])
+    found = {tuple(map(int, version.split("."))) for version in re.findall(r"GLIBC_([\d.]+)", symbols)}
     if not found:
         raise LabError(f"{wheel.name}: the program names no version of glibc")
     return max(found)

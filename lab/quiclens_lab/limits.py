@@ -17,7 +17,7 @@ from typing import Any
 
 from quiclens_lab.damage import TRACES, VECTORS
 from quiclens_lab.errors import LabError
-from quiclens_lab.machine import LAB, collector_binary, commit, kept_folder, machine
+from quiclens_lab.machine import LAB, collector_binary, commit, keep_document, machine
 
 _README = LAB.parent / "collectors" / "README.md"
 _STARTED_US = 1_795_168_800_000_000
@@ -50,7 +50,7 @@ def limits(folder: Path | None, connections: int, keep: bool) -> dict[str, Any]:
         "passes": not crossed,
     }
     if keep:
-        (kept_folder("bench-runs") / "limits.json").write_text(json.dumps(document, indent=1) + "\n")
+        keep_document("bench-runs", "limits", document)
     return document
 
 

@@ -1,12 +1,13 @@
 """What a kept figure is worth: the machine, the commit, the binary; and the folder in which it is kept."""
 
 import hashlib
+import json
 import os
 import platform
 import resource
 import subprocess
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,12 @@ def hash_of(tree: Path, files: Iterable[Path]) -> str:
 def collector_binary() -> Path:
     """The collector that judges: QUICLENS_COLLECTOR, else what `make` builds."""
     return Path(os.environ.get("QUICLENS_COLLECTOR", LAB.parent / "target" / "release" / "quiclens-collector"))
+
+
+def keep_document(kind: str, name: str, document: Mapping[str, Any]) -> None:
+    """Write what a run found as `<name>.json` into the folder of its kind."""
+    text = json.dumps(document, indent=1) + "\n"
+    (kept_folder(kind) / f"{name}.json").write_text(text, encoding="utf-8")
 
 
 def kept_folder(kind: str) -> Path:

@@ -4,7 +4,6 @@ Every carrier of a planted store is one sample of the same population, so one re
 through the same SQL that users ask. An interval with an open end holds everything beyond it.
 """
 
-import json
 import math
 import tempfile
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from quiclens_schema.migrate import migrate
 from quiclens_schema.store import Store
 
 from quiclens_lab import planted_rows as of
-from quiclens_lab.machine import commit, kept_folder, machine
+from quiclens_lab.machine import commit, keep_document, machine
 
 LEAST, MOST = 0.925, 0.975
 _Z = {"p50": 0.0, "p75": 0.674490, "p90": 1.281552, "p95": 1.644854, "p99": 2.326348}
@@ -51,7 +50,7 @@ def planted(groups: int, seed: int, keep: bool) -> Row:
         "passes": all(LEAST <= figure["held"] <= MOST for figure in figures),
     }
     if keep:
-        (kept_folder("truth-runs") / "planted.json").write_text(json.dumps(document, indent=1) + "\n")
+        keep_document("truth-runs", "planted", document)
     return document
 
 

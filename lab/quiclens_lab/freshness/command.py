@@ -23,7 +23,7 @@ from quiclens_lab.freshness.ladder import Series, Step, climb, step
 from quiclens_lab.freshness.latency import latency
 from quiclens_lab.freshness.templates import keep, templates
 from quiclens_lab.freshness.watching import Seen, Watch
-from quiclens_lab.machine import LAB, commit, kept_folder, machine
+from quiclens_lab.machine import LAB, commit, keep_document, machine
 
 DEPLOY = LAB / "quiclens_lab" / "freshness"  # their configuration
 BAR_S = 3.0  # p99 of summaries and of events
@@ -58,8 +58,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     if "steady" in parts:
         document["passes"] = _passes(document["steady"])
     if options.keep:
-        target = kept_folder("bench-runs") / "freshness.json"
-        target.write_text(json.dumps(document, indent=1) + "\n")
+        keep_document("bench-runs", "freshness", document)
     return document
 
 

@@ -55,8 +55,7 @@ impl Running {
         loop {
             match self.lines.recv_timeout(PATIENCE.saturating_sub(since.elapsed())) {
                 Ok(line) => {
-                    self.said.push_str(&line);
-                    self.said.push('\n');
+                    self.note(&line);
                     if line.contains(words) {
                         return Some(line);
                     }
@@ -85,9 +84,13 @@ impl Running {
 
     fn hear(&mut self) {
         while let Ok(line) = self.lines.try_recv() {
-            self.said.push_str(&line);
-            self.said.push('\n');
+            self.note(&line);
         }
+    }
+
+    fn note(&mut self, line: &str) {
+        self.said.push_str(line);
+        self.said.push('\n');
     }
 
     pub fn pid(&self) -> Pid {
