@@ -14,7 +14,7 @@ from quiclens_api.failure import CannotRun
 _UNKNOWN_TABLE = 60
 _UNKNOWN_COLUMN = 47
 _UNKNOWN_DATABASE = 81
-_NOT_LET_IN = (192, 193, 194, 497, 516)  # unknown user, wrong password, no password, access denied, not authenticated
+_ACCESS_DENIED = 497
 _ENGINES_CODE = re.compile(r"Code: (\d+)\. ")
 _UNREACHABLE = re.compile(r"Connection refused|Failed to resolve|timed out|unreachable|Connection reset|Max retries")
 # What the embedded engine makes first; what it keeps in its folder, `status` while it runs and after.
@@ -64,8 +64,9 @@ def _cannot_run(error: StoreError, url: str) -> CannotRun:
     if code in (_UNKNOWN_TABLE, _UNKNOWN_COLUMN) or "UNKNOWN_TABLE" in text:
         message = "the store's tables are missing or older than this quiclens"
         return CannotRun("store_not_migrated", message, "quiclens migrate")
-    if code in _NOT_LET_IN:
-        hint = f"write the user as http://user@host:8123/database and set {stores.PASSWORD_VARIABLE}"
+    if code in (*stores.NOT_LET_IN, _ACCESS_DENIED):
+        variable = stores.PASSWORD_VARIABLE
+        hint = f"write the user as http://user@host:8123/database and set {variable}, or {variable}_FILE"
         return CannotRun("store_refused", f"{url} refused the user or the password", hint)
     if code == _UNKNOWN_DATABASE:
         return CannotRun("no_store", f"{url} has no such database", "create it there, then: quiclens migrate")

@@ -14,15 +14,18 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+from quiclens_schema import store as stores
+from quiclens_schema.served import Operation, ServedStore
+from quiclens_schema.store import StoreError
 from serve_process import Served, start, start_words, until
 
 NAME = "lens.example"
 
 
-def certify(folder: Path) -> tuple[Path, Path]:
-    """A new certificate for `NAME`, signed by itself, and its key."""
+def certify(folder: Path, host: str = NAME) -> tuple[Path, Path]:
+    """A new certificate for a host, signed by itself, and its key."""
     key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, NAME)])
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
     now = datetime.now(UTC)
     made = (
         x509.CertificateBuilder()
@@ -32,7 +35,7 @@ def certify(folder: Path) -> tuple[Path, Path]:
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(hours=1))
         .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(NAME)]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
         .sign(key, hashes.SHA256())
     )
     certificate, private = folder / "chain.pem", folder / "key.pem"
@@ -101,6 +104,48 @@ def test_the_store_is_served_over_tls_and_reloads_what_lets_in(tmp_path: Path) -
         served.process.send_signal(signal.SIGHUP)
         assert until(lambda: served.logged().count("not reloaded") == 2)
         assert asked(served, new, "/?query=SELECT+1", X_ClickHouse_Key="second")[0] == 200
+    finally:
+        assert served.stop() == 0
+
+
+def test_a_store_behind_tls_is_opened_by_its_authority_and_by_the_password_of_the_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "etc"
+    folder.mkdir()
+    certificate, key = certify(folder, "localhost")
+    tokens, password = folder / "tokens", tmp_path / "password"
+    tokens.write_text(line("ingest", "writer", "first"))
+    options = ("--tls-cert", str(certificate), "--tls-key", str(key), "--tokens", str(tokens))
+    served = start(tmp_path / "store", *options, "--public-host", "localhost")
+    url = f"https://quiclens@localhost:{served.port}/default"
+    password.write_text("first\n")
+    monkeypatch.setenv(f"{stores.PASSWORD_VARIABLE}_FILE", str(password))
+    try:
+        monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+        with pytest.raises(StoreError, match=r"(?i)certificate"):
+            stores.open(url)
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        with stores.open(url) as store:
+            assert isinstance(store, ServedStore)
+            assert store.query("SELECT 1").one() == (1,)
+            store.operate(Operation.LINK, dict)
+            tokens.write_text(line("ingest", "writer", "second"))
+            served.process.send_signal(signal.SIGHUP)
+
+            def is_refused() -> bool:
+                try:
+                    store.query("SELECT 1")
+                except StoreError as error:
+                    return error.code in stores.NOT_LET_IN
+                return False
+
+            assert until(is_refused)
+            with pytest.raises(StoreError, match="token"):
+                store.operate(Operation.LINK, dict)
+            password.write_text("second\n")
+            assert store.query("SELECT 1").one() == (1,)
+            store.operate(Operation.LINK, dict)
     finally:
         assert served.stop() == 0
 

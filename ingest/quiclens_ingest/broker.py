@@ -41,9 +41,6 @@ _LOGGING = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
 _started: dict[int, subprocess.Popen[bytes]] = {}  # by this process, so that it can be waited for
 _PROPERTIES = """process.roles=broker,controller
 node.id=1
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port}
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
 controller.listener.names=CONTROLLER
 controller.quorum.voters=1@127.0.0.1:{controller_port}
 log.dirs={logs}
@@ -59,6 +56,35 @@ group.min.session.timeout.ms=1000
 message.max.bytes=16777216
 log.cleaner.dedupe.buffer.size=16777216
 """
+_OPEN = """listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+"""
+# As deploy/kafka/server.properties: clients by TLS and a password; the broker itself by an address of its own.
+_WALLED = """listeners=CLIENTS://127.0.0.1:{port},INSIDE://127.0.0.1:{inside_port},CONTROLLER://127.0.0.1:{controller_port}
+advertised.listeners=CLIENTS://127.0.0.1:{port},INSIDE://127.0.0.1:{inside_port}
+listener.security.protocol.map=CLIENTS:SASL_SSL,INSIDE:PLAINTEXT,CONTROLLER:PLAINTEXT
+inter.broker.listener.name=INSIDE
+sasl.enabled.mechanisms=SCRAM-SHA-512
+listener.name.clients.scram-sha-512.sasl.jaas.config=\
+org.apache.kafka.common.security.scram.ScramLoginModule required;
+listener.name.clients.ssl.keystore.type=PEM
+listener.name.clients.ssl.keystore.location={certificate}
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+super.users=User:admin;User:ANONYMOUS
+allow.everyone.if.no.acl.found=false
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Walls:
+    """Clients come by TLS and SCRAM-SHA-512, and may do what ACLs allow; `admin` may do everything.
+
+    `certificate` is a PEM file: the key in PKCS #8, its chain after it. `passwords` are those of a new broker's users.
+    """
+
+    certificate: Path
+    passwords: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +93,15 @@ class Running:
 
     pid: int
     brokers: str
+    inside: str = ""
+    """Of one with walls, the address where everybody on this machine may do everything."""
 
 
-def start(data: Path, port: int = 0, jars: Path | None = None) -> Running:
-    """Start the broker and make the topics; if it runs already, only say where. BrokerError if it does not come up."""
+def start(data: Path, port: int = 0, jars: Path | None = None, walls: Walls | None = None) -> Running:
+    """Start the broker and make the topics; if it runs already, only say where. BrokerError if it does not come up.
+
+    With `walls`, nobody is allowed anything yet but `admin`.
+    """
     data = data.resolve()
     running = status(data)
     if running is not None:
@@ -81,15 +112,23 @@ def start(data: Path, port: int = 0, jars: Path | None = None) -> Running:
     remembered = _read(data / "ports.json")
     port = port or _free(int(remembered.get("port", 0)))
     controller_port = _free(int(remembered.get("controller_port", 0)))
-    (data / "ports.json").write_text(json.dumps({"port": port, "controller_port": controller_port}), encoding="utf-8")
+    ports = {"port": port, "controller_port": controller_port}
+    if walls is not None:
+        ports["inside_port"] = _free(int(remembered.get("inside_port", 0)))
+    (data / "ports.json").write_text(json.dumps(ports), encoding="utf-8")
     properties = data / "server.properties"
     logs = data / "log"
-    properties.write_text(_PROPERTIES.format(port=port, controller_port=controller_port, logs=logs), encoding="utf-8")
+    text = _PROPERTIES + (_WALLED if walls else _OPEN)
+    certificate = walls.certificate.resolve() if walls else ""
+    properties.write_text(text.format(**ports, logs=logs, certificate=certificate), encoding="utf-8")
     words = [java, *_JVM, _LOGGING, "-cp", f"{jars}/*"]
     if not (logs / "meta.properties").exists():
         # With "=", for one of 64 begins with "-" and would be taken for an option.
         identity = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        _run([*words, "kafka.tools.StorageTool", "format", f"--cluster-id={identity}", "-c", str(properties)], "format")
+        formatting = [*words, "kafka.tools.StorageTool", "format", f"--cluster-id={identity}", "-c", str(properties)]
+        for name, password in (walls.passwords if walls else {}).items():
+            formatting += ["--add-scram", f"SCRAM-SHA-512=[name={name},password={password}]"]
+        _run(formatting, "format")
     with (data / "broker.log").open("ab") as log:
         process = subprocess.Popen(
             [*words, "kafka.Kafka", str(properties)],
@@ -100,18 +139,19 @@ def start(data: Path, port: int = 0, jars: Path | None = None) -> Running:
         )
     brokers = f"127.0.0.1:{port}"
     _started[process.pid] = process
-    running = Running(process.pid, brokers)
+    inside = f"127.0.0.1:{ports['inside_port']}" if walls else ""
+    running = Running(process.pid, brokers, inside)
     (data / "broker.json").write_text(json.dumps(asdict(running)), encoding="utf-8")
     until = time.monotonic() + _READY_SECONDS
     while True:
         try:
-            wait_until_ready(brokers, 1)
+            wait_until_ready(inside or brokers, 1)
             break
         except BrokerError as error:
             if process.poll() is not None or time.monotonic() > until:
                 stop(data)
                 raise BrokerError(f"the broker did not come up, see {data / 'broker.log'}") from error
-    create_topics(brokers, topics.load().values())
+    create_topics(inside or brokers, topics.load().values())
     return running
 
 
@@ -119,7 +159,9 @@ def status(data: Path) -> Running | None:
     """The broker that runs on this folder, or None."""
     found = _read(data / "broker.json")
     pid = int(found.get("pid", 0))
-    return Running(pid, str(found["brokers"])) if pid and _is_ours(pid, data) else None
+    if not pid or not _is_ours(pid, data):
+        return None
+    return Running(pid, str(found["brokers"]), str(found.get("inside", "")))
 
 
 def stop(data: Path) -> bool:

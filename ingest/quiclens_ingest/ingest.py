@@ -9,6 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 from quiclens_schema import topics
+from quiclens_schema.secret import SecretError
 from quiclens_schema.served import ServedStore
 from quiclens_schema.store import Store
 
@@ -19,7 +20,7 @@ from quiclens_ingest.linking import Linker
 from quiclens_ingest.message import Limits
 from quiclens_ingest.metrics import Metrics, serve
 from quiclens_ingest.reach import Reach
-from quiclens_ingest.settings import Settings
+from quiclens_ingest.settings import Settings, password
 from quiclens_ingest.take import Duties, Taker
 
 _log = logging.getLogger("quiclens.ingest")
@@ -70,10 +71,11 @@ def ingest(
         on_commit=lambda error, places: taker.committed(error, places) if taker else None,
         on_error=reach.heard,
     )
+    producer = kafka.producer(settings.brokers, settings.kafka)
     # Who serves an embedded store links it.
     link_seconds = 0.0 if isinstance(store, ServedStore) else settings.link_seconds
     linker = Linker(store, link_seconds, settings.late_link_seconds, metrics.linking)
-    inserter = Inserter(store, kafka.producer(settings.brokers, settings.kafka), uuid4().hex[:12], metrics)
+    inserter = Inserter(store, producer, uuid4().hex[:12], metrics)
     taker = Taker(
         consumer,
         tables,
@@ -84,7 +86,13 @@ def ingest(
         settings.held_bytes_max,
         settings.inserts_at_once,
         settings.drain_seconds,
-        Duties(inserter.store_until_done, inserter.waiting, linker.lead, (topics.of_tables()["connections"].name, 0)),
+        Duties(
+            inserter.store_until_done,
+            inserter.waiting,
+            linker.lead,
+            (topics.of_tables()["connections"].name, 0),
+            lambda: _log_in_again((consumer, producer), settings),
+        ),
         metrics,
         reach,
     )
@@ -103,6 +111,18 @@ def ingest(
             server.shutdown()
             server.server_close()
     return _summary(metrics, time.monotonic() - began)
+
+
+def _log_in_again(clients: Iterable[kafka.Consumer | kafka.Producer], settings: Settings) -> None:
+    """Kafka did not let us in, perhaps since the password is another by now: read it again."""
+    try:
+        known = password()
+    except SecretError as error:
+        _log.warning("the password of Kafka cannot be read: %s", error)
+        return
+    if user := settings.kafka.get("sasl.username") if known else None:
+        for client in clients:
+            client.set_sasl_credentials(user, known)
 
 
 def _health(

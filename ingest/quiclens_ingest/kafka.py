@@ -6,8 +6,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions, NewTopic
+from confluent_kafka.admin import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewPartitions,
+    NewTopic,
+    ResourcePatternType,
+    ResourceType,
+)
 from quiclens_schema.topics import Topic
+
+from quiclens_ingest.acls import Allowed, Operation
 
 __all__ = ["Consumer", "KafkaError", "KafkaException", "Message", "Producer", "TopicPartition"]
 
@@ -112,6 +126,17 @@ def create_topics(
     return [topic.name for topic in missing]
 
 
+def allow(brokers: str, allowed: Sequence[Allowed], more: Mapping[str, str] | None = None) -> None:
+    """Have the brokers allow these, beside what they allow already; BrokerError when they refuse, as brokers without
+    an authorizer do."""
+    admin = _admin(brokers, more)  # kept: what it was asked for ends with it
+    try:
+        for future in admin.create_acls([_binding(each) for each in allowed]).values():
+            future.result(timeout=30)
+    except KafkaException as error:
+        raise BrokerError(f"users cannot be allowed anything: {error.args[0].str()}") from error
+
+
 def lag(brokers: str, group: str, topics: Sequence[str], more: Mapping[str, str] | None = None) -> dict[str, int]:
     """By topic, how many messages the group has not yet stored; BrokerError when nobody answers."""
     reader = consumer(brokers, group, 1, more)
@@ -146,6 +171,19 @@ def _committed(reader: Consumer, places: list[TopicPartition]) -> list[TopicPart
             if error.args[0].code() not in _COORDINATOR_COMES or time.monotonic() > until:
                 raise
             time.sleep(0.2)
+
+
+def _binding(allowed: Allowed) -> AclBinding:
+    operations = {Operation.READ: AclOperation.READ, Operation.WRITE: AclOperation.WRITE}
+    return AclBinding(
+        ResourceType.TOPIC if allowed.topic else ResourceType.GROUP,
+        allowed.topic or allowed.group,
+        ResourcePatternType.LITERAL,
+        f"User:{allowed.user}",
+        "*",
+        operations[allowed.operation],
+        AclPermissionType.ALLOW,
+    )
 
 
 def _settings(topic: Topic) -> ConfigResource:

@@ -1,11 +1,12 @@
 """The settings of `quiclens ingest`, from a small TOML file and the command line."""
 
-import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
+
+from quiclens_schema.secret import SecretError, secret
 
 DEFAULT_GROUP = "quiclens-ingest"
 PASSWORD_VARIABLE = "QUICLENS_KAFKA_PASSWORD"
@@ -24,7 +25,8 @@ class Settings:
     group: str = DEFAULT_GROUP
     """The consumer group: processes of one group share the partitions."""
     kafka: Mapping[str, str] = field(default_factory=dict)
-    """More for the client, by librdkafka's names (TLS, SASL). `sasl.password` comes from QUICLENS_KAFKA_PASSWORD."""
+    """More for the client, by librdkafka's names (TLS, SASL). `sasl.password` comes from QUICLENS_KAFKA_PASSWORD, or
+    the file that QUICLENS_KAFKA_PASSWORD_FILE names."""
     block_rows: int = 250_000
     """Rows at which a block is stored."""
     block_bytes: int = 64 << 20
@@ -85,6 +87,15 @@ def read(path: Path | None, given: Mapping[str, Any]) -> Settings:
         if name in _MINIMUM and value < _MINIMUM[name]:
             raise SettingsError(f"{name} is at least {_MINIMUM[name]}")
     document["kafka"] = {str(key): str(value) for key, value in document.get("kafka", {}).items()}
-    if password := os.environ.get(PASSWORD_VARIABLE):
-        document["kafka"]["sasl.password"] = password
+    try:
+        if known := password():
+            document["kafka"]["sasl.password"] = known
+    except SecretError as error:
+        raise SettingsError(str(error)) from error
     return Settings(**document)
+
+
+def password() -> str:
+    """Kafka's password as it is now, which may be another than at the start; "" where nobody gave one. SecretError
+    where it cannot be had."""
+    return secret(PASSWORD_VARIABLE)

@@ -62,6 +62,7 @@ class Duties:
     waiting: Callable[[], int]  # how many blocks wait for their next attempt
     lead: Callable[[bool], None]
     leader: Place  # who has this partition links: the group gives it to one process
+    log_in_again: Callable[[], None]  # Kafka does not let us in
 
 
 class Taker:
@@ -125,6 +126,7 @@ class Taker:
                 self._metrics.retries.labels("take").inc()
                 _log.warning("no broker answers, trying again: %s", error.args[0].str())
                 self._reach.failed(error.args[0])
+                self._duties.log_in_again()
                 stop.wait(1)
             else:
                 self._reach.answered(has_partitions=False)
@@ -272,6 +274,7 @@ class Taker:
             self._consumer.list_topics(next(iter(self._tables)), timeout=_LOOK_SECONDS / 5)
         except KafkaException as error:
             self._reach.failed(error.args[0])
+            self._duties.log_in_again()
         else:
             self._reach.answered(has_partitions=bool(self._shares))
 

@@ -76,8 +76,14 @@ def connect(folder: Path) -> Any:
         raise StoreError(f"a store's folder has no question mark in its name: {folder}")
     _name_database(folder)
     configuration = _configuration()
-    with _in(configuration.parent):
-        import chdb
+    try:
+        with _in(configuration.parent):
+            import chdb
+    except ModuleNotFoundError as error:
+        raise StoreError(
+            "the embedded engine is not installed: pip install 'quiclens-api[embedded]', or name a "
+            "ClickHouse server, --store http(s)://…"
+        ) from error
     try:
         made = chdb.connect(f"{folder}?config-file={configuration / 'config.xml'}")
     except RuntimeError as error:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from urllib3.exceptions import HTTPError
 
-from quiclens_schema.store import Place, Store, StoreError, requests_to
+from quiclens_schema.store import Place, Store, StoreError, key_header, requests_to
 
 ROWS_PATH = "/store/tables/{table}/rows"
 OPERATION_PATH = "/store/operations/{name}"
@@ -52,7 +52,7 @@ class ServedStore(Store):
     """The store of another process, for reading, for rows, and for operations. Made by `store.open`."""
 
     def __init__(self, where: Place) -> None:
-        self._http, self._base, self._headers = requests_to(where)
+        self._http, self._base = requests_to(where)
         super().__init__(where)
 
     def command(
@@ -77,7 +77,7 @@ class ServedStore(Store):
             raise StoreError(f"{operation}: the process that serves the store is of another version") from error
 
     def _post(self, path: str, body: bytes, kind: str) -> bytes:
-        headers = {**self._headers, "Content-Type": kind}
+        headers = {**key_header(self._place), "Content-Type": kind}
         try:
             # An answer may take as long as linking takes, so there is no time limit; a lost connection is an error.
             answer = self._http.request("POST", f"{self._base}{path}", body=body, headers=headers, retries=False)

@@ -25,9 +25,13 @@ from quiclens_schema import catalogue, engine, erased, owner, unix_http
 from quiclens_schema.arrow_schema import field_names
 from quiclens_schema.errors import StoreBusy as StoreBusy
 from quiclens_schema.errors import StoreError as StoreError
+from quiclens_schema.secret import SecretError, secret
 
 DEFAULT_URL = "chdb:quiclens-data"
 PASSWORD_VARIABLE = "QUICLENS_STORE_PASSWORD"
+
+NOT_LET_IN = (192, 193, 194, 516)
+"""The engine's codes for: unknown user, wrong password, no password, not authenticated."""
 
 _UNKNOWN_TABLE = 60
 _QUERY_SETTINGS = {
@@ -325,7 +329,9 @@ class _Borrowed:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._store._is_open:
+        # The password may have changed: the next handle reads it again.
+        is_refused = isinstance(error, ClickHouseError) and getattr(error, "code", None) in NOT_LET_IN
+        if self._store._is_open and not is_refused:
             self._store._idle.put(self._client)
         else:
             self._client.close()
@@ -333,23 +339,27 @@ class _Borrowed:
             raise _store_error(error) from error
 
 
-def requests_to(where: Place) -> tuple[PoolManager, str, dict[str, str]]:
-    """How a process that serves a store is asked: by which connections, under which address, with which headers."""
+def requests_to(where: Place) -> tuple[PoolManager, str]:
+    """How a process that serves a store is asked: by which connections, under which address."""
     if where.socket:
-        return unix_http.pool_manager(Path(where.socket)), unix_http.URL, {}
+        return unix_http.pool_manager(Path(where.socket)), unix_http.URL
     parts = urlsplit(where.dsn)
-    _, password = _credentials(where)
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-    return (
-        PoolManager(maxsize=8),
-        f"{parts.scheme}://{host}:{_port(where)}",
-        {"X-ClickHouse-Key": password} if password else {},
-    )
+    return PoolManager(maxsize=8), f"{parts.scheme}://{host}:{_port(where)}"
+
+
+def key_header(where: Place) -> dict[str, str]:
+    """What lets a request in: the password as it is now. StoreError where it cannot be had."""
+    password = "" if where.socket else _credentials(where)[1]
+    return {"X-ClickHouse-Key": password} if password else {}
 
 
 def _credentials(where: Place) -> tuple[str | None, str]:
     parts = urlsplit(where.dsn)
-    password = os.environ.get(PASSWORD_VARIABLE) or unquote(parts.password or "")
+    try:
+        password = secret(PASSWORD_VARIABLE) or unquote(parts.password or "")
+    except SecretError as error:
+        raise StoreError(str(error)) from error
     return (unquote(parts.username) if parts.username else None), password
 
 
@@ -387,7 +397,7 @@ def _server(where: Place) -> "Store":
     """A ClickHouse server, or a store that another quiclens serves."""
     from quiclens_schema.served import ServedStore
 
-    connections, base, _ = requests_to(where)
+    connections, base = requests_to(where)
     return ServedStore(where) if owner.instance_at(connections, base) else Store(where)
 
 
