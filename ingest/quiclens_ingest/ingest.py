@@ -53,9 +53,11 @@ def ingest(
     stop: Event,
     metrics: Metrics | None = None,
     ready: Callable[[], None] | None = None,
+    turned: Callable[[], None] = lambda: None,
 ) -> Taken:
     """Take from Kafka into a migrated store until `stop` is set, then finish what is held.
 
+    `ready` is called before it begins, `turned` often while it takes.
     TakeError when the client cannot go on; a broker or a store that is away is waited for.
     """
     began = time.monotonic()
@@ -92,6 +94,7 @@ def ingest(
             linker.lead,
             (topics.of_tables()["connections"].name, 0),
             lambda: _log_in_again((consumer, producer), settings),
+            turned,
         ),
         metrics,
         reach,

@@ -63,6 +63,7 @@ class Duties:
     lead: Callable[[bool], None]
     leader: Place  # who has this partition links: the group gives it to one process
     log_in_again: Callable[[], None]  # Kafka does not let us in
+    turned: Callable[[], None]  # once a turn
 
 
 class Taker:
@@ -110,6 +111,7 @@ class Taker:
         try:
             while not stop.is_set():
                 self._turn()
+                self._duties.turned()
             self._drain()
         finally:
             for each in self._on_their_way.values():
@@ -127,6 +129,7 @@ class Taker:
                 _log.warning("no broker answers, trying again: %s", error.args[0].str())
                 self._reach.failed(error.args[0])
                 self._duties.log_in_again()
+                self._duties.turned()
                 stop.wait(1)
             else:
                 self._reach.answered(has_partitions=False)

@@ -61,6 +61,11 @@ def parser() -> argparse.ArgumentParser:
     releasing.add_argument("--into", type=Path, required=True, metavar="DIR", help="an empty or missing folder")
     releasing.add_argument("--tools", type=Path, required=True, metavar="DIR", help="has bin/maturin and bin/nfpm")
 
+    composing = commands.add_parser("containers", help="do the images build, and does deploy/compose.yaml run?")
+    composing.add_argument("--base", type=Path, required=True, metavar="DIR", help="keeps archives of images")
+    composing.add_argument("--tools", type=Path, required=True, metavar="DIR", help="has bin/podman-compose, bin/caddy")
+    composing.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
+
     installing = commands.add_parser("installed", help="is what `release` made enough for a Debian that has nothing?")
     installing.add_argument("--dist", type=Path, required=True, metavar="DIR", help="what `release` filled")
     installing.add_argument("--base", type=Path, required=True, metavar="FILE", help="the Debian; made where it is not")
@@ -253,6 +258,10 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         from quiclens_lab.release import release
 
         return release(options.into, options.tools)
+    if options.command == "containers":
+        from quiclens_lab.containers.command import containers
+
+        return containers(options.base, options.tools, options.keep)
     if options.command == "installed":
         from quiclens_lab.installed import installed
 

@@ -11,11 +11,9 @@ It needs root, podman, runc and mmdebstrap; `--base` is where the image's archiv
 import json
 import os
 import re
-import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +23,7 @@ from quiclens_lab.damage import VECTORS
 from quiclens_lab.errors import LabError
 from quiclens_lab.machine import collector_binary, commit, keep_document, machine
 from quiclens_lab.outside import said_by
+from quiclens_lab.podman import Podman, mounted, network
 from quiclens_lab.progress import say
 from quiclens_lab.release import program_in
 
@@ -35,13 +34,6 @@ EXPOSURE = 2.0
 GLIBC = (2, 17)
 _PACKAGES = "ca-certificates,systemd,systemd-sysv,dbus,python3,python3-venv"
 _IMAGE = "localhost/quiclens-bare:bookworm"
-# Neither more descriptors than this process may give, nor cgroups of a manager that is not here.
-_SETTINGS = """[containers]
-default_ulimits = ["nofile=4096:{files}", "nproc=4096:8192"]
-[engine]
-runtime = "runc"
-cgroup_manager = "cgroupfs"
-"""
 _WHEELS = """set -e
 for tool in cc gcc cargo node java; do if command -v $tool; then echo "$tool is here"; exit 1; fi; done
 cd /root && python3 -m venv v && v/bin/pip install --quiet /dist/*.whl && v/bin/quiclens demo >demo.txt && cat demo.txt
@@ -63,18 +55,15 @@ dpkg --remove quiclens-collector >/dev/null && ! systemctl is-active quiclens-co
 
 def installed(dist: Path, base: Path, keep: bool) -> dict[str, Any]:
     """Install what stands in `dist`; `passes` is false where a bar is missed. LabError where it cannot be tried."""
-    for tool in ("podman", "runc", "mmdebstrap", "objdump"):
-        if shutil.which(tool) is None:
-            raise LabError(f"{tool} is not here: apt install podman runc mmdebstrap binutils")
     if len(list(dist.glob("*.deb"))) != 1 or not list(dist.glob("*.whl")):
         raise LabError(f"{dist} has no wheels or not one deb; `make release` fills it")
     with tempfile.TemporaryDirectory(prefix="quiclens-installed-") as scratch:
-        podman = _Podman(Path(scratch))
-        podman.image(base)
+        podman = Podman(Path(scratch), ["objdump"])
+        podman.debian(base, _PACKAGES, _IMAGE)
         glibc = _glibc(dist, Path(scratch))
         say("installed: the wheels, on a Debian without a compiler")
         began = time.monotonic()
-        demo = podman.run([*_mounted({dist: "/dist"}), *_network()], _WHEELS)
+        demo = podman.run(_IMAGE, [*mounted({dist: "/dist"}), *network()], _WHEELS)
         seconds = round(time.monotonic() - began, 1)
         say("installed: the deb, under systemd")
         exposure, ids = _service(podman, dist, Path(scratch))
@@ -107,56 +96,14 @@ def installed(dist: Path, base: Path, keep: bool) -> dict[str, Any]:
     return document
 
 
-class _Podman:
-    """podman with settings of its own, as this machine's may ask for what is not here."""
-
-    def __init__(self, scratch: Path) -> None:
-        settings = scratch / "containers.conf"
-        files = machine()["open_files"]
-        settings.write_text(_SETTINGS.format(files=files))
-        self._environment = {"CONTAINERS_CONF": str(settings)}
-
-    def image(self, base: Path) -> None:
-        """The bare Debian; its archive is made where there is none yet."""
-        if not base.exists():
-            say(f"installed: {base}, a Debian of packages; two minutes")
-            base.parent.mkdir(parents=True, exist_ok=True)
-            draft = base.with_suffix(".new.tar")
-            self.do(["mmdebstrap", "--quiet", "--variant=minbase", f"--include={_PACKAGES}", "bookworm", str(draft)])
-            draft.rename(base)
-        self.do(["podman", "import", "--quiet", str(base), _IMAGE])
-
-    def run(self, options: Sequence[str], script: str) -> str:
-        """What a shell's script says in a container of its own."""
-        return self.do(["podman", "run", "--rm", *options, _IMAGE, "bash", "-c", script])
-
-    def do(self, command: Sequence[str], patience_s: float = 900) -> str:
-        """What a command says, with these settings."""
-        return said_by(command, self._environment, patience_s=patience_s)
-
-
-def _mounted(folders: Mapping[Path, str]) -> list[str]:
-    return [f"--volume={path.resolve()}:{place}:ro" for path, place in folders.items()]
-
-
-def _network() -> list[str]:
-    """The machine's network, and what its pip is told: which registry, whose certificates."""
-    names = sorted(name for name in os.environ if re.match(r"PIP_|SSL_|REQUESTS_CA|https?_proxy|no_proxy", name, re.I))
-    certificates = [path for path in ("/etc/ssl/certs", "/usr/local/share/ca-certificates") if Path(path).is_dir()]
-    places = _mounted({Path(path): path for path in certificates})
-    if Path("/etc/pip.conf").is_file():
-        places += _mounted({Path("/etc/pip.conf"): "/etc/pip.conf"})
-    return ["--network=host", *(f"--env={name}" for name in names), *places]
-
-
-def _service(podman: _Podman, dist: Path, scratch: Path) -> tuple[float, list[str]]:
+def _service(podman: Podman, dist: Path, scratch: Path) -> tuple[float, list[str]]:
     """The unit's exposure, and the connections of the rows that it shipped."""
     given = scratch / "given"
     given.mkdir()
     given.chmod(0o777)
     name = f"quiclens-installed-{os.getpid()}"
     options = ["--detach", f"--name={name}", "--systemd=always", f"--volume={given}:/given"]
-    podman.do(["podman", "run", *options, *_mounted({dist: "/dist", _log(): "/log"}), _IMAGE, "/sbin/init"])
+    podman.do(["podman", "run", *options, *mounted({dist: "/dist", _log(): "/log"}), _IMAGE, "/sbin/init"])
     try:
         podman.do(["podman", "exec", name, "bash", "-c", "until systemctl is-system-running; do sleep 1; done"], 120)
         said = podman.do(["podman", "exec", name, "bash", "-c", _SERVICE])

@@ -9,6 +9,7 @@ import typer
 from quiclens_schema.migrate import migrate
 from quiclens_schema.plain_text import log_to_stderr
 from quiclens_schema.store import DEFAULT_URL, without_password
+from quiclens_schema.supervised import Supervisor
 
 from quiclens_api.commands.cluster import Brokers, Config, Group, settings_of
 from quiclens_api.commands.options import AsJson, StoreUrl
@@ -57,11 +58,17 @@ def ingest(
     stop = Event()
     for ending in (signal.SIGTERM, signal.SIGINT):
         signal.signal(ending, lambda *_: stop.set())
+    supervisor = Supervisor()
     with opened(store, create=True) as data:
         migrate(data)
         where = f"{settings.brokers} as {settings.group}"
+
+        def ready() -> None:
+            say(f"taking from {where} to {without_password(store)}")
+            supervisor.begun()
+
         try:
-            found = take(data, settings, stop, ready=lambda: say(f"taking from {where} to {without_password(store)}"))
+            found = take(data, settings, stop, ready=ready, turned=supervisor.alive)
         except (TakeError, BrokerError, KafkaException) as error:
             raise CannotRun("ingest_failed", str(error), "what was stored is committed; start it again") from error
         except OSError as error:

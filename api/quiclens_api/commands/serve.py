@@ -16,6 +16,7 @@ from quiclens_ingest.link import link
 from quiclens_ingest.settings import Settings as IngestSettings
 from quiclens_schema import migrate as migrations
 from quiclens_schema.store import DEFAULT_URL, without_password
+from quiclens_schema.supervised import Supervisor
 
 from quiclens_api.commands.cluster import settings_of
 from quiclens_api.commands.options import AsJson, KeepEvents, KeepSummaries, MaxDisk, StoreUrl, keeping
@@ -156,7 +157,10 @@ def serve(
         audit=_appending(audit_log) if audit_log else _nobody,
     )
 
+    supervisor = Supervisor()  # before this process is confined
+
     def ready(url: str, place: str) -> None:
+        supervisor.begun()
         document: dict[str, Any] = {
             "store": place,
             "url": url,
@@ -174,7 +178,7 @@ def serve(
         def reload() -> None:
             front.keeper.access = replace(front.keeper.access, tokens=admission.tokens())
 
-        return Listening(bound, certificate, reload)
+        return Listening(bound, certificate, reload, supervisor.alive)
 
     is_taking = bool(brokers or ingest_config)
     if is_taking and not store.startswith("chdb:"):

@@ -71,6 +71,7 @@ class Listening:
     bound: socket.socket
     tls: Tls | None = None
     reload: Callable[[], None] = lambda: None  # at SIGHUP, beside the certificate
+    turned: Callable[[], None] = lambda: None  # ten times a second, while the loop turns
 
     @property
     def url(self) -> str:
@@ -126,6 +127,10 @@ class _Server(uvicorn.Server):
         self._started = started
         self._own = own
         self._ending = ending
+
+    async def on_tick(self, counter: int) -> bool:
+        self._where.turned()
+        return await super().on_tick(counter)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup([])

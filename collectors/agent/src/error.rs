@@ -19,6 +19,8 @@ pub enum Kind {
     File,
     /// The sink is away, or refuses for now.
     SinkAway,
+    /// The sink knows another password, or does not allow us this.
+    NotLetIn,
     /// The sink refuses for good.
     SinkRefuses,
     /// Nobody takes what is written to standard output.
@@ -43,13 +45,14 @@ pub enum Answer {
 impl Kind {
     /// Every kind.
     #[cfg(test)]
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Configuration,
         Self::InUse,
         Self::State,
         Self::Disk,
         Self::File,
         Self::SinkAway,
+        Self::NotLetIn,
         Self::SinkRefuses,
         Self::Output,
         Self::Told,
@@ -60,7 +63,7 @@ impl Kind {
     pub const fn answer(self) -> Answer {
         match self {
             Self::File => Answer::Reject,
-            Self::Disk | Self::SinkAway => Answer::Retry,
+            Self::Disk | Self::SinkAway | Self::NotLetIn => Answer::Retry,
             Self::Configuration
             | Self::InUse
             | Self::State
@@ -80,6 +83,7 @@ impl Kind {
             Self::Disk => "disk",
             Self::File => "file",
             Self::SinkAway => "sink_away",
+            Self::NotLetIn => "not_let_in",
             Self::SinkRefuses => "sink_refuses",
             Self::Output => "output",
             Self::Told => "told",

@@ -6,6 +6,7 @@ use crate::run::https;
 use crate::run::keep::Keep;
 use crate::run::listen::config::{Listen, Spool, check};
 use crate::run::log::Log;
+use crate::run::name;
 use crate::run::secret::{KAFKA_PASSWORD, KafkaOptions, STORE_PASSWORD, hide, password, without_password};
 use quiclens_edge::access_format::{AccessFormatConfig, Preset};
 use quiclens_edge::enrich::EnrichConfig;
@@ -64,8 +65,8 @@ pub struct Config {
     /// Of whose connections events are kept; absent: of all.
     #[serde(default)]
     pub retention: Option<Keep>,
-    /// Name of this collector in message headers; the host's name by default.
-    #[serde(default = "host_name")]
+    /// Name of this collector in message headers; by default the one that its state folder has, at first the host's.
+    #[serde(default)]
     pub name: String,
     /// Time between heartbeats, by which freshness is measured, s; 0 for none. Files get none.
     #[serde(default = "heartbeat_interval_s")]
@@ -184,10 +185,6 @@ fn json_lines() -> AccessFormatConfig {
     AccessFormatConfig { preset: Some(Preset::Json), ..AccessFormatConfig::default() }
 }
 
-fn host_name() -> String {
-    std::fs::read_to_string("/proc/sys/kernel/hostname").map_or_else(|_| "collector".into(), |name| name.trim().into())
-}
-
 impl Config {
     /// Reads and checks a file; the error says what to change.
     pub fn read(path: &Path) -> Result<Self, Error> {
@@ -202,7 +199,10 @@ impl Config {
         config.checked().map_err(|error| error.within(path.display()))
     }
 
-    fn checked(self) -> Result<Self, Error> {
+    fn checked(mut self) -> Result<Self, Error> {
+        if self.name.is_empty() {
+            self.name = name::of(&self.state_dir);
+        }
         if self.traces.is_empty() && self.access_logs.is_empty() && self.listen.is_empty() {
             return Err(Error::configuration("nothing to follow: set traces, [[access_log]] or [[listen]]"));
         }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 /// A loop that did not turn, or a sink that acknowledged nothing of what waits, for so long is not healthy.
 const STALE: Duration = Duration::from_secs(60);
+const STALE_MS: u64 = 60_000;
 
 /// When something happened last, each in ms since the collector began; the moments are given by the caller.
 #[derive(Debug)]
@@ -50,6 +51,11 @@ impl Health {
     /// Everything that was there is read and acknowledged.
     pub fn idle(&self, now: Instant) {
         self.idle_ms.store(self.since_began(now), Ordering::Relaxed);
+    }
+
+    /// Whether the loop has turned lately.
+    pub fn turns(&self, now: Instant) -> bool {
+        self.since_began(now).saturating_sub(self.turned_ms.load(Ordering::Relaxed)) < STALE_MS
     }
 
     /// What is to be said now.

@@ -16,6 +16,7 @@ mod limits;
 mod listen;
 pub mod log;
 mod metrics;
+mod name;
 mod notice;
 mod outbox;
 mod process;
@@ -29,6 +30,7 @@ mod simulation;
 pub mod sink;
 mod spool;
 mod spooled;
+mod supervised;
 mod to_clickhouse;
 mod to_files;
 mod to_kafka;
@@ -59,6 +61,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use supervised::Supervisor;
 use tracing::{info, warn};
 
 /// How long is waited for room on a disk before the next try.
@@ -143,6 +146,7 @@ fn follow(config: &Config, catalogue: &Arc<Catalogue>, stop: &Arc<AtomicBool>, m
         warn!(files = found.files.len(), "checkpoints of another build; their files are read again");
     }
     metrics.damaged_checkpoints.inc_by(found.damaged);
+    patiently(stop, &metrics, || name::keep(&config.state_dir, &config.name))?;
     let mut intake = Intake::open(config, stop, &metrics)?;
     let relief = match &intake {
         Some(intake) => Some(patiently(stop, &metrics, || intake.relief(config, catalogue, &metrics))?),
@@ -159,6 +163,7 @@ fn follow(config: &Config, catalogue: &Arc<Catalogue>, stop: &Arc<AtomicBool>, m
     let mut follower = Follower::new(catalogue, config, found.files, spooled, surroundings)?;
     let places = config.traces.len() + config.access_logs.len() + config.listen.len();
     info!("following {places} places");
+    supervised::begun();
     let pause =
         Duration::from_millis(config.scan_interval_ms.min(config.batch_interval_ms) / 4).max(Duration::from_millis(5));
     let follows_files = !config.traces.is_empty() || !config.access_logs.is_empty();
@@ -181,10 +186,14 @@ fn follow(config: &Config, catalogue: &Arc<Catalogue>, stop: &Arc<AtomicBool>, m
 /// Ends the process some time after it was told to stop, whatever is being read or waits for a sink that is away: what
 /// was not acknowledged no checkpoint passes, and it is read again at the next start, as after a kill.
 fn leave(asked: &AtomicBool, patience: Duration, limit: &Limit, metrics: &Metrics) {
+    let mut supervisor = Supervisor::new(Arc::clone(&metrics.health));
     while !asked.load(Ordering::Relaxed) {
         std::thread::sleep(SIGNAL);
-        metrics.log_suppressed.inc_by(limit.tell(Instant::now()));
+        let now = Instant::now();
+        metrics.log_suppressed.inc_by(limit.tell(now));
+        supervisor.watch(now);
     }
+    supervised::ends();
     std::thread::sleep(patience);
     let seconds = patience.as_secs();
     warn!("not everything was read and taken in {seconds} s; the rest is read again at the next start");

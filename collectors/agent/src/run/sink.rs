@@ -1,6 +1,6 @@
 //! Where batches go, and when they count as there.
 
-use crate::error::Error;
+use crate::error::{Error, Kind};
 use crate::machine;
 use crate::run::config::Sink as Choice;
 use crate::run::secret::{STORE_PASSWORD, password};
@@ -100,8 +100,43 @@ pub trait Sink: Send {
     fn give(&mut self, messages: &[Message], patience: &Patience<'_>) -> Result<(), Error>;
 }
 
-/// The configured sink.
+/// The configured sink. One that does not let us in is opened again for each further try, with what its files of
+/// secrets and certificates have then.
 pub fn open(choice: &Choice, name: &str) -> Result<Box<dyn Sink>, Error> {
+    let (choice, name) = (choice.clone(), name.to_owned());
+    Ok(Box::new(Opened::with(Box::new(move || begin(&choice, &name)))?))
+}
+
+/// Makes a sink.
+type Begin = Box<dyn Fn() -> Result<Box<dyn Sink>, Error> + Send>;
+
+struct Opened {
+    begin: Begin,
+    sink: Box<dyn Sink>,
+    is_refused: bool,
+}
+
+impl Opened {
+    fn with(begin: Begin) -> Result<Self, Error> {
+        let sink = begin()?;
+        Ok(Self { begin, sink, is_refused: false })
+    }
+}
+
+impl Sink for Opened {
+    fn give(&mut self, messages: &[Message], patience: &Patience<'_>) -> Result<(), Error> {
+        if self.is_refused {
+            // A file that is being replaced may be missing or half there for a moment.
+            self.sink = (self.begin)().map_err(|error| Error { kind: Kind::NotLetIn, ..error })?;
+            self.is_refused = false;
+        }
+        let done = self.sink.give(messages, patience);
+        self.is_refused = done.as_ref().is_err_and(|error| error.kind == Kind::NotLetIn);
+        done
+    }
+}
+
+fn begin(choice: &Choice, name: &str) -> Result<Box<dyn Sink>, Error> {
     match choice {
         Choice::Files { folder } => Ok(Box::new(super::to_files::Files::open(folder)?)),
         Choice::Quiclens { url, token_file, ca_file } => {
@@ -126,6 +161,37 @@ mod tests {
     use super::*;
     use quiclens_core::catalogue::Catalogue;
     use quiclens_core::record::rows::{Row, batch};
+
+    /// A sink that knows one password, as its file had it when it was opened.
+    struct Door(String);
+
+    impl Sink for Door {
+        fn give(&mut self, _: &[Message], _: &Patience<'_>) -> Result<(), Error> {
+            if self.0 == "right" { Ok(()) } else { Err(Error::new(Kind::NotLetIn, "door", "wrong password")) }
+        }
+    }
+
+    #[test]
+    fn a_sink_that_does_not_let_us_in_is_opened_again_with_the_password_of_then() {
+        let file = std::env::temp_dir().join(format!("quiclens-password-{}", std::process::id()));
+        std::fs::write(&file, "wrong").unwrap();
+        let place = file.clone();
+        let begin = move || {
+            let text = std::fs::read_to_string(&place).map_err(|error| Error::configuration(error.to_string()))?;
+            Ok(Box::new(Door(text)) as Box<dyn Sink>)
+        };
+        let mut sink = Opened::with(Box::new(begin)).unwrap();
+        let give = |sink: &mut Opened| sink.give(&[], &|| true).map_err(|error| error.kind);
+        assert_eq!(give(&mut sink), Err(Kind::NotLetIn));
+        assert_eq!(give(&mut sink), Err(Kind::NotLetIn));
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!(give(&mut sink), Err(Kind::NotLetIn), "a file that is replaced");
+        std::fs::write(&file, "right").unwrap();
+        assert_eq!(give(&mut sink), Ok(()));
+        std::fs::write(&file, "another").unwrap();
+        assert_eq!(give(&mut sink), Ok(()), "it is read when it is needed");
+        std::fs::remove_file(&file).unwrap();
+    }
 
     #[test]
     fn a_batch_that_is_too_large_becomes_several_messages_with_all_its_rows() {

@@ -87,7 +87,8 @@ impl ClickHouse {
         Err(match status {
             200 => Error::new(Kind::SinkRefuses, place, format!("{} rows sent, {written:?} written", message.rows)),
             // Another catalogue, no such table, no permission: it will be the same next time.
-            400 | 401 | 403 | 404 => Error::new(Kind::SinkRefuses, place, format!("{status} {said}")),
+            401 | 403 => Error::new(Kind::NotLetIn, place, format!("{status} {said}")),
+            400 | 404 => Error::new(Kind::SinkRefuses, place, format!("{status} {said}")),
             _ => Error::new(Kind::SinkAway, place, format!("{status} {said}")),
         })
     }

@@ -12,7 +12,7 @@ use rdkafka::producer::{BaseProducer, BaseRecord, Producer, ProducerContext};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tracing::warn;
+use tracing::{debug, warn};
 
 /// What the broker has said of one attempt to give messages away. What it says of an earlier one counts for nothing: its
 /// messages may be given again by now.
@@ -23,6 +23,8 @@ pub struct Attempt {
     delivered: BTreeSet<usize>,
     /// The first that was not, and why.
     failed: Option<(usize, KafkaError)>,
+    /// The brokers know another password, or other certificates.
+    refused: Option<String>,
 }
 
 impl Attempt {
@@ -43,7 +45,19 @@ pub type Shared = Arc<Mutex<Attempt>>;
 
 struct Context(Shared);
 
-impl ClientContext for Context {}
+impl ClientContext for Context {
+    fn error(&self, error: KafkaError, reason: &str) {
+        let is_refusal = matches!(
+            error.rdkafka_error_code(),
+            Some(RDKafkaErrorCode::Authentication | RDKafkaErrorCode::SaslAuthenticationFailed | RDKafkaErrorCode::SSL)
+        );
+        if is_refusal {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).refused = Some(reason.to_owned());
+        } else {
+            debug!("Kafka: {error}: {reason}");
+        }
+    }
+}
 
 impl ProducerContext for Context {
     /// Number of the attempt, and of the message in it.
@@ -168,10 +182,13 @@ impl Kafka {
     /// Waits a moment for what the broker says; `heard` is when it said something last, and how much there was then.
     fn listen(&self, messages: &[Message], heard: &mut (Instant, usize), patience: &Patience<'_>) -> Result<(), Stop> {
         self.broker.poll(POLL);
-        let (delivered, failed) = {
+        let (delivered, failed, refused) = {
             let mut attempt = self.attempt();
-            (attempt.delivered.len(), attempt.failed.take())
+            (attempt.delivered.len(), attempt.failed.take(), attempt.refused.take())
         };
+        if let Some(why) = refused {
+            return Err(Stop::Refused(Error::new(Kind::NotLetIn, "Kafka", why)));
+        }
         if let Some(why) = self.broker.fatal() {
             return Err(Stop::Anew(why));
         }

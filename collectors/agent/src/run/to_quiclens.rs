@@ -62,7 +62,8 @@ impl Quiclens {
             .map_or_else(|_| String::new(), |Problem { title, detail }| title + ": " + &detail);
         let kind = match status {
             // Another catalogue, no such table, no permission, too large: it will be the same next time.
-            400 | 401 | 403 | 404 | 413 | 415 | 422 => Kind::SinkRefuses,
+            401 | 403 => Kind::NotLetIn,
+            400 | 404 | 413 | 415 | 422 => Kind::SinkRefuses,
             _ => Kind::SinkAway,
         };
         Err(Error::new(kind, place, format!("HTTP {status} {said}")))

@@ -23,6 +23,8 @@ pub struct EnrichConfig {
     /// Name of the environment variable with the deployment's secret, of 16 bytes or more; without it there is no
     /// `client_key`. All collectors whose lines and traces are to meet need the same one.
     pub secret_env: Option<String>,
+    /// A file with it instead, which ends with or without a line feed.
+    pub secret_file: Option<PathBuf>,
     /// H3 resolution of `h3_cell`, 0 to 15. 7, whose cells have edges of 1.4 km on average.
     pub h3_resolution: u8,
     /// Make `h3_cell` of the database's location where a log gives no coordinates. Off: such a location is often tens
@@ -46,6 +48,7 @@ impl Default for EnrichConfig {
             prefix_v4_bits: 24,
             prefix_v6_bits: 48,
             secret_env: None,
+            secret_file: None,
             h3_resolution: 7,
             h3_from_database: false,
             language: "en".to_owned(),

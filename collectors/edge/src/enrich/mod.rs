@@ -57,15 +57,21 @@ const KEY_CONTEXT: &str = "quiclens 2026-11 client_key";
 const SHORTEST_SECRET: usize = 16;
 
 impl Enricher {
-    /// Opens the databases and takes the secret from the environment. The first thing that is missing, damaged or
+    /// Opens the databases and takes the secret from the environment or its file. The first thing that is missing, damaged or
     /// out of bounds is the error; there is no enricher with half of what was asked for.
     pub fn open(config: &EnrichConfig) -> Result<Self, Error> {
-        let secret = match &config.secret_env {
-            None => None,
-            Some(name) => Some(
+        let secret = match (&config.secret_env, &config.secret_file) {
+            (None, None) => None,
+            (Some(name), None) => Some(
                 std::env::var(name)
                     .map_err(|_| Error::Setting(format!("secret_env: {name} is not set in the environment")))?,
             ),
+            (None, Some(path)) => {
+                let text = std::fs::read_to_string(path)
+                    .map_err(|error| Error::Setting(format!("secret_file: cannot read {}: {error}", path.display())))?;
+                Some(text.trim_end_matches(['\r', '\n']).to_owned())
+            }
+            (Some(_), Some(_)) => return Err(Error::Setting("secret_env and secret_file: one is enough".to_owned())),
         };
         Self::with_secret(config, secret.as_deref())
     }

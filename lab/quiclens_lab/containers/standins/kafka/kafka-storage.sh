@@ -1,0 +1,2 @@
+#!/bin/sh
+exec java -cp '/opt/kafka/libs/*' kafka.tools.StorageTool "$@"
