@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from quiclens_lab.release import PARTS, wheel_of
+from quiclens_lab.release import PARTS, WHOLE, wheel_of
 
 ROOT = Path(__file__).resolve().parents[2]
 # Folders of a part in the tree, and where they are in its wheel.
@@ -21,7 +21,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("wheels")
     built = {}
     for part in PARTS:
-        wheel_of(part, folder / part)
+        wheel_of(ROOT / part, folder / part)
         (built[part],) = (folder / part).glob("*.whl")
     return built
 
@@ -64,6 +64,18 @@ print(quiclens_schema.__file__, quiclens_api.__file__, VERSION, sep="\\n")
     *files, version = done.stdout.splitlines()
     assert all(Path(file).is_relative_to(tmp_path) for file in files)
     assert version == _versions()["schema"]
+
+
+def test_the_package_of_everything_needs_the_parts_of_its_version(tmp_path: Path) -> None:
+    wheel_of(WHOLE, tmp_path)
+    (built,) = tmp_path.glob("quiclens-*.whl")
+    with zipfile.ZipFile(built) as wheel:
+        (name,) = (each for each in wheel.namelist() if each.endswith("/METADATA"))
+        metadata = wheel.read(name).decode()
+    needs = {line.removeprefix("Requires-Dist: ") for line in metadata.splitlines() if line.startswith("Requires-Dist")}
+    version = _versions()["api"]
+    assert needs == {f"quiclens-{part}=={version}" for part in ("api[embedded]", "collector", "lab")}
+    assert f"Version: {version}" in metadata.splitlines()
 
 
 def _versions() -> dict[str, str]:

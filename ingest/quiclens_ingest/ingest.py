@@ -26,7 +26,7 @@ from quiclens_ingest.take import Duties, Taker
 _log = logging.getLogger("quiclens.ingest")
 
 _DECOMPRESSED_PER_BYTE = 8
-_STALE_SECONDS = 60.0  # a loop that did not turn, or a store that takes nothing, for so long is not healthy
+_STALE_SECONDS = 45.0  # a loop that did not turn, or a store that takes nothing, for so long is not healthy
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 from quiclens_ingest.kafka import KafkaError
 
-LONGEST_AWAY_SECONDS = 60.0
+LONGEST_AWAY_SECONDS = 45.0
 """How long brokers may be away, as they are when they are started again, before this process is not well."""
 _OF_THE_GROUP = (KafkaError.GROUP_AUTHORIZATION_FAILED, KafkaError.TOPIC_AUTHORIZATION_FAILED)
 _TELLING = (

@@ -21,6 +21,8 @@ from quiclens_lab.supply.command import sbom
 ROOT = LAB.parent
 PARTS = ("schema", "ingest", "api", "dashboards", "lab")
 PACKAGES = ROOT / "deploy" / "packages" / "quiclens-collector.yaml"
+WHOLE = ROOT / "deploy" / "packages" / "quiclens"
+"""The package of everything: the command, the embedded engine, the collector."""
 TARGET = "x86_64-unknown-linux-gnu"
 GLIBC = "manylinux2014"
 """PEP 599: glibc 2.17. maturin refuses a binary that needs a newer one."""
@@ -34,7 +36,8 @@ def release(into: Path, tools: Path) -> dict[str, Any]:
     into.mkdir(parents=True, exist_ok=True)
     for part in PARTS:
         say(f"release: the wheel of {part}")
-        wheel_of(part, into)
+        wheel_of(ROOT / part, into)
+    wheel_of(WHOLE, into)
     say("release: the collector, for glibc 2.17; some minutes the first time")
     binary = collector(into, tools)
     for kind in ("deb", "rpm"):
@@ -48,11 +51,11 @@ def release(into: Path, tools: Path) -> dict[str, Any]:
     return {"commit": commit(), "version": VERSION, "folder": str(into), "files": sums}
 
 
-def wheel_of(part: str, into: Path) -> None:
-    """The wheel of a part, built by what `tools/build.requirements.lock` has."""
+def wheel_of(part: Path, into: Path) -> None:
+    """The wheel of a part's folder, built by what `tools/build.requirements.lock` has."""
     command = [str(ROOT / ".tools" / "bin" / "uv"), "build", "--quiet", "--wheel", "--require-hashes"]
     command += ["--build-constraints", str(ROOT / "tools" / "build.requirements.lock"), "--no-create-gitignore"]
-    said_by([*command, "--out-dir", str(into), str(ROOT / part)])
+    said_by([*command, "--out-dir", str(into), str(part)])
 
 
 def program_in(wheel: Path) -> bytes:
