@@ -22,7 +22,7 @@ from quiclens_api.serve.confinement import confine, temporary_folder
 store, outside = Path(sys.argv[1]), Path(sys.argv[2])
 listening = socket.create_server(("127.0.0.1", 0))
 with temporary_folder() as temporary:
-    version = confine(store, temporary, [], [])
+    version = confine(store, temporary, [])
     from quiclens_schema import engine
     connection = engine.another_connection(store)  # the plain engine: no grants, nothing reads what it is asked
     ask = lambda sql: str(connection.query(sql, "TSVRaw"))

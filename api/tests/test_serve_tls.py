@@ -130,7 +130,9 @@ def test_a_store_behind_tls_is_opened_by_its_authority_and_by_the_password_of_th
             assert isinstance(store, ServedStore)
             assert store.query("SELECT 1").one() == (1,)
             store.operate(Operation.LINK, dict)
-            tokens.write_text(line("ingest", "writer", "second"))
+            # Another file of that name, as mounted secrets are replaced.
+            (folder / "new").write_text(line("ingest", "writer", "second"))
+            (folder / "new").rename(tokens)
             served.process.send_signal(signal.SIGHUP)
 
             def is_refused() -> bool:

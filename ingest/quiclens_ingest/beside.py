@@ -117,7 +117,7 @@ def take() -> int:
     where = f"{work.settings.brokers} as {work.settings.group}"
     with ServedStore(Place(work.folder, socket=work.socket)) as store:
         try:
-            ingest(store, work.settings, ending, ready=lambda: _log.warning("taking from %s", where))
+            ingest(store, work.settings, ending, ready=lambda _: _log.warning("taking from %s", where))
         except (TakeError, BrokerError, KafkaException, OSError) as error:
             _log.error("taking from %s failed: %s", where, error)
             return 3

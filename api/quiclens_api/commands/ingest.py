@@ -63,8 +63,10 @@ def ingest(
         migrate(data)
         where = f"{settings.brokers} as {settings.group}"
 
-        def ready() -> None:
+        def ready(measured: str) -> None:
             say(f"taking from {where} to {without_password(store)}")
+            if measured:
+                say(f"metrics are served at {measured}")
             supervisor.begun()
 
         try:

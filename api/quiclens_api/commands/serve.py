@@ -28,6 +28,7 @@ from quiclens_api.serve.access import is_loopback
 from quiclens_api.serve.admission import Admission
 from quiclens_api.serve.app import Front, create_app, create_pages
 from quiclens_api.serve.confinement import NotConfined, confine, temporary_folder
+from quiclens_api.serve.files_beside import FilesBeside, directly
 from quiclens_api.serve.serving import Listening, address, bind, owners_socket, run
 from quiclens_api.serve.settings import GB, MB, Limits, Settings
 from quiclens_api.serve.tls import tls
@@ -137,6 +138,9 @@ def serve(
     )
     if bool(tls_cert) != bool(tls_key):
         raise usage("a certificate needs its key, and a key its certificate", "give both --tls-cert and --tls-key")
+    again = [path.absolute() for path in (tokens, tls_cert, tls_key) if path]  # at SIGHUP
+    files = FilesBeside(again) if again and store.startswith("chdb:") else None
+    read = files.read if files else directly
     admission = Admission(
         host=host,
         tokens_file=tokens.absolute() if tokens else None,
@@ -146,6 +150,7 @@ def serve(
         has_tls=tls_cert is not None,
         is_behind_tls_proxy=behind_tls_proxy,
         qvis=qvis,
+        read=read,
     )
     settings = Settings(
         folder=Path(),
@@ -172,7 +177,7 @@ def serve(
         }
         answer(as_json, document, f"serving {place}: open {url} in a browser; stop it with Ctrl-C")
 
-    certificate = tls(tls_cert.absolute(), tls_key.absolute()) if tls_cert and tls_key else None
+    certificate = tls(tls_cert.absolute(), tls_key.absolute(), read) if tls_cert and tls_key else None
 
     def listening(bound: socket, front: Front) -> Listening:
         def reload() -> None:
@@ -185,8 +190,8 @@ def serve(
         raise usage("a ClickHouse server gets its rows from `quiclens ingest`", "start that beside this")
     if store.startswith("chdb:"):
         taking = settings_of(ingest_config, brokers=brokers) if is_taking else None
-        files = (path.absolute() for path in (tokens, tls_cert, tls_key) if path)  # for SIGHUP
-        _embedded(store, settings, host, port, listening, sorted(set(files)), ready, taking)
+        with closing(files) if files else nullcontext():
+            _embedded(store, settings, host, port, listening, ready, taking)
     else:
         with bind(host, port) as bound, opened(store) as data:
             place, front = without_password(store), create_pages(data, settings)
@@ -201,7 +206,6 @@ def _embedded(
     host: str,
     port: int,
     listening: Callable[[socket, Front], Listening],
-    readable: Sequence[Path],
     ready: Callable[[str, str], None],
     taking: IngestSettings | None,
 ) -> None:
@@ -212,7 +216,7 @@ def _embedded(
         temporary_folder() as temporary,
         closing(Beside(taking)) if taking else nullcontext() as beside,
     ):
-        confined = _confined(folder, temporary, [Path(own.getsockname()).parent], readable)
+        confined = _confined(folder, temporary, [Path(own.getsockname()).parent])
         with opened(f"chdb:{folder}", create=True, alone=True) as data:
             if migrations.migrate(data):
                 link(data)  # a migration may have given `requests` columns that only linking fills
@@ -228,10 +232,10 @@ def _embedded(
             run(front, listening(bound, front), settings, started, own, ending)
 
 
-def _confined(folder: Path, temporary: Path, removable: Sequence[Path], readable: Sequence[Path]) -> int:
+def _confined(folder: Path, temporary: Path, removable: Sequence[Path]) -> int:
     """Confine this process; 0, and a word in the log, where this machine cannot."""
     try:
-        return confine(folder, temporary, readable, removable)
+        return confine(folder, temporary, removable)
     except NotConfined as reason:
         _log.warning("the engine is not confined to the store's folder: %s", reason)
         return 0

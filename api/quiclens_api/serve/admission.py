@@ -10,6 +10,7 @@ from quiclens_schema.secret import SecretError, secret
 from quiclens_api.failure import CannotRun, usage
 from quiclens_api.serve import sessions, tokens
 from quiclens_api.serve.access import Access, Network, is_loopback, network
+from quiclens_api.serve.files_beside import Read, directly
 from quiclens_api.serve.tokens import Role, Token, TokenError
 
 TOKEN_VARIABLE = "QUICLENS_SERVE_TOKEN"
@@ -29,6 +30,7 @@ class Admission:
     has_tls: bool = False
     is_behind_tls_proxy: bool = False
     qvis: str = ""
+    read: Read = directly
 
     def access(self, environment: Mapping[str, str] = os.environ) -> Access:
         """The same, read; UsageMistake for what cannot be, and for what would let strangers in or listen to tokens."""
@@ -64,7 +66,7 @@ class Admission:
                     raise usage(f"{variable} cannot be used: {error}", hint) from error
         if self.tokens_file is not None:
             try:
-                found += tokens.read(self.tokens_file.read_text(encoding="utf-8"))
+                found += tokens.read(self.read(self.tokens_file).decode())
             except OSError as error:
                 raise CannotRun("cannot_read", f"cannot read {self.tokens_file}: {error.strerror}") from error
             except (TokenError, UnicodeDecodeError) as error:

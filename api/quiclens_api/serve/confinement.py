@@ -50,11 +50,10 @@ def temporary_folder() -> Iterator[Path]:
                 os.chdir(before)
 
 
-def confine(store: Path, temporary: Path, readable: Iterable[Path], removable: Iterable[Path]) -> int:
+def confine(store: Path, temporary: Path, removable: Iterable[Path]) -> int:
     """Give up everything but what serving a store needs; the version of Landlock that holds it.
 
-    `readable` are files that are read again later, `removable` folders in which a file is removed at the end. A file
-    that is replaced by another of its name cannot be read any more: nothing beside it may be.
+    `removable` are folders in which a file is removed at the end.
     NotConfined, with the reason, where it cannot be; CannotRun where the store's folder cannot be made.
     """
     try:
@@ -65,7 +64,6 @@ def confine(store: Path, temporary: Path, readable: Iterable[Path], removable: I
     rules = [(store, landlock.OWN), (temporary, landlock.OWN), (temporary.parent, landlock.REMOVE)]
     rules += [(Path(path), rights) for path, rights in _SYSTEM]
     rules += [(Path(path), landlock.READ) for path in (*_LIBRARIES, *_code())]
-    rules += [(path, landlock.READ) for path in readable]
     rules += [(path, landlock.REMOVE) for path in removable]
     with suppress(CannotRun):  # without a collector nothing is uploaded
         rules.append((collector.find().resolve(), landlock.RUN))
