@@ -193,6 +193,17 @@ def test_wrong_tokens_cost_ever_more_time_but_not_those_who_were_right(store_url
             assert elsewhere.get("/api/requests", headers=bearer("write")).status_code == 200
 
 
+def test_an_old_token_again_and_again_is_one_guess(store_url: str) -> None:
+    with client(store_url, access=LOCKED) as web:
+        old = [web.get("/api/requests", headers=bearer("an old token")).status_code for _ in range(40)]
+        assert old == [403] * 40
+        assert web.get("/api/requests", headers=bearer("write")).status_code == 200  # its next one
+    with client(store_url, access=LOCKED) as web:
+        # Many guesses in turn, so that the first are forgotten when they come again.
+        seen = [web.get("/api/requests", headers=bearer(f"guess {n % 40}")).status_code for n in range(80)]
+        assert seen[:7] == [403] * 6 + [429] and 200 not in seen
+
+
 def test_every_attempt_is_in_the_audit_log_by_the_tokens_name(store_url: str) -> None:
     told: list[str] = []
     with client(store_url, access=LOCKED, tell=told.append) as web:

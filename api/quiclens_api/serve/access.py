@@ -106,7 +106,7 @@ class Doorkeeper:
             raise Stopped("too_many_attempts", detail, retry_after_seconds=int(wait) + 1)
         found = tokens.find(self.access.tokens, given)
         if found is None:
-            self.attempts.was_wrong(address)
+            self.attempts.was_wrong(address, given)
         else:
             self.attempts.was_right(address, given)
         return found

@@ -1,7 +1,8 @@
 """Wrong tokens: whoever gives several waits, longer each time, before the next is looked at.
 
 By peer, a network of /64 where it has an IPv6 address. A token that was right from a peer before is looked at without
-waiting, so that one program's guessing does not stop another's work behind the same address.
+waiting, so that one program's guessing does not stop another's work behind the same address. A wrong token that comes
+again is no other guess: a program with an old token may ask as often as it likes, and is let in with its next one.
 """
 
 import hashlib
@@ -9,7 +10,7 @@ import ipaddress
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 FREE = 5
 """Wrong tokens in a row that cost nothing: somebody who mistypes."""
@@ -17,6 +18,7 @@ LONGEST_SECONDS = 60.0
 _FORGOTTEN_SECONDS = 600.0
 _PEERS_AT_MOST = 10_000
 _RIGHT_AT_MOST = 1_000
+_TRIED_AT_MOST = 32  # of each peer
 
 
 @dataclass(slots=True)
@@ -24,6 +26,7 @@ class _Peer:
     wrong: int = 0
     last_at: float = 0.0
     until: float = 0.0
+    tried: OrderedDict[bytes, None] = field(default_factory=OrderedDict)  # its last wrong tokens
 
 
 class Attempts:
@@ -41,14 +44,20 @@ class Attempts:
             return 0.0
         return max(0.0, peer.until - self._now())
 
-    def was_wrong(self, address: str) -> None:
+    def was_wrong(self, address: str, token: str) -> None:
         network, now = _network(address), self._now()
         peer = self._peers.setdefault(network, _Peer())
         if now - peer.last_at > _FORGOTTEN_SECONDS:
             peer.wrong = 0
-        peer.wrong, peer.last_at = peer.wrong + 1, now
-        if peer.wrong > FREE:
-            peer.until = now + min(2.0 ** min(peer.wrong - FREE - 1, 16), LONGEST_SECONDS)
+        peer.last_at = now
+        if (digest := _digest(token)) not in peer.tried:
+            peer.wrong += 1
+            if peer.wrong > FREE:
+                peer.until = now + min(2.0 ** min(peer.wrong - FREE - 1, 16), LONGEST_SECONDS)
+        peer.tried[digest] = None
+        peer.tried.move_to_end(digest)
+        while len(peer.tried) > _TRIED_AT_MOST:
+            peer.tried.popitem(last=False)
         self._peers.move_to_end(network)
         while len(self._peers) > _PEERS_AT_MOST:
             self._peers.popitem(last=False)
