@@ -177,7 +177,10 @@ class _Site:
     def start(self) -> None:
         """Everything but rights, which `allow` gives; secrets are right unless they were written already."""
         certificates = self.broker.certificates
-        self._serve()
+        self.certify("known")
+        self.token("the-first-token-of-the-store")
+        self.write("store.password", "the-first-token-of-the-store")
+        self._serve("0")
         for program in ("collector", "ingest"):
             if not self.file(f"{program}.password").exists():
                 self.write(f"{program}.password", self.password(program))
@@ -221,12 +224,17 @@ class _Site:
         )
         self._begin("collector", [str(collector_binary()), "run", str(config)], {})
 
-    def _serve(self) -> None:
-        self.certify("known")
-        self.token("the-first-token-of-the-store")
-        self.write("store.password", "the-first-token-of-the-store")
+    def serve_again(self) -> None:
+        """End the store and start it at the same address: who is connected must come again."""
+        before = self.processes.pop(0)
+        before.terminate()
+        before.wait(_PATIENCE_S)
+        self._serve(self.store_url.rpartition(":")[2].partition("/")[0])
+        self.processes.insert(0, self.processes.pop())
+
+    def _serve(self, port: str) -> None:
         words = [sys.executable, "-m", "quiclens_api.main", "serve", "--store", f"chdb:{self.file('data')}", "--json"]
-        words += ["--listen", "127.0.0.1:0", "--public-host", "localhost", "--tokens", str(self.file("tokens"))]
+        words += ["--listen", f"127.0.0.1:{port}", "--public-host", "localhost", "--tokens", str(self.file("tokens"))]
         words += ["--tls-cert", str(self.file("store.pem")), "--tls-key", str(self.file("store.key"))]
         process = self._begin("serve", words, {}, stdout=subprocess.PIPE)
         assert process.stdout is not None
@@ -316,7 +324,7 @@ def _another_token(site: _Site) -> None:
 
 def _unknown_authority(site: _Site) -> None:
     site.certify("unknown")
-    site.reload()
+    site.serve_again()  # a connection that is open stays as it is
 
 
 def _renewed(site: _Site) -> None:
