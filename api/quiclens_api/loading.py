@@ -14,6 +14,7 @@ from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as Bar
 
 from quiclens_api import collector
+from quiclens_api.client_secret import client_secret
 from quiclens_api.failure import CannotRun
 from quiclens_api.output import errors, say
 from quiclens_api.units import size
@@ -26,13 +27,14 @@ def load_into(
     program = collector.find()
     migrate(store)
     try:
-        with _shown() as watch:
+        with _shown() as watch, client_secret(store) as secret:
             summary = load_files(
                 store,
                 list(paths),
                 list(requests),
                 collector=program,
                 requests_format=requests_format,
+                client_secret=secret,
                 progress=watch,
             )
     except LoadError as error:

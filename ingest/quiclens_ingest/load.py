@@ -64,16 +64,18 @@ def load(
     *,
     collector: Path,
     requests_format: Path | None = None,
+    client_secret: Path | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> LoadSummary:
     """Load trace files or folders, and access logs, into a migrated store.
 
-    `requests_format` is a TOML file that says what the access logs' lines are; without it they are JSON.
+    `requests_format` is a TOML file that says what the access logs' lines are; without it they are JSON. By a key of
+    the secret in the file `client_secret` lines and traces of one client meet.
     Loading the same files again, renamed or compressed or longer, changes only what they newly say.
     LoadError when the collector fails or the store refuses a batch.
     """
     began = time.monotonic()
-    words = command(collector, paths, requests, requests_format)
+    words = command(collector, paths, requests, requests_format, client_secret)
     if isinstance(store, ServedStore):  # its process links what arrives, also when this load is killed
         try:
             summary, erased = _insert(store, words, progress or _ignore)
@@ -109,12 +111,18 @@ def _load_and_link(
 
 
 def command(
-    collector: Path, paths: Sequence[Path], requests: Sequence[Path], requests_format: Path | None = None
+    collector: Path,
+    paths: Sequence[Path],
+    requests: Sequence[Path],
+    requests_format: Path | None = None,
+    client_secret: Path | None = None,
 ) -> list[str]:
     """The collector's command line: batches to standard output, traces first, then access logs."""
     logs = [word for path in requests for word in ("--requests", str(path))]
     if requests_format is not None:
         logs += ["--requests-format", str(requests_format)]
+    if client_secret is not None:
+        logs += ["--client-secret-file", str(client_secret)]
     return [str(collector), "load", "--sink", "-", *logs, "--", *map(str, paths)]
 
 

@@ -68,7 +68,7 @@ def parser() -> argparse.ArgumentParser:
 
     composing = commands.add_parser("containers", help="do the images build, and does deploy/compose.yaml run?")
     composing.add_argument("--base", type=Path, required=True, metavar="DIR", help="keeps archives of images")
-    composing.add_argument("--tools", type=Path, required=True, metavar="DIR", help="has bin/podman-compose, bin/caddy")
+    composing.add_argument("--tools", type=Path, required=True, metavar="DIR", help="has bin/podman-compose")
     composing.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
 
     installing = commands.add_parser("installed", help="is what `release` made enough for a Debian that has nothing?")

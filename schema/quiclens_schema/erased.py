@@ -7,7 +7,6 @@ that something was erased from.
 
 import hmac
 import os
-import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -16,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from quiclens_schema.errors import StoreError
+from quiclens_schema.key_file import KEY_BYTES, make
 
 KEY_VARIABLE = "QUICLENS_ERASE_KEY_FILE"
 KEY_FILE = "quiclens-erase-key"
-_KEY_BYTES = 32
 _HASH_BYTES = 16
 
 
@@ -79,7 +78,7 @@ def key(path: Path, *, create: bool = False) -> Key:
     """The key in a file, made there on first use; StoreError when it cannot be had or others can read it."""
     try:
         if create and not path.exists():
-            _make(path)
+            make(path)
         mode = path.stat().st_mode
         secret = bytes.fromhex(path.read_text(encoding="ascii").strip())
     except FileNotFoundError:
@@ -88,25 +87,9 @@ def key(path: Path, *, create: bool = False) -> Key:
         raise StoreError(f"the key of what was erased cannot be read at {path}: {error}") from error
     if mode & 0o077:
         raise StoreError(f"the key of what was erased, {path}, can be read by others: chmod 600 it")
-    if len(secret) != _KEY_BYTES:
-        raise StoreError(f"the key of what was erased, {path}, has not {2 * _KEY_BYTES} hex digits")
+    if len(secret) != KEY_BYTES:
+        raise StoreError(f"the key of what was erased, {path}, has not {2 * KEY_BYTES} hex digits")
     return Key(secret)
-
-
-def _make(path: Path) -> None:
-    """Whole or not at all, and never over another's."""
-    draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
-    try:
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(secrets.token_hex(_KEY_BYTES) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        try:
-            os.link(draft, path)
-        except FileExistsError:  # another was quicker, and its key counts
-            return
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,6 +162,11 @@ class Store:
         """The embedded store's folder, None for a server."""
         return Path(self._place.folder) if self.is_embedded else None
 
+    @property
+    def local_folder(self) -> Path | None:
+        """The folder of an embedded store, whichever process of this machine holds it; None for a server."""
+        return Path(self._place.folder) if self._place.folder else None
+
     def bounded(self, settings: Mapping[str, Any]) -> "Store":
         """The same store, every query of which has these settings too, such as limits. Close the original alone."""
         twin = copy(self)

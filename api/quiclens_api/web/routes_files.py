@@ -15,6 +15,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
 from quiclens_api import collector
+from quiclens_api.client_secret import client_secret
 from quiclens_api.failure import CannotRun, usage
 from quiclens_api.output import document_text
 from quiclens_api.questions.export import Wanted, chosen, export
@@ -123,7 +124,10 @@ async def _received(stream: AsyncIterator[bytes], path: FilePath, most: int) -> 
 async def _loaded(app: Asking, path: FilePath, role: Role) -> Response:
     mark = os.fspath(path)
     try:
-        summary = await run_in_threadpool(load, app.settings.store, [path], [], collector=collector.find())
+        with client_secret(app.settings.store) as secret:
+            summary = await run_in_threadpool(
+                load, app.settings.store, [path], [], collector=collector.find(), client_secret=secret
+            )
     except LoadError as error:
         raise CannotRun("load_failed", str(error), "quiclens check FILE says what is wrong with it") from error
     document = summary.document()

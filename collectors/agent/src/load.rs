@@ -8,22 +8,34 @@ use crate::output::written;
 use crate::paths::find;
 use crate::requests::LineReader;
 use quiclens_core::catalogue::Catalogue;
+use quiclens_core::client::Edge;
 use quiclens_core::tables::Tables;
 use quiclens_edge::access_format::{AccessFormatConfig, Preset};
+use quiclens_edge::deployment::Deployment;
+use quiclens_edge::enrich::EnrichConfig;
 use serde_json::json;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How often progress is told.
 const PROGRESS: Duration = Duration::from_millis(200);
 
-/// Reads everything under `paths` and the access logs, and writes batches to `sink`.
-pub fn run(paths: &[PathBuf], requests: &[PathBuf], format: Option<&Path>, sink: &str) -> Result<(), Error> {
+/// Reads everything under `paths` and the access logs, and writes batches to `sink`. With a file that has a secret,
+/// clients get keys, by which lines and traces of one client meet; nothing else is looked up, nothing redacted.
+pub fn run(
+    paths: &[PathBuf],
+    requests: &[PathBuf],
+    format: Option<&Path>,
+    client_secret: Option<&Path>,
+    sink: &str,
+) -> Result<(), Error> {
     if sink != "-" {
         return Err(Error::configuration(format!("unknown sink {sink}: only - (standard output) is known to load")));
     }
-    let reader = line_reader(format)?;
+    let deployment = client_secret.map(deployment).transpose()?;
+    let reader = line_reader(format, deployment.clone())?;
     let started = Instant::now();
     let catalogue = Catalogue::load().map_err(Error::internal)?;
     let search = find(paths);
@@ -49,6 +61,7 @@ pub fn run(paths: &[PathBuf], requests: &[PathBuf], format: Option<&Path>, sink:
         Ok(())
     };
     let mut files = Files::new(&catalogue, true, &mut flush);
+    files.tables.edge = deployment.map(|deployment| deployment as Arc<dyn Edge>);
     for (path, reason) in &search.refused {
         files.whole_file(&path.to_string_lossy(), *reason, b"");
     }
@@ -86,17 +99,22 @@ pub fn run(paths: &[PathBuf], requests: &[PathBuf], format: Option<&Path>, sink:
     written(writeln!(out, "{summary}").and_then(|()| out.flush()))
 }
 
+fn deployment(secret: &Path) -> Result<Arc<Deployment>, Error> {
+    let config = EnrichConfig { secret_file: Some(secret.to_owned()), ..EnrichConfig::default() };
+    Ok(Arc::new(Deployment::open(&config, "", false).map_err(Error::configuration)?))
+}
+
 /// Reads the format that `path` says, else JSON lines with the columns' names. Nothing is redacted but where it asks.
-fn line_reader(path: Option<&Path>) -> Result<LineReader, Error> {
+fn line_reader(path: Option<&Path>, deployment: Option<Arc<Deployment>>) -> Result<LineReader, Error> {
     let Some(path) = path else {
         let json = AccessFormatConfig { preset: Some(Preset::Json), ..AccessFormatConfig::default() };
-        return LineReader::new(&json, false, None);
+        return LineReader::new(&json, false, deployment);
     };
     let said =
         |error: &dyn std::fmt::Display| Error::new(Kind::Configuration, path.display(), error.to_string().trim());
     let text = std::fs::read_to_string(path).map_err(|error| said(&error))?;
     let config: AccessFormatConfig = toml::from_str(&text).map_err(|error| said(&error))?;
-    LineReader::new(&config, false, None).map_err(|error| said(&error))
+    LineReader::new(&config, false, deployment).map_err(|error| said(&error))
 }
 
 /// Parses, folds and encodes, and says how fast; batches are dropped.

@@ -43,6 +43,9 @@ enum Command {
         /// Format of the access logs, TOML: the keys of `[access_log.format]`, see collectors/edge/README.md
         #[arg(long)]
         requests_format: Option<PathBuf>,
+        /// A file with a secret of 16 bytes or more: lines and traces of one client's address and port meet by a key of it
+        #[arg(long)]
+        client_secret_file: Option<PathBuf>,
         /// Where batches go: `-` is standard output, framed as in collectors/README.md
         #[arg(long, default_value = "-")]
         sink: String,
@@ -93,8 +96,8 @@ enum Room {
 
 fn main() -> ExitCode {
     let result = match Options::parse().command {
-        Command::Load { paths, requests, requests_format, sink } => {
-            load::run(&paths, &requests, requests_format.as_deref(), &sink)
+        Command::Load { paths, requests, requests_format, client_secret_file, sink } => {
+            load::run(&paths, &requests, requests_format.as_deref(), client_secret_file.as_deref(), &sink)
         }
         Command::Dump { paths, room } => dump::run(&paths, room),
         Command::Export => export::run(),

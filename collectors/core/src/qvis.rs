@@ -2,7 +2,7 @@
 //! its views look). Source: qvis at 72c8c4b, tried view by view.
 
 use crate::event::{Event, Frame, FrameNumber, Number, Word};
-use crate::fold::http::payload_bytes;
+use crate::fold::http::{LISTS, payload_bytes};
 use serde_json::{Map, Value, json};
 
 /// The name that qvis knows for a canonical one. Its views compare the category literally.
@@ -112,8 +112,10 @@ pub fn record(event: &Event) -> Value {
     if !event.word(Word::HttpFrameType).is_empty() {
         insert(&mut data, "frame.frame_type", json!(event.word(Word::HttpFrameType)));
         if event.word(Word::HttpFrameType) == "headers" && !data["frame"]["headers"].is_array() {
-            // Without a list the waterfall throws.
-            insert(&mut data, "frame.headers", json!([]));
+            // Without a list of this name the waterfall throws.
+            let told = LISTS.iter().find_map(|list| event.leftover(list));
+            let list = told.and_then(|json| serde_json::from_str(json).ok()).filter(Value::is_array);
+            insert(&mut data, "frame.headers", list.unwrap_or_else(|| json!([])));
         }
     }
     // A packet with an empty list empties the whole packetization view: leave the list out.

@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+import sys
 import tempfile
 import time
 import urllib.error
@@ -31,7 +32,7 @@ def containers(base: Path, tools: Path, keep: bool) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="quiclens-containers-") as scratch:
         podman = Podman(Path(scratch))
         began = time.monotonic()
-        stand_ins(podman, base, tools / "bin" / "caddy", Path(scratch))
+        stand_ins(podman, base, Path(sys.executable).with_name("caddy"), Path(scratch))
         sizes = ours(podman)
         built_s = round(time.monotonic() - began, 1)
         began = time.monotonic()

@@ -22,9 +22,13 @@ struct Raw {
 /// Longest value that is kept.
 const LONGEST: usize = 2048;
 
+/// Where a HEADERS frame has its fields: `headers` in the drafts of qlog for HTTP/3, `header_fields` in logs of quic-go
+/// (http3/qlog, up to 0.63 at least, which Caddy writes).
+pub const LISTS: [&str; 4] = ["frame.headers", "headers", "frame.header_fields", "header_fields"];
+
 /// Takes what a HEADERS frame says; anything unexpected leaves `http` as it is.
 pub fn headers(event: &Event, http: &mut Http) {
-    let Some(json) = event.leftover("frame.headers").or_else(|| event.leftover("headers")) else { return };
+    let Some(json) = LISTS.iter().find_map(|list| event.leftover(list)) else { return };
     let Ok(fields) = serde_json::from_str::<Vec<Field<'_>>>(json) else { return };
     for field in fields {
         let value = || field.value.chars().take(LONGEST).collect::<String>();

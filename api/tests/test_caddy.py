@@ -1,0 +1,141 @@
+"""A stock Caddy, from its own package: its requests find their traces, followed live and loaded from files."""
+
+import asyncio
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from quiclens_lab.errors import LabError
+from quiclens_lab.live_client import client
+from serve_process import start
+
+BIN = Path(sys.executable).parent
+COLLECTOR = Path(os.environ.get("QUICLENS_COLLECTOR", "target/release/quiclens-collector"))
+CONNECTIONS, REQUESTS = 100, 10
+LEAST_LINKED = 0.99
+CADDYFILE = """{{
+	admin off
+	skip_install_trust
+	default_sni localhost
+	fallback_sni localhost
+}}
+:{port} {{
+	tls {folder}/chain.pem {folder}/key.pem
+	log {{
+		output file {folder}/access.jsonl {{
+			mode 0644
+		}}
+		format json
+	}}
+	respond "{body}"
+}}
+"""
+
+pytestmark = pytest.mark.skipif(not COLLECTOR.is_file(), reason="no quiclens-collector: cargo build --release")
+
+
+@dataclass(frozen=True)
+class Logs:
+    """What Caddy wrote, all of it."""
+
+    folder: Path
+    followed: dict[str, Any]  # what the store says of what was followed meanwhile
+
+
+def quiclens(*words: str) -> dict[str, Any]:
+    done = subprocess.run([BIN / "quiclens", *words, "--json"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def free_port() -> int:
+    """One that is free for TCP and for UDP."""
+    while True:
+        with socket.socket() as tcp, socket.socket(type=socket.SOCK_DGRAM) as udp:
+            tcp.bind(("127.0.0.1", 0))
+            port = int(tcp.getsockname()[1])
+            try:
+                udp.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+
+
+async def ask(port: int) -> None:
+    until = time.monotonic() + 600
+    for number in range(CONNECTIONS):
+        while True:
+            try:
+                await client(port, number, REQUESTS, 0)
+                break
+            except LabError:  # it is not there yet
+                assert number == 0 and time.monotonic() < until
+
+
+@pytest.fixture(scope="module")
+def caddy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Logs]:
+    folder = tmp_path_factory.mktemp("caddy")
+    (folder / "traces").mkdir()
+    made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    made += ["-addext", "subjectAltName=DNS:localhost", "-keyout", f"{folder}/key.pem", "-out", f"{folder}/chain.pem"]
+    subprocess.run(["openssl", *made], check=True, capture_output=True)
+    port = free_port()
+    (folder / "Caddyfile").write_text(CADDYFILE.format(port=port, folder=folder, body="x" * 20_000))
+    (folder / "secret").write_text("a secret of thirty-two letters..\n")
+    with ExitStack() as ending:
+        serve = start(folder / "followed")
+        ending.callback(serve.stop)
+        config = folder / "collector.toml"
+        config.write_text(
+            f'state_dir = "{folder}/state"\ntraces = ["{folder}/traces"]\nidle_timeout_s = 5\ncpu_cap = 0\n'
+            f'[enrich]\nsecret_file = "{folder}/secret"\n'
+            f'[[access_log]]\npath = "{folder}/access.jsonl"\nformat = {{ preset = "caddy" }}\n'
+            f'[sink]\nkind = "quiclens"\nurl = "{serve.url}"\n'
+        )
+        words = [str(BIN / "caddy"), "run", "--config", str(folder / "Caddyfile"), "--adapter", "caddyfile"]
+        with (folder / "caddy.log").open("wb") as log, (folder / "collector.log").open("wb") as told:
+            home = {**os.environ, "HOME": str(folder), "QLOGDIR": str(folder / "traces")}
+            server = subprocess.Popen(words, env=home, stdout=log, stderr=log)
+            ending.callback(server.wait)
+            ending.callback(server.terminate)
+            collector = subprocess.Popen([COLLECTOR, "run", config], stderr=told)
+            ending.callback(collector.wait)
+            ending.callback(collector.terminate)
+        asyncio.run(ask(port))
+        until = time.monotonic() + 600
+        while True:
+            coverage = quiclens("audit", "--store", serve.store_url)["coverage"]
+            if coverage["requests"] == coverage["traced"] == CONNECTIONS * REQUESTS or time.monotonic() > until:
+                break
+            time.sleep(1)
+        yield Logs(folder, coverage)
+
+
+def test_requests_of_a_caddy_that_is_followed_find_their_traces(caddy: Logs) -> None:
+    assert caddy.followed["requests"] == CONNECTIONS * REQUESTS
+    assert caddy.followed["traced"] >= LEAST_LINKED * CONNECTIONS * REQUESTS
+
+
+def test_from_its_files_to_an_explained_request_in_three_commands(caddy: Logs, tmp_path: Path) -> None:
+    store = f"chdb:{tmp_path / 'store'}"
+    format_file = tmp_path / "caddy.toml"
+    format_file.write_text('preset = "caddy"\n')
+    lines = ("--requests", str(caddy.folder / "access.jsonl"), "--requests-format", str(format_file))
+    quiclens("load", str(caddy.folder / "traces"), *lines, "--store", store)
+    slow = quiclens("slow", "--limit", "1", "--store", store)
+    assert slow["coverage"]["requests"] == CONNECTIONS * REQUESTS
+    assert slow["coverage"]["traced"] >= LEAST_LINKED * CONNECTIONS * REQUESTS
+    explained = quiclens("explain", slow["requests"][0]["request_id"], "--store", store)
+    assert sum(part["us"] for part in explained["parts"]) == explained["duration_us"]
+    assert explained["logged_duration_us"] is not None
+    assert (slow["requests"][0]["method"], slow["requests"][0]["status"]) == ("GET", 200)
