@@ -140,6 +140,30 @@ def test_the_words_of_a_service_are_commands_and_options_that_exist(run: Run, se
         assert option in help_text, option
 
 
+def settings_in_documents() -> list[tuple[str, str]]:
+    """What stands between `state_dir` and `[sink]`, by document."""
+    found = []
+    for path in sorted((DEPLOY / "docs" / "servers").glob("*.md")):
+        blocks = re.findall(r"(?ms)^```toml\n(.*?)^```", path.read_text())
+        found += [(f"{path.stem}-{number}", block) for number, block in enumerate(blocks)]
+    return found
+
+
+@pytest.mark.parametrize("block", [block for _, block in settings_in_documents()], ids=dict(settings_in_documents()))
+def test_the_collector_takes_the_settings_that_documents_show(block: str, tmp_path: Path) -> None:
+    config = tmp_path / "collector.toml"
+    config.write_text(f'state_dir = "{tmp_path}"\n{block}\n[sink]\nkind = "files"\nfolder = "{tmp_path}/out"\n')
+    done = subprocess.run([COLLECTOR, "check", "--quiet", config], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_every_server_of_the_list_has_its_page() -> None:
+    folder = DEPLOY / "docs" / "servers"
+    named = set(re.findall(r"\]\(([\w-]+\.md)", (folder / "README.md").read_text()))
+    assert named == {path.name for path in folder.glob("*.md")} - {"README.md"}
+    assert len(named) == 12
+
+
 def test_grafana_reads_as_the_reader_that_clickhouse_knows() -> None:
     (source,) = yaml.safe_load((DEPLOY / "grafana" / "datasource.yaml").read_text())["datasources"]
     users = ET.parse(DEPLOY / "clickhouse" / "reader.xml").getroot().find("users")

@@ -41,7 +41,7 @@ def mentions() -> list[str]:
     """Commands within sentences, which may leave out what is clear there."""
     found = [each for path in TEXTS for each in re.findall(r"`(quiclens [^`\n]+)`", path.read_text(encoding="utf-8"))]
     return sorted(
-        {each for each in found if not each.startswith(("quiclens line v1", "quiclens at "))}
+        {each for each in found if not each.startswith(("quiclens line v1", "quiclens at"))}
     )  # a format, a log
 
 
