@@ -49,8 +49,10 @@ def stated() -> dict[str, int]:
 
 
 def quiclens(*arguments: str, store: Path) -> tuple[int, bytes]:
+    """Stores of one deployment have one secret, so that their clients' keys are the same."""
     command = [sys.executable, "-m", "quiclens_api.main", *arguments, "--store", f"chdb:{store}", "--json"]
-    done = subprocess.run(command, capture_output=True, check=False)
+    secret = {"QUICLENS_CLIENT_SECRET": "the secret of one deployment"}
+    done = subprocess.run(command, env={**os.environ, **secret}, capture_output=True, check=False)
     assert done.returncode in (0, 1), done.stderr.decode()
     return done.returncode, done.stdout
 

@@ -88,7 +88,7 @@ async def answers(connect: Connect) -> bool:
 def ran(limits: ConnectionLimits, test: Callable[[Connect, FrontMetrics], Awaitable[None]]) -> None:
     async def run() -> None:
         async with running(limits) as (connect, metrics):
-            await asyncio.wait_for(test(connect, metrics), 30)
+            await asyncio.wait_for(test(connect, metrics), 600)
 
     asyncio.run(run())
 

@@ -28,7 +28,7 @@ from quiclens_api.serve.access import is_loopback
 from quiclens_api.serve.admission import Admission
 from quiclens_api.serve.app import Front, create_app, create_pages
 from quiclens_api.serve.confinement import NotConfined, confine, temporary_folder
-from quiclens_api.serve.files_beside import FilesBeside, directly
+from quiclens_api.serve.files_beside import FilesBeside
 from quiclens_api.serve.serving import Listening, address, bind, owners_socket, run
 from quiclens_api.serve.settings import GB, MB, Limits, Settings
 from quiclens_api.serve.tls import tls
@@ -139,8 +139,7 @@ def serve(
     if bool(tls_cert) != bool(tls_key):
         raise usage("a certificate needs its key, and a key its certificate", "give both --tls-cert and --tls-key")
     again = [path.absolute() for path in (tokens, tls_cert, tls_key) if path]  # at SIGHUP
-    files = FilesBeside(again) if again and store.startswith("chdb:") else None
-    read = files.read if files else directly
+    files = FilesBeside(again)
     admission = Admission(
         host=host,
         tokens_file=tokens.absolute() if tokens else None,
@@ -150,7 +149,7 @@ def serve(
         has_tls=tls_cert is not None,
         is_behind_tls_proxy=behind_tls_proxy,
         qvis=qvis,
-        read=read,
+        read=files.read,
     )
     settings = Settings(
         folder=Path(),
@@ -177,7 +176,7 @@ def serve(
         }
         answer(as_json, document, f"serving {place}: open {url} in a browser; stop it with Ctrl-C")
 
-    certificate = tls(tls_cert.absolute(), tls_key.absolute(), read) if tls_cert and tls_key else None
+    certificate = tls(tls_cert.absolute(), tls_key.absolute(), files.read) if tls_cert and tls_key else None
 
     def listening(bound: socket, front: Front) -> Listening:
         def reload() -> None:
@@ -190,7 +189,7 @@ def serve(
         raise usage("a ClickHouse server gets its rows from `quiclens ingest`", "start that beside this")
     if store.startswith("chdb:"):
         taking = settings_of(ingest_config, brokers=brokers) if is_taking else None
-        with closing(files) if files else nullcontext():
+        with files.beside() if again else nullcontext():
             _embedded(store, settings, host, port, listening, ready, taking)
     else:
         with bind(host, port) as bound, opened(store) as data:

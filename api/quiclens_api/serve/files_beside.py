@@ -9,7 +9,8 @@ import base64
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 
@@ -29,34 +30,40 @@ def directly(path: Path) -> bytes:
 
 
 class FilesBeside:
-    """The process, from its parent's side. Made before the parent is confined."""
+    """The files, from the side of the process that serves. It reads them itself until it begins to be confined."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._paths = [path.absolute() for path in paths]
         self._turn = Lock()
+        self._process: subprocess.Popen[str] | None = None
+
+    @contextmanager
+    def beside(self) -> Iterator[None]:
+        """From now on another process reads them, until the block ends."""
         words = [sys.executable, "-I", str(Path(__file__).resolve()), *map(str, self._paths)]
-        self._process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={}, text=True)
+        with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={}, text=True) as process:
+            self._process = process
+            try:
+                yield
+            finally:
+                self._process = None  # the end of its input is its end
 
     def read(self, path: Path) -> bytes:
         """What a file has now. OSError where it cannot be read, or the process has ended."""
-        assert self._process.stdin is not None and self._process.stdout is not None
+        process = self._process
+        if process is None:
+            return directly(path)
+        assert process.stdin is not None and process.stdout is not None
         with self._turn:
-            self._process.stdin.write(f"{self._paths.index(path.absolute())}\n")
-            self._process.stdin.flush()
-            line = self._process.stdout.readline()
+            process.stdin.write(f"{self._paths.index(path.absolute())}\n")
+            process.stdin.flush()
+            line = process.stdout.readline()
         if not line:
             raise OSError(5, "the process that reads files has ended", str(path))
         answer = json.loads(line)
         if "error" in answer:
             raise OSError(*answer["error"], str(path))
         return base64.b64decode(answer["content"])
-
-    def close(self) -> None:
-        """Have it end."""
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.wait()
-        self._process.stdout.close()
 
 
 def _answer(paths: Sequence[str]) -> None:
