@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from quiclens_schema.version import VERSION
+
 from quiclens_lab.containers.composed import Composed, composed
 from quiclens_lab.containers.images import OURS, ours, stand_ins
 from quiclens_lab.errors import LabError
@@ -123,7 +125,14 @@ def _told(running: Composed, podman: Podman) -> list[tuple[str, str]]:
     for name in OURS.values():
         with tempfile.NamedTemporaryFile(suffix=".tar") as archive:
             podman.do(
-                ["podman", "image", "save", "--quiet", f"--output={archive.name}", f"docker.io/library/{name}:0.1.1"]
+                [
+                    "podman",
+                    "image",
+                    "save",
+                    "--quiet",
+                    f"--output={archive.name}",
+                    f"docker.io/library/{name}:{VERSION}",
+                ]
             )
             content = Path(archive.name).read_bytes()
             found += [(f"the image {name}", secret) for secret, value in secrets.items() if value in content]
