@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import yaml
+
 from quiclens_lab.containers import command, composed
 
 ROOT = Path(__file__).resolve().parents[2]
