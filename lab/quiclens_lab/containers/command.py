@@ -14,7 +14,7 @@ from typing import Any
 from quiclens_schema.version import VERSION
 
 from quiclens_lab.containers.composed import Composed, composed
-from quiclens_lab.containers.images import OURS, ours, stand_ins
+from quiclens_lab.containers.images import HERE, OURS, ours, stand_ins
 from quiclens_lab.errors import LabError
 from quiclens_lab.live_client import client
 from quiclens_lab.machine import commit, keep_document, machine
@@ -131,7 +131,7 @@ def _told(running: Composed, podman: Podman) -> list[tuple[str, str]]:
                     "save",
                     "--quiet",
                     f"--output={archive.name}",
-                    f"docker.io/library/{name}:{VERSION}",
+                    f"{HERE}/{name}:{VERSION}",
                 ]
             )
             content = Path(archive.name).read_bytes()

@@ -16,6 +16,8 @@ ROOT = LAB.parent
 STANDINS = Path(__file__).parent / "standins"
 OURS = {"collector": "quiclens-collector", "web": "quiclens-web", "quiclens": "quiclens"}
 """Names of our images, by their stage of the Dockerfile."""
+HERE = "localhost"
+"""Where images of this machine are; a short name means one of these before any registry's."""
 _REGISTRY = "docker.io/library"
 
 
@@ -51,7 +53,7 @@ def ours(podman: Podman) -> Mapping[str, int]:
     file, ignore = ROOT / "deploy" / "Dockerfile", ROOT / "deploy" / "Dockerfile.dockerignore"
     for stage, name in OURS.items():
         say(f"containers: the image {name}; the first compiles the collector, some minutes")
-        image = f"docker.io/library/{name}:{VERSION}"
+        image = f"{HERE}/{name}:{VERSION}"
         podman.build(image, file, ROOT, ignore=ignore, target=stage)
         sizes[name] = int(podman.do(["podman", "image", "inspect", "--format={{.Size}}", image]))
     return sizes
