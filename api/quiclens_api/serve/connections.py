@@ -175,6 +175,8 @@ class GuardedProtocol(H11Protocol):
         super().connection_lost(exc)
         self._stop_timers()
         if not self._is_over:
+            if isinstance(exc, TimeoutError):  # the kernel was quicker than our timer: see _give_up_after
+                self._connections.closed.labels("write").inc()
             self._end()
 
     def data_received(self, data: bytes) -> None:
