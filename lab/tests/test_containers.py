@@ -1,6 +1,7 @@
 """What `make containers` looks for is found where it stands; its override is of services that are there."""
 
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -23,11 +24,10 @@ def test_a_secret_is_found_wherever_a_line_of_it_stands() -> None:
 
 
 def test_the_override_is_of_services_that_are_there() -> None:
-    class Loader(yaml.SafeLoader):
-        """Compose's marks of what replaces a value, and does not add to it."""
-
-    Loader.add_multi_constructor("!", lambda loader, mark, node: None)
-    override = yaml.load(composed.OVERRIDE.read_text(), Loader)
+    # Compose's marks say what replaces a value, and does not add to it.
+    loader: Any = type("Loader", (yaml.SafeLoader,), {})
+    loader.add_multi_constructor("!", lambda _, mark, node: None)
+    override = yaml.load(composed.OVERRIDE.read_text(), loader)
     services = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text())["services"]
     assert set(override["services"]) <= set(services)
     assert set(command._SERVICES) <= set(services)
