@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from quiclens_schema import key_file
-from quiclens_schema.secret import SecretError, secret
 from quiclens_schema.store import Store
 
-from quiclens_api.failure import CannotRun, usage
+from quiclens_api.failure import CannotRun
+from quiclens_api.told import told_secret
 
 VARIABLE = "QUICLENS_CLIENT_SECRET"
 FILE = "client.key"
@@ -23,11 +23,7 @@ FILE = "client.key"
 def client_secret(store: Store) -> Iterator[Path | None]:
     """A file with the deployment's secret, else with the store's own; None for a server's store where nobody gave one:
     its lines and traces meet by their ids alone. UsageMistake and CannotRun for secrets that cannot be had."""
-    try:
-        told = secret(VARIABLE)
-    except SecretError as error:
-        raise usage(str(error)) from error
-    if told:
+    if told := told_secret(VARIABLE):
         with tempfile.NamedTemporaryFile("w", prefix="client-", suffix=".key") as file:
             file.write(told)
             file.flush()

@@ -117,3 +117,13 @@ def until(true: Any, seconds: float = 10) -> bool:
             return True
         time.sleep(0.05)
     return False
+
+
+def quiclens(*words: str) -> dict[str, Any]:
+    """The document of a command, in a process of its own."""
+    done = subprocess.run(
+        [Path(sys.executable).with_name("quiclens"), *words, "--json"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer

@@ -1,7 +1,6 @@
 """A stock Caddy, from its own package: its requests find their traces, followed live and loaded from files."""
 
 import asyncio
-import json
 import os
 import socket
 import subprocess
@@ -16,7 +15,7 @@ from typing import Any
 import pytest
 from quiclens_lab.errors import LabError
 from quiclens_lab.live_client import client
-from serve_process import start
+from serve_process import quiclens, start
 
 BIN = Path(sys.executable).parent
 COLLECTOR = Path(os.environ.get("QUICLENS_COLLECTOR", "target/release/quiclens-collector"))
@@ -49,13 +48,6 @@ class Logs:
 
     folder: Path
     followed: dict[str, Any]  # what the store says of what was followed meanwhile
-
-
-def quiclens(*words: str) -> dict[str, Any]:
-    done = subprocess.run([BIN / "quiclens", *words, "--json"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer
 
 
 def free_port() -> int:

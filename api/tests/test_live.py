@@ -12,10 +12,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from quiclens_schema import store as stores
+from serve_process import quiclens
 
 COLLECTOR = Path(os.environ.get("QUICLENS_COLLECTOR", "target/release/quiclens-collector"))
 BIN = Path(sys.executable).parent
@@ -35,13 +35,6 @@ def running(*words: str | Path) -> Iterator["subprocess.Popen[str]"]:
     finally:
         process.terminate()
         process.communicate(timeout=30)
-
-
-def quiclens(*words: str) -> dict[str, Any]:
-    done = subprocess.run([BIN / "quiclens", *words, "--json"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer
 
 
 def written(traces: Path) -> dict[str, int]:

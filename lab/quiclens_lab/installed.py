@@ -21,7 +21,7 @@ import pyarrow.ipc
 
 from quiclens_lab.damage import VECTORS
 from quiclens_lab.errors import LabError
-from quiclens_lab.machine import collector_binary, commit, keep_document, machine
+from quiclens_lab.machine import collector_binary, judged
 from quiclens_lab.outside import said_by
 from quiclens_lab.podman import Podman, mounted, network
 from quiclens_lab.progress import say
@@ -82,18 +82,13 @@ def installed(dist: Path, base: Path, keep: bool) -> dict[str, Any]:
     for each in missed:
         say(f"installed: {each}")
     document = {
-        "commit": commit(),
-        "machine": machine(),
         "install_and_demo_s": seconds,
         "exposure": exposure,
         "glibc": ".".join(map(str, glibc)),
         "connections": ids,
         "missed": missed,
-        "passes": not missed,
     }
-    if keep:
-        keep_document("bench-runs", "installed", document)
-    return document
+    return judged("installed", document, not missed, keep)
 
 
 def _service(podman: Podman, dist: Path, scratch: Path) -> tuple[float, list[str]]:

@@ -17,7 +17,7 @@ from typing import Any
 
 from quiclens_lab.damage import TRACES, VECTORS
 from quiclens_lab.errors import LabError
-from quiclens_lab.machine import LAB, collector_binary, commit, keep_document, machine
+from quiclens_lab.machine import LAB, collector_binary, judged
 
 _README = LAB.parent / "collectors" / "README.md"
 _STARTED_US = 1_795_168_800_000_000
@@ -42,16 +42,11 @@ def limits(folder: Path | None, connections: int, keep: bool) -> dict[str, Any]:
     if rows[-1]["connections"] != connections:
         crossed.append(f"server: {rows[-1]['connections']} connections of {connections} have a row")
     document = {
-        "commit": commit(),
-        "machine": machine(),
         "reasons": sorted(reasons),
         "loads": rows,
         "crossed": crossed,
-        "passes": not crossed,
     }
-    if keep:
-        keep_document("bench-runs", "limits", document)
-    return document
+    return judged("limits", document, not crossed, keep)
 
 
 def limit_reasons() -> set[str]:

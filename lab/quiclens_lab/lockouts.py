@@ -35,7 +35,7 @@ from quiclens_schema import topics
 
 from quiclens_lab.damage import VECTORS
 from quiclens_lab.errors import LabError
-from quiclens_lab.machine import collector_binary, commit, keep_document, machine
+from quiclens_lab.machine import collector_binary, judged
 from quiclens_lab.outside import said_by
 from quiclens_lab.progress import say
 
@@ -58,18 +58,13 @@ def lockouts(rounds: int, jobs: int, keep: bool) -> dict[str, Any]:
     for each in missed:
         say(f"lockouts: {each}")
     document = {
-        "commit": commit(),
-        "machine": machine(),
         "rounds": len(found),
         "whole": len(found) - len(missed),
         "unready_s": max(each["unready_s"] for each in found),
         "flows_s": max(each["flows_s"] for each in found),
         "found": found,
-        "passes": not missed,
     }
-    if keep:
-        keep_document("bench-runs", "lockouts", document)
-    return document
+    return judged("lockouts", document, not missed, keep)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,19 +112,25 @@ class _Certificates:
 @contextmanager
 def _broker(folder: Path, users: int) -> Iterator[_Broker]:
     certificates = _Certificates(folder)
-    certificates.authority("known")
+    for name in ("known", "unknown"):  # now, since rounds run at once
+        certificates.authority(name)
     certificates.signed("known", folder / "broker")
     chain = folder / "broker-chain.pem"
     pkcs8 = said_by(["openssl", "pkcs8", "-topk8", "-nocrypt", "-in", str(folder / "broker.key")])
     chain.write_text(pkcs8 + (folder / "broker.pem").read_text() + (folder / "known.pem").read_text())
     names = [f"{program}-{number}" for program in ("collector", "ingest") for number in range(users)]
-    walls = Walls(chain, {"admin": "admin", **{name: f"password of {name}".replace(" ", "-") for name in names}})
+    walls = Walls(chain, {"admin": "admin", **{name: _password(name) for name in names}})
     say("lockouts: the broker")
     running = brokers.start(folder / "kafka", walls=walls)
     try:
         yield _Broker(running, certificates)
     finally:
         brokers.stop(folder / "kafka")
+
+
+def _password(user: str) -> str:
+    """Of a user of Kafka."""
+    return f"password-of-{user}"
 
 
 @dataclass
@@ -148,7 +149,7 @@ class _Site:
         return f"group-{self.number}"
 
     def password(self, program: str) -> str:
-        return f"password-of-{program}-{self.number}"
+        return _password(f"{program}-{self.number}")
 
     def file(self, name: str) -> Path:
         return self.folder / name

@@ -68,6 +68,15 @@ def collector_binary() -> Path:
     return Path(os.environ.get("QUICLENS_COLLECTOR", LAB.parent / "target" / "release" / "quiclens-collector"))
 
 
+def judged(name: str, found: Mapping[str, Any], passes: bool, keep: bool) -> dict[str, Any]:
+    """The document of a bar: what was found, of which commit, on which machine; also kept among the bench runs, where
+    that is asked."""
+    document = {"commit": commit(), "machine": machine(), **found, "passes": passes}
+    if keep:
+        keep_document("bench-runs", name, document)
+    return document
+
+
 def keep_document(kind: str, name: str, document: Mapping[str, Any]) -> None:
     """Write what a run found as `<name>.json` into the folder of its kind."""
     text = json.dumps(document, indent=1) + "\n"

@@ -1,8 +1,6 @@
 """quiclens ingest"""
 
-import signal
 from dataclasses import replace
-from threading import Event
 from typing import Annotated
 
 import typer
@@ -16,6 +14,7 @@ from quiclens_api.commands.options import AsJson, StoreUrl
 from quiclens_api.failure import DONE, NOTHING_FOUND, CannotRun
 from quiclens_api.opening import opened
 from quiclens_api.output import answer, say
+from quiclens_api.told import told_to_stop
 
 Metrics = Annotated[
     str | None, typer.Option("--metrics", metavar="HOST:PORT", help="Where /metrics and /healthz answer; '' nowhere.")
@@ -55,9 +54,7 @@ def ingest(
         answer(as_json, settings.document(), *(f"{name} = {value!r}" for name, value in settings.document().items()))
         return DONE
     log_to_stderr()
-    stop = Event()
-    for ending in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(ending, lambda *_: stop.set())
+    stop = told_to_stop()
     supervisor = Supervisor()
     with opened(store, create=True) as data:
         migrate(data)

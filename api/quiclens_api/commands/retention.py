@@ -1,9 +1,7 @@
 """quiclens retention"""
 
 import logging
-import signal
 from datetime import UTC, datetime
-from threading import Event
 from typing import Annotated, Any
 
 import typer
@@ -17,6 +15,7 @@ from quiclens_api.opening import opened
 from quiclens_api.output import answer, say
 from quiclens_api.serve.retention import Sweep, sweep
 from quiclens_api.serve.settings import Keep
+from quiclens_api.told import told_to_stop
 from quiclens_api.units import size
 
 _log = logging.getLogger("quiclens.retention")
@@ -36,9 +35,8 @@ def retention(
     """Drop days that are too old or too many, as `quiclens serve` does by itself.
 
     For a store that only `quiclens load` fills, and for a ClickHouse server: run it by timer, or with --every-hours as
-    a service. Where another process
-    serves the store, that process does it. Days count from the day of the traces or from their loading, whichever is
-    later; events go first, and the newest day stays.
+    a service. Where another process serves the store, that process does it. Days count from the day of the traces or
+    from their loading, whichever is later; events go first, and the newest day stays.
 
     [bold]Examples[/]
 
@@ -74,9 +72,7 @@ def _once(store: str, keep: Keep) -> Sweep:
 def _again_and_again(store: str, keep: Keep, seconds: float) -> int:
     """Until SIGTERM. A store that is away is asked again the next time, as one that answers is."""
     log_to_stderr()
-    stop = Event()
-    for ending in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(ending, lambda *_: stop.set())
+    stop = told_to_stop()
     while not stop.is_set():
         try:
             done = _once(store, keep)

@@ -138,8 +138,7 @@ def serve(
     )
     if bool(tls_cert) != bool(tls_key):
         raise usage("a certificate needs its key, and a key its certificate", "give both --tls-cert and --tls-key")
-    again = [path.absolute() for path in (tokens, tls_cert, tls_key) if path]  # at SIGHUP
-    files = FilesBeside(again)
+    files = FilesBeside([path for path in (tokens, tls_cert, tls_key) if path])  # read again at SIGHUP
     admission = Admission(
         host=host,
         tokens_file=tokens.absolute() if tokens else None,
@@ -189,7 +188,7 @@ def serve(
         raise usage("a ClickHouse server gets its rows from `quiclens ingest`", "start that beside this")
     if store.startswith("chdb:"):
         taking = settings_of(ingest_config, brokers=brokers) if is_taking else None
-        with files.beside() if again else nullcontext():
+        with files.beside():
             _embedded(store, settings, host, port, listening, ready, taking)
     else:
         with bind(host, port) as bound, opened(store) as data:

@@ -5,13 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from quiclens_schema.secret import SecretError, secret
-
 from quiclens_api.failure import CannotRun, usage
 from quiclens_api.serve import sessions, tokens
 from quiclens_api.serve.access import Access, Network, is_loopback, network
 from quiclens_api.serve.files_beside import Read, directly
 from quiclens_api.serve.tokens import Role, Token, TokenError
+from quiclens_api.told import told_secret
 
 TOKEN_VARIABLE = "QUICLENS_SERVE_TOKEN"
 READ_TOKEN_VARIABLE = "QUICLENS_SERVE_READ_TOKEN"
@@ -48,7 +47,7 @@ class Admission:
             public_hosts=tuple(each.rstrip(".").lower() for each in (*self.public_hosts, self.host)),
             is_secure=self.has_tls or self.is_behind_tls_proxy,
             qvis=self.qvis,
-            session_key=_session_key(_secret(SESSION_KEY_VARIABLE, environment)),
+            session_key=_session_key(told_secret(SESSION_KEY_VARIABLE, environment)),
         )
 
     def tokens(self, environment: Mapping[str, str] = os.environ) -> tuple[Token, ...]:
@@ -58,7 +57,7 @@ class Admission:
             (TOKEN_VARIABLE, "writer", Role.WRITER),
             (READ_TOKEN_VARIABLE, "reader", Role.READER),
         ):
-            if given := _secret(variable, environment):
+            if given := told_secret(variable, environment):
                 try:
                     found.append(Token(name, role, tokens.digest(given)))
                 except TokenError as error:
@@ -82,13 +81,6 @@ class Admission:
         if not self.has_tls and not self.is_behind_tls_proxy:
             hint = "give --tls-cert and --tls-key, or --behind-tls-proxy where a proxy before it speaks TLS"
             raise usage(f"{self.host} can be reached from other machines, and tokens would go there in clear", hint)
-
-
-def _secret(name: str, environment: Mapping[str, str]) -> str:
-    try:
-        return secret(name, environment)
-    except SecretError as error:
-        raise usage(str(error)) from error
 
 
 def _network(text: str) -> Network:

@@ -39,7 +39,10 @@ class FilesBeside:
 
     @contextmanager
     def beside(self) -> Iterator[None]:
-        """From now on another process reads them, until the block ends."""
+        """From now on another process reads them, until the block ends; none, where there is no file."""
+        if not self._paths:
+            yield
+            return
         words = [sys.executable, "-I", str(Path(__file__).resolve()), *map(str, self._paths)]
         with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={}, text=True) as process:
             self._process = process

@@ -17,7 +17,7 @@ from quiclens_lab.containers.composed import Composed, composed
 from quiclens_lab.containers.images import HERE, OURS, ours, stand_ins
 from quiclens_lab.errors import LabError
 from quiclens_lab.live_client import client
-from quiclens_lab.machine import commit, keep_document, machine
+from quiclens_lab.machine import judged
 from quiclens_lab.podman import Podman
 from quiclens_lab.progress import say
 
@@ -57,8 +57,6 @@ def containers(base: Path, tools: Path, keep: bool) -> dict[str, Any]:
     for each in missed:
         say(f"containers: {each}")
     document = {
-        "commit": commit(),
-        "machine": machine(),
         "built_s": built_s,
         "up_s": up_s,
         "image_bytes": dict(sizes),
@@ -66,11 +64,8 @@ def containers(base: Path, tools: Path, keep: bool) -> dict[str, Any]:
         "audit": audit,
         "pages": pages,
         "missed": missed,
-        "passes": not missed,
     }
-    if keep:
-        keep_document("bench-runs", "containers", document)
-    return document
+    return judged("containers", document, not missed, keep)
 
 
 async def _ask() -> None:

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 /// A loop that did not turn, or a sink that acknowledged nothing of what waits, for so long is not healthy. A heartbeat
 /// waits at the latest after its interval, so that a sink that is away is told within a minute.
 const STALE: Duration = Duration::from_secs(45);
-const STALE_MS: u64 = 45_000;
 
 /// When something happened last, each in ms since the collector began; the moments are given by the caller.
 #[derive(Debug)]
@@ -56,7 +55,7 @@ impl Health {
 
     /// Whether the loop has turned lately.
     pub fn turns(&self, now: Instant) -> bool {
-        self.since_began(now).saturating_sub(self.turned_ms.load(Ordering::Relaxed)) < STALE_MS
+        self.found(now).seconds_since_turn < STALE.as_secs_f64()
     }
 
     /// What is to be said now.
