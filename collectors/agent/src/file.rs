@@ -169,7 +169,7 @@ impl<'c, 'f> Files<'c, 'f> {
 
     /// Counts a file of which nothing can be read.
     pub fn whole_file(&mut self, name: &str, reason: Skip, bytes: &[u8]) {
-        whole(&mut self.tables, name, reason, bytes);
+        whole(&mut self.tables, name, reason, 0, bytes);
     }
 
     /// Lets tables that have grown large go.

@@ -107,7 +107,7 @@ impl<'c> Records<'c> {
         let Some(trace) = &mut self.trace else {
             let header = Header::sequential(record, self.framing);
             if header.is_none() {
-                whole(tables, &self.name, Skip::NoHeader, record);
+                whole(tables, &self.name, Skip::NoHeader, window.offset(), record);
             }
             let header = header.unwrap_or_else(|| Header::rows(self.framing));
             let trace = self.trace.insert(TraceReader::new(self.catalogue, header, &self.name));
@@ -313,12 +313,12 @@ pub fn torn(window: &mut Window) -> Option<Reject> {
     (!is_nothing).then_some(reject)
 }
 
-/// Counts a file, or a record in a header's place, of which nothing can be read.
-pub fn whole(tables: &mut Tables, name: &str, reason: Skip, bytes: &[u8]) {
+/// Counts a file, or a record in a header's place, of which nothing can be read; it stands at `offset`.
+pub fn whole(tables: &mut Tables, name: &str, reason: Skip, offset: u64, bytes: &[u8]) {
     // Files of which nothing was read are told apart by their names.
     let identity = if bytes.is_empty() { name.as_bytes() } else { &bytes[..bytes.len().min(4096)] };
     let source = format!("{:016x}", xxh3_64(identity));
-    let reject = Reject { reason: Some(reason), offset: 0, length: bytes.len() as u64, bytes: kept(bytes) };
+    let reject = Reject { reason: Some(reason), offset, length: bytes.len() as u64, bytes: kept(bytes) };
     tables.reject(&source, &reject, name, "", None);
 }
 
@@ -390,6 +390,21 @@ mod tests {
                 assert_eq!(rows, whole, "{case}, every {every}");
                 assert!((500..BAR).contains(&largest), "{case}, every {every}: {largest}");
             }
+        }
+    }
+
+    /// Found by the fuzz target `export`: the place said was 0 whatever came before the record.
+    #[test]
+    fn what_stands_in_a_headers_place_is_rejected_with_its_own_place() {
+        let catalogue = Catalogue::load().unwrap();
+        for (before, record) in [("\x1e", "\"headers\""), ("\u{FEFF}\r\n\x1e", "[1]\n"), ("", "\"headers\"\n")] {
+            let text = [before, record].concat();
+            let (mut tables, mut window) = (Tables::default(), window(text.as_bytes()));
+            let mut records = Records::new(&catalogue, Framing::Sequential, "a.sqlog");
+            while records.next(&mut window, &mut tables) == Turn::Taken {}
+            records.finish(true, &mut tables);
+            let places: Vec<_> = tables.rejects.iter().map(|row| (row.whole("offset"), row.whole("length"))).collect();
+            assert_eq!(places, [(before.len() as u64, record.trim_end().len() as u64)], "{text:?}");
         }
     }
 

@@ -18,14 +18,15 @@ fn records(framing: Framing, text: &[u8], without: &HashSet<u64>) -> Vec<Value> 
     let (mut window, mut found) = (Window::default(), Vec::new());
     window.space().extend_from_slice(text);
     window.end = true;
-    let mut is_header = !without.contains(&0);
+    let mut is_first = true; // the header, or what stands in its place
     while let Step::Record { len, taken } = next_record(framing, &mut window) {
-        if !without.contains(&window.offset()) && !std::mem::take(&mut is_header) {
+        let is_header = std::mem::take(&mut is_first);
+        if !is_header && !without.contains(&window.offset()) {
             let record = &window.rest()[..len];
             let value = serde_json::from_slice(record).unwrap_or(Value::Null);
             let is_event = value.get("name").is_some() && value.get("time").is_some();
             let begins_another = || Header::sequential(record, framing).is_some_and(|header| header.begins_a_log());
-            if is_event || !begins_another() {
+            if value.is_null() || is_event || !begins_another() {
                 found.push(value);
             }
         }

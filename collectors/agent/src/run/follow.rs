@@ -378,7 +378,7 @@ impl<'c> Follower<'c> {
     fn refuse(&mut self, path: &Path, reason: Skip) {
         if machine::exists(path) && self.refused.insert(path.to_owned()) {
             warn!(file = %path.display(), reason = reason.name(), "not followed");
-            whole(&mut self.tables, &path.to_string_lossy(), reason, &[]);
+            whole(&mut self.tables, &path.to_string_lossy(), reason, 0, &[]);
         }
     }
 
