@@ -31,6 +31,11 @@ def seconds(text: str) -> int | None:
     return round(timedelta(**{_UNITS[match[2]]: 1}).total_seconds()) * int(match[1]) if match else None
 
 
+def seconds_ago(instant: datetime, now: datetime) -> int:
+    """How long ago, in whole seconds; what a clock says is still to come is 0 s ago."""
+    return max(0, round((now - instant).total_seconds()))
+
+
 def bound(instant: datetime) -> str:
     """The form in which ClickHouse takes a DateTime64(6, 'UTC') parameter that times of the store are compared with.
 

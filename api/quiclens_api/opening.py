@@ -16,6 +16,7 @@ _UNKNOWN_COLUMN = 47
 _UNKNOWN_DATABASE = 81
 _ACCESS_DENIED = 497
 _ENGINES_CODE = re.compile(r"Code: (\d+)\. ")
+_LACKS = re.compile(r"necessary to have the (grant .+? [oO][nN] [^\s.]+(?:\.[^\s.]+)?)")
 _UNREACHABLE = re.compile(r"Connection refused|Failed to resolve|timed out|unreachable|Connection reset|Max retries")
 # What the embedded engine makes first; what it keeps in its folder, `status` while it runs and after.
 _ENGINES_FIRST = {"tmp", "status"}
@@ -64,7 +65,11 @@ def _cannot_run(error: StoreError, url: str) -> CannotRun:
     if code in (_UNKNOWN_TABLE, _UNKNOWN_COLUMN) or "UNKNOWN_TABLE" in text:
         message = "the store's tables are missing or older than this quiclens"
         return CannotRun("store_not_migrated", message, "quiclens migrate")
-    if code in (*stores.NOT_LET_IN, _ACCESS_DENIED):
+    if code == _ACCESS_DENIED:
+        lacks = _LACKS.search(text)
+        message = f"the user may not do this at {url}" + (f": it lacks {lacks[1]}" if lacks else "")
+        return CannotRun("store_denied", message, "let an administrator of that server grant it")
+    if code in stores.NOT_LET_IN:
         variable = stores.PASSWORD_VARIABLE
         hint = f"write the user as http://user@host:8123/database and set {variable}, or {variable}_FILE"
         return CannotRun("store_refused", f"{url} refused the user or the password", hint)

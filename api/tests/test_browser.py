@@ -105,6 +105,8 @@ def test_every_page_shows_what_it_is_for(demo: Served) -> None:
         step(
             "find", "/", ["svg.bar"], [["body", "key", "/"], [".find input", "text", request], ["body", "key", "Enter"]]
         ),
+        step("working", "/working", ["Is it working?", "tr#servers", "tr.unknown"]),
+        step("working_phone", "/working", ["tr#rejects"], width=400),
         step("docs", "/api/docs", ["The slowest requests"]),
     ]
     for one in seen(demo, steps):

@@ -99,6 +99,9 @@ def test_a_store_whose_first_process_was_killed_as_it_began_is_made(run: Run, tm
     assert run("migrate", "--store", f"chdb:{tmp_path}", "--json").code == 0
 
 
+_LACKS = "DB::Exception: me: Not enough privileges. To execute this query, it's necessary to have the grant"
+
+
 @pytest.mark.parametrize(
     ("said", "code", "word"),
     [
@@ -109,6 +112,8 @@ def test_a_store_whose_first_process_was_killed_as_it_began_is_made(run: Run, tm
         ),
         ("HTTP driver received HTTP status 404, server response: <html>", "no_store", "no ClickHouse"),
         ("… status 403, server response: Code: 516. DB::Exception: password is incorrect", "store_refused", "refused"),
+        (f"Code: 497. {_LACKS} INSERT(a, b) ON x.requests. (ACCESS", "store_denied", "INSERT(a, b) ON x.requests"),
+        (f"Code: 497. {_LACKS} ALTER DELETE ON x.y. (ACCESS", "store_denied", "lacks grant ALTER DELETE ON x.y"),
         ("Code: 60. DB::Exception: Unknown table requests", "store_not_migrated", "older"),
         ("Code: 215. DB::Exception: not under aggregate. In query SELECT 1", "store_failed", "not under aggregate"),
     ],

@@ -31,7 +31,7 @@ _TOGETHER = 3
 _AT_ONCE = 30  # visits of one browser
 _SECONDS = 600
 _PLACES = (
-    *("/", "/requests", "/causes", "/upload", "/compare?a=protocol%3Dh3&b=protocol!%3Dh3", "/api/docs"),
+    *("/", "/requests", "/causes", "/upload", "/working", "/compare?a=protocol%3Dh3&b=protocol!%3Dh3", "/api/docs"),
     *(f"/reports?name={name}" for name in REPORTS),
 )
 _COMMANDS = 0, 1  # done, nothing found

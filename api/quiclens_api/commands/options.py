@@ -36,6 +36,17 @@ Limit = Annotated[int, typer.Option("--limit", min=1, max=10_000, metavar="N", h
 Since = Annotated[str, typer.Option("--since", metavar="T", help="From then: RFC 3339, or 15m, 2h, 7d ago.")]
 Until = Annotated[str, typer.Option("--until", metavar="T", help="Before then.")]
 
+Expect = Annotated[
+    str,
+    typer.Option(
+        "--expect",
+        envvar="QUICLENS_EXPECT",
+        metavar="SERVER,…",
+        help="Servers that must send, or @FILE with one a line; those of the last day are expected anyway.",
+        show_default=False,
+    ),
+]
+
 KeepEvents = Annotated[
     str, typer.Option("--keep-events", metavar="DAYS", help="Drop days of events older than this; 0 never.")
 ]

@@ -19,7 +19,8 @@ from quiclens_schema.store import DEFAULT_URL, without_password
 from quiclens_schema.supervised import Supervisor
 
 from quiclens_api.commands.cluster import settings_of
-from quiclens_api.commands.options import AsJson, KeepEvents, KeepSummaries, MaxDisk, StoreUrl, keeping
+from quiclens_api.commands.options import AsJson, Expect, KeepEvents, KeepSummaries, MaxDisk, StoreUrl, keeping
+from quiclens_api.expected import expected
 from quiclens_api.failure import DONE, CannotRun, usage
 from quiclens_api.opening import opened
 from quiclens_api.output import answer, say
@@ -90,6 +91,7 @@ def serve(
         Path | None,
         typer.Option("--ingest-config", metavar="FILE", help="Take from Kafka too, by these settings of ingest."),
     ] = None,
+    expect: Expect = "",
     store: StoreUrl = DEFAULT_URL,
     as_json: AsJson = False,
 ) -> int:
@@ -157,6 +159,7 @@ def serve(
         access=admission.access(),
         limits=limits,
         keep=keep,
+        expected=expected(expect),
         audit=_appending(audit_log) if audit_log else _nobody,
     )
 

@@ -13,7 +13,8 @@ from quiclens_schema.store import DEFAULT_URL, Store, without_password
 from quiclens_schema.topics import of_tables
 
 from quiclens_api.commands.cluster import Brokers, Config, Group, settings_of
-from quiclens_api.commands.options import AsJson, StoreUrl
+from quiclens_api.commands.options import AsJson, Expect, StoreUrl
+from quiclens_api.expected import expected
 from quiclens_api.failure import DONE, NOTHING_FOUND, CannotRun
 from quiclens_api.opening import opened
 from quiclens_api.output import answer
@@ -31,11 +32,13 @@ def status(
     group: Group = "",
     config: Config = None,
     metrics: Metrics = "",
+    expect: Expect = "",
     store: StoreUrl = DEFAULT_URL,
     as_json: AsJson = False,
 ) -> int:
-    """Show whether data arrive: the last event of each server, heartbeats, what was rejected or dropped, and the room.
+    """Is it working? Servers expected and seen, what is traced, joined and rejected, how much room it takes, what next.
 
+    Each line of the first part is one part of the way from a server to an answer, as on the page /working.
     With --brokers or --config also the lag: messages on the topics that are not yet stored. With --metrics also the
     freshness: how long a heartbeat takes from the collector until it can be queried.
 
@@ -43,13 +46,14 @@ def status(
 
     \b
     quiclens status
+    quiclens status --expect web-1,web-2
     quiclens status --store http://clickhouse.example:8123/quiclens --json
     quiclens status --brokers kafka:9092 --metrics 127.0.0.1:9464
     """
     behind = lag_of(settings_of(config, brokers=brokers, group=group)) if brokers or config else None
     fresh = _freshness(metrics) if metrics else None
     with opened(store) as data:
-        found = ask_status(data, without_password(store), datetime.now(UTC))
+        found = ask_status(data, without_password(store), datetime.now(UTC), expected(expect))
         found.params["served"] = _served(store, data)
     found.params["lag"] = behind
     found.params["freshness"] = fresh

@@ -11,7 +11,7 @@ from starlette.staticfiles import StaticFiles
 
 from quiclens_api.pages.says import says, short_name
 from quiclens_api.show.causes import LOOKS, look
-from quiclens_api.units import duration, milliseconds, size
+from quiclens_api.units import age, duration, milliseconds, size
 
 public = APIRouter(include_in_schema=False)
 
@@ -25,6 +25,7 @@ def _environment() -> Environment:
         "ms": lambda us: milliseconds(us, 3),
         "us": lambda us: f"{us:,} µs",
         "size": size,
+        "age": age,
         "says": says,
         "short_name": short_name,
         "cause_name": lambda cause: look(cause).name,

@@ -16,6 +16,7 @@ from quiclens_api.pages.views import default_window, request_view
 from quiclens_api.pages.words import WORDS, cause_words
 from quiclens_api.questions.connection_page import chosen, traces
 from quiclens_api.questions.explain import Explanation, explain
+from quiclens_api.questions.status import status
 from quiclens_api.reports import KINDS
 from quiclens_api.savings import REMOVABLE
 from quiclens_api.serve.problems import KINDS as KINDS_OF_PROBLEMS
@@ -57,6 +58,13 @@ def reports(app: App, name: str = "tail", since: str = "", until: str = "") -> R
         causes=list(REMOVABLE),
         columns=sorted(request_columns()),
     )
+
+
+@router.get("/working")
+async def working(app: App) -> Response:
+    now = datetime.now(UTC)
+    found = await app.run(lambda store: status(store, "", now, app.settings.expected))
+    return page("working.html", "/working", about=found.params, rows=found.rows, at=rfc3339(now)[:19] + "Z")
 
 
 @router.get("/upload")

@@ -131,7 +131,7 @@ class Front(Observed):
 
 
 def _web(store: Store, settings: Settings, answers: Answers, metrics: FrontMetrics, budget: MemoryBudget) -> FastAPI:
-    return create_web(WebSettings(store, settings.access.qvis), answers, metrics, budget)
+    return create_web(WebSettings(store, settings.access.qvis, settings.expected), answers, metrics, budget)
 
 
 def _is_statement(scope: Scope) -> bool:

@@ -63,3 +63,4 @@ class Settings:
     audit: Callable[[str], None] = lambda _: None  # hears who asked what, or was refused, one JSON line a request
     limits: Limits = field(default_factory=Limits)
     keep: Keep = field(default_factory=Keep)
+    expected: tuple[str, ...] = ()  # servers that must send

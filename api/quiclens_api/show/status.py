@@ -1,4 +1,4 @@
-"""`status` as one screen: is it arriving, from whom, what is behind, what was rejected or dropped, how much room."""
+"""`status` as one screen: what works and what to do, who sends, what is behind, rejected or dropped, how much room."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,29 +9,23 @@ from rich.text import Text
 from quiclens_api.questions.asked import Report
 from quiclens_api.show.report import plain_view
 from quiclens_api.show.tables import of_printable
-from quiclens_api.units import age, size
+from quiclens_api.units import size
 
-_ARRIVING_S, _LATE_S = 60, 3600
 _TABLES_SHOWN = 3
+_COLOURS = {"works": "green", "look": "yellow", "fails": "red", "unknown": "dim"}
 
 
 @of_printable
 def status_view(report: Report) -> Iterator[RenderableType]:
     about = report.params
-    ages = [row[report.columns.index(("lag_s", "s"))] for row in report.rows]
-    yield _arriving([age_s for age_s in ages if age_s is not None])
+    for check in about["checks"]:
+        yield Text.assemble((f"● {check['name']:<11}", _COLOURS[check["state"]]), check["says"])
+    yield Text()
     yield from plain_view(report, "Who sends", "Nothing was loaded yet.")
     for name, text, style in _facts(about):
         yield Text.assemble((f"{name:<10}", "dim"), (text, style))
-
-
-def _arriving(ages: list[int]) -> Text:
-    if not ages:
-        return Text("no dated event yet", style="yellow")
-    youngest = min(ages)
-    style = "green" if youngest <= _ARRIVING_S else "yellow" if youngest <= _LATE_S else "red"
-    word = "arriving" if youngest <= _ARRIVING_S else "not arriving"
-    return Text.assemble((f"● {word}", style), f"  last event {age(youngest)} ago")
+    for step in about["next_steps"]:
+        yield Text.assemble((f"{'next':<10}", "bold"), step)
 
 
 def _facts(about: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -43,10 +37,6 @@ def _facts(about: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
     largest = ", ".join(f"{name} {size(taken)}" for name, taken in disk[:_TABLES_SHOWN])
     yield "on disk", size(about["disk_bytes"] or 0) + (f" ({largest} …)" if disk else ""), ""
     yield "lines", f"{about['request_lines']:,} of access logs", ""
-    for each in about["collectors"]:
-        late = each["heartbeat_age_s"] > _ARRIVING_S
-        told = f"{each['collector']}, heartbeat {age(round(each['heartbeat_age_s']))} ago"
-        yield "collector", told, "yellow" if late else ""
     if about["rejects"]:
         yield "rejected", ", ".join(f"{reason} {count:,}" for reason, count in about["rejects"].items()), "yellow"
     else:

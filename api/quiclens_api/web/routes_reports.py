@@ -79,8 +79,8 @@ async def failures(app: App, stretch: Stretch, where: WhereTexts = [], limit: Li
 
 @router.get("/status", summary="Is data arriving?")
 async def state(app: App, stretch: Stretch) -> Response:
-    """Servers, rejects by reason, room on disk, as `quiclens status --json`."""
-    return await app.document(lambda store: status(store, "", stretch.now).document())
+    """Is it working, servers, rejects by reason, room on disk, as `quiclens status --json`."""
+    return await app.document(lambda store: status(store, "", stretch.now, app.settings.expected).document())
 
 
 @router.get("/audit", summary="Is it whole?")

@@ -39,4 +39,5 @@ class Settings:
 
     store: Store
     qvis: str = ""  # address of a qvis, such as https://qvis.example.net; empty: none
+    expected: tuple[str, ...] = ()  # servers that must send, heard of or not
     limits: Limits = field(default_factory=Limits)

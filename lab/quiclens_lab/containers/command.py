@@ -25,7 +25,7 @@ CONNECTIONS, REQUESTS = 20, 10
 _SERVER, _PAGES = 8443, 8124
 _PATIENCE_S = 180
 _SERVICES = ("ingest", "collector", "web", "retention", "server")
-_PATHS = ("/", "/requests", "/reports", "/api/status")
+_PATHS = ("/", "/requests", "/reports", "/working", "/api/status")
 
 
 def containers(base: Path, tools: Path, keep: bool) -> dict[str, Any]:
