@@ -1,5 +1,6 @@
 """Fuzzing: what it begins with, what it counts, and that a finding is told; the targets themselves are `make fuzz`."""
 
+import json
 import stat
 import subprocess
 import sys
@@ -73,8 +74,11 @@ def test_seeds_are_made_of_every_case_and_are_small(tmp_path: Path) -> None:
         found = {path.name: path.read_bytes() for path in folder.iterdir()}
         assert bool(found) == bool(target.seeds) and "left-over" not in found
         assert all(len(seed) <= target.longest for seed in found.values()), target.name
+        if set(target.seeds) & {"files", "compressed"}:
+            assert len(found) >= sum(1 for _ in seeds.inputs()), target.name
     files = [path.read_bytes() for path in (tmp_path / "records").iterdir()]
-    assert len(files) >= sum(1 for _ in seeds.inputs())
+    records = [text.count(b"\n") for text in files if text[:1] == b"\x1e"]
+    assert sorted(records)[len(records) // 2] >= 2, "a header and events"
     starts = {text.lstrip(b"\x1e\xef\xbb\xbf")[:1] for text in files}
     assert {b"{", b"1"} <= starts, "documents, sequences and rows"
 
@@ -104,6 +108,21 @@ def test_a_run_is_counted_and_what_it_found_is_told(tmp_path: Path) -> None:
     assert engine.run(fake(tmp_path, 0), folder, {}).found is None
     assert engine.run(fake(tmp_path, 1), folder, {}).found == folder / "log"
     assert engine.run(fake(tmp_path, 72), folder, {}).is_interrupted
+
+
+def test_totals_go_on_from_what_was_kept_of_the_same_code(tmp_path: Path) -> None:
+    here, kept = tmp_path / "json", tmp_path / "kept"
+    here.mkdir()
+    kept.mkdir()
+    row = {"target": "json", "code": "a", "edges": 5, "cpu_s": 2.0, "cpu_s_since_new_edge": 1.0, "found": ""}
+    others = [row | {"executions": 9, "code": "b"}, row | {"executions": 8, "target": "file"}]
+    (kept / "1.json").write_text(json.dumps({"targets": [row | {"executions": 6}, *others]}))
+    (kept / "2.json").write_text(json.dumps({"targets": [row | {"executions": 7}], "plants": []}))
+    (kept / "3.json").write_text(json.dumps({"targets": [row | {"executions": 99, "found": "crash-1"}]}))
+    assert command.total_of(here, "a", kept) == Total("a", 7, 5, 2.0, 1.0)
+    assert command.total_of(here, "c", kept) == Total("c")
+    (here / "total.json").write_text(json.dumps({"code": "a", "executions": 3}))
+    assert command.total_of(here, "a", kept).executions == 3
 
 
 def test_totals_are_of_one_code_and_quiet_since_the_last_new_edge() -> None:

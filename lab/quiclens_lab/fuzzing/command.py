@@ -1,7 +1,8 @@
 """`quiclens-lab fuzz`: build the targets, run each for a while, add up what they did, keep the figures.
 
 Everything stands in `.made/fuzz/<target>`: the corpus, from which the next run goes on, the seeds, what was found, and
-the totals on the present code. Totals begin anew when what the target is built of changes; the corpus stays.
+the totals on the present code. Totals begin anew when what the target is built of changes; the corpus stays. On another
+machine they go on from what `--keep` kept.
 """
 
 import json
@@ -64,7 +65,8 @@ def fuzz(names: list[str], seconds: int, is_short: bool, is_kept: bool) -> dict[
     for target in chosen:
         folder = place / target.name
         seeds.write(target, folder / "seeds")
-        before = _total(folder, sources.code_of(target, binaries))
+        code = sources.code_of(target, binaries)
+        before = Total(code) if is_short else total_of(folder, code, KEPT)
         options = {"seed": SHORT_SEED, "runs": target.short} if is_short else {"max_total_time": seconds}
         turn = one(target, options, before.edges, folder=folder)
         after = before.plus(turn)
@@ -149,10 +151,18 @@ def install_atheris() -> None:
     draft.rename(folder)
 
 
-def _total(folder: Path, code: str) -> Total:
+def total_of(folder: Path, code: str, kept: Path) -> Total:
+    """What runs of the target of `folder` did on `code`, here or, where `kept` has it, elsewhere."""
     path = folder / "total.json"
-    known = Total(**json.loads(path.read_text())) if path.exists() else Total(code)
-    return known if known.code == code else Total(code)
+    known = Total(**json.loads(path.read_text())) if path.exists() else Total("")
+    if known.code == code:
+        return known
+    runs = [row for path in kept.glob("*.json") for row in json.loads(path.read_text()).get("targets", [])]
+    same = [row for row in runs if (row["target"], row["code"]) == (folder.name, code) and not row["found"]]
+    totals = [
+        Total(code, row["executions"], row["edges"], row["cpu_s"], row["cpu_s_since_new_edge"]) for row in same
+    ]
+    return max(totals, key=lambda total: total.executions, default=Total(code))
 
 
 def _row(target: Target, total: Total, turn: engine.Turn) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import gzip
 import json
 import re
 from collections.abc import Callable, Iterator
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ from quiclens_lab.machine import LAB
 
 VECTORS = LAB.parent / "schema" / "vectors"
 EVENTS = 24  # of a log that is cut short: libFuzzer wants small inputs
-BYTES = 8000
 CUT = b"\x21\x03"
 
 _LINES = (
@@ -40,8 +40,8 @@ def write(target: Target, folder: Path) -> None:
     for old in folder.iterdir():
         old.unlink()
     for kind in target.seeds:
-        fitting = (seed for seed in _KINDS[kind]() if len(seed) <= target.longest)
-        for number, seed in enumerate(fitting):
+        made = _LOGS[kind](target.longest - len(CUT)) if kind in _LOGS else _KINDS[kind]()
+        for number, seed in enumerate(seed for seed in made if len(seed) <= target.longest):
             (folder / f"{kind}-{number:04}").write_bytes(seed)
 
 
@@ -51,31 +51,40 @@ def inputs() -> Iterator[tuple[str, bytes]]:
         yield path.parent.name, path.read_bytes()
 
 
-def _files() -> Iterator[bytes]:
+def _files(longest: int) -> Iterator[bytes]:
     for _, text in inputs():
-        for short in _shortened(text):
+        for short in _shortened(text, longest):
             yield short + CUT
             # Times that are differences are allowed, and no case has them.
             if (other := re.sub(rb'("time_format": ?)"relative"', rb'\1"delta"', short)) != short:
                 yield other + CUT
 
 
-def _shortened(text: bytes) -> Iterator[bytes]:
-    """A log with its first records alone; a document as a sequence, too."""
+def _shortened(text: bytes, longest: int) -> Iterator[bytes]:
+    """A log with as many of its first records as fit into `longest` bytes; a document as a sequence, too."""
     try:
         log = json.loads(text)
     except ValueError:
-        if text[:1] == b"{" and b"\n" not in text.strip():
-            yield text[:BYTES]
-            return
-        yield b"".join(text.splitlines(keepends=True)[:EVENTS])[:BYTES]
+        yield _fitting(text.splitlines(keepends=True), longest)
         return
-    for trace in log.get("traces", []):
-        events = trace.get("events", [])[:EVENTS]
-        trace["events"] = events
+    traces = log.get("traces", [])
+    events = [trace.get("events", [])[:EVENTS] for trace in traces]
+    for trace, some in zip(traces, events, strict=True):
         header = {"qlog_version": "0.3", "trace": {key: trace[key] for key in trace if key != "events"}}
-        yield b"".join(b"\x1e" + json.dumps(record).encode() + b"\n" for record in (header, *events))[:BYTES]
-    yield json.dumps(log).encode()[:BYTES]
+        yield _fitting([b"\x1e" + json.dumps(record).encode() + b"\n" for record in (header, *some)], longest)
+    for length in range(EVENTS, -1, -1):
+        for trace, some in zip(traces, events, strict=True):
+            trace["events"] = some[:length]
+        if len(whole := json.dumps(log).encode()) <= longest:
+            break
+    yield whole[:longest]
+
+
+def _fitting(records: list[bytes], longest: int) -> bytes:
+    """The first of `records` that fit; the beginning of the first one where none does."""
+    ends = list(accumulate(map(len, records[:EVENTS])))
+    fits = [end for end in ends if end <= longest]
+    return b"".join(records)[: fits[-1] if fits else longest]
 
 
 def _records() -> Iterator[bytes]:
@@ -126,10 +135,11 @@ def _values() -> Iterator[bytes]:
             yield b"http:frame_created" + b"frame.headers" + record[:256] + bytes([18, 13])
 
 
-def _compressed() -> Iterator[bytes]:
+def _compressed(longest: int) -> Iterator[bytes]:
     for _, text in inputs():
-        short = next(iter(_shortened(text)))
-        yield gzip.compress(short, mtime=0) + CUT
+        # Text becomes shorter: three times as much of it is tried first.
+        packed = (gzip.compress(next(_shortened(text, longest * times)), mtime=0) for times in (3, 2, 1))
+        yield next(body for body in packed if len(body) <= longest) + CUT
 
 
 def _lines() -> Iterator[bytes]:
@@ -142,9 +152,9 @@ def _conditions() -> Iterator[bytes]:
     yield from (text.encode() for text in _CONDITIONS)
 
 
+# Logs, shortened to the bytes given.
+_LOGS: dict[str, Callable[[int], Iterator[bytes]]] = {"files": _files, "compressed": _compressed}
 _KINDS: dict[str, Callable[[], Iterator[Any]]] = {
-    "files": _files,
-    "compressed": _compressed,
     "headers": _headers,
     "records": _records,
     "rows": _rows,
