@@ -124,18 +124,16 @@ fn in_place(key: &str, value: &mut Value, prefix: Prefix) -> bool {
                 (if key == "type" || key == "length" { false } else { hide(value) }) | changed
             })
         }
-        (at, Value::String(text)) => match scrub(text, prefix) {
-            Some(scrubbed) => {
-                *text = scrubbed;
-                true
+        (Kind::Address, Value::String(text)) if matches!(text.as_str(), "::" | "0.0.0.0") => false,
+        (at, Value::String(text)) => {
+            let scrubbed = scrub(text, prefix);
+            // What stands beside a network may be an address in some other spelling, such as hex.
+            if at == Kind::Address && !is_network(scrubbed.as_deref().unwrap_or(text)) {
+                return hide(value);
             }
-            // Written in some other way, such as hex.
-            None if at == Kind::Address && !matches!(text.as_str(), "" | "::" | "0.0.0.0" | REDACTED) => {
-                !is_network(text) && hide(value)
-            }
-            None => false,
-        },
-        (_, Value::Array(list)) => list.iter_mut().fold(false, |changed, item| in_place("", item, prefix) | changed),
+            scrubbed.map(|scrubbed| *text = scrubbed).is_some()
+        }
+        (_, Value::Array(list)) => list.iter_mut().fold(false, |changed, item| in_place(key, item, prefix) | changed),
         (_, Value::Object(fields)) => {
             let raw = key == "raw";
             fields.iter_mut().fold(false, |changed, (key, value)| {
@@ -147,9 +145,15 @@ fn in_place(key: &str, value: &mut Value, prefix: Prefix) -> bool {
     }
 }
 
-/// What this module itself writes for an address with no bits kept.
+/// What this module itself writes for an address: `192.0.2.0/24`, `192.0.2.0/24:443`, `[2001:db8::/48]:443`.
 fn is_network(text: &str) -> bool {
-    text.split_once('/').is_some_and(|(address, _)| address.parse::<std::net::IpAddr>().is_ok())
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let (bare, closing) = text.strip_prefix('[').map_or((text, ""), |bare| (bare, "]"));
+    let Some((address, behind)) = bare.split_once('/') else { return false };
+    let (bits, port) = behind.split_once(':').map_or((behind, None), |(bits, port)| (bits, Some(port)));
+    address.parse::<std::net::IpAddr>().is_ok()
+        && bits.strip_suffix(closing).is_some_and(is_number)
+        && port.is_none_or(is_number)
 }
 
 /// Header lists, `[{"name","value"}…]` or `[[name, value]…]`, and objects from name to value.
@@ -199,6 +203,11 @@ mod tests {
             ("addr_from", r#"{"ip_v6":"2001:db8:1:2::7"}"#, r#"{"ip_v6":"2001:db8:1::/48"}"#),
             ("preferred_address", r#"{"ip_v4":"0a000001"}"#, r#"{"ip_v4":"[redacted]"}"#),
             ("message", r#""lost 192.0.2.7:5""#, r#""lost 192.0.2.0/24:5""#),
+            ("remote_addr", r#""[2001:db8::7]:443""#, r#""[2001:db8::/48]:443""#),
+            ("remote_addr", r#""2001:db8:0:0:0:0:0:7:443""#, r#""2001:db8::/48:443""#),
+            ("x", r#"{"ip":"a[::1 :b"}"#, r#"{"ip":"[redacted]"}"#),
+            ("x", r#"{"ip":"2001:db8::7 c0000207"}"#, r#"{"ip":"[redacted]"}"#),
+            ("x", r#"{"ip":["c0000207","192.0.2.7"]}"#, r#"{"ip":["[redacted]","192.0.2.0/24"]}"#),
             ("src_port", "5", "as it is"),
             ("src_ip", r#""::""#, "as it is"),
             ("src_cid", r#""5af1522f""#, "as it is"),
@@ -240,7 +249,14 @@ mod tests {
 
     #[test]
     fn what_is_redacted_stays_so() {
-        for raw in [r#"{"headers":[{"name":"a","value":"b"}],"src_ip":"192.0.2.7"}"#, r#"{"ip":"0a000001"}"#] {
+        for raw in [
+            r#"{"headers":[{"name":"a","value":"b"}],"src_ip":"192.0.2.7"}"#,
+            r#"{"ip":"0a000001"}"#,
+            // Found by the fuzz target `redact`.
+            r#"{"ip":"lo$a[::1 :3cord"}"#,
+            r#"{"ip":"[2001:db8::7]:443"}"#,
+            r#"{"ip":["c0000207","2001:db8::7"]}"#,
+        ] {
             let once = redacted("e", "x", raw);
             assert_eq!(redacted("e", "x", &once), "as it is", "{once}");
         }
