@@ -1,17 +1,19 @@
 """aioquic's HTTP/3 server as a program: `python -m quiclens_lab.aioquic_server --out DIR --certificate PEM --key PEM`.
 
 Each connection's qlog is a JSON-SEQ file that grows with every event, and the access log grows with every answer: what
-a collector follows on a machine that serves. It speaks the protocol of `servers.py`.
+a collector follows on a machine that serves. It speaks the protocol of `servers.py`. With `--documents` aioquic's own
+writer is used, which writes a document of a connection when that has ended.
 """
 
 import argparse
 import asyncio
+import hashlib
 import json
 import signal
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 from aioquic.asyncio.protocol import QuicConnectionProtocol
 from aioquic.asyncio.server import serve
@@ -19,7 +21,7 @@ from aioquic.h3.connection import H3_ALPN, H3Connection
 from aioquic.h3.events import HeadersReceived
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.events import ProtocolNegotiated, QuicEvent
-from aioquic.quic.logger import QuicLogger, QuicLoggerTrace
+from aioquic.quic.logger import QuicFileLogger, QuicLogger, QuicLoggerTrace
 
 HOST = "127.0.0.1"
 SERVER = "edge-live-01"
@@ -59,7 +61,6 @@ class GrowingLogger(QuicLogger):
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
-        folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
 
     def start_trace(self, is_client: bool, odcid: bytes) -> QuicLoggerTrace:
@@ -71,6 +72,27 @@ class GrowingLogger(QuicLogger):
         assert isinstance(trace, GrowingTrace)
         trace.close()
         self._traces.remove(trace)
+
+
+def is_logged(odcid: bytes, share: float) -> bool:
+    """Chooses connections by a hash of their id."""
+    return int.from_bytes(hashlib.sha256(odcid).digest()[:4], "big") / 2**32 < share
+
+
+class ShareLogger(QuicLogger):
+    """Another logger's traces, for a share of the connections; the others have none."""
+
+    def __init__(self, logger: QuicLogger, share: float) -> None:
+        super().__init__()
+        self._logger = logger
+        self._share = share
+
+    def start_trace(self, is_client: bool, odcid: bytes) -> QuicLoggerTrace:
+        # aioquic takes None for a connection without a log, which its types do not say.
+        return self._logger.start_trace(is_client, odcid) if is_logged(odcid, self._share) else cast(Any, None)
+
+    def end_trace(self, trace: QuicLoggerTrace) -> None:
+        self._logger.end_trace(trace)
 
 
 class Answering(QuicConnectionProtocol):
@@ -115,10 +137,12 @@ class Answering(QuicConnectionProtocol):
         self.access_log.write(json.dumps(line) + "\n")
 
 
-async def run(folder: Path, certificate: Path, key: Path) -> None:
+async def run(folder: Path, certificate: Path, key: Path, log_share: float, documents: bool) -> None:
     """Serve until SIGTERM, then close the connections and end their logs."""
+    (folder / "traces").mkdir(parents=True, exist_ok=True)
+    logger = QuicFileLogger(str(folder / "traces")) if documents else GrowingLogger(folder / "traces")
     configuration = QuicConfiguration(
-        is_client=False, alpn_protocols=H3_ALPN, quic_logger=GrowingLogger(folder / "traces")
+        is_client=False, alpn_protocols=H3_ALPN, quic_logger=ShareLogger(logger, log_share) if log_share else None
     )
     configuration.load_cert_chain(certificate, key)
     terminated = asyncio.Event()
@@ -138,8 +162,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m quiclens_lab.aioquic_server", description=__doc__)
     for name in ("--out", "--certificate", "--key"):
         parser.add_argument(name, type=Path, required=True)
+    parser.add_argument("--log-share", type=float, default=1.0, help="of the connections have a qlog")
+    parser.add_argument("--documents", action="store_true", help="a document a connection, as aioquic writes it")
     options = parser.parse_args()
-    asyncio.run(run(options.out, options.certificate, options.key))
+    asyncio.run(run(options.out, options.certificate, options.key, options.log_share, options.documents))
 
 
 if __name__ == "__main__":

@@ -39,8 +39,8 @@ async def live(folder: Path, server: str, traffic: Traffic, conditions: Conditio
     Each answer's duration as its client saw it is a line of `folder/client.jsonl`.
     """
     done = _Done()
-    with serving(server, folder) as port, (folder / "client.jsonl").open("a", buffering=1) as log:
-        async with _path(port, conditions) as (entry, passed):
+    with serving(server, folder) as running, (folder / "client.jsonl").open("a", buffering=1) as log:
+        async with _path(running.port, conditions) as (entry, passed):
             asking = asyncio.ensure_future(_ask(entry, traffic, log, done))
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asking.cancel)
             with suppress(asyncio.CancelledError):

@@ -1,15 +1,17 @@
 """The servers that can be run live, and the one protocol by which all are run.
 
-A server is a program: `PROGRAM --out DIR --certificate PEM --key PEM`. It listens on 127.0.0.1, prints `{"port":N}` as
-its first line, answers `GET /<bytes>/<think in us>` over HTTP/3, writes its qlogs as its stack does below `DIR/traces`
-and the lines it can honestly log to `DIR/access.jsonl`, and ends on SIGTERM.
+A server is a program: `PROGRAM --out DIR --certificate PEM --key PEM [--log-share SHARE]`. It listens on 127.0.0.1,
+prints `{"port":N}` as its first line, answers `GET /<bytes>/<think in us>` over HTTP/3, writes its qlogs as its stack
+does below `DIR/traces` and the lines it can honestly log to `DIR/access.jsonl`, and ends on SIGTERM. Of a share it logs
+the connections whose first destination id's SHA-256 begins with a number below it, of 2^32; quiche's takes 0 and 1.
 """
 
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
 
@@ -27,6 +29,14 @@ PROGRAMS: dict[str, list[str]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A server that answers."""
+
+    port: int
+    pid: int
+
+
 def missing(name: str) -> str | None:
     """Why this server cannot be run here, or None."""
     program = Path(PROGRAMS[name][0])
@@ -34,8 +44,8 @@ def missing(name: str) -> str | None:
 
 
 @contextmanager
-def serving(name: str, folder: Path) -> Iterator[int]:
-    """Run a server until the block ends; its port. What it says goes to `folder/server.log`."""
+def serving(name: str, folder: Path, options: Sequence[str] = ()) -> Iterator[Running]:
+    """Run a server until the block ends. What it says goes to `folder/server.log`."""
     if reason := missing(name):
         raise LabError(reason)
     folder.mkdir(parents=True, exist_ok=True)
@@ -46,9 +56,10 @@ def serving(name: str, folder: Path) -> Iterator[int]:
         (folder / "server.log").open("ab") as log,
     ):
         words = [*PROGRAMS[name], "--out", str(folder), "--certificate", str(certificate), "--key", str(key)]
+        words += options
         process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
         try:
-            yield _port(name, folder, process)
+            yield Running(_port(name, folder, process), process.pid)
         finally:
             process.terminate()
             try:

@@ -1,5 +1,6 @@
 //! A real HTTP/3 server of tokio-quiche on loopback, whose logs grow while it serves.
-//! `quiche-server --out DIR --certificate PEM --key PEM`; prints `{"port":N}`, ends on SIGTERM.
+//! `quiche-server --out DIR --certificate PEM --key PEM`; prints `{"port":N}`, ends on SIGTERM. With `--log-share 0` no
+//! connection has a qlog; tokio-quiche logs all connections of a listener or none.
 
 mod access_log;
 mod answer;
@@ -22,19 +23,19 @@ use access_log::AccessLog;
 /// Anything that ends the program or a connection.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-const USAGE: &str = "usage: quiche-server --out DIR --certificate PEM --key PEM";
+const USAGE: &str = "usage: quiche-server --out DIR --certificate PEM --key PEM [--log-share 0|1]";
 const IDLE: Duration = Duration::from_secs(10);
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Failure> {
-    let [out, certificate, key] = arguments()?;
+    let Options { out, certificate, key, is_logged } = options()?;
     let traces = out.join("traces");
     fs::create_dir_all(&traces)?;
     let log = Arc::new(AccessLog::open(&out.join("access.jsonl"))?);
     let socket = UdpSocket::bind("127.0.0.1:0").await?;
     let port = socket.local_addr()?.port();
     let mut settings = QuicSettings::default();
-    settings.qlog_dir = Some(utf8(&traces)?.to_owned());
+    settings.qlog_dir = is_logged.then(|| utf8(&traces).map(str::to_owned)).transpose()?;
     settings.max_idle_timeout = Some(IDLE);
     let pair = TlsCertificatePaths { cert: utf8(&certificate)?, private_key: utf8(&key)?, kind: CertificateKind::X509 };
     let params = ConnectionParams::new_server(settings, pair, Hooks::default());
@@ -55,16 +56,29 @@ async fn main() -> Result<(), Failure> {
     }
 }
 
-/// The values of --out, --certificate and --key.
-fn arguments() -> Result<[PathBuf; 3], Failure> {
-    let mut found = [None, None, None];
+struct Options {
+    out: PathBuf,
+    certificate: PathBuf,
+    key: PathBuf,
+    is_logged: bool,
+}
+
+fn options() -> Result<Options, Failure> {
+    let (mut out, mut certificate, mut key, mut is_logged) = (None, None, None, true);
     let mut given = std::env::args().skip(1);
     while let Some(name) = given.next() {
-        let place = ["--out", "--certificate", "--key"].iter().position(|known| *known == name).ok_or(USAGE)?;
-        found[place] = Some(PathBuf::from(given.next().ok_or(USAGE)?));
+        let value = given.next().ok_or(USAGE)?;
+        match (name.as_str(), value.as_str()) {
+            ("--out", _) => out = Some(PathBuf::from(value)),
+            ("--certificate", _) => certificate = Some(PathBuf::from(value)),
+            ("--key", _) => key = Some(PathBuf::from(value)),
+            ("--log-share", "0") => is_logged = false,
+            ("--log-share", "1") => is_logged = true,
+            _ => return Err(USAGE.into()),
+        }
     }
-    match found {
-        [Some(out), Some(certificate), Some(key)] => Ok([out, certificate, key]),
+    match (out, certificate, key) {
+        (Some(out), Some(certificate), Some(key)) => Ok(Options { out, certificate, key, is_logged }),
         _ => Err(USAGE.into()),
     }
 }

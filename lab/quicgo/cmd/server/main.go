@@ -1,10 +1,13 @@
 // A real HTTP/3 server of quic-go on loopback, whose logs grow while it serves: `server -out DIR -certificate PEM -key PEM`.
-// It prints {"port":N}, answers GET /<bytes>/<think in us>, and ends on SIGTERM.
+// It prints {"port":N}, answers GET /<bytes>/<think in us>, and ends on SIGTERM. -log-share 0.01 gives one connection in
+// a hundred a qlog.
 package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
+	"encoding/binary"
 	"errors"
 	"flag"
 	"fmt"
@@ -25,14 +28,15 @@ func main() {
 	out := flag.String("out", "", "folder of traces/ and access.jsonl")
 	certificate := flag.String("certificate", "", "PEM file")
 	key := flag.String("key", "", "PEM file")
+	share := flag.Float64("log-share", 1, "of the connections have a qlog")
 	flag.Parse()
-	if err := serve(*out, *certificate, *key); err != nil {
+	if err := serve(*out, *certificate, *key, *share); err != nil {
 		fmt.Fprintln(os.Stderr, "quic-go server:", err)
 		os.Exit(1)
 	}
 }
 
-func serve(out, certificate, key string) error {
+func serve(out, certificate, key string, share float64) error {
 	pair, err := tls.LoadX509KeyPair(certificate, key)
 	if err != nil {
 		return err
@@ -53,7 +57,7 @@ func serve(out, certificate, key string) error {
 	transport := &quic.Transport{Conn: socket, ConnContext: withConnectionID}
 	listener, err := transport.ListenEarly(
 		http3.ConfigureTLSConfig(&tls.Config{Certificates: []tls.Certificate{pair}}),
-		&quic.Config{Tracer: trace},
+		&quic.Config{Tracer: tracer(share)},
 	)
 	if err != nil {
 		return err
@@ -88,10 +92,22 @@ func connectionID(ctx context.Context) (quic.ConnectionID, bool) {
 	return *id, true
 }
 
-// trace is quic-go's own tracer; it also keeps the id in the connection's context, which every request inherits.
-func trace(ctx context.Context, isClient bool, id quic.ConnectionID) qlogwriter.Trace {
-	if kept, ok := ctx.Value(connectionIDKey{}).(*quic.ConnectionID); ok {
-		*kept = id
+// tracer is quic-go's own for a share of the connections; it also keeps the id in the connection's context, which every
+// request inherits.
+func tracer(share float64) func(context.Context, bool, quic.ConnectionID) qlogwriter.Trace {
+	return func(ctx context.Context, isClient bool, id quic.ConnectionID) qlogwriter.Trace {
+		if kept, ok := ctx.Value(connectionIDKey{}).(*quic.ConnectionID); ok {
+			*kept = id
+		}
+		if !isLogged(id, share) {
+			return nil
+		}
+		return qlog.DefaultConnectionTracer(ctx, isClient, id)
 	}
-	return qlog.DefaultConnectionTracer(ctx, isClient, id)
+}
+
+// isLogged chooses connections by a hash of their id.
+func isLogged(id quic.ConnectionID, share float64) bool {
+	sum := sha256.Sum256(id.Bytes())
+	return float64(binary.BigEndian.Uint32(sum[:4]))/(1<<32) < share
 }

@@ -1,5 +1,6 @@
 //! A real HTTP/3 server of quinn and h3 on loopback, whose logs grow while it serves.
-//! `quinn-server --out DIR --certificate PEM --key PEM`; prints `{"port":N}`, ends on SIGTERM.
+//! `quinn-server --out DIR --certificate PEM --key PEM`; prints `{"port":N}`, ends on SIGTERM. With `--log-share 0.01` one
+//! connection in a hundred has a qlog.
 
 mod access_log;
 mod answer;
@@ -10,7 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use quinn::crypto::rustls::QuicServerConfig;
-use quinn::{Endpoint, Incoming, QlogConfig, ServerConfig, TransportConfig};
+use quinn::{ConnectionId, Endpoint, Incoming, QlogConfig, ServerConfig, TransportConfig};
+use ring::digest::{SHA256, digest};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::signal::unix::{SignalKind, signal};
@@ -20,11 +22,11 @@ use access_log::AccessLog;
 /// Anything that ends the program, a connection or a request.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-const USAGE: &str = "usage: quinn-server --out DIR --certificate PEM --key PEM";
+const USAGE: &str = "usage: quinn-server --out DIR --certificate PEM --key PEM [--log-share SHARE]";
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Failure> {
-    let [out, certificate, key] = arguments()?;
+    let Options { out, certificate, key, log_share } = options()?;
     let traces = out.join("traces");
     fs::create_dir_all(&traces)?;
     let log = Arc::new(Mutex::new(AccessLog::open(&out.join("access.jsonl"))?));
@@ -39,10 +41,15 @@ async fn main() -> Result<(), Failure> {
             _ = terminate.recv() => None,
         };
         let Some(incoming) = incoming else { break };
-        let connection_id = incoming.orig_dst_cid().to_string();
-        match logged(&config, &traces, &connection_id).and_then(|config| accept(incoming, config)) {
+        let id = incoming.orig_dst_cid();
+        let connecting = if is_logged(&id, log_share) {
+            logged(&config, &traces, &id.to_string()).and_then(|config| accept(incoming, config))
+        } else {
+            incoming.accept().map_err(Failure::from)
+        };
+        match connecting {
             Ok(connecting) => {
-                tokio::spawn(answer::serve(connecting, connection_id, Arc::clone(&log)));
+                tokio::spawn(answer::serve(connecting, id.to_string(), Arc::clone(&log)));
             }
             Err(error) => eprintln!("quinn-server: {error}"),
         }
@@ -50,6 +57,13 @@ async fn main() -> Result<(), Failure> {
     endpoint.close(0u32.into(), b"");
     endpoint.wait_idle().await;
     Ok(())
+}
+
+/// Chooses connections by a hash of their id.
+fn is_logged(id: &ConnectionId, share: f64) -> bool {
+    let hash = digest(&SHA256, id);
+    let first = hash.as_ref().iter().take(4).fold(0_u32, |number, byte| number << 8 | u32::from(*byte));
+    f64::from(first) / 2_f64.powi(32) < share
 }
 
 fn accept(incoming: Incoming, config: ServerConfig) -> Result<quinn::Connecting, Failure> {
@@ -77,16 +91,29 @@ fn config(certificate: &Path, key: &Path) -> Result<ServerConfig, Failure> {
     Ok(ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls)?)))
 }
 
-/// The values of --out, --certificate and --key.
-fn arguments() -> Result<[PathBuf; 3], Failure> {
-    let mut found = [None, None, None];
+struct Options {
+    out: PathBuf,
+    certificate: PathBuf,
+    key: PathBuf,
+    /// Of the connections that have a qlog.
+    log_share: f64,
+}
+
+fn options() -> Result<Options, Failure> {
+    let (mut out, mut certificate, mut key, mut log_share) = (None, None, None, 1.0);
     let mut given = std::env::args().skip(1);
     while let Some(name) = given.next() {
-        let place = ["--out", "--certificate", "--key"].iter().position(|known| *known == name).ok_or(USAGE)?;
-        found[place] = Some(PathBuf::from(given.next().ok_or(USAGE)?));
+        let value = given.next().ok_or(USAGE)?;
+        match name.as_str() {
+            "--out" => out = Some(PathBuf::from(value)),
+            "--certificate" => certificate = Some(PathBuf::from(value)),
+            "--key" => key = Some(PathBuf::from(value)),
+            "--log-share" => log_share = value.parse()?,
+            _ => return Err(USAGE.into()),
+        }
     }
-    match found {
-        [Some(out), Some(certificate), Some(key)] => Ok([out, certificate, key]),
+    match (out, certificate, key) {
+        (Some(out), Some(certificate), Some(key)) => Ok(Options { out, certificate, key, log_share }),
         _ => Err(USAGE.into()),
     }
 }
