@@ -207,6 +207,12 @@ def stream_of(connection: QuicConnection, stream_id: int) -> QuicStream:
     return connection._streams[stream_id]
 
 
+def call_by(connection: QuicConnection, connection_id: bytes) -> None:
+    """Give a client that has sent nothing yet its first destination id, which is drawn else."""
+    connection._peer_cid.cid = connection_id
+    connection._original_destination_connection_id = connection_id
+
+
 def is_ending(connection: QuicConnection) -> bool:
     """Whether a close was sent or received."""
     return connection._state in connection_module.END_STATES

@@ -66,6 +66,17 @@ def parser() -> argparse.ArgumentParser:
     locking.add_argument("--jobs", type=_count, default=3)
     locking.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
 
+    costing = commands.add_parser(
+        "logging-cost", help="what its own logging costs a server, off, a share and all of it"
+    )
+    costing.add_argument("--server", action="append", default=[], metavar="NAME", help="this server alone; repeatable")
+    costing.add_argument("--rounds", type=_count, default=5, help="of each server, all settings in each")
+    costing.add_argument("--connections", type=_count, default=100, help="of a setting, in each round")
+    costing.add_argument("--requests", type=_count, default=5, help="of each connection")
+    costing.add_argument("--together", type=_count, default=2, help="connections at once")
+    costing.add_argument("--share", type=float, default=0.01, help="of the connections, between off and all")
+    costing.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
+
     composing = commands.add_parser("containers", help="do the images build, and does deploy/compose.yaml run?")
     composing.add_argument("--base", type=Path, required=True, metavar="DIR", help="keeps archives of images")
     composing.add_argument("--tools", type=Path, required=True, metavar="DIR", help="has bin/podman-compose")
@@ -267,6 +278,12 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         from quiclens_lab.lockouts import lockouts
 
         return lockouts(options.rounds, options.jobs, options.keep)
+    if options.command == "logging-cost":
+        from quiclens_lab.logging_cost.command import logging_cost
+        from quiclens_lab.logging_cost.load import Load
+
+        load = Load(options.connections, options.requests, options.together, options.share)
+        return logging_cost(options.server, load, options.rounds, options.keep, progress.show)
     if options.command == "containers":
         from quiclens_lab.containers.command import containers
 
