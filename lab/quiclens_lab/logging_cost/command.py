@@ -24,7 +24,8 @@ Progress = Callable[[int, int], None]
 
 
 def logging_cost(names: Sequence[str], load: Load, rounds: int, keep: bool, progress: Progress) -> dict[str, Any]:
-    """These servers, or all; `passes` is false where one did not log what it should."""
+    """These servers, or all; `passes` is false where one did not log what it should. What is kept of some is called by
+    their names."""
     stacks = [stack for stack in STACKS if not names or stack.name in names]
     if reasons := [reason for stack in stacks if (reason := stack.missing())]:
         raise LabError("; ".join(reasons))
@@ -36,7 +37,10 @@ def logging_cost(names: Sequence[str], load: Load, rounds: int, keep: bool, prog
         done += 1
         progress(done, total)
 
-    found = {stack.name: measure(stack, load, rounds, one_more) for stack in stacks}
+    found = {}
+    for stack in stacks:
+        say(f"logging-cost: {stack.name}: {stack.logs}")
+        found[stack.name] = measure(stack, load, rounds, one_more)
     turns = [(name, each) for name, of_rounds in found.items() for of_round in of_rounds for each in of_round]
     missed = sorted({f"{name}: {each.missed}" for name, each in turns if each.missed})
     for each in missed:
@@ -51,7 +55,7 @@ def logging_cost(names: Sequence[str], load: Load, rounds: int, keep: bool, prog
         "servers": servers,
         "missed": missed,
     }
-    return judged("logging-cost", document, not missed, keep)
+    return judged("-".join(["logging-cost", *names]), document, not missed, keep)
 
 
 def shares(stack: Stack, load: Load) -> list[float]:
