@@ -14,6 +14,7 @@ from quiclens_api.commands.explain import explain
 from quiclens_api.commands.export import export
 from quiclens_api.commands.failed import failed
 from quiclens_api.commands.ingest import ingest
+from quiclens_api.commands.lines import lines
 from quiclens_api.commands.link import link
 from quiclens_api.commands.load import load
 from quiclens_api.commands.migrate import migrate
@@ -64,6 +65,7 @@ def create_app() -> typer.Typer:
         audit,
         serve,
         ingest,
+        lines,
         link,
         retention,
         erase,

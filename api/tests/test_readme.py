@@ -20,7 +20,7 @@ TEXTS = sorted(
     }
 )
 # What needs a collector, traffic, somebody's files or a broker: their options are checked, they are not run.
-_NOT_RUN = ("demo", "load", "check", "export", "serve", "ingest", "migrate", "erase")
+_NOT_RUN = ("demo", "load", "lines", "check", "export", "serve", "ingest", "migrate", "erase")
 
 
 def _is_ours(line: str) -> bool:

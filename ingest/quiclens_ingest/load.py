@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Semaphore, Thread
-from typing import IO, Any, BinaryIO, cast
+from typing import IO, Any, BinaryIO, TypeVar, cast
 from uuid import uuid4
 
 from quiclens_schema.catalogue import CatalogueError
@@ -23,6 +23,8 @@ from quiclens_ingest.frames import Batch, Frame, FrameError, Progress, Summary, 
 from quiclens_ingest.link import LinkSummary, link, link_since, mark
 
 _BATCHES_HELD = 2
+
+Inserted = TypeVar("Inserted")
 
 
 class LoadError(Exception):
@@ -76,13 +78,7 @@ def load(
     """
     began = time.monotonic()
     words = command(collector, paths, requests, requests_format, client_secret)
-    if isinstance(store, ServedStore):  # its process links what arrives, also when this load is killed
-        try:
-            summary, erased = _insert(store, words, progress or _ignore)
-        finally:
-            linked = store.operate(Operation.LINK_CHANGED, LinkSummary)
-    else:
-        summary, erased, linked = _load_and_link(store, words, progress or _ignore)
+    (summary, erased), linked = and_link(store, lambda: _insert(store, words, progress or _ignore))
     return LoadSummary(
         files=summary.files,
         connections=summary.connections,
@@ -96,18 +92,22 @@ def load(
     )
 
 
-def _load_and_link(
-    store: Store, words: Sequence[str], progress: Callable[[Progress], None]
-) -> tuple[Summary, int, LinkSummary]:
-    """Insert what the collector says, and link what may have changed; also where the collector failed in between."""
+def and_link(store: Store, insert: Callable[[], Inserted]) -> tuple[Inserted, LinkSummary]:
+    """What `insert` did, and link what it may have changed; also where it ends with a LoadError."""
+    if isinstance(store, ServedStore):  # its process links what arrives, also when this one is killed
+        try:
+            done = insert()
+        finally:
+            linked = store.operate(Operation.LINK_CHANGED, LinkSummary)
+        return done, linked
     with _pending(store) as was_interrupted:
         before = mark(store)
         try:
-            summary, erased = _insert(store, words, progress)
+            done = insert()
         except LoadError:
             link_since(store, before)
             raise
-        return summary, erased, link(store) if was_interrupted else link_since(store, before)
+        return done, link(store) if was_interrupted else link_since(store, before)
 
 
 def command(

@@ -1,9 +1,11 @@
 """Do requests find their streams? Clients with a Retry, other ids, another address or 0-RTT, linked and compared.
 
 The collector reads traces and access log as `run` does, once with the ids in the log and once without: then a request
-is found by its client's key, time, method and path, or not at all. The truth is each line's external id.
+is found by its client's key, time, method and path, or not at all. With `foreign_rows` the lines are rows of somebody
+else's table, too, among so many that have no trace. The truth is each line's external id.
 """
 
+import json
 import os
 import subprocess
 import tempfile
@@ -11,8 +13,9 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from quiclens_lab.access_log import Line, lines_of, write_access_log
 from quiclens_lab.aioquic_pair import simulate
@@ -24,6 +27,9 @@ from quiclens_lab.roaming import Roaming
 from quiclens_lab.scenario_plans import HERE, path
 from quiclens_lab.traces import write_traces
 
+if TYPE_CHECKING:
+    from quiclens_schema.store import Store
+
 WALL_START_US = 1_795_168_800_000_000
 TURNS = 6
 AT_ONCE_MAX = 8
@@ -31,6 +37,41 @@ TWICE = 0.02  # of turns have one path asked for twice at the same moment: a cli
 PATIENCE_S = 120
 ID_BAR, TUPLE_BAR = 0.999, 0.99
 ROW = "SELECT external_id, connection_id, stream_id, link FROM requests WHERE log_id IS NOT NULL LIMIT 10000000"
+
+SECRET = "the secret of the lab's deployment"
+MAPPING = {
+    "table": "http_log",
+    "time": "at",
+    "key": ["id"],
+    "format": {
+        "time_is": "start",
+        "columns": {
+            "time": {"from": "at"},
+            "duration_us": {"from": "took_ms", "unit": "ms"},
+            "external_id": {"from": "id"},
+            "connection_id": {"from": "quic"},
+            "stream_id": {"from": "stream"},
+            "method": {"from": "verb"},
+            "path": {"from": "url"},
+            "protocol": {"from": "proto"},
+            "client_address": {"from": "peer.ip"},
+            "client_port": {"from": "peer.port"},
+        },
+    },
+}
+_TABLE = """
+CREATE TABLE http_log (
+    at DateTime64(6, 'Asia/Tokyo'), took_ms Float64, id String, quic Nullable(String), stream Nullable(UInt64),
+    verb LowCardinality(String), url String, proto LowCardinality(String), peer Map(String, String)
+) ENGINE = MergeTree ORDER BY at"""
+_OTHERS = """
+INSERT INTO http_log
+SELECT fromUnixTimestamp64Micro({first:Int64} + toInt64(number) * 97 % 60000000), number % 900 / 7,
+    concat('other-', toString(number)), if(number % 3 = 1, lower(hex(sipHash64(number))), NULL),
+    if(number % 3 = 1, number % 40 * 4, NULL), 'GET', concat('/page/', toString(number % 6), '/', toString(number % 8)),
+    if(number % 3 = 0, 'h2', 'h3'),
+    map('ip', concat('198.51.100.', toString(1 + number % 5)), 'port', toString(1024 + number % 15000))
+FROM numbers({rows:UInt64})"""
 
 Truth = dict[str, tuple[str, int]]
 
@@ -80,7 +121,9 @@ def _turn(seed: int, turn: int) -> Turn:
     return Turn(tuple(requests), gap_us=whole(5_000, 80_000, seed, "gap", turn))
 
 
-def link_check(connections: int, seed: int, progress: Callable[[int, int], None]) -> dict[str, Any]:
+def link_check(
+    connections: int, seed: int, progress: Callable[[int, int], None], foreign_rows: int = 0
+) -> dict[str, Any]:
     """Make the traffic, have it read and linked with ids and without, and say how many found their stream."""
     with tempfile.TemporaryDirectory(prefix="quiclens-link-") as scratch:
         folder = Path(scratch)
@@ -99,14 +142,19 @@ def link_check(connections: int, seed: int, progress: Callable[[int, int], None]
             {key: value for key, value in line.items() if key not in ("connection_id", "stream_id")} for line in lines
         ]
         by_tuple = _found(folder, "tuples", bare, connections)
-    figures = {"ids": figures_of(with_ids, truth), "tuples": figures_of(by_tuple, truth)}
+        figures = {"ids": figures_of(with_ids, truth), "tuples": figures_of(by_tuple, truth)}
+        if foreign_rows:
+            began = time.monotonic()
+            out = folder / "ids"
+            rows = _linked(folder / "table.store", out, lambda store: _as_table(store, folder, lines, foreign_rows))
+            figures["table"] = figures_of(rows, truth) | {"seconds": round(time.monotonic() - began, 1)}
     twice = sum(
         1 for plan in made for turn in plan.turns if len({each.path for each in turn.requests}) < len(turn.requests)
     )
     passes = (
-        figures["ids"]["found"] >= ID_BAR
+        all(figures[name]["found"] >= ID_BAR for name in ("ids", "table") if name in figures)
         and figures["tuples"]["found"] >= TUPLE_BAR
-        and not any(each["wrong"] for each in figures.values())
+        and not any(each["wrong"] or each["missing"] for each in figures.values())
     )
     return {
         "connections": connections,
@@ -117,6 +165,7 @@ def link_check(connections: int, seed: int, progress: Callable[[int, int], None]
         "new_ids": sum(plan.roaming is not None and plan.roaming.new_ids_before_turn is not None for plan in made),
         "zero_rtt": sum(plan.is_resumed for plan in made),
         "same_path_twice": twice,
+        "foreign_rows": foreign_rows,
         **figures,
         "passes": passes,
     }
@@ -127,9 +176,9 @@ def figures_of(rows: Iterable[tuple[str, str | None, int | None, str]], truth: T
     links: Counter[str] = Counter()
     right = wrong = 0
     for external_id, connection_id, stream_id, link in rows:
-        links[link] += 1
+        links[link] += external_id in truth
         if link in ("id", "alias", "tuple"):
-            is_right = (connection_id, stream_id) == truth[external_id]
+            is_right = (connection_id, stream_id) == truth.get(external_id)
             right += is_right
             wrong += not is_right
     return {"found": right / len(truth), "wrong": wrong, "missing": len(truth) - links.total(), "links": dict(links)}
@@ -153,7 +202,7 @@ def _collect(folder: Path, log: Path, out: Path, connections: int, lines: int) -
         f'idle_timeout_s = 1\n[enrich]\nsecret_env = "QUICLENS_LAB_SECRET"\n'
         f'[[access_log]]\npath = "{log}"\n[sink]\nkind = "files"\nfolder = "{out}"\n'
     )
-    environment = {**os.environ, "QUICLENS_LAB_SECRET": "the secret of the lab's deployment"}
+    environment = {**os.environ, "QUICLENS_LAB_SECRET": SECRET}
     command = [str(collector_binary()), "run", str(config)]
 
     def rows(table: str) -> int:
@@ -171,17 +220,58 @@ def _collect(folder: Path, log: Path, out: Path, connections: int, lines: int) -
             process.communicate()
 
 
-def _linked(folder: Path, out: Path) -> list[tuple[Any, ...]]:
+def _linked(folder: Path, out: Path, add_lines: Callable[["Store"], None] | None = None) -> list[tuple[Any, ...]]:
+    """Rows of requests of what the collector wrote; `add_lines` brings other lines than the collector's."""
     import pyarrow.ipc
     from quiclens_ingest.link import link
     from quiclens_schema import store as stores
     from quiclens_schema.migrate import migrate
 
+    left_out = {"events", "request_lines"} if add_lines else {"events"}
     with stores.open(f"chdb:{folder}") as store:
         migrate(store)
         for file in sorted(out.glob("*/*.arrow")):
-            if file.parent.name != "events":
+            if file.parent.name not in left_out:
                 table = pyarrow.ipc.open_stream(file).read_all()
                 store.insert_arrow(file.parent.name, file.read_bytes(), table.num_rows)
+        if add_lines:
+            add_lines(store)
         link(store)
         return [tuple(row) for row in store.query(ROW).rows]
+
+
+def _as_table(store: "Store", folder: Path, lines: list[Line], rows: int) -> None:
+    """The lines in a table of somebody else's, by names of its own, among `rows` in all: of HTTP/2, of connections that
+    have no trace, and without ids, of the same paths in the same minutes."""
+    from quiclens_ingest import mapping
+    from quiclens_ingest.from_table import TableReader
+    from quiclens_ingest.lines import Converter
+
+    secret = folder / "secret"
+    secret.write_text(SECRET)
+    store.command(_TABLE)
+    named = (
+        json.dumps(
+            {
+                "at": line["time"],
+                "took_ms": line["duration_us"] / 1000,
+                "id": line["external_id"],
+                "quic": line["connection_id"],
+                "stream": line["stream_id"],
+                "verb": line["method"],
+                "url": line["path"],
+                "proto": line["protocol"],
+                "peer": {"ip": line["client_address"], "port": str(line["client_port"])},
+            }
+        )
+        for line in lines
+    )
+    store.command(
+        "INSERT INTO http_log SETTINGS date_time_input_format = 'best_effort' FORMAT JSONEachRow\n" + "\n".join(named)
+    )
+    store.command(_OTHERS, {"rows": rows - len(lines), "first": WALL_START_US})
+    source = mapping.of(MAPPING)
+    began = datetime.fromtimestamp(WALL_START_US / 1e6, UTC) - timedelta(hours=1)
+    taken = TableReader(store, source, Converter(source, collector_binary(), secret)).take(began)
+    if (taken.rows, taken.lines) != (rows, rows):
+        raise LabError(f"of {rows} rows {taken.rows} were read, {taken.lines} became lines: {taken.rejected}")

@@ -39,9 +39,10 @@ def test_a_wrong_pick_is_seen() -> None:
 
 @pytest.mark.skipif(not COLLECTOR.is_file(), reason="the collector is not built")
 def test_requests_find_their_streams_by_ids_and_by_tuples_and_never_another_s() -> None:
-    answer = link_check(60, seed=2, progress=lambda _done, _total: None)
+    answer = link_check(60, seed=2, progress=lambda _done, _total: None, foreign_rows=20_000)
     assert answer["ids"]["found"] >= ID_BAR and answer["tuples"]["found"] >= TUPLE_BAR
-    for figures in (answer["ids"], answer["tuples"]):
+    assert answer["table"]["found"] >= ID_BAR
+    for figures in (answer["ids"], answer["tuples"], answer["table"]):
         assert (figures["wrong"], figures["missing"]) == (0, 0)
     assert answer["same_path_twice"] > 0 and answer["tuples"]["links"]["ambiguous"] == 2 * answer["same_path_twice"]
     assert min(answer["moved"], answer["retried"], answer["new_ids"], answer["zero_rtt"]) > 0

@@ -43,6 +43,11 @@ _INSERT_SETTINGS = {
     "max_partitions_per_insert_block": "0",  # one batch may hold traces of many days
     "optimize_on_insert": "0",  # rows written must be countable: replaced when read and merged, not here
 }
+_JSON_SETTINGS = {
+    "date_time_output_format": "iso",  # UTC, whatever zone a column is in
+    "output_format_json_quote_64bit_integers": "0",
+    "output_format_json_quote_denormals": "0",
+}
 _ARROW_SETTINGS = {
     "output_format_arrow_compression_method": "none",
     "output_format_arrow_low_cardinality_as_dictionary": "0",
@@ -258,6 +263,17 @@ class Store:
             )
         if answer:
             yield answer
+
+    def json_lines(self, sql: str, parameters: Parameters | None = None) -> list[bytes]:
+        """The answer as JSON objects by column name, held in memory; times are RFC 3339 in UTC."""
+        with _Borrowed(self) as client:
+            answer = client.raw_query(
+                sql,
+                parameters=_server_side(sql, parameters),
+                settings=_merged(_JSON_SETTINGS, self._bounds),
+                fmt="JSONEachRow",
+            )
+        return answer.splitlines()
 
     def close(self) -> None:
         """Close every idle handle and give up the folder. Calls in flight in other threads close their own."""

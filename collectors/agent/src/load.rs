@@ -23,19 +23,22 @@ use std::time::{Duration, Instant};
 const PROGRESS: Duration = Duration::from_millis(200);
 
 /// Reads everything under `paths` and the access logs, and writes batches to `sink`. With a file that has a secret,
-/// clients get keys, by which lines and traces of one client meet; nothing else is looked up, nothing redacted.
+/// clients get keys, by which lines and traces of one client meet; nothing else is looked up. Nothing is redacted but
+/// where it is asked for.
 pub fn run(
     paths: &[PathBuf],
     requests: &[PathBuf],
     format: Option<&Path>,
     client_secret: Option<&Path>,
+    is_redacting: bool,
     sink: &str,
 ) -> Result<(), Error> {
     if sink != "-" {
         return Err(Error::configuration(format!("unknown sink {sink}: only - (standard output) is known to load")));
     }
-    let deployment = client_secret.map(deployment).transpose()?;
-    let reader = line_reader(format, deployment.clone())?;
+    let needs_one = is_redacting || client_secret.is_some();
+    let deployment = needs_one.then(|| deployment(client_secret, is_redacting)).transpose()?;
+    let reader = line_reader(format, is_redacting, deployment.clone())?;
     let started = Instant::now();
     let catalogue = Catalogue::load().map_err(Error::internal)?;
     let search = find(paths);
@@ -99,22 +102,27 @@ pub fn run(
     written(writeln!(out, "{summary}").and_then(|()| out.flush()))
 }
 
-fn deployment(secret: &Path) -> Result<Arc<Deployment>, Error> {
-    let config = EnrichConfig { secret_file: Some(secret.to_owned()), ..EnrichConfig::default() };
-    Ok(Arc::new(Deployment::open(&config, "", false).map_err(Error::configuration)?))
+fn deployment(secret: Option<&Path>, is_redacting: bool) -> Result<Arc<Deployment>, Error> {
+    let config = EnrichConfig { secret_file: secret.map(Path::to_owned), ..EnrichConfig::default() };
+    Ok(Arc::new(Deployment::open(&config, "", is_redacting).map_err(Error::configuration)?))
 }
 
-/// Reads the format that `path` says, else JSON lines with the columns' names. Nothing is redacted but where it asks.
-fn line_reader(path: Option<&Path>, deployment: Option<Arc<Deployment>>) -> Result<LineReader, Error> {
+/// Reads the format that `path` says, else JSON lines with the columns' names. The format may say of itself whether it
+/// is redacted.
+fn line_reader(
+    path: Option<&Path>,
+    is_redacting: bool,
+    deployment: Option<Arc<Deployment>>,
+) -> Result<LineReader, Error> {
     let Some(path) = path else {
         let json = AccessFormatConfig { preset: Some(Preset::Json), ..AccessFormatConfig::default() };
-        return LineReader::new(&json, false, deployment);
+        return LineReader::new(&json, is_redacting, deployment);
     };
     let said =
         |error: &dyn std::fmt::Display| Error::new(Kind::Configuration, path.display(), error.to_string().trim());
     let text = std::fs::read_to_string(path).map_err(|error| said(&error))?;
     let config: AccessFormatConfig = toml::from_str(&text).map_err(|error| said(&error))?;
-    LineReader::new(&config, false, deployment).map_err(|error| said(&error))
+    LineReader::new(&config, is_redacting, deployment).map_err(|error| said(&error))
 }
 
 /// Parses, folds and encodes, and says how fast; batches are dropped.

@@ -46,6 +46,9 @@ enum Command {
         /// A file with a secret of 16 bytes or more: lines and traces of one client's address and port meet by a key of it
         #[arg(long)]
         client_secret_file: Option<PathBuf>,
+        /// Keep no client address, header value, payload byte, user name, as `run` does by default
+        #[arg(long)]
+        redact: bool,
         /// Where batches go: `-` is standard output, framed as in collectors/README.md
         #[arg(long, default_value = "-")]
         sink: String,
@@ -96,8 +99,8 @@ enum Room {
 
 fn main() -> ExitCode {
     let result = match Options::parse().command {
-        Command::Load { paths, requests, requests_format, client_secret_file, sink } => {
-            load::run(&paths, &requests, requests_format.as_deref(), client_secret_file.as_deref(), &sink)
+        Command::Load { paths, requests, requests_format, client_secret_file, redact, sink } => {
+            load::run(&paths, &requests, requests_format.as_deref(), client_secret_file.as_deref(), redact, &sink)
         }
         Command::Dump { paths, room } => dump::run(&paths, room),
         Command::Export => export::run(),
