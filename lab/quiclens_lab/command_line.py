@@ -136,6 +136,9 @@ def parser() -> argparse.ArgumentParser:
     linking = commands.add_parser("link", help="do requests find their streams? Retry, migration, 0-RTT, changed ids")
     linking.add_argument("--connections", type=_count, default=200)
     linking.add_argument("--seed", type=int, default=1)
+    linking.add_argument(
+        "--foreign-rows", type=int, default=0, help="also as rows of somebody else's table, among so many in all"
+    )
     fresh = commands.add_parser("freshness", help="how old data are when they can be asked for, at a steady rate")
     fresh.add_argument("--rate", type=_count, default=50_000, help="events a second")
     fresh.add_argument("--seconds", type=_count, default=60, help="at the steady rate, after a warm-up")
@@ -325,7 +328,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     if options.command == "link":
         from quiclens_lab.link_check import link_check
 
-        return link_check(options.connections, options.seed, progress.show)
+        return link_check(options.connections, options.seed, progress.show, options.foreign_rows)
     if options.command == "front":
         from quiclens_lab.front import front
 
