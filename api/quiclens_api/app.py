@@ -1,29 +1,36 @@
 """The command line: which commands there are, in the order in which a newcomer needs them."""
 
+import ast
 import inspect
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from quiclens_schema.version import VERSION
 
-from quiclens_api.commands.audit import audit
-from quiclens_api.commands.check import check
-from quiclens_api.commands.demo import demo
-from quiclens_api.commands.erase import erase
-from quiclens_api.commands.explain import explain
-from quiclens_api.commands.export import export
-from quiclens_api.commands.failed import failed
-from quiclens_api.commands.ingest import ingest
-from quiclens_api.commands.lines import lines
-from quiclens_api.commands.link import link
-from quiclens_api.commands.load import load
-from quiclens_api.commands.migrate import migrate
-from quiclens_api.commands.report import report
-from quiclens_api.commands.retention import retention
-from quiclens_api.commands.serve import serve
-from quiclens_api.commands.slow import slow
-from quiclens_api.commands.status import status
-from quiclens_api.commands.watch import watch
+COMMANDS = (
+    "demo",
+    "load",
+    "slow",
+    "explain",
+    "export",
+    "report",
+    "failed",
+    "watch",
+    "check",
+    "status",
+    "audit",
+    "serve",
+    "ingest",
+    "lines",
+    "link",
+    "retention",
+    "erase",
+    "migrate",
+)
+"""Each is the function of its name in the module of its name in `commands`."""
 
 _HELP = """Why was this HTTP/3 request slow? Ask your servers' QUIC event logs.
 
@@ -41,8 +48,9 @@ def _say_version(is_asked: bool) -> None:
         raise typer.Exit
 
 
-def create_app() -> typer.Typer:
-    """The app with all its commands; importing this module registers nothing."""
+def create_app(given: Sequence[str]) -> typer.Typer:
+    """The app for this command line. Of the commands it imports the one that is given: what all of them need takes
+    seconds."""
     app = typer.Typer(
         help=_HELP,
         no_args_is_help=True,
@@ -51,30 +59,31 @@ def create_app() -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    commands = (
-        demo,
-        load,
-        slow,
-        explain,
-        export,
-        report,
-        failed,
-        watch,
-        check,
-        status,
-        audit,
-        serve,
-        ingest,
-        lines,
-        link,
-        retention,
-        erase,
-        migrate,
-    )
     app.callback()(_of_all_commands)
-    for command in commands:
-        app.command(help=_unwrapped(inspect.cleandoc(command.__doc__ or "")))(command)
+    chosen = next((word for word in given if not word.startswith("-")), "")
+    for name in COMMANDS:
+        if name == chosen:
+            command = _command(name)
+            app.command(name, help=_unwrapped(inspect.cleandoc(command.__doc__ or "")))(command)
+        else:
+            app.command(name, help=_unwrapped(_told(name)))(_not_chosen)
     return app
+
+
+def _command(name: str) -> Callable[..., int]:
+    function: Callable[..., int] = getattr(import_module(f"quiclens_api.commands.{name}"), name)
+    return function
+
+
+def _told(name: str) -> str:
+    """What a command's function says of itself, without importing it."""
+    text = (Path(__file__).parent / "commands" / f"{name}.py").read_text(encoding="utf-8")
+    (found,) = (node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef) and node.name == name)
+    return ast.get_docstring(found) or ""
+
+
+def _not_chosen() -> None:
+    """In the place of a command whose name stands in the list alone."""
 
 
 def _of_all_commands(

@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = several_access_logs(sys.argv[1:] if arguments is None else arguments)
     as_json = "--json" in given
     try:
-        code = create_app()(given, prog_name="quiclens", standalone_mode=False)
+        code = create_app(given)(given, prog_name="quiclens", standalone_mode=False)
         return code if isinstance(code, int) else DONE
     except typer.TyperException as mistake:
         if not mistake.format_message():  # no command at all: the help was printed

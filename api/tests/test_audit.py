@@ -10,8 +10,8 @@ from quiclens_schema.migrate import migrate
 from quiclens_schema.store import Store
 
 from quiclens_api.questions.audit import audit as ask_audit
+from quiclens_api.serve.keep import Keep
 from quiclens_api.serve.retention import sweep
-from quiclens_api.serve.settings import Keep
 
 TRACE = "connection_id, vantage, trace_id, trace_day"
 WHO = "'c', 'server', 't', toDate('2026-01-01')"

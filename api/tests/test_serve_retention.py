@@ -10,8 +10,8 @@ from api_seed import CLIENT, OLD, SERVER, connection
 from serve_process import Served, start, until
 from store_rows import fill
 
+from quiclens_api.serve.keep import Keep
 from quiclens_api.serve.retention import Partition, plan
-from quiclens_api.serve.settings import Keep
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 FOREVER = Keep(events_days=0, summaries_days=0)

@@ -7,7 +7,7 @@ import typer
 from quiclens_schema.store import DEFAULT_URL
 
 from quiclens_api.failure import usage
-from quiclens_api.serve.settings import GB, Keep
+from quiclens_api.serve.keep import GB, Keep
 
 _DAYS = re.compile(r"(\d+(?:\.\d+)?)d?")
 

@@ -13,8 +13,8 @@ from quiclens_api.commands.options import AsJson, KeepEvents, KeepSummaries, Max
 from quiclens_api.failure import DONE, Failure
 from quiclens_api.opening import opened
 from quiclens_api.output import answer, say
+from quiclens_api.serve.keep import Keep
 from quiclens_api.serve.retention import Sweep, sweep
-from quiclens_api.serve.settings import Keep
 from quiclens_api.told import told_to_stop
 from quiclens_api.units import size
 

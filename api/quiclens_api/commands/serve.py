@@ -30,8 +30,9 @@ from quiclens_api.serve.admission import Admission
 from quiclens_api.serve.app import Front, create_app, create_pages
 from quiclens_api.serve.confinement import NotConfined, confine, temporary_folder
 from quiclens_api.serve.files_beside import FilesBeside
+from quiclens_api.serve.keep import GB, MB
 from quiclens_api.serve.serving import Listening, address, bind, owners_socket, run
-from quiclens_api.serve.settings import GB, MB, Limits, Settings
+from quiclens_api.serve.settings import Limits, Settings
 from quiclens_api.serve.tls import tls
 
 _log = logging.getLogger("quiclens.serve")

@@ -20,9 +20,9 @@ from quiclens_schema.served import Operation
 from quiclens_schema.store import Store, StoreError
 
 from quiclens_api.erase import Chosen, Erasure, erase
+from quiclens_api.serve.keep import Keep
 from quiclens_api.serve.metrics import Metrics
 from quiclens_api.serve.retention import Sweep, sweep
-from quiclens_api.serve.settings import Keep
 
 _log = logging.getLogger("quiclens.serve")
 

@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime, timedelta
 from quiclens_schema.served import Operation, ServedStore
 from quiclens_schema.store import Store
 
-from quiclens_api.serve.settings import MB, Keep
+from quiclens_api.serve.keep import MB, Keep
 
 _EVENTS = ("events",)
 _LINKED = ("requests", "request_rollups", "request_dimensions")

@@ -6,9 +6,7 @@ from pathlib import Path
 
 from quiclens_api.serve.access import Access
 from quiclens_api.serve.connections import ConnectionLimits
-
-GB = 1_000_000_000
-MB = 1_000_000
+from quiclens_api.serve.keep import GB, MB, Keep
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +38,6 @@ class Limits:
     def of_owner(self) -> "Limits":
         """For the store's own user, whose questions may be large, as those of `quiclens` are."""
         return replace(self, memory_bytes=self.queries_at_once * max(self.statement_bytes, 4 * GB), block_rows=65_409)
-
-
-@dataclass(frozen=True, slots=True)
-class Keep:
-    """How long rows are kept and how much room they may take; 0 is for ever, without bound."""
-
-    events_days: float = 7
-    summaries_days: float = 90
-    disk_bytes: int = 0
-    every_seconds: float = 600
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,9 +159,7 @@ def total_of(folder: Path, code: str, kept: Path) -> Total:
         return known
     runs = [row for path in kept.glob("*.json") for row in json.loads(path.read_text()).get("targets", [])]
     same = [row for row in runs if (row["target"], row["code"]) == (folder.name, code) and not row["found"]]
-    totals = [
-        Total(code, row["executions"], row["edges"], row["cpu_s"], row["cpu_s_since_new_edge"]) for row in same
-    ]
+    totals = [Total(code, row["executions"], row["edges"], row["cpu_s"], row["cpu_s_since_new_edge"]) for row in same]
     return max(totals, key=lambda total: total.executions, default=Total(code))
 
 

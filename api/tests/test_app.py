@@ -1,0 +1,29 @@
+"""The command line as a whole: every command is there, and the help of all waits for the libraries of none."""
+
+import subprocess
+import sys
+
+import pytest
+from api_ran import Run
+
+from quiclens_api.app import COMMANDS
+
+HEAVY = ("fastapi", "pydantic", "clickhouse_connect", "numpy", "pyarrow", "uvicorn", "quiclens_api.commands")
+
+
+def test_the_help_of_all_commands_shows_what_each_says_of_itself(run: Run) -> None:
+    told = " ".join(run("--help").out.partition(" Commands ")[2].replace("│", " ").split())
+    for name in COMMANDS:
+        own = " ".join(run(name, "--help").out.replace("│", " ").split())
+        assert f"Usage: quiclens {name} " in own
+        words = told.partition(f" {name} ")[2].split()[:5]
+        assert " ".join(words) in own, name
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_what_commands_need_is_not_imported_to_tell_of_them(option: str) -> None:
+    code = f"import sys; from quiclens_api.main import main; main([{option!r}]); print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "quiclens" in done.stdout
+    loaded = {module for module in done.stderr.split() if module.startswith(HEAVY)}
+    assert not loaded
