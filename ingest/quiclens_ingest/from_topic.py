@@ -55,12 +55,13 @@ class TopicReader:
 
         LoadError when the lines cannot be read at all.
         """
-        self._consumer.subscribe([self._source.topic])
         try:
+            _partitions(self._consumer, self._source)
+            self._consumer.subscribe([self._source.topic])
             while not stop.is_set():
                 messages = self._messages(stop)
                 if messages and self._store_until_done(messages, stop):
-                    self._consumer.commit(offsets=_after(messages), asynchronous=False)
+                    self._commit(messages)
                     stored()
                 elif until_end and not messages and self._is_at_end():
                     break
@@ -69,6 +70,13 @@ class TopicReader:
         finally:
             self._consumer.close()
         return self._found
+
+    def _commit(self, messages: Sequence[kafka.Message]) -> None:
+        """What is not committed is taken again, by whoever has the partition then, and gives the same rows."""
+        try:
+            self._consumer.commit(offsets=_after(messages), asynchronous=False)
+        except kafka.KafkaException as error:
+            _log.warning("offsets were not committed: %s", error.args[0].str())
 
     def _messages(self, stop: Event) -> list[kafka.Message]:
         """What came, up to a second's worth of it."""
@@ -118,9 +126,7 @@ def newest(source: Source, brokers: str, more: Mapping[str, str], count: int) ->
     """About so many of a topic's newest messages, as lines; nothing is committed. LoadError when there is no topic."""
     consumer = kafka.consumer(brokers, f"quiclens-check-{source.name}", _MESSAGE_BYTES_MAX, more)
     try:
-        partitions = consumer.list_topics(source.topic, timeout=10).topics[source.topic].partitions
-        if not partitions:
-            raise LoadError(f"{source.place} is not there, or this user may not read it")
+        partitions = _partitions(consumer, source)
         places = []
         left = 0
         for number in partitions:
@@ -141,6 +147,14 @@ def newest(source: Source, brokers: str, more: Mapping[str, str], count: int) ->
         raise LoadError(f"{source.place}: {error.args[0].str()}") from error
     finally:
         consumer.close()
+
+
+def _partitions(consumer: kafka.Consumer, source: Source) -> list[int]:
+    """The partitions of the topic; LoadError when it has none, KafkaException when no broker answers."""
+    partitions = list(consumer.list_topics(source.topic, timeout=10).topics[source.topic].partitions)
+    if not partitions:
+        raise LoadError(f"{source.place} is not there, or this user may not read it")
+    return partitions
 
 
 def lines_of(source: Source, messages: Sequence[kafka.Message]) -> list[Line]:

@@ -105,3 +105,11 @@ def test_a_check_looks_at_the_newest_and_commits_nothing(store: Store, broker: A
     nowhere = mapping.of({"topic": "nowhere.at.all", "format": {"columns": COLUMNS}})
     with pytest.raises(LoadError, match=r"nowhere\.at\.all"):
         newest(nowhere, broker.address, {}, 10)
+    with pytest.raises(LoadError, match=r"nowhere\.at\.all"):
+        take(store, broker, nowhere)
+
+
+def test_a_broker_that_is_away_is_told(store: Store, topic: mapping.Mapping) -> None:
+    reader = TopicReader(store, topic, Converter(topic, COLLECTOR, None), "127.0.0.1:9", "lines", {})
+    with pytest.raises(LoadError, match=topic.place):
+        reader.take(Event(), lambda: None, until_end=True)
