@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -13,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from quiclens_lab.errors import LabError
-from quiclens_lab.live_client import client
 from serve_process import quiclens, start
+from stock_servers import ask, free_port, make_certificate
 
 BIN = Path(sys.executable).parent
 COLLECTOR = Path(os.environ.get("QUICLENS_COLLECTOR", "target/release/quiclens-collector"))
@@ -50,37 +48,11 @@ class Logs:
     followed: dict[str, Any]  # what the store says of what was followed meanwhile
 
 
-def free_port() -> int:
-    """One that is free for TCP and for UDP."""
-    while True:
-        with socket.socket() as tcp, socket.socket(type=socket.SOCK_DGRAM) as udp:
-            tcp.bind(("127.0.0.1", 0))
-            port = int(tcp.getsockname()[1])
-            try:
-                udp.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port
-
-
-async def ask(port: int) -> None:
-    until = time.monotonic() + 600
-    for number in range(CONNECTIONS):
-        while True:
-            try:
-                await client(port, number, REQUESTS, 0)
-                break
-            except LabError:  # it is not there yet
-                assert number == 0 and time.monotonic() < until
-
-
 @pytest.fixture(scope="module")
 def caddy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Logs]:
     folder = tmp_path_factory.mktemp("caddy")
     (folder / "traces").mkdir()
-    made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
-    made += ["-addext", "subjectAltName=DNS:localhost", "-keyout", f"{folder}/key.pem", "-out", f"{folder}/chain.pem"]
-    subprocess.run(["openssl", *made], check=True, capture_output=True)
+    make_certificate(folder)
     port = free_port()
     (folder / "Caddyfile").write_text(CADDYFILE.format(port=port, folder=folder, body="x" * 20_000))
     (folder / "secret").write_text("a secret of thirty-two letters..\n")
@@ -103,7 +75,7 @@ def caddy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Logs]:
             collector = subprocess.Popen([COLLECTOR, "run", config], stderr=told)
             ending.callback(collector.wait)
             ending.callback(collector.terminate)
-        asyncio.run(ask(port))
+        asyncio.run(ask(port, CONNECTIONS, REQUESTS))
         until = time.monotonic() + 600
         while True:
             coverage = quiclens("audit", "--store", serve.store_url)["coverage"]
