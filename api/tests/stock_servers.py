@@ -1,12 +1,36 @@
-"""What tests of servers from their own packages have in common: a certificate, a port, requests over HTTP/3."""
+"""What tests of servers from their own packages have in common: a certificate, a port, processes, requests."""
 
+import os
 import socket
 import subprocess
+import sys
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from quiclens_lab.errors import LabError
 from quiclens_lab.live_client import client
+
+BIN = Path(sys.executable).parent
+COLLECTOR = Path(os.environ.get("QUICLENS_COLLECTOR", "target/release/quiclens-collector"))
+needs_collector = pytest.mark.skipif(not COLLECTOR.is_file(), reason="no quiclens-collector: cargo build --release")
+
+# One connection after the other, and on each one request after the other.
+_HTTP2_CLIENT = """
+const [port, connections, requests] = process.argv.slice(1).map(Number);
+for (let connection = 0; connection < connections; connection++) {
+  const session = require("http2").connect(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
+  for (let request = 0; request < requests; request++) {
+    const id = `h2-${connection}-${request}`;
+    const fields = { ":path": `/${id}`, ":authority": "live.lab.example", "x-request-id": id };
+    const stream = session.request(fields);
+    await new Promise((done, failed) => stream.resume().on("end", done).on("error", failed));
+  }
+  await new Promise((done) => session.close(done));
+}
+"""
 
 
 def make_certificate(folder: Path) -> None:
@@ -39,3 +63,23 @@ async def ask(port: int, connections: int, requests: int) -> None:
                 break
             except LabError:  # it is not there yet
                 assert number == 0 and time.monotonic() < until
+
+
+def ask_http2(port: int, connections: int, requests: int) -> None:
+    """Connections over HTTP/2, of a server that is there."""
+    program = f"(async () => {{{_HTTP2_CLIENT}}})().catch((error) => {{ console.error(error); process.exit(1) }})"
+    words = ["node", "-e", program, str(port), str(connections), str(requests)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 0, done.stderr
+
+
+@contextmanager
+def running(words: Sequence[str | Path], said: Path, **environment: str) -> Iterator[None]:
+    """A process that is ended with the block; what it says goes to a file."""
+    with said.open("wb") as log:
+        process = subprocess.Popen(words, env={**os.environ, **environment}, stdout=log, stderr=log)
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait()

@@ -1,9 +1,6 @@
 """A stock Caddy, from its own package: its requests find their traces, followed live and loaded from files."""
 
 import asyncio
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -13,10 +10,8 @@ from typing import Any
 
 import pytest
 from serve_process import quiclens, start
-from stock_servers import ask, free_port, make_certificate
+from stock_servers import BIN, COLLECTOR, ask, free_port, make_certificate, needs_collector, running
 
-BIN = Path(sys.executable).parent
-COLLECTOR = Path(os.environ.get("QUICLENS_COLLECTOR", "target/release/quiclens-collector"))
 CONNECTIONS, REQUESTS = 100, 10
 LEAST_LINKED = 0.99
 CADDYFILE = """{{
@@ -37,7 +32,7 @@ CADDYFILE = """{{
 }}
 """
 
-pytestmark = pytest.mark.skipif(not COLLECTOR.is_file(), reason="no quiclens-collector: cargo build --release")
+pytestmark = needs_collector
 
 
 @dataclass(frozen=True)
@@ -66,15 +61,10 @@ def caddy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Logs]:
             f'[[access_log]]\npath = "{folder}/access.jsonl"\nformat = {{ preset = "caddy" }}\n'
             f'[sink]\nkind = "quiclens"\nurl = "{serve.url}"\n'
         )
-        words = [str(BIN / "caddy"), "run", "--config", str(folder / "Caddyfile"), "--adapter", "caddyfile"]
-        with (folder / "caddy.log").open("wb") as log, (folder / "collector.log").open("wb") as told:
-            home = {**os.environ, "HOME": str(folder), "QLOGDIR": str(folder / "traces")}
-            server = subprocess.Popen(words, env=home, stdout=log, stderr=log)
-            ending.callback(server.wait)
-            ending.callback(server.terminate)
-            collector = subprocess.Popen([COLLECTOR, "run", config], stderr=told)
-            ending.callback(collector.wait)
-            ending.callback(collector.terminate)
+        words: list[str | Path] = [BIN / "caddy", "run", "--config", folder / "Caddyfile", "--adapter", "caddyfile"]
+        here = {"HOME": str(folder), "QLOGDIR": str(folder / "traces")}
+        ending.enter_context(running(words, folder / "caddy.log", **here))
+        ending.enter_context(running([COLLECTOR, "run", config], folder / "collector.log"))
         asyncio.run(ask(port, CONNECTIONS, REQUESTS))
         until = time.monotonic() + 600
         while True:
