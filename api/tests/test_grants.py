@@ -118,7 +118,7 @@ def test_a_collector_may_add_rows_and_nothing_else() -> None:
 
 def test_tables_of_system_are_granted_to_whom_asks_them() -> None:
     """The engine would not say: statements that a role's program runs name them."""
-    always = {"system.tables"}  # a server shows everybody what he may see of these
+    always = {"system.tables", "system.columns"}  # a server shows everybody what he may see of these
     sources = {
         "ingest": [*(ROOT / "ingest" / "quiclens_ingest").rglob("*.py"), *SQL],
         "retention": [ROOT / "api" / "quiclens_api" / "serve" / "retention.py"],

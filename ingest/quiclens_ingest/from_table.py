@@ -36,6 +36,16 @@ class TableSummary:
     erased: int = 0
     rejected: Counter[str] = field(default_factory=Counter)
 
+    def plus(self, other: "TableSummary") -> "TableSummary":
+        """Both looks together."""
+        return TableSummary(
+            self.hours + other.hours,
+            self.rows + other.rows,
+            self.lines + other.lines,
+            self.erased + other.erased,
+            self.rejected + other.rejected,
+        )
+
 
 class TableReader:
     """One table, looked at again and again by one process."""

@@ -50,8 +50,8 @@ class TopicReader:
         self._consumer = kafka.consumer(brokers, group, _MESSAGE_BYTES_MAX, more)
         self._found = TopicSummary()
 
-    def take(self, stop: Event, stored: Callable[[], None], *, until_end: bool = False) -> TopicSummary:
-        """Take until `stop` is set or, with `until_end`, until nothing is left; `stored` is called after each insert.
+    def take(self, stop: Event, turned: Callable[[], None], *, until_end: bool = False) -> TopicSummary:
+        """Take until `stop` is set or, with `until_end`, until nothing is left; `turned` is called about once a second.
 
         LoadError when the lines cannot be read at all.
         """
@@ -60,9 +60,9 @@ class TopicReader:
             self._consumer.subscribe([self._source.topic])
             while not stop.is_set():
                 messages = self._messages(stop)
-                if messages and self._store_until_done(messages, stop):
+                turned()
+                if messages and self._store_until_done(messages, stop, turned):
                     self._commit(messages)
-                    stored()
                 elif until_end and not messages and self._is_at_end():
                     break
         except kafka.KafkaException as error:
@@ -94,7 +94,7 @@ class TopicReader:
                 size += len(message.value() or b"")
         return found
 
-    def _store_until_done(self, messages: Sequence[kafka.Message], stop: Event) -> bool:
+    def _store_until_done(self, messages: Sequence[kafka.Message], stop: Event, turned: Callable[[], None]) -> bool:
         converted = self._converter.convert(lines_of(self._source, messages))
         delay = _RETRY_FIRST_SECONDS
         while True:
@@ -102,6 +102,7 @@ class TopicReader:
                 self._found.erased += converted.insert(self._store)
             except StoreError as error:
                 _log.warning("the store takes no rows, trying again: %s", str(error).splitlines()[0][:300])
+                turned()
                 if stop.wait(delay):
                     return False
                 delay = min(delay * 2, _RETRY_MAX_SECONDS)

@@ -77,6 +77,25 @@ VALUES = st.recursive(
 )
 
 
+NAMES = st.sampled_from(["table", "topic", "name", "time", "time_unit", "key", "keep", "format", "columns", "from"])
+ANY = st.recursive(
+    TEXTS | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.none(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES | TEXTS, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(NAMES, ANY, max_size=6), st.booleans())
+def test_whatever_a_file_says_it_is_a_mapping_or_is_told_why_not(document: dict[str, Any], is_near: bool) -> None:
+    try:
+        found = of({**TABLE, **document} if is_near else document)
+    except MappingError as error:
+        assert len(str(error).splitlines()) == 1
+    else:
+        assert found.fields and bool(found.table) != bool(found.topic)
+        tomllib.loads(found.format)
+
+
 @given(st.dictionaries(TEXTS, VALUES, max_size=4))
 def test_a_format_is_written_as_it_was_read(document: dict[str, Any]) -> None:
     assert tomllib.loads(toml(document)) == document

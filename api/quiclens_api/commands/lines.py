@@ -5,10 +5,11 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from quiclens_ingest.mapping import Mapping, MappingError, read
+from quiclens_ingest.settings import Settings
 from quiclens_schema.migrate import migrate
 from quiclens_schema.plain_text import log_to_stderr
 from quiclens_schema.served import ServedStore
@@ -27,7 +28,7 @@ from quiclens_api.show.lines import lines_view
 from quiclens_api.told import told_to_stop
 
 if TYPE_CHECKING:
-    from quiclens_ingest.from_table import TableReader
+    from quiclens_ingest.lines import Converter
 
 _log = logging.getLogger("quiclens.lines")
 
@@ -64,15 +65,13 @@ def lines(
     quiclens lines edge.toml --follow --brokers kafka:9092 --store http://clickhouse:8123/quiclens
     """
     # Here, since Arrow starts threads as it is imported.
-    from quiclens_ingest.from_table import TableReader, TableSummary
-    from quiclens_ingest.from_topic import TopicReader
     from quiclens_ingest.lines import Converter
-    from quiclens_ingest.load import LoadError, and_link
+    from quiclens_ingest.load import LoadError
 
     source = mapping_of(mapping)
     program = collector.find()
     first = moment(since, datetime.now(UTC))
-    stop = told_to_stop() if follow else Event()
+    stop = told_to_stop() if follow else None
     if follow:
         log_to_stderr()
     with opened(store, create=True) as data, client_secret(data) as secret:
@@ -82,31 +81,61 @@ def lines(
         converter = Converter(source, program, secret)
         try:
             if source.topic:
-                settings = settings_of(config, brokers=brokers)
-                topic = TopicReader(
-                    data, source, converter, settings.brokers, group or f"quiclens-lines-{source.name}", settings.kafka
-                )
-                supervisor = Supervisor()
-                supervisor.begun()
-                if follow:
-                    taken = topic.take(stop, supervisor.alive)
-                else:
-                    taken, _ = and_link(data, lambda: topic.take(stop, supervisor.alive, until_end=True))
-                document = {"source": source.place, **asdict(taken)}
+                taken = _of_topic(data, source, converter, settings_of(config, brokers=brokers), group, stop)
             else:
-                _not_served(data, source.place)
-                table = TableReader(data, source, converter)
-                found = TableSummary()
-                if follow:
-                    _again_and_again(table, first, every_seconds, stop)
-                else:
-                    found, _ = and_link(data, lambda: table.take(first, _progress))
-                document = {"source": source.place, **asdict(found)}
+                taken = _of_table(data, source, converter, first, every_seconds, stop)
         except (LoadError, StoreError) as error:
             raise CannotRun("lines_failed", str(error), _AGAIN) from error
+    document = {"source": source.place, **taken}
     answer(as_json, document, *lines_view(document))
     is_empty = not document["lines"]
     return NOTHING_FOUND if document["rejected"] or (is_empty and not follow) else DONE
+
+
+def _of_topic(
+    store: Store, source: Mapping, converter: "Converter", settings: Settings, group: str, stop: Event | None
+) -> dict[str, Any]:
+    """Take a topic until told to stop or, where nobody can, to its end."""
+    from quiclens_ingest.from_topic import TopicReader
+    from quiclens_ingest.load import and_link
+
+    group = group or f"quiclens-lines-{source.name}"
+    topic = TopicReader(store, source, converter, settings.brokers, group, settings.kafka)
+    if stop is None:
+        return asdict(and_link(store, lambda: topic.take(Event(), _nothing, until_end=True))[0])
+    supervisor = Supervisor()
+    supervisor.begun()
+    return asdict(topic.take(stop, supervisor.alive))
+
+
+def _of_table(
+    store: Store, source: Mapping, converter: "Converter", first: datetime, seconds: float, stop: Event | None
+) -> dict[str, Any]:
+    """Take a table once or, until told to stop, again and again: a store that is away is asked again the next time."""
+    from quiclens_ingest.from_table import TableReader, TableSummary
+    from quiclens_ingest.load import LoadError, and_link
+
+    if isinstance(store, ServedStore):
+        said = f"{source.place}: a store that quiclens holds has no tables of others"
+        raise CannotRun("no_table", said, "name the ClickHouse server")
+    table = TableReader(store, source, converter)
+    if stop is None:
+        return asdict(and_link(store, lambda: table.take(first, _progress))[0])
+    found = TableSummary()
+    supervisor = Supervisor()
+    supervisor.begun()
+    while not stop.is_set():
+        try:
+            new = table.take(table.since(first, datetime.now(UTC)))
+        except (LoadError, StoreError) as error:
+            _log.error("nothing was taken: %s", error)
+        else:
+            found = found.plus(new)
+            if new.rows:
+                _log.info("%d rows, %d lines, rejected %s", new.rows, new.lines, dict(new.rejected) or "none")
+        supervisor.alive()
+        stop.wait(seconds)
+    return asdict(found)
 
 
 def mapping_of(path: Path) -> Mapping:
@@ -117,30 +146,10 @@ def mapping_of(path: Path) -> Mapping:
         raise usage(str(error), "deploy/docs/your-own-table.md has examples") from error
 
 
-def _not_served(store: Store, place: str) -> None:
-    if isinstance(store, ServedStore):
-        raise CannotRun(
-            "no_table", f"{place}: a store that quiclens holds has no tables of others", "name the ClickHouse server"
-        )
-
-
 def _progress(done: int, total: int) -> None:
     if total > 1_000_000:
         say(f"{done:,} of {total:,} rows")
 
 
-def _again_and_again(table: "TableReader", first: datetime, seconds: float, stop: Event) -> None:
-    """Until SIGTERM. A store that is away is asked again the next time."""
-    from quiclens_ingest.load import LoadError
-
-    supervisor = Supervisor()
-    supervisor.begun()
-    while not stop.is_set():
-        try:
-            found = table.take(table.since(first, datetime.now(UTC)))
-            if found.rows:
-                _log.info("%d rows, %d lines, rejected %s", found.rows, found.lines, dict(found.rejected) or "none")
-        except (LoadError, StoreError) as error:
-            _log.error("nothing was taken: %s", error)
-        supervisor.alive()
-        stop.wait(seconds)
+def _nothing() -> None:
+    """Nobody is to be told."""
