@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 from quiclens_schema.store import Store
 
-from quiclens_ingest.frames import Batch, FrameError, frames
+from quiclens_ingest.frames import Batch, FrameError, Summary, frames
 from quiclens_ingest.load import LoadError
 from quiclens_ingest.mapping import Mapping
 
@@ -107,7 +107,7 @@ class Converter:
                 if isinstance(frame, Batch):
                     batches.append(self._placed(frame, lines, ends))
                     count += frame.rows if frame.table == "request_lines" else 0
-                elif hasattr(frame, "rejected") and isinstance(frame.rejected, dict):
+                elif isinstance(frame, Summary):
                     rejected = frame.rejected
         except FrameError as error:
             raise LoadError(str(error)) from error
