@@ -143,7 +143,22 @@ const LONGEST_PATH: usize = 1024;
 /// Times that an address may have been encoded.
 const SPELLINGS: usize = 3;
 
+/// Times that what is left may spell another address: behind a sign that escaped nothing a network's first digits can
+/// become an escape. Of a text that goes on so nothing is kept.
+const ROUNDS: usize = 4;
+
 fn each_spelling(text: &str, prefix: Prefix, is_word: fn(u8) -> bool) -> Option<String> {
+    let mut kept = each_once(text, prefix, is_word)?;
+    for _ in 0..ROUNDS {
+        match each_once(&kept, prefix, is_word) {
+            Some(next) => kept = next,
+            None => return Some(kept),
+        }
+    }
+    Some(crate::redact::REDACTED.to_owned())
+}
+
+fn each_once(text: &str, prefix: Prefix, is_word: fn(u8) -> bool) -> Option<String> {
     let bytes = text.as_bytes();
     if memchr::memchr2(b'%', b'\\', bytes).is_none() {
         return spelled(bytes, None, text, prefix, is_word);
@@ -364,6 +379,13 @@ mod tests {
             (r#""a\u003c2001\u003adb8\u003a\u003a7\u003e""#, r#""a\u003c2001:db8::/48\u003e""#),
         ] {
             assert_eq!(scrub(text, prefix).as_deref(), Some(want), "{text}");
+        }
+        // Found by the fuzz target `redact`: what three decodings leave spells another address with the network behind it.
+        for text in ["%%%%%3332001:db8:de32::/7a", r"%%%%25252001:db8::7", r"\\u00312.0.2.7", r"\0f06::e", r"\f06::7:1"]
+        {
+            let kept = scrub(text, prefix);
+            let kept = kept.as_deref().unwrap_or(text);
+            assert_eq!(scrub(kept, prefix), None, "{text}: {kept}: again");
         }
         for (path, want) in [
             ("header.192.0.2.7", "header.192.0.2.0/24"),

@@ -35,10 +35,7 @@ fuzz_target!(|input: Input<'_>| {
     let scrubbed = scrub(input.raw, prefix);
     let text = scrubbed.as_deref().unwrap_or(input.raw);
     assert_eq!(canary(text), None, "in {text:?}");
-    // Behind a backslash that escapes nothing, a network may begin with what makes it an escape: `\0f06::e`, `\f06::/48`.
-    if !text.contains('\\') {
-        assert_eq!(scrub(text, prefix).as_deref().unwrap_or(text), text, "scrubbing twice");
-    }
+    assert_eq!(scrub(text, prefix).as_deref().unwrap_or(text), text, "scrubbing twice");
     let Ok(value) = serde_json::from_str::<Value>(input.raw) else {
         return;
     };
