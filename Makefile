@@ -1,4 +1,4 @@
-# make demo | test | up | down | check | servers | bench | ask-bench | freshness | faults | fuzz | simulation | truth | schema | sbom | audit
+# make demo | test | up | down | check | servers | quic-go-versions | bench | ask-bench | freshness | faults | fuzz | simulation | truth | schema | sbom | audit
 # | release | release-check | containers | lock | setup | clean. Every target does its own set-up, once.
 
 SHELL := /bin/bash
@@ -21,6 +21,9 @@ MADE := .made
 COLLECTOR := target/release/quiclens-collector
 QUICGO := target/quicgo-lab
 QUICGO_SERVER := target/quicgo-server
+# Older versions, by their go.mod; make test takes two: the oldest, and the last before http3/qlog.
+QUICGO_VERSIONS := $(patsubst lab/quicgo/versions/%.mod,target/quicgo-server-%,$(wildcard lab/quicgo/versions/v*.mod))
+QUICGO_TESTED := target/quicgo-server-v0.40.1 target/quicgo-server-v0.52.0
 QUINN_SERVER := target/quinn/release/quinn-server
 QUICHE_SERVER := target/quiche/release/quiche-server
 
@@ -35,7 +38,7 @@ RUST_FILES := Cargo.toml Cargo.lock $(shell find collectors schema/catalogue sch
 export UV_PROJECT_ENVIRONMENT := .venv
 export QUICLENS_COLLECTOR := $(CURDIR)/$(COLLECTOR)
 
-.PHONY: setup demo test test-api test-others up down check servers bench ask-bench freshness faults fuzz simulation truth schema size sbom audit release release-check containers lock clean
+.PHONY: setup demo test test-api test-others up down check servers quic-go-versions bench ask-bench freshness faults fuzz simulation truth schema size sbom audit release release-check containers lock clean
 
 setup: $(MADE)/prerequisites $(MADE)/python $(MADE)/pages $(COLLECTOR)
 
@@ -49,7 +52,7 @@ endef
 
 # Two streams of about the same length, which have no file in common: building the tests puts another collector in the
 # place of the one that other tests start, so that comes first.
-test: check $(MADE)/java $(QUICGO) $(QUICGO_SERVER) $(QUINN_SERVER) $(MADE)/chromium
+test: check $(MADE)/java $(QUICGO) $(QUICGO_SERVER) $(QUICGO_TESTED) $(QUINN_SERVER) $(MADE)/chromium
 	cargo test --locked --release --quiet --workspace --no-run
 	$(MAKE) --no-print-directory --jobs 2 --output-sync=line test-api test-others
 	@echo "make test: ran ruff, mypy, tsc, the schema.sql comparison, rustfmt, clippy, pytest ($(PARTS)), cargo test, go test and a short turn of fuzzing"
@@ -128,6 +131,16 @@ servers: $(QUICGO_SERVER) $(QUINN_SERVER) $(QUICHE_SERVER)
 
 $(QUICGO_SERVER): $(wildcard lab/quicgo/cmd/server/*.go) lab/quicgo/go.mod lab/quicgo/go.sum | $(MADE)/go
 	cd lab/quicgo && go build -o $(CURDIR)/$@ ./cmd/server
+
+# Tags name the versions, before which the interface was another: before_0_41 and so on.
+$(QUICGO_VERSIONS): target/quicgo-server-%: $(wildcard lab/quicgo/cmd/server/*.go) lab/quicgo/versions/%.mod lab/quicgo/versions/%.sum | $(MADE)/go
+	cd lab/quicgo && minor=$(word 2,$(subst ., ,$*)) && \
+	go build -modfile versions/$*.mod -o $(CURDIR)/$@ \
+	-tags "$$(for before in 41 43 45 52 56 65; do if [ $$minor -lt $$before ]; then echo before_0_$$before; fi; done | paste -sd ,)" ./cmd/server
+
+# Old quic-go servers followed live, all that stand in lab/quicgo/versions.
+quic-go-versions: setup $(QUICGO_VERSIONS)
+	$(BIN)/pytest --quiet lab/tests/test_servers_live.py -k quic-go
 
 $(QUINN_SERVER): $(shell find lab/quinn/src -name '*.rs') lab/quinn/Cargo.toml lab/quinn/Cargo.lock | $(MADE)/prerequisites
 	cd lab/quinn && cargo build --locked --release --quiet --target-dir $(CURDIR)/target/quinn --bin quinn-server

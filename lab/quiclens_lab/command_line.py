@@ -104,6 +104,7 @@ def parser() -> argparse.ArgumentParser:
     live.add_argument("--delay-ms", type=float, default=0.0, help="of the path, each way")
     live.add_argument("--rate-kbps", type=_count, default=FAST_KBPS, help="of the path, each way")
     live.add_argument("--seed", type=int, default=1, help="of the losses")
+    live.add_argument("--stay", action="store_true", help="serve until SIGTERM, also when all is answered")
 
     taking = commands.add_parser("collector-bench", help="memory and processor time of the collector")
     taking.add_argument("--connections", type=_count, default=5000, help="open at once, a file each")
@@ -351,7 +352,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
         traffic = Traffic(options.connections, options.requests, options.together, options.pause_ms / 1000)
         conditions = Conditions(options.loss, options.delay_ms, options.rate_kbps, options.seed)
-        return asyncio.run(live(options.out, options.server, traffic, conditions))
+        return asyncio.run(live(options.out, options.server, traffic, conditions, options.stay))
 
     from quiclens_lab.demo import make_folder, prepare_folder
 

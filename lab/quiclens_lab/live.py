@@ -33,15 +33,17 @@ class _Done:
     requests: int = 0
 
 
-async def live(folder: Path, server: str, traffic: Traffic, conditions: Conditions) -> dict[str, Any]:
-    """Serve and ask until everything is answered, or SIGTERM; what was done.
+async def live(
+    folder: Path, server: str, traffic: Traffic, conditions: Conditions, stays: bool = False
+) -> dict[str, Any]:
+    """Serve and ask until everything is answered, or SIGTERM; what was done. With `stays` it serves until SIGTERM.
 
     Each answer's duration as its client saw it is a line of `folder/client.jsonl`.
     """
     done = _Done()
     with serving(server, folder) as running, (folder / "client.jsonl").open("a", buffering=1) as log:
         async with _path(running.port, conditions) as (entry, passed):
-            asking = asyncio.ensure_future(_ask(entry, traffic, log, done))
+            asking = asyncio.ensure_future(_ask(entry, traffic, log, done, stays))
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asking.cancel)
             with suppress(asyncio.CancelledError):
                 await asking
@@ -60,7 +62,7 @@ async def _path(port: int, conditions: Conditions) -> AsyncIterator[tuple[int, P
         yield entry
 
 
-async def _ask(port: int, traffic: Traffic, log: TextIO, done: _Done) -> None:
+async def _ask(port: int, traffic: Traffic, log: TextIO, done: _Done, stays: bool) -> None:
     numbers = iter(range(traffic.connections))
 
     async def one_after_the_other() -> None:
@@ -71,3 +73,5 @@ async def _ask(port: int, traffic: Traffic, log: TextIO, done: _Done) -> None:
             done.connections += 1
 
     await asyncio.gather(*(one_after_the_other() for _ in range(traffic.together)))
+    if stays:
+        await asyncio.Event().wait()

@@ -21,11 +21,15 @@ from quiclens_lab.machine import LAB
 TARGET = LAB.parent / "target"
 PATIENCE_S = 20
 
+OLD_QUIC_GO = sorted(path.name.removesuffix(".mod") for path in (LAB / "quicgo" / "versions").glob("v*.mod"))
+"""Versions of quic-go before the lab's own, one at least of each form of its interface and of its logs."""
+
 PROGRAMS: dict[str, list[str]] = {
     "aioquic": [sys.executable, "-m", "quiclens_lab.aioquic_server"],
     "quic-go": [str(TARGET / "quicgo-server")],
     "quiche": [str(TARGET / "quiche" / "release" / "quiche-server")],
     "quinn": [str(TARGET / "quinn" / "release" / "quinn-server")],
+    **{f"quic-go-{version}": [str(TARGET / f"quicgo-server-{version}")] for version in OLD_QUIC_GO},
 }
 
 
@@ -40,7 +44,8 @@ class Running:
 def missing(name: str) -> str | None:
     """Why this server cannot be run here, or None."""
     program = Path(PROGRAMS[name][0])
-    return None if program.is_file() else f"{program.relative_to(LAB.parent)} is not built: `make servers`"
+    target = "quic-go-versions" if name.startswith("quic-go-") else "servers"
+    return None if program.is_file() else f"{program.relative_to(LAB.parent)} is not built: `make {target}`"
 
 
 @contextmanager

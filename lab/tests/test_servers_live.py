@@ -20,12 +20,12 @@ from quiclens_schema import store as stores
 from quiclens_schema.catalogue import CAUSES
 
 from quiclens_lab.machine import collector_binary
-from quiclens_lab.servers import PROGRAMS, missing
+from quiclens_lab.servers import OLD_QUIC_GO, PROGRAMS, missing
 
 BIN = Path(sys.executable).parent
 CONNECTIONS = 10
 REQUESTS = 5
-PATIENCE_S = 120
+PATIENCE_S = 600
 LOSS, DELAY_MS, RATE_KBPS = 0.03, 10, 8000
 
 ALL = frozenset(CAUSES) - {"unattributed"}
@@ -37,8 +37,12 @@ CANNOT_SHOW: dict[str, frozenset[str]] = {
     "quic-go": CLIENTS,
     "quiche": CLIENTS,
     "quinn": ALL,
+    **{f"quic-go-{version}": CLIENTS for version in OLD_QUIC_GO},
 }
 LINKED_BY = {"aioquic": "id", "quic-go": "id", "quiche": "alias", "quinn": "none"}
+LINKED_BY |= {f"quic-go-{version}": "id" for version in OLD_QUIC_GO}
+# quic-go 0.56 to 0.58 never close the file of a connection that spoke HTTP/3, and the end of it stays in their buffer.
+NO_END = {"quic-go-v0.57.0"}
 HAS_STREAMS = [name for name in PROGRAMS if CANNOT_SHOW[name] != ALL]
 
 pytestmark = pytest.mark.skipif(not collector_binary().is_file(), reason="the collector is not built")
@@ -128,12 +132,19 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Server]:
         )
         system.enter_context(running([collector_binary(), "run", config], base / "collector.log"))
         lives = {name: system.enter_context(_live(name, folder, base)) for name, folder in folders.items()}
-        seen = dict.fromkeys(folders, 0)
-        while any(live.poll() is None for live in lives.values()):
+        seen: dict[str, int] = {}
+
+        def have_all_been_seen() -> bool:
             for name, folder in folders.items():
-                if lives[name].poll() is None:
-                    seen[name] = sum(len(seqs) for seqs in in_store(store, folder).values())
-            time.sleep(0.5)
+                assert lives[name].poll() is None, (base / f"{name}.log").read_text()
+                seen[name] = sum(len(seqs) for seqs in in_store(store, folder).values())
+            return all(seen.values()) and all(asked(folder) for folder in folders.values())
+
+        until(have_all_been_seen, lambda: f"{seen}, {[name for name in folders if not asked(folders[name])]}")
+        for live in lives.values():
+            live.terminate()
+        for live in lives.values():
+            live.wait()
         for name, folder in folders.items():
             assert lives[name].returncode == 0, (base / f"{name}.log").read_text()
             wanted = in_files(folder)
@@ -145,16 +156,23 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Server]:
             )
         lines = sum((folder / "access.jsonl").read_bytes().count(b"\n") for folder in folders.values())
         until(lambda: rows(store, "SELECT count() AS n FROM request_lines FINAL")[0]["n"] == lines, lambda: "lines")
+        without_end = len(NO_END & folders.keys()) * CONNECTIONS
         until(
-            lambda: rows(store, "SELECT countIf(NOT complete) AS n FROM connections_now")[0]["n"] == 0,
-            lambda: "a connection is not over",
+            lambda: rows(store, "SELECT countIf(NOT complete) AS n FROM connections_now")[0]["n"] == without_end,
+            lambda: "a connection is not over, or said to be",
         )
         quiclens("link", "--store", store)
         return {name: _server(store, folder, lives[name], seen[name]) for name, folder in folders.items()}
 
 
+def asked(folder: Path) -> bool:
+    """Whether its clients have had all of their answers."""
+    told = folder / "client.jsonl"
+    return told.exists() and told.read_bytes().count(b"\n") == CONNECTIONS * REQUESTS
+
+
 def _live(name: str, folder: Path, base: Path) -> Any:
-    words: list[str | Path] = [BIN / "quiclens-lab", "live", "--server", name, "--out", folder]
+    words: list[str | Path] = [BIN / "quiclens-lab", "live", "--server", name, "--out", folder, "--stay"]
     words += ["--connections", str(CONNECTIONS), "--requests", str(REQUESTS), "--together", "2"]
     words += ["--loss", str(LOSS), "--delay-ms", str(DELAY_MS), "--rate-kbps", str(RATE_KBPS)]
     return running(words, base / f"{name}.log")
@@ -162,7 +180,7 @@ def _live(name: str, folder: Path, base: Path) -> Any:
 
 def _server(store: str, folder: Path, live: "subprocess.Popen[str]", seen: int) -> Server:
     assert live.stdout is not None
-    asked = [json.loads(line) for line in (folder / "client.jsonl").read_text().splitlines()]
+    answers = [json.loads(line) for line in (folder / "client.jsonl").read_text().splitlines()]
     of_folder = f"SELECT trace_id FROM connections_now WHERE startsWith(source_file, '{folder}/')"
     served = {json.loads(line)["server"] for line in (folder / "access.jsonl").read_text().splitlines()}
     assert len(served) == 1
@@ -170,7 +188,7 @@ def _server(store: str, folder: Path, live: "subprocess.Popen[str]", seen: int) 
         done=json.loads(live.stdout.read()),
         events_in_files=in_files(folder),
         events_while_it_ran=seen,
-        asked_us={each["external_id"]: each["duration_us"] for each in asked},
+        asked_us={each["external_id"]: each["duration_us"] for each in answers},
         connections=rows(store, f"SELECT * FROM connections_now WHERE trace_id IN ({of_folder})"),
         seqs=in_store(store, folder),
         streams=rows(store, f"SELECT * FROM streams_now WHERE trace_id IN ({of_folder})"),
@@ -205,7 +223,11 @@ def test_every_request_has_its_stream_and_its_parts_add_up(name: str, servers: d
     for stream in streams:
         parts = sum(stream[f"{cause}_us"] for cause in CAUSES)
         assert parts == stream["duration_us"] == stream["end_us"] - stream["start_us"]
-        assert stream["complete"], stream
+    # Of a log without its end, the last answers may be in what is missing.
+    incomplete = {stream["connection_id"] for stream in streams if not stream["complete"]}
+    assert not incomplete or name in NO_END, incomplete
+    said = {each["connection_id"] for each in servers[name].connections if not each["complete"]}
+    assert len(said) == (CONNECTIONS if name in NO_END else 0)
 
 
 def test_access_lines_find_their_streams(name: str, servers: dict[str, Server]) -> None:

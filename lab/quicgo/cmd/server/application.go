@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/quic-go/quic-go"
@@ -25,10 +26,10 @@ func (a *application) ServeHTTP(writer http.ResponseWriter, request *http.Reques
 		fmt.Fprintln(os.Stderr, "quic-go server:", err)
 		return
 	}
-	a.log.write(lineOf(request, began, size))
+	a.log.write(lineOf(writer, request, began, size))
 }
 
-func lineOf(request *http.Request, began time.Time, size int64) line {
+func lineOf(writer http.ResponseWriter, request *http.Request, began time.Time, size int64) line {
 	made := line{
 		Time:          began.UTC().Format(time.RFC3339Nano),
 		TimeIs:        "start",
@@ -40,9 +41,9 @@ func lineOf(request *http.Request, began time.Time, size int64) line {
 		ResponseBytes: size,
 		Protocol:      "h3",
 		ExternalID:    request.Header.Get("x-request-id"),
-		Server:        "edge-quic-go-01",
+		Server:        name,
 	}
-	if id, ok := connectionID(request.Context()); ok {
+	if id, ok := connectionID(writer, request); ok {
 		made.ConnectionID = id.String()
 	}
 	if body, ok := request.Body.(interface{ StreamID() quic.StreamID }); ok {
@@ -50,4 +51,18 @@ func lineOf(request *http.Request, began time.Time, size int64) line {
 		made.StreamID = &stream
 	}
 	return made
+}
+
+// name is this server's, with the version of quic-go that it is built with: edge-quic-go-v0.65.0.
+var name = "edge-quic-go-" + version()
+
+func version() string {
+	if build, ok := debug.ReadBuildInfo(); ok {
+		for _, module := range build.Deps {
+			if module.Path == "github.com/quic-go/quic-go" {
+				return module.Version
+			}
+		}
+	}
+	return "unknown"
 }

@@ -1,6 +1,7 @@
 // A real HTTP/3 server of quic-go on loopback, whose logs grow while it serves: `server -out DIR -certificate PEM -key PEM`.
 // It prints {"port":N}, answers GET /<bytes>/<think in us>, and ends on SIGTERM. -log-share 0.01 gives one connection in
-// a hundred a qlog.
+// a hundred a qlog. What differs between versions of quic-go stands in files with build tags, before_0_65 and such; the
+// Makefile gives them to each version of ../../versions.
 package main
 
 import (
@@ -20,8 +21,6 @@ import (
 
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
-	"github.com/quic-go/quic-go/qlog"
-	"github.com/quic-go/quic-go/qlogwriter"
 )
 
 func main() {
@@ -54,7 +53,8 @@ func serve(out, certificate, key string, share float64) error {
 	if err != nil {
 		return err
 	}
-	transport := &quic.Transport{Conn: socket, ConnContext: withConnectionID}
+	transport := &quic.Transport{Conn: socket}
+	makeRoom(transport)
 	listener, err := transport.ListenEarly(
 		http3.ConfigureTLSConfig(&tls.Config{Certificates: []tls.Certificate{pair}}),
 		&quic.Config{Tracer: tracer(share)},
@@ -74,36 +74,6 @@ func serve(out, certificate, key string, share float64) error {
 		return err
 	}
 	return errors.Join(listener.Close(), transport.Close())
-}
-
-type connectionIDKey struct{}
-
-// withConnectionID makes room for the id that quic-go tells the tracer alone.
-func withConnectionID(ctx context.Context, _ *quic.ClientInfo) (context.Context, error) {
-	return context.WithValue(ctx, connectionIDKey{}, new(quic.ConnectionID)), nil
-}
-
-// connectionID is the client's first destination connection id, kept by trace.
-func connectionID(ctx context.Context) (quic.ConnectionID, bool) {
-	id, ok := ctx.Value(connectionIDKey{}).(*quic.ConnectionID)
-	if !ok {
-		return quic.ConnectionID{}, false
-	}
-	return *id, true
-}
-
-// tracer is quic-go's own for a share of the connections; it also keeps the id in the connection's context, which every
-// request inherits.
-func tracer(share float64) func(context.Context, bool, quic.ConnectionID) qlogwriter.Trace {
-	return func(ctx context.Context, isClient bool, id quic.ConnectionID) qlogwriter.Trace {
-		if kept, ok := ctx.Value(connectionIDKey{}).(*quic.ConnectionID); ok {
-			*kept = id
-		}
-		if !isLogged(id, share) {
-			return nil
-		}
-		return qlog.DefaultConnectionTracer(ctx, isClient, id)
-	}
 }
 
 // isLogged chooses connections by a hash of their id.
