@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import xml.etree.ElementTree as ET
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,8 @@ def test_secrets_are_files_which_the_script_makes(tmp_path: Path) -> None:
     for name, service in SERVICES.items():
         for variable, value in service.get("environment", {}).items():
             if re.search("PASSWORD|TOKEN|SECRET|_KEY", variable):
-                assert variable.endswith("_FILE") and str(value).startswith("/run/secrets/"), (name, variable)
+                place = "/var/lib/quiclens/" if variable == "QUICLENS_ERASE_KEY_FILE" else "/run/secrets/"
+                assert variable.endswith("_FILE") and str(value).startswith(place), (name, variable)
         for each in service.get("secrets", []):
             source = each if isinstance(each, str) else each["source"]
             assert source in COMPOSE["secrets"], (name, source)
@@ -101,7 +103,7 @@ def test_ingest_and_migrate_take_their_settings(run: Run, tmp_path: Path, monkey
     (tmp_path / "password").write_text("a password\n")
     monkeypatch.setenv("QUICLENS_KAFKA_PASSWORD_FILE", str(tmp_path / "password"))
     for service in ("ingest", "migrate"):
-        (mount,) = SERVICES[service]["volumes"]
+        (mount,) = (volume for volume in SERVICES[service]["volumes"] if volume.startswith("./"))
         source, inside, _ = mount.split(":")
         assert inside in SERVICES[service]["command"]
         ran = run("ingest", "--config", str(DEPLOY / source), "--check", "--json")
@@ -164,14 +166,56 @@ def test_every_server_of_the_list_has_its_page() -> None:
     assert len(named) == 12
 
 
-def test_grafana_reads_as_the_reader_that_clickhouse_knows() -> None:
+def test_each_program_is_a_user_of_clickhouse_with_the_rights_of_its_role(tmp_path: Path) -> None:
+    users = element(ET.parse(DEPLOY / "clickhouse" / "users.xml").getroot(), "users")
+    assert element(users, "default").get("remove") == "1"
+    wanted = {"web": "read", "grafana": "read"}
+    given = {
+        user.tag: {str(query.text) for query in user.iterfind("grants/query")}
+        for user in users
+        if user.tag != "default"
+    }
+    grants = re.findall(r"(?m)^(GRANT .+) TO quiclens_(\w+);$", (DEPLOY / "clickhouse" / "grants.sql").read_text())
+    for user, rights in given.items():
+        assert rights == {grant for grant, role in grants if role == wanted.get(user, user)} != set(), user
+    shutil.copytree(DEPLOY / "containers", tmp_path / "containers")
+    subprocess.run([str(tmp_path / "containers" / "secrets")], check=True)
+    passwords = element(ET.parse(tmp_path / "secrets" / "passwords.xml").getroot(), "users")
+    for user in given:
+        password = (tmp_path / "secrets" / f"store_{user}").read_text().strip()
+        assert passwords.findtext(f"{user}/password_sha256_hex") == sha256(password.encode()).hexdigest()
+    assert {each.tag for each in passwords} == set(given)
+    # Each service is let in as itself, by its own password.
+    served = {}
+    for name, service in SERVICES.items():
+        if store := service.get("environment", {}).get("QUICLENS_STORE"):
+            (user,) = re.findall(r"https://(\w+)@\${QUICLENS_CLICKHOUSE:-clickhouse:8443/quiclens}", store)
+            assert {"source": f"store_{user}_password", "target": "store_password"} in service["secrets"], name
+            served[name] = user
+    assert served == {**{name: name for name in given if name != "grafana"}, "quiclens": "web"}
+
+
+def test_clickhouse_makes_its_database_itself() -> None:
+    """By the port of CLICKHOUSE_DB, which is closed, its image would fail."""
+    server = ET.parse(DEPLOY / "clickhouse" / "server.xml").getroot()
+    assert server.findtext("startup_scripts/scripts/query") == "CREATE DATABASE IF NOT EXISTS quiclens"
+    assert element(server, "tcp_port").get("remove") == "1"
+    assert "CLICKHOUSE_DB" not in SERVICES["clickhouse"]["environment"]
+
+
+def element(parent: ET.Element, name: str) -> ET.Element:
+    found = parent.find(name)
+    assert found is not None, name
+    return found
+
+
+def test_grafana_reads_as_a_user_that_clickhouse_knows() -> None:
     (source,) = yaml.safe_load((DEPLOY / "grafana" / "datasource.yaml").read_text())["datasources"]
-    users = ET.parse(DEPLOY / "clickhouse" / "reader.xml").getroot().find("users")
-    assert users is not None and users.find(source["jsonData"]["username"]) is not None
-    place = source["secureJsonData"]["password"].removeprefix("$__file{/run/secrets/").removesuffix("}")
-    assert place in SERVICES["grafana"]["secrets"]
+    assert source["jsonData"]["username"] == "grafana"
+    assert source["secureJsonData"]["password"] == "$__file{/run/secrets/store_password}"
+    assert {"source": "store_grafana_password", "target": "store_password"} in SERVICES["grafana"]["secrets"]
     assert source["jsonData"]["host"] in SERVICES
-    port = ET.parse(DEPLOY / "clickhouse" / "tls.xml").getroot().findtext("https_port")
+    port = ET.parse(DEPLOY / "clickhouse" / "server.xml").getroot().findtext("https_port")
     assert (str(source["jsonData"]["port"]), source["jsonData"]["protocol"]) == (port, "https")
     assert source["type"] in SERVICES["grafana"]["environment"]["GF_PLUGINS_PREINSTALL"]
 

@@ -18,7 +18,7 @@ from quiclens_lab.progress import say
 
 PROJECT = "quiclens-check"
 OVERRIDE = Path(__file__).with_name("override.yaml")
-STORE = "https://quiclens@clickhouse:8443/default"
+STORE = "clickhouse:8443/default"
 """Where the store answers that stands in for ClickHouse."""
 _PATIENCE_S = 300
 
@@ -52,7 +52,7 @@ class Composed:
         return self.compose("run", "--rm", "--no-deps", service)
 
     def compose(self, *words: str) -> str:
-        environment = {**self._podman.environment, "QUICLENS_STORE": STORE}
+        environment = {**self._podman.environment, "QUICLENS_CLICKHOUSE": STORE}
         done = subprocess.run(
             [*self._compose, "--profile", "try", "--profile", "tools", *words],
             env={**os.environ, **environment},
