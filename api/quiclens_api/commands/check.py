@@ -5,20 +5,15 @@ from typing import Annotated
 
 import typer
 from quiclens_ingest.settings import Settings
-from quiclens_schema.store import DEFAULT_URL, StoreError
+from quiclens_schema.store import DEFAULT_URL
 
 from quiclens_api import collector
-from quiclens_api.client_secret import client_secret
 from quiclens_api.commands.cluster import Brokers, Config, settings_of
-from quiclens_api.commands.lines import mapping_of
 from quiclens_api.commands.options import AsJson, StoreUrl
 from quiclens_api.failure import DONE, NOTHING_FOUND, CannotRun
-from quiclens_api.opening import opened
 from quiclens_api.output import answer
 from quiclens_api.questions.check import check as ask_check
-from quiclens_api.questions.joins import joins
 from quiclens_api.show.check import check_view
-from quiclens_api.show.joins import joins_view
 
 _LOOKED_AT, _SHOWN = 10_000, 500  # lines of a mapping, characters of one that is rejected
 
@@ -42,7 +37,7 @@ def check(
     Of a mapping (see `quiclens lines`) it reads the newest 10,000 rows or messages, and says by what they can be joined
     with traces. Nothing is stored.
 
-    [bold]Examples[/]
+    Examples:
 
     \b
     quiclens check /var/log/quic/4a1f9bd2c3e0.sqlog
@@ -59,11 +54,18 @@ def check(
 
 
 def _check_mapping(path: Path, store: str, settings: Settings, as_json: bool) -> int:
-    # Here, since Arrow starts threads as it is imported.
+    # Here: of a log no store is opened, and Arrow starts threads as it is imported.
     from quiclens_ingest.from_table import TableReader
     from quiclens_ingest.from_topic import newest
     from quiclens_ingest.lines import Converter
     from quiclens_ingest.load import LoadError
+    from quiclens_schema.store import StoreError
+
+    from quiclens_api.client_secret import client_secret
+    from quiclens_api.commands.lines import mapping_of
+    from quiclens_api.opening import opened
+    from quiclens_api.questions.joins import joins
+    from quiclens_api.show.joins import joins_view
 
     source = mapping_of(path)
     with opened(store) as data, client_secret(data) as secret:

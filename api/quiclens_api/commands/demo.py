@@ -45,7 +45,7 @@ def demo(
 
     Makes its own store under ./quiclens-demo, new each time.
 
-    [bold]Examples[/]
+    Examples:
 
     \b
     quiclens demo

@@ -54,7 +54,7 @@ def erase(
     other machine run `quiclens erase … --dry-run --state DIR` for it. A client's rows that had not arrived are not
     known: erase again when they have.
 
-    [bold]Examples[/]
+    Examples:
 
     \b
     quiclens erase 4a1f9bd2c3e0 --dry-run

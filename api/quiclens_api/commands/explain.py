@@ -28,7 +28,7 @@ def explain(
 
     A connection may go by any of its connection IDs, a request by its x-request-id.
 
-    [bold]Examples[/]
+    Examples:
 
     \b
     quiclens explain 4a1f9bd2c3e0/8

@@ -43,7 +43,7 @@ def export(
     --anonymous keeps numbers and qlog's own words, so that the causes are the same to the microsecond, and replaces or
     leaves out all else: addresses, names, paths, header values, tokens, ids, wall clocks, what no schema knows.
 
-    [bold]Examples[/]
+    Examples:
 
     \b
     quiclens export 4a1f9bd2c3e0 -o slow.sqlog

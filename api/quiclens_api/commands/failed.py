@@ -28,7 +28,7 @@ def failed(
 
     No access log has them: a handshake that never completed leaves a trace and nothing else.
 
-    [bold]Examples[/]
+    Examples:
 
     \b
     quiclens failed

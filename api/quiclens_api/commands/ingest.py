@@ -35,7 +35,7 @@ def ingest(
     Rows are stored first and offsets committed after, so a process that dies loses nothing. Several processes of one
     group share the work; they need a store that many may open, http://…; chdb:DIR is for one.
 
-    [bold]Examples[/]
+    Examples:
 
     \b
     quiclens ingest --brokers kafka:9092 --store http://clickhouse:8123/quiclens

@@ -57,7 +57,7 @@ def lines(
     client, method, path and time: `quiclens check MAPPING.toml` says by which. Taking again changes nothing. Addresses
     are not kept unless the mapping says redact = false.
 
-    [bold]Examples[/]
+    Examples:
 
     \b
     quiclens lines http_log.toml --since 7d --store http://clickhouse:8123/quiclens

@@ -14,7 +14,7 @@ def link(store: StoreUrl = DEFAULT_URL, as_json: AsJson = False) -> int:
 
     `load` and `ingest` do it by themselves; twice in a row gives the same table.
 
-    [bold]Examples[/]
+    Examples:
 
     \b
     quiclens link

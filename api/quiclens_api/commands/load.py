@@ -34,7 +34,7 @@ def load(
     qlog, sqlog, newline-delimited JSON and quic_trace lines; plain, gzip or zstd, told by content. Loading a file
     again, renamed or grown, changes no answer.
 
-    [bold]Examples[/]
+    Examples:
 
     \b
     quiclens load /var/log/quic

@@ -46,7 +46,7 @@ def migrate(
     With --allow, as a user who may, Kafka's ACLs too. Links every hour again where something changed. Nothing happens
     the second time, and nothing is ever dropped.
 
-    [bold]Examples[/]
+    Examples:
 
     \b
     quiclens migrate

@@ -103,7 +103,7 @@ def report(
     cause, as if all of them erred to the same side. Requests of one user are alike, so compare, coverage and use-rate
     take users as the draws; tail takes requests as independent.
 
-    [bold]Examples[/]
+    Examples:
 
     \b
     quiclens report tail --by carrier --by region --since 2d

@@ -38,7 +38,7 @@ def retention(
     a service. Where another process serves the store, that process does it. Days count from the day of the traces or
     from their loading, whichever is later; events go first, and the newest day stays.
 
-    [bold]Examples[/]
+    Examples:
 
     \b
     quiclens retention --keep-events 7d --keep-summaries 90d

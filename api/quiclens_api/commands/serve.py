@@ -1,20 +1,13 @@
 """quiclens serve"""
 
-import logging
 import os
 import secrets
-from collections.abc import Callable, Sequence
-from contextlib import closing, nullcontext
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from socket import socket
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from quiclens_ingest.beside import Beside
-from quiclens_ingest.link import link
-from quiclens_ingest.settings import Settings as IngestSettings
-from quiclens_schema import migrate as migrations
 from quiclens_schema.store import DEFAULT_URL, without_password
 from quiclens_schema.supervised import Supervisor
 
@@ -24,18 +17,12 @@ from quiclens_api.expected import expected
 from quiclens_api.failure import DONE, CannotRun, usage
 from quiclens_api.opening import opened
 from quiclens_api.output import answer, say
-from quiclens_api.serve import logs
-from quiclens_api.serve.access import is_loopback
-from quiclens_api.serve.admission import Admission
-from quiclens_api.serve.app import Front, create_app, create_pages
-from quiclens_api.serve.confinement import NotConfined, confine, temporary_folder
-from quiclens_api.serve.files_beside import FilesBeside
 from quiclens_api.serve.keep import GB, MB
-from quiclens_api.serve.serving import Listening, address, bind, owners_socket, run
-from quiclens_api.serve.settings import Limits, Settings
-from quiclens_api.serve.tls import tls
 
-_log = logging.getLogger("quiclens.serve")
+if TYPE_CHECKING:
+    from socket import socket
+
+    from quiclens_api.serve.app import Front
 
 
 def serve(
@@ -119,7 +106,7 @@ def serve(
     process beside this one, since the one that holds the store gives up the network; it begins and ends with it, and is
     started again when it fails. It tells its own metrics where its settings say.
 
-    [bold]Examples[/]
+    Examples:
 
     \b
     quiclens serve
@@ -129,6 +116,17 @@ def serve(
     quiclens serve --brokers kafka:9092
     curl 'http://127.0.0.1:8123/?query=SELECT+count()+FROM+requests'
     """
+    # Here: what answers over HTTP takes longer to import than most commands take to answer.
+    from quiclens_api.serve import logs
+    from quiclens_api.serve.access import is_loopback
+    from quiclens_api.serve.admission import Admission
+    from quiclens_api.serve.app import create_pages
+    from quiclens_api.serve.embedded import serve_embedded
+    from quiclens_api.serve.files_beside import FilesBeside
+    from quiclens_api.serve.serving import Listening, address, bind, run
+    from quiclens_api.serve.settings import Limits, Settings
+    from quiclens_api.serve.tls import tls
+
     logs.to_stderr()
     host, port = address(listen)
     keep = keeping(keep_events, keep_summaries, max_disk_gb)
@@ -181,7 +179,7 @@ def serve(
 
     certificate = tls(tls_cert.absolute(), tls_key.absolute(), files.read) if tls_cert and tls_key else None
 
-    def listening(bound: socket, front: Front) -> Listening:
+    def listening(bound: "socket", front: "Front") -> Listening:
         def reload() -> None:
             front.keeper.access = replace(front.keeper.access, tokens=admission.tokens())
 
@@ -193,54 +191,13 @@ def serve(
     if store.startswith("chdb:"):
         taking = settings_of(ingest_config, brokers=brokers) if is_taking else None
         with files.beside():
-            _embedded(store, settings, host, port, listening, ready, taking)
+            serve_embedded(store, settings, host, port, listening, ready, taking)
     else:
         with bind(host, port) as bound, opened(store) as data:
             place, front = without_password(store), create_pages(data, settings)
             run(front, listening(bound, front), settings, lambda url: ready(url, place))
     say("stopped")
     return DONE
-
-
-def _embedded(
-    store: str,
-    settings: Settings,
-    host: str,
-    port: int,
-    listening: Callable[[socket, Front], Listening],
-    ready: Callable[[str, str], None],
-    taking: IngestSettings | None,
-) -> None:
-    folder = Path(os.path.realpath(store.removeprefix("chdb:").removeprefix("//")))
-    with (
-        bind(host, port) as bound,
-        owners_socket(folder) as own,
-        temporary_folder() as temporary,
-        closing(Beside(taking)) if taking else nullcontext() as beside,
-    ):
-        confined = _confined(folder, temporary, [Path(own.getsockname()).parent])
-        with opened(f"chdb:{folder}", create=True, alone=True) as data:
-            if migrations.migrate(data):
-                link(data)  # a migration may have given `requests` columns that only linking fills
-            front = create_app(data, replace(settings, folder=folder), say, [beside.unwell] if beside else [])
-
-            def started(url: str) -> None:
-                data.announce(url, settings.instance, Path(own.getsockname()), confined)
-                if beside:
-                    beside.begin(folder, Path(own.getsockname()))
-                ready(url, str(folder))
-
-            ending = beside.close if beside else lambda: None
-            run(front, listening(bound, front), settings, started, own, ending)
-
-
-def _confined(folder: Path, temporary: Path, removable: Sequence[Path]) -> int:
-    """Confine this process; 0, and a word in the log, where this machine cannot."""
-    try:
-        return confine(folder, temporary, removable)
-    except NotConfined as reason:
-        _log.warning("the engine is not confined to the store's folder: %s", reason)
-        return 0
 
 
 def _appending(path: Path) -> Callable[[str], None]:

@@ -34,7 +34,7 @@ def slow(
 
     Undated requests, of traces without a wall clock, are there only without --since.
 
-    [bold]Examples[/]
+    Examples:
 
     \b
     quiclens slow --since 2h --min-ms 500

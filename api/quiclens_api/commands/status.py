@@ -42,7 +42,7 @@ def status(
     With --brokers or --config also the lag: messages on the topics that are not yet stored. With --metrics also the
     freshness: how long a heartbeat takes from the collector until it can be queried.
 
-    [bold]Examples[/]
+    Examples:
 
     \b
     quiclens status

@@ -34,7 +34,7 @@ def watch(
     (5 % false discoveries), and at least 1.5 times as many. Cells with too few requests are pooled with their likes.
     The stretch ends with a whole five minutes; requests count when they began, once they are linked.
 
-    [bold]Examples[/]
+    Examples:
 
     \b
     quiclens watch
