@@ -154,6 +154,8 @@ def settings_in_documents() -> list[tuple[str, str]]:
 @pytest.mark.parametrize("block", [block for _, block in settings_in_documents()], ids=dict(settings_in_documents()))
 def test_the_collector_takes_the_settings_that_documents_show(block: str, tmp_path: Path) -> None:
     config = tmp_path / "collector.toml"
+    (tmp_path / "client_secret").write_text("a secret of many letters")
+    block = block.replace("/etc/quiclens", str(tmp_path))
     config.write_text(f'state_dir = "{tmp_path}"\n{block}\n[sink]\nkind = "files"\nfolder = "{tmp_path}/out"\n')
     done = subprocess.run([COLLECTOR, "check", "--quiet", config], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

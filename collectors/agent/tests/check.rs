@@ -56,6 +56,23 @@ fn secrets_are_not_printed_from_wherever_they_come() {
 }
 
 #[test]
+fn what_a_start_would_not_find_is_told() {
+    let missing = write("not_there", "x").with_extension("none");
+    for (setting, says) in [
+        (format!("secret_file = {missing:?}\n"), "secret_file: cannot read"),
+        ("secret_env = \"QUICLENS_NOT_SET\"\n".to_owned(), "QUICLENS_NOT_SET is not set"),
+        (format!("city = {missing:?}\n"), "not_there.none"),
+    ] {
+        let config = write("enrich", &kafka("").replace("[sink]", &format!("[enrich]\n{setting}[sink]")));
+        for more in [&[][..], &["--quiet"]] {
+            let done = check(&config, more);
+            let said = String::from_utf8_lossy(&done.stderr).into_owned();
+            assert!(!done.status.success() && said.contains(says), "{setting}: {said}");
+        }
+    }
+}
+
+#[test]
 fn a_reader_that_has_enough_is_no_fault() {
     let config = write("closed", &kafka(""));
     for command in ["check", "load", "bench", "dump"] {

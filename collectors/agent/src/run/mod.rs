@@ -69,9 +69,11 @@ const ROOM: Duration = Duration::from_secs(1);
 /// How soon a signal is seen.
 const SIGNAL: Duration = Duration::from_millis(100);
 
-/// Checks a configuration, and unless `is_quiet` prints its effective values, secrets hidden.
+/// Checks a configuration and the files that it names for `[enrich]`, and unless `is_quiet` prints its effective values,
+/// secrets hidden.
 pub fn check(path: &Path, is_quiet: bool) -> Result<(), Error> {
     let config = Config::read(path)?;
+    deployment_of(&config)?;
     if is_quiet {
         return Ok(());
     }
@@ -127,11 +129,15 @@ fn patiently<T>(stop: &AtomicBool, metrics: &Metrics, mut work: impl FnMut() -> 
     }
 }
 
+/// What the configuration says of clients and servers, its secret and its databases read.
+fn deployment_of(config: &Config) -> Result<Deployment, Error> {
+    Deployment::open(&config.enrich, &config.name, config.redact).map_err(Error::configuration)
+}
+
 fn follow(config: &Config, catalogue: &Arc<Catalogue>, stop: &Arc<AtomicBool>, metrics: Metrics) -> Result<(), Error> {
     limits::raise_open_files();
     limits::refuse_huge_pages();
-    let deployment = Deployment::open(&config.enrich, &config.name, config.redact).map_err(Error::configuration)?;
-    let deployment = Arc::new(deployment);
+    let deployment = Arc::new(deployment_of(config)?);
     if !config.metrics_address.is_empty() {
         metrics.serve(&config.metrics_address)?;
     }
