@@ -5,7 +5,6 @@ import pytest
 from arrow_batches import batch
 from quiclens_ingest.link import all_hours, changed_hours, link, link_since, mark
 from quiclens_schema.catalogue import CAUSES
-from quiclens_schema.migrate import migrations
 from quiclens_schema.store import Store
 
 NOON = datetime(2026, 3, 4, 12, 0, 0, tzinfo=UTC)
@@ -233,18 +232,6 @@ def test_what_a_cause_would_have_saved_comes_with_the_stream(store: Store) -> No
     link(store)
     found = {row["request_id"]: (row["saves"], row["cannot_show"]) for row in requests(store)}
     assert found == {f"{ID}/0": ({"server_think": 300}, ["scheduling"]), f"{ID}/4": ({}, []), f"{ID}/8": ({}, [])}
-
-
-@pytest.mark.parametrize("name", ["0004_saves", "0012_tcp_figures"])
-def test_a_store_from_before_a_column_is_linked_again_by_the_next_load(store: Store, name: str) -> None:
-    (migration,) = [each for each in migrations() if each.name == name]
-    for has_requests in (False, True):
-        for statement in migration.statements:
-            store.command(statement)
-        left = store.query("SELECT token FROM link_pending LIMIT 10").rows
-        assert left == ([(name,)] if has_requests else [])
-        put(store, request_lines=[line(1)])
-        link(store)
 
 
 def test_several_lines_of_one_stream_are_one_request(store: Store) -> None:

@@ -113,8 +113,14 @@ def migrate(store: Store, folder: Path | None = None) -> tuple[str, ...]:
     store.command(_REMEMBER)
     store.command(_REMEMBER_DROPPED)
     store.command(_REMEMBER_ERASED)
-    applied = {number for (number,) in store.query("SELECT DISTINCT number FROM schema_migrations").rows}
-    newer = applied - {migration.number for migration in known}
+    applied = dict(store.query("SELECT DISTINCT number, name FROM schema_migrations").rows)
+    for migration in known:
+        if applied.get(migration.number, migration.name) != migration.name:
+            raise StoreError(
+                f"the store was made by a quiclens before 0.2 ({applied[migration.number]}), whose tables were others: "
+                "load its logs into a new store"
+            )
+    newer = applied.keys() - {migration.number for migration in known}
     if newer:
         raise StoreError(
             f"the store was migrated to {max(newer):04d} by a newer quiclens; this one knows {len(known):04d}"

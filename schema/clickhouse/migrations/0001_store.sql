@@ -70,6 +70,8 @@ SETTINGS
     fsync_part_directory = 1;
 
 -- One row is one connection as one trace saw it; the highest version counts, see view connections_now.
+-- client_key: under it lines of its client's address and port are found, where the collector knows a secret. A client
+-- that moved has one more for each path, in connection_aliases under the role client_key, where the first one stands too.
 CREATE TABLE IF NOT EXISTS connections
 (
     connection_id String CODEC(ZSTD(3)),
@@ -104,6 +106,7 @@ CREATE TABLE IF NOT EXISTS connections
     app_version LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
     device LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
     client_network Nullable(String) CODEC(ZSTD(3)),
+    client_key Nullable(String) CODEC(ZSTD(3)),
     events_seen UInt64 CODEC(ZSTD(3)),
     events_kept LowCardinality(String) CODEC(ZSTD(3)),
     event_probability Float64 CODEC(ZSTD(3)),
@@ -113,6 +116,9 @@ CREATE TABLE IF NOT EXISTS connections
     zero_rtt LowCardinality(String) CODEC(ZSTD(3)),
     retries UInt32 CODEC(ZSTD(3)),
     migrations UInt32 CODEC(ZSTD(3)),
+    paths UInt32 CODEC(ZSTD(3)),
+    paths_validated UInt32 CODEC(ZSTD(3)),
+    key_updates UInt32 CODEC(ZSTD(3)),
     close_reason String CODEC(ZSTD(3)),
     close_code String CODEC(ZSTD(3)),
     close_owner LowCardinality(String) CODEC(ZSTD(3)),
@@ -134,6 +140,7 @@ CREATE TABLE IF NOT EXISTS connections
     packets_lost_handshake UInt64 CODEC(ZSTD(3)),
     packets_lost_data UInt64 CODEC(ZSTD(3)),
     ptos UInt64 CODEC(ZSTD(3)),
+    ptos_spurious UInt64 CODEC(ZSTD(3)),
     idle_max_us UInt64 CODEC(ZSTD(3)),
     initial_congestion_window Nullable(UInt64) CODEC(ZSTD(3)),
     bytes_in_flight_max UInt64 CODEC(ZSTD(3)),
@@ -155,7 +162,8 @@ CREATE TABLE IF NOT EXISTS connections
     requests_complete UInt64 CODEC(ZSTD(3)),
     cannot_show Array(LowCardinality(String)) CODEC(ZSTD(3)),
     open_episodes String CODEC(ZSTD(3)),
-    INDEX by_trace_id trace_id TYPE bloom_filter(0.01) GRANULARITY 1
+    INDEX by_trace_id trace_id TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX by_connection_id connection_id TYPE bloom_filter(0.01) GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(version)
 PARTITION BY trace_day
@@ -222,7 +230,8 @@ CREATE TABLE IF NOT EXISTS streams
     inferred Array(LowCardinality(String)) CODEC(ZSTD(3)),
     cannot_show Array(LowCardinality(String)) CODEC(ZSTD(3)),
     overlapping Map(LowCardinality(String), UInt64) CODEC(ZSTD(3)),
-    saves Map(LowCardinality(String), UInt64) CODEC(ZSTD(3))
+    saves Map(LowCardinality(String), UInt64) CODEC(ZSTD(3)),
+    INDEX by_connection_id connection_id TYPE bloom_filter(0.01) GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(version)
 PARTITION BY trace_day
@@ -254,7 +263,8 @@ CREATE TABLE IF NOT EXISTS episodes
     count UInt32 CODEC(ZSTD(3)),
     detection_us Nullable(UInt64) CODEC(ZSTD(3)),
     wait_us Nullable(UInt64) CODEC(ZSTD(3)),
-    congestion_window Nullable(UInt64) CODEC(ZSTD(3))
+    congestion_window Nullable(UInt64) CODEC(ZSTD(3)),
+    INDEX by_connection_id connection_id TYPE bloom_filter(0.01) GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(version)
 PARTITION BY trace_day
@@ -287,7 +297,7 @@ SETTINGS
     fsync_after_insert = 1,
     fsync_part_directory = 1;
 
--- One row is one line of an HTTP access log.
+-- One row is one line of an HTTP access log; its last columns are what the server's TCP said of the connection then.
 CREATE TABLE IF NOT EXISTS request_lines
 (
     log_id String CODEC(ZSTD(3)),
@@ -326,6 +336,10 @@ CREATE TABLE IF NOT EXISTS request_lines
     rtt_us Nullable(UInt64) CODEC(ZSTD(3)),
     arm LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
     more Map(LowCardinality(String), String) CODEC(ZSTD(3)),
+    rtt_variance_us Nullable(UInt64) CODEC(ZSTD(3)),
+    tcp_congestion_window_packets Nullable(UInt32) CODEC(ZSTD(3)),
+    tcp_packets_lost_outstanding Nullable(UInt32) CODEC(ZSTD(3)),
+    tcp_packets_retransmitted_outstanding Nullable(UInt32) CODEC(ZSTD(3)),
     INDEX by_connection_id connection_id TYPE bloom_filter(0.01) GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree
@@ -336,6 +350,7 @@ SETTINGS
     fsync_part_directory = 1;
 
 -- One row is one request: a line with its stream, a line without one, or a stream without a line. Written by link alone, whole hours at a time.
+-- saves and cannot_show are its stream's, so that a report needs no join.
 CREATE TABLE IF NOT EXISTS requests
 (
     request_id String CODEC(ZSTD(3)),
@@ -404,7 +419,15 @@ CREATE TABLE IF NOT EXISTS requests
     remote_wait_us UInt64 CODEC(ZSTD(3)),
     receiving_us UInt64 CODEC(ZSTD(3)),
     receiver_hol_us UInt64 CODEC(ZSTD(3)),
-    unattributed_us UInt64 CODEC(ZSTD(3))
+    unattributed_us UInt64 CODEC(ZSTD(3)),
+    saves Map(LowCardinality(String), UInt64) CODEC(ZSTD(3)),
+    cannot_show Array(LowCardinality(String)) CODEC(ZSTD(3)),
+    rtt_variance_us Nullable(UInt64) CODEC(ZSTD(3)),
+    tcp_congestion_window_packets Nullable(UInt32) CODEC(ZSTD(3)),
+    tcp_packets_lost_outstanding Nullable(UInt32) CODEC(ZSTD(3)),
+    tcp_packets_retransmitted_outstanding Nullable(UInt32) CODEC(ZSTD(3)),
+    INDEX by_external_id external_id TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX by_request_id request_id TYPE bloom_filter(0.01) GRANULARITY 1
 )
 ENGINE = MergeTree
 PARTITION BY started_hour
@@ -413,7 +436,9 @@ SETTINGS
     fsync_after_insert = 1,
     fsync_part_directory = 1;
 
--- One row is one thing that could not become a row.
+-- One row is one thing that could not become a row; it may stand for a run of records, from seq to seq_last.
+-- Of two at one place the longer one holds more of what stood there: a line that was cut in the reader's hand comes
+-- again, whole, from the copy of its log.
 CREATE TABLE IF NOT EXISTS rejects
 (
     source String CODEC(ZSTD(3)),
@@ -424,14 +449,13 @@ CREATE TABLE IF NOT EXISTS rejects
     file String CODEC(ZSTD(3)),
     trace_id String CODEC(ZSTD(3)),
     seq Nullable(UInt64) CODEC(ZSTD(3)),
+    seq_last Nullable(UInt64) CODEC(ZSTD(3)),
     bytes String CODEC(ZSTD(3)),
     ingested_at DateTime64(6, 'UTC') DEFAULT now64(6) CODEC(ZSTD(3))
 )
-ENGINE = ReplacingMergeTree
+ENGINE = ReplacingMergeTree(length)
 ORDER BY (source, offset)
-SETTINGS
-    fsync_after_insert = 1,
-    fsync_part_directory = 1;
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1;
 
 -- One row is a load that has stored something and not linked it: it runs, or was killed.
 CREATE TABLE IF NOT EXISTS link_pending
@@ -441,3 +465,195 @@ CREATE TABLE IF NOT EXISTS link_pending
 )
 ENGINE = MergeTree
 ORDER BY token;
+
+-- One row is how far somebody's linking has come: which parts of the tables it had seen, as JSON.
+CREATE TABLE IF NOT EXISTS link_marks
+(
+    name String,
+    mark String,
+    made_at DateTime64(6, 'UTC') DEFAULT now64(6)
+)
+ENGINE = ReplacingMergeTree(made_at)
+ORDER BY name
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1;
+
+-- One row is five minutes of requests that are alike in seven ways. Written by link alone, whole hours at a time, with
+-- those of requests.
+CREATE TABLE IF NOT EXISTS request_rollups
+(
+    started_hour DateTime('UTC') CODEC(ZSTD(3)),
+    bucket_at DateTime('UTC') CODEC(ZSTD(3)),
+    carrier LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    region LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    city LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    pop LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    protocol LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    network_type LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    app_version LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    requests UInt64 CODEC(ZSTD(3)),
+    measured UInt64 CODEC(ZSTD(3)),
+    traced UInt64 CODEC(ZSTD(3)),
+    failed UInt64 CODEC(ZSTD(3)),
+    weight Float64 CODEC(ZSTD(3)),
+    duration_histogram Map(UInt16, UInt64) CODEC(ZSTD(3))
+)
+ENGINE = MergeTree
+PARTITION BY started_hour
+ORDER BY (bucket_at, carrier, region, city, pop, protocol, network_type, app_version)
+SETTINGS
+    allow_nullable_key = 1,
+    fsync_after_insert = 1,
+    fsync_part_directory = 1;
+
+-- One row is one value of one column of an hour's requests. Written by link alone, whole hours at a time, with those of
+-- requests.
+CREATE TABLE IF NOT EXISTS request_dimensions
+(
+    started_hour DateTime('UTC') CODEC(ZSTD(3)),
+    dimension LowCardinality(String) CODEC(ZSTD(3)),
+    value String CODEC(ZSTD(3)),
+    requests UInt64 CODEC(ZSTD(3))
+)
+ENGINE = MergeTree
+PARTITION BY started_hour
+ORDER BY (dimension, started_hour, value)
+SETTINGS
+    fsync_after_insert = 1,
+    fsync_part_directory = 1;
+
+-- What counts now. A trace that is read again, longer or by newer rules, adds rows of a higher version; these views
+-- show the latest alone. Filters on connection_id reach the tables' keys through them.
+
+-- One row is one trace: the connection to which its latest version says it belongs, and the rules that made it.
+-- An early, short load may have placed the trace in another connection; that one disappears.
+CREATE OR REPLACE VIEW traces_now AS
+SELECT
+    trace_id,
+    argMax(each.connection_id, (each.version, each.connection_id)) AS connection_id,
+    argMax(each.analysis_version, (each.version, each.connection_id)) AS analysis_version
+FROM connections AS each
+GROUP BY trace_id;
+
+-- One row is one connection as one trace saw it.
+CREATE OR REPLACE VIEW connections_now AS
+SELECT *
+FROM connections FINAL
+WHERE (trace_id, connection_id) IN
+(
+    SELECT
+        trace_id,
+        connection_id
+    FROM traces_now
+);
+
+-- One row is one request/response stream as one trace saw it.
+CREATE OR REPLACE VIEW streams_now AS
+SELECT *
+FROM streams FINAL
+WHERE (trace_id, connection_id, analysis_version) IN
+(
+    SELECT
+        trace_id,
+        connection_id,
+        analysis_version
+    FROM traces_now
+);
+
+-- One row is a stretch of a connection with one cause, that no later event can change.
+CREATE OR REPLACE VIEW episodes_now AS
+SELECT *
+FROM episodes FINAL
+WHERE (trace_id, connection_id, analysis_version) IN
+(
+    SELECT
+        trace_id,
+        connection_id,
+        analysis_version
+    FROM traces_now
+);
+
+-- One row is a connection ID seen in a trace.
+CREATE OR REPLACE VIEW aliases_now AS
+SELECT *
+FROM connection_aliases FINAL
+WHERE (trace_id, connection_id) IN
+(
+    SELECT
+        trace_id,
+        connection_id
+    FROM traces_now
+);
+
+-- One row is one trace event. Without a look at traces_now, which every drawing of a connection would pay for: ask for
+-- the connection_id, vantage and trace_id of a row of connections_now, and only events of that trace come.
+CREATE OR REPLACE VIEW events_now AS
+SELECT *
+FROM events FINAL;
+
+-- The same for one connection, given as connections_of(connection_id = …). These read a few granules however many
+-- connections there are, where the views above first look at every trace.
+
+-- One row is one trace that is or was of this connection, as in traces_now; by_trace_id finds its other rows.
+CREATE OR REPLACE VIEW traces_of AS
+SELECT
+    trace_id,
+    argMax(each.connection_id, (each.version, each.connection_id)) AS connection_id,
+    argMax(each.analysis_version, (each.version, each.connection_id)) AS analysis_version
+FROM connections AS each
+WHERE trace_id IN
+(
+    SELECT trace_id
+    FROM connections
+    WHERE connection_id = {connection_id:String}
+)
+GROUP BY trace_id;
+
+-- One row is as in connections_now.
+CREATE OR REPLACE VIEW connections_of AS
+SELECT *
+FROM connections FINAL
+WHERE connection_id = {connection_id:String} AND (trace_id, connection_id) IN
+(
+    SELECT
+        trace_id,
+        connection_id
+    FROM traces_of(connection_id = {connection_id:String})
+);
+
+-- One row is as in streams_now.
+CREATE OR REPLACE VIEW streams_of AS
+SELECT *
+FROM streams FINAL
+WHERE connection_id = {connection_id:String} AND (trace_id, connection_id, analysis_version) IN
+(
+    SELECT
+        trace_id,
+        connection_id,
+        analysis_version
+    FROM traces_of(connection_id = {connection_id:String})
+);
+
+-- One row is as in episodes_now.
+CREATE OR REPLACE VIEW episodes_of AS
+SELECT *
+FROM episodes FINAL
+WHERE connection_id = {connection_id:String} AND (trace_id, connection_id, analysis_version) IN
+(
+    SELECT
+        trace_id,
+        connection_id,
+        analysis_version
+    FROM traces_of(connection_id = {connection_id:String})
+);
+
+-- One row is as in aliases_now.
+CREATE OR REPLACE VIEW aliases_of AS
+SELECT *
+FROM connection_aliases FINAL
+WHERE connection_id = {connection_id:String} AND (trace_id, connection_id) IN
+(
+    SELECT
+        trace_id,
+        connection_id
+    FROM traces_of(connection_id = {connection_id:String})
+);
