@@ -11,7 +11,7 @@ CREATE DATABASE IF NOT EXISTS quiclens;
 
 -- quiclens migrate: tables and views.
 CREATE ROLE IF NOT EXISTS quiclens_migrate;
-GRANT SELECT, INSERT, CREATE TABLE ON quiclens.* TO quiclens_migrate;
+GRANT SELECT, INSERT, CREATE TABLE, DROP VIEW ON quiclens.* TO quiclens_migrate;
 
 -- quiclens ingest, load and link: rows, and requests that are built in tables of their own and swapped in.
 CREATE ROLE IF NOT EXISTS quiclens_ingest;
