@@ -1,0 +1,223 @@
+//! One end: a noq-proto endpoint with one connection and its application. Nothing here asks for the time; it is given.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::BytesMut;
+use noq_proto::{
+    ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, Event, FourTuple,
+    ReadError, ServerConfig, StreamEvent, StreamId, VarInt, WriteError,
+};
+
+use crate::Failure;
+use crate::plan::Request;
+
+/// What stands before every request's bytes.
+const HEAD_BYTES: u64 = 40;
+const CHUNK: [u8; 16_384] = [0; 16_384];
+
+/// A request and its answer on one stream, as one end has them.
+struct Exchange {
+    stream: StreamId,
+    request: Request,
+    read_bytes: u64,
+    has_read: bool,
+    /// Handed over by the application, and not yet taken by the transport.
+    handed: u64,
+    /// Not yet handed over.
+    left: u64,
+    hands_at: Option<Instant>,
+    has_finished: bool,
+}
+
+/// One end of the connection.
+pub struct End {
+    endpoint: Endpoint,
+    connection: Option<(ConnectionHandle, Connection)>,
+    peer: SocketAddr,
+    is_server: bool,
+    /// What the server answers, by stream.
+    answers: BTreeMap<u64, Request>,
+    exchanges: BTreeMap<u64, Exchange>,
+    pub is_connected: bool,
+}
+
+impl End {
+    /// A server, or without a configuration a client.
+    pub fn new(server: Option<ServerConfig>, peer: SocketAddr, answers: BTreeMap<u64, Request>, seed: u64) -> Self {
+        let mut random = [0; 32];
+        random[..8].copy_from_slice(&seed.to_le_bytes());
+        random[8] = u8::from(server.is_some());
+        let mut config = EndpointConfig::default();
+        config.rng_seed(Some(random));
+        let is_server = server.is_some();
+        let endpoint = Endpoint::new(Arc::new(config), server.map(Arc::new), false);
+        Self { endpoint, connection: None, peer, is_server, answers, exchanges: BTreeMap::new(), is_connected: false }
+    }
+
+    /// Begins a connection.
+    pub fn connect(&mut self, now: Instant, config: ClientConfig, name: &str) -> Result<(), Failure> {
+        self.connection = Some(self.endpoint.connect(now, config, self.peer, name)?);
+        Ok(())
+    }
+
+    /// Asks on the next stream.
+    pub fn ask(&mut self, now: Instant, request: Request) -> Result<(), Failure> {
+        let (_, connection) = self.connection.as_mut().ok_or("no connection")?;
+        let stream = connection.streams().open(Dir::Bi).ok_or("no stream can be opened")?;
+        self.exchanges
+            .insert(number(stream), Exchange::new(stream, request, HEAD_BYTES + request.request_bytes, Some(now)));
+        Ok(())
+    }
+
+    /// Whether the answer on a stream was read to its end; an error where it has another length.
+    pub fn has_answer(&self, stream: u64) -> Result<bool, Failure> {
+        let Some(exchange) = self.exchanges.get(&stream).filter(|exchange| exchange.has_read) else { return Ok(false) };
+        if exchange.read_bytes != exchange.request.response_bytes {
+            return Err(format!("stream {stream}: {} bytes were read", exchange.read_bytes).into());
+        }
+        Ok(true)
+    }
+
+    /// Closes the connection as an application does.
+    pub fn close(&mut self, now: Instant) {
+        if let Some((_, connection)) = &mut self.connection {
+            connection.close(now, VarInt::from_u32(0), bytes::Bytes::new());
+        }
+    }
+
+    /// When this end wants to be woken, if nothing arrives before.
+    pub fn wakes_at(&self) -> Option<Instant> {
+        let transport = self.connection.as_ref().and_then(|(_, connection)| connection.poll_timeout());
+        let application = self.exchanges.values().filter_map(|exchange| exchange.hands_at).min();
+        transport.into_iter().chain(application).min()
+    }
+
+    /// Takes one datagram.
+    pub fn receive(&mut self, now: Instant, data: BytesMut) -> Result<(), Failure> {
+        let mut reply = Vec::new();
+        match self.endpoint.handle(now, FourTuple::new(self.peer, None), None, data, &mut reply) {
+            Some(DatagramEvent::NewConnection(incoming)) => {
+                let accepted = self.endpoint.accept(incoming, now, &mut reply, None);
+                self.connection = Some(accepted.map_err(|error| error.cause)?);
+            }
+            Some(DatagramEvent::ConnectionEvent(_, event)) => {
+                if let Some((_, connection)) = &mut self.connection {
+                    connection.handle_event(event);
+                }
+            }
+            // To a datagram that came after its connection had ended.
+            Some(DatagramEvent::Response(_)) | None => {}
+        }
+        Ok(())
+    }
+
+    /// Does all that can be done at this moment. What is to be sent goes to `out` one by one.
+    pub fn work(&mut self, now: Instant, mut out: impl FnMut(Vec<u8>) -> Result<(), Failure>) -> Result<(), Failure> {
+        let Some((handle, mut connection)) = self.connection.take() else { return Ok(()) };
+        if connection.poll_timeout().is_some_and(|at| at <= now) {
+            connection.handle_timeout(now);
+        }
+        let mut events = VecDeque::new();
+        while let Some(event) = connection.poll_endpoint_events() {
+            events.extend(self.endpoint.handle_event(handle, event));
+        }
+        for event in events {
+            connection.handle_event(event);
+        }
+        while let Some(event) = connection.poll() {
+            match event {
+                Event::Connected => self.is_connected = true,
+                Event::Stream(StreamEvent::Opened { dir: Dir::Bi }) if self.is_server => {
+                    while let Some(stream) = connection.streams().accept(Dir::Bi) {
+                        let request = self.answers.get(&number(stream)).copied().ok_or("an unknown stream")?;
+                        self.exchanges
+                            .insert(number(stream), Exchange::new(stream, request, request.response_bytes, None));
+                    }
+                }
+                _ => {}
+            }
+        }
+        for exchange in self.exchanges.values_mut() {
+            exchange.read(&mut connection, now, self.is_server)?;
+            exchange.hand_over(now, self.is_server);
+            exchange.write(&mut connection)?;
+        }
+        let mut buffer = Vec::new();
+        while let Some(transmit) = connection.poll_transmit(now, NonZeroUsize::MIN, &mut buffer) {
+            out(buffer[..transmit.size].to_vec())?;
+            buffer.clear();
+        }
+        self.connection = Some((handle, connection));
+        Ok(())
+    }
+}
+
+impl Exchange {
+    fn new(stream: StreamId, request: Request, left: u64, hands_at: Option<Instant>) -> Self {
+        let (read_bytes, has_read, handed, has_finished) = (0, false, 0, false);
+        Self { stream, request, read_bytes, has_read, handed, left, hands_at, has_finished }
+    }
+
+    fn read(&mut self, connection: &mut Connection, now: Instant, is_server: bool) -> Result<(), Failure> {
+        if self.has_read {
+            return Ok(());
+        }
+        let mut receiving = connection.recv_stream(self.stream);
+        let Ok(mut chunks) = receiving.read(true) else { return Ok(()) };
+        loop {
+            match chunks.next(usize::MAX) {
+                Ok(Some(chunk)) => self.read_bytes += chunk.bytes.len() as u64,
+                Ok(None) => {
+                    self.has_read = true;
+                    if is_server {
+                        self.hands_at = Some(now + self.request.think);
+                    }
+                    break;
+                }
+                Err(ReadError::Blocked) => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let _ = chunks.finalize(); // whether to transmit: `work` transmits after this anyway
+        Ok(())
+    }
+
+    /// The application's turn: all of a message, or an answer's next piece.
+    fn hand_over(&mut self, now: Instant, is_server: bool) {
+        if self.hands_at.is_none_or(|at| at > now) {
+            return;
+        }
+        let is_cut = is_server && self.request.piece_bytes > 0;
+        let piece = if is_cut { self.request.piece_bytes.min(self.left) } else { self.left };
+        self.handed += piece;
+        self.left -= piece;
+        let gap = if self.left > 0 { self.request.piece_gap } else { Duration::ZERO };
+        self.hands_at = (self.left > 0).then(|| now + gap);
+        self.has_finished = false;
+    }
+
+    fn write(&mut self, connection: &mut Connection) -> Result<(), Failure> {
+        let mut sending = connection.send_stream(self.stream);
+        while self.handed > 0 {
+            match sending.write(&CHUNK[..CHUNK.len().min(self.handed as usize)]) {
+                Ok(written) => self.handed -= written as u64,
+                Err(WriteError::Blocked) => return Ok(()),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let has_begun = self.hands_at.is_none() && (self.has_read || self.left == 0);
+        if has_begun && self.left == 0 && !self.has_finished {
+            sending.finish()?;
+            self.has_finished = true;
+        }
+        Ok(())
+    }
+}
+
+fn number(stream: StreamId) -> u64 {
+    VarInt::from(stream).into_inner()
+}
