@@ -1,7 +1,6 @@
 //! Requests over noq-proto in virtual time, each with one injected cause and without it; leaves the servers' qlogs.
 
 mod aim;
-mod draw;
 mod end;
 mod link;
 mod plan;

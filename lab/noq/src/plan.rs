@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::draw::{between, skewed, whole};
 use crate::link::LinkSpec;
+use quiclens_draw::{between, skewed, whole};
 
 /// Streams of the warm-up, and of the target behind it.
 pub const WARM_UP: u64 = 0;

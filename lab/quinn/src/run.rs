@@ -7,12 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
+use quiclens_draw::whole;
 use quinn_proto::{ClientConfig, QlogConfig, ServerConfig, TransportConfig, crypto::rustls::QuicClientConfig};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::Failure;
 use crate::end::{End, Role};
-use crate::path::{Link, whole};
+use crate::path::Link;
 
 const NAME: &str = "www.lab.example";
 const LONGEST_RUN: Duration = Duration::from_secs(60);
