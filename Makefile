@@ -142,7 +142,7 @@ $(QUICGO_VERSIONS): target/quicgo-server-%: $(wildcard lab/quicgo/cmd/server/*.g
 quic-go-versions: setup $(QUICGO_VERSIONS)
 	$(BIN)/pytest --quiet lab/tests/test_servers_live.py -k quic-go
 
-$(QUINN_SERVER): $(shell find lab/quinn/src lab/draw -name '*.rs') lab/quinn/Cargo.toml lab/quinn/Cargo.lock | $(MADE)/prerequisites
+$(QUINN_SERVER): $(shell find lab/quinn/src lab/simulated -name '*.rs') lab/quinn/Cargo.toml lab/quinn/Cargo.lock | $(MADE)/prerequisites
 	cd lab/quinn && cargo build --locked --release --quiet --target-dir $(CURDIR)/target/quinn --bin quinn-server
 	@touch $@
 

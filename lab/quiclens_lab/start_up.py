@@ -38,7 +38,7 @@ def start_up(runs: int, keep: bool) -> dict[str, Any]:
         missed = [word for word, cpu_s in found.items() if cpu_s >= HELP_S]
         for name, words in asked(store).items():
             found[name] = cheapest([str(_QUICLENS), *words], runs)
-            if name not in _HELP_ONLY and "--store" in words:
+            if "--store" in words:
                 found[name] = round(found[name] - engine_s, 3)
             if found[name] > COMMAND_S:
                 missed.append(name)

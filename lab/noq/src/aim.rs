@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use serde::Deserialize;
 
-use crate::Failure;
 use crate::plan::Strike;
+use quiclens_simulated::Failure;
 
 /// A stretch of a stream that a packet carried.
 #[derive(Debug, PartialEq, Eq)]

@@ -12,8 +12,8 @@ use noq_proto::{
     ReadError, ServerConfig, StreamEvent, StreamId, VarInt, WriteError,
 };
 
-use crate::Failure;
 use crate::plan::Request;
+use quiclens_simulated::Failure;
 
 /// What stands before every request's bytes.
 const HEAD_BYTES: u64 = 40;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 
-use quiclens_draw::fraction;
+use quiclens_simulated::draw::fraction;
 
 const IP_UDP_HEADER_BYTES: u64 = 28;
 /// What another flow puts into the queue at once.

@@ -7,17 +7,16 @@ mod plan;
 mod run;
 
 use std::fs;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use clap::Parser;
-use serde::Serialize;
+use clap::{Parser, ValueEnum};
+use quiclens_simulated::Failure;
+use serde::{Serialize, Serializer};
 
 use link::Script;
 use plan::{Plan, SCENARIOS, TARGET};
 use run::Controller;
-
-/// Anything that ends the program.
-pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 #[derive(Parser)]
 #[command(version, about)]
@@ -39,71 +38,81 @@ struct Options {
     scripts: Vec<Script>,
 }
 
-/// A line of truth.jsonl.
+/// One run, as a line of truth.jsonl has it.
 #[derive(Serialize)]
-struct Truth<'a> {
-    stack: &'a str,
-    controller: &'a str,
-    script: &'a str,
-    scenario: &'a str,
-    cause: &'a str,
-    vantage: &'a str,
+struct Run {
+    stack: &'static str,
+    #[serde(serialize_with = "by_name")]
+    controller: Controller,
+    #[serde(serialize_with = "by_name")]
+    script: Script,
+    scenario: &'static str,
+    cause: &'static str,
+    vantage: &'static str,
     seed: u64,
-    variant: &'a str,
-    log: &'a str,
+    variant: &'static str,
+    log: String,
     stream_id: u64,
 }
 
 fn main() -> Result<(), Failure> {
     let options = Options::parse();
-    let (first, last) = options.seeds.split_once('-').unwrap_or((&options.seeds, &options.seeds));
-    let seeds: std::ops::RangeInclusive<u64> = first.parse()?..=last.parse()?;
-    let all = [Controller::Cubic, Controller::NewReno, Controller::Bbr3];
-    let controllers = if options.controllers.is_empty() { &all[..] } else { &options.controllers };
-    if let Some(unknown) = options.scenarios.iter().find(|name| SCENARIOS.iter().all(|(known, _)| known != name)) {
-        return Err(format!("no scenario {unknown}; there are {:?}", SCENARIOS.map(|(name, _)| name)).into());
-    }
     let mut truth = Vec::new();
-    for (controller, script) in
-        controllers.iter().flat_map(|each| options.scripts.iter().map(move |script| (each, script)))
-    {
-        for (scenario, cause) in SCENARIOS {
-            if !options.scenarios.is_empty() && !options.scenarios.iter().any(|name| name == scenario) {
-                continue;
-            }
-            for seed in seeds.clone() {
-                for variant in ["with", "without"] {
-                    if scenario == "clean" && variant == "without" {
-                        continue;
-                    }
-                    let (controller_name, script_name) = (named(*controller), named(*script));
-                    let log = format!("{controller_name}/{script_name}/{scenario}/{seed}-{variant}/server.sqlog");
-                    let plan = Plan::of(scenario, variant == "with", seed).ok_or("no such scenario")?;
-                    let content =
-                        run::simulate(&plan, *controller, *script).map_err(|error| format!("{log}: {error}"))?;
-                    write(&options.out.join(&log), &content)?;
-                    let line = Truth {
-                        stack: "noq",
-                        controller: &controller_name,
-                        script: &script_name,
-                        scenario,
-                        cause,
-                        vantage: "server",
-                        seed,
-                        variant,
-                        log: &log,
-                        stream_id: TARGET,
-                    };
-                    serde_json::to_writer(&mut truth, &line)?;
-                    truth.push(b'\n');
-                }
-            }
-        }
+    for run in runs(&options)? {
+        let plan = Plan::of(run.scenario, run.variant == "with", run.seed).ok_or("no such scenario")?;
+        let content =
+            run::simulate(&plan, run.controller, run.script).map_err(|error| format!("{}: {error}", run.log))?;
+        write(&options.out.join(&run.log), &content)?;
+        serde_json::to_writer(&mut truth, &run)?;
+        truth.push(b'\n');
     }
     write(&options.out.join("truth.jsonl"), &truth)
 }
 
-fn named(value: impl clap::ValueEnum) -> String {
+/// What was asked for, in the order in which it is run. An error for a scenario that is none.
+fn runs(options: &Options) -> Result<Vec<Run>, Failure> {
+    let (first, last) = options.seeds.split_once('-').unwrap_or((&options.seeds, &options.seeds));
+    let seeds: RangeInclusive<u64> = first.parse()?..=last.parse()?;
+    let chosen = &options.controllers;
+    let controllers = if chosen.is_empty() { Controller::value_variants() } else { chosen };
+    if let Some(unknown) = options.scenarios.iter().find(|name| SCENARIOS.iter().all(|(known, _)| known != name)) {
+        return Err(format!("no scenario {unknown}; there are {:?}", SCENARIOS.map(|(name, _)| name)).into());
+    }
+    let is_chosen = |name| options.scenarios.is_empty() || options.scenarios.iter().any(|each| each == name);
+    let scenarios: Vec<_> = SCENARIOS.into_iter().filter(|(name, _)| is_chosen(*name)).collect();
+    let paths =
+        controllers.iter().flat_map(|controller| options.scripts.iter().map(move |script| (*controller, *script)));
+    let cases = paths.flat_map(|path| scenarios.iter().map(move |scenario| (path, *scenario)));
+    let mut found = Vec::new();
+    for (((controller, script), (scenario, cause)), seed) in
+        cases.flat_map(|case| seeds.clone().map(move |seed| (case, seed)))
+    {
+        let variants: &[&str] = if scenario == "clean" { &["with"] } else { &["with", "without"] };
+        for variant in variants {
+            let folder = format!("{}/{}/{scenario}/{seed}-{variant}", named(&controller), named(&script));
+            let (stack, vantage, log) = ("noq", "server", format!("{folder}/server.sqlog"));
+            found.push(Run {
+                stack,
+                controller,
+                script,
+                scenario,
+                cause,
+                vantage,
+                seed,
+                variant,
+                log,
+                stream_id: TARGET,
+            });
+        }
+    }
+    Ok(found)
+}
+
+fn by_name<S: Serializer>(value: &impl ValueEnum, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&named(value))
+}
+
+fn named(value: &impl ValueEnum) -> String {
     value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 

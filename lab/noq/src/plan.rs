@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::link::LinkSpec;
-use quiclens_draw::{between, skewed, whole};
+use quiclens_simulated::draw::{between, skewed, whole};
 
 /// Streams of the warm-up, and of the target behind it.
 pub const WARM_UP: u64 = 0;
@@ -65,6 +65,11 @@ pub const SCENARIOS: [(&str, &str); 12] = [
 const MILLISECOND: Duration = Duration::from_millis(1);
 
 impl Plan {
+    /// What is asked for at once, the target first.
+    pub fn asked(&self) -> impl Iterator<Item = Request> {
+        [self.target].into_iter().chain(self.others.iter().copied())
+    }
+
     /// The plan of a scenario, with its cause or the same run without it. Nothing for a name that is none.
     pub fn of(scenario: &str, is_with: bool, seed: u64) -> Option<Self> {
         let size = |low: f64, high: f64| skewed(low, high, seed, "size") as u64;

@@ -1,9 +1,8 @@
 //! One run: two ends, two links, and what is under way between them, in virtual time.
 
 use std::collections::BTreeMap;
-use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
@@ -11,15 +10,13 @@ use clap::ValueEnum;
 use noq_proto::congestion::{Bbr3Config, ControllerFactory, CubicConfig, NewRenoConfig};
 use noq_proto::crypto::rustls::QuicClientConfig;
 use noq_proto::{ClientConfig, ConnectionId, QlogConfig, QlogFactory, ServerConfig, Side, TransportConfig, VarInt};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use quiclens_simulated::{Failure, Keys, Log, NAME, address};
 
-use crate::Failure;
 use crate::aim::{Aim, Frame};
 use crate::end::End;
 use crate::link::{Link, Script};
 use crate::plan::{Plan, TARGET, WARM_UP};
 
-const NAME: &str = "www.lab.example";
 const LONGEST_RUN: Duration = Duration::from_secs(120);
 /// Between the warm-up's answer and the target.
 const PAUSE: Duration = Duration::from_millis(300);
@@ -43,34 +40,12 @@ impl Controller {
     }
 }
 
-/// The log's bytes while noq has its writer.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
+/// Gives the one connection of a run its log.
+struct ToLog(Log);
 
-impl Log {
-    fn content(&self) -> Vec<u8> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// What was written behind this byte.
-    fn since(&self, at: usize) -> Vec<u8> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)[at..].to_vec()
-    }
-}
-
-impl io::Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl QlogFactory for Log {
+impl QlogFactory for ToLog {
     fn for_connection(&self, _: Side, _: SocketAddr, _: ConnectionId, now: Instant) -> Option<QlogConfig> {
-        let mut config = QlogConfig::new(Box::new(self.clone()));
+        let mut config = QlogConfig::new(Box::new(self.0.clone()));
         config.start_time(now).title(Some("noq-traces".to_owned()));
         Some(config)
     }
@@ -89,8 +64,7 @@ pub fn simulate(plan: &Plan, controller: Controller, script: Script) -> Result<V
     let log = Log::default();
     let (server_config, client_config) = configurations(plan, controller, log.clone())?;
     let (server_address, client_address) = (address(1, 443), address(2, 50_000));
-    let requests = [plan.warm_up, plan.target].into_iter().chain(plan.others.iter().copied());
-    let answers: BTreeMap<u64, _> = (0..).step_by(4).zip(requests).collect();
+    let answers: BTreeMap<u64, _> = (0..).step_by(4).zip([plan.warm_up].into_iter().chain(plan.asked())).collect();
     let streams: Vec<u64> = answers.keys().copied().collect();
     let mut server = End::new(Some(server_config), client_address, answers, plan.seed);
     let mut client = End::new(None, server_address, BTreeMap::new(), plan.seed);
@@ -113,7 +87,7 @@ pub fn simulate(plan: &Plan, controller: Controller, script: Script) -> Result<V
         if asks_at == Some(now) {
             up.begin(now);
             down.begin(now);
-            for request in [plan.target].into_iter().chain(plan.others.iter().copied()) {
+            for request in plan.asked() {
                 client.ask(now, request)?;
             }
         }
@@ -159,7 +133,7 @@ pub fn simulate(plan: &Plan, controller: Controller, script: Script) -> Result<V
         return Err(format!("not all of {streams:?} are answered after {:?}", now - start).into());
     }
     drop(server);
-    Ok(log.content())
+    Ok(log.since(0))
 }
 
 fn answered(client: &End, streams: &[u64]) -> Result<bool, Failure> {
@@ -172,26 +146,14 @@ fn answered(client: &End, streams: &[u64]) -> Result<bool, Failure> {
     Ok(true)
 }
 
-fn address(host: u8, port: u16) -> SocketAddr {
-    SocketAddr::from((Ipv4Addr::new(198, 51, 100, host), port))
-}
-
 fn configurations(plan: &Plan, controller: Controller, log: Log) -> Result<(ServerConfig, ClientConfig), Failure> {
-    let made = rcgen::generate_simple_self_signed(vec![NAME.to_owned()])?;
-    let certificate = CertificateDer::from(made.cert);
-    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der())?;
+    let keys = Keys::new()?;
     let mut transport = TransportConfig::default();
-    transport.qlog_factory(Arc::new(log)).congestion_controller_factory(controller.factory());
-    let mut server = ServerConfig::with_single_cert(vec![certificate.clone()], key)?;
+    transport.qlog_factory(Arc::new(ToLog(log))).congestion_controller_factory(controller.factory());
+    let mut server = ServerConfig::with_single_cert(vec![keys.certificate], keys.key)?;
     server.transport_config(Arc::new(transport));
 
-    let mut roots = rustls::RootCertStore::empty();
-    roots.add(certificate)?;
-    let tls = rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_protocol_versions(&[&rustls::version::TLS13])?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    let mut client = ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls)?));
+    let mut client = ClientConfig::new(Arc::new(QuicClientConfig::try_from(keys.client)?));
     let mut receiving = TransportConfig::default();
     if let Some(bytes) = plan.stream_credit {
         receiving.stream_receive_window(VarInt::from_u64(bytes)?);

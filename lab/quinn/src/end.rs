@@ -11,7 +11,7 @@ use quinn_proto::{
     StreamEvent, StreamId,
 };
 
-use crate::Failure;
+use quiclens_simulated::Failure;
 
 /// What an end does with the request stream.
 pub enum Role {

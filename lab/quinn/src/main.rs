@@ -8,10 +8,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use quiclens_simulated::Failure;
 use run::Plan;
-
-/// Anything that ends the program.
-pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 const USAGE: &str = "usage: quinn-traces --out DIR --seed N [--seed N]...";
 

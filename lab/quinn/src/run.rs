@@ -1,21 +1,17 @@
 //! One run: two ends, two links, and the heap of what is under way between them.
 
 use std::collections::VecDeque;
-use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
-use quiclens_draw::whole;
+use quiclens_simulated::draw::whole;
+use quiclens_simulated::{Failure, Keys, Log, NAME, address};
 use quinn_proto::{ClientConfig, QlogConfig, ServerConfig, TransportConfig, crypto::rustls::QuicClientConfig};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-use crate::Failure;
 use crate::end::{End, Role};
 use crate::path::Link;
 
-const NAME: &str = "www.lab.example";
 const LONGEST_RUN: Duration = Duration::from_secs(60);
 const SETTLE: Duration = Duration::from_millis(500);
 
@@ -42,20 +38,6 @@ impl Plan {
     }
 }
 
-/// The log's bytes while quinn still has its writer.
-#[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 /// A datagram on its way.
 struct UnderWay {
     arrives: Instant,
@@ -66,7 +48,7 @@ struct UnderWay {
 /// Runs a plan and returns the server's qlog. It fails when the request is not answered in full.
 pub fn simulate(plan: &Plan) -> Result<Vec<u8>, Failure> {
     let start = Instant::now(); // where virtual time is hung up; it moves only by what happens below
-    let log = Shared::default();
+    let log = Log::default();
     let (server_config, client_config) = configurations(log.clone(), start)?;
     let (server_address, client_address) = (address(1, 443), address(2, 50_000));
     let mut server = End::new(Some(server_config), client_address, Role::Answers(plan.response_bytes), plan.seed);
@@ -112,8 +94,7 @@ pub fn simulate(plan: &Plan) -> Result<Vec<u8>, Failure> {
         return Err(format!("{} bytes of {}", client.read.1, plan.response_bytes).into());
     }
     drop(server);
-    let bytes = log.0.lock().unwrap_or_else(PoisonError::into_inner);
-    Ok(bytes.clone())
+    Ok(log.since(0))
 }
 
 fn deliver(here: Vec<UnderWay>, now: Instant, client: &mut End, server: &mut End) -> Result<(), Failure> {
@@ -125,28 +106,15 @@ fn deliver(here: Vec<UnderWay>, now: Instant, client: &mut End, server: &mut End
     if replies.is_empty() { Ok(()) } else { Err("an endpoint answered outside a connection".into()) }
 }
 
-fn address(host: u8, port: u16) -> SocketAddr {
-    SocketAddr::from((Ipv4Addr::new(198, 51, 100, host), port))
-}
-
-fn configurations(log: Shared, start: Instant) -> Result<(ServerConfig, ClientConfig), Failure> {
-    let made = rcgen::generate_simple_self_signed(vec![NAME.to_owned()])?;
-    let certificate = CertificateDer::from(made.cert);
-    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der())?;
+fn configurations(log: Log, start: Instant) -> Result<(ServerConfig, ClientConfig), Failure> {
+    let keys = Keys::new()?;
     let mut qlog = QlogConfig::default();
     qlog.writer(Box::new(log)).start_time(start).title(Some("quinn-traces".to_owned()));
     let mut transport = TransportConfig::default();
     transport.qlog_stream(qlog.into_stream());
-    let mut server = ServerConfig::with_single_cert(vec![certificate.clone()], key)?;
+    let mut server = ServerConfig::with_single_cert(vec![keys.certificate], keys.key)?;
     server.transport_config(Arc::new(transport));
-
-    let mut roots = rustls::RootCertStore::empty();
-    roots.add(certificate)?;
-    let tls = rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_protocol_versions(&[&rustls::version::TLS13])?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    let client = ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls)?));
+    let client = ClientConfig::new(Arc::new(QuicClientConfig::try_from(keys.client)?));
     Ok((server, client))
 }
 
