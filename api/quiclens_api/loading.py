@@ -3,21 +3,22 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from quiclens_ingest.frames import Progress
 from quiclens_ingest.load import LoadError
 from quiclens_ingest.load import load as load_files
 from quiclens_schema.migrate import migrate
 from quiclens_schema.store import Store
-from rich.progress import BarColumn, TextColumn
-from rich.progress import Progress as Bar
 
 from quiclens_api import collector
 from quiclens_api.client_secret import client_secret
 from quiclens_api.failure import CannotRun
 from quiclens_api.output import errors, say
 from quiclens_api.units import size
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar  # imported where there is a terminal to draw on
 
 
 def load_into(
@@ -45,7 +46,7 @@ def load_into(
 class _Watch:
     """Moves a bar at a terminal; does nothing elsewhere."""
 
-    def __init__(self, bar: Bar | None) -> None:
+    def __init__(self, bar: "Bar | None") -> None:
         self._bar = bar
         self._task = None if bar is None else bar.add_task("loading", total=None, told="")
 
@@ -65,6 +66,9 @@ def _shown() -> Iterator[_Watch]:
         say("loading …")
         yield _Watch(None)
         return
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bar
+
     columns = (TextColumn("loading"), BarColumn(), TextColumn("{task.fields[told]}"))
     with Bar(*columns, console=console, transient=True) as bar:
         yield _Watch(bar)

@@ -38,13 +38,15 @@ def collector_bench(connections: int, active: int, seconds: float, cpu_cap: floa
             text = header.replace(run.connection_id, name) + "".join(events[:FIRST_EVENTS])
             (folder / "logs" / f"{name}.sqlog").write_text(text)
         with (folder / "log").open("wb") as log:
-            process = subprocess.Popen([collector_binary(), "run", _config(folder, cpu_cap)], stderr=log)
+            process = subprocess.Popen(
+                [collector_binary(), "run", write_config(folder, folder / "logs", cpu_cap)], stderr=log
+            )
         try:
-            _until_quiet(process.pid)
-            settled = _figures(process.pid)
+            until_quiet(process.pid)
+            settled = figures(process.pid)
             written = _grow(folder / "logs", names[:active], events[FIRST_EVENTS:], seconds)
-            _until_quiet(process.pid)
-            done = _figures(process.pid)
+            until_quiet(process.pid)
+            done = figures(process.pid)
             if process.poll() is not None:
                 raise LabError(f"the collector ended: {(folder / 'log').read_text().strip()}")
         finally:
@@ -75,10 +77,11 @@ def _record(value: Any) -> str:
     return "\x1e" + json.dumps(value) + "\n"
 
 
-def _config(folder: Path, cpu_cap: float) -> Path:
+def write_config(folder: Path, logs: Path, cpu_cap: float) -> Path:
+    """Write settings of `run`, which follows `logs` and keeps its state and what it ships below `folder`."""
     config = folder / "run.toml"
     config.write_text(
-        f'state_dir = "{folder / "state"}"\ntraces = ["{folder / "logs"}"]\ncpu_cap = {cpu_cap}\n'
+        f'state_dir = "{folder / "state"}"\ntraces = ["{logs}"]\ncpu_cap = {cpu_cap}\n'
         f'[sink]\nkind = "files"\nfolder = "{folder / "out"}"\n'
     )
     return config
@@ -98,20 +101,21 @@ def _grow(folder: Path, names: list[str], events: list[str], seconds: float) -> 
     return written
 
 
-def _until_quiet(pid: int, patience_s: float = 600) -> None:
+def until_quiet(pid: int, patience_s: float = 600) -> None:
     """Wait until the process has taken hardly any time for three seconds."""
     began = time.monotonic()
-    before = _figures(pid)["cpu_s"]
+    before = figures(pid)["cpu_s"]
     while time.monotonic() - began < patience_s:
         time.sleep(3)
-        now = _figures(pid)["cpu_s"]
+        now = figures(pid)["cpu_s"]
         if now - before < 0.2:
             return
         before = now
     raise LabError("the collector does not come to rest")
 
 
-def _figures(pid: int) -> dict[str, float]:
+def figures(pid: int) -> dict[str, float]:
+    """Resident memory of a process in MB, now and at its highest, and its processor time in seconds."""
     status = dict(row.split(":", 1) for row in Path(f"/proc/{pid}/status").read_text().splitlines())
     ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
     return {

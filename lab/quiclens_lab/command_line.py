@@ -116,6 +116,12 @@ def parser() -> argparse.ArgumentParser:
     taking.add_argument("--seconds", type=_count, default=30, help="for so long")
     taking.add_argument("--cpu-cap", type=float, default=0.0, help="cores; 0: none")
 
+    comparing = commands.add_parser("against", help="is the collector as fast as an older one?")
+    comparing.add_argument("--collector", type=Path, required=True, metavar="FILE", help="the older one")
+    comparing.add_argument("--events", type=_count, default=300_000, help="of each of three forms")
+    comparing.add_argument("--runs", type=_count, default=11, help="of each of the two, in turns")
+    comparing.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
+
     striking = commands.add_parser("faults", help="strike at the live system and its files; nothing may be lost")
     striking.add_argument("--schedules", type=_count, default=3)
     striking.add_argument("--seed", type=int, default=1)
@@ -331,6 +337,10 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             return report(options.revisions)
         except LookupError as error:
             raise LabError(str(error)) from error
+    if options.command == "against":
+        from quiclens_lab.against import against
+
+        return against(options.collector, options.events, options.runs, options.keep)
     if options.command == "collector-bench":
         from quiclens_lab.collector_bench import collector_bench
 
