@@ -37,6 +37,7 @@ def against(older: Path, events: int, runs: int, keep: bool) -> dict[str, Any]:
     LabError where one of the collectors does not run, or valgrind is missing.
     """
     collectors = {"older": older, "newer": collector_binary()}
+    version = _version(older)
     with tempfile.TemporaryDirectory(prefix="quiclens-against-") as scratch:
         counted = instructions(collectors, forms(Path(scratch) / "counted", COUNTED_EVENTS))
         logs = Path(scratch) / "logs"
@@ -45,7 +46,7 @@ def against(older: Path, events: int, runs: int, keep: bool) -> dict[str, Any]:
     more = {form: round(of["newer"] / of["older"], 4) for form, of in counted.items()}
     as_fast = round(median(old / new for old, new in zip(taken["older"], taken["newer"], strict=True)), 4)
     document = {
-        "older": _version(older),
+        "older": version,
         "instructions_an_event": counted,
         "times_the_instructions": more,
         "events": 3 * events,

@@ -28,7 +28,7 @@ def _events(folder: Path) -> list[dict[str, Any]]:
         if path.suffix == ".qlog":
             found += json.loads(path.read_text())["traces"][0]["events"]
         elif path.suffix == ".sqlog":
-            found += [json.loads(line.lstrip("\x1e")) for line in path.read_text().splitlines()[1:]]
+            found += [json.loads(record) for record in path.read_text().split("\x1e")[2:]]
     return found
 
 

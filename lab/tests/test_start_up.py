@@ -1,6 +1,7 @@
 """The bar of start-up asks every command, and counts the processor time of the cheapest run."""
 
 import sys
+from pathlib import Path
 
 import pytest
 from quiclens_api.app import COMMANDS
@@ -9,8 +10,8 @@ from quiclens_lab import start_up
 from quiclens_lab.errors import LabError
 
 
-def test_every_command_is_asked() -> None:
-    asked = start_up.asked("chdb:store")
+def test_every_command_is_asked(tmp_path: Path) -> None:
+    asked = start_up.asked("chdb:store", tmp_path / "no logs")
     assert set(asked) == set(COMMANDS)
     assert all(words[0] == name for name, words in asked.items())
 
