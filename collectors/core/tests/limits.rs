@@ -212,22 +212,7 @@ fn a_connection_has_so_many_paths() {
 
 #[test]
 fn so_many_packets_are_remembered_without_an_acknowledgement() {
-    let sent = |number: u64| Sent {
-        number,
-        time_us: 0,
-        seq: 0,
-        bytes: 1,
-        in_flight: true,
-        acked: false,
-        lost: false,
-        is_repeated: false,
-        run: 0,
-        early: false,
-        rtt_us: 0,
-        delivered: 0,
-        chunk: None,
-        chunks: Vec::new(),
-    };
+    let sent = |number: u64| Sent { number, bytes: 1, in_flight: true, ..Sent::default() };
     let mut space = Space::new(2, 0);
     for number in 0..=UNACKNOWLEDGED as u64 {
         space.send(sent(number));

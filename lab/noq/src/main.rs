@@ -58,15 +58,25 @@ struct Run {
 fn main() -> Result<(), Failure> {
     let options = Options::parse();
     let mut truth = Vec::new();
-    for run in runs(&options)? {
+    for mut run in runs(&options)? {
         let plan = Plan::of(run.scenario, run.variant == "with", run.seed).ok_or("no such scenario")?;
         let content =
             run::simulate(&plan, run.controller, run.script).map_err(|error| format!("{}: {error}", run.log))?;
         write(&options.out.join(&run.log), &content)?;
+        if run.cause == "pto" && !has_probed(&content) {
+            run.cause = "loss_recovery";
+        }
         serde_json::to_writer(&mut truth, &run)?;
         truth.push(b'\n');
     }
     write(&options.out.join("truth.jsonl"), &truth)
+}
+
+/// Whether the stack says that a probe timer of it fired. A packet of another kind may follow the lost tail; its
+/// acknowledgement brings the loss to light before.
+fn has_probed(log: &[u8]) -> bool {
+    const FIRED: &[u8] = b"\"pto_count\":1";
+    log.windows(FIRED.len()).any(|window| window == FIRED)
 }
 
 /// What was asked for, in the order in which it is run. An error for a scenario that is none.

@@ -214,7 +214,8 @@ impl Fold {
         if self.blocked.pending.is_empty() {
             return;
         }
-        let limit = TURN_US + if self.paced_sends > 0 { self.pacing_us(self.largest_packet).cast_signed() } else { 0 };
+        let paced = if self.pacer.has_sent() { self.pacing_us(self.largest_packet) } else { 0 };
+        let limit = TURN_US.saturating_add_unsigned(paced);
         while let Some(at) =
             self.blocked.pending.iter().position(|pending| to_us.saturating_sub(pending.end_us) > limit)
         {

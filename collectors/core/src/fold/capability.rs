@@ -96,7 +96,7 @@ impl Fold {
             Cause::ServerThink => {
                 (INFERRED, "FIN of the request to the first packet of the response", &["http3:frame_created"])
             }
-            Cause::Pto if seen.timers => (OBSERVED, "probe timers are logged", &[]),
+            Cause::Pto if seen.probe_timers => (OBSERVED, "probe timers are logged", &[]),
             Cause::Pto if seen.acks && self.rtt.min_us.is_some() => {
                 (INFERRED, "a ping or a repetition after a silence as long as a probe timeout", &["timer_updated"])
             }
@@ -137,7 +137,7 @@ impl Fold {
                 (OBSERVED, "data was queued, and packets of other streams went before its own", &[])
             }
             Cause::Scheduling => (INFERRED, "packets of other streams, followed at once by one of its own", QUEUED),
-            Cause::Pacing if seen.window || self.pacing_rate.is_some() => {
+            Cause::Pacing if seen.window || self.pacer.is_stated() => {
                 (INFERRED, "a wait as long as the pacer's, with room in window and credit", &[])
             }
             Cause::Pacing => (CANNOT, "neither window nor pacing rate is logged", WINDOW),

@@ -10,6 +10,8 @@ use std::collections::VecDeque;
 struct Round {
     rate: f64,
     in_flight: u64,
+    /// Some sample came without a queue: the rate need not be the path's.
+    is_free: bool,
 }
 
 /// Delivery rate of a path (draft-cheng-iccrg-delivery-rate-estimation: bytes acknowledged between a packet's sending
@@ -17,11 +19,24 @@ struct Round {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Delivery {
     /// Bytes acknowledged so far.
-    pub delivered: u64,
+    delivered: u64,
+    /// Packets that go out before so much was delivered follow a time in which no data waited.
+    limited_until: u64,
     round_ends: u64,
     now: Round,
     rounds: VecDeque<Round>,
+    /// Rates of the path in the newest rounds that showed one.
+    path_rates: VecDeque<f64>,
     controller_is_full: bool,
+}
+
+/// What a packet is sent with, to tell a rate when it is acknowledged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stamp {
+    /// Bytes that were acknowledged on this path then.
+    delivered: u64,
+    /// No data had waited: the sample says what the application had, not what the path can carry.
+    is_limited: bool,
 }
 
 /// Rounds without growth after which BBR calls the pipe full (Cardwell et al., "BBR", 2016, and draft-ietf-ccwg-bbr).
@@ -30,26 +45,79 @@ const ROUNDS: usize = 3;
 /// Growth below which the rate has not grown, there; in Startup the bytes in flight double each round.
 const GROWTH: f64 = 1.25;
 
+/// Rounds whose path rates count: BBR's filter forgets after as many (draft-ietf-ccwg-bbr, MaxBwFilter of two cycles).
+const PATH_ROUNDS: usize = 10;
+
+/// A rate so near to the path's is the path's; one so far above it shows that the path has become faster.
+const AT_RATE: std::ops::RangeInclusive<f64> = 0.85..=1.25;
+
 impl Delivery {
-    /// Packets were acknowledged; `newest` is the one sent last, `in_flight` what was on its way before.
-    pub fn acknowledge(&mut self, bytes: u64, newest: Option<&Sent>, now_us: i64, in_flight: u64) {
+    /// A packet goes out.
+    pub fn stamp(&self) -> Stamp {
+        Stamp { delivered: self.delivered, is_limited: self.delivered <= self.limited_until && self.limited_until > 0 }
+    }
+
+    /// No data waits now, with `in_flight` bytes on their way: rates of what follows say nothing of the path until these
+    /// are delivered (draft-cheng-iccrg-delivery-rate-estimation, 3.4: app-limited samples).
+    pub fn no_data_waits(&mut self, in_flight: u64) {
+        self.limited_until = self.delivered.saturating_add(in_flight.max(1));
+    }
+
+    /// Packets were acknowledged; `newest` is the one sent last, `in_flight` what was on its way before, and a queue stands
+    /// on the path or does not.
+    pub fn acknowledge(&mut self, bytes: u64, newest: Option<&Sent>, now_us: i64, in_flight: u64, has_queue: bool) {
         self.delivered = self.delivered.saturating_add(bytes);
-        self.now.in_flight = self.now.in_flight.max(in_flight);
         let Some(newest) = newest else { return };
         let us = now_us.saturating_sub(newest.time_us);
         if us <= 0 {
             return;
         }
+        let sent = newest.stamp;
         #[expect(clippy::cast_precision_loss, reason = "a rate")]
-        let rate = self.delivered.saturating_sub(newest.delivered) as f64 / us as f64;
-        self.now.rate = self.now.rate.max(rate);
-        if newest.delivered >= self.round_ends {
-            self.rounds.push_back(std::mem::take(&mut self.now));
+        let rate = self.delivered.saturating_sub(sent.delivered) as f64 / us as f64;
+        if !sent.is_limited {
+            self.now.in_flight = self.now.in_flight.max(in_flight);
+            self.now.rate = self.now.rate.max(rate);
+            // Nothing more waits behind what is under way: the path may have room.
+            self.now.is_free |= !has_queue || sent.delivered < self.limited_until;
+        }
+        if sent.delivered >= self.round_ends {
+            let round = std::mem::take(&mut self.now);
+            self.round_ends = self.delivered;
+            if round.rate <= 0.0 {
+                return;
+            }
+            self.rounds.push_back(round);
             if self.rounds.len() > ROUNDS + 1 {
                 self.rounds.pop_front();
             }
-            self.round_ends = self.delivered;
+            if !round.is_free {
+                self.path_rates.push_back(round.rate);
+                if self.path_rates.len() > PATH_ROUNDS {
+                    self.path_rates.pop_front();
+                }
+            } else if self.path_rate().is_some_and(|path| round.rate > AT_RATE.end() * path) {
+                self.path_rates.clear();
+            }
         }
+    }
+
+    /// What the path can carry, bytes per microsecond: what came through while data waited and a queue stood.
+    pub fn path_rate(&self) -> Option<f64> {
+        self.path_rates.iter().copied().reduce(f64::max)
+    }
+
+    /// How long the path takes to carry so much, us, where its rate was seen.
+    pub fn carried_us(&self, bytes: u64) -> Option<i64> {
+        #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "an estimate, saturating")]
+        self.path_rate().map(|rate| (bytes as f64 / rate) as i64)
+    }
+
+    /// As much comes through as the path was seen to carry: no queue need stand for it, where a pacer keeps to the path's
+    /// rate.
+    pub fn is_at_path_rate(&self) -> bool {
+        let Some(path) = self.path_rate() else { return false };
+        self.rounds.back().is_some_and(|round| AT_RATE.contains(&(round.rate / path)))
     }
 
     /// BBR beyond Startup: it leaves that state when the rate has stopped growing.
@@ -84,4 +152,62 @@ impl Delivery {
 pub fn has_queue(rtt: &Rtt) -> bool {
     let (Some(latest), Some(least)) = (rtt.latest_us, rtt.min_us) else { return false };
     latest.saturating_sub(rtt.ack_delay_us).saturating_mul(4) > least.saturating_mul(5)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PACKET: u64 = 1_000;
+
+    /// Rounds of `packets` each, acknowledged `us` after they were sent; behind each round no data waits, or it does.
+    fn after(rounds: &[(u64, i64)], has_queue: bool, is_idle: bool) -> Delivery {
+        let mut delivery = Delivery::default();
+        let mut now_us = 0;
+        for (packets, us) in rounds {
+            let sent = Sent { time_us: now_us, stamp: delivery.stamp(), ..Sent::default() };
+            if is_idle {
+                delivery.no_data_waits(packets * PACKET);
+            }
+            now_us += us;
+            delivery.acknowledge(packets * PACKET, Some(&sent), now_us, packets * PACKET, has_queue);
+        }
+        delivery
+    }
+
+    #[test]
+    fn a_rate_that_stays_while_ever_more_is_in_flight_is_the_paths() {
+        let growing = [(10, 10_000), (20, 20_000), (40, 40_000), (80, 80_000), (160, 160_000)];
+        assert!(after(&growing, false, false).has_stopped_growing());
+        let as_fast = [(10, 10_000), (20, 10_000), (40, 10_000), (80, 10_000), (160, 10_000)];
+        assert!(!after(&as_fast, false, false).has_stopped_growing());
+    }
+
+    #[test]
+    fn rounds_in_which_no_data_waited_say_nothing_of_the_path() {
+        let growing = [(10, 10_000), (20, 20_000), (40, 40_000), (80, 80_000), (160, 160_000)];
+        assert!(!after(&growing, true, true).has_stopped_growing());
+        assert_eq!(after(&growing, true, true).path_rate(), None);
+    }
+
+    #[test]
+    fn what_came_through_while_a_queue_stood_is_remembered() {
+        let mut delivery = after(&[(20, 20_000), (20, 20_000)], true, false);
+        assert_eq!(delivery.path_rate(), Some(1.0));
+        assert_eq!(delivery.carried_us(30_000), Some(30_000));
+        // The queue is gone and as much comes through: a pacer keeps to the path's rate.
+        let sent = Sent { time_us: 40_000, stamp: delivery.stamp(), ..Sent::default() };
+        delivery.acknowledge(10 * PACKET, Some(&sent), 50_500, 10 * PACKET, false);
+        assert!(delivery.is_at_path_rate());
+        // Twice as much without a queue: the path has become faster.
+        let sent = Sent { time_us: 50_500, stamp: delivery.stamp(), ..Sent::default() };
+        delivery.acknowledge(20 * PACKET, Some(&sent), 60_500, 20 * PACKET, false);
+        assert!(!delivery.is_at_path_rate());
+        assert_eq!(delivery.path_rate(), None);
+    }
+
+    #[test]
+    fn a_queue_for_a_part_of_a_round_shows_no_rate() {
+        assert_eq!(after(&[(20, 20_000), (20, 20_000)], false, false).path_rate(), None);
+    }
 }

@@ -145,7 +145,13 @@ impl Fold {
         let saved = saved.map(|(cause, us)| (cause.name().to_owned(), us));
         row.set("saves", Cell::Counts(saved.collect()));
         row.set("inferred", Cell::List(self.inferred(&stream)));
-        row.set("cannot_show", Cell::List(self.cannot_show()));
+        let mut cannot_show = self.cannot_show();
+        let turn = stream.turn.may_have_waited(self.largest_packet);
+        if turn && !cannot_show.iter().any(|cause| cause == Cause::Scheduling.name()) {
+            // The response may have been ready before: what looks like thinking may have been a wait for its turn.
+            cannot_show.push(Cause::Scheduling.name().to_owned());
+        }
+        row.set("cannot_show", Cell::List(cannot_show));
         self.count.requests_complete += u64::from(stream.complete);
         self.output.streams.push(row);
     }
@@ -162,7 +168,11 @@ impl Fold {
         match self.role {
             Vantage::Server => {
                 held.extend(self.conditions.iter().filter(|interval| interval.end_us > marks.answered_us()));
-                parts::server(&marks, &mut stream.sweep, &mut held, &mut stream.gaps, min_rtt);
+                let last_flight = min_rtt.map(|min_rtt_us| parts::LastFlight {
+                    min_rtt_us,
+                    carried_us: self.delivery.carried_us(stream.transfer.flight),
+                });
+                parts::server(&marks, &mut stream.sweep, &mut held, &mut stream.gaps, last_flight);
                 let rtt = min_rtt.unwrap_or(0).unsigned_abs();
                 saves::server(&stream.sweep, &marks, &stream.transfer, stream.sent.highest, rtt)
             }

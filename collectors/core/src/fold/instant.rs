@@ -1,9 +1,11 @@
 //! One microsecond of a connection: what happened in it is judged when it is over, so the order of records within it
 //! changes nothing (ATTRIBUTION, rule 8).
 
+use crate::event::{Event, Number, Word};
 use crate::fold::cause::{Cause, Interval};
 use crate::fold::delivery::has_queue;
 use crate::fold::finish::Episode;
+use crate::fold::pacer::{Spread, tolerated};
 use crate::fold::stream::{Queue, Ready, Stretch};
 use crate::fold::sweep::Gap;
 use crate::fold::{Fold, TURN_US};
@@ -93,19 +95,25 @@ impl Fold {
         if instant.has_news {
             self.confirm();
         }
+        // Until when what had been sent before made the next packet wait.
+        let owed_until = self.pacer.until_us();
+        if instant.bytes > 0 {
+            self.close_pacing();
+            self.pacer.send(self.now_us, instant.bytes, self.spread());
+        }
         for (id, seq) in &instant.senders {
-            self.close_gap_of(*id, *seq, instant.bytes);
+            self.close_gap_of(*id, *seq, owed_until);
         }
         self.pass(&instant.carried, instant.bytes);
         for id in &instant.carried.list {
             self.last_senders.note(*id, self.now_us);
         }
-        if instant.bytes > 0 {
-            self.paced_until = self.now_us.saturating_add_unsigned(self.pacing_us(instant.bytes));
-        }
         self.watch_window(instant.has_news && instant.has_opened);
         self.watch_credit(instant.has_news);
         self.watch_amplification(instant.has_news);
+        if instant.bytes > 0 && self.hungry.is_empty() {
+            self.delivery.no_data_waits(self.in_flight());
+        }
         // The buffers are used again.
         let Instant { mut senders, mut sending, mut carried, .. } = instant;
         senders.clear();
@@ -115,25 +123,42 @@ impl Fold {
     }
 
     /// New data of a stream went out, first with `seq`: why not earlier? And does more of it wait?
-    fn close_gap_of(&mut self, id: u64, seq: u64, bytes: u64) {
+    fn close_gap_of(&mut self, id: u64, seq: u64, owed_until: i64) {
         let now = self.now_us;
-        let limit = self.pacing_us(bytes);
+        let limit = self.pacer.owed_us(now);
         let other = self.last_senders.other_than(id);
         let is_bottleneck = self.path_is_bottleneck();
         let rate = self.delivery.rate();
-        let received = self.probe.last_received_us;
-        let by_timer = received.is_none_or(|received| now.saturating_sub(received) > TURN_US);
-        let is_paced = self.paced_sends >= PACED;
+        let wait = Wait {
+            is_by_timer: self.probe.last_received_us.is_none_or(|received| now.saturating_sub(received) > TURN_US),
+            is_by_ack: self.probe.last_news_us.is_some_and(|news| now.saturating_sub(news) <= TURN_US),
+            is_paced: self.pacer.is_evident(),
+            pacer: self.cause_of_pacing(),
+        };
+        // The connection sent nothing since the other stream's packet, for its pacer or for its window.
+        let turn_us = owed_until.max(other.unwrap_or(i64::MIN)).saturating_add(TURN_US);
+        let full_since = self.blocked.full_since.map(|(since, _)| since);
+        let held_back = |other: i64| {
+            self.pacer.held_back(other, now) || full_since.is_some_and(|full| full <= other.saturating_add(TURN_US))
+        };
+        let is_next = now <= turn_us || other.is_some_and(held_back);
         let rtt = self.rtt.smoothed_us.unwrap_or(0);
-        let mut done = None;
+        let (mut done, mut is_idle) = (None, false);
+        let flight = self.in_flight();
         let Some(stream) = self.streams.get_mut(&id) else { return };
+        stream.transfer.flight = flight;
         if let Some(ready) = stream.queue.ready.filter(|ready| ready.since_us < now) {
             let is_known = stream.queue.is_known;
             let (since_us, limit_us) = (ready.since_us, ready.paced_us);
             let others_went = other.is_some_and(|other| other >= since_us);
             // The packets of others came first, and this stream's followed at once, or is known to have waited.
-            let other = other.filter(|other| *other > since_us && (is_known || now - other <= TURN_US));
-            let behind = other.map(|other| (ready.passed_us.unwrap_or(since_us), other));
+            let other = other.filter(|other| *other > since_us && (is_known || is_next));
+            // What held the connection back since then held this stream back as far as others had filled it.
+            let ends_us = |other: i64| match held_back(other) {
+                true => other.saturating_add_unsigned(ready.of_others(now.abs_diff(other))),
+                false => other,
+            };
+            let behind = other.map(|other| (ready.passed_us.unwrap_or(since_us), ends_us(other)));
             if let Some((start_us, end_us)) = behind {
                 stream.intervals.push(Interval { cause: Cause::Scheduling, start_us, end_us });
                 done = stream.queue.was_behind(start_us, end_us, seq, rtt);
@@ -141,20 +166,26 @@ impl Fold {
                     stream.infer(Cause::Scheduling);
                 }
             }
-            let start_us = other.unwrap_or(since_us);
+            let start_us = behind.map_or(since_us, |(_, end_us)| end_us);
             if is_bottleneck && start_us < now {
                 stream.transfer.measured(rate);
             }
+            // Behind another stream it is that one's packet that the pacer still spreads.
+            let owed_us = owed_until.saturating_sub(start_us).max(0).unsigned_abs();
+            let limit_us = if other.is_some() { limit_us.max(owed_us) } else { limit_us };
             let may_pace = limit_us > 0 || others_went;
-            let gap = unexplained(is_known, by_timer || is_paced, may_pace.then_some(limit_us), is_bottleneck);
+            let gap = wait.unexplained(is_known, may_pace.then_some(limit_us), now.abs_diff(start_us));
             if gap.long == Cause::AppLimited {
                 stream.infer(Cause::AppLimited);
             }
+            is_idle = gap.long == Cause::AppLimited && now.abs_diff(start_us) > gap.limit_us && full_since.is_none();
             if let Some((end_us, _)) = behind.filter(|(start_us, _)| since_us < *start_us) {
                 stream.gaps.push(Gap { start_us: since_us, end_us, ..gap });
             }
             stream.gaps.push(Gap { start_us, end_us: now, ..gap });
-            self.paced_sends += u32::from(is_known && by_timer);
+            if is_known && wait.is_by_timer {
+                self.pacer.sent_by_timer();
+            }
         }
         if stream.queue.is_known && stream.sent.highest > stream.queue.bytes {
             // More went out than was seen to be queued: this log does not show all of it.
@@ -171,12 +202,48 @@ impl Fold {
         if let Some(stretch) = done {
             self.behind(id, &stretch);
         }
+        if is_idle {
+            self.delivery.no_data_waits(flight);
+        }
+    }
+
+    /// What a pacer spreads that states no rate.
+    pub(super) fn spread(&self) -> Spread {
+        Spread { window: self.window(), rtt_us: self.rtt.smoothed_us.unwrap_or(0).unsigned_abs() }
+    }
+
+    /// Whose limit it is when the pacer makes data wait.
+    pub(super) fn cause_of_pacing(&self) -> Cause {
+        if self.path_is_bottleneck() {
+            Cause::Bandwidth
+        } else if self.pacer.is_the_windows(self.spread()) {
+            Cause::CwndBlocked
+        } else {
+            Cause::Pacing
+        }
+    }
+
+    /// The log states that the pacer's timer was set, fired or was cancelled.
+    pub(super) fn pacing_timer(&mut self, event: &Event) {
+        match event.get(Number::DeltaUs) {
+            Some(delta_us) if event.is(Word::EventType, "set") => self.pacer.set_timer(self.now_us, delta_us),
+            _ => self.close_pacing(),
+        }
+    }
+
+    /// Data waited for the pacer until now, if its timer ran.
+    fn close_pacing(&mut self) {
+        if let Some((start_us, end_us)) = self.pacer.end_timer(self.now_us)
+            && !self.hungry.is_empty()
+        {
+            self.held(Interval { cause: self.cause_of_pacing(), start_us, end_us });
+        }
     }
 
     /// Data of a stream waits from now on, where a pacer may make it wait for `paced_us`.
     fn wait(&mut self, id: u64, paced_us: u64) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
-        let ready = Ready { since_us: self.now_us, paced_us, passed_us: None };
+        let ready = Ready { since_us: self.now_us, paced_us, passed_us: None, own: 0, in_flight: 0 };
         stream.queue.ready = Some(ready);
         if !std::mem::replace(&mut stream.queue.is_listed, true) {
             self.unpassed.push(id);
@@ -192,7 +259,7 @@ impl Fold {
             return;
         }
         let turn_us = self.now_us.saturating_sub_unsigned(self.pacing_us(bytes));
-        let has_rate = self.pacing_rate.is_some() || self.window().is_some();
+        let has_rate = self.pacer.is_stated() || self.window().is_some();
         let (in_flight, streams) = (self.in_flight(), &mut self.streams);
         self.unpassed.retain(|id| {
             let Some(stream) = streams.get_mut(id) else { return false };
@@ -201,8 +268,8 @@ impl Fold {
             queue.is_listed = queue.ready.is_some() && carried.contains(*id);
             if let Some(ready) = queue.ready.as_mut().filter(|_| !queue.is_listed) {
                 let before = turn_us.saturating_sub(ready.since_us).max(0).unsigned_abs();
-                let alone = u128::from(before) * u128::from(own) / u128::from(in_flight.max(1));
-                ready.passed_us = Some(ready.since_us.saturating_add_unsigned(alone as u64));
+                (ready.own, ready.in_flight) = (own, in_flight);
+                ready.passed_us = Some(ready.since_us.saturating_add_unsigned(before - ready.of_others(before)));
             }
             queue.is_listed
         });
@@ -226,7 +293,7 @@ impl Fold {
     /// The application queued more of a response.
     pub(super) fn queued(&mut self, id: u64, bytes: u64) {
         let now = self.now_us;
-        let limit = self.paced_until.saturating_sub(now).max(0).unsigned_abs();
+        let limit = self.pacer.owed_us(now);
         let Some(stream) = self.streams.get_mut(&id) else { return };
         stream.queue.bytes = stream.queue.bytes.saturating_add(bytes);
         // Only what was seen from its beginning can be told to be all.
@@ -257,41 +324,52 @@ impl Fold {
         }
     }
 
-    /// How long a pacer waits after `bytes`: by the rate that the log states, else a window a round trip
-    /// (RFC 9002, 7.7).
+    /// How long a pacer waits after `bytes`, us.
     pub(super) fn pacing_us(&self, bytes: u64) -> u64 {
-        let smoothed = self.rtt.smoothed_us.unwrap_or(0).unsigned_abs();
-        match (self.pacing_rate, self.window()) {
-            (Some(bits_per_second), _) if bits_per_second > 0 => bytes.saturating_mul(8_000_000) / bits_per_second,
-            (_, Some(window)) if window > 0 => bytes.saturating_mul(smoothed) / window,
-            _ => 0,
-        }
+        self.pacer.interval_us(bytes, self.spread())
     }
 
     /// A larger window would have bought nothing: the round trip has grown by more than a quarter, the delivery rate
-    /// has stopped growing, or the controller has found the path's rate.
+    /// has stopped growing or is the path's, or the controller has found the path's rate.
     pub(super) fn path_is_bottleneck(&self) -> bool {
-        has_queue(&self.rtt) || self.delivery.has_stopped_growing()
+        has_queue(&self.rtt) || self.delivery.has_stopped_growing() || self.delivery.is_at_path_rate()
     }
 }
 
-/// What a wait that no condition explains is, short or long. Nobody logs the pacer: what is known to wait although
-/// window and credit have room, and goes out by a timer, waits for it (RFC 9002, 7.7). After a pause the pacer has a
-/// burst to give (`paced_us` is none), so what waits then waits for the machine. Where it is not known whether data
-/// waited, a wait longer than the pacer's is the application's.
-fn unexplained(is_known: bool, by_timer: bool, paced_us: Option<u64>, is_bottleneck: bool) -> Gap {
-    let limit_us = match paced_us {
-        Some(_) if is_known && by_timer => u64::MAX,
-        paced => paced.unwrap_or(0),
-    };
-    let is_turn = !by_timer && limit_us <= TURN_US.unsigned_abs();
-    let short = match (is_turn, is_bottleneck) {
-        (true, _) => Cause::Unattributed,
-        (false, true) => Cause::Bandwidth,
-        (false, false) => Cause::Pacing,
-    };
-    let long = if is_known { Cause::Unattributed } else { Cause::AppLimited };
-    Gap { start_us: 0, end_us: 0, short, limit_us, long }
+/// How a wait ended.
+#[derive(Clone, Copy, Debug)]
+struct Wait {
+    /// Nothing had been received within a turn: a timer, or the application, sent it.
+    is_by_timer: bool,
+    /// Something new had been acknowledged within a turn.
+    is_by_ack: bool,
+    /// This sender is seen to pace.
+    is_paced: bool,
+    /// Whose limit a pacer's wait is.
+    pacer: Cause,
+}
+
+impl Wait {
+    /// What of a wait of `length_us` no condition explains, short or long. Few log the pacer: what is known to wait although
+    /// window and credit have room, and goes out by a timer, waits for it (RFC 9002, 7.7). After a pause the pacer has a
+    /// burst to give (`paced_us` is none), so what waits then waits for the machine. Where it is not known whether data
+    /// waited, a wait longer than the pacer's is the application's; but no application waits for an acknowledgement, so
+    /// what goes out with one waited for a limit that the log does not name.
+    fn unexplained(self, is_known: bool, paced_us: Option<u64>, length_us: u64) -> Gap {
+        let limit_us = paced_us.filter(|paced| *paced > 0).map_or(0, |paced| tolerated(paced, self.is_by_timer));
+        let is_the_pacers = is_known && (self.is_by_timer || self.is_paced) && paced_us.is_some();
+        let is_turn = !self.is_by_timer && !self.is_paced && limit_us <= TURN_US.unsigned_abs();
+        let short = if is_turn {
+            Cause::Unattributed
+        } else if is_the_pacers && length_us > limit_us && self.pacer == Cause::CwndBlocked {
+            // Slower than a window a round trip.
+            Cause::Pacing
+        } else {
+            self.pacer
+        };
+        let long = if is_known || self.is_by_ack { Cause::Unattributed } else { Cause::AppLimited };
+        Gap { start_us: 0, end_us: 0, short, limit_us: if is_the_pacers { u64::MAX } else { limit_us }, long }
+    }
 }
 
 impl Queue {
@@ -307,6 +385,3 @@ impl Queue {
         }
     }
 }
-
-/// So many sends by a timer, of data that is known to have waited, and the sender is a paced one.
-const PACED: u32 = 4;

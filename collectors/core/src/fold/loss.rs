@@ -76,6 +76,7 @@ impl Fold {
             _ => self.count.packets_lost_data = self.count.packets_lost_data.saturating_add(count),
         }
         let now = self.now_us;
+        let is_by_probe = self.probe.answered_us == Some(now) || self.probe.series.is_some();
         for packet in &lost {
             let trigger = match event.word(Word::Trigger) {
                 // RFC 9002, 6.1.1: three packets later, else time.
@@ -90,7 +91,10 @@ impl Fold {
             for chunk in packet.chunks() {
                 if let Some(stream) = self.streams.get_mut(&chunk.stream_id) {
                     stream.packets_lost += 1;
-                    stream.lose(packet, chunk, now, trigger);
+                    // Of a copy, the first packet with these bytes is on its way, or was lost before.
+                    if !packet.is_copy {
+                        stream.lose(packet, chunk, now, trigger, is_by_probe);
+                    }
                 }
             }
         }

@@ -16,10 +16,12 @@ pub mod http;
 pub mod instant;
 pub mod loss;
 pub mod migration;
+pub mod pacer;
 pub mod packets;
 pub mod parts;
 pub mod paths;
 pub mod probe;
+pub mod range_ends;
 pub mod ranges;
 pub mod receiver;
 pub mod requests;
@@ -45,7 +47,7 @@ use std::sync::Arc;
 use stream::Stream;
 
 /// Rules that made a row; a higher one replaces all rows of a lower one.
-pub const ANALYSIS_VERSION: u64 = 3;
+pub const ANALYSIS_VERSION: u64 = 4;
 
 /// Two records at most this far apart belong to one turn: an ACK and what it releases (quic_trace.md 1.5: the slowest
 /// turn of the published rows takes 405 us).
@@ -118,7 +120,7 @@ pub struct Seen {
     pub window: bool,
     pub rtt: bool,
     pub losses: bool,
-    pub timers: bool,
+    pub probe_timers: bool,
     pub http: bool,
     pub connection_credit: bool,
     pub stream_credit: bool,
@@ -178,9 +180,8 @@ pub struct Fold {
     flight_area: f64,
     initial_window: Option<u64>,
     ssthresh: Option<u64>,
-    pacing_rate: Option<u64>,
-    paced_sends: u32,
-    paced_until: i64,
+    pacer: pacer::Pacer,
+    range_ends: range_ends::RangeEnds,
     delivery: delivery::Delivery,
     amplification: amplification::Amplification,
     zero_rtt: zero_rtt::ZeroRtt,
@@ -269,7 +270,7 @@ impl Fold {
             Kind::CongestionStateUpdated => self.congestion_state(event.word(Word::NewState)),
             Kind::TimerUpdated => self.timer(event),
             Kind::PtoAlarm => self.probe_fired(true),
-            Kind::HandshakeAlarm => self.seen.timers = true,
+            Kind::HandshakeAlarm => self.seen.probe_timers = true,
             Kind::ParametersSet => self.parameters(event),
             Kind::KeyUpdated => self.key_updated(event),
             Kind::KeyDiscarded => self.key_discarded(event),

@@ -1,5 +1,6 @@
 //! Packets on their way: what was sent and is neither acknowledged nor forgotten.
 
+use crate::fold::delivery::Stamp;
 use crate::limits::UNACKNOWLEDGED;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -25,7 +26,7 @@ impl Chunk {
 }
 
 /// A packet that we sent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sent {
     /// Packet number.
     pub number: u64,
@@ -49,8 +50,10 @@ pub struct Sent {
     pub early: bool,
     /// Smoothed RTT when it was sent.
     pub rtt_us: i64,
-    /// Bytes that were acknowledged on this path when it was sent.
-    pub delivered: u64,
+    /// What its acknowledgement tells of the path's rate is measured from here.
+    pub stamp: Stamp,
+    /// All its stream data had gone out before, and was not lost: a probe's copy.
+    pub is_copy: bool,
     /// First chunk of stream data, most packets have one.
     pub chunk: Option<Chunk>,
     /// The others.
@@ -88,6 +91,8 @@ pub struct Space {
     pub largest_acked: Option<u64>,
     /// Largest received number.
     pub largest_received: Option<u64>,
+    /// Largest sent number, of packets that elicit no acknowledgement too.
+    pub largest_sent: Option<u64>,
     /// Packets that were looked at so far: what the work of a log is measured by.
     #[serde(skip)]
     pub steps: u64,
@@ -244,22 +249,7 @@ mod tests {
     use super::*;
 
     fn sent(number: u64, time_us: i64) -> Sent {
-        Sent {
-            number,
-            time_us,
-            seq: number,
-            bytes: 1,
-            in_flight: true,
-            acked: false,
-            lost: false,
-            is_repeated: false,
-            run: 0,
-            early: false,
-            rtt_us: 0,
-            delivered: 0,
-            chunk: None,
-            chunks: Vec::new(),
-        }
+        Sent { number, time_us, seq: number, bytes: 1, in_flight: true, ..Sent::default() }
     }
 
     /// Against a plain set: whatever is sent, acknowledged and lost in whatever order, the same packets are new.

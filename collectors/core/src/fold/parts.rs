@@ -36,15 +36,24 @@ impl Marks {
     }
 }
 
+/// What was on its way when the last byte went out.
+#[derive(Clone, Copy, Debug)]
+pub struct LastFlight {
+    /// Least round trip.
+    pub min_rtt_us: i64,
+    /// How long the path takes to carry all of it, where its rate was seen.
+    pub carried_us: Option<i64>,
+}
+
 /// Splits a request as its server saw it. `sweep` may have come some way already; `held` and `gaps` are what it has
-/// not seen, in any order. `min_rtt_us` is given when `end_us` is the last byte's acknowledgement, for only then was
+/// not seen, in any order. `last_flight` is given when `end_us` is the last byte's acknowledgement, for only then was
 /// its round trip seen.
 pub fn server(
     marks: &Marks,
     sweep: &mut Sweep,
     held: &mut Vec<Interval>,
     gaps: &mut Vec<Gap>,
-    min_rtt_us: Option<i64>,
+    last_flight: Option<LastFlight>,
 ) {
     let (answered, end) = (marks.answered_us(), marks.end_us);
     let readable = marks.readable_us.unwrap_or(marks.start_us).clamp(marks.start_us, answered);
@@ -66,11 +75,14 @@ pub fn server(
             interval.end_us = interval.end_us.min(last_byte);
         }
     }
-    if let Some(min_rtt) = min_rtt_us {
-        // The round trip of the last flight: at most one minimum RTT is the network, the rest stood in queues.
-        let back = last_byte.saturating_add(min_rtt).min(end);
+    if let Some(flight) = last_flight {
+        // The round trip of the last flight: at most one minimum RTT is the network. What the path needs beyond it to carry
+        // what was on its way is the path's, the rest stood in queues behind others.
+        let back = last_byte.saturating_add(flight.min_rtt_us).min(end);
+        let carried = last_byte.saturating_add(flight.carried_us.unwrap_or(0)).clamp(back, end);
         held.push(Interval { cause: Cause::Network, start_us: last_byte, end_us: back });
-        held.push(Interval { cause: Cause::Queueing, start_us: back, end_us: end });
+        held.push(Interval { cause: Cause::Bandwidth, start_us: back, end_us: carried });
+        held.push(Interval { cause: Cause::Queueing, start_us: carried, end_us: end });
     }
     sweep.at_us.get_or_insert(answered);
     sweep.advance(end, held, gaps);
@@ -115,6 +127,8 @@ fn add(sweep: &mut Sweep, cause: Cause, us: u64) {
 mod tests {
     use super::*;
 
+    const FLIGHT: Option<LastFlight> = Some(LastFlight { min_rtt_us: 80, carried_us: None });
+
     const fn held(cause: Cause, start_us: i64, end_us: i64) -> Interval {
         Interval { cause, start_us, end_us }
     }
@@ -143,7 +157,7 @@ mod tests {
     #[test]
     fn the_first_cause_in_order_takes_each_microsecond() {
         let mut sweep = Sweep::default();
-        server(&MARKS, &mut sweep, &mut held_by_a_loss(), &mut Vec::new(), Some(80));
+        server(&MARKS, &mut sweep, &mut held_by_a_loss(), &mut Vec::new(), FLIGHT);
         let part = |cause: Cause| sweep.parts[cause as usize];
         assert_eq!([part(Cause::Upload), part(Cause::ServerThink)], [10, 90]);
         assert_eq!([part(Cause::Pto), part(Cause::LossRecovery), part(Cause::CwndBlocked)], [20, 90, 90]);
@@ -161,13 +175,13 @@ mod tests {
             Gap { start_us: 260, end_us: 300, short: Cause::Pacing, limit_us: 10, long: Cause::AppLimited },
         ];
         let mut whole = Sweep::default();
-        server(&MARKS, &mut whole, &mut held_by_a_loss(), &mut gaps.to_vec(), Some(80));
+        server(&MARKS, &mut whole, &mut held_by_a_loss(), &mut gaps.to_vec(), FLIGHT);
         for step in [180, 200, 230, 250] {
             let mut sweep = Sweep::default();
             sweep.at_us = Some(100);
             let (mut held, mut gaps) = (held_by_a_loss(), gaps.to_vec());
             sweep.advance(step, &mut held, &mut gaps);
-            server(&MARKS, &mut sweep, &mut held, &mut gaps, Some(80));
+            server(&MARKS, &mut sweep, &mut held, &mut gaps, FLIGHT);
             assert_eq!(sweep, whole, "after a step to {step}");
         }
     }
@@ -176,16 +190,27 @@ mod tests {
     fn what_came_in_0_rtt_waited_for_keys() {
         let marks = Marks { readable_us: Some(7), ..MARKS };
         let mut sweep = Sweep::default();
-        server(&marks, &mut sweep, &mut Vec::new(), &mut Vec::new(), Some(80));
+        server(&marks, &mut sweep, &mut Vec::new(), &mut Vec::new(), FLIGHT);
         assert_eq!([sweep.parts[Cause::Handshake as usize], sweep.parts[Cause::Upload as usize]], [7, 3]);
         assert_eq!(sweep.parts.iter().sum::<u64>(), MARKS.duration_us());
+    }
+
+    #[test]
+    fn a_path_that_is_full_of_ones_own_data_is_no_queue_of_others() {
+        for (carried_us, parts) in [(60, [80, 0, 120]), (130, [80, 50, 70]), (900, [80, 120, 0])] {
+            let mut sweep = Sweep::default();
+            let flight = LastFlight { min_rtt_us: 80, carried_us: Some(carried_us) };
+            server(&MARKS, &mut sweep, &mut Vec::new(), &mut Vec::new(), Some(flight));
+            let part = |cause: Cause| sweep.parts[cause as usize];
+            assert_eq!([part(Cause::Network), part(Cause::Bandwidth), part(Cause::Queueing)], parts);
+        }
     }
 
     #[test]
     fn an_application_that_has_nothing_waits_for_no_window() {
         let mut sweep = Sweep::default();
         let mut conditions = vec![held(Cause::CwndBlocked, 100, 250), held(Cause::AppLimited, 200, 300)];
-        server(&MARKS, &mut sweep, &mut conditions, &mut Vec::new(), Some(80));
+        server(&MARKS, &mut sweep, &mut conditions, &mut Vec::new(), FLIGHT);
         assert_eq!([sweep.parts[Cause::CwndBlocked as usize], sweep.parts[Cause::AppLimited as usize]], [100, 100]);
     }
 

@@ -22,6 +22,8 @@ pub struct Probe {
     pub series: Option<Series>,
     /// Count that the log's metrics gave last.
     pub logged: u64,
+    /// When a series was answered last by a packet that was sent after its timer.
+    pub answered_us: Option<i64>,
 }
 
 /// From the first timer that fired to the first acknowledgement of anything new.
@@ -47,6 +49,13 @@ impl Fold {
         self.is_unanswered() && self.now_us.saturating_sub(sent) >= timeout - timeout / 10 - 1000
     }
 
+    /// No loss timer explains what goes out now: it is set when an acknowledgement comes, to an eighth of a round trip
+    /// from then at most (RFC 9002, 6.1.2).
+    pub(super) fn is_after_loss_timers(&self) -> bool {
+        let longest = self.rtt.smoothed_us.unwrap_or(0) / 4 + TURN_US;
+        self.probe.last_news_us.is_none_or(|news| self.now_us.saturating_sub(news) > longest)
+    }
+
     /// Something that elicits an acknowledgement went out and nothing new was acknowledged since.
     fn is_unanswered(&self) -> bool {
         self.spaces.iter().any(super::packets::Space::is_waiting)
@@ -59,7 +68,7 @@ impl Fold {
 
     /// A probe timer fired.
     pub(super) fn probe_fired(&mut self, logged: bool) {
-        self.seen.timers |= logged;
+        self.seen.probe_timers |= logged;
         if !self.is_unanswered() {
             return;
         }
@@ -79,10 +88,14 @@ impl Fold {
     pub(super) fn probe_answered(&mut self, series: &Series, packets: &[Sent]) {
         self.count.ptos += 1;
         let end_us = self.now_us;
-        // The acknowledged packet was sent before the timer fired: the probe was not needed.
-        let spurious = packets.iter().all(|packet| packet.time_us < series.fired_us);
+        // The acknowledged packet was sent before the timer fired: the probe was not needed, and what was waited for was a
+        // queue, or an acknowledgement that the peer held back.
+        let spurious = !packets.is_empty() && packets.iter().all(|packet| packet.time_us < series.fired_us);
         self.count.ptos_spurious += u64::from(spurious);
-        self.held(Interval { cause: Cause::Pto, start_us: series.start_us, end_us });
+        if !spurious {
+            self.probe.answered_us = Some(end_us);
+            self.held(Interval { cause: Cause::Pto, start_us: series.start_us, end_us });
+        }
         if !series.logged {
             self.streams.values_mut().for_each(|stream| stream.infer(Cause::Pto));
         }
@@ -103,7 +116,12 @@ impl Fold {
         let expired = event.word(Word::EventType) == "expired" && event.word(Word::TimerType) != "ack";
         // mvfst logs its alarm only when it fires, with a count (quic_trace.md 2.2).
         let alarm = event.leftover("outstanding_packets").is_some() || event.get(Number::Count).is_some();
-        self.seen.timers |= !event.word(Word::EventType).is_empty() || alarm;
+        let kind = event.word(Word::TimerType);
+        self.seen.probe_timers |=
+            alarm || kind == "pto" || (kind.is_empty() && !event.word(Word::EventType).is_empty());
+        if kind == "pacing" {
+            self.pacing_timer(event);
+        }
         if (expired && matches!(event.word(Word::TimerType), "pto" | "")) || alarm {
             self.probe_fired(true);
         }

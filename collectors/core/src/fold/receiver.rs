@@ -2,7 +2,7 @@
 
 use crate::event::{Event, Frame, FrameNumber, Kind, Number, Word};
 use crate::fold::packets::Chunk;
-use crate::fold::{Fold, http};
+use crate::fold::{Fold, TURN_US, http};
 use crate::header::Vantage;
 use crate::limits::{ALIAS_LETTERS, ALIASES};
 use serde::{Deserialize, Serialize};
@@ -71,8 +71,13 @@ impl Fold {
     fn stream_received(&mut self, chunk: Chunk) {
         let (now, is_server) = (self.now_us, self.is_server());
         self.seen.fins |= chunk.fin;
+        // A window that the peer fills comes once a round trip; a quarter is allowed, and a turn.
+        let rtt = self.rtt.smoothed_us.or(self.rtt.min_us).filter(|_| !is_server);
+        let silence = rtt.map(|rtt| rtt.saturating_add(rtt / 4).saturating_add(TURN_US));
+        let sent = self.count.stream_bytes_sent;
         let Some(stream) = self.request_stream(chunk.stream_id) else { return };
-        stream.receive(&chunk, now);
+        stream.receive(&chunk, now, silence);
+        stream.turn.begin(sent);
         stream.received.packets += 1;
         if is_server {
             if stream.received.is_whole() {
@@ -137,7 +142,9 @@ impl Fold {
             self.set_window(event, window);
         }
         self.ssthresh = event.get(Number::Ssthresh).or(self.ssthresh);
-        self.pacing_rate = event.get(Number::PacingRate).or(self.pacing_rate);
+        if let Some(rate) = event.get(Number::PacingRate) {
+            self.pacer.state_rate(rate);
+        }
         let as_us = |number| event.get(number).and_then(|us| i64::try_from(us).ok()).filter(|us| *us > 0);
         let smoothed = as_us(Number::SmoothedRttUs);
         // "When no previous RTT is available, the initial RTT SHOULD be set to 333 milliseconds" (RFC 9002, 6.2.2): quinn
@@ -176,7 +183,7 @@ impl Fold {
             self.count.bytes_lost = self.count.bytes_lost.saturating_add(event.get(Number::LostBytes).unwrap_or(0));
         }
         if let Some(count) = event.get(Number::PtoCount) {
-            self.seen.timers = true;
+            self.seen.probe_timers = true;
             if count > self.probe.logged {
                 self.probe_fired(true);
             }

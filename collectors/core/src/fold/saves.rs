@@ -25,6 +25,8 @@ pub struct Transfer {
     pub rate: Option<f64>,
     /// Smoothed round trip while losses were repaired, the largest.
     pub repair_rtt_us: u64,
+    /// Bytes in flight when its last data went out.
+    pub flight: u64,
     /// How long the peer held the last acknowledgement back, as it says.
     pub ack_delay_us: u64,
 }

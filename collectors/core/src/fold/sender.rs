@@ -3,6 +3,7 @@
 use crate::dialect::Losses;
 use crate::event::{Event, FrameNumber, Number, Word};
 use crate::fold::cause::Cause;
+use crate::fold::delivery::has_queue;
 use crate::fold::finish::Episode;
 use crate::fold::packets::{APPLICATION, Chunk, Sent, Space};
 use crate::fold::saves::Transfer;
@@ -28,16 +29,10 @@ impl Fold {
             time_us: self.now_us,
             seq: self.seq,
             bytes,
-            in_flight: false,
-            acked: false,
-            lost: false,
-            is_repeated: false,
-            run: 0,
             early: event.is(Word::PacketType, "0RTT"),
             rtt_us: self.rtt.smoothed_us.or(self.rtt.min_us).unwrap_or(0),
-            delivered: self.delivery.delivered,
-            chunk: None,
-            chunks: Vec::new(),
+            stamp: self.delivery.stamp(),
+            ..Sent::default()
         };
         if self.trace.frameless {
             kinds.eliciting = event.leftover("is_pure_ack") == Some("0");
@@ -53,10 +48,10 @@ impl Fold {
         if kinds.eliciting {
             if event.is(Word::Trigger, "pto_probe") {
                 self.probe_fired(true);
-            } else if !self.seen.timers
+            } else if !self.seen.probe_timers
                 && !self.trace.frameless
-                && (kinds.pings || kinds.repeats_unlost)
                 && self.was_silent()
+                && (kinds.pings || kinds.repeats_unlost || (kinds.repeats && self.is_after_loss_timers()))
             {
                 self.probe_fired(false);
             }
@@ -70,6 +65,11 @@ impl Fold {
         if kinds.eliciting {
             self.probe.last_eliciting_us = Some(self.now_us);
         }
+        packet.is_copy = kinds.repeats_unlost && !kinds.news && !kinds.mends;
+        if let Some(number) = event.get(Number::PacketNumber) {
+            let space = self.space(event);
+            space.largest_sent = space.largest_sent.max(Some(number));
+        }
         if packet.in_flight && event.get(Number::PacketNumber).is_some() {
             let path = self.path(event);
             path.in_flight = path.in_flight.saturating_add(bytes);
@@ -80,11 +80,16 @@ impl Fold {
 
     /// Reads the frames of a packet of ours.
     fn frames_sent(&mut self, event: &Event, packet: &mut Sent) -> Frames {
-        let mut kinds = Frames::default();
+        let (mut kinds, mut acked) = (Frames::default(), 0);
         for frame in &event.frames {
             let kind = event.bytes(frame.frame_type);
             match kind {
-                b"ack" | b"ack_ecn" | b"ack_mp" | b"path_ack" => kinds.acks = true,
+                b"ack" | b"ack_ecn" | b"ack_mp" | b"path_ack" => {
+                    kinds.acks = true;
+                    let ranges = &event.acked[acked..(acked + usize::from(frame.ack_ranges)).min(event.acked.len())];
+                    acked += ranges.len();
+                    self.range_ends.look(ranges, None);
+                }
                 b"padding" => kinds.padded = true,
                 // RFC 9002, 2: all frames but ACK, PADDING and CONNECTION_CLOSE elicit an acknowledgement.
                 b"connection_close" => {}
@@ -128,6 +133,7 @@ impl Fold {
 
     /// Stream data goes out.
     fn stream_sent(&mut self, chunk: Chunk, kinds: &mut Frames) {
+        let sent_before = self.count.stream_bytes_sent;
         self.count.stream_bytes_sent = self.count.stream_bytes_sent.saturating_add(chunk.to - chunk.from);
         self.seen.fins |= chunk.fin;
         let (now, is_server) = (self.now_us, self.is_server());
@@ -165,6 +171,7 @@ impl Fold {
             if stream.marks.response_start_us.is_none() {
                 stream.marks.response_start_us = Some(now);
                 stream.transfer = transfer.unwrap_or_default();
+                stream.turn.end(sent_before);
             }
             stream.marks.first_byte_us.get_or_insert(now);
             if chunk.fin
@@ -173,7 +180,7 @@ impl Fold {
                 // The end comes alone. No log tells when the application closed the stream, so what this waited for is
                 // as little known as in a log without the application's events.
                 stream.queue.is_known = false;
-                stream.queue.ready = Some(Ready { since_us: since, paced_us: 0, passed_us: None });
+                stream.queue.ready = Some(Ready { since_us: since, ..Ready::default() });
             }
         } else if news {
             // The client's request ends with the last first-time send of its data or FIN.
@@ -191,6 +198,7 @@ impl Fold {
         kinds.news |= news;
         kinds.repeats |= repeated > 0;
         kinds.repeats_unlost |= repeated > 0 && !mends;
+        kinds.mends |= mends;
         if news && is_server && self.instant.sending.insert(chunk.stream_id) {
             self.instant.senders.push((chunk.stream_id, self.seq));
         }
@@ -218,10 +226,14 @@ impl Fold {
     pub(super) fn acknowledged(&mut self, event: &Event, ranges: &[(u64, u64)]) {
         self.seen.acks = true;
         let mut newly = Vec::new();
+        let newest = self.space(event).largest_sent;
+        self.range_ends.look(ranges, newest);
+        let ends = self.range_ends;
         let space = self.space(event);
         let (kind, path) = (space.kind, space.path);
         for (from, to) in ranges {
-            space.ack(*from.min(to), *from.max(to), |packet| newly.push(packet.clone()));
+            let (from, to) = (*from.min(to), *from.max(to));
+            space.ack(from, ends.last(from, to), |packet| newly.push(packet.clone()));
         }
         if !newly.is_empty() {
             self.newly_acknowledged(&newly, kind, path);
@@ -255,7 +267,7 @@ impl Fold {
         *flight = flight.saturating_sub(bytes);
         self.instant.has_opened |= bytes > 0;
         if kind == APPLICATION {
-            self.delivery.acknowledge(bytes, newest, now, before);
+            self.delivery.acknowledge(bytes, newest, now, before, has_queue(&self.rtt));
         }
         self.probe.last_news_us = Some(now);
         if let Some(series) = self.probe.series.take() {
@@ -355,4 +367,5 @@ struct Frames {
     news: bool,
     repeats: bool,
     repeats_unlost: bool,
+    mends: bool,
 }

@@ -35,6 +35,8 @@ pub struct Loss {
     pub resent: u32,
     /// Bytes of the same packet that were repaired before.
     pub repaired: u64,
+    /// A probe timeout brought it to light.
+    pub is_by_probe: bool,
 }
 
 /// One direction of a stream.
@@ -133,6 +135,8 @@ pub struct Stream {
     pub queue: Queue,
     /// What the response had to work with.
     pub transfer: Transfer,
+    /// What other streams sent before its first byte.
+    pub turn: Turn,
     /// Newest arrival of anything beyond what had arrived.
     pub arrived_us: Option<i64>,
     /// Of the time behind gaps, that in which nothing else arrived.
@@ -167,8 +171,35 @@ pub struct Queue {
     pub is_listed: bool,
 }
 
+/// Stream bytes that others sent between a request's last packet and its response's first: the response may have been
+/// ready, and have waited for its turn. A log without the application's events cannot tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turn {
+    /// Stream bytes of the connection that had been sent then.
+    before: u64,
+    /// What others sent until the response's first byte.
+    others: u64,
+}
+
+impl Turn {
+    /// More of the request arrived, when the connection had sent so many stream bytes.
+    pub fn begin(&mut self, sent: u64) {
+        self.before = sent;
+    }
+
+    /// The response's first byte goes out, after so many.
+    pub fn end(&mut self, sent: u64) {
+        self.others = sent.saturating_sub(self.before);
+    }
+
+    /// As much as a packet of others went first.
+    pub fn may_have_waited(&self, packet: u64) -> bool {
+        self.others >= packet.max(1)
+    }
+}
+
 /// Data of a stream that waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ready {
     /// Since when.
     pub since_us: i64,
@@ -176,6 +207,18 @@ pub struct Ready {
     pub paced_us: u64,
     /// Since when others had its turn, if their packets have passed it.
     pub passed_us: Option<i64>,
+    /// Bytes on their way then: this stream's.
+    pub own: u64,
+    /// And all.
+    pub in_flight: u64,
+}
+
+impl Ready {
+    /// The share of a wait in which others' bytes were on their way: alone, the stream would have had that room.
+    pub fn of_others(&self, us: u64) -> u64 {
+        let own = u128::from(us) * u128::from(self.own) / u128::from(self.in_flight.max(1));
+        us.saturating_sub(own as u64)
+    }
 }
 
 /// What HTTP frames say.
@@ -231,8 +274,8 @@ impl Stream {
         }
     }
 
-    /// Bytes of ours were lost.
-    pub fn lose(&mut self, packet: &Sent, chunk: &Chunk, now_us: i64, trigger: &str) {
+    /// Bytes of ours were lost; `is_by_probe`: what came back after a probe timeout shows it.
+    pub fn lose(&mut self, packet: &Sent, chunk: &Chunk, now_us: i64, trigger: &str, is_by_probe: bool) {
         if self.sent.done.covers(chunk.from, chunk.to) && (self.sent.fin_done || !chunk.fin) {
             return;
         }
@@ -251,6 +294,7 @@ impl Stream {
             resent_us: None,
             resent: 0,
             repaired: 0,
+            is_by_probe,
         });
     }
 
@@ -263,7 +307,7 @@ impl Stream {
         }
         for chunk in packet.chunks().filter(|chunk| chunk.stream_id == id) {
             if !self.losses[..before].iter().any(|loss| chunk.meets(loss.from, loss.to)) {
-                self.lose(packet, chunk, now_us, "inferred");
+                self.lose(packet, chunk, now_us, "inferred", false);
             }
         }
         self.losses.len() > before
@@ -294,7 +338,9 @@ impl Stream {
         let is_repaired = |loss: &mut Loss| done.covers(loss.from, loss.to) && (!loss.fin || fin_done);
         let mut repairs: Vec<Repair> = Vec::new();
         for loss in self.losses.extract_if(.., is_repaired).collect::<Vec<_>>() {
-            self.intervals.push(Interval { cause: Cause::LossRecovery, start_us: loss.due_us, end_us: now_us });
+            // Nothing came back, and the answer to the probe showed what was missing: all of it is the timeout's.
+            let cause = if loss.is_by_probe { Cause::Pto } else { Cause::LossRecovery };
+            self.intervals.push(Interval { cause, start_us: loss.due_us, end_us: now_us });
             let bytes = (loss.to - loss.from).saturating_add(loss.repaired);
             if let Some(rest) = self.losses.iter_mut().find(|rest| rest.number == loss.number) {
                 rest.repaired = rest.repaired.saturating_add(bytes);
@@ -318,11 +364,18 @@ impl Stream {
         self.losses.len() < before
     }
 
-    /// A chunk of the peer's arrived: opens or closes the wait for a gap.
-    pub fn receive(&mut self, chunk: &Chunk, now_us: i64) {
+    /// A chunk of the peer's arrived: opens or closes the wait for a gap. Nothing of the stream for longer than `silence_us`
+    /// is a silence: the peer, or the path, had nothing for it.
+    pub fn receive(&mut self, chunk: &Chunk, now_us: i64, silence_us: Option<i64>) {
         let arrived = self.arrived_us;
         if chunk.to > self.received.highest {
             self.arrived_us = Some(now_us);
+        }
+        if let (Some(since), Some(longest)) = (arrived, silence_us)
+            && self.gap_since.is_none()
+            && now_us.saturating_sub(since) > longest
+        {
+            self.intervals.push(Interval { cause: Cause::RemoteWait, start_us: since, end_us: now_us });
         }
         self.received.extend(chunk);
         self.received.done.add(chunk.from, chunk.to);

@@ -1,0 +1,173 @@
+//! The pacer: what the log states of it, how long it makes data wait, and whose limit that is.
+
+use crate::fold::TURN_US;
+use serde::{Deserialize, Serialize};
+
+/// What is known of the pacer of a connection.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Pacer {
+    /// Stated rate, bits a second.
+    rate: Option<u64>,
+    /// A stated timer of the pacer runs since, and ends then.
+    timer: Option<(i64, i64)>,
+    /// The stated timer that ran last: from, to.
+    ran: Option<(i64, i64)>,
+    /// Sends by a timer, of data that is known to have waited.
+    sends: u32,
+    /// What was sent so far lets the next packet go then.
+    until_us: i64,
+}
+
+/// What a pacer that states no rate spreads over what: a window over a round trip (RFC 9002, 7.7).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Spread {
+    /// Congestion window, bytes.
+    pub window: Option<u64>,
+    /// Smoothed RTT, us.
+    pub rtt_us: u64,
+}
+
+/// So many sends by a timer, of data that is known to have waited, and the sender is a paced one.
+const SENDS: u32 = 4;
+
+impl Pacer {
+    /// The log states a rate; 0 is none.
+    pub fn state_rate(&mut self, bits_per_second: u64) {
+        self.rate = (bits_per_second > 0).then_some(bits_per_second);
+    }
+
+    /// The log states that a timer of the pacer was set: data waits for it.
+    pub fn set_timer(&mut self, now_us: i64, delta_us: u64) {
+        let since_us = self.timer.map_or(now_us, |(since_us, _)| since_us);
+        self.timer = Some((since_us, now_us.saturating_add_unsigned(delta_us)));
+    }
+
+    /// The timer fired, was cancelled, or a packet went out: since when data waited for it. It ends when it was to end,
+    /// even where the log says so later.
+    pub fn end_timer(&mut self, now_us: i64) -> Option<(i64, i64)> {
+        let (since_us, until_us) = self.timer.take()?;
+        self.ran = Some((since_us, until_us.saturating_add(TURN_US).min(now_us)));
+        self.ran
+    }
+
+    /// The log states that the pacer held everything back between two times, but for a turn at each end.
+    pub fn held_back(&self, from_us: i64, to_us: i64) -> bool {
+        self.ran.is_some_and(|(since, until)| since <= from_us.saturating_add(TURN_US) && to_us <= until + TURN_US)
+    }
+
+    /// Data that is known to have waited went out, and nothing but a timer sent it.
+    pub fn sent_by_timer(&mut self) {
+        self.sends = self.sends.saturating_add(1);
+    }
+
+    /// The log shows that this sender is a paced one.
+    pub fn is_evident(&self) -> bool {
+        self.rate.is_some() || self.timer.is_some() || self.ran.is_some() || self.sends >= SENDS
+    }
+
+    /// Some data is known to have been sent by a timer.
+    pub fn has_sent(&self) -> bool {
+        self.sends > 0
+    }
+
+    /// A rate is stated.
+    pub fn is_stated(&self) -> bool {
+        self.rate.is_some()
+    }
+
+    /// How long a pacer waits after `bytes`, us: by the stated rate, else a window a round trip.
+    pub fn interval_us(&self, bytes: u64, spread: Spread) -> u64 {
+        match (self.rate, spread.window) {
+            (Some(rate), _) => bytes.saturating_mul(8_000_000) / rate,
+            (None, Some(window)) if window > 0 => bytes.saturating_mul(spread.rtt_us) / window,
+            _ => 0,
+        }
+    }
+
+    /// A pacer that only spreads one window over one round trip is no limit of its own: the window is.
+    pub fn is_the_windows(&self, spread: Spread) -> bool {
+        match (self.rate, spread.window) {
+            // bits a second times us: an eighth of the window is allowed for figures that are rounded.
+            (Some(rate), Some(window)) => {
+                let a_round_trip = u128::from(rate) * u128::from(spread.rtt_us) / 8_000_000;
+                a_round_trip >= u128::from(window - window / 8)
+            }
+            (None, window) => window.is_some(),
+            (Some(_), None) => false,
+        }
+    }
+
+    /// Packets of `bytes` went out together. A pacer that was idle lets a burst go and waits for all of it.
+    pub fn send(&mut self, now_us: i64, bytes: u64, spread: Spread) {
+        let from_us = if self.is_evident() { self.until_us.max(now_us) } else { now_us };
+        // It never owes more than a round trip: that much it lets go at once.
+        let latest_us = now_us.saturating_add_unsigned(spread.rtt_us.max(self.interval_us(bytes, spread)));
+        self.until_us = from_us.saturating_add_unsigned(self.interval_us(bytes, spread)).min(latest_us);
+    }
+
+    /// When what was sent so far lets the next packet go.
+    pub fn until_us(&self) -> i64 {
+        self.until_us
+    }
+
+    /// How long what was sent so far makes data wait that comes now, us.
+    pub fn owed_us(&self, now_us: i64) -> u64 {
+        self.until_us.saturating_sub(now_us).max(0).unsigned_abs()
+    }
+}
+
+/// The longest wait that a pacer explains which makes data wait so long. Sizes in logs leave out what the packet adds,
+/// clocks are rounded and timers fire late: an eighth, and, where a timer sent it, a millisecond.
+pub fn tolerated(interval_us: u64, is_by_timer: bool) -> u64 {
+    interval_us.saturating_add(interval_us / 8).saturating_add(if is_by_timer { TURN_US.unsigned_abs() } else { 0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SPREAD: Spread = Spread { window: Some(100_000), rtt_us: 50_000 };
+
+    #[test]
+    fn without_a_stated_rate_a_window_is_spread_over_a_round_trip() {
+        let pacer = Pacer::default();
+        assert_eq!(pacer.interval_us(1_000, SPREAD), 500);
+        assert!(pacer.is_the_windows(SPREAD));
+        assert_eq!(pacer.interval_us(1_000, Spread::default()), 0);
+    }
+
+    #[test]
+    fn a_stated_rate_counts_and_one_that_is_slower_than_the_window_is_a_limit_of_its_own() {
+        let mut pacer = Pacer::default();
+        pacer.state_rate(8_000_000);
+        assert_eq!(pacer.interval_us(1_000, SPREAD), 1_000);
+        assert!(!pacer.is_the_windows(SPREAD));
+        pacer.state_rate(16_000_000);
+        assert!(pacer.is_the_windows(SPREAD));
+        pacer.state_rate(0);
+        assert!(!pacer.is_stated());
+    }
+
+    #[test]
+    fn a_timer_that_is_set_again_goes_on_and_ends_when_it_was_to() {
+        let mut pacer = Pacer::default();
+        pacer.set_timer(1_000, 500);
+        pacer.set_timer(1_200, 500);
+        assert_eq!(pacer.end_timer(1_700), Some((1_000, 1_700)));
+        assert_eq!(pacer.end_timer(1_800), None);
+        pacer.set_timer(1_000, 500);
+        assert_eq!(pacer.end_timer(90_000), Some((1_000, 2_500)));
+    }
+
+    #[test]
+    fn an_evident_pacer_owes_for_the_whole_burst() {
+        let mut pacer = Pacer::default();
+        pacer.send(0, 1_000, SPREAD);
+        pacer.send(100, 1_000, SPREAD);
+        assert_eq!(pacer.owed_us(100), 500, "nothing shows that it paces");
+        pacer.state_rate(16_000_000);
+        pacer.send(100, 1_000, SPREAD);
+        pacer.send(101, 1_000, SPREAD);
+        assert_eq!(pacer.owed_us(101), 1_499);
+    }
+}

@@ -1,0 +1,82 @@
+//! How a writer states the end of a range of acknowledged packets: the last packet of it, or the one after.
+//!
+//! The last packet is the drafts' way. noq 1.4.0 writes the one after it (`AckRange::new(range.start, range.end)` of a
+//! half-open range); read as the last, each acknowledgement would acknowledge a packet too many.
+
+use serde::{Deserialize, Serialize};
+
+/// What the ranges seen so far show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RangeEnds {
+    is_settled: bool,
+    is_after: bool,
+    hints: u8,
+}
+
+/// So many acknowledgements that name the packet after the newest, and none that shows the contrary.
+const HINTS: u8 = 2;
+
+impl RangeEnds {
+    /// Looks at the ranges of one ACK frame, in any order. `newest` is the largest number sent, where the frame
+    /// acknowledges ours.
+    pub fn look(&mut self, ranges: &[(u64, u64)], newest: Option<u64>) {
+        if self.is_settled || ranges.is_empty() {
+            return;
+        }
+        if ranges.iter().any(|(from, to)| from == to) {
+            // A range that ends after its last packet has two numbers at least.
+            *self = Self { is_settled: true, is_after: false, hints: 0 };
+        } else if ranges.windows(2).any(|two| touch(two[0], two[1])) {
+            // Between two ranges of a frame at least one packet is missing (RFC 9000, 19.3.1).
+            *self = Self { is_settled: true, is_after: true, hints: 0 };
+        } else if let Some(newest) = newest
+            && ranges.iter().any(|(_, to)| *to == newest.saturating_add(1))
+        {
+            // Or a record of the newest packet is missing, which happens now and then.
+            self.hints = self.hints.saturating_add(1);
+            self.is_after = self.hints >= HINTS;
+        }
+    }
+
+    /// The last packet of a range that is written so.
+    pub fn last(self, from: u64, to: u64) -> u64 {
+        if self.is_after && from < to { to - 1 } else { to }
+    }
+}
+
+fn touch(one: (u64, u64), other: (u64, u64)) -> bool {
+    let (low, high) = if one.0 < other.0 { (one, other) } else { (other, one) };
+    low.1.saturating_add(1) == high.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(frames: &[(&[(u64, u64)], u64)]) -> u64 {
+        let mut ends = RangeEnds::default();
+        for (ranges, newest) in frames {
+            ends.look(ranges, Some(*newest));
+        }
+        ends.last(0, 9)
+    }
+
+    #[test]
+    fn ranges_that_touch_end_after_their_last_packet() {
+        assert_eq!(after(&[(&[(2, 9), (10, 11)], 20)]), 8);
+        assert_eq!(after(&[(&[(10, 11), (2, 9)], 20)]), 8);
+        assert_eq!(after(&[(&[(2, 8), (10, 11)], 20)]), 9);
+    }
+
+    #[test]
+    fn a_range_of_one_number_ends_with_it() {
+        assert_eq!(after(&[(&[(0, 1)], 0), (&[(0, 2)], 1), (&[(5, 5)], 8), (&[(2, 9), (10, 11)], 20)]), 9);
+    }
+
+    #[test]
+    fn the_packet_after_the_newest_is_a_hint_that_one_lost_record_does_not_make() {
+        assert_eq!(after(&[(&[(0, 1)], 0)]), 9);
+        assert_eq!(after(&[(&[(0, 1)], 0), (&[(0, 2)], 1)]), 8);
+        assert_eq!(after(&[(&[(0, 2)], 0), (&[(0, 3)], 1)]), 9, "two after it are lost records");
+    }
+}
