@@ -24,6 +24,7 @@ QUICGO_SERVER := target/quicgo-server
 # Older versions, by their go.mod; make test takes two: the oldest, and the last before http3/qlog.
 QUICGO_VERSIONS := $(patsubst lab/quicgo/versions/%.mod,target/quicgo-server-%,$(wildcard lab/quicgo/versions/v*.mod))
 QUICGO_TESTED := target/quicgo-server-v0.40.1 target/quicgo-server-v0.52.0
+NOQ := target/noq/release/noq-traces
 QUINN_SERVER := target/quinn/release/quinn-server
 QUICHE_SERVER := target/quiche/release/quiche-server
 
@@ -119,11 +120,12 @@ simulation: setup
 	$(BIN)/quiclens-lab simulation --plants --keep
 
 # Kept in lab/truth-runs/; fails when a bar is missed. The product's intervals come out of the same run.
-truth: setup $(QUICGO)
-	rm -rf $(MADE)/quic-go
+truth: setup $(QUICGO) $(NOQ)
+	rm -rf $(MADE)/quic-go $(MADE)/noq
 	$(QUICGO) -test.run '^TestGenerate$$' -out "$(CURDIR)/$(MADE)"/quic-go -seeds 1-100
-	$(BIN)/quiclens-lab truth --keep --errors schema/catalogue/saves_errors.toml --logs $(MADE)/quic-go
-	rm -rf $(MADE)/quic-go
+	$(NOQ) --out $(MADE)/noq --seeds 1-10 --scripts constant,shallow,deep,jitter,drop-and-back
+	$(BIN)/quiclens-lab truth --keep --errors schema/catalogue/saves_errors.toml --logs $(MADE)/quic-go --logs $(MADE)/noq
+	rm -rf $(MADE)/quic-go $(MADE)/noq
 	$(BIN)/quiclens-lab planted --keep
 
 # Real servers for `quiclens-lab live --server …` and for the end-to-end test, which skips those that are not built.
@@ -144,6 +146,10 @@ quic-go-versions: setup $(QUICGO_VERSIONS)
 
 $(QUINN_SERVER): $(shell find lab/quinn/src lab/simulated -name '*.rs') lab/quinn/Cargo.toml lab/quinn/Cargo.lock | $(MADE)/prerequisites
 	cd lab/quinn && cargo build --locked --release --quiet --target-dir $(CURDIR)/target/quinn --bin quinn-server
+	@touch $@
+
+$(NOQ): $(shell find lab/noq/src lab/simulated -name '*.rs') lab/noq/Cargo.toml lab/noq/Cargo.lock | $(MADE)/prerequisites
+	cd lab/noq && cargo build --locked --release --quiet --target-dir $(CURDIR)/target/noq
 	@touch $@
 
 # BoringSSL needs cmake and libclang, which come from PyPI, and a C++ compiler, which does not.

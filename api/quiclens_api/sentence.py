@@ -144,6 +144,12 @@ def _stopped(facts: Facts, us: int) -> str:
     return f"it stopped {_times(facts.limit_stops)}, until the client's next packet" if facts.limit_stops else ""
 
 
+def _turn(facts: Facts, us: int) -> str:
+    if facts.vantage != "server" or "scheduling" not in facts.cannot_show:
+        return ""
+    return "or the answer was ready and other streams went first: this log does not tell which"
+
+
 def _company(facts: Facts, us: int) -> str:
     others = facts.other_requests
     return f"it shared the connection with {number(others, 'other request')}" if others else ""
@@ -240,7 +246,7 @@ CAUSE_WORDS: Mapping[str, Words] = {
         _stopped,
     ),
     "upload": Words("the request itself was still {direction}", "the upload", _uploaded),
-    "server_think": Words("the application had not answered", "the application"),
+    "server_think": Words("the application had not answered", "the application", _turn),
     "pto": Words("nothing came back and the sender had to probe the silence", "the silence before a probe", _probes),
     "loss_recovery": Words("{packets} to be repaired", "the repair of lost data", _detection),
     "connection_flow_control": Words(

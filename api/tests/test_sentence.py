@@ -20,6 +20,11 @@ TABLE = [
         "Slow because the application took 49.4 ms of 49.9 ms to answer.",
     ),
     (
+        Facts(50 * MS, (("server_think", 48 * MS), ("network", 2 * MS)), cannot_show=("scheduling", "receiving")),
+        "Slow because the application took 48.0 ms of 50.0 ms to answer; or the answer was ready and other streams "
+        "went first: this log does not tell which.",
+    ),
+    (
         Facts(900 * MS, (("pto", 700 * MS), ("network", 200 * MS)), probes=1, probe_wait_us=200 * MS, rtt_us=80 * MS),
         "Slow because nothing came back and the sender had to probe the silence: 700 ms of 900 ms; one probe sent, "
         "the first after 2.5 RTT; then the round trip, 200 ms.",

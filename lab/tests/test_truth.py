@@ -19,7 +19,7 @@ from quiclens_lab.truth.bars import bars_of
 from quiclens_lab.truth.collector import frozen, identity, rows_by_file
 from quiclens_lab.truth.command import TABLES, run
 from quiclens_lab.truth.consistency import consistency_table
-from quiclens_lab.truth.injection import injection_table, nothing_table
+from quiclens_lab.truth.injection import decisive_table, injection_table, nothing_table
 from quiclens_lab.truth.job_lists import population_jobs, scenario_jobs, three_jobs
 from quiclens_lab.truth.options import TABLE_NAMES, tables_named
 from quiclens_lab.truth.order import order_table
@@ -30,6 +30,7 @@ from quiclens_lab.truth.samples import CAUSES, Judged, Row, Sample
 from quiclens_lab.truth.savings import counterfactual_table, write_errors
 
 THINK = Sample("scenario", "aioquic", "think", "server_think", "server", 1, "with", 4)
+EMPTY = consistency_table([])
 SEEDS = 2
 SCENARIO_NAMES = [each.name for each in SCENARIOS[1:]]
 
@@ -78,6 +79,28 @@ def test_time_of_innocent_causes_is_not_counted_in_clean_runs() -> None:
     clean = replace(THINK, scenario="clean", cause="network")
     table = nothing_table([judged(clean, row(100, network=70, server_think=20, pto=10))])
     assert (table["share_of_other_causes"], table["causes"]) == (0.1, {"pto": 0.1})
+
+
+def test_a_stack_that_paces_spreads_what_it_sends_though_nothing_is_injected() -> None:
+    clean = replace(THINK, stack="noq", scenario="clean", cause="network")
+    table = nothing_table([judged(clean, row(100, network=70, cwnd_blocked=20, pto=10))])
+    assert (table["share_of_other_causes"], table["causes"]) == (0.1, {"pto": 0.1})
+
+
+def test_runs_of_which_the_cause_makes_much_are_judged_by_controller_and_script() -> None:
+    def pair(seed: int, script: str, us: int, without_us: int) -> list[Judged]:
+        with_cause = replace(THINK, stack="noq", controller="bbr3", script=script, seed=seed)
+        without = replace(with_cause, variant="without")
+        return [judged(with_cause, row(1_000, server_think=us, pto=1_000 - us)), judged(without, row(without_us))]
+
+    runs = [*pair(1, "deep", 900, 100), *pair(2, "jitter", 900, 100), *pair(1, "jitter", 300, 100)]
+    table = decisive_table([*runs, *pair(3, "deep", 100, 900)])
+    assert (table["runs"], table["share_right"]) == (3, 0.6667)
+    assert table["pairs"] == {"noq bbr3": {"runs": 3, "share_right": 0.6667}}
+    assert table["scripts"]["deep"] == {"runs": 1, "share_right": 1.0}
+    assert table["wrong"] == {"noq bbr3 jitter think server: pto": 1}
+    kept = {bar.says.rsplit(", ")[-1]: bar.is_kept for bar in bars_of({"decisive": table, "consistency": EMPTY})}
+    assert (kept["deep"], kept["jitter"], kept["noq bbr3"]) == (True, False, False)
 
 
 def test_a_saving_is_the_difference_to_the_run_without_the_cause(tmp_path: Path) -> None:
@@ -232,7 +255,10 @@ def test_little_of_the_slowest_requests_time_stays_unattributed(slice_run: dict[
 def test_the_page_has_every_table(slice_run: dict[str, Any], tmp_path: Path) -> None:
     report.write(slice_run, tmp_path)
     page = (tmp_path / "truth.md").read_text()
-    assert all(f"## {title}" in page for title in ("One cause", "Nothing", "What it would", "Three", "A population"))
+    assert all(
+        f"## {title}" in page
+        for title in ("One cause", "Where the cause", "Nothing", "What it would", "Three", "A population")
+    )
     assert json.loads((tmp_path / "truth.json").read_text()) == slice_run
 
 

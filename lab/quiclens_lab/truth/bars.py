@@ -32,9 +32,16 @@ def bars_of(tables: Tables) -> list[Bar]:
     bars = []
     if injection := tables.get("injection"):
         bars.append(Bar("the injected cause is the top part", "injection", injection["share_right"], 0.95, True))
+    if decisive := tables.get("decisive"):
+        says = "the cause makes 40 % of the duration and is the top part"
+        bars.append(Bar(says, "decisive", decisive["share_right"], 0.97, True))
+        for kind in ("pairs", "scripts"):
+            bars += [
+                Bar(f"{says}, {name}", "decisive", of["share_right"], 0.90, True) for name, of in decisive[kind].items()
+            ]
     if nothing := tables.get("nothing"):
         blamed = nothing["share_of_other_causes"]
-        bars.append(Bar("nothing injected: time of other causes", "nothing", blamed, 0.05, False))
+        bars.append(Bar("nothing injected: time of other causes", "nothing", blamed, 0.02, False))
     if savings := tables.get("counterfactual"):
         bars.append(Bar("median error of saves", "counterfactual", savings["median_error"], 0.15, False))
     if order := tables.get("order"):

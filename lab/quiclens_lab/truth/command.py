@@ -12,7 +12,7 @@ from quiclens_lab.truth import report
 from quiclens_lab.truth.bars import bars_of
 from quiclens_lab.truth.collector import frozen, identity
 from quiclens_lab.truth.consistency import consistency_table
-from quiclens_lab.truth.injection import CLEAN, injection_table, nothing_table
+from quiclens_lab.truth.injection import CLEAN, decisive_table, injection_table, nothing_table
 from quiclens_lab.truth.job_lists import population_jobs, scenario_jobs, three_jobs
 from quiclens_lab.truth.order import order_table
 from quiclens_lab.truth.other_stacks import judged_folder
@@ -24,6 +24,7 @@ from quiclens_lab.truth.worst import worst
 
 TABLES: dict[str, Callable[[Sequence[Judged]], dict[str, Any]]] = {
     "injection": injection_table,
+    "decisive": decisive_table,
     "nothing": nothing_table,
     "counterfactual": counterfactual_table,
     "order": order_table,
@@ -42,9 +43,9 @@ def wanted_tables(options: argparse.Namespace) -> list[str]:
 def jobs_for(tables: Collection[str], names: Collection[str] | None, seeds: int) -> Iterator[Job]:
     """What has to be simulated for these tables."""
     scenarios = [each for each in SCENARIOS if not names or each.name in names]
-    if not {"injection", "counterfactual"} & set(tables):
+    if not {"injection", "decisive", "counterfactual"} & set(tables):
         scenarios = [each for each in scenarios if each.name == CLEAN and "nothing" in tables]
-    yield from scenario_jobs(scenarios, seeds, with_comparison="counterfactual" in tables)
+    yield from scenario_jobs(scenarios, seeds, with_comparison=bool({"decisive", "counterfactual"} & set(tables)))
     if "order" in tables:
         yield from three_jobs(seeds)
     if "p99" in tables:

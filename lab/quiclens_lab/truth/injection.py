@@ -1,15 +1,21 @@
 """Table of injected causes: is the largest part the cause that was injected? And nothing injected: is nothing found?"""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from quiclens_lab.truth.quantiles import share_of
 from quiclens_lab.truth.samples import Judged, Row
+from quiclens_lab.truth.savings import savings
 
 CLEAN = "clean"
 INNOCENT = ("network", "queueing", "server_think")
+OF_A_PACER = ("cwnd_blocked", "pacing")
+"""Nothing is injected, but a stack that paces spreads what it sends all the same."""
+PACED_STACKS = ("noq",)
 MISSING = "no row"
+DECISIVE_SHARE = 0.4
+"""Of the duration, by the run without the cause: where it makes as much, it must be the largest part."""
 
 
 def top_of(each: Judged) -> str:
@@ -61,6 +67,34 @@ def injection_table(judged: Iterable[Judged]) -> dict[str, Any]:
     }
 
 
+def decisive_table(judged: Iterable[Judged]) -> dict[str, Any]:
+    """The same of those runs in which the cause makes much of the duration: by stack and controller, and by script."""
+    runs = [each.judged for each in savings(judged, DECISIVE_SHARE) if each.judged.sample.scenario != CLEAN]
+    return {
+        "runs": len(runs),
+        "share_right": share_of(sum(map(is_right, runs)), len(runs)),
+        "pairs": _shares(runs, lambda each: " ".join(each.sample.pair).strip()),
+        "scripts": _shares(runs, lambda each: each.sample.script or "constant"),
+        "wrong": dict(Counter(_confused(each) for each in runs if not is_right(each)).most_common(20)),
+    }
+
+
+def _shares(runs: Sequence[Judged], name_of: Callable[[Judged], str]) -> dict[str, dict[str, Any]]:
+    groups: dict[str, list[Judged]] = {}
+    for each in runs:
+        groups.setdefault(name_of(each), []).append(each)
+    return {
+        name: {"runs": len(own), "share_right": share_of(sum(map(is_right, own)), len(own))}
+        for name, own in sorted(groups.items())
+    }
+
+
+def _confused(each: Judged) -> str:
+    of = each.sample
+    place = " ".join(word for word in (of.stack, of.controller, of.script, of.scenario, of.vantage) if word)
+    return f"{place}: {top_of(each)}"
+
+
 def _place(each: Judged) -> tuple[str, str, str]:
     return (each.sample.stack, each.sample.scenario, each.sample.vantage)
 
@@ -79,20 +113,26 @@ def _lead(runs: Sequence[Judged]) -> float | None:
 def nothing_table(judged: Iterable[Judged]) -> dict[str, Any]:
     """How much of the time of clean runs goes to causes that were not there."""
     runs = [each for each in judged if each.sample.group == "scenario" and each.sample.scenario == CLEAN]
-    rows = [each.row for each in runs if each.row is not None and each.sample.variant == "with"]
+    judged_rows = [(each, each.row) for each in runs if each.row is not None and each.sample.variant == "with"]
+    rows = [row for _, row in judged_rows]
     time_us = sum(row.duration_us for row in rows)
     blamed = Counter[str]()
-    for row in rows:
-        blamed.update({cause: part for cause, part in row.parts.items() if cause not in INNOCENT})
+    for each, row in judged_rows:
+        blamed.update(_blamed(each, row))
     return {
         "runs": len(runs),
         "missing": len(runs) - len(rows),
         "share_of_other_causes": share_of(sum(blamed.values()), time_us),
-        "worst_run": max(map(_share_blamed, rows), default=None),
+        "worst_run": max((_share_blamed(each, row) for each, row in judged_rows), default=None),
         "causes": {cause: share_of(part, time_us) for cause, part in blamed.most_common() if part},
     }
 
 
-def _share_blamed(row: Row) -> float:
-    blamed = sum(part for cause, part in row.parts.items() if cause not in INNOCENT)
-    return round(blamed / max(row.duration_us, 1), 4)
+def _blamed(each: Judged, row: Row) -> dict[str, int]:
+    """The parts of causes that cannot have been there."""
+    innocent = (*INNOCENT, *OF_A_PACER) if each.sample.stack in PACED_STACKS else INNOCENT
+    return {cause: part for cause, part in row.parts.items() if cause not in innocent}
+
+
+def _share_blamed(each: Judged, row: Row) -> float:
+    return round(sum(_blamed(each, row).values()) / max(row.duration_us, 1), 4)

@@ -6,7 +6,7 @@ from pathlib import Path
 from quiclens_lab.machine import LAB
 from quiclens_lab.scenarios import SCENARIOS
 
-TABLE_NAMES = ("injection", "nothing", "counterfactual", "order", "p99")
+TABLE_NAMES = ("injection", "decisive", "nothing", "counterfactual", "order", "p99")
 SEEDS = 200
 ERRORS = LAB / "truth-runs" / "saves_errors.toml"
 

@@ -47,6 +47,8 @@ def _record(folder: Path, number: int, line: str) -> tuple[Sample, Path]:
             seed=int(record["seed"]),
             variant=str(record["variant"]),
             stream_id=int(record["stream_id"]),
+            controller=str(record.get("controller", "")),
+            script=str(record.get("script", "")),
         )
         log = folder / record["log"]
     except (ValueError, KeyError, TypeError) as error:

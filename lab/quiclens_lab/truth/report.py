@@ -28,8 +28,15 @@ def markdown(document: dict[str, Any]) -> str:
         ),
     ]  # fmt: skip
     tables = document["tables"]
-    sections = {"injection": _injection, "nothing": _nothing, "counterfactual": _counterfactual, "order": _order,
-                "p99": _percentiles, "consistency": _consistency}  # fmt: skip
+    sections = {
+        "injection": _injection,
+        "decisive": _decisive,
+        "nothing": _nothing,
+        "counterfactual": _counterfactual,
+        "order": _order,
+        "p99": _percentiles,
+        "consistency": _consistency,
+    }
     for name, section in sections.items():
         if name in tables:
             parts += section(tables[name])
@@ -69,6 +76,20 @@ def _injection(table: dict[str, Any]) -> list[str]:
         "Lead: the injected cause's part minus the largest other part, as a share of the duration, in the middle run.",
         _table(head, lines),
         _table(["Injected", "Named"], confusion),
+    ]
+
+
+def _decisive(table: dict[str, Any]) -> list[str]:
+    lines = [
+        [kind[:-1], name, of["runs"], _percent(of["share_right"])]
+        for kind in ("pairs", "scripts")
+        for name, of in table[kind].items()
+    ]
+    return [
+        "## Where the cause makes 40 % of the duration",
+        f"{table['runs']} runs, each shorter by as much without the cause: {_percent(table['share_right'])} right.",
+        _table(["", "Stack and controller, or script", "Runs", "Right"], lines),
+        _table(["Wrong", "Runs"], list(table["wrong"].items())),
     ]
 
 

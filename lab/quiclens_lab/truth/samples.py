@@ -26,6 +26,15 @@ class Sample:
     seed: int
     variant: str
     stream_id: int
+    controller: str = ""
+    """Who decides how much may be in flight, where a stack has several."""
+    script: str = ""
+    """What the path does beside its rate and delay."""
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The stack and its controller."""
+        return (self.stack, self.controller)
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,8 @@ class Saving:
         return self.predicted_us / self.true_us
 
 
-def savings(judged: Iterable[Judged]) -> list[Saving]:
-    """Pair each scenario run with the same seed without its cause; only where that saves enough."""
+def savings(judged: Iterable[Judged], least_share: float = LEAST_SHARE) -> list[Saving]:
+    """Pair each scenario run with the same seed without its cause; only where that saves enough of the duration."""
     runs = [each for each in judged if each.sample.group == "scenario"]
     without = {_pair(each): each for each in runs if each.sample.variant == "without"}
     found = []
@@ -48,13 +48,14 @@ def savings(judged: Iterable[Judged]) -> list[Saving]:
         if row is None or other_row is None or not (row.is_complete and other_row.is_complete):
             continue
         true_us = row.duration_us - other_row.duration_us
-        if true_us > 0 and true_us >= LEAST_SHARE * row.duration_us:
+        if true_us > 0 and true_us >= least_share * row.duration_us:
             found.append(Saving(each, true_us, row.saves.get(each.sample.cause, 0)))
     return found
 
 
-def _pair(each: Judged) -> tuple[str, str, str, int]:
-    return (each.sample.stack, each.sample.scenario, each.sample.vantage, each.sample.seed)
+def _pair(each: Judged) -> tuple[str, str, str, str, str, int]:
+    of = each.sample
+    return (of.stack, of.scenario, of.vantage, of.controller, of.script, of.seed)
 
 
 def counterfactual_table(judged: Iterable[Judged]) -> dict[str, Any]:
