@@ -28,7 +28,7 @@ func Scenarios() []Scenario {
 		{Name: "small_window", Cause: "cwnd_blocked", Says: "losses before the target have left a window of a few packets", Plan: smallWindow},
 		{Name: "slow_bottleneck", Cause: "bandwidth", ClientCause: "receiving", Says: "1-2.5 Mbit/s behind a deep queue", Plan: slowBottleneck},
 		{Name: "upload", Cause: "upload", ClientCause: "upload", Says: "a large body over a slow uplink", Plan: upload},
-		{Name: "dribble", Cause: "app_limited", ClientCause: "remote_wait", Says: "the server writes its answer in small pieces, with gaps", Plan: dribble},
+		{Name: "dribble", Cause: "app_limited", Says: "the server writes its answer in small pieces, with gaps", Plan: dribble},
 		{Name: "competing", Cause: "scheduling", Says: "8-12 larger responses share the connection at the same time", Plan: competing},
 		{Name: "amplification", Cause: "amplification", Says: "early data is answered before the client's address is proven, and its next flight is lost", Plan: amplification},
 	}

@@ -68,13 +68,14 @@ def injection_table(judged: Iterable[Judged]) -> dict[str, Any]:
 
 
 def decisive_table(judged: Iterable[Judged]) -> dict[str, Any]:
-    """The same of those runs in which the cause makes much of the duration: by stack and controller, and by script."""
+    """The same of runs in which the cause makes much of the duration: by stack and controller, script, and scenario."""
     runs = [each.judged for each in savings(judged, DECISIVE_SHARE) if each.judged.sample.scenario != CLEAN]
     return {
         "runs": len(runs),
         "share_right": share_of(sum(map(is_right, runs)), len(runs)),
         "pairs": _shares(runs, lambda each: " ".join(each.sample.pair).strip()),
         "scripts": _shares(runs, lambda each: each.sample.script or "constant"),
+        "scenarios": _shares(runs, lambda each: f"{each.sample.stack} {each.sample.scenario}"),
         "wrong": dict(Counter(_confused(each) for each in runs if not is_right(each)).most_common(20)),
     }
 

@@ -82,13 +82,13 @@ def _injection(table: dict[str, Any]) -> list[str]:
 def _decisive(table: dict[str, Any]) -> list[str]:
     lines = [
         [kind[:-1], name, of["runs"], _percent(of["share_right"])]
-        for kind in ("pairs", "scripts")
+        for kind in ("pairs", "scripts", "scenarios")
         for name, of in table[kind].items()
     ]
     return [
         "## Where the cause makes 40 % of the duration",
         f"{table['runs']} runs, each shorter by as much without the cause: {_percent(table['share_right'])} right.",
-        _table(["", "Stack and controller, or script", "Runs", "Right"], lines),
+        _table(["", "Stack and controller, script, or stack and scenario", "Runs", "Right"], lines),
         _table(["Wrong", "Runs"], list(table["wrong"].items())),
     ]
 
