@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 
 
 def load_into(
-    store: Store, paths: Sequence[Path], requests: Sequence[Path], requests_format: Path | None = None
+    store: Store,
+    paths: Sequence[Path],
+    requests: Sequence[Path],
+    requests_format: Path | None = None,
+    *,
+    redact: bool = False,
 ) -> dict[str, Any]:
     """Migrate the store, load, link; the document of `load`."""
     program = collector.find()
@@ -36,6 +41,7 @@ def load_into(
                 collector=program,
                 requests_format=requests_format,
                 client_secret=secret,
+                redact=redact,
                 progress=watch,
             )
     except LoadError as error:

@@ -67,17 +67,19 @@ def load(
     collector: Path,
     requests_format: Path | None = None,
     client_secret: Path | None = None,
+    redact: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> LoadSummary:
     """Load trace files or folders, and access logs, into a migrated store.
 
     `requests_format` is a TOML file that says what the access logs' lines are; without it they are JSON. By a key of
-    the secret in the file `client_secret` lines and traces of one client meet.
+    the secret in the file `client_secret` lines and traces of one client meet. With `redact` no client address, header
+    value, payload byte or user name is stored, so that an export does not give every record back.
     Loading the same files again, renamed or compressed or longer, changes only what they newly say.
     LoadError when the collector fails or the store refuses a batch.
     """
     began = time.monotonic()
-    words = command(collector, paths, requests, requests_format, client_secret)
+    words = command(collector, paths, requests, requests_format, client_secret, redact=redact)
     (summary, erased), linked = and_link(store, lambda: _insert(store, words, progress or _ignore))
     return LoadSummary(
         files=summary.files,
@@ -116,6 +118,8 @@ def command(
     requests: Sequence[Path],
     requests_format: Path | None = None,
     client_secret: Path | None = None,
+    *,
+    redact: bool = False,
 ) -> list[str]:
     """The collector's command line: batches to standard output, traces first, then access logs."""
     logs = [word for path in requests for word in ("--requests", str(path))]
@@ -123,6 +127,8 @@ def command(
         logs += ["--requests-format", str(requests_format)]
     if client_secret is not None:
         logs += ["--client-secret-file", str(client_secret)]
+    if redact:
+        logs.append("--redact")
     return [str(collector), "load", "--sink", "-", *logs, "--", *map(str, paths)]
 
 

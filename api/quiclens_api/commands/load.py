@@ -26,6 +26,9 @@ def load(
         Path | None,
         typer.Option(metavar="FILE.toml", help="What the access logs' lines are: nginx, Envoy, Caddy, HAProxy …"),
     ] = None,
+    redact: Annotated[
+        bool, typer.Option("--redact", help="Keep no client address, header value, payload byte, user name.")
+    ] = False,
     store: StoreUrl = DEFAULT_URL,
     as_json: AsJson = False,
 ) -> int:
@@ -33,6 +36,9 @@ def load(
 
     qlog, sqlog, newline-delimited JSON and quic_trace lines; plain, gzip or zstd, told by content. Loading a file
     again, renamed or grown, changes no answer.
+
+    What a log says is stored as it says it, so that `export` gives every record back. With --redact addresses become
+    networks, and what a request carried is not kept, as collectors do on servers.
 
     Examples:
 
@@ -46,7 +52,7 @@ def load(
         if not path.exists():
             say(f"cannot read {path}: there is nothing there")
     with opened(store, create=True) as data:
-        document = load_into(data, paths, requests or [], requests_format)
+        document = load_into(data, paths, requests or [], requests_format, redact=redact)
     next_step = "quiclens slow" + ("" if store == DEFAULT_URL else f" --store {without_password(store)}")
     answer(as_json, document, *load_view(document, next_step))
     if document["rejected"].get("no_time", 0) > 0 and not document["connections"]:

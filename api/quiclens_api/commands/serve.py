@@ -41,6 +41,13 @@ def serve(
         typer.Option("--sql/--no-sql", help="Answer SQL that reads; unless said, on a loopback address alone."),
     ] = None,
     max_upload_mb: Annotated[int, typer.Option(min=1, metavar="N", help="Largest body, decompressed.")] = 512,
+    redact_uploads: Annotated[
+        bool,
+        typer.Option(
+            "--redact-uploads/--no-redact-uploads",
+            help="Of traces that are uploaded keep no client address, header value, payload byte, user name.",
+        ),
+    ] = True,
     qvis: Annotated[
         str, typer.Option("--qvis", metavar="URL", help="A qvis that pages link to and that may read exports.")
     ] = "",
@@ -159,6 +166,7 @@ def serve(
         limits=limits,
         keep=keep,
         expected=expected(expect),
+        redacts_uploads=redact_uploads,
         audit=_appending(audit_log) if audit_log else _nobody,
     )
 

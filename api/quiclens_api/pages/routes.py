@@ -69,7 +69,12 @@ async def working(app: App) -> Response:
 
 @router.get("/upload")
 def upload(app: App) -> Response:
-    return page("upload.html", "/upload", upload_mb=app.settings.limits.upload_bytes // 1_000_000)
+    return page(
+        "upload.html",
+        "/upload",
+        upload_mb=app.settings.limits.upload_bytes // 1_000_000,
+        is_redacted=app.settings.redacts_uploads,
+    )
 
 
 @router.get("/requests/{request_id:path}")

@@ -131,7 +131,8 @@ class Front(Observed):
 
 
 def _web(store: Store, settings: Settings, answers: Answers, metrics: FrontMetrics, budget: MemoryBudget) -> FastAPI:
-    return create_web(WebSettings(store, settings.access.qvis, settings.expected), answers, metrics, budget)
+    web = WebSettings(store, settings.access.qvis, settings.expected, settings.redacts_uploads)
+    return create_web(web, answers, metrics, budget)
 
 
 def _is_statement(scope: Scope) -> bool:

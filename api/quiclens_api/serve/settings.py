@@ -52,3 +52,4 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     keep: Keep = field(default_factory=Keep)
     expected: tuple[str, ...] = ()  # servers that must send
+    redacts_uploads: bool = True  # traces that come over the web, as collectors redact on servers

@@ -97,8 +97,8 @@ async def uploaded(
     name: Annotated[str, Query(max_length=_NAME, description="The file's name, for people.")] = "upload",
 ) -> Response:
     """The body is one file: qlog in any dialect, QUIC_TRACE or line v1; plain, gzip or zstd. It is streamed to disk and
-    read as `quiclens load` reads it. The document is that of `load`, with the connections found; 422 when no event was
-    found in it."""
+    read as `quiclens load --redact` reads it, unless `serve` was told to keep uploads as they are. The document is that
+    of `load`, with the connections found; 422 when no event was found in it."""
     role = visitor_of(request).role
     if role is Role.READER:
         raise Stopped("not_let_in", "a reader may not load", "use the token of a writer or of an uploader")
@@ -122,11 +122,16 @@ async def _received(stream: AsyncIterator[bytes], path: FilePath, most: int) -> 
 
 
 async def _loaded(app: Asking, path: FilePath, role: Role) -> Response:
-    mark = os.fspath(path)
     try:
         with client_secret(app.settings.store) as secret:
             summary = await run_in_threadpool(
-                load, app.settings.store, [path], [], collector=collector.find(), client_secret=secret
+                load,
+                app.settings.store,
+                [path],
+                [],
+                collector=collector.find(),
+                client_secret=secret,
+                redact=app.settings.redacts_uploads,
             )
     except LoadError as error:
         raise CannotRun("load_failed", str(error), "quiclens check FILE says what is wrong with it") from error
@@ -137,13 +142,13 @@ async def _loaded(app: Asking, path: FilePath, role: Role) -> Response:
         raise Stopped("no_trace", detail, "qlog, QUIC_TRACE or line v1; quiclens check FILE says what is wrong with it")
     if role is Role.UPLOADER:  # which reads no row, not of its own file either
         return Response(document_text(document), 201, media_type="application/json")
-    found = await app.run(lambda store: store.query(_OF_FILE, {"file": mark, "limit": 100}).dicts())
+    found = await app.run(lambda store: store.query(_OF_FOLDER, {"folder": f"{path.parent}/", "limit": 100}).dicts())
     return Response(document_text({**document, "connections_found": found}), 201, media_type="application/json")
 
 
-_OF_FILE = (
+_OF_FOLDER = (  # which is one upload's; the file's name may have held an address
     "SELECT connection_id, vantage, trace_id, events_seen, requests FROM connections FINAL "
-    "WHERE source_file = {file:String} ORDER BY events_seen DESC, trace_id LIMIT {limit:UInt32}"
+    "WHERE startsWith(source_file, {folder:String}) ORDER BY events_seen DESC, trace_id LIMIT {limit:UInt32}"
 )
 
 

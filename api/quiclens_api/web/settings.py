@@ -40,4 +40,5 @@ class Settings:
     store: Store
     qvis: str = ""  # address of a qvis, such as https://qvis.example.net; empty: none
     expected: tuple[str, ...] = ()  # servers that must send, heard of or not
+    redacts_uploads: bool = True  # no client address, header value, payload byte or user name of them is kept
     limits: Limits = field(default_factory=Limits)
