@@ -7,11 +7,11 @@ serves the store, `open` uses it over a unix socket (`served.py`): the same answ
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
-from queue import Empty, LifoQueue
+from threading import Lock
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import unquote, urlsplit, urlunsplit
@@ -54,6 +54,8 @@ _ARROW_SETTINGS = {
 }
 
 Parameters = Mapping[str, Any]
+
+_IDLE_AT_MOST = 16  # handles that are kept for the next calls; what gives back more closes its own
 
 _open_here: Counter[str] = Counter()  # folders that this process has open, and how often: the engine allows that
 
@@ -147,13 +149,12 @@ class Store:
     def __init__(self, where: Place) -> None:
         self._place = where
         self._bounds: Mapping[str, Any] = {}
-        self._idle: LifoQueue[Client] = LifoQueue()
-        self._is_open = True
+        self._life = _Life()
         self._erased_rows: tuple[int, erased.Erased | None] = (0, None)
         # The engine ends with its last connection, and has its walls from the first.
         self._root = engine.connect(Path(where.folder)) if where.is_embedded else None
         try:
-            self._idle.put(self._connect())
+            self._life.give_back(self._connect())
         except BaseException:
             self._close_root()
             raise
@@ -173,7 +174,7 @@ class Store:
         return Path(self._place.folder) if self._place.folder else None
 
     def bounded(self, settings: Mapping[str, Any]) -> "Store":
-        """The same store, every query of which has these settings too, such as limits. Close the original alone."""
+        """The same store, every query of which has these settings too, such as limits; it is closed with this one."""
         twin = copy(self)
         twin._bounds = {**self._bounds, **settings}
         return twin
@@ -277,14 +278,8 @@ class Store:
 
     def close(self) -> None:
         """Close every idle handle and give up the folder. Calls in flight in other threads close their own."""
-        if not self._is_open:
+        if not self._life.end():
             return
-        self._is_open = False
-        while True:
-            try:
-                self._idle.get_nowait().close()
-            except Empty:
-                break
         self._close_root()
         if self.folder is not None:
             _open_here[self._place.folder] -= 1
@@ -332,6 +327,43 @@ class Store:
         return names
 
 
+class _Life:
+    """What a store and its bounded twins share: whether it is open, and the handles that nobody uses."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._idle: list[Client] = []
+        self._is_open = True
+
+    def take(self, connect: Callable[[], Client], is_embedded: bool) -> Client:
+        """A handle, of those that are idle or a new one; StoreError when the store is closed."""
+        with self._lock:
+            if not self._is_open:
+                raise StoreError("the store is closed")
+            if self._idle:
+                return self._idle.pop()
+            if is_embedded:  # a handle that is made after the end would start an engine without its walls
+                return connect()
+        return connect()
+
+    def give_back(self, client: Client) -> None:
+        """Keep a handle for the next call; it is closed where the store is, and where enough of them are kept."""
+        with self._lock:
+            if self._is_open and len(self._idle) < _IDLE_AT_MOST:
+                self._idle.append(client)
+                return
+        client.close()
+
+    def end(self) -> bool:
+        """Close what is idle, and let nobody have a handle again; whether it was open until now."""
+        with self._lock:
+            was_open, self._is_open = self._is_open, False
+            idle, self._idle = self._idle, []
+        for client in idle:
+            client.close()
+        return was_open
+
+
 class _Borrowed:
     """A handle for one call: an idle one or a new one, given back afterwards, its errors turned into ours."""
 
@@ -339,12 +371,7 @@ class _Borrowed:
         self._store = store
 
     def __enter__(self) -> Client:
-        if not self._store._is_open:
-            raise StoreError("the store is closed")
-        try:
-            self._client = self._store._idle.get_nowait()
-        except Empty:
-            self._client = self._store._connect()
+        self._client = self._store._life.take(self._store._connect, self._store.is_embedded)
         return self._client
 
     def __exit__(
@@ -352,10 +379,10 @@ class _Borrowed:
     ) -> None:
         # The password may have changed: the next handle reads it again.
         is_refused = isinstance(error, ClickHouseError) and getattr(error, "code", None) in NOT_LET_IN
-        if self._store._is_open and not is_refused:
-            self._store._idle.put(self._client)
-        else:
+        if is_refused:
             self._client.close()
+        else:
+            self._store._life.give_back(self._client)
         if isinstance(error, ClickHouseError):
             raise _store_error(error) from error
 

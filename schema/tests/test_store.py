@@ -8,11 +8,13 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from arrow_batches import batch, stream
+from clickhouse_connect.driver.client import Client
 from quiclens_schema import store as stores
 from quiclens_schema.arrow_schema import field_names, row_count
 from quiclens_schema.store import Store, StoreBusy, StoreError
@@ -199,6 +201,42 @@ def test_a_closed_store_says_so(tmp_path: Path) -> None:
     store.close()
     with pytest.raises(StoreError, match="closed"):
         store.query("SELECT 1")
+
+
+def test_a_bounded_store_is_closed_with_its_original(tmp_path: Path) -> None:
+    """Else its next call starts the engine again: a folder that nobody says to hold, without the engine's walls."""
+    store = stores.open(f"chdb:{tmp_path / 'store'}")
+    twin = store.bounded({"max_result_rows": 10})
+    assert twin.query("SELECT 1").one() == (1,)
+    store.close()
+    with pytest.raises(StoreError, match="closed"):
+        twin.query("SELECT 1")
+    twin.close()  # once is enough
+    with stores.open(f"chdb:{tmp_path / 'store'}") as again:
+        assert again.query("SELECT 1").one() == (1,)
+
+
+def test_no_more_than_sixteen_handles_are_kept(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    all_of_them = Barrier(20)
+    closed: list[object] = []
+    with stores._Borrowed(store) as client:
+        kind = type(client)
+    close = kind.close
+
+    def counted(self: Client) -> None:
+        closed.append(self)
+        close(self)
+
+    monkeypatch.setattr(kind, "close", counted)
+
+    def held(_: int) -> None:
+        with stores._Borrowed(store):
+            all_of_them.wait(30)
+
+    with ThreadPoolExecutor(20) as pool:
+        list(pool.map(held, range(20)))
+    assert len(closed) == 4
+    assert store.query("SELECT 1").one() == (1,)
 
 
 def test_a_path_that_is_no_folder_is_an_error_in_one_line(tmp_path: Path) -> None:
