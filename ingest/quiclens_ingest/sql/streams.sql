@@ -1,5 +1,6 @@
 -- One row is one stream that begins in one of the hours or that a line may mean, as its best trace saw it: the server's
--- before the client's before the network's, complete before cut, most events, then the smallest trace_id.
+-- before the client's before the network's, a complete trace before a cut one, one that saw the
+-- request end, most events, then the smallest trace_id: as `explain` chooses for a stream without a row of `requests`.
 INSERT INTO {streams:Identifier}
 SELECT
     streams.*,
