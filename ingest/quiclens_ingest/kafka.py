@@ -62,6 +62,7 @@ def consumer(
             # deals each topic's out in turn. It takes all back at a rebalance, which costs what was not yet stored.
             "partition.assignment.strategy": "roundrobin",
             "session.timeout.ms": "10000",
+            "topic.metadata.refresh.interval.ms": "15000",  # a topic that is made later is taken from soon
             "fetch.message.max.bytes": "4194304",  # a larger message comes alone
             "receive.message.max.bytes": str(max(100_000_000, 2 * message_bytes_max)),
             "queued.max.messages.kbytes": "65536",  # read ahead, beside what blocks hold

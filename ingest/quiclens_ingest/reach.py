@@ -1,7 +1,7 @@
 """Whether Kafka can be reached and lets us in: what the client says of it, and since when."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from quiclens_ingest.kafka import KafkaError
 
@@ -23,10 +23,11 @@ class Reach:
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
         self._failing: tuple[float, str, bool] | None = None  # since when, why, whether it is about the group
+        self._absent: tuple[float, tuple[str, ...]] | None = None  # since when, which topics
 
     @property
     def is_failing(self) -> bool:
-        return self._failing is not None
+        return self._failing is not None or self._absent is not None
 
     def failed(self, error: KafkaError) -> None:
         """Something was refused or not answered. A reason that says more than "no broker" stays, since the client
@@ -45,8 +46,18 @@ class Reach:
         if self._failing is not None and (has_partitions or not self._failing[2]):
             self._failing = None
 
+    def absent(self, topics: Collection[str]) -> None:
+        """Which of our topics the brokers do not know. A member of the group that has no partition is well, one that
+        takes from fewer topics than it should is not, whatever else answers."""
+        since = self._absent[0] if self._absent else self._now()
+        self._absent = (since, tuple(sorted(topics))) if topics else None
+
     def unwell(self) -> Iterator[str]:
         """Why nothing comes from Kafka; nothing, while all is well or it is not yet long."""
         failing = self._failing
         if failing is not None and (away := self._now() - failing[0]) >= LONGEST_AWAY_SECONDS:
             yield f"Kafka has not let anything be taken for {away:.0f} s: {failing[1]}"
+        absent = self._absent
+        if absent is not None and (away := self._now() - absent[0]) >= LONGEST_AWAY_SECONDS:
+            names = ", ".join(absent[1])
+            yield f"Kafka has not had all topics for {away:.0f} s, quiclens migrate makes them: {names}"

@@ -27,6 +27,7 @@ _MESSAGES_PER_POLL = 8  # few, for each may be megabytes
 _COMMIT_SECONDS = 0.5
 _MEASURE_SECONDS = 1.0
 _LOOK_SECONDS = 5.0
+_NO_TOPIC = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC)
 _MESSAGE_OVERHEAD_BYTES, _COLUMN_OVERHEAD_BYTES = 1024, 512  # what Arrow's objects take beside the buffers
 _RESUME_SHARE = 0.6  # of held_bytes_max
 
@@ -123,7 +124,7 @@ class Taker:
         """Ask which cluster it is until it answers: its id is part of what a reject is known by."""
         while not self._cluster and not stop.is_set():
             try:
-                self._cluster = str(self._consumer.list_topics(next(iter(self._tables)), timeout=5).cluster_id or "-")
+                self._cluster = self._ask(5)
             except KafkaException as error:
                 self._metrics.retries.labels("take").inc()
                 _log.warning("no broker answers, trying again: %s", error.args[0].str())
@@ -134,6 +135,19 @@ class Taker:
             else:
                 self._reach.answered(has_partitions=False)
             self.turned_at = time.monotonic()
+
+    def _ask(self, seconds: float) -> str:
+        """Ask a broker for all our topics, and remember which are not there; the id of its cluster, or KafkaException.
+        Each is asked for alone: to list all topics of a cluster may be a large answer, and may not be allowed."""
+        cluster, absent = "", []
+        for name in self._tables:
+            answer = self._consumer.list_topics(name, timeout=seconds)
+            cluster = str(answer.cluster_id or "-")
+            error = answer.topics[name].error
+            if error is not None and error.code() in _NO_TOPIC:
+                absent.append(name)
+        self._reach.absent(absent)
+        return cluster
 
     def _turn(self) -> None:
         for message in self._consumer.consume(_MESSAGES_PER_POLL, _POLL_SECONDS):
@@ -274,7 +288,7 @@ class Taker:
     def _look(self) -> None:
         """Ask whether a broker answers again: where no messages come, nothing else tells."""
         try:
-            self._consumer.list_topics(next(iter(self._tables)), timeout=_LOOK_SECONDS / 5)
+            self._ask(_LOOK_SECONDS / 5)
         except KafkaException as error:
             self._reach.failed(error.args[0])
             self._duties.log_in_again()

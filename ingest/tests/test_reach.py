@@ -2,22 +2,27 @@
 
 import json
 import socket
+import time
 import urllib.error
+from dataclasses import replace
 from threading import Event, Thread
 from urllib.request import urlopen
+from uuid import uuid4
 
 import pytest
-from quiclens_ingest import reach
+from quiclens_ingest import kafka, reach
 from quiclens_ingest.ingest import ingest
 from quiclens_ingest.kafka import KafkaError
 from quiclens_ingest.reach import Reach
 from quiclens_ingest.settings import Settings
+from quiclens_schema import topics
 from quiclens_schema.store import Store
-from taking import until
+from taking import Pipe, running, until
 
 DOWN = KafkaError(KafkaError._ALL_BROKERS_DOWN, "2/2 brokers are down")
 PASSWORD = KafkaError(KafkaError._AUTHENTICATION, "SASL authentication failed")
 GROUP = KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED, "not for this group")
+ABSENT = KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART, "Subscribed topic not available: a")
 MOVED = KafkaError(KafkaError._TRANSPORT, "disconnected")
 
 
@@ -30,43 +35,108 @@ class Clock:
 
 def test_a_short_absence_is_none_and_a_long_one_says_since_when() -> None:
     clock = Clock()
-    kafka = Reach(clock)
-    kafka.heard(MOVED)
-    assert not kafka.is_failing
-    kafka.heard(DOWN)
+    reached = Reach(clock)
+    reached.heard(MOVED)
+    assert not reached.is_failing
+    reached.heard(DOWN)
     clock.now = 44
-    assert list(kafka.unwell()) == []
+    assert list(reached.unwell()) == []
     clock.now = 46
-    assert list(kafka.unwell()) == ["Kafka has not let anything be taken for 46 s: 2/2 brokers are down"]
-    kafka.answered(has_partitions=False)
-    assert list(kafka.unwell()) == []
+    assert list(reached.unwell()) == ["Kafka has not let anything be taken for 46 s: 2/2 brokers are down"]
+    reached.answered(has_partitions=False)
+    assert list(reached.unwell()) == []
 
 
 def test_a_wrong_password_is_not_told_as_brokers_that_are_down() -> None:
     clock = Clock()
-    kafka = Reach(clock)
-    kafka.heard(PASSWORD)
-    kafka.heard(DOWN)
-    kafka.failed(MOVED)
+    reached = Reach(clock)
+    reached.heard(PASSWORD)
+    reached.heard(DOWN)
+    reached.failed(MOVED)
     clock.now = 60
-    assert list(kafka.unwell()) == ["Kafka has not let anything be taken for 60 s: SASL authentication failed"]
+    assert list(reached.unwell()) == ["Kafka has not let anything be taken for 60 s: SASL authentication failed"]
 
 
 def test_a_group_that_is_refused_is_unwell_though_brokers_answer() -> None:
     clock = Clock()
-    kafka = Reach(clock)
-    kafka.failed(GROUP)
-    kafka.answered(has_partitions=False)
+    reached = Reach(clock)
+    reached.failed(GROUP)
+    reached.answered(has_partitions=False)
     clock.now = 60
-    assert list(kafka.unwell()) == ["Kafka has not let anything be taken for 60 s: not for this group"]
-    kafka.answered(has_partitions=True)
-    assert list(kafka.unwell()) == []
+    assert list(reached.unwell()) == ["Kafka has not let anything be taken for 60 s: not for this group"]
+    reached.answered(has_partitions=True)
+    assert list(reached.unwell()) == []
+
+
+def test_a_topic_that_is_absent_is_unwell_though_brokers_and_the_group_answer() -> None:
+    clock = Clock()
+    reached = Reach(clock)
+    reached.failed(ABSENT)
+    reached.absent(["b", "a"])
+    reached.answered(has_partitions=True)
+    clock.now = 44
+    assert list(reached.unwell()) == [] and reached.is_failing
+    reached.absent(["b", "a"])
+    clock.now = 46
+    assert list(reached.unwell()) == ["Kafka has not had all topics for 46 s, quiclens migrate makes them: a, b"]
+    reached.absent([])
+    assert list(reached.unwell()) == [] and not reached.is_failing
+
+
+def test_a_topic_that_is_absent_is_told_until_it_is_made(
+    store: Store, pipe: Pipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reach, "LONGEST_AWAY_SECONDS", 0.0)
+    late = replace(topics.of_tables()["rejects"], name=f"test.late-{uuid4().hex[:8]}", partitions=1)
+    ours = topics.of_tables()
+    monkeypatch.setattr(topics, "of_tables", lambda: {**ours, "rejects": late})
+    address = free_address()
+    with running(store, pipe, metrics_address=address) as process:
+        known = sum(topic.partitions for topic in ours.values()) - ours["rejects"].partitions
+        until(lambda: process.count("partitions") == known, 60)
+        until(lambda: len(told(address)) == 1, 60)
+        time.sleep(6)  # brokers answer, as a look at them shows, and others have partitions: that mends nothing
+        assert told(address)[0].endswith(f": {late.name}")
+        kafka.create_topics(pipe.brokers, [late])
+        until(lambda: told(address) == [], 60)
+        until(lambda: process.count("partitions") == known + 1, 60)
+
+
+def test_a_member_without_partitions_is_ready(store: Store, pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reach, "LONGEST_AWAY_SECONDS", 0.0)
+    only = replace(topics.of_tables()["connections"], name=f"test.spare-{uuid4().hex[:8]}", partitions=1)
+    monkeypatch.setattr(topics, "of_tables", lambda: {"connections": only})
+    kafka.create_topics(pipe.brokers, [only])
+    one, other = free_address(), free_address()
+    with running(store, pipe, metrics_address=one) as first, running(store, pipe, metrics_address=other) as second:
+        until(lambda: second.count("rebalances_total", kind="assigned") > 0, 60)
+        until(lambda: sorted((first.count("partitions"), second.count("partitions"))) == [0, 1], 60)
+        until(lambda: told(one) == told(other) == [], 60)
+        time.sleep(6)
+        assert told(one) == told(other) == []
+
+
+def free_address() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return f"127.0.0.1:{free.getsockname()[1]}"
+
+
+def told(address: str) -> list[str]:
+    """What /healthz says against the process; nothing where it is ready."""
+    try:
+        with urlopen(f"http://{address}/healthz", timeout=5) as answer:
+            reasons: list[str] = json.load(answer)["reasons"]
+    except urllib.error.HTTPError as refused:
+        with refused:
+            reasons = json.load(refused)["reasons"]
+    except OSError:
+        return ["it does not answer yet"]
+    return reasons
 
 
 def test_without_a_broker_the_process_is_not_well(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reach, "LONGEST_AWAY_SECONDS", 0.0)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        address = f"127.0.0.1:{free.getsockname()[1]}"
+    address = free_address()
     stop = Event()
     settings = Settings(brokers="127.0.0.1:1", metrics_address=address, link_seconds=0)
     process = Thread(target=ingest, args=(store, settings, stop))
