@@ -1,6 +1,7 @@
 """The engine's own walls, without anything that reads a statement: grants, connections for reading, no tables that are
 files. `engine_accesses.tsv` has what a reader must not reach, with the engine's code for the refusal."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,29 @@ NOT_HELD = (
     "SELECT * FROM merge('system', '^one$')",
     "KILL QUERY WHERE query_id = 'nobody'",
 )
+
+# Table functions that the lists of `serve` refuse and the engine lets a reader have, and why nobody is reached by them.
+OWN_ROWS = (
+    "rows of nothing, of chance or of what stands in the statement; refused for the structure that it takes as text"
+)
+OWN_TABLES = "what the store's own tables are made of, which a reader may read, past the list of tables of `system`"
+NOT_REFUSED_HERE = {
+    "fuzzJSON": OWN_ROWS,
+    "fuzzQuery": OWN_ROWS,
+    "generateRandom": OWN_ROWS,
+    "input": OWN_ROWS,
+    "null": OWN_ROWS,
+    "values": OWN_ROWS,
+    "merge": OWN_TABLES,
+    "mergeTreeAnalyzeIndexes": OWN_TABLES,
+    "mergeTreeAnalyzeIndexesUUID": OWN_TABLES,
+    "mergeTreeCodecBlockCounts": OWN_TABLES,
+    "mergeTreeIndex": OWN_TABLES,
+    "mergeTreeProjection": OWN_TABLES,
+    "mergeTreeTextIndex": OWN_TABLES,
+    "viewIfPermitted": "a statement of its own, all of whose parts need the rights that they need elsewhere",
+}
+REVIEWED = Path(__file__).parents[2] / "api" / "quiclens_api" / "serve" / "reviewed_lists"
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +77,29 @@ def test_the_engine_itself_refuses_what_a_reader_must_not_reach(reader: Any, kin
         if each == kind and (found := code(reader, sql)) != int(wanted)
     ]
     assert not wrong
+
+
+def refused(kind: str) -> set[str]:
+    """Names that somebody has read and refused, of `reviewed_lists`."""
+    lines = (REVIEWED / f"{kind}.txt").read_text(encoding="utf-8").splitlines()
+    return {line.removeprefix("- ") for line in lines if line.startswith("- ")}
+
+
+def tried(kind: str, before: str) -> set[str]:
+    """Names that stand behind a word in the statements of one kind."""
+    return {name for each, _, sql in ACCESSES if each == kind for name in re.findall(rf"{before}(\w+)", sql)}
+
+
+def test_every_table_function_that_is_refused_is_tried() -> None:
+    names = refused("table_functions")
+    read, written = tried("table function", r"\bFROM "), tried("table function, write", r"\bFUNCTION ")
+    assert len(names) > 80 and names - read == set(NOT_REFUSED_HERE), "give it a row, or say why it needs none"
+    assert names - written == set(), "give it a row"
+
+
+def test_every_table_engine_that_is_refused_is_tried() -> None:
+    names = refused("table_engines")
+    assert len(names) > 70 and names - tried("table engine", r"\bENGINE = ") == set(), "give it a row"
 
 
 def test_what_the_engine_does_not_hold_is_known(reader: Any, tmp_path: Path) -> None:
