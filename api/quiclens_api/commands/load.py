@@ -7,7 +7,7 @@ import typer
 from quiclens_schema.store import DEFAULT_URL, without_password
 
 from quiclens_api.commands.options import AsJson, StoreUrl
-from quiclens_api.failure import DONE, NOTHING_FOUND
+from quiclens_api.failure import DONE, NOTHING_FOUND, usage
 from quiclens_api.loading import load_into
 from quiclens_api.opening import opened
 from quiclens_api.output import answer, say
@@ -15,7 +15,9 @@ from quiclens_api.show.load import load_view
 
 
 def load(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH…", help="Logs: files, or folders of them.")],
+    paths: Annotated[
+        list[Path] | None, typer.Argument(metavar="PATH…", help="Logs: files, or folders of them.")
+    ] = None,
     requests: Annotated[
         list[Path] | None,
         typer.Option(
@@ -46,13 +48,17 @@ def load(
     quiclens load /var/log/quic
     quiclens load server/*.qlog --requests access.jsonl
     quiclens load logs/ --requests access.log --requests-format nginx.toml   (the line: preset = "nginx-combined")
+    quiclens load --requests access.jsonl   (lines alone: how long, not why)
     quiclens load trace.sqlog.gz --store chdb:/srv/quiclens
     """
-    for path in (*paths, *(requests or [])):
+    logs, lines = paths or [], requests or []
+    if not logs and not lines:
+        raise usage("there is nothing to load", "name logs or folders of them, or access logs after --requests")
+    for path in (*logs, *lines):
         if not path.exists():
             say(f"cannot read {path}: there is nothing there")
     with opened(store, create=True) as data:
-        document = load_into(data, paths, requests or [], requests_format, redact=redact)
+        document = load_into(data, logs, lines, requests_format, redact=redact)
     next_step = "quiclens slow" + ("" if store == DEFAULT_URL else f" --store {without_password(store)}")
     answer(as_json, document, *load_view(document, next_step))
     if document["rejected"].get("no_time", 0) > 0 and not document["connections"]:
