@@ -231,6 +231,30 @@ def test_every_attempt_is_in_the_audit_log_by_the_tokens_name(store_url: str) ->
     assert not any("hunter2" in line or "nope" in line for line in told)
 
 
+def test_the_places_to_sign_in_and_out_are_in_the_audit_log_too(store_url: str) -> None:
+    told: list[str] = []
+    with client(store_url, access=LOCKED, tell=told.append) as web:
+        web.get("/login?to=%2Frequests")
+        web.post("/login", data={"token": "read"}, follow_redirects=False)
+        web.get("/login")
+        web.post("/logout", follow_redirects=False)
+        web.post("/logout", follow_redirects=False)
+        web.get("/logout")
+        web.post("/login", data={"to": "/"})
+        web.get("/static/dom.js")
+        web.get("/causes.css")
+    lines = [json.loads(line) for line in told]
+    assert [(each["who"], each["method"], each["path"], each["refused"]) for each in lines] == [
+        ("", "GET", "/login", ""),
+        ("grafana", "POST", "/login", ""),
+        ("grafana", "GET", "/login", ""),
+        ("grafana", "POST", "/logout", ""),
+        ("", "POST", "/logout", ""),
+        ("", "GET", "/logout", ""),
+        ("", "POST", "/login", "no_token"),
+    ]
+
+
 def test_an_uploader_uploads_and_nothing_else(store_url: str) -> None:
     with client(store_url, access=LOCKED) as web:
         for path in ("/", "/requests", "/api/requests", "/api/status", "/connections/aa11bb22.sqlog", "/api/docs"):
@@ -242,9 +266,12 @@ def test_an_uploader_uploads_and_nothing_else(store_url: str) -> None:
 
 
 def test_so_many_requests_of_one_visitor_run_at_once(store_url: str) -> None:
-    with client(store_url, access=LOCKED, door_limits=RequestLimits(at_once=8, of_one=0)) as web:
+    told: list[str] = []
+    with client(store_url, access=LOCKED, tell=told.append, door_limits=RequestLimits(at_once=8, of_one=0)) as web:
         busy = web.get("/api/requests", headers=bearer("read"))
         assert busy.status_code == 429 and busy.json()["code"] == "busy" and busy.headers["retry-after"] == "1"
+    (line,) = [json.loads(each) for each in told]
+    assert (line["who"], line["path"], line["refused"]) == ("grafana", "/api/requests", "busy"), "it was not let in"
 
 
 def test_what_did_not_come_through_the_door_is_not_served(store_url: str) -> None:

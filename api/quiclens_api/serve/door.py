@@ -19,7 +19,8 @@ from quiclens_api.serve.access import Doorkeeper, Visitor, address_of
 from quiclens_api.serve.metrics import FrontMetrics
 from quiclens_api.serve.problems import Answers, Stopped, request_id, wants_page
 
-_PUBLIC = ("/login", "/logout", "/api/openapi.json", "/causes.css")
+_SIGNING = ("/login", "/logout")  # open to everybody, and told to the audit log as all that is not
+_PUBLIC = ("/api/openapi.json", "/causes.css")
 _PUBLIC_FOLDERS = ("/static/", "/vendor/")
 _LONGEST_QUERY = 4_000
 _SECRETS = ("password", "token", "key")
@@ -34,7 +35,8 @@ class RequestLimits:
 
 
 class Door:
-    """An ASGI app before another; `tell` hears one line of JSON for each request that is let in or refused."""
+    """An ASGI app before another; `tell` hears one line of JSON for each request that is let in or refused, but for
+    files that are the same for everybody."""
 
     def __init__(
         self,
@@ -64,14 +66,16 @@ class Door:
             if _is_public(scope["path"]):
                 await self._app(scope, receive, send)
                 return
+            if scope["path"] in _SIGNING:
+                await self._signing(request, scope, receive, send)
+                return
             visitor = self._keeper.visitor(request)
         except Stopped as stopped:
             self.note(request, None, refused=stopped.code)
             await self._refuse(scope, receive, send, stopped)
             return
         scope["state"]["visitor"] = visitor
-        self.note(request, visitor)
-        await self._bounded(visitor, scope, receive, send)
+        await self._bounded(visitor, request, scope, receive, send)
 
     @property
     def keeper(self) -> Doorkeeper:
@@ -81,6 +85,7 @@ class Door:
         """Tell the audit log of one attempt; a line that cannot be written stops the request."""
         if refused:
             self._metrics.refused.labels(refused).inc()
+        request.scope["state"]["is_noted"] = True
         line: dict[str, Any] = {
             "at": datetime.now(UTC),
             "id": request_id(request.scope),
@@ -94,13 +99,27 @@ class Door:
         }
         self._tell(document_text(line))
 
-    async def _bounded(self, visitor: Visitor, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _signing(self, request: Request, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve the places where tokens are given and sessions end; of a token that is given, its route tells whether
+        it was right."""
+        if scope["path"] == "/login" and scope["method"] == "POST":
+            await self._app(scope, receive, send)
+            if "is_noted" not in scope["state"]:
+                self.note(request, None, refused="no_token")  # a form without one
+            return
+        known = self._keeper.sessions.token(self._keeper.access.tokens, request.cookies.get(self._keeper.cookie, ""))
+        address = address_of(request, self._keeper.access.proxies)
+        self.note(request, Visitor(known.name, known.role, address) if known else None)
+        await self._app(scope, receive, send)
+
+    async def _bounded(self, visitor: Visitor, request: Request, scope: Scope, receive: Receive, send: Send) -> None:
         who = (visitor.name, visitor.address)
         if self._running[who] >= self._limits.of_one or self._running.total() >= self._limits.at_once:
-            self._metrics.refused.labels("busy").inc()
+            self.note(request, visitor, refused="busy")
             stopped = Stopped("busy", f"{visitor.name} has too many requests at once", "ask again in a moment")
             await self._refuse(scope, receive, send, stopped)
             return
+        self.note(request, visitor)
         self._running[who] += 1
         try:
             await self._app(scope, receive, send)
