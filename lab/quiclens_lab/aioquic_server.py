@@ -25,6 +25,7 @@ from aioquic.quic.logger import QuicFileLogger, QuicLogger, QuicLoggerTrace
 
 HOST = "127.0.0.1"
 SERVER = "edge-live-01"
+SERVER_OF_DOCUMENTS = "edge-live-02"
 
 
 class GrowingTrace(QuicLoggerTrace):
@@ -99,6 +100,7 @@ class Answering(QuicConnectionProtocol):
     """Answers `/<bytes>/<think in us>`, and writes a line of the access log."""
 
     access_log: TextIO
+    server: str
     _h3: H3Connection | None = None
 
     def quic_event_received(self, event: QuicEvent) -> None:
@@ -132,7 +134,7 @@ class Answering(QuicConnectionProtocol):
             "connection_id": self._quic.original_destination_connection_id.hex(),
             "stream_id": stream_id,
             "external_id": headers[b"x-request-id"].decode(),
-            "server": SERVER,
+            "server": self.server,
         }
         self.access_log.write(json.dumps(line) + "\n")
 
@@ -148,7 +150,8 @@ async def run(folder: Path, certificate: Path, key: Path, log_share: float, docu
     terminated = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, terminated.set)
     with (folder / "access.jsonl").open("a", buffering=1) as access_log:
-        protocol = type("Logging", (Answering,), {"access_log": access_log})
+        name = SERVER_OF_DOCUMENTS if documents else SERVER
+        protocol = type("Logging", (Answering,), {"access_log": access_log, "server": name})
         server = await serve(HOST, 0, configuration=configuration, create_protocol=protocol)
         transport = server._transport
         assert transport is not None

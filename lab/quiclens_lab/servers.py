@@ -26,6 +26,7 @@ OLD_QUIC_GO = sorted(path.name.removesuffix(".mod") for path in (LAB / "quicgo" 
 
 PROGRAMS: dict[str, list[str]] = {
     "aioquic": [sys.executable, "-m", "quiclens_lab.aioquic_server"],
+    "aioquic-documents": [sys.executable, "-m", "quiclens_lab.aioquic_server", "--documents"],
     "quic-go": [str(TARGET / "quicgo-server")],
     "quiche": [str(TARGET / "quiche" / "release" / "quiche-server")],
     "quinn": [str(TARGET / "quinn" / "release" / "quinn-server")],

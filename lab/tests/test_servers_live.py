@@ -1,4 +1,5 @@
-"""Real servers write logs that a collector follows live: aioquic, quic-go, quiche and quinn behind a lossy relay.
+"""Real servers write logs that a collector follows live: aioquic (records that grow, and its own documents), quic-go,
+quiche and quinn behind a lossy relay.
 
 All of them run at once, followed by one collector into one store; afterwards each stack is judged by what its log can
 show and what its access log can say.
@@ -34,12 +35,13 @@ CLIENTS = frozenset({"remote_wait", "receiving", "receiver_hol"})
 
 CANNOT_SHOW: dict[str, frozenset[str]] = {
     "aioquic": CLIENTS,
+    "aioquic-documents": CLIENTS,
     "quic-go": CLIENTS,
     "quiche": CLIENTS,
     "quinn": ALL,
     **{f"quic-go-{version}": CLIENTS for version in OLD_QUIC_GO},
 }
-LINKED_BY = {"aioquic": "id", "quic-go": "id", "quiche": "alias", "quinn": "none"}
+LINKED_BY = {"aioquic": "id", "aioquic-documents": "id", "quic-go": "id", "quiche": "alias", "quinn": "none"}
 LINKED_BY |= {f"quic-go-{version}": "id" for version in OLD_QUIC_GO}
 # quic-go 0.56 to 0.58 never close the file of a connection that spoke HTTP/3, and the end of it stays in their buffer.
 NO_END = {"quic-go-v0.57.0"}
@@ -92,8 +94,16 @@ def until(true: Callable[[], bool], why: Callable[[], str]) -> None:
 
 
 def in_files(folder: Path) -> dict[str, int]:
-    """Events in each trace; its first record is the header."""
-    return {path.name: path.read_bytes().count(b"\n") - 1 for path in (folder / "traces").iterdir()}
+    """Events in each trace: of a document, or of records, the first of which is the header."""
+    return {path.name: _events_of(path.read_bytes()) for path in (folder / "traces").iterdir()}
+
+
+def _events_of(log: bytes) -> int:
+    try:
+        document = json.loads(log)
+    except json.JSONDecodeError:
+        return log.count(b"\n") - 1
+    return sum(len(trace["events"]) for trace in document["traces"])
 
 
 def in_store(store: str, folder: Path) -> dict[str, list[int]]:
