@@ -25,6 +25,10 @@ CONNECTIONS, REQUESTS = 20, 10
 _SERVER, _PAGES = 8443, 8124
 _PATIENCE_S = 180
 _SERVICES = ("ingest", "collector", "web", "retention", "server")
+_METRICS = {  # by whom; where, seen from the container of ingest, and what each of their metrics begins with
+    "ingest": ("http://127.0.0.1:9464/metrics", "quiclens_ingest_"),
+    "the collector": ("http://collector:9465/metrics", "quiclens_collector_"),
+}
 _PATHS = ("/", "/requests", "/reports", "/working", "/api/status")
 
 
@@ -85,20 +89,32 @@ def _requests(running: Composed) -> dict[str, int]:
 
 
 def _pages(running: Composed) -> dict[str, int]:
-    """What pages and API answer to whoever has the token, over TLS of the authority that was made."""
+    """What pages and API answer to whoever has the token."""
+    return {path: _asked(running, path)[0] for path in _PATHS}
+
+
+def _asked(running: Composed, path: str) -> tuple[int, str]:
+    """The status and the text of an answer of web, over TLS of the authority that was made."""
     trust = ssl.create_default_context(cafile=str(running.deploy / "secrets" / "ca.pem"))
     token = (running.deploy / "secrets" / "web_token").read_text().strip()
-    answers = {}
-    for path in _PATHS:
-        asked = urllib.request.Request(
-            f"https://localhost:{_PAGES}{path}", headers={"Authorization": f"Bearer {token}"}
-        )
-        try:
-            with urllib.request.urlopen(asked, timeout=60, context=trust) as answer:
-                answers[path] = answer.status
-        except urllib.error.HTTPError as error:
-            answers[path] = error.code
-    return answers
+    asked = urllib.request.Request(f"https://localhost:{_PAGES}{path}", headers={"Authorization": f"Bearer {token}"})
+    try:
+        with urllib.request.urlopen(asked, timeout=60, context=trust) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+def _metrics(running: Composed) -> dict[str, str]:
+    """What /metrics of every process tells; LabError where it tells nothing, since nothing is no proof."""
+    ask = "import sys, urllib.request as u; print(u.urlopen(sys.argv[1], timeout=9).read().decode())"
+    told = {who: (running.inside("ingest", "python3", "-c", ask, url), begin) for who, (url, begin) in _METRICS.items()}
+    told["web"] = (_asked(running, "/metrics")[1], "quiclens_serve_")
+    for who, (text, begin) in told.items():
+        if begin not in text:
+            raise LabError(f"/metrics of {who} has no {begin}…")
+    return {f"/metrics of {who}": text for who, (text, _) in told.items()}
 
 
 def _told(running: Composed, podman: Podman) -> list[tuple[str, str]]:
@@ -106,9 +122,8 @@ def _told(running: Composed, podman: Podman) -> list[tuple[str, str]]:
     secrets = running.secrets()
     if len(secrets) < 8:
         raise LabError(f"only {sorted(secrets)} are secrets")
-    get = "import urllib.request as u; print(u.urlopen('http://127.0.0.1:9464/metrics', timeout=9).read().decode())"
     texts = {f"the log of {service}": running.logs(service) for service in ("kafka", "clickhouse", *_SERVICES)}
-    texts["/metrics of ingest"] = running.inside("ingest", "python3", "-c", get)
+    texts |= _metrics(running)
     texts["check of ingest"] = running.inside(
         "ingest", "quiclens", "ingest", "--config", "/etc/quiclens/ingest.toml", "--check"
     )
