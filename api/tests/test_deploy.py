@@ -23,6 +23,7 @@ COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 OURS = {name: service for name, service in SERVICES.items() if "build" in service}
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
+TIMERS = sorted((DEPLOY / "systemd").glob("*.timer"))
 
 
 def test_every_service_is_bounded_pinned_and_on_loopback() -> None:
@@ -222,17 +223,42 @@ def test_grafana_reads_as_a_user_that_clickhouse_knows() -> None:
     assert source["type"] in SERVICES["grafana"]["environment"]["GF_PLUGINS_PREINSTALL"]
 
 
-@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
+@pytest.mark.parametrize("unit", [*UNITS, *TIMERS], ids=lambda unit: unit.name)
 def test_systemd_accepts_the_unit(unit: Path, tmp_path: Path) -> None:
     analyze = shutil.which("systemd-analyze")
     if analyze is None:
         pytest.skip("no systemd-analyze")
-    # The programs are not installed here; their options are checked elsewhere.
-    text = re.sub(r"(?m)^(ExecStart(?:Pre)?)=\S+", r"\1=/bin/true", unit.read_text())
-    copy = tmp_path / unit.name
-    copy.write_text(text)
-    done = subprocess.run([analyze, "verify", copy], capture_output=True, text=True, check=False)
+    for each in {unit, unit.with_suffix(".service")}:
+        # The programs are not installed here; their options are checked elsewhere.
+        text = re.sub(r"(?m)^(ExecStart(?:Pre)?)=\S+", r"\1=/bin/true", each.read_text())
+        (tmp_path / each.name).write_text(text)
+    done = subprocess.run([analyze, "verify", tmp_path / unit.name], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
+def test_a_unit_that_is_started_again_is_not_for_ever(unit: Path) -> None:
+    """A file that is wrong, or a program that ends at once, comes to the limit, so that systemd says it failed."""
+    said = dict(re.findall(r"(?m)^(\w+)=(\S+)$", unit.read_text()))
+    if "Restart" not in said:
+        assert said["Type"] == "oneshot"
+        return
+    interval, burst, wait = (int(said[name]) for name in ("StartLimitIntervalSec", "StartLimitBurst", "RestartSec"))
+    start_s = 10  # more than an attempt that fails takes
+    assert burst * (wait + start_s) < interval, "it would never be reached"
+    assert interval / burst < int(said["WatchdogSec"]), "one that hangs is started again without an end"
+
+
+def test_retention_by_timer_is_what_the_command_takes(run: Run) -> None:
+    service = (DEPLOY / "systemd" / "quiclens-retention.service").read_text()
+    (line,) = re.findall(r"(?m)^ExecStart=\S+/quiclens (.+)$", service)
+    settings = dict(
+        word.split("=", 1) for words in re.findall(r"(?m)^Environment=(.+)$", service) for word in words.split()
+    )
+    command, *words = re.sub(r"\$\{(\w+)\}", lambda found: settings.pop(found[1]), line).split()
+    assert settings.keys() == {"QUICLENS_STORE"} and "${" not in " ".join(words)
+    ran = run(command, *words, "--json")
+    assert ran.code == 0 and ran.document["disk_bytes"] > 0, ran.err
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
