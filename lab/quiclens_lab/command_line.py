@@ -150,6 +150,7 @@ def parser() -> argparse.ArgumentParser:
     linking.add_argument(
         "--foreign-rows", type=int, default=0, help="also as rows of somebody else's table, among so many in all"
     )
+    linking.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
     fresh = commands.add_parser("freshness", help="how old data are when they can be asked for, at a steady rate")
     fresh.add_argument("--rate", type=_count, default=50_000, help="events a second")
     fresh.add_argument("--seconds", type=_count, default=60, help="at the steady rate, after a warm-up")
@@ -176,6 +177,7 @@ def parser() -> argparse.ArgumentParser:
     limiting = commands.add_parser("limits", help="does any real log, or a server's, cross a limit of the collector?")
     limiting.add_argument("--folder", type=Path, metavar="DIR", help="logs; else ../shared/traces, or the cases")
     limiting.add_argument("--connections", type=_count, default=20_000, help="of a server, open at once")
+    limiting.add_argument("--demo", type=_count, default=200, help="connections of a demo, made and loaded too")
     limiting.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
 
     visiting = commands.add_parser("pages", help="every case of schema/vectors through every page, view and command")
@@ -259,7 +261,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     if options.command == "limits":
         from quiclens_lab.limits import limits
 
-        return limits(options.folder, options.connections, options.keep)
+        return limits(options.folder, options.connections, options.demo, options.keep)
 
     if options.command == "pages":
         from quiclens_lab.pages import pages
@@ -348,7 +350,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     if options.command == "link":
         from quiclens_lab.link_check import link_check
 
-        return link_check(options.connections, options.seed, progress.show, options.foreign_rows)
+        return link_check(options.connections, options.seed, progress.show, options.foreign_rows, options.keep)
     if options.command == "front":
         from quiclens_lab.front import front
 

@@ -1,8 +1,8 @@
 """`quiclens-lab limits`: does any real log cross a limit of the collector?
 
-The logs of a folder, and a log of a server with 20,000 connections open at once, are loaded. A log passes where none of
-its records is rejected for one of the limits in `collectors/README.md` that count what is lost. stdout is one JSON
-document; exit 1 where one is crossed.
+The logs of a folder, a demo that is made here with its access log, and a log of a server with 20,000 connections open
+at once, are loaded. A log passes where none of its records is rejected for one of the limits in `collectors/README.md`
+that count what is lost. stdout is one JSON document; exit 1 where one is crossed.
 """
 
 import json
@@ -16,31 +16,42 @@ from pathlib import Path
 from typing import Any
 
 from quiclens_lab.damage import TRACES, VECTORS
+from quiclens_lab.demo import ACCESS_LOG, make_folder
 from quiclens_lab.errors import LabError
 from quiclens_lab.machine import LAB, collector_binary, judged
+from quiclens_lab.population import population
 
 _README = LAB.parent / "collectors" / "README.md"
 _STARTED_US = 1_795_168_800_000_000
 _OPENED_EVERY_US = 100
+_SEED = 1  # of the demo
 
 
-def limits(folder: Path | None, connections: int, keep: bool) -> dict[str, Any]:
-    """Load a folder's logs, `../shared/traces` or the cases where none is given, and a server's; `passes` where no
-    limit is crossed. LabError where nothing can be loaded."""
+def limits(folder: Path | None, connections: int, demo: int, keep: bool) -> dict[str, Any]:
+    """Load a folder's logs, `../shared/traces` or the cases where none is given, a demo's of so many connections,
+    and a server's; `passes` where no limit is crossed. LabError where nothing can be loaded."""
     chosen = folder or (TRACES if TRACES.is_dir() else VECTORS)
     reasons = limit_reasons()
     with tempfile.TemporaryDirectory(prefix="quiclens-limits-") as made:
         server = Path(made) / "server.log"
         server.write_text("".join(server_lines(connections)))
-        rows = [{"logs": name, **_load(path, made)} for name, path in ((chosen.name, chosen), ("server", server))]
+        simulated = Path(made) / "demo"
+        simulated.mkdir()
+        make_folder(population(demo, _SEED), simulated, with_client_traces=False, with_h2_lines=True)
+        rows = [
+            {"logs": chosen.name, **_load(chosen, made)},
+            {"logs": "demo", **_load(simulated / "server", made, "--requests", str(simulated / ACCESS_LOG))},
+            {"logs": "server", **_load(server, made)},
+        ]
     crossed = [
         f"{row['logs']}: {count} records are {reason}"
         for row in rows
         for reason, count in row["rejected"].items()
         if reason in reasons
     ]
-    if rows[-1]["connections"] != connections:
-        crossed.append(f"server: {rows[-1]['connections']} connections of {connections} have a row")
+    for row, wanted in ((rows[1], demo), (rows[2], connections)):
+        if row["connections"] != wanted:
+            crossed.append(f"{row['logs']}: {row['connections']} connections of {wanted} have a row")
     document = {
         "reasons": sorted(reasons),
         "loads": rows,
@@ -73,9 +84,9 @@ def server_lines(connections: int) -> Iterator[str]:
             yield f"c{at}\t{number}\t{us}\t{row}\n"
 
 
-def _load(path: Path, folder: str) -> dict[str, Any]:
-    command = [sys.executable, "-m", "quiclens_api.main", "load", str(path)]
-    command += ["--json", "--store", f"chdb:{Path(folder) / 'store'}-{path.stem}"]
+def _load(path: Path, folder: str, *options: str) -> dict[str, Any]:
+    command = [sys.executable, "-m", "quiclens_api.main", "load", str(path), *options]
+    command += ["--json", "--store", f"chdb:{Path(folder) / 'store'}-{path.name}"]
     environment = {**os.environ, "QUICLENS_COLLECTOR": str(collector_binary())}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     try:

@@ -21,7 +21,7 @@ from quiclens_lab.access_log import Line, lines_of, write_access_log
 from quiclens_lab.aioquic_pair import simulate
 from quiclens_lab.draws import fraction, skewed, weighted, whole
 from quiclens_lab.errors import LabError
-from quiclens_lab.machine import collector_binary
+from quiclens_lab.machine import collector_binary, judged
 from quiclens_lab.plan import ConnectionPlan, RequestPlan, Turn
 from quiclens_lab.roaming import Roaming
 from quiclens_lab.scenario_plans import HERE, path
@@ -122,9 +122,10 @@ def _turn(seed: int, turn: int) -> Turn:
 
 
 def link_check(
-    connections: int, seed: int, progress: Callable[[int, int], None], foreign_rows: int = 0
+    connections: int, seed: int, progress: Callable[[int, int], None], foreign_rows: int = 0, keep: bool = False
 ) -> dict[str, Any]:
-    """Make the traffic, have it read and linked with ids and without, and say how many found their stream."""
+    """Make the traffic, have it read and linked with ids and without, and say how many found their stream; `passes`
+    where enough of them did, and none another's."""
     with tempfile.TemporaryDirectory(prefix="quiclens-link-") as scratch:
         folder = Path(scratch)
         lines: list[Line] = []
@@ -156,7 +157,7 @@ def link_check(
         and figures["tuples"]["found"] >= TUPLE_BAR
         and not any(each["wrong"] or each["missing"] for each in figures.values())
     )
-    return {
+    document = {
         "connections": connections,
         "seed": seed,
         "requests": len(lines),
@@ -167,8 +168,8 @@ def link_check(
         "same_path_twice": twice,
         "foreign_rows": foreign_rows,
         **figures,
-        "passes": passes,
     }
+    return judged("link", document, passes, keep)
 
 
 def figures_of(rows: Iterable[tuple[str, str | None, int | None, str]], truth: Truth) -> dict[str, Any]:

@@ -1,10 +1,12 @@
 """Requests of clients that are sent a Retry, change ids, move or come in 0-RTT find their streams, never another's."""
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
+from quiclens_lab import machine
 from quiclens_lab.aioquic_pair import simulate
 from quiclens_lab.link_check import ID_BAR, TUPLE_BAR, figures_of, link_check, plans
 
@@ -38,8 +40,13 @@ def test_a_wrong_pick_is_seen() -> None:
 
 
 @pytest.mark.skipif(not COLLECTOR.is_file(), reason="the collector is not built")
-def test_requests_find_their_streams_by_ids_and_by_tuples_and_never_another_s() -> None:
-    answer = link_check(60, seed=2, progress=lambda _done, _total: None, foreign_rows=20_000)
+def test_requests_find_their_streams_by_ids_and_by_tuples_and_never_another_s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "kept_folder", lambda kind: tmp_path if kind == "bench-runs" else None)
+    answer = link_check(60, seed=2, progress=lambda _done, _total: None, foreign_rows=20_000, keep=True)
+    assert json.loads((tmp_path / "link.json").read_text()) == json.loads(json.dumps(answer))
+    assert answer["passes"] and answer["commit"] and answer["machine"]
     assert answer["ids"]["found"] >= ID_BAR and answer["tuples"]["found"] >= TUPLE_BAR
     assert answer["table"]["found"] >= ID_BAR
     for figures in (answer["ids"], answer["tuples"], answer["table"]):
