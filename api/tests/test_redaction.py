@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from api_ran import Run
 from canaries import CANARIES, access, found, lines, qlog
-from quiclens_schema import catalogue
 from serve_process import Served, start
+from told_by import asked, rows
 
 COLLECTOR = os.environ.get("QUICLENS_COLLECTOR")  # before `run` empties the environment
 AT_US = 1_700_000_000_000_000
@@ -65,26 +65,6 @@ def load(run: Run, store: Served, logs: Sequence[Logs], *options: str) -> str:
             assert ran.code == 1 and ran.document["rejected"] and ran.document["connections"] == 1, ran
             told.append(ran.out + ran.err)
     return "".join(told)
-
-
-def rows(store: Served) -> dict[str, str]:
-    """Every row of every table that collectors and linking fill, as JSON."""
-    tables = [*catalogue.load().tables, "requests"]
-    return {table: store.one(f"SELECT * FROM {table} FORMAT JSONEachRow") for table in tables}
-
-
-def asked(store: Served) -> str:
-    """What pages and API say of the connections and requests that are there."""
-    told = []
-    known = "SELECT DISTINCT connection_id FROM streams WHERE stream_id = 0 FORMAT JSONCompactColumns"
-    ids = json.loads(store.one(known))[0]
-    requests = [f"/{name}/{each}/0" for each in ids for name in ("requests", "api/requests")]
-    paths = [*requests, *(f"/connections/{each}.qlog" for each in ids), *(f"/connections/{each}" for each in ids)]
-    for path in ("/", "/requests", "/working", "/api/requests", "/api/status", *paths):
-        got = store.request(b"", "GET", path, {"accept": "text/html"})
-        assert got.status in (200, 404), (path, got.status, got.text[:300])
-        told.append(got.text)
-    return "\n".join(told)
 
 
 def test_load_keeps_what_logs_say_unless_it_is_asked_to_redact(run: Run, store: Served, logs: list[Logs]) -> None:
