@@ -1,4 +1,4 @@
-"""What the READMEs of the collector show as settings, the collector takes."""
+"""What the READMEs of the collector show as settings and command lines, the collector takes."""
 
 import os
 import re
@@ -15,11 +15,12 @@ BLOCKS = {
     for path in DOCUMENTS
     for number, block in enumerate(re.findall(r"(?ms)^```toml\n(.*?)^```$", path.read_text()))
 }
+COMMANDS = re.findall(r"(?m)^quiclens-collector (?:(?!  ).)+", DOCUMENTS[0].read_text())
 PLACES = ("/var/lib/GeoIP", "/var/lib/quiclens", "/var/log", "/etc/quiclens", "/run/quiclens")
 
 
 def test_there_are_settings_to_try() -> None:
-    assert len(BLOCKS) >= 10
+    assert len(BLOCKS) >= 10 and len(COMMANDS) >= 5
 
 
 @pytest.mark.skipif(not COLLECTOR.exists(), reason="no quiclens-collector: cargo build --release")
@@ -27,6 +28,19 @@ def test_there_are_settings_to_try() -> None:
 def test_the_collector_takes_the_settings_that_its_readmes_show(name: str, tmp_path: Path) -> None:
     done = checked(BLOCKS[name], tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(not COLLECTOR.exists(), reason="no quiclens-collector: cargo build --release")
+@pytest.mark.parametrize("line", COMMANDS)
+def test_a_command_line_of_its_readme_runs(line: str, tmp_path: Path) -> None:
+    trace = (ROOT / "schema" / "vectors" / "aioquic_clean_server" / "input.qlog").read_bytes()
+    (tmp_path / "logs").mkdir()
+    for name in ("server.qlog", "logs/server.qlog"):
+        (tmp_path / name).write_bytes(trace)
+    (tmp_path / "access.jsonl").write_text('{"time":"2026-11-20T10:00:00Z","path":"/"}\n')
+    words = [str(COLLECTOR), *line.split()[1:]]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, check=False)
+    assert done.returncode == 0 and len(done.stdout) > 100, done.stderr
 
 
 @pytest.mark.skipif(not COLLECTOR.exists(), reason="no quiclens-collector: cargo build --release")
