@@ -6,8 +6,10 @@ use arrow_array::{Array, StringArray};
 use arrow_ipc::reader::StreamReader;
 use arrow_schema::DataType;
 use running::Running;
-use rustix::process::{Resource, Rlimit, prlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, prlimit};
 use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -132,6 +134,42 @@ fn files_without_descriptors_wait_and_stop_nothing() {
     let (code, said) = running.end();
     assert_eq!(code, Some(0), "{said}");
     assert!(!said.contains("Too many open files"), "{said}");
+}
+
+/// What the collector answers to a GET of a path.
+fn asked(address: &str, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\n\r\n").unwrap();
+    let mut said = String::new();
+    stream.read_to_string(&mut said).unwrap();
+    said
+}
+
+/// A process without a descriptor for a peer answers when it has one again.
+#[test]
+fn metrics_and_health_outlive_a_lack_of_descriptors() {
+    let folder = tempfile::tempdir().unwrap();
+    configure(folder.path(), "metrics_address = \"127.0.0.1:0\"");
+    let mut running = start(folder.path(), None);
+    let said = running.line_with("metrics are served").unwrap();
+    let address = said.split("address=").nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
+    assert!(running.wait_for("following 1 places"), "{}", running.said);
+    assert!(asked(&address, "/healthz").starts_with("HTTP/1.1 200 OK"));
+    let open = std::fs::read_dir(format!("/proc/{}/fd", running.pid().as_raw_nonzero())).unwrap();
+    let open: BTreeSet<u64> = open.map(|entry| entry.unwrap().file_name().to_str().unwrap().parse().unwrap()).collect();
+    let free = (0..).find(|number| !open.contains(number));
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    let before = prlimit(Some(running.pid()), Resource::Nofile, Rlimit { current: free, maximum }).unwrap();
+    let waiting = std::thread::spawn({
+        let address = address.clone();
+        move || asked(&address, "/metrics")
+    });
+    assert!(running.wait_for("nobody can be let in to read metrics"), "{}", running.said);
+    prlimit(Some(running.pid()), Resource::Nofile, before).unwrap();
+    assert!(waiting.join().unwrap().ends_with("# EOF\n"));
+    assert!(asked(&address, "/healthz").starts_with("HTTP/1.1 200 OK"));
+    let (code, said) = running.end();
+    assert_eq!(code, Some(0), "{said}");
 }
 
 #[test]

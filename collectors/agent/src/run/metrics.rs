@@ -3,6 +3,7 @@
 use crate::error::{Error, Kind};
 use crate::run::health::Health;
 use crate::run::process::Process;
+use crate::run::server::{Answer, Server};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
@@ -16,7 +17,6 @@ use quiclens_core::tables::Tables;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
-use tiny_http::{Header, Response, Server};
 use tracing::info;
 
 /// One label, from a closed set: tables, and the reasons of `schema/catalogue/rejects.toml`.
@@ -224,38 +224,31 @@ impl Metrics {
 
     /// Answers /metrics and /healthz in a thread of its own, for as long as the process lives.
     pub fn serve(&self, address: &str) -> Result<(), Error> {
-        let server = Server::http(address)
-            .map_err(|error| Error::new(Kind::Configuration, format!("metrics_address {address}"), error))?;
-        if let Some(address) = server.server_addr().to_ip() {
-            info!(%address, "metrics are served");
-        }
+        let said = |error| Error::new(Kind::Configuration, format!("metrics_address {address}"), error);
+        let server = Server::open(address).map_err(said)?;
+        let address = server.address().map_err(said)?;
+        info!(%address, "metrics are served");
         let metrics = self.clone();
         std::thread::Builder::new()
             .name("metrics".into())
-            .spawn(move || {
-                for request in server.incoming_requests() {
-                    let answer = metrics.answer(request.url());
-                    // Whoever asked and went away gets none.
-                    let _ = request.respond(answer);
-                }
-            })
+            .spawn(move || server.work(|path| metrics.answer(path)))
             .map_err(|error| Error::internal(format!("cannot start a thread: {error}")))?;
         Ok(())
     }
 
-    fn answer(&self, path: &str) -> Response<std::io::Cursor<Vec<u8>>> {
+    fn answer(&self, path: &str) -> Answer {
         match path {
             "/metrics" => {
                 let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-                typed(Response::from_string(self.text()), kind)
+                Answer { status: "200 OK", kind, body: self.text() }
             }
             "/healthz" => {
                 let found = self.health.found(Instant::now());
+                let status = if found.ok { "200 OK" } else { "503 Service Unavailable" };
                 let body = serde_json::to_string(&found).unwrap_or_default() + "\n";
-                let status = if found.ok { 200 } else { 503 };
-                typed(Response::from_string(body).with_status_code(status), "application/json")
+                Answer { status, kind: "application/json", body }
             }
-            _ => Response::from_string("ask for /metrics or /healthz\n").with_status_code(404),
+            _ => Answer::text("404 Not Found", "ask for /metrics or /healthz"),
         }
     }
 }
@@ -282,13 +275,6 @@ fn timed(registry: &mut Registry, name: &str, help: &str) -> Histogram {
     let metric = seconds();
     registry.register(name, help, metric.clone());
     metric
-}
-
-fn typed(response: Response<std::io::Cursor<Vec<u8>>>, kind: &'static str) -> Response<std::io::Cursor<Vec<u8>>> {
-    match Header::from_bytes("Content-Type", kind) {
-        Ok(header) => response.with_header(header),
-        Err(()) => response,
-    }
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ mod refresh;
 mod relief;
 mod replay;
 mod secret;
+mod server;
 mod ship;
 #[cfg(test)]
 mod simulation;
