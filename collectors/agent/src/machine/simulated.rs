@@ -380,6 +380,11 @@ impl World {
         self.calls
     }
 
+    /// Calls so far that failed for another reason than a full disk or a lack of descriptors.
+    pub fn broken(&self) -> u64 {
+        self.befell.iter().filter(|((fault, _), _)| *fault == Fault::Io).map(|(_, count)| count).sum()
+    }
+
     /// Everything that was done so far, hashed.
     pub fn trail(&self) -> u64 {
         self.trail.digest()

@@ -174,6 +174,7 @@ fn run(seed: u64, fixed: &Fixed) -> Outcome {
     let mut wrong = Vec::new();
     loop {
         schedule.lives += 1;
+        let broken = simulated::world(|world| world.broken());
         let ended = catch_unwind(AssertUnwindSafe(|| schedule.live()));
         let is_crash = match ended {
             Ok(Ok(())) => break,
@@ -181,6 +182,10 @@ fn run(seed: u64, fixed: &Fixed) -> Outcome {
             Ok(Err(error)) => {
                 if says {
                     println!("life {} ended: {error}", schedule.lives);
+                }
+                // A full disk and a lack of descriptors pass.
+                if simulated::world(|world| world.broken()) == broken {
+                    wrong.push(format!("life {} ended though no call failed for good: {error}", schedule.lives));
                 }
                 false
             }

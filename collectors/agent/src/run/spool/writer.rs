@@ -15,8 +15,8 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Segments that a full spool has, about.
 const SEGMENTS: u64 = 16;
 const LARGEST_SEGMENT: u64 = 8 << 20;
-/// Bytes that are kept for the segment that lets a full disk's last one go.
-const RESERVE: u64 = 64 << 10;
+/// Most bytes that are kept for the segment that lets a full disk's last one go.
+const LARGEST_RESERVE: u64 = 64 << 10;
 
 /// Why a record was not taken.
 #[derive(Debug)]
@@ -176,22 +176,33 @@ impl Writer {
         (self.room.max_bytes / SEGMENTS).min(LARGEST_SEGMENT)
     }
 
+    /// Bytes of the reserve.
+    fn reserved(&self) -> u64 {
+        (self.most() / 4).min(LARGEST_RESERVE)
+    }
+
     /// There is no room. Where all was shipped, the segment that is written to can make some.
     fn short(&mut self) -> Refused {
         self.is_short = true;
         match self.relieve() {
             Ok(()) => Refused::Full,
+            // It is tried again with the next record.
+            Err(error) if is_full(&error) => Refused::Full,
             Err(error) => Refused::Broken(Error::of_state("the spool", &error)),
         }
     }
 
     /// A new segment instead of one that was shipped as a whole. On a disk without a byte the reserve makes room for it.
     fn relieve(&mut self) -> io::Result<()> {
-        let is_large = self.segments.back().is_some_and(|active| active.bytes > RESERVE);
+        let is_large = self.segments.back().is_some_and(|active| active.bytes > self.reserved());
         if self.is_short && is_large && self.passed >= self.next.1 {
             match self.roll() {
                 Err(error) if is_full(&error) => {
-                    machine::remove_file(self.folder.join("reserve"))?;
+                    match machine::remove_file(self.folder.join("reserve")) {
+                        // It may not have fitted.
+                        Err(error) if error.kind() == ErrorKind::NotFound => {}
+                        done => done?,
+                    }
                     self.roll()?;
                 }
                 done => done?,
@@ -205,7 +216,7 @@ impl Writer {
     /// Sets the reserve aside; where it does not fit, the next time tries again.
     fn reserve(&self) {
         let path = self.folder.join("reserve");
-        if machine::write(&path, vec![0; RESERVE as usize]).is_err() {
+        if machine::write(&path, vec![0; self.reserved() as usize]).is_err() {
             let _ = machine::remove_file(path);
         }
     }
@@ -235,7 +246,11 @@ impl Writer {
         self.mend()?;
         self.file.sync_data()?;
         let (file, first) = begin(&self.folder, self.id, &self.newest, self.next)?;
-        sync_folder(&self.folder)?;
+        if let Err(error) = sync_folder(&self.folder) {
+            // The one before it may be written on: this one, if it stayed, would seem to begin in the middle of it.
+            let _ = machine::remove_file(&first.path);
+            return Err(error);
+        }
         self.next.0 += 1;
         self.file = Arc::new(file);
         self.segments.push_back(first);
@@ -312,4 +327,69 @@ fn begin(folder: &Path, id: u64, newest: &BTreeMap<Place, Position>, next: (u64,
 fn new_id() -> u64 {
     let now = machine::wall().as_nanos();
     xxh3_64(format!("{now}-{}", machine::process_id()).as_bytes())
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use crate::machine::simulated::{self, Fault, When};
+    use std::time::Duration;
+
+    const FOLDER: &str = "/state/spool";
+    const ROOM: Room = Room { max_bytes: 64 << 10, min_free_bytes: 1 };
+
+    fn append(writer: &mut Writer) -> Result<(), Refused> {
+        let payload = b"c\t0\t0\tpacket_sent\tx\n".repeat(100);
+        writer.append(What::lines("here", Position::Running(0), &payload), &payload)
+    }
+
+    /// A spool on a simulated disk that becomes full, all of whose records were shipped.
+    fn shipped_and_full() -> Writer {
+        simulated::begin(7);
+        let mut writer = Writer::open(Path::new(FOLDER), ROOM).unwrap();
+        append(&mut writer).unwrap();
+        let end = writer.next.1;
+        writer.passed(end).unwrap();
+        simulated::world(|world| world.planned.push((When::After(0), Fault::NoSpace)));
+        writer
+    }
+
+    #[test]
+    fn a_disk_without_room_for_a_segment_is_full_and_tried_again_with_or_without_a_reserve() {
+        for has_reserve in [true, false] {
+            let mut writer = shipped_and_full();
+            if !has_reserve {
+                machine::remove_file(writer.folder.join("reserve")).unwrap();
+            }
+            for _ in 0..3 {
+                let refused = append(&mut writer);
+                assert!(matches!(refused, Err(Refused::Full)), "{refused:?}");
+            }
+            let retried = writer.passed(writer.next.1).map_err(|error| Error::of_state("", &error).kind);
+            assert_eq!(retried, Err(Kind::Disk));
+            simulated::world(|world| world.pass(Duration::from_secs(3)));
+            append(&mut writer).unwrap();
+            writer.passed(writer.next.1).unwrap();
+            assert!(machine::exists(&writer.folder.join("reserve")));
+            drop(writer);
+            simulated::end();
+        }
+    }
+
+    #[test]
+    fn a_segment_whose_name_could_not_be_synced_does_not_stay() {
+        let mut writer = shipped_and_full();
+        simulated::world(|world| {
+            world.planned.clear();
+            let at = simulated::PLACES.iter().position(|(call, place, ..)| (*call, *place) == ("open", "spool folder"));
+            world.planned.push((When::At(at.unwrap(), 0), Fault::NoDescriptors));
+        });
+        let error = writer.roll().unwrap_err();
+        assert!(is_full(&error), "{error}");
+        simulated::world(|world| world.pass(Duration::from_secs(3)));
+        assert_eq!(writer.segments, Segment::list(&writer.folder).unwrap());
+        drop(writer);
+        simulated::end();
+    }
 }
