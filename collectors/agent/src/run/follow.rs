@@ -574,11 +574,19 @@ impl<'c> Follower<'c> {
         }
     }
 
-    /// A file is over: its records end here. Rows go as they come.
+    /// A file is over: its records end here. Rows go as they come. Told to stop while events of it are read again, it is
+    /// left as it was put away last.
     fn end(&mut self, id: &FileId) -> Result<Finished, Error> {
         while let Some(file) = self.files.get_mut(id) {
             match file.finish(self.catalogue, &mut self.tables) {
                 Finished::Some => self.cut(false)?,
+                Finished::Again if self.stop.load(Ordering::Relaxed) => return Ok(Finished::Again),
+                Finished::Again => {
+                    self.cap.borrow_mut().rest();
+                    if !self.tables.is_small() {
+                        self.cut(false)?;
+                    }
+                }
                 finished => return Ok(finished),
             }
         }

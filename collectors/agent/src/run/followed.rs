@@ -108,6 +108,8 @@ pub enum After {
 pub enum Finished {
     /// Rows are many, and more of its connections are to be ended.
     Some,
+    /// Events are being read again: more of them are there.
+    Again,
     /// All of its records are taken.
     All,
     /// The caller must read it as a whole.
@@ -436,6 +438,7 @@ impl<'c> Followed<'c> {
 
     /// What was read of it is no longer there.
     pub fn lose(&mut self, catalogue: &'c Catalogue) {
+        self.replay = None;
         self.wake(catalogue);
         if let Form::Records(records) = &mut self.form
             && let Some(trace) = records.trace()
@@ -458,9 +461,20 @@ impl<'c> Followed<'c> {
     pub fn finish(&mut self, catalogue: &'c Catalogue, tables: &mut Tables) -> Finished {
         self.wake(catalogue);
         self.learn_form(catalogue, true);
-        self.window.end = true;
-        while self.next(tables) == Turn::Taken {
-            self.uncounted.1 += 1;
+        if !std::mem::replace(&mut self.window.end, true) {
+            while self.next(tables) == Turn::Taken {
+                self.uncounted.1 += 1;
+            }
+            if let Form::Records(records) = &mut self.form
+                && let Some(trace) = records.trace()
+            {
+                trace.settle_at_end(tables);
+            }
+        }
+        if self.replay_at_end(tables) {
+            // The last record without its separator is taken: a state that says so is of a file that is over.
+            self.is_dirty = false;
+            return Finished::Again;
         }
         self.is_dirty = true;
         if let Form::Records(records) = &mut self.form
@@ -472,17 +486,28 @@ impl<'c> Followed<'c> {
         self.over_changed = self.changed;
         match std::mem::replace(&mut self.form, Form::Over) {
             Form::Records(records) => {
-                let anew = records.anew();
                 records.finish(true, tables);
-                // What only the very end decided, after the last record without its separator.
-                let owed = std::mem::take(&mut tables.owed);
-                if !owed.is_empty() && !Replay::new(&anew, owed.clone(), self.size).all(&self.input, tables) {
-                    tables.lose(&owed);
-                }
                 Finished::All
             }
             Form::Whole => Finished::Unread,
             Form::Unknown | Form::Resting(_) | Form::Lines(_) | Form::Over => Finished::All,
+        }
+    }
+
+    /// A turn of reading again what only the very end decided, after the last record without its separator. True when
+    /// there may be more of it.
+    fn replay_at_end(&mut self, tables: &mut Tables) -> bool {
+        match self.replay(tables) {
+            Ok(is_busy) => is_busy,
+            Err(_) => {
+                self.replay = None;
+                if let Form::Records(records) = &mut self.form
+                    && let Some(trace) = records.trace()
+                {
+                    trace.lose();
+                }
+                false
+            }
         }
     }
 
@@ -612,12 +637,73 @@ pub fn give_up(catalogue: &Catalogue, known: &Known, tables: &mut Tables) {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
-    use super::Followed;
+    use super::*;
+    use quiclens_core::limits::EVENT_ROWS;
+    use quiclens_core::retention::{Novelty, Retention, Rules};
+    use std::fmt::Write;
 
     /// Thousands rest at once, and the tree that holds them keeps room for as many.
     #[test]
     fn a_file_takes_little_beside_its_packed_state() {
         assert!(size_of::<Followed<'_>>() <= 512);
+    }
+
+    /// A log whose last record, which has no separator, is the one that decides to keep the events before it.
+    fn decided_by_its_last_record(events: usize) -> String {
+        let mut text = "\u{1e}{\"qlog_version\":\"0.3\",\"qlog_format\":\"JSON-SEQ\",\"trace\":{\"vantage_point\":{\"type\":\"server\"}}}\n".to_owned();
+        let record = |name, number| {
+            format!(
+                r#"{{"time":{number},"name":"{name}","data":{{"header":{{"packet_type":"1RTT","packet_number":{number}}}}}}}"#
+            )
+        };
+        for number in 1..events {
+            writeln!(text, "\u{1e}{}", record("transport:packet_sent", number)).unwrap();
+        }
+        text + "\u{1e}" + &record("recovery:packet_lost", 1)
+    }
+
+    #[test]
+    fn what_the_very_end_decides_is_read_again_in_turns_and_no_state_is_put_away_meanwhile() {
+        let catalogue = Catalogue::load().unwrap();
+        let events = EVENT_ROWS + 5000;
+        for (events, least) in [(events, 5), (30, 1)] {
+            let file = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(file.path(), decided_by_its_last_record(events)).unwrap();
+            let rules = Rules {
+                slow_us: None,
+                failed: false,
+                lossy: Some(1e-9),
+                novel: false,
+                share: 0.0,
+                decide_after_us: i64::MAX,
+                trace_probability: 1.0,
+            };
+            let retention = Some(Retention { rules, novelty: Novelty::default() });
+            let mut tables = Tables { wants_events: true, retention, ..Tables::default() };
+            let (mut file, _) = Followed::open(&catalogue, file.path(), None, None, Instant::now()).unwrap();
+            while file.read(&catalogue, 1, &mut tables).unwrap() == After::More {}
+            assert!(!file.settle(&catalogue, &tables));
+            assert_eq!(tables.events.len(), 0);
+            let (mut turns, mut found, mut kept) = (0, 0, Vec::new());
+            let ended = loop {
+                let ended = file.finish(&catalogue, &mut tables);
+                turns += usize::from(ended == Finished::Again);
+                assert!(tables.events.len() <= EVENT_ROWS);
+                let is_over = ended == Finished::All;
+                assert_eq!(file.is_dirty, is_over, "{ended:?}");
+                assert!(is_over || tables.connections.is_empty(), "its row says that all of its events are there");
+                kept.extend(tables.connections.iter().filter_map(|row| row.text("events_kept").map(str::to_owned)));
+                let batches = tables.batches(&catalogue, is_over).unwrap();
+                let rows = batches.iter().filter(|batch| batch.table == "events").map(|batch| batch.rows.num_rows());
+                found += rows.sum::<usize>();
+                if ended != Finished::Again {
+                    break ended;
+                }
+            };
+            assert_eq!((ended, found, kept), (Finished::All, events, vec!["all".to_owned()]));
+            assert!(turns >= least, "{turns}");
+        }
     }
 }

@@ -67,17 +67,6 @@ impl<'c> Replay<'c> {
         done
     }
 
-    /// Reads all of it at once; false where the file is shorter than it was.
-    pub fn all(mut self, input: &Input, tables: &mut Tables) -> bool {
-        loop {
-            match self.turn(input, tables) {
-                Ok(Pass::More) => {}
-                Ok(Pass::Done) => return true,
-                Ok(Pass::Gone) | Err(_) => return false,
-            }
-        }
-    }
-
     fn read(&mut self, input: &Input) -> io::Result<Pass> {
         let mut left = TURN;
         loop {

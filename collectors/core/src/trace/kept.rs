@@ -89,6 +89,13 @@ impl TraceReader<'_> {
         }
     }
 
+    /// All records came: decides for all connections what their end will, before the rows of it are made. True when
+    /// nothing is owed.
+    pub fn settle_at_end(&mut self, tables: &mut Tables) -> bool {
+        self.open(tables);
+        self.settle(tables)
+    }
+
     /// Decides for all connections as if nothing came any more. True when nothing is owed.
     pub fn settle(&mut self, tables: &Tables) -> bool {
         let mut is_settled = true;
