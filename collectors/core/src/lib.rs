@@ -12,6 +12,7 @@ pub mod qvis;
 pub mod reader;
 pub mod record;
 pub mod retention;
+mod seeded;
 pub mod tables;
 pub mod topics;
 pub mod trace;

@@ -1,14 +1,15 @@
 //! A dictionary column under construction. Rows that say nothing have the empty string.
 
+use crate::seeded::Seeded;
 use arrow_array::types::UInt32Type;
 use arrow_array::{ArrayRef, DictionaryArray, StringArray, UInt32Array};
-use rustc_hash::FxHashMap;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Distinct texts, and per row which.
 #[derive(Debug)]
 pub struct Dictionary {
-    index: FxHashMap<Box<[u8]>, u32>,
+    index: HashMap<Box<[u8]>, u32, Seeded>,
     values: Vec<Box<[u8]>>,
     keys: Vec<u32>,
     /// The text of each length (by its low bits) that was seen last: neighbours repeat in turns.
@@ -21,7 +22,7 @@ impl Default for Dictionary {
     fn default() -> Self {
         let empty: Box<[u8]> = Box::default();
         Self {
-            index: FxHashMap::from_iter([(empty.clone(), 0)]),
+            index: HashMap::from_iter([(empty.clone(), 0)]),
             values: vec![empty],
             keys: Vec::new(),
             recent: [0; RECENT],

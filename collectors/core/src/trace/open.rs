@@ -4,8 +4,9 @@ use crate::client::Known;
 use crate::fold::Fold;
 use crate::record::events::Key;
 use crate::retention::Standing;
+use crate::seeded::Seeded;
 use crate::tables::Tables;
-use rustc_hash::FxHashMap;
+use std::collections::HashMap;
 
 /// One connection of a trace.
 pub(super) struct Connection {
@@ -57,7 +58,7 @@ pub(super) struct Open {
     free: Vec<usize>,
     /// Slots before it were taken out at the end.
     taken: usize,
-    groups: FxHashMap<String, usize>,
+    groups: HashMap<String, usize, Seeded>,
     /// Connections that ever began.
     pub begun: u64,
     /// Trace id of the first of them.
