@@ -99,6 +99,8 @@ pub struct Follower<'c> {
     put_away: Instant,
     /// Second in which connections were ended last.
     ended_s: u64,
+    /// Connections have ended of which no state that was put away says so: the next cut says it.
+    has_ended: bool,
     cut: Instant,
     number: u64,
     heartbeat: Heartbeat,
@@ -148,6 +150,7 @@ impl<'c> Follower<'c> {
             looked: began,
             put_away: began,
             ended_s: 0,
+            has_ended: false,
             cut: began,
             number: 0,
             heartbeat: Heartbeat::new(&config.name, config.heartbeat_interval()),
@@ -214,7 +217,9 @@ impl<'c> Follower<'c> {
             self.cap.borrow_mut().rest();
         }
         self.end_quiet(now)?;
-        if now - self.cut >= Duration::from_millis(self.config.batch_interval_ms) {
+        // A later record of a connection that has ended begins another trace, of which nothing may be shipped before it is
+        // in the journal that the first one is over: after a kill the record would be the first one's.
+        if self.has_ended || now - self.cut >= Duration::from_millis(self.config.batch_interval_ms) {
             self.cut(false)?;
         }
         let behind = self.files.values().map(Followed::bytes_behind).sum();
@@ -519,7 +524,9 @@ impl<'c> Follower<'c> {
             let idle_s = self.config.idle_timeout_s;
             for id in self.files.keys().copied().collect::<Vec<_>>() {
                 while let Some(file) = self.files.get_mut(&id) {
-                    if file.end_quiet(now, now_s, CLOSED_S, idle_s, &mut self.tables) {
+                    let quiet = file.end_quiet(now, now_s, CLOSED_S, idle_s, &mut self.tables);
+                    self.has_ended |= quiet.has_ended;
+                    if quiet.owes {
                         self.due.insert(id);
                     }
                     if self.tables.is_small() {
@@ -529,7 +536,7 @@ impl<'c> Follower<'c> {
                 }
             }
             while let Some(spooled) = &mut self.spooled {
-                spooled.end_quiet(heard, CLOSED_S, idle_s);
+                self.has_ended |= spooled.end_quiet(heard, CLOSED_S, idle_s);
                 if spooled.tables.is_small() {
                     break;
                 }
@@ -654,7 +661,7 @@ impl<'c> Follower<'c> {
         let mut cut = |tables: &mut Tables, all: bool| {
             sink::messages(tables, self.catalogue, &self.config.name, &mut self.number, all)
         };
-        if last || self.cut - self.put_away >= STATES {
+        if std::mem::take(&mut self.has_ended) || last || self.cut - self.put_away >= STATES {
             self.put_away = self.cut;
             entries.append(&mut self.gone);
             for file in self.files.values_mut().filter(|file| file.is_dirty) {

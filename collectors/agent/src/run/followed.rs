@@ -116,6 +116,15 @@ pub enum Finished {
     Unread,
 }
 
+/// What became of the silent connections of a file that goes on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Quiet {
+    /// Some have ended.
+    pub has_ended: bool,
+    /// Events of others must be read again before they can end.
+    pub owes: bool,
+}
+
 /// How the reading of a file begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begun {
@@ -358,19 +367,20 @@ impl<'c> Followed<'c> {
         }
     }
 
-    /// Ends connections that are over while the file goes on. True when others must be read again before they can end.
-    pub fn end_quiet(&mut self, now: Instant, heard_s: u64, closed_s: u64, idle_s: u64, tables: &mut Tables) -> bool {
+    /// Ends connections that are over while the file goes on.
+    pub fn end_quiet(&mut self, now: Instant, heard_s: u64, closed_s: u64, idle_s: u64, tables: &mut Tables) -> Quiet {
         let is_half = !self.window.rest().is_empty();
         let is_growing = now.duration_since(self.grew) < HALF;
         // Half a record may be of any of them: its end comes soon, or the file is over. So may what is not yet read.
         if !matches!(self.form, Form::Records(_)) || is_half && !is_growing || self.bytes_behind_now() > 0 {
-            return false;
+            return Quiet::default();
         }
-        let Form::Records(records) = &mut self.form else { return false };
+        let Form::Records(records) = &mut self.form else { return Quiet::default() };
         let more_s = if is_half { HALF.as_secs() } else { 0 };
         records.at(heard_s);
-        self.is_dirty |= records.end_quiet(closed_s + more_s, idle_s + more_s, tables);
-        records.trace().is_some_and(|trace| !trace.owed().is_empty())
+        let has_ended = records.end_quiet(closed_s + more_s, idle_s + more_s, tables);
+        self.is_dirty |= has_ended;
+        Quiet { has_ended, owes: records.trace().is_some_and(|trace| !trace.owed().is_empty()) }
     }
 
     /// Rows of its connections as they stand now; see [`TraceReader::show`].

@@ -167,12 +167,14 @@ impl<'c> Spooled<'c> {
     }
 
     /// Ends connections that are over; see [`Records::end_quiet`].
-    pub fn end_quiet(&mut self, now: Duration, closed_s: u64, idle_s: u64) {
+    pub fn end_quiet(&mut self, now: Duration, closed_s: u64, idle_s: u64) -> bool {
         if self.is_behind {
-            return;
+            return false;
         }
         self.records.at(now.saturating_sub(self.stood).as_secs());
-        self.is_dirty |= self.records.end_quiet(closed_s, idle_s, &mut self.tables);
+        let has_ended = self.records.end_quiet(closed_s, idle_s, &mut self.tables);
+        self.is_dirty |= has_ended;
+        has_ended
     }
 
     /// Rows of its connections as they stand now; see [`Records::show`].

@@ -21,7 +21,7 @@ use crate::run::patiently;
 use crate::run::relief::Relief;
 use crate::run::ship::Shipper;
 use crate::run::sink::Sink;
-use crate::run::spool::{Room, Spool};
+use crate::run::spool::{Position, Room, Spool, What};
 use crate::run::spooled::{self, Spooled};
 use crate::run::to_files::Files;
 use crate::run::to_kafka::Kafka;
@@ -83,8 +83,7 @@ struct Schedule<'f> {
     documents: Documents,
     store: SharedStore,
     is_kafka: bool,
-    /// Silent logs are soon over. A connection that is silent is over too, by a clock that stands while the collector is
-    /// down, so the source that cannot be read again gives nothing then.
+    /// Silent logs are soon over, and so are silent connections.
     is_brief: bool,
     drops_events: bool,
     steps: u64,
@@ -146,30 +145,31 @@ fn plan(chance: &mut Chance) -> (When, Fault) {
     (When::After(0), Fault::Io)
 }
 
+fn make_folders() {
+    for folder in ["/logs/a", "/logs/b", "/logs/d", "/state", "/out"] {
+        crate::machine::create_dir_all(Path::new(folder)).unwrap();
+    }
+}
+
 fn run(seed: u64, fixed: &Fixed) -> Outcome {
     simulated::begin(seed);
     let mut chance = Chance(seed ^ 0x5eed);
     let planned = (0..12 + chance.below(12)).map(|_| plan(&mut chance)).collect();
     let says = std::env::var("QUICLENS_SIMULATION_SAYS").is_ok();
     simulated::world(|world| (world.planned, world.says) = (planned, says));
-    for folder in ["/logs/a", "/logs/b", "/logs/d", "/state", "/out"] {
-        crate::machine::create_dir_all(Path::new(folder)).unwrap();
-    }
+    make_folders();
     // A small spool, and a broker that is often away: events are dropped, and the outbox fills.
     let drops_events = chance.one_in(2);
+    let is_kafka = drops_events || chance.one_in(2);
+    let is_brief = !drops_events && chance.one_in(2);
     let mut schedule = Schedule {
-        fixed,
-        writer: Writer::default(),
-        documents: Documents::default(),
         store: Store::new(seed ^ 0xb10c, drops_events),
-        is_kafka: drops_events || chance.one_in(2),
-        is_brief: !drops_events && chance.one_in(2),
+        is_kafka,
+        is_brief,
         drops_events,
         steps: 130 + chance.below(60),
-        more: 0,
-        lives: 0,
-        may_miss: BTreeSet::new(),
         chance,
+        ..Schedule::new(fixed)
     };
     let mut wrong = Vec::new();
     loop {
@@ -247,9 +247,57 @@ fn run(seed: u64, fixed: &Fixed) -> Outcome {
     }
 }
 
-impl Schedule<'_> {
+impl<'f> Schedule<'f> {
+    /// In which nothing happens by chance, and silent logs and connections are soon over.
+    fn new(fixed: &'f Fixed) -> Self {
+        Self {
+            fixed,
+            chance: Chance(0),
+            writer: Writer::default(),
+            documents: Documents::default(),
+            store: Store::new(0, false),
+            is_kafka: false,
+            is_brief: true,
+            drops_events: false,
+            steps: 0,
+            more: 0,
+            lives: 0,
+            may_miss: BTreeSet::new(),
+        }
+    }
+
     /// A collector from its start to its end in order; an error ends it too.
     fn live(&mut self) -> Result<(), Error> {
+        let (mut follower, spool) = self.start()?;
+        while self.goes_on() {
+            self.step(&mut follower, &spool)?;
+        }
+        self.end(follower, &spool)
+    }
+
+    /// Nothing goes wrong any more: the collector does what is left, and ends in order.
+    fn end(&mut self, mut follower: Follower<'_>, spool: &Arc<Spool>) -> Result<(), Error> {
+        simulated::world(simulated::World::heal);
+        self.store.lock().unwrap().is_healthy = true;
+        for pause_ms in [20, 120, 120, 300, 1100, 2500, 300, 1100, 2500, 300, 1100, 300] {
+            self.pass(Duration::from_millis(pause_ms), &mut follower, spool)?;
+        }
+        follower.stop()
+    }
+
+    /// Some time passes, and the collector does all that it can.
+    fn pass(&mut self, time: Duration, follower: &mut Follower<'_>, spool: &Arc<Spool>) -> Result<(), Error> {
+        simulated::world(|world| world.pass(time));
+        for _ in 0..3 {
+            self.sync(spool)?;
+            while follower.turn(Duration::ZERO)? {}
+            follower.shipper().work();
+        }
+        Ok(())
+    }
+
+    /// A collector begins.
+    fn start(&mut self) -> Result<(Follower<'f>, Arc<Spool>), Error> {
         let fixed = self.fixed;
         let config = &fixed.configs[usize::from(!self.is_brief)];
         let metrics = Metrics::new(crate::machine::now());
@@ -276,21 +324,8 @@ impl Schedule<'_> {
         let reading = Spooled::open(&fixed.catalogue, &spool, known.as_ref(), tables);
         let deployment = Arc::clone(&fixed.deployment);
         let surroundings = Surroundings { deployment, shipper, metrics, stop };
-        let mut follower = Follower::new(&fixed.catalogue, config, found.files, Some(reading), surroundings)?;
-        while self.goes_on() {
-            self.step(&mut follower, &spool)?;
-        }
-        simulated::world(simulated::World::heal);
-        self.store.lock().unwrap().is_healthy = true;
-        for pause_ms in [20, 120, 120, 300, 1100, 2500, 300, 1100, 2500, 300, 1100, 300] {
-            simulated::world(|world| world.pass(Duration::from_millis(pause_ms)));
-            for _ in 0..3 {
-                self.sync(&spool)?;
-                while follower.turn(Duration::ZERO)? {}
-                follower.shipper().work();
-            }
-        }
-        follower.stop()
+        let follower = Follower::new(&fixed.catalogue, config, found.files, Some(reading), surroundings)?;
+        Ok((follower, spool))
     }
 
     fn records(&self) -> u64 {
@@ -334,7 +369,6 @@ impl Schedule<'_> {
     fn step(&mut self, follower: &mut Follower<'_>, spool: &Arc<Spool>) -> Result<(), Error> {
         match self.chance.below(12) {
             0..=3 => self.write(),
-            4 | 5 if self.is_brief => self.write(),
             4 | 5 => self.writer.give(&mut self.chance, spool),
             6 => self.sync(spool)?,
             7..=9 => drop(follower.turn(Duration::ZERO)?),
@@ -443,6 +477,39 @@ fn run_all(seeds: impl Iterator<Item = u64>, longest: Duration, replays: u64, mo
 fn simulation_of_some_schedules_loses_and_doubles_nothing_and_is_the_same_twice() {
     let sum = run_all(0..500, Duration::from_secs(15), 20, usize::MAX);
     assert!(sum.failed.is_empty(), "{:#}", sum.report(0.0));
+}
+
+/// Gives records of one connection to the spool, each with a seq of its own.
+fn give(spool: &Spool, seqs: std::ops::Range<u64>) {
+    let text: String = seqs.map(|seq| format!("c\t{seq}\t{}\tpacket_recvd\t{seq}, 300\n", 5000 + seq)).collect();
+    spool.append(What::lines("stdin:-", Position::Running(0), text.as_bytes()), text.as_bytes()).unwrap();
+}
+
+/// A connection ends by its silence, a later record of it begins another trace, and the process is killed, each a moment
+/// later than in the turn before.
+#[test]
+fn a_record_after_a_silence_is_of_one_trace_whenever_the_collector_is_killed() {
+    let fixed = Fixed::new();
+    for pause_ms in (100..1500).step_by(50) {
+        simulated::begin(1);
+        make_folders();
+        let mut schedule = Schedule::new(&fixed);
+        let (mut follower, spool) = schedule.start().unwrap();
+        give(&spool, 0..5);
+        for pause_ms in [20, 1500, pause_ms] {
+            schedule.pass(Duration::from_millis(pause_ms), &mut follower, &spool).unwrap();
+        }
+        give(&spool, 5..9);
+        schedule.pass(Duration::from_millis(110), &mut follower, &spool).unwrap();
+        drop((follower, spool));
+        simulated::world(|world| world.restart(false));
+        let (follower, spool) = schedule.start().unwrap();
+        schedule.end(follower, &spool).unwrap();
+        let held = Held::read(&schedule.store, Path::new("/out"));
+        assert_eq!(held.events.len(), 9, "{pause_ms}");
+        assert!(held.events.values().all(|traces| traces.len() == 1), "{pause_ms} ms: {:?}", held.events);
+        simulated::end();
+    }
 }
 
 /// What `quiclens-lab simulation` runs. `QUICLENS_SIMULATION="FIRST COUNT REPLAYS MOST"`: so many schedules from a seed
