@@ -267,6 +267,8 @@ pub struct World {
     pub befell: BTreeMap<(Fault, usize), u64>,
     /// Everything that was done: calls, what they were given and what they gave.
     trail: Box<Xxh3>,
+    /// What another process does right before the next log is opened.
+    pub before_open: Option<fn(&mut Self)>,
     /// Everything that is done is said.
     pub says: bool,
     is_dead: bool,
@@ -309,6 +311,7 @@ pub fn begin(seed: u64) {
         struck: 0,
         befell: BTreeMap::new(),
         trail: Box::default(),
+        before_open: None,
         says: false,
         is_dead: false,
     };
@@ -1123,7 +1126,15 @@ pub fn append_at(file: &File, offset: u64, buffer: &mut Vec<u8>, most: usize) ->
 
 /// See `quiclens_tail::open_regular`.
 pub fn open_regular(path: &Path) -> Result<File, OpenFault> {
-    if is_simulated() { Ok(File::open(path)?) } else { quiclens_tail::open_regular(path).map(File::Real) }
+    if is_simulated() {
+        with(|world| {
+            if let Some(deed) = world.before_open.take() {
+                deed(world);
+            }
+        });
+        return Ok(File::open(path)?);
+    }
+    quiclens_tail::open_regular(path).map(File::Real)
 }
 
 /// See `real::whole`; of a simulated file a copy.

@@ -387,7 +387,7 @@ impl<'c> Follower<'c> {
         }
     }
 
-    /// Takes a file up that is new, or news of one; `None` where it has gone meanwhile, or cannot be looked at.
+    /// Takes a file up that is new, or news of one; `None` where it has gone meanwhile, is another, or cannot be looked at.
     fn meet(&mut self, path: &Path, reader: Option<&Arc<LineReader>>, now: Instant) -> Option<FileId> {
         let look = match machine::look(path) {
             Ok(look) => look,
@@ -422,6 +422,11 @@ impl<'c> Follower<'c> {
         self.waiting.remove(&id);
         let known = self.known.remove(&id);
         match Followed::open(self.catalogue, path, reader.cloned(), known.as_ref(), now) {
+            Ok((followed, _)) if followed.id != id => {
+                // Another file has taken the name since it was looked at. The next scan meets both.
+                self.known.extend(known.map(|known| (id, known)));
+                return None;
+            }
             Ok((mut followed, begun)) => {
                 let was_known = self.over.remove(&id).is_some() || known.is_some();
                 if !was_known {

@@ -512,6 +512,36 @@ fn a_record_after_a_silence_is_of_one_trace_whenever_the_collector_is_killed() {
     }
 }
 
+/// A log is rotated between the look at its name and the call that opens it, right after a start.
+#[test]
+fn a_file_that_takes_a_name_before_it_is_opened_is_not_taken_for_the_one_that_had_it() {
+    let fixed = Fixed::new();
+    simulated::begin(1);
+    make_folders();
+    let line = |number| format!("{{\"time\":\"2026-11-22T00:00:00Z\",\"path\":\"/{number}\"}}\n");
+    let lines = |numbers: std::ops::Range<u64>| numbers.map(line).collect::<String>();
+    simulated::world(|world| world.append("/logs/a/1.log", lines(0..5).as_bytes()));
+    let mut schedule = Schedule::new(&fixed);
+    let (follower, spool) = schedule.start().unwrap();
+    schedule.end(follower, &spool).unwrap();
+    simulated::world(|world| {
+        world.restart(false);
+        world.append("/logs/a/1.log", lines(5..9).as_bytes());
+        world.before_open = Some(|world| {
+            world.rename_log("/logs/a/1.log", "/logs/a/1.log.1");
+            world.append("/logs/a/1.log", b"{\"time\":\"2026-11-22T00:00:00Z\",\"path\":\"/9\"}\n");
+        });
+    });
+    let (follower, spool) = schedule.start().unwrap();
+    schedule.end(follower, &spool).unwrap();
+    let held = Held::read(&schedule.store, Path::new("/out"));
+    let found: BTreeMap<&str, usize> = held.lines.iter().map(|(path, places)| (path.as_str(), places.len())).collect();
+    let wanted: Vec<String> = (0..10).map(|number| format!("/{number}")).collect();
+    assert_eq!(found, wanted.iter().map(|path| (path.as_str(), 1)).collect());
+    assert!(held.rejects.is_empty(), "{:?}", held.rejects);
+    simulated::end();
+}
+
 /// What `quiclens-lab simulation` runs. `QUICLENS_SIMULATION="FIRST COUNT REPLAYS MOST"`: so many schedules from a seed
 /// on, the first of them twice, until so many have failed. The report is a line of JSON.
 #[test]
