@@ -35,6 +35,7 @@ pub mod records;
 #[allow(dead_code, missing_docs, reason = "a target uses some of it")]
 #[path = "../../agent/src/run"]
 pub mod run {
+    pub mod folders;
     pub mod journal;
     #[path = "listen/lines.rs"]
     pub mod lines;

@@ -1,7 +1,7 @@
 //! The machine itself.
 
 pub use quiclens_tail::{append_at, open_regular};
-pub use std::fs::{File, OpenOptions, create_dir_all, read, remove_file, rename, write};
+pub use std::fs::{File, OpenOptions, create_dir, read, remove_dir, remove_file, rename, write};
 pub use std::process::id as process_id;
 pub use std::thread::sleep;
 

@@ -3,7 +3,7 @@
 //! The disk keeps what is synced apart from what is not: content, size and names. A crash keeps of the writes that were
 //! not synced any part, in any order, one of them torn; and of each folder's changes of names, which a journaling file
 //! system keeps in order, any beginning. After a sync that failed the disk never gets some of what was not synced, though
-//! it can still be read (as Linux has it). Folders themselves last at once. What other processes write (logs) lasts.
+//! it can still be read (as Linux has it). A folder whose name is lost takes what lies in it along. What other processes write (logs) lasts.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 
@@ -476,6 +476,10 @@ impl World {
                 renamed.apply(&mut self.durable);
             }
         }
+        let is_lost =
+            |(path, number): &(&PathBuf, &u64)| self.inodes[*number].is_folder && !self.durable.contains_key(*path);
+        let lost: Vec<PathBuf> = self.names.iter().filter(is_lost).map(|(path, _)| path.clone()).collect();
+        self.durable.retain(|path, _| !lost.iter().any(|folder| path.starts_with(folder)));
         self.names = self.durable.clone();
         let chance = &mut self.chance;
         for inode in self.inodes.values_mut() {
@@ -964,7 +968,7 @@ pub fn sleep(time: Duration) {
     with(|world| world.pass(time));
 }
 
-/// See `std::fs::create_dir_all`; folders last at once.
+/// Folders that were there before the collector, and last. See `std::fs::create_dir_all`.
 pub fn create_dir_all(folder: &Path) -> io::Result<()> {
     if !is_simulated() {
         return std::fs::create_dir_all(folder);
@@ -980,6 +984,30 @@ pub fn create_dir_all(folder: &Path) -> io::Result<()> {
             }
         }
     });
+    Ok(())
+}
+
+/// See `std::fs::create_dir`.
+pub fn create_dir(folder: &Path) -> io::Result<()> {
+    if !is_simulated() {
+        return std::fs::create_dir(folder);
+    }
+    with(|world| {
+        if world.names.contains_key(folder) {
+            return Err(ErrorKind::AlreadyExists.into());
+        }
+        let number = world.new_inode(true);
+        world.rename_in(None, Some((folder, number)));
+        Ok(())
+    })
+}
+
+/// See `std::fs::remove_dir`.
+pub fn remove_dir(folder: &Path) -> io::Result<()> {
+    if !is_simulated() {
+        return std::fs::remove_dir(folder);
+    }
+    with(|world| world.rename_in(Some(folder), None));
     Ok(())
 }
 

@@ -9,6 +9,7 @@
 
 use crate::error::{Error, Kind};
 use crate::machine::{self, File, OpenOptions};
+use crate::run::folders::make_dir;
 use quiclens_core::trace::Saved;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -136,7 +137,7 @@ pub struct Journal {
 impl Journal {
     /// Opens or makes the journal in a folder.
     pub fn open(folder: &Path) -> Result<(Self, Found), Error> {
-        machine::create_dir_all(folder).map_err(|error| Error::of_state(folder.display(), &error))?;
+        make_dir(folder).map_err(|error| Error::of_state(folder.display(), &error))?;
         let path = folder.join("checkpoints");
         let said = |error: io::Error| Error::of_state(path.display(), &error);
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(&path).map_err(said)?;

@@ -4,6 +4,7 @@
 //! cycle; its states become checkpoints when the sink has acknowledged all of its batches, and not before.
 
 pub mod config;
+mod folders;
 mod follow;
 mod followed;
 mod health;

@@ -2,6 +2,7 @@
 
 use crate::error::is_full;
 use crate::machine::{self, File};
+use crate::run::folders::{make_dir, sync_folder};
 use crate::run::sink::Message;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -41,7 +42,7 @@ pub enum Oldest {
 impl Outbox {
     /// Opens or makes the folder.
     pub fn open(folder: &Path, max_bytes: u64) -> io::Result<Self> {
-        machine::create_dir_all(folder)?;
+        make_dir(folder)?;
         let mut waiting = Vec::new();
         for path in machine::list(folder)? {
             let number = path.file_stem().and_then(|stem| stem.to_str()?.parse().ok());
@@ -94,7 +95,7 @@ impl Outbox {
                 }
             }
         }
-        File::open(&self.folder)?.sync_all()?;
+        sync_folder(&self.folder)?;
         Ok(true)
     }
 

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Kind};
 use crate::machine::{self, File};
+use crate::run::folders::{make_dir, sync_folder};
 use crate::run::sink::{Message, Patience, Sink};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -14,13 +15,16 @@ pub struct Files {
 impl Files {
     /// Makes the folder.
     pub fn open(folder: &Path) -> Result<Self, Error> {
-        machine::create_dir_all(folder).map_err(|error| Error::of_state(folder.display(), &error))?;
+        // Those in it that were made right before the process ended last, too.
+        make_dir(folder)
+            .and_then(|()| sync_folder(folder))
+            .map_err(|error| Error::of_state(folder.display(), &error))?;
         Ok(Self { folder: folder.to_owned() })
     }
 
     fn write(&self, message: &Message) -> std::io::Result<()> {
         let folder = self.folder.join(message.table);
-        machine::create_dir_all(&folder)?;
+        make_dir(&folder)?;
         let draft = folder.join(format!(".{}", message.batch));
         let mut file = File::create(&draft)?;
         file.write_all(&message.bytes)?;

@@ -1,6 +1,6 @@
 //! The spool's files: a segment each, named by the place of its first byte among all payloads and by its first record.
 
-use crate::machine::{self, File};
+use crate::machine;
 use crate::run::spool::frame::{Step, decode};
 use crate::run::spool::head::Head;
 use std::io;
@@ -64,9 +64,4 @@ impl Segment {
         }
         Ok((heads, end))
     }
-}
-
-/// Makes what happened to a folder's names last.
-pub fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
 }

@@ -3,9 +3,10 @@
 
 use crate::error::{Error, Kind, is_full};
 use crate::machine::{self, File, OpenOptions};
+use crate::run::folders::{make_dir, sync_folder};
 use crate::run::spool::frame::encode;
 use crate::run::spool::head::{Head, Position, What};
-use crate::run::spool::segment::{Segment, sync_folder};
+use crate::run::spool::segment::Segment;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -67,7 +68,7 @@ fn place(source: &str, position: Position) -> Place {
 impl Writer {
     /// Opens or makes a spool. What a crash left behind the last record is cut off.
     pub fn open(folder: &Path, room: Room) -> io::Result<Self> {
-        machine::create_dir_all(folder)?;
+        make_dir(folder)?;
         let mut segments = VecDeque::from(Segment::list(folder)?);
         let mut known = Vec::new();
         while let Some(last) = segments.back_mut() {
@@ -347,6 +348,7 @@ mod tests {
     /// A spool on a simulated disk that becomes full, all of whose records were shipped.
     fn shipped_and_full() -> Writer {
         simulated::begin(7);
+        machine::create_dir_all(Path::new("/state")).unwrap();
         let mut writer = Writer::open(Path::new(FOLDER), ROOM).unwrap();
         append(&mut writer).unwrap();
         let end = writer.next.1;
