@@ -139,7 +139,7 @@ impl<'c> Follower<'c> {
             tables: Tables { wants_events: true, retention, edge: Some(deployment), ..Tables::default() },
             spooled,
             shipper,
-            cap: RefCell::new(CpuCap::new(config.cpu_cap)),
+            cap: RefCell::new(CpuCap::new(config.cpu_cap, &stop, &metrics.health)),
             novelty: NoveltyFile::new(&config.state_dir, began),
             notices: (config.watch == Watch::Auto).then(Notices::start).and_then(polled_instead),
             due: BTreeSet::new(),

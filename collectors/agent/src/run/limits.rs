@@ -1,13 +1,16 @@
 //! What the collector may take of its machine: processor time and descriptors.
 
+use crate::run::health::Health;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tracing::warn;
 
 /// Time that may be saved up for a burst, s of wall clock.
 const BURST_S: f64 = 1.0;
-/// Longest rest at a time: signals are heard in between.
+/// Longest rest at a time: in between, a stop is heard and the loop is said to live.
 const LONGEST: Duration = Duration::from_millis(250);
 
 /// Processor time as an allowance that grows with the wall clock.
@@ -16,21 +19,27 @@ pub struct CpuCap {
     balance_s: f64,
     at: Instant,
     used_s: f64,
+    stop: Arc<AtomicBool>,
+    health: Arc<Health>,
 }
 
 impl CpuCap {
-    /// At most so many cores; 0 is no cap.
-    pub fn new(cores: f64) -> Self {
-        Self { cores, balance_s: cores * BURST_S, at: Instant::now(), used_s: used_s() }
+    /// At most so many cores; 0 is no cap. Whoever rests is told to `stop`, and does his work all the same.
+    pub fn new(cores: f64, stop: &Arc<AtomicBool>, health: &Arc<Health>) -> Self {
+        let (stop, health) = (Arc::clone(stop), Arc::clone(health));
+        Self { cores, balance_s: cores * BURST_S, at: Instant::now(), used_s: used_s(), stop, health }
     }
 
-    /// Rests when more than the allowance was used: reading falls behind rather than take more.
+    /// Rests when more than the allowance was used, until it is even: reading falls behind rather than take more.
     pub fn rest(&mut self) {
-        if self.cores > 0.0 {
-            let pause = self.pause(Instant::now(), used_s());
-            if !pause.is_zero() {
-                std::thread::sleep(pause);
+        while self.cores > 0.0 && !self.stop.load(Ordering::Relaxed) {
+            let now = Instant::now();
+            let pause = self.pause(now, used_s());
+            if pause.is_zero() {
+                return;
             }
+            self.health.turned(now);
+            std::thread::sleep(pause);
         }
     }
 
@@ -79,8 +88,13 @@ fn of_limit(limit: u64) -> u64 {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
+
+    fn capped(cores: f64, is_told: bool) -> CpuCap {
+        CpuCap::new(cores, &Arc::new(AtomicBool::new(is_told)), &Arc::new(Health::new(Instant::now())))
+    }
 
     #[test]
     fn descriptors_are_left_for_others_and_one_file_is_always_followed() {
@@ -90,12 +104,41 @@ mod tests {
 
     #[test]
     fn past_the_cap_it_rests_as_long_as_it_takes_to_be_even() {
-        let mut cap = CpuCap::new(0.25);
+        let mut cap = capped(0.25, false);
         let (at, used) = (cap.at, cap.used_s);
         assert_eq!(cap.pause(at, used + 0.25), Duration::ZERO);
         let pause = cap.pause(at, used + 0.30);
         assert!((pause.as_secs_f64() - 0.2).abs() < 1e-6, "{pause:?}");
         assert_eq!(cap.pause(at + pause, used + 0.30).as_micros(), 0);
-        assert_eq!(cap.pause(at + pause, used + 9.0), LONGEST);
+        // A unit of 40 ms at a hundredth of a core: four seconds, a piece at a time.
+        let mut cap = capped(0.01, false);
+        let (mut now, used) = (cap.at, cap.used_s + 0.01 + 0.04);
+        let began = now;
+        loop {
+            let pause = cap.pause(now, used);
+            assert!(pause <= LONGEST);
+            if pause.is_zero() {
+                break;
+            }
+            now += pause;
+        }
+        assert_eq!((now - began).as_secs_f64().round(), 4.0);
+    }
+
+    #[test]
+    fn a_rest_ends_when_the_process_is_told_to_stop() {
+        let mut cap = capped(1e-9, true);
+        cap.balance_s = -1.0;
+        cap.rest();
+        let mut cap = capped(1e-9, false);
+        cap.balance_s = -1.0;
+        let (stop, began) = (Arc::clone(&cap.stop), Instant::now());
+        let told = std::thread::spawn(move || {
+            std::thread::sleep(2 * LONGEST);
+            stop.store(true, Ordering::Relaxed);
+        });
+        cap.rest();
+        assert!(began.elapsed() >= 2 * LONGEST);
+        told.join().unwrap();
     }
 }
