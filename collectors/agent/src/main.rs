@@ -16,6 +16,7 @@ mod run;
 
 use crate::output::printable;
 use clap::{Parser, Subcommand, ValueEnum};
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -111,7 +112,8 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
-            eprintln!("quiclens-collector: {}", printable(&message.to_string()));
+            // Where nobody can be told, the exit code says it.
+            let _ = writeln!(std::io::stderr(), "quiclens-collector: {}", printable(&message.to_string()));
             ExitCode::from(3)
         }
     }

@@ -215,3 +215,11 @@ fn output_that_cannot_be_written_is_an_error_of_its_own() {
     assert_eq!(done.status.code(), Some(3), "{said}");
     assert!(said.contains("cannot write: No space left"), "{said}");
 }
+
+#[test]
+fn an_error_that_cannot_be_said_has_its_exit_code() {
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_quiclens-collector"));
+    let done = command.args(["run", "/nowhere/config.toml"]).stderr(Stdio::from(full)).status().unwrap();
+    assert_eq!(done.code(), Some(3));
+}
