@@ -14,11 +14,17 @@ pub enum Listen {
     UnixDatagram {
         /// Where it is made.
         path: PathBuf,
+        /// Who may write to it; as the umask has it where that is not said.
+        #[serde(default)]
+        mode: Option<Mode>,
     },
     /// A unix stream socket, many peers.
     UnixStream {
         /// Where it is made.
         path: PathBuf,
+        /// Who may connect to it; as the umask has it where that is not said.
+        #[serde(default)]
+        mode: Option<Mode>,
         /// Peers at once; one more is turned away.
         #[serde(default = "max_connections")]
         max_connections: usize,
@@ -50,6 +56,27 @@ pub enum Listen {
         #[serde(default)]
         options: KafkaOptions,
     },
+}
+
+/// Rights of a socket's file, written in octal digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Mode(pub u32);
+
+impl TryFrom<String> for Mode {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let is_octal = !text.is_empty() && text.bytes().all(|digit| (b'0'..=b'7').contains(&digit));
+        let mode = u32::from_str_radix(&text, 8).ok().filter(|mode| is_octal && *mode <= 0o777);
+        mode.map(Self).ok_or_else(|| format!("mode is {text:?}: give the rights in octal, as \"0660\""))
+    }
+}
+
+impl From<Mode> for String {
+    fn from(Mode(mode): Mode) -> Self {
+        format!("{mode:04o}")
+    }
 }
 
 /// What becomes of what was given, when more comes than is shipped.
@@ -143,9 +170,13 @@ mod tests {
     fn sources_have_defaults_and_unknown_keys_and_open_ports_are_errors() {
         checked("[[listen]]\nkind = \"udp\"\naddress = \"127.0.0.1:5140\"\n[[listen]]\nkind = \"stdin\"").unwrap();
         checked("[[listen]]\nkind = \"udp\"\naddress = \"0.0.0.0:5140\"\nallow_remote = true").unwrap();
+        checked("[[listen]]\nkind = \"unix_stream\"\npath = \"s\"\nmode = \"0660\"").unwrap();
+        assert_eq!(String::from(Mode::try_from("620".to_owned()).unwrap()), "0620");
         for (text, says) in [
             ("[[listen]]\nkind = \"udp\"\naddress = \"0.0.0.0:5140\"", "allow_remote"),
             ("[[listen]]\nkind = \"unix_stream\"\npath = \"s\"\nspeed = 1", "speed"),
+            ("[[listen]]\nkind = \"unix_stream\"\npath = \"s\"\nmode = \"rw\"", "in octal"),
+            ("[[listen]]\nkind = \"unix_datagram\"\npath = \"s\"\nmode = \"1777\"", "in octal"),
             ("[[listen]]\nkind = \"tcp\"", "tcp"),
             ("[[listen]]\nkind = \"stdin\"\n[[listen]]\nkind = \"stdin\"", "twice"),
             ("[spool]\nmax_bytes = 10", "spool.max_bytes"),

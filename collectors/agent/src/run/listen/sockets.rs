@@ -1,18 +1,18 @@
 //! Datagram and stream sockets and standard input, in turn, on one thread: a peer that floods gets no more than its turn.
 
 use crate::error::{Error, Kind};
-use crate::run::listen::config::Listen;
+use crate::run::listen::config::{Listen, Mode};
 use crate::run::listen::dropped::Dropped;
 use crate::run::listen::lines::{Cut, LINE_LIMIT, Piece};
 use crate::run::listen::{Ended, Intake};
 use crate::run::metrics::Metrics;
 use quiclens_core::reader::skip::Skip;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::UdpSocket;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -84,6 +84,11 @@ fn free(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Sets who may use a socket that was made.
+fn allow(path: &Path, mode: Option<Mode>) -> io::Result<()> {
+    mode.map_or(Ok(()), |Mode(mode)| std::fs::set_permissions(path, Permissions::from_mode(mode)))
+}
+
 impl Sockets {
     /// Nothing was opened.
     pub fn is_empty(&self) -> bool {
@@ -93,15 +98,17 @@ impl Sockets {
     /// Makes a socket; an error says which cannot be.
     pub fn open(&mut self, source: &Listen) -> Result<(), Error> {
         let (name, socket) = match source {
-            Listen::UnixDatagram { path } => {
+            Listen::UnixDatagram { path, mode } => {
                 let made = free(path).and_then(|()| UnixDatagram::bind(path)).and_then(|socket| {
+                    allow(path, *mode)?;
                     socket.set_nonblocking(true)?;
                     Ok(Socket::Datagram(socket))
                 });
                 (format!("unix_datagram:{}", path.display()), made)
             }
-            Listen::UnixStream { path, max_connections } => {
+            Listen::UnixStream { path, mode, max_connections } => {
                 let made = free(path).and_then(|()| UnixListener::bind(path)).and_then(|socket| {
+                    allow(path, *mode)?;
                     socket.set_nonblocking(true)?;
                     let limit = Limit { peers: *max_connections, rests_until: None };
                     Ok(Socket::Listener(socket, limit))
@@ -340,4 +347,29 @@ fn said(name: &str, error: &io::Error) -> After {
         warn!(source = name, "{error}");
     }
     After::Goes
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_socket_has_the_rights_that_are_said() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, mode) in [("a", 0o660), ("b", 0o600), ("c", 0o666)] {
+            let path = folder.path().join(name);
+            let mut sockets = Sockets::default();
+            for of in [
+                Listen::UnixDatagram { path: path.with_extension("dgram"), mode: Some(Mode(mode)) },
+                Listen::UnixStream { path: path.with_extension("stream"), mode: Some(Mode(mode)), max_connections: 1 },
+            ] {
+                sockets.open(&of).unwrap();
+            }
+            for kind in ["dgram", "stream"] {
+                let found = path.with_extension(kind).metadata().unwrap().permissions().mode();
+                assert_eq!(found & 0o777, mode, "{kind}");
+            }
+        }
+    }
 }
