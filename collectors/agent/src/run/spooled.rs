@@ -50,7 +50,7 @@ pub struct Spooled<'c> {
     pub is_dirty: bool,
     /// More is there than was read.
     is_behind: bool,
-    /// How long senders had to wait for room, in all.
+    /// How long senders had to wait for room, and what they gave for its sync, in all.
     stood: Duration,
 }
 
@@ -90,9 +90,10 @@ impl<'c> Spooled<'c> {
         }
     }
 
-    /// So much time has passed. That in which senders have to wait does not count as their silence.
+    /// So much time has passed. That in which senders have to wait, or what they gave waits for its sync, does not count as
+    /// their silence.
     pub fn pass(&mut self, time: Duration) {
-        if self.spool.is_refusing() {
+        if self.spool.is_refusing() || self.spool.is_slow() {
             self.stood += time;
         }
     }

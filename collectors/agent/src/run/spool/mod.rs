@@ -21,13 +21,16 @@ use segment::Segment;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use writer::Writer;
 
 /// How long appended records wait for others to be synced with them.
 const GROUP: Duration = Duration::from_millis(3);
 /// Longest time between two looks at whether there is room.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// A sync that takes longer is slow: what was given meanwhile cannot be read.
+const SLOW: Duration = Duration::from_millis(500);
 
 /// The spool of one collector.
 pub struct Spool {
@@ -43,6 +46,8 @@ struct Inner {
     /// Number of the segment that is written to, and how much of it was synced.
     synced: (u64, u64),
     is_dirty: bool,
+    /// Since when something is there that was not synced.
+    waits_since: Option<Instant>,
     is_stopped: bool,
     is_pressed: bool,
     /// Bytes of what came last, where it did not fit: it waits, or nobody has it any more.
@@ -57,7 +62,14 @@ impl Inner {
 
     /// A segment that was begun since the last sync is to be marked as synced too.
     fn note_segment(&mut self) {
-        self.is_dirty |= self.writer.segments.back().is_some_and(|active| active.number > self.synced.0);
+        if self.writer.segments.back().is_some_and(|active| active.number > self.synced.0) {
+            self.dirty();
+        }
+    }
+
+    fn dirty(&mut self) {
+        self.is_dirty = true;
+        self.waits_since.get_or_insert_with(machine::now);
     }
 }
 
@@ -69,6 +81,7 @@ impl Spool {
             writer,
             synced: (0, 0),
             is_dirty: true,
+            waits_since: Some(machine::now()),
             is_stopped: false,
             is_pressed: false,
             refused: None,
@@ -124,7 +137,10 @@ impl Spool {
         self.metrics.spool_sync_seconds.observe(machine::now().duration_since(began).as_secs_f64());
         let mut inner = self.lock();
         match done {
-            Ok(mark) => inner.synced = inner.synced.max(mark),
+            Ok(mark) => {
+                inner.synced = inner.synced.max(mark);
+                inner.waits_since = inner.is_dirty.then_some(began);
+            }
             // What a failed sync left behind nobody can tell.
             Err(error) => {
                 inner.fault = Some(Error::new(Kind::State, "the spool", format!("cannot be synced: {error}")))
@@ -150,7 +166,7 @@ impl Spool {
         let done = inner.writer.append(what, payload);
         inner.refused = matches!(done, Err(Refused::Full)).then_some(payload.len() as u64);
         match &done {
-            Ok(()) => inner.is_dirty = true,
+            Ok(()) => inner.dirty(),
             Err(Refused::Full) => {
                 self.metrics.spool_refusals.inc();
                 inner.is_pressed |= self.drops_events;
@@ -168,6 +184,11 @@ impl Spool {
     /// There is no room: whoever sends has to wait, so that its silence means nothing.
     pub fn is_refusing(&self) -> bool {
         self.lock().is_refusing()
+    }
+
+    /// Something waits for its sync for long, and cannot be read before: silence of its connections means nothing.
+    pub fn is_slow(&self) -> bool {
+        self.lock().waits_since.is_some_and(|since| machine::now().duration_since(since) >= SLOW)
     }
 
     /// Waits until there may be room again, or a moment.

@@ -8,7 +8,6 @@ use proptest::prelude::*;
 use quiclens_core::reader::skip::Skip;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Instant;
 
 #[derive(Clone, Debug)]
 enum Operation {
