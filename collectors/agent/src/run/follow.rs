@@ -45,6 +45,9 @@ const LOOK: Duration = Duration::from_millis(200);
 /// How often states are put away: what was shipped since would be shipped again after a kill.
 const STATES: Duration = Duration::from_secs(1);
 
+/// Shorter than this, giving a cycle away is no standing still.
+const MOMENT: Duration = Duration::from_millis(1);
+
 /// A connection that was closed has no late records after so long.
 const CLOSED_S: u64 = 5;
 
@@ -94,6 +97,8 @@ pub struct Follower<'c> {
     turned: Instant,
     /// How long nothing was read because nothing more could be shipped.
     stood: Duration,
+    /// How long of that since something was read last.
+    standing: Duration,
     scanned: Option<Instant>,
     looked: Instant,
     put_away: Instant,
@@ -146,6 +151,7 @@ impl<'c> Follower<'c> {
             began,
             turned: began,
             stood: Duration::ZERO,
+            standing: Duration::ZERO,
             scanned: None,
             looked: began,
             put_away: began,
@@ -180,9 +186,14 @@ impl<'c> Follower<'c> {
         self.heartbeat.beat(now, &mut self.tables);
         if self.shipper.is_full() {
             self.stand(since, now);
+            self.standing += since;
             let behind = self.files.values().map(Followed::bytes_behind_now).sum();
             self.count(now, behind);
             return Ok(false);
+        }
+        let standing = std::mem::take(&mut self.standing);
+        if standing >= MOMENT {
+            self.metrics.standing_seconds.observe(standing.as_secs_f64());
         }
         let (mut is_busy, mut is_pressed) = (false, false);
         let heard = self.heard(now);
@@ -297,6 +308,8 @@ impl<'c> Follower<'c> {
         self.metrics.files_waiting.set(i64::try_from(self.waiting.len()).unwrap_or(i64::MAX));
         self.metrics.open_connections.set(open);
         self.metrics.replay_behind_bytes.set(i64::try_from(replayed).unwrap_or(i64::MAX));
+        let owed = self.spooled.as_ref().map_or(0, Spooled::owed);
+        self.metrics.spool_runs_owed.set(i64::try_from(owed).unwrap_or(i64::MAX));
         let spooled = self.spooled.as_ref().map(|spooled| &spooled.tables);
         self.metrics.counted(std::iter::once(&self.tables).chain(spooled));
         self.metrics.turned(now, behind, self.shipper.is_idle());
@@ -720,6 +733,7 @@ impl<'c> Follower<'c> {
         let now = machine::now();
         let waited = now - began;
         self.stand(waited, now);
+        self.standing += waited;
         // The next turn does not count it once more.
         self.turned += waited;
         shipped

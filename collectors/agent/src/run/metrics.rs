@@ -22,6 +22,9 @@ use tracing::info;
 /// One label, from a closed set: tables, and the reasons of `schema/catalogue/rejects.toml`.
 type By = Family<[(&'static str, &'static str); 1], Counter>;
 
+/// One label, the name of a source in the settings.
+type OfSource = Family<[(&'static str, String); 1], Gauge>;
+
 /// Counters and gauges; cheap to clone, every clone counts for the same.
 #[derive(Clone)]
 pub struct Metrics {
@@ -76,6 +79,10 @@ pub struct Metrics {
     pub kernel_drops: Counter,
     /// Peers that were turned away.
     pub turned_away: Counter,
+    /// Peers of each listener that are let in.
+    peers: OfSource,
+    /// Lost runs of the spool whose connection has not begun.
+    pub spool_runs_owed: Gauge,
     /// Bytes of files that are to be read again for events that were decided to be kept.
     pub replay_behind_bytes: Gauge,
     /// Lines of the log that were not written.
@@ -84,6 +91,10 @@ pub struct Metrics {
     pub sink_answer_seconds: Histogram,
     /// How long a sync of the spool took.
     pub spool_sync_seconds: Histogram,
+    /// How long a record of a source waited for room in the spool, of those that had to.
+    pub spool_room_seconds: Histogram,
+    /// How long reading stood still, each time that nothing more could be given to the sink.
+    pub standing_seconds: Histogram,
     /// How long a cycle waited from when it was cut until it was acknowledged.
     pub batch_wait_seconds: Histogram,
     /// How long a checkpoint took to be on disk.
@@ -130,11 +141,15 @@ impl Metrics {
         let events_dropped = add(one, "events_dropped", "events that were dropped because the spool filled");
         let kernel_drops = add(one, "kernel_drops", "datagrams that the kernel dropped");
         let turned_away = add(one, "peers_turned_away", "peers that were turned away");
+        let peers = add(one, "peers", "peers of each listener");
+        let spool_runs_owed = add(one, "spool_runs_owed", "lost runs of the spool whose connection has not begun");
         let replay_behind_bytes = add(one, "replay_behind_bytes", "bytes of files that are to be read again");
         let log_suppressed =
             add(one, "log_lines_suppressed", "lines of the log that repeat another and were not written");
         let sink_answer_seconds = timed(one, "sink_answer_seconds", "until the sink answered, refusals included");
         let spool_sync_seconds = timed(one, "spool_sync_seconds", "for a sync of the spool");
+        let spool_room_seconds = timed(one, "spool_room_seconds", "for which a record waited for room in the spool");
+        let standing_seconds = timed(one, "standing_seconds", "for which nothing was read because the sink was behind");
         let batch_wait_seconds = timed(one, "batch_wait_seconds", "from a cycle's cut until it was acknowledged");
         let checkpoint_seconds = timed(one, "checkpoint_seconds", "until a checkpoint was on disk");
         Self {
@@ -166,10 +181,14 @@ impl Metrics {
             events_dropped,
             kernel_drops,
             turned_away,
+            peers,
+            spool_runs_owed,
             replay_behind_bytes,
             log_suppressed,
             sink_answer_seconds,
             spool_sync_seconds,
+            spool_room_seconds,
+            standing_seconds,
             batch_wait_seconds,
             checkpoint_seconds,
         }
@@ -197,6 +216,12 @@ impl Metrics {
         self.batches.get_or_create(&label).inc();
         self.rows.get_or_create(&label).inc_by(rows as u64);
         self.batch_bytes.get_or_create(&label).inc_by(bytes as u64);
+    }
+
+    /// A listener has so many peers.
+    pub fn has_peers(&self, source: &str, peers: usize) {
+        let gauge = self.peers.get_or_create(&[("source", source.to_owned())]);
+        gauge.set(i64::try_from(peers).unwrap_or(i64::MAX));
     }
 
     /// The loop turns: `behind` bytes stand in files that were not read; `is_idle` says that nothing is on its way.
@@ -289,6 +314,8 @@ mod tests {
         metrics.counted([of(10, 2), of(5, 1)].iter());
         metrics.sent("events", 100, 9000);
         metrics.sent("events", 50, 1000);
+        metrics.has_peers("unix_stream:/run/a", 3);
+        metrics.has_peers("unix_stream:/run/a", 2);
         let text = metrics.text();
         for line in [
             "quiclens_collector_events_total 15",
@@ -297,6 +324,7 @@ mod tests {
             "quiclens_collector_batches_total{table=\"events\"} 2",
             "quiclens_collector_batch_bytes_total{table=\"events\"} 10000",
             "quiclens_collector_cycles_in_flight 0",
+            "quiclens_collector_peers{source=\"unix_stream:/run/a\"} 2",
             concat!("quiclens_collector_build_info{version=\"", env!("CARGO_PKG_VERSION"), "\"} 1"),
         ] {
             assert!(text.lines().any(|each| each == line), "{line} is not in\n{text}");

@@ -215,6 +215,11 @@ impl<'c> Spooled<'c> {
         Ok(offset)
     }
 
+    /// How many lost runs wait for their connection to begin.
+    pub fn owed(&self) -> usize {
+        self.owed.len()
+    }
+
     /// The spool fills, and events are to be dropped: nothing else should add to them.
     pub fn is_pressed(&self) -> bool {
         self.spool.is_pressed()

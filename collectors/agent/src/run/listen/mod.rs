@@ -17,6 +17,7 @@ use sockets::Sockets;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 /// Where sources put what they give.
 #[derive(Clone)]
@@ -70,13 +71,21 @@ impl Intake {
 
     /// True when it was taken, false when it would never fit.
     fn append(&self, what: What, payload: &[u8]) -> Result<bool, Ended> {
+        let mut waits_since = None;
         loop {
             match self.spool.append(what.clone(), payload) {
-                Ok(()) => return Ok(true),
+                Ok(()) => {
+                    let waited = waits_since.map(|since: Instant| since.elapsed().as_secs_f64());
+                    waited.into_iter().for_each(|seconds| self.metrics.spool_room_seconds.observe(seconds));
+                    return Ok(true);
+                }
                 Err(Refused::TooLarge) => return Ok(false),
                 Err(Refused::Broken(_)) => return Err(Ended::Broken),
                 Err(Refused::Full) if self.is_stopped() => return Err(Ended::Told),
-                Err(Refused::Full) => self.spool.wait(),
+                Err(Refused::Full) => {
+                    waits_since.get_or_insert_with(Instant::now);
+                    self.spool.wait();
+                }
             }
         }
     }

@@ -167,10 +167,19 @@ impl Sockets {
             if looked.elapsed() >= LOOK {
                 looked = Instant::now();
                 self.open.iter_mut().for_each(|named| named.look(&intake.metrics));
+                self.count(&intake.metrics);
             }
         }
         self.open.iter_mut().for_each(|named| named.look(&intake.metrics));
         end(self.open, intake, false);
+    }
+
+    /// How many peers each listener has, for the metrics.
+    fn count(&self, metrics: &Metrics) {
+        for listener in self.open.iter().filter(|named| matches!(named.socket, Socket::Listener(..))) {
+            let is_of_it = |named: &&Named| matches!(named.socket, Socket::Peer(..)) && named.name == listener.name;
+            metrics.has_peers(&listener.name, self.open.iter().filter(is_of_it).count());
+        }
     }
 
     /// Lets a peer in where its listener has room, or a silent one makes some, which is returned.
