@@ -78,13 +78,20 @@ impl Dictionary {
         self.push(text)
     }
 
-    /// Puts other texts in place of those of which `redact` gives one.
+    /// Puts other texts in place of those of which `redact` gives one. Texts that become the same are one value: ClickHouse
+    /// refuses a dictionary that has a value twice.
     pub fn redact(&mut self, redact: impl Fn(&str) -> Option<String>) {
-        for text in &mut self.values {
-            if let Some(kept) = core::str::from_utf8(text).ok().and_then(&redact) {
-                *text = kept.into_bytes().into();
-            }
+        let kept: Vec<Option<String>> =
+            self.values.iter().map(|text| core::str::from_utf8(text).ok().and_then(&redact)).collect();
+        if kept.iter().all(Option::is_none) {
+            return;
         }
+        let before = std::mem::take(self);
+        let texts = before.values.iter().zip(&kept);
+        let now: Vec<u32> =
+            texts.map(|(text, kept)| self.key(kept.as_ref().map_or(&**text, |kept| kept.as_bytes()))).collect();
+        // Keys are indexes into `values` by construction.
+        self.keys = before.keys.into_iter().filter_map(|key| now.get(key as usize).copied()).collect();
     }
 
     /// Values appended so far.
@@ -108,5 +115,23 @@ impl Dictionary {
             Ok(column) => Arc::new(column),
             Err(_) => Arc::new(DictionaryArray::<UInt32Type>::from_iter(std::iter::repeat_n("", rows))),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_that_redaction_makes_the_same_are_one_value() {
+        let mut column = Dictionary::default();
+        for text in ["from 192.0.2.1", "", "plain", "from 192.0.2.2", "from 192.0.2.1"] {
+            column.push(text.as_bytes());
+        }
+        column.redact(|text| text.starts_with("from").then(|| "from 192.0.2.0/24".to_owned()));
+        let texts: Vec<&[u8]> = column.keys.iter().map(|key| &*column.values[*key as usize]).collect();
+        let network: &[u8] = b"from 192.0.2.0/24";
+        assert_eq!(texts, [network, b"", b"plain", network, network]);
+        assert_eq!(column.values.len(), 3);
     }
 }
