@@ -2,8 +2,8 @@
 //!
 //! Rules stand in the modules: [`sender`] and [`loss`] for our packets, [`receiver`] for the peer's, [`rows`] for
 //! QUIC_TRACE; [`blocked`], [`probe`], [`amplification`], [`zero_rtt`] for what stops a connection, [`instant`] for what
-//! a stream waits for; [`parts`] and [`sweep`] for the split, [`saves`] for what would be without a cause; [`requests`]
-//! for their life, [`finish`] for the rows that come out.
+//! a stream waits for, [`pacer`] and [`delivery`] for pacer and path; [`parts`] and [`sweep`] for the split, [`saves`]
+//! for what would be without a cause; [`requests`] for their life, [`finish`] for the rows that come out.
 
 pub mod amplification;
 pub mod blocked;
