@@ -49,6 +49,8 @@ pub struct Credit {
     pub data_sent: u64,
     /// Used up since, at which event.
     pub blocked: Option<(i64, u64)>,
+    /// When we gave the peer credit last, on any stream.
+    pub given_us: i64,
     /// More of it came in the current instant.
     has_grown: bool,
     others: std::collections::BTreeMap<u64, u64>,

@@ -1,7 +1,7 @@
 //! Whether the path itself is the bottleneck: its round trip has grown, or its delivery rate has stopped growing.
 
-use crate::fold::Rtt;
 use crate::fold::packets::Sent;
+use crate::fold::{Rtt, TURN_US};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -61,6 +61,13 @@ impl Delivery {
     /// are delivered (draft-cheng-iccrg-delivery-rate-estimation, 3.4: app-limited samples).
     pub fn no_data_waits(&mut self, in_flight: u64) {
         self.limited_until = self.delivered.saturating_add(in_flight.max(1));
+    }
+
+    /// Something goes out after the connection was idle: rounds of before say nothing of now.
+    pub fn restart(&mut self) {
+        self.rounds.clear();
+        self.now = Round::default();
+        self.round_ends = self.delivered;
     }
 
     /// Packets were acknowledged; `newest` is the one sent last, `in_flight` what was on its way before, and a queue stands
@@ -148,10 +155,11 @@ impl Delivery {
 }
 
 /// The round trip is more than a quarter above the least, the peer's own delay taken off ("subtract the acknowledgment
-/// delay", RFC 9002, 5.3): bytes stand in a queue.
+/// delay", RFC 9002, 5.3), and by more than a turn of machines: bytes stand in a queue.
 pub fn has_queue(rtt: &Rtt) -> bool {
     let (Some(latest), Some(least)) = (rtt.latest_us, rtt.min_us) else { return false };
-    latest.saturating_sub(rtt.ack_delay_us).saturating_mul(4) > least.saturating_mul(5)
+    let latest = latest.saturating_sub(rtt.ack_delay_us);
+    latest.saturating_mul(4) > least.saturating_mul(5) && latest.saturating_sub(least) > TURN_US
 }
 
 #[cfg(test)]

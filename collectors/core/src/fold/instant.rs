@@ -97,6 +97,14 @@ impl Fold {
         }
         // Until when what had been sent before made the next packet wait.
         let owed_until = self.pacer.until_us();
+        if instant.bytes > 0 && self.in_flight() <= instant.bytes {
+            // Nothing was on its way: the connection had been idle, and nobody's turn is older than this.
+            let is_long = self.probe.idle_us(self.now_us) > self.rtt.smoothed_us.unwrap_or(0).saturating_mul(2);
+            if is_long {
+                self.delivery.restart();
+            }
+            self.busy_since = self.now_us;
+        }
         if instant.bytes > 0 {
             self.close_pacing();
             self.pacer.send(self.now_us, instant.bytes, self.spread());
@@ -133,6 +141,7 @@ impl Fold {
             is_by_timer: self.probe.last_received_us.is_none_or(|received| now.saturating_sub(received) > TURN_US),
             is_by_ack: self.probe.last_news_us.is_some_and(|news| now.saturating_sub(news) <= TURN_US),
             is_paced: self.pacer.is_evident(),
+            is_stated: self.pacer.is_stated(),
             pacer: self.cause_of_pacing(),
         };
         // The connection sent nothing since the other stream's packet, for its pacer or for its window.
@@ -144,7 +153,7 @@ impl Fold {
         let is_next = now <= turn_us || other.is_some_and(held_back);
         let rtt = self.rtt.smoothed_us.unwrap_or(0);
         let (mut done, mut is_idle) = (None, false);
-        let flight = self.in_flight();
+        let (flight, busy_since) = (self.in_flight(), self.busy_since);
         let Some(stream) = self.streams.get_mut(&id) else { return };
         stream.transfer.flight = flight;
         if let Some(ready) = stream.queue.ready.filter(|ready| ready.since_us < now) {
@@ -158,7 +167,9 @@ impl Fold {
                 true => other.saturating_add_unsigned(ready.of_others(now.abs_diff(other))),
                 false => other,
             };
-            let behind = other.map(|other| (ready.passed_us.unwrap_or(since_us), ends_us(other)));
+            let begins_us = if is_known { i64::MIN } else { busy_since };
+            let behind = other.map(|other| (ready.passed_us.unwrap_or(since_us).max(begins_us), ends_us(other)));
+            let behind = behind.filter(|(start_us, end_us)| start_us < end_us);
             if let Some((start_us, end_us)) = behind {
                 stream.intervals.push(Interval { cause: Cause::Scheduling, start_us, end_us });
                 done = stream.queue.was_behind(start_us, end_us, seq, rtt);
@@ -170,9 +181,9 @@ impl Fold {
             if is_bottleneck && start_us < now {
                 stream.transfer.measured(rate);
             }
-            // Behind another stream it is that one's packet that the pacer still spreads.
-            let owed_us = owed_until.saturating_sub(start_us).max(0).unsigned_abs();
-            let limit_us = if other.is_some() { limit_us.max(owed_us) } else { limit_us };
+            // What others sent meanwhile the pacer spreads too.
+            let owed_us = owed_until.saturating_sub(other.unwrap_or(start_us).max(start_us)).max(0).unsigned_abs();
+            let limit_us = if others_went { limit_us.max(owed_us) } else { limit_us };
             let may_pace = limit_us > 0 || others_went;
             let gap = wait.unexplained(is_known, may_pace.then_some(limit_us), now.abs_diff(start_us));
             if gap.long == Cause::AppLimited {
@@ -345,6 +356,8 @@ struct Wait {
     is_by_ack: bool,
     /// This sender is seen to pace.
     is_paced: bool,
+    /// It states its rate, which says how long a wait of its can be.
+    is_stated: bool,
     /// Whose limit a pacer's wait is.
     pacer: Cause,
 }
@@ -368,7 +381,13 @@ impl Wait {
             self.pacer
         };
         let long = if is_known || self.is_by_ack { Cause::Unattributed } else { Cause::AppLimited };
-        Gap { start_us: 0, end_us: 0, short, limit_us: if is_the_pacers { u64::MAX } else { limit_us }, long }
+        Gap {
+            start_us: 0,
+            end_us: 0,
+            short,
+            limit_us: if is_the_pacers && !self.is_stated { u64::MAX } else { limit_us },
+            long,
+        }
     }
 }
 

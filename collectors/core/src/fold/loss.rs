@@ -94,6 +94,9 @@ impl Fold {
                     // Of a copy, the first packet with these bytes is on its way, or was lost before.
                     if !packet.is_copy {
                         stream.lose(packet, chunk, now, trigger, is_by_probe);
+                        if let Some(series) = &mut self.probe.series {
+                            series.lost(chunk.stream_id);
+                        }
                     }
                 }
             }

@@ -180,9 +180,12 @@ pub struct Fold {
     flight_area: f64,
     initial_window: Option<u64>,
     ssthresh: Option<u64>,
-    pacer: pacer::Pacer,
+    /// In boxes of their own, as 65,536 folds of connections that are hardly used lie close to each other.
+    pacer: Box<pacer::Pacer>,
     range_ends: range_ends::RangeEnds,
-    delivery: delivery::Delivery,
+    /// When something went out with nothing on its way before.
+    busy_since: i64,
+    delivery: Box<delivery::Delivery>,
     amplification: amplification::Amplification,
     zero_rtt: zero_rtt::ZeroRtt,
     migration: migration::Migration,

@@ -43,9 +43,9 @@ impl Pacer {
     }
 
     /// The timer fired, was cancelled, or a packet went out: since when data waited for it. It ends when it was to end,
-    /// even where the log says so later.
+    /// even where the log says so later. One that was set now goes on: it is set for what comes next.
     pub fn end_timer(&mut self, now_us: i64) -> Option<(i64, i64)> {
-        let (since_us, until_us) = self.timer.take()?;
+        let (since_us, until_us) = self.timer.take_if(|(since_us, _)| *since_us < now_us)?;
         self.ran = Some((since_us, until_us.saturating_add(TURN_US).min(now_us)));
         self.ran
     }

@@ -38,6 +38,8 @@ pub struct Sent {
     pub bytes: u64,
     /// Counts towards bytes in flight (RFC 9002, 2).
     pub in_flight: bool,
+    /// Elicits an acknowledgement.
+    pub is_eliciting: bool,
     /// Was acknowledged.
     pub acked: bool,
     /// Was declared lost.
@@ -206,9 +208,18 @@ impl Space {
         bytes
     }
 
-    /// Some packet is neither acknowledged nor lost.
-    pub fn is_waiting(&self) -> bool {
+    /// Some packet that elicits an acknowledgement is neither acknowledged nor lost, and lies behind all that are
+    /// acknowledged or went out since `since_us`. One that is older was forgotten by all sides.
+    pub fn is_waiting(&self, since_us: i64) -> bool {
         self.waiting > 0
+            && self
+                .sent
+                .iter()
+                .rev()
+                .take_while(|packet| {
+                    packet.time_us >= since_us || self.largest_acked.is_some_and(|largest| packet.number > largest)
+                })
+                .any(|packet| packet.is_eliciting && packet.waits())
     }
 
     /// When the oldest packet left that is neither acknowledged nor lost.
@@ -249,7 +260,7 @@ mod tests {
     use super::*;
 
     fn sent(number: u64, time_us: i64) -> Sent {
-        Sent { number, time_us, seq: number, bytes: 1, in_flight: true, ..Sent::default() }
+        Sent { number, time_us, seq: number, bytes: 1, in_flight: true, is_eliciting: true, ..Sent::default() }
     }
 
     /// Against a plain set: whatever is sent, acknowledged and lost in whatever order, the same packets are new.
@@ -285,7 +296,10 @@ mod tests {
                     }
                 }
                 let live = waits.values().filter(|waits| **waits).count();
-                assert_eq!((space.waiting, space.is_waiting()), (live, live > 0));
+                assert_eq!(space.waiting, live);
+                assert_eq!(space.is_waiting(0), live > 0);
+                let tail = waits.iter().filter(|(number, waits)| **waits && Some(**number) > space.largest_acked);
+                assert_eq!(space.is_waiting(i64::MAX), space.largest_acked.is_some() && tail.count() > 0);
                 assert_eq!(space.oldest_us().is_some(), live > 0);
                 let oldest: Vec<u64> = waits.iter().filter(|(_, waits)| **waits).map(|(number, _)| *number).collect();
                 assert_eq!(space.oldest(u64::MAX, 400), oldest);

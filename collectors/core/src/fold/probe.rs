@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 pub struct Probe {
     /// Last ack-eliciting send.
     pub last_eliciting_us: Option<i64>,
+    /// And the last of an earlier microsecond.
+    before_us: Option<i64>,
     /// Last acknowledgement of anything new.
     pub last_news_us: Option<i64>,
     /// Last loss declared.
@@ -36,6 +38,35 @@ pub struct Series {
     seq: u64,
     count: u32,
     logged: bool,
+    /// Streams of which something was declared lost meanwhile.
+    losers: Vec<u64>,
+}
+
+impl Series {
+    /// Something of a stream is declared lost before anything came back.
+    pub fn lost(&mut self, stream_id: u64) {
+        self.losers.push(stream_id);
+    }
+}
+
+impl Probe {
+    /// A packet that elicits an acknowledgement goes out.
+    pub fn elicit(&mut self, now_us: i64) {
+        if self.last_eliciting_us != Some(now_us) {
+            self.before_us = self.last_eliciting_us;
+        }
+        self.last_eliciting_us = Some(now_us);
+    }
+
+    /// How long nothing went out until now that elicits an acknowledgement.
+    pub fn idle_us(&self, now_us: i64) -> i64 {
+        self.elicited_before(now_us).map_or(0, |last| now_us.saturating_sub(last))
+    }
+
+    /// When such a packet went out last before now: a probe may be logged before the timer that sent it.
+    fn elicited_before(&self, now_us: i64) -> Option<i64> {
+        self.last_eliciting_us.filter(|last| *last < now_us).or(self.before_us)
+    }
 }
 
 impl Fold {
@@ -46,7 +77,7 @@ impl Fold {
         let variance = self.rtt.variance_us.unwrap_or(smoothed / 2);
         let timeout = smoothed.saturating_add(variance.saturating_mul(4).max(1000));
         // A tenth is allowed for the difference between the log's figures and the stack's.
-        self.is_unanswered() && self.now_us.saturating_sub(sent) >= timeout - timeout / 10 - 1000
+        self.now_us.saturating_sub(sent) >= timeout - timeout / 10 - 1000 && self.is_unanswered()
     }
 
     /// No loss timer explains what goes out now: it is set when an acknowledgement comes, to an eighth of a round trip
@@ -58,7 +89,9 @@ impl Fold {
 
     /// Something that elicits an acknowledgement went out and nothing new was acknowledged since.
     fn is_unanswered(&self) -> bool {
-        self.spaces.iter().any(super::packets::Space::is_waiting)
+        let timeouts = self.rtt.smoothed_us.unwrap_or(INITIAL_RTT_US).saturating_mul(TIMEOUTS);
+        let since_us = self.now_us.saturating_sub(timeouts);
+        self.spaces.iter().any(|space| space.is_waiting(since_us))
             // aioquic declares its oldest packet lost when it probes.
             || self.probe.last_lost_us.is_some_and(|lost| self.now_us.saturating_sub(lost) <= TURN_US)
             // Rows without packet numbers know only the sum.
@@ -76,11 +109,12 @@ impl Fold {
         match &mut self.probe.series {
             Some(series) => series.count += 1,
             None => {
-                let sent = self.probe.last_eliciting_us.unwrap_or(now);
+                let sent = self.probe.elicited_before(now).unwrap_or(now);
                 let due = sent.saturating_add(self.rtt.min_us.unwrap_or(0));
                 let start_us = self.probe.last_news_us.map_or(due, |news| news.max(due)).min(now);
                 let waited_us = now.abs_diff(sent);
-                self.probe.series = Some(Series { start_us, fired_us: now, waited_us, seq, count: 1, logged });
+                self.probe.series =
+                    Some(Series { start_us, fired_us: now, waited_us, seq, count: 1, logged, losers: Vec::new() });
             }
         }
     }
@@ -92,7 +126,13 @@ impl Fold {
         // queue, or an acknowledgement that the peer held back.
         let spurious = !packets.is_empty() && packets.iter().all(|packet| packet.time_us < series.fired_us);
         self.count.ptos_spurious += u64::from(spurious);
-        if !spurious {
+        if spurious {
+            for id in &series.losers {
+                if let Some(stream) = self.streams.get_mut(id) {
+                    stream.losses.iter_mut().for_each(|loss| loss.is_by_probe &= loss.detected_us < series.fired_us);
+                }
+            }
+        } else {
             self.probe.answered_us = Some(end_us);
             self.held(Interval { cause: Cause::Pto, start_us: series.start_us, end_us });
         }
@@ -127,3 +167,9 @@ impl Fold {
         }
     }
 }
+
+/// kInitialRtt (RFC 9002, 6.2.2).
+const INITIAL_RTT_US: i64 = 333_000;
+
+/// Round trips for which a packet that others overtook may still be waited for.
+const TIMEOUTS: i64 = 10;

@@ -13,7 +13,7 @@ pub struct RangeEnds {
     hints: u8,
 }
 
-/// So many acknowledgements that name the packet after the newest, and none that shows the contrary.
+/// So many acknowledgements one after another that name the packet after the newest, and none that names the newest.
 const HINTS: u8 = 2;
 
 impl RangeEnds {
@@ -29,12 +29,15 @@ impl RangeEnds {
         } else if ranges.windows(2).any(|two| touch(two[0], two[1])) {
             // Between two ranges of a frame at least one packet is missing (RFC 9000, 19.3.1).
             *self = Self { is_settled: true, is_after: true, hints: 0 };
-        } else if let Some(newest) = newest
-            && ranges.iter().any(|(_, to)| *to == newest.saturating_add(1))
-        {
-            // Or a record of the newest packet is missing, which happens now and then.
-            self.hints = self.hints.saturating_add(1);
-            self.is_after = self.hints >= HINTS;
+        } else if let (Some(newest), Some(largest)) = (newest, ranges.iter().map(|(_, to)| *to).max()) {
+            if largest == newest.saturating_add(1) {
+                // Or a record of the newest packet is missing, which happens now and then.
+                self.hints = self.hints.saturating_add(1);
+                self.is_after |= self.hints >= HINTS;
+            } else if largest == newest {
+                // As ranges do that end with their last packet, whenever all was acknowledged.
+                self.hints = 0;
+            }
         }
     }
 
@@ -77,6 +80,7 @@ mod tests {
     fn the_packet_after_the_newest_is_a_hint_that_one_lost_record_does_not_make() {
         assert_eq!(after(&[(&[(0, 1)], 0)]), 9);
         assert_eq!(after(&[(&[(0, 1)], 0), (&[(0, 2)], 1)]), 8);
+        assert_eq!(after(&[(&[(0, 3)], 2), (&[(0, 5)], 5), (&[(0, 7)], 6)]), 9, "all was acknowledged between");
         assert_eq!(after(&[(&[(0, 2)], 0), (&[(0, 3)], 1)]), 9, "two after it are lost records");
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::event::{Event, Frame, FrameNumber, Kind, Number, Word};
 use crate::fold::packets::Chunk;
-use crate::fold::{Fold, TURN_US, http};
+use crate::fold::stream::Silence;
+use crate::fold::{Fold, http};
 use crate::header::Vantage;
 use crate::limits::{ALIAS_LETTERS, ALIASES};
 use serde::{Deserialize, Serialize};
@@ -71,9 +72,12 @@ impl Fold {
     fn stream_received(&mut self, chunk: Chunk) {
         let (now, is_server) = (self.now_us, self.is_server());
         self.seen.fins |= chunk.fin;
-        // A window that the peer fills comes once a round trip; a quarter is allowed, and a turn.
+        // A window that the peer fills comes once a round trip, which may have grown, and after our acknowledgement.
         let rtt = self.rtt.smoothed_us.or(self.rtt.min_us).filter(|_| !is_server);
-        let silence = rtt.map(|rtt| rtt.saturating_add(rtt / 4).saturating_add(TURN_US));
+        let silence = rtt.map(|rtt| Silence {
+            since_us: self.credit.given_us,
+            longest_us: rtt.saturating_mul(2).saturating_add(MAX_ACK_DELAY_US.cast_signed()),
+        });
         let sent = self.count.stream_bytes_sent;
         let Some(stream) = self.request_stream(chunk.stream_id) else { return };
         stream.receive(&chunk, now, silence);

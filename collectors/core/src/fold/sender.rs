@@ -63,8 +63,9 @@ impl Fold {
         self.instant.has_news |=
             (kinds.news || (self.trace.frameless && packet.in_flight)) && self.probe.series.is_none();
         if kinds.eliciting {
-            self.probe.last_eliciting_us = Some(self.now_us);
+            self.probe.elicit(self.now_us);
         }
+        packet.is_eliciting = kinds.eliciting;
         packet.is_copy = kinds.repeats_unlost && !kinds.news && !kinds.mends;
         if let Some(number) = event.get(Number::PacketNumber) {
             let space = self.space(event);
@@ -117,6 +118,10 @@ impl Fold {
                     kinds.eliciting = true;
                     self.seen.stream_credit = true;
                 }
+                b"max_data" | b"max_stream_data" => {
+                    kinds.eliciting = true;
+                    self.credit.given_us = self.now_us;
+                }
                 b"path_challenge" => {
                     kinds.eliciting = true;
                     self.path_challenged();
@@ -139,7 +144,8 @@ impl Fold {
         let (now, is_server) = (self.now_us, self.is_server());
         let infers_loss = matches!(self.trace.losses, Losses::None | Losses::Counter);
         let carriers = if infers_loss { self.carriers_before(&chunk) } else { Vec::new() };
-        if chunk.to > chunk.from {
+        // Unidirectional streams (RFC 9000, 2.1) carry settings and tables of headers, which take nobody's turn.
+        if chunk.to > chunk.from && chunk.stream_id & 2 == 0 {
             self.instant.carried.insert(chunk.stream_id);
         }
         let transfer =

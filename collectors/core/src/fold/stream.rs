@@ -171,6 +171,15 @@ pub struct Queue {
     pub is_listed: bool,
 }
 
+/// How long nothing may come before it is a silence of the other side.
+#[derive(Clone, Copy, Debug)]
+pub struct Silence {
+    /// We gave credit last: what came before could not go on.
+    pub since_us: i64,
+    /// Longest time that a window or an acknowledgement that is held back explains.
+    pub longest_us: i64,
+}
+
 /// Stream bytes that others sent between a request's last packet and its response's first: the response may have been
 /// ready, and have waited for its turn. A log without the application's events cannot tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -364,18 +373,20 @@ impl Stream {
         self.losses.len() < before
     }
 
-    /// A chunk of the peer's arrived: opens or closes the wait for a gap. Nothing of the stream for longer than `silence_us`
+    /// A chunk of the peer's arrived: opens or closes the wait for a gap. Nothing of the stream for longer than `silence` says
     /// is a silence: the peer, or the path, had nothing for it.
-    pub fn receive(&mut self, chunk: &Chunk, now_us: i64, silence_us: Option<i64>) {
+    pub fn receive(&mut self, chunk: &Chunk, now_us: i64, silence: Option<Silence>) {
         let arrived = self.arrived_us;
         if chunk.to > self.received.highest {
             self.arrived_us = Some(now_us);
         }
-        if let (Some(since), Some(longest)) = (arrived, silence_us)
+        if let (Some(arrived), Some(silence)) = (arrived, silence)
             && self.gap_since.is_none()
-            && now_us.saturating_sub(since) > longest
         {
-            self.intervals.push(Interval { cause: Cause::RemoteWait, start_us: since, end_us: now_us });
+            let start_us = arrived.max(silence.since_us);
+            if now_us.saturating_sub(start_us) > silence.longest_us {
+                self.intervals.push(Interval { cause: Cause::RemoteWait, start_us, end_us: now_us });
+            }
         }
         self.received.extend(chunk);
         self.received.done.add(chunk.from, chunk.to);
@@ -386,6 +397,7 @@ impl Stream {
                 self.dead_us += now_us.abs_diff(arrived.unwrap_or(since).max(since));
                 self.intervals.push(Interval { cause: Cause::ReceiverHol, start_us: since, end_us: now_us });
                 self.gap_since = None;
+                self.arrived_us = Some(now_us);
             }
             _ => {}
         }
