@@ -120,10 +120,11 @@ impl<'c> Follower<'c> {
         catalogue: &'c Catalogue,
         config: &'c Config,
         known: BTreeMap<FileId, Known>,
-        spooled: Option<Spooled<'c>>,
+        mut spooled: Option<Spooled<'c>>,
         surroundings: Surroundings,
     ) -> Result<Self, Error> {
         let Surroundings { deployment, shipper, metrics, stop } = surroundings;
+        let gone = spooled.as_mut().and_then(|spooled| spooled.gone.take());
         let reader = |log: &AccessLog| LineReader::new(&log.format, config.redact, Some(Arc::clone(&deployment)));
         let readers = config.access_logs.iter().map(|log| reader(log).map(Arc::new)).collect::<Result<_, _>>()?;
         let began = machine::now();
@@ -140,7 +141,7 @@ impl<'c> Follower<'c> {
             refused: BTreeSet::new(),
             waiting: BTreeSet::new(),
             most: most_followed(),
-            gone: Vec::new(),
+            gone: gone.into_iter().collect(),
             tables: Tables { wants_events: true, retention, edge: Some(deployment), ..Tables::default() },
             spooled,
             shipper,
@@ -441,15 +442,14 @@ impl<'c> Follower<'c> {
                 return None;
             }
             Ok((mut followed, begun)) => {
-                let was_known = self.over.remove(&id).is_some() || known.is_some();
-                if !was_known {
+                let was_over = self.over.remove(&id).is_some();
+                followed.replaces |= was_over;
+                if !was_over && known.is_none() {
                     // One that was silent before it was found is over as soon as one that was watched meanwhile.
                     followed.grew = now.checked_sub(unchanged_for(&look, machine::wall())).unwrap_or(now);
                 }
-                if was_known && begun != Begun::TakenUp {
-                    self.gone.push(Entry::gone(id));
-                }
                 if let Some(known) = known.filter(|_| begun == Begun::New) {
+                    self.gone.push(Entry::gone(id));
                     give_up(self.catalogue, &known, &mut self.tables);
                 }
                 if followed.is_over() {
@@ -494,7 +494,12 @@ impl<'c> Follower<'c> {
             }
             let Some(file) = self.files.get_mut(id) else { return Ok(false) };
             *file = file.anew(now);
-            self.gone.push(Entry::gone(*id));
+            if is_cut_short {
+                // What the journal knows is of bytes that are no more.
+                self.gone.push(Entry::gone(*id));
+            } else {
+                file.replaces = true;
+            }
             return Ok(true);
         }
         let mut is_busy = false;

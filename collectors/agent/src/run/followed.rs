@@ -86,6 +86,9 @@ pub struct Followed<'c> {
     reader: Option<Arc<LineReader>>,
     /// Events that are being read again.
     replay: Option<Box<Replay<'c>>>,
+    /// What the journal knows of it, or of an earlier file with its identity, goes when its own state is put away: a start
+    /// before that shall know it still.
+    pub replaces: bool,
     /// What its end decides is decided.
     is_settled: bool,
     /// It is read when it is over, and was found to end too soon: its writer may only be silent.
@@ -161,6 +164,7 @@ impl<'c> Followed<'c> {
             },
             _ => Begun::New,
         };
+        followed.replaces = begun == Begun::Anew;
         Ok((followed, begun))
     }
 
@@ -192,6 +196,7 @@ impl<'c> Followed<'c> {
             is_adrift: machine::is_symlink(path),
             reader,
             replay: None,
+            replaces: false,
             is_settled: false,
             is_cut: false,
             uncounted: (0, 0),
@@ -580,11 +585,15 @@ impl<'c> Followed<'c> {
     /// changed, and its head.
     pub fn put_away(&mut self, entries: &mut Vec<Entry>) -> Result<(), Error> {
         self.is_dirty = false;
-        if self.is_over() {
+        let is_over = self.is_over();
+        if matches!(self.form, Form::Unknown | Form::Resting(_) | Form::Whole) {
+            return Ok(());
+        }
+        if std::mem::take(&mut self.replaces) || is_over {
             entries.push(Entry::gone(self.id));
-            if self.is_deleted {
-                return Ok(());
-            }
+        }
+        if is_over && self.is_deleted {
+            return Ok(());
         }
         let (offset, state) = match &mut self.form {
             Form::Records(records) => {
@@ -658,6 +667,31 @@ mod tests {
     #[test]
     fn a_file_takes_little_beside_its_packed_state() {
         assert!(size_of::<Followed<'_>>() <= 512);
+    }
+
+    /// A kill between the two would leave a start that knows nothing of it, and if it was rotated, none that finds it.
+    #[test]
+    fn what_the_journal_knew_of_a_file_that_is_begun_anew_goes_in_the_cycle_of_its_new_state() {
+        let catalogue = Catalogue::load().unwrap();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let text = decided_by_its_last_record(30);
+        std::fs::write(file.path(), &text).unwrap();
+        let prefix = &text.as_bytes()[..100];
+        let head = Head { prefix: (100, xxh3_64(prefix)), offset: 200, state: vec![7], ..Head::default() };
+        let known = Known { head, ..Known::default() };
+        let (mut file, begun) = Followed::open(&catalogue, file.path(), None, Some(&known), Instant::now()).unwrap();
+        assert_eq!(begun, Begun::Anew);
+        let mut tables = Tables::default();
+        let forgets = |file: &mut Followed<'_>| {
+            let mut entries = Vec::new();
+            file.put_away(&mut entries).unwrap();
+            let gone: Vec<bool> = entries.iter().map(|entry| entry.part == HEAD && entry.state.is_none()).collect();
+            (gone.first().copied(), gone.iter().filter(|gone| **gone).count(), gone.last().copied())
+        };
+        assert_eq!(forgets(&mut file), (None, 0, None), "nothing of it was read");
+        while file.read(&catalogue, 1, &mut tables).unwrap() == After::More {}
+        assert_eq!(forgets(&mut file), (Some(true), 1, Some(false)));
+        assert_eq!(forgets(&mut file), (Some(false), 0, Some(false)));
     }
 
     /// A log whose last record, which has no separator, is the one that decides to keep the events before it.

@@ -6,6 +6,9 @@
 //! dropped, so that all parts are of one moment. Each head carries the sum of its connections' hashes, so that a part
 //! that a flipped byte took, or set back, is missed: that file is read again from its start. A cycle is synced before
 //! anybody relies on it. When old records outweigh the live ones, those are copied beside, synced and renamed.
+//!
+//! A file whose state cannot be taken up keeps its head, until a cycle tells of the file anew: a start that is killed
+//! before that leaves the next one as much knowledge as it had.
 
 use crate::error::{Error, Kind};
 use crate::machine::{self, File, OpenOptions};
@@ -119,6 +122,9 @@ const START: u64 = 24;
 const MARK: [u8; 4] = [0xF5, 0x51, 0x4C, 0x1E];
 const OVERHEAD: usize = 16;
 const COMPACT_AT: u64 = 8 << 20;
+/// Sums of heads that are kept alone: no part of theirs is there, whose sum would be 0, so that they are never sound.
+const UNSOUND: u64 = 1;
+const DOUBTFUL: u64 = 2;
 const IN_USE: &str = "in use by another collector";
 
 /// The journal of one collector.
@@ -156,12 +162,13 @@ impl Journal {
         } else if !bytes.is_empty() {
             found.damaged = 1;
         }
-        // What cannot be taken up is not kept either.
+        // Of what cannot be taken up only the heads are kept.
         live.retain(|id, _| found.files.get(id).is_some_and(|known| known.is_sound));
+        let heads = heads_alone(&found)?;
         let size = bytes.len() as u64;
         let mut journal = Self { path, file, size, live, live_bytes: 0, is_torn: false, compact_at: COMPACT_AT };
         // A torn tail would swallow what is written after it, so the live records are always copied anew.
-        journal.compact()?;
+        journal.compact(heads)?;
         Ok((journal, found))
     }
 
@@ -192,7 +199,7 @@ impl Journal {
         self.size += bytes.len() as u64;
         if self.size > self.compact_at && self.size > 3 * self.live_bytes {
             self.compact_at = COMPACT_AT;
-            if let Err(said) = self.compact() {
+            if let Err(said) = self.compact(Vec::new()) {
                 // The cycle is written; for want of room the file grows on for a while.
                 warn!(kind = said.kind.name(), "{said}; the checkpoints are compacted later");
                 self.compact_at = 2 * self.size;
@@ -214,8 +221,8 @@ impl Journal {
         self.size
     }
 
-    /// Copies the live records: beside the old file, synced, renamed, the folder synced.
-    fn compact(&mut self) -> Result<(), Error> {
+    /// Copies the live records, and puts `heads` to them: beside the old file, synced, renamed, the folder synced.
+    fn compact(&mut self, heads: Vec<(FileId, Vec<u8>)>) -> Result<(), Error> {
         let draft = self.path.with_extension("new");
         let said = |error: io::Error| Error::of_state(draft.display(), &error);
         let file = OpenOptions::new().create(true).truncate(true).write(true).open(&draft).map_err(said)?;
@@ -229,6 +236,9 @@ impl Journal {
                 out.write_all(&bytes).map_err(said)?;
             }
         }
+        for (_, head) in &heads {
+            out.write_all(head).map_err(said)?;
+        }
         bytes.clear();
         push(&mut bytes, &[])?;
         out.write_all(&bytes).map_err(said)?;
@@ -241,6 +251,11 @@ impl Journal {
         let mut at = START;
         for place in self.live.values_mut().flat_map(|parts| parts.places.values_mut()) {
             place.at = at;
+            at += place.length;
+        }
+        for (file, head) in heads {
+            let place = Place { at, length: head.len() as u64, hash: 0 };
+            self.live.insert(file, Parts { places: BTreeMap::from([(HEAD, place)]), sum: 0 });
             at += place.length;
         }
         (self.live_bytes, self.size) = (at - START, at + bytes.len() as u64);
@@ -276,6 +291,21 @@ fn note(live: &mut Live, record: &Record<'_>, place: Place) -> i64 {
     grown - before.map_or(0, |before| signed(before.length))
 }
 
+/// Records of the heads of files that cannot be taken up, each without its connections: see [`UNSOUND`].
+fn heads_alone(found: &Found) -> Result<Vec<(FileId, Vec<u8>)>, Error> {
+    let internal = |error| Error::internal(format!("cannot put a head away: {error}"));
+    let mut heads = Vec::new();
+    for (file, known) in found.files.iter().filter(|(_, known)| !known.is_sound) {
+        let state = postcard::to_stdvec(&known.head).map_err(internal)?;
+        let sum = if known.is_doubtful { DOUBTFUL } else { UNSOUND };
+        let record = Record { file: *file, part: HEAD, sum, state: Some(Cow::Owned(state)) };
+        let mut bytes = Vec::new();
+        push(&mut bytes, &postcard::to_stdvec(&record).map_err(internal)?)?;
+        heads.push((*file, bytes));
+    }
+    Ok(heads)
+}
+
 fn push(bytes: &mut Vec<u8>, payload: &[u8]) -> Result<(), Error> {
     let length = u32::try_from(payload.len()).map_err(|_| Error::internal("a state of more than 4 GiB"))?;
     bytes.extend_from_slice(&MARK);
@@ -295,7 +325,7 @@ fn record(bytes: &[u8]) -> Option<&[u8]> {
 
 /// Reads a journal: damage is passed over up to the next record that is whole. The last cycle may never have been synced,
 /// and a crash may have left any part of it: with damage in it, it counts for nothing, and the states before it do. A file
-/// of which there is none before is known by its head alone.
+/// of which there is none before is known by its head alone, also where the end of the cycle is what is damaged.
 fn read(bytes: &[u8]) -> (Found, Live) {
     let (mut found, mut live) = (Found::default(), Live::new());
     let mut sums = BTreeMap::new();
@@ -340,7 +370,7 @@ fn read(bytes: &[u8]) -> (Found, Live) {
         let sum = live.get(id).map(|parts| parts.sum);
         known.is_sound &= sum.is_some() && sum == sums.get(id).copied();
     }
-    for (record, _) in doubtful.into_iter().flat_map(|(_, records)| records) {
+    for (record, _) in doubtful.into_iter().flat_map(|(_, records)| records).chain(cycle) {
         if let (HEAD, Some(state)) = (record.part, &record.state)
             && let Ok(head) = postcard::from_bytes(state)
         {
@@ -360,6 +390,7 @@ fn take(files: &mut BTreeMap<FileId, Known>, sums: &mut BTreeMap<FileId, u64>, r
             let known = files.entry(record.file).or_default();
             let head = postcard::from_bytes(&state);
             known.is_sound = head.is_ok();
+            known.is_doubtful = record.sum == DOUBTFUL;
             known.head = head.unwrap_or_default();
             sums.insert(record.file, record.sum);
         }
@@ -436,7 +467,8 @@ mod tests {
         assert_eq!((told(&found), found.is_of_another_build, found.damaged), (vec![(10, vec![1], false)], true, 0));
         assert_eq!(found.files[&id(1)].head.name, "/logs/1");
         drop(journal);
-        assert!(!Journal::open(&folder).unwrap().1.is_of_another_build, "what cannot be taken up is not kept");
+        let (_, found) = Journal::open(&folder).unwrap();
+        assert_eq!((told(&found), found.is_of_another_build), (vec![(10, vec![], false)], false), "its head is kept");
     }
 
     /// A journal of a cycle of file 1 and of `second`: where the latter begins, and all bytes.
@@ -486,24 +518,67 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_only_a_damaged_last_cycle_tells_of_is_known_and_has_no_state() {
+    fn a_file_that_only_a_damaged_last_cycle_tells_of_is_known_without_a_state_until_a_cycle_tells_of_it() {
         let folder = folder("doubtful");
-        let (before, mut left) = two_cycles(&folder, &[part(2, 1, Some(b"b")), head(2, 20)]);
-        left[before + 12] ^= 1; // in the part
-        std::fs::write(folder.join("checkpoints"), &left).unwrap();
-        for _ in 0..2 {
-            let (_, mut found) = Journal::open(&folder).unwrap();
-            let (known, other) = (found.files.remove(&id(2)), found.files.remove(&id(1)).unwrap());
-            assert!(other.is_sound && !other.is_doubtful && other.head.offset == 10);
-            match known {
-                Some(known) => {
+        let path = folder.join("checkpoints");
+        // With a connection, or as an access log, which has none.
+        for second in [vec![part(2, 1, Some(b"b")), head(2, 20)], vec![head(2, 20), part(1, 2, None)]] {
+            let _ = std::fs::remove_dir_all(&folder);
+            let (before, whole) = two_cycles(&folder, &second);
+            let in_the_part = if second[0].part == HEAD { whole.len() - OVERHEAD - 1 } else { before + 12 };
+            let in_the_end = whole.len() - 1;
+            for damaged in [in_the_part, in_the_end] {
+                let mut left = whole.clone();
+                left[damaged] ^= 1;
+                std::fs::write(&path, &left).unwrap();
+                for start in 0..3 {
+                    // Each start but the last is killed before it commits anything.
+                    let (mut journal, mut found) = Journal::open(&folder).unwrap();
+                    let other = found.files.remove(&id(1)).unwrap();
+                    assert!(other.is_sound && !other.is_doubtful && other.head.offset == 10);
+                    let known = found.files.remove(&id(2));
+                    assert!(known.is_some(), "start {start} does not know it, damaged at {damaged}");
+                    let known = known.unwrap();
                     assert!(known.is_doubtful && !known.is_sound && known.parts.is_empty());
                     assert_eq!((known.head.name.as_str(), known.head.offset), ("/logs/2", 20));
+                    assert!(found.files.is_empty() && found.is_torn == (start == 0));
+                    if start == 2 {
+                        journal.commit(&[part(2, 1, Some(b"c")), head(2, 30)]).unwrap();
+                    }
                 }
-                // The journal was written anew without it.
-                None => assert!(found.files.is_empty() && !found.is_torn),
+                let (mut journal, found) = Journal::open(&folder).unwrap();
+                assert_eq!(told(&found), [(10, vec![1], true), (30, vec![1], true)]);
+                assert!(!found.files[&id(2)].is_doubtful);
+                journal.commit(&[Entry::gone(id(2))]).unwrap();
+                drop(journal);
+                assert_eq!(told(&Journal::open(&folder).unwrap().1), [(10, vec![1], true)]);
             }
         }
+    }
+
+    #[test]
+    fn a_file_whose_state_is_damaged_is_known_without_it_until_a_cycle_tells_of_it() {
+        let folder = folder("unsound");
+        let (before, mut left) = two_cycles(&folder, &[part(2, 1, Some(b"b")), head(2, 20)]);
+        // The first record after the copy of nothing is the connection of file 1.
+        assert!(before > START as usize + 2 * OVERHEAD + 4);
+        left[START as usize + 2 * OVERHEAD + 1] ^= 1;
+        std::fs::write(folder.join("checkpoints"), &left).unwrap();
+        for _ in 0..3 {
+            let (_, found) = Journal::open(&folder).unwrap();
+            assert_eq!(told(&found), [(10, vec![], false), (20, vec![1], true)]);
+            assert!(!found.files[&id(1)].is_doubtful && found.files[&id(1)].head.name == "/logs/1");
+        }
+        let (mut journal, _) = Journal::open(&folder).unwrap();
+        // Other cycles, and the copies that are made of them, leave it as it is.
+        journal.commit(&[part(2, 1, Some(b"c")), head(2, 30)]).unwrap();
+        journal.compact(Vec::new()).unwrap();
+        drop(journal);
+        let (mut journal, found) = Journal::open(&folder).unwrap();
+        assert_eq!(told(&found), [(10, vec![], false), (30, vec![1], true)]);
+        journal.commit(&[Entry::gone(id(1)), part(1, 3, Some(b"d")), head(1, 40)]).unwrap();
+        drop(journal);
+        assert_eq!(told(&Journal::open(&folder).unwrap().1), [(40, vec![3], true), (30, vec![1], true)]);
     }
 
     #[test]

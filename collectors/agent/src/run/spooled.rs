@@ -48,6 +48,8 @@ pub struct Spooled<'c> {
     pub tables: Tables,
     /// Something was taken since the state was put away.
     pub is_dirty: bool,
+    /// Takes from the journal what could not be taken up, once that is counted.
+    pub gone: Option<Entry>,
     /// More is there than was read.
     is_behind: bool,
     /// How long senders had to wait for room, and what they gave for its sync, in all.
@@ -71,6 +73,7 @@ impl<'c> Spooled<'c> {
             let reject = Reject { reason: Some(Skip::SourceLost), offset: known.head.offset, ..Reject::default() };
             tables.reject(&id, &reject, NAME, "", None);
         }
+        let gone = (taken_up.is_none() && known.is_some()).then(|| Entry::gone(ID));
         let offset = taken_up.as_ref().map(|(.., offset)| *offset);
         let (records, owed, _) = taken_up.unwrap_or_else(|| (Records::line_v1(catalogue, NAME, &id), Vec::new(), 0));
         let window = Window::from(offset.unwrap_or(0));
@@ -85,6 +88,7 @@ impl<'c> Spooled<'c> {
             tables,
             // What was shipped is told to the spool again: the process may have ended before it was, and the spool be full.
             is_dirty: offset.is_some(),
+            gone,
             is_behind: true,
             stood: Duration::ZERO,
         }
