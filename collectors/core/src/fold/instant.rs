@@ -97,8 +97,9 @@ impl Fold {
         }
         // Until when what had been sent before made the next packet wait.
         let owed_until = self.pacer.until_us();
-        if instant.bytes > 0 && self.in_flight() <= instant.bytes {
-            // Nothing was on its way: the connection had been idle, and nobody's turn is older than this.
+        if instant.bytes > 0 && self.in_flight() <= instant.bytes && !self.is_by_ack() {
+            // Nothing was on its way, and no acknowledgement had just made room: the connection had been idle, and nobody's
+            // turn is older than this.
             let is_long = self.probe.idle_us(self.now_us) > self.rtt.smoothed_us.unwrap_or(0).saturating_mul(2);
             if is_long {
                 self.delivery.restart();
@@ -139,7 +140,7 @@ impl Fold {
         let rate = self.delivery.rate();
         let wait = Wait {
             is_by_timer: self.probe.last_received_us.is_none_or(|received| now.saturating_sub(received) > TURN_US),
-            is_by_ack: self.probe.last_news_us.is_some_and(|news| now.saturating_sub(news) <= TURN_US),
+            is_by_ack: self.is_by_ack(),
             is_paced: self.pacer.is_evident(),
             is_stated: self.pacer.is_stated(),
             pacer: self.cause_of_pacing(),
@@ -216,6 +217,11 @@ impl Fold {
         if is_idle {
             self.delivery.no_data_waits(flight);
         }
+    }
+
+    /// Something new had been acknowledged within a turn.
+    fn is_by_ack(&self) -> bool {
+        self.probe.last_news_us.is_some_and(|news| self.now_us.saturating_sub(news) <= TURN_US)
     }
 
     /// What a pacer spreads that states no rate.

@@ -169,7 +169,7 @@ impl Fold {
 }
 
 /// kInitialRtt (RFC 9002, 6.2.2).
-const INITIAL_RTT_US: i64 = 333_000;
+pub const INITIAL_RTT_US: i64 = 333_000;
 
 /// Round trips for which a packet that others overtook may still be waited for.
 const TIMEOUTS: i64 = 10;

@@ -2,6 +2,7 @@
 
 use crate::event::{Event, Frame, FrameNumber, Kind, Number, Word};
 use crate::fold::packets::Chunk;
+use crate::fold::probe::INITIAL_RTT_US;
 use crate::fold::stream::Silence;
 use crate::fold::{Fold, http};
 use crate::header::Vantage;
@@ -264,9 +265,6 @@ impl Fold {
         self.close.read(event);
     }
 }
-
-/// kInitialRtt.
-const INITIAL_RTT_US: i64 = 333_000;
 
 /// Default of max_ack_delay (RFC 9000, 18.2): what an ACK frame claims beyond it is not believed (RFC 9002, 5.3).
 const MAX_ACK_DELAY_US: u64 = 25_000;
