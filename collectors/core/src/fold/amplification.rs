@@ -53,7 +53,7 @@ impl Fold {
     pub(super) fn watch_amplification(&mut self, has_news: bool) {
         let limited = self.is_server() && self.seen.packet_sizes && self.amplification.is_limiting(self.largest_packet);
         match (limited, self.amplification.since) {
-            (true, None) if !self.hungry.is_empty() => self.amplification.since = Some((self.now_us, self.seq)),
+            (true, None) if !self.hungry.is_empty() => self.amplification.since = Some((self.now.us, self.now.seq)),
             (false, Some((start_us, first_seq))) => {
                 self.amplification.since = None;
                 self.pend(Cause::Amplification, -1, start_us, first_seq);

@@ -95,8 +95,8 @@ impl Fold {
         }
         if !full || self.hungry.is_empty() {
             self.blocked.full_since = None;
-        } else if self.probe.series.is_none() {
-            self.blocked.full_since.get_or_insert((self.now_us, self.seq));
+        } else if !self.recovery.probe().is_running() {
+            self.blocked.full_since.get_or_insert((self.now.us, self.now.seq));
         }
     }
 
@@ -116,13 +116,13 @@ impl Fold {
             }
         }
         if used_up && !self.hungry.is_empty() {
-            self.credit.blocked.get_or_insert((self.now_us, self.seq));
+            self.credit.blocked.get_or_insert((self.now.us, self.now.seq));
         }
     }
 
     /// After data of a stream went out. "A sender MUST NOT send data that exceeds either limit" (RFC 9000, 4.1).
     pub(super) fn watch_stream_credit(&mut self, id: u64) {
-        let (now, seq) = (self.now_us, self.seq);
+        let (now, seq) = (self.now.us, self.now.seq);
         let Some(stream) = self.streams.get_mut(&id) else { return };
         if stream.blocked.is_none()
             && stream.sent.fin.is_none()
@@ -157,7 +157,7 @@ impl Fold {
         let id = event.get(Number::StreamId);
         match (event.word(Word::Trigger), id) {
             ("conn_blocked", _) if self.credit.blocked.is_none() => {
-                self.credit.blocked = Some((self.now_us, self.seq));
+                self.credit.blocked = Some((self.now.us, self.now.seq));
             }
             ("rx_conn", _) => {
                 if let Some((start_us, first_seq)) = self.credit.blocked.take() {
@@ -165,7 +165,7 @@ impl Fold {
                 }
             }
             ("stream_blocked", Some(id)) => {
-                let (now, seq) = (self.now_us, self.seq);
+                let (now, seq) = (self.now.us, self.now.seq);
                 if let Some(stream) = self.request_stream(id) {
                     stream.blocked.get_or_insert((now, seq));
                 }
@@ -180,7 +180,7 @@ impl Fold {
 
     /// A time without room is over; what follows says whether data waited for it.
     pub(super) fn pend(&mut self, cause: Cause, stream_id: i64, start_us: i64, first_seq: u64) {
-        if start_us >= self.now_us {
+        if start_us >= self.now.us {
             return;
         }
         let is_known = self.hungry.iter().any(|id| {
@@ -193,9 +193,9 @@ impl Fold {
             cause,
             stream_id,
             start_us,
-            end_us: self.now_us,
+            end_us: self.now.us,
             first_seq,
-            last_seq: self.seq,
+            last_seq: self.now.seq,
             window: self.window(),
             in_flight: self.in_flight(),
             is_known,

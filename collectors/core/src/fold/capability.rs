@@ -66,7 +66,7 @@ impl Fold {
         match cause {
             Cause::Upload => self.upload_answer(),
             Cause::Receiving | Cause::ReceiverHol => (OBSERVED, "stream frames of received packets", &[]),
-            Cause::RemoteWait | Cause::Network if self.rtt.min_us.is_some() => {
+            Cause::RemoteWait | Cause::Network if self.recovery.rtt().min_us().is_some() => {
                 (INFERRED, "time to the first byte against the minimum RTT", &[])
             }
             Cause::RemoteWait | Cause::Network => (CANNOT, "no RTT is logged and none could be computed", RTT),
@@ -97,7 +97,7 @@ impl Fold {
                 (INFERRED, "FIN of the request to the first packet of the response", &["http3:frame_created"])
             }
             Cause::Pto if seen.probe_timers => (OBSERVED, "probe timers are logged", &[]),
-            Cause::Pto if seen.acks && self.rtt.min_us.is_some() => {
+            Cause::Pto if seen.acks && self.recovery.rtt().min_us().is_some() => {
                 (INFERRED, "a ping or a repetition after a silence as long as a probe timeout", &["timer_updated"])
             }
             Cause::Pto => (CANNOT, "no acknowledgements are logged", ACKS),
@@ -106,12 +106,12 @@ impl Fold {
                 (INFERRED, "window full, and new data followed the next acknowledgement", &[])
             }
             Cause::CwndBlocked => (CANNOT, "the congestion window is not logged", WINDOW),
-            Cause::Bandwidth if seen.window && self.rtt.min_us.is_some() => {
+            Cause::Bandwidth if seen.window && self.recovery.rtt().min_us().is_some() => {
                 (INFERRED, "window full while the round trip had grown or the delivery rate had stopped growing", &[])
             }
             Cause::Bandwidth if seen.window => (CANNOT, "no RTT is logged and none could be computed", RTT),
             Cause::Bandwidth => (CANNOT, "the congestion window is not logged", WINDOW),
-            Cause::Queueing | Cause::Network if seen.acks && self.rtt.min_us.is_some() => {
+            Cause::Queueing | Cause::Network if seen.acks && self.recovery.rtt().min_us().is_some() => {
                 (INFERRED, "the last flight's round trip against the minimum RTT", &[])
             }
             Cause::Queueing | Cause::Network => (CANNOT, "no RTT is logged and none could be computed", RTT),

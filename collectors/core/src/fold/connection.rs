@@ -97,7 +97,8 @@ pub struct Outcome {
 impl Fold {
     /// What became of the connection so far.
     pub fn outcome(&self) -> Outcome {
-        let Counters { packets_sent, packets_received, packets_lost, requests, .. } = self.count;
+        let Counters { packets_sent, packets_received, requests, .. } = self.count;
+        let packets_lost = self.recovery.packets_lost();
         Outcome { packets_sent, packets_received, packets_lost, requests, is_error: self.close.is_error() }
     }
 
@@ -106,7 +107,7 @@ impl Fold {
         let mut row = Row::default();
         self.key(&mut row, complete);
         row.set("started_at", self.trace.started_us);
-        row.set("duration_us", self.now_us.max(0).unsigned_abs());
+        row.set("duration_us", self.now.us.max(0).unsigned_abs());
         row.set("complete", complete);
         row.0.extend(self.trace.facts.0.iter().cloned());
         row.set("events_seen", self.events);
@@ -136,36 +137,27 @@ impl Fold {
         row.set("unique_stream_bytes_sent", self.credit.data_sent);
         row.set("retransmitted_packets", count.retransmitted_packets);
         row.set("retransmitted_bytes", count.retransmitted_bytes);
-        row.set("packets_out_of_order", count.packets_out_of_order);
+        row.set("packets_out_of_order", self.recovery.out_of_order());
         row.set("packets_dropped", count.packets_dropped);
-        row.set("packets_lost", count.packets_lost);
-        row.set("bytes_lost", count.bytes_lost);
-        row.set("packets_spurious", count.packets_spurious);
-        row.set("packets_lost_handshake", count.packets_lost_handshake);
-        row.set("packets_lost_data", count.packets_lost_data);
-        row.set("ptos", count.ptos + u64::from(self.probe.series.is_some()));
-        row.set("ptos_spurious", count.ptos_spurious);
+        self.recovery.write(&mut row);
         row.set("idle_max_us", count.idle_max_us);
         row.set("initial_congestion_window", self.initial_window);
         row.set("bytes_in_flight_max", count.bytes_in_flight_max);
         #[expect(clippy::cast_precision_loss, reason = "a mean")]
         row.set("bytes_in_flight_mean", self.flight_area / self.flight_us.max(1) as f64);
         row.set("in_flight_disagreements", count.in_flight_disagreements);
-        let rtt = &self.rtt.stats;
-        row.set("rtt_samples", rtt.count);
-        row.set("rtt_min_us", rtt.some(rtt.min));
-        row.set("rtt_max_us", rtt.some(rtt.max));
+        let rtt = self.recovery.rtt().stats();
+        row.set("rtt_samples", rtt.count());
+        row.set("rtt_min_us", rtt.min());
+        row.set("rtt_max_us", rtt.max());
         row.set("rtt_mean_us", rtt.mean());
         row.set("rtt_stdev_us", rtt.deviation());
-        row.set("rtt_handshake_us", self.rtt.first_us.map(i64::unsigned_abs));
-        row.set(
-            "rtt_histogram",
-            Cell::Histogram(self.rtt.histogram.iter().map(|(bucket, count)| (*bucket, *count)).collect()),
-        );
+        row.set("rtt_handshake_us", self.recovery.rtt().first_us().map(i64::unsigned_abs));
+        row.set("rtt_histogram", Cell::Histogram(self.recovery.rtt().histogram().collect()));
         row.set("retransmissions_max", count.retransmissions_max);
         let repairs = &self.repairs;
-        row.set("retransmission_delay_min_us", repairs.some(repairs.min));
-        row.set("retransmission_delay_max_us", repairs.some(repairs.max));
+        row.set("retransmission_delay_min_us", repairs.min());
+        row.set("retransmission_delay_max_us", repairs.max());
         row.set("retransmission_delay_mean_us", repairs.mean());
         row.set("retransmission_delay_stdev_us", repairs.deviation());
         row.set("requests", count.requests);
@@ -177,8 +169,8 @@ impl Fold {
 
     fn open_episodes(&self) -> String {
         let kinds = [
-            ("pto", self.probe.series.is_some()),
-            ("recovery", self.epoch.since().is_some()),
+            ("pto", self.recovery.probe().is_running()),
+            ("recovery", self.recovery.is_in_period()),
             ("cwnd_blocked", self.blocked.full_since.is_some()),
             ("connection_flow_control", self.credit.blocked.is_some()),
             ("stream_flow_control", self.streams.values().any(|stream| stream.blocked.is_some())),
@@ -199,7 +191,7 @@ impl Fold {
     /// Rows of `connection_aliases` by which lines of the client's address and port are found.
     pub fn client_rows(&self, client: &Known) -> Vec<Row> {
         let server = self.trace.server.as_deref().or(client.server());
-        let row = |(key, first_us)| self.alias_row(key, "client_key", server, (first_us, self.now_us));
+        let row = |(key, first_us)| self.alias_row(key, "client_key", server, (first_us, self.now.us));
         client.keys().map(row).collect()
     }
 

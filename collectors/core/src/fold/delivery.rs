@@ -1,7 +1,6 @@
 //! Whether the path itself is the bottleneck: its round trip has grown, or its delivery rate has stopped growing.
 
 use crate::fold::packets::Sent;
-use crate::fold::{Rtt, TURN_US};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -152,14 +151,6 @@ impl Delivery {
         let best = self.rounds.iter().map(|round| round.rate).fold(self.now.rate, f64::max);
         (best > 0.0).then_some(best)
     }
-}
-
-/// The round trip is more than a quarter above the least, the peer's own delay taken off ("subtract the acknowledgment
-/// delay", RFC 9002, 5.3), and by more than a turn of machines: bytes stand in a queue.
-pub fn has_queue(rtt: &Rtt) -> bool {
-    let (Some(latest), Some(least)) = (rtt.latest_us, rtt.min_us) else { return false };
-    let latest = latest.saturating_sub(rtt.ack_delay_us);
-    latest.saturating_mul(4) > least.saturating_mul(5) && latest.saturating_sub(least) > TURN_US
 }
 
 #[cfg(test)]

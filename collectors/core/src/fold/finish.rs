@@ -55,7 +55,7 @@ impl Fold {
     /// Version of rows that know the events up to now: of two with as many of them, that of a whole trace is the later.
     /// A log and its copy that was cut can tell of the same events, and either may be stored last.
     fn version(&self, whole: bool) -> u64 {
-        (ANALYSIS_VERSION << 40) + (self.seq.min(SEQ_LIMIT) + 1) * 2 + u64::from(whole)
+        (ANALYSIS_VERSION << 40) + (self.now.seq.min(SEQ_LIMIT) + 1) * 2 + u64::from(whole)
     }
 
     /// What every row begins with. `whole`: the row says that the trace is not cut.
@@ -79,7 +79,7 @@ impl Fold {
         row.set("path_id", episode.path_id);
         row.set("stream_id", episode.stream_id);
         row.set("first_seq", episode.first_seq);
-        row.set("last_seq", episode.last_seq.unwrap_or(self.seq));
+        row.set("last_seq", episode.last_seq.unwrap_or(self.now.seq));
         row.set("start_us", episode.start_us);
         row.set("end_us", episode.end_us);
         row.set("confirmed", episode.confirmed);
@@ -128,8 +128,8 @@ impl Fold {
         row.set("packets_lost", stream.packets_lost);
         row.set("retransmitted_bytes", stream.sent.repeated);
         row.set("detection_us", stream.detection_us);
-        row.set("rtt_us", stream.rtt.1.map(i64::unsigned_abs));
-        row.set("min_rtt_us", stream.rtt.0.map(i64::unsigned_abs));
+        row.set("rtt_us", stream.rtt.smoothed_us.map(i64::unsigned_abs));
+        row.set("min_rtt_us", stream.rtt.min_us.map(i64::unsigned_abs));
         row.set("first_seq", stream.first_seq);
         row.set("last_seq", stream.last_seq);
         for cause in Cause::ALL {
@@ -163,7 +163,7 @@ impl Fold {
             is_unfinished: self.seen.fins && stream.sent.fin.is_none() && stream.end_is != "end_not_logged",
             ..stream.marks
         };
-        let min_rtt = stream.rtt.0.filter(|_| stream.end_is == "acked" || self.role == Vantage::Client);
+        let min_rtt = stream.rtt.min_us.filter(|_| stream.end_is == "acked" || self.role == Vantage::Client);
         let mut held: Vec<Interval> = std::mem::take(&mut stream.intervals);
         match self.role {
             Vantage::Server => {
@@ -210,7 +210,7 @@ impl Fold {
         if !self.close.is_logged {
             self.output.episodes.truncate(decided);
         }
-        let (now, rtt) = (self.now_us, (self.rtt.min_us, self.rtt.smoothed_us));
+        let (now, rtt) = (self.now.us, self.recovery.rtt().round_trip());
         let is_server = self.is_server();
         for (_, mut stream) in std::mem::take(&mut self.streams) {
             if stream.end_is.is_empty() {
@@ -229,7 +229,7 @@ impl Fold {
                     _ => stream.end(now, "trace_end", false),
                 }
             }
-            stream.rtt = (stream.rtt.0.or(rtt.0), stream.rtt.1.or(rtt.1));
+            stream.rtt = stream.rtt.or(rtt);
             self.stream_row(*stream);
         }
         self.ended.clear();
@@ -237,14 +237,14 @@ impl Fold {
 
     /// A request that was open when the trace ended waited for what still stopped it then.
     fn open_waits(&self, stream: &mut Stream) {
-        let end_us = self.now_us;
+        let end_us = self.now.us;
         let losses = stream.losses.iter().map(|loss| (Cause::LossRecovery, loss.due_us));
         let is_known = stream.queue.is_known && stream.is_hungry();
         let since = |since: Option<(i64, u64)>, cause, known| since.filter(|_| known).map(|(start, _)| (cause, start));
         let window = if self.path_is_bottleneck() { Cause::Bandwidth } else { Cause::CwndBlocked };
         let told = is_known || self.seen.flow_events;
         let waits: Vec<(Cause, i64)> = losses
-            .chain(self.probe.series.as_ref().map(|series| (Cause::Pto, series.start_us)))
+            .chain(self.recovery.probe().since_us().map(|start_us| (Cause::Pto, start_us)))
             .chain(since(self.amplification.since, Cause::Amplification, is_known))
             .chain(since(self.credit.blocked, Cause::ConnectionFlowControl, told))
             .chain(since(stream.blocked, Cause::StreamFlowControl, told))

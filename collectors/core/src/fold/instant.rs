@@ -3,7 +3,6 @@
 
 use crate::event::{Event, Number, Word};
 use crate::fold::cause::{Cause, Interval};
-use crate::fold::delivery::has_queue;
 use crate::fold::finish::Episode;
 use crate::fold::pacer::{Spread, tolerated};
 use crate::fold::stream::{Queue, Ready, Stretch};
@@ -100,22 +99,23 @@ impl Fold {
         if instant.bytes > 0 && self.in_flight() <= instant.bytes && !self.is_by_ack() {
             // Nothing was on its way, and no acknowledgement had just made room: the connection had been idle, and nobody's
             // turn is older than this.
-            let is_long = self.probe.idle_us(self.now_us) > self.rtt.smoothed_us.unwrap_or(0).saturating_mul(2);
+            let is_long = self.recovery.probe().idle_us(self.now.us)
+                > self.recovery.rtt().smoothed_us().unwrap_or(0).saturating_mul(2);
             if is_long {
                 self.delivery.restart();
             }
-            self.busy_since = self.now_us;
+            self.busy_since = self.now.us;
         }
         if instant.bytes > 0 {
             self.close_pacing();
-            self.pacer.send(self.now_us, instant.bytes, self.spread());
+            self.pacer.send(self.now.us, instant.bytes, self.spread());
         }
         for (id, seq) in &instant.senders {
             self.close_gap_of(*id, *seq, owed_until);
         }
         self.pass(&instant.carried, instant.bytes);
         for id in &instant.carried.list {
-            self.last_senders.note(*id, self.now_us);
+            self.last_senders.note(*id, self.now.us);
         }
         self.watch_window(instant.has_news && instant.has_opened);
         self.watch_credit(instant.has_news);
@@ -133,13 +133,13 @@ impl Fold {
 
     /// New data of a stream went out, first with `seq`: why not earlier? And does more of it wait?
     fn close_gap_of(&mut self, id: u64, seq: u64, owed_until: i64) {
-        let now = self.now_us;
+        let now = self.now.us;
         let limit = self.pacer.owed_us(now);
         let other = self.last_senders.other_than(id);
         let is_bottleneck = self.path_is_bottleneck();
         let rate = self.delivery.rate();
         let wait = Wait {
-            is_by_timer: self.probe.last_received_us.is_none_or(|received| now.saturating_sub(received) > TURN_US),
+            is_by_timer: self.received_us.is_none_or(|received| now.saturating_sub(received) > TURN_US),
             is_by_ack: self.is_by_ack(),
             is_paced: self.pacer.is_evident(),
             is_stated: self.pacer.is_stated(),
@@ -152,7 +152,7 @@ impl Fold {
             self.pacer.held_back(other, now) || full_since.is_some_and(|full| full <= other.saturating_add(TURN_US))
         };
         let is_next = now <= turn_us || other.is_some_and(held_back);
-        let rtt = self.rtt.smoothed_us.unwrap_or(0);
+        let rtt = self.recovery.rtt().smoothed_us().unwrap_or(0);
         let (mut done, mut is_idle) = (None, false);
         let (flight, busy_since) = (self.in_flight(), self.busy_since);
         let Some(stream) = self.streams.get_mut(&id) else { return };
@@ -221,12 +221,12 @@ impl Fold {
 
     /// Something new had been acknowledged within a turn.
     fn is_by_ack(&self) -> bool {
-        self.probe.last_news_us.is_some_and(|news| self.now_us.saturating_sub(news) <= TURN_US)
+        self.recovery.probe().news_us().is_some_and(|news| self.now.us.saturating_sub(news) <= TURN_US)
     }
 
     /// What a pacer spreads that states no rate.
     pub(super) fn spread(&self) -> Spread {
-        Spread { window: self.window(), rtt_us: self.rtt.smoothed_us.unwrap_or(0).unsigned_abs() }
+        Spread { window: self.window(), rtt_us: self.recovery.rtt().smoothed_us().unwrap_or(0).unsigned_abs() }
     }
 
     /// Whose limit it is when the pacer makes data wait.
@@ -243,14 +243,14 @@ impl Fold {
     /// The log states that the pacer's timer was set, fired or was cancelled.
     pub(super) fn pacing_timer(&mut self, event: &Event) {
         match event.get(Number::DeltaUs) {
-            Some(delta_us) if event.is(Word::EventType, "set") => self.pacer.set_timer(self.now_us, delta_us),
+            Some(delta_us) if event.is(Word::EventType, "set") => self.pacer.set_timer(self.now.us, delta_us),
             _ => self.close_pacing(),
         }
     }
 
     /// Data waited for the pacer until now, if its timer ran.
     fn close_pacing(&mut self) {
-        if let Some((start_us, end_us)) = self.pacer.end_timer(self.now_us)
+        if let Some((start_us, end_us)) = self.pacer.end_timer(self.now.us)
             && !self.hungry.is_empty()
         {
             self.held(Interval { cause: self.cause_of_pacing(), start_us, end_us });
@@ -260,7 +260,7 @@ impl Fold {
     /// Data of a stream waits from now on, where a pacer may make it wait for `paced_us`.
     fn wait(&mut self, id: u64, paced_us: u64) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
-        let ready = Ready { since_us: self.now_us, paced_us, passed_us: None, own: 0, in_flight: 0 };
+        let ready = Ready { since_us: self.now.us, paced_us, passed_us: None, own: 0, in_flight: 0 };
         stream.queue.ready = Some(ready);
         if !std::mem::replace(&mut stream.queue.is_listed, true) {
             self.unpassed.push(id);
@@ -275,7 +275,7 @@ impl Fold {
         if carried.list.is_empty() || self.unpassed.is_empty() {
             return;
         }
-        let turn_us = self.now_us.saturating_sub_unsigned(self.pacing_us(bytes));
+        let turn_us = self.now.us.saturating_sub_unsigned(self.pacing_us(bytes));
         let has_rate = self.pacer.is_stated() || self.window().is_some();
         let (in_flight, streams) = (self.in_flight(), &mut self.streams);
         self.unpassed.retain(|id| {
@@ -309,7 +309,7 @@ impl Fold {
 
     /// The application queued more of a response.
     pub(super) fn queued(&mut self, id: u64, bytes: u64) {
-        let now = self.now_us;
+        let now = self.now.us;
         let limit = self.pacer.owed_us(now);
         let Some(stream) = self.streams.get_mut(&id) else { return };
         stream.queue.bytes = stream.queue.bytes.saturating_add(bytes);
@@ -326,7 +326,7 @@ impl Fold {
 
     /// The application is known to have had nothing for a response since `start_us`.
     pub(super) fn no_data(&mut self, id: u64, start_us: i64, first_seq: u64) {
-        let end_us = self.now_us;
+        let end_us = self.now.us;
         let Some(stream) = self.streams.get_mut(&id).filter(|_| start_us < end_us) else { return };
         stream.intervals.push(Interval { cause: Cause::AppLimited, start_us, end_us });
         self.stretch(Cause::AppLimited, id.cast_signed(), first_seq, start_us);
@@ -349,7 +349,7 @@ impl Fold {
     /// A larger window would have bought nothing: the round trip has grown by more than a quarter, the delivery rate
     /// has stopped growing or is the path's, or the controller has found the path's rate.
     pub(super) fn path_is_bottleneck(&self) -> bool {
-        has_queue(&self.rtt) || self.delivery.has_stopped_growing() || self.delivery.is_at_path_rate()
+        self.recovery.rtt().has_queue() || self.delivery.has_stopped_growing() || self.delivery.is_at_path_rate()
     }
 }
 

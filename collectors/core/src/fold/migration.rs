@@ -3,6 +3,7 @@
 use crate::event::Event;
 use crate::fold::Fold;
 use crate::fold::finish::Episode;
+use crate::fold::recovery::SpaceKind;
 use serde::{Deserialize, Serialize};
 
 /// Path validation that is under way.
@@ -16,13 +17,13 @@ pub struct Migration {
 impl Fold {
     /// A PATH_CHALLENGE goes out: "an endpoint ... initiates path validation" (RFC 9000, 8.2.1).
     pub(super) fn path_challenged(&mut self) {
-        self.migration.challenged.get_or_insert((self.now_us, self.seq));
+        self.migration.challenged.get_or_insert((self.now.us, self.now.seq));
     }
 
     /// "Path validation succeeds when a PATH_RESPONSE frame is received that contains the data" (RFC 9000, 8.2.3).
     pub(super) fn path_validated(&mut self, event: &Event) {
         let Some((start_us, first_seq)) = self.migration.challenged.take() else { return };
-        let end_us = self.now_us;
+        let end_us = self.now.us;
         let path_id = event.get(crate::event::Number::PathId).unwrap_or(0);
         self.episode(Episode {
             kind: "migration",
@@ -42,21 +43,19 @@ impl Fold {
     pub(super) fn migrated(&mut self, event: &Event) {
         let state = event.word(crate::event::Word::NewState);
         if state == "migration_started" {
-            self.migration.started.get_or_insert((self.now_us, self.seq));
+            self.migration.started.get_or_insert((self.now.us, self.now.seq));
         }
         if state.starts_with("probing") || matches!(state, "migration_started" | "migration_abandoned") {
             return;
         }
         self.count.migrations += 1;
-        self.rtt.min_us = None;
-        self.rtt.smoothed_us = None;
-        self.rtt.variance_us = None;
-        let (start_us, first_seq) = self.migration.started.take().unwrap_or((self.now_us, self.seq));
+        self.recovery.restart_rtt();
+        let (start_us, first_seq) = self.migration.started.take().unwrap_or((self.now.us, self.now.seq));
         self.episode(Episode {
             kind: "migration",
             first_seq,
             start_us,
-            end_us: self.now_us,
+            end_us: self.now.us,
             confirmed: true,
             ..Episode::default()
         });
@@ -77,9 +76,9 @@ impl Fold {
     pub(super) fn key_discarded(&mut self, event: &Event) {
         let key = event.leftover("key_type").unwrap_or("").trim_matches('"').to_owned();
         if key.contains("initial") {
-            self.discard(0);
+            self.discard(SpaceKind::Initial);
         } else if key.contains("handshake") {
-            self.discard(1);
+            self.discard(SpaceKind::Handshake);
         }
     }
 }

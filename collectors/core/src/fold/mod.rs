@@ -16,16 +16,21 @@ pub mod http;
 pub mod instant;
 pub mod loss;
 pub mod migration;
+pub mod moment;
 pub mod pacer;
 pub mod packets;
 pub mod parts;
 pub mod paths;
+pub mod period;
 pub mod probe;
 pub mod range_ends;
 pub mod ranges;
 pub mod receiver;
+pub mod recovery;
+pub mod repetition;
 pub mod requests;
 pub mod rows;
+pub mod rtt;
 pub mod saves;
 pub mod sender;
 mod standing;
@@ -40,7 +45,8 @@ use crate::header::Vantage;
 use crate::reader::skip::Skip;
 use crate::record::rows::Row;
 use cause::Interval;
-use packets::Space;
+use moment::Moment;
+use recovery::{Place, SpaceKind};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -86,29 +92,6 @@ pub struct Output {
     pub episodes: Vec<Row>,
 }
 
-/// RTT samples of a connection.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Rtt {
-    /// Least sample so far (RFC 9002, 5.2).
-    pub min_us: Option<i64>,
-    /// Newest sample.
-    pub latest_us: Option<i64>,
-    /// As logged, else computed by RFC 9002, 5.3.
-    pub smoothed_us: Option<i64>,
-    /// Likewise.
-    pub variance_us: Option<i64>,
-    /// How long the peer held the newest acknowledgement back, as it says.
-    pub ack_delay_us: i64,
-    /// First sample.
-    pub first_us: Option<i64>,
-    /// All samples.
-    pub stats: stats::Stats,
-    /// Samples by bucket.
-    pub histogram: BTreeMap<u16, u32>,
-    /// The log states RTTs; ours are used only when it does not.
-    pub logged: bool,
-}
-
 /// What of the log's abilities was seen so far.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[expect(missing_docs, clippy::struct_excessive_bools, reason = "one flag a field that a log may lack")]
@@ -144,15 +127,7 @@ pub struct Counters {
     pub stream_bytes_sent: u64,
     pub retransmitted_packets: u64,
     pub retransmitted_bytes: u64,
-    pub packets_out_of_order: u64,
     pub packets_dropped: u64,
-    pub packets_lost: u64,
-    pub bytes_lost: u64,
-    pub packets_spurious: u64,
-    pub packets_lost_handshake: u64,
-    pub packets_lost_data: u64,
-    pub ptos: u64,
-    pub ptos_spurious: u64,
     pub key_updates: u64,
     pub idle_max_us: u64,
     pub bytes_in_flight_max: u64,
@@ -171,10 +146,9 @@ pub struct Fold {
     /// The trace.
     pub trace: Trace,
     role: Vantage,
-    now_us: i64,
-    seq: u64,
+    now: Moment,
     events: u64,
-    spaces: Vec<Space>,
+    recovery: recovery::Recovery,
     paths: paths::Paths,
     flight_us: u64,
     flight_area: f64,
@@ -182,7 +156,6 @@ pub struct Fold {
     ssthresh: Option<u64>,
     /// In boxes of their own, as 65,536 folds of connections that are hardly used lie close to each other.
     pacer: Box<pacer::Pacer>,
-    range_ends: range_ends::RangeEnds,
     /// When something went out with nothing on its way before.
     busy_since: i64,
     delivery: Box<delivery::Delivery>,
@@ -194,7 +167,6 @@ pub struct Fold {
     /// Streams that wait and that no other has passed since they do.
     unpassed: Vec<u64>,
     largest_packet: u64,
-    rtt: Rtt,
     /// A node of the map has room for eleven values, which are large: most connections have one.
     streams: BTreeMap<u64, Box<Stream>>,
     hungry: BTreeSet<u64>,
@@ -205,15 +177,13 @@ pub struct Fold {
     conditions: Vec<Interval>,
     blocked: blocked::Blocked,
     credit: blocked::Credit,
-    probe: probe::Probe,
-    epoch: loss::Epoch,
+    received_us: Option<i64>,
     repairs: stats::Stats,
     seen: Seen,
     count: Counters,
     aliases: Vec<receiver::Alias>,
     handshake: connection::Handshake,
     close: connection::Close,
-    counter_losses: bool,
     #[serde(skip)]
     /// Rows to take.
     pub output: Output,
@@ -237,7 +207,7 @@ impl Fold {
 
     /// Packets and intervals that were looked at so far, beside one a record: the work that a log costs.
     pub fn steps(&self) -> u64 {
-        self.steps + self.spaces.iter().map(|space| space.steps).sum::<u64>()
+        self.steps + self.recovery.steps()
     }
 
     /// Events folded.
@@ -247,25 +217,29 @@ impl Fold {
 
     /// The next event, in order of `seq`.
     pub fn event(&mut self, event: &Event) {
-        if event.time_us != self.now_us && self.events > 0 {
+        if event.time_us != self.now.us && self.events > 0 {
             self.close_instant();
             self.pass_time(event.time_us);
         }
-        self.now_us = event.time_us;
-        self.seq = event.seq;
+        self.now.us = event.time_us;
+        self.now.seq = event.seq;
         self.events += 1;
         match event.kind {
             Kind::PacketSent => self.packet_sent(event),
             Kind::PacketReceived => self.packet_received(event),
             Kind::PacketDropped => {
                 self.count.packets_dropped += 1;
-                self.zero_rtt.unreadable(event, self.now_us, true);
+                self.zero_rtt.unreadable(event, self.now.us, true);
                 self.amplification.receive(event);
             }
-            Kind::PacketBuffered => self.zero_rtt.unreadable(event, self.now_us, false),
+            Kind::PacketBuffered => self.zero_rtt.unreadable(event, self.now.us, false),
             Kind::PacketsAcked => self.packets_acked(event),
             Kind::PacketLost => self.packet_lost(event),
-            Kind::SpuriousLoss => self.count.packets_spurious += u64::from(!self.seen.acks),
+            Kind::SpuriousLoss => {
+                if !self.seen.acks {
+                    self.recovery.count_spurious();
+                }
+            }
             Kind::MetricsUpdated | Kind::UpdateRtt => self.metrics(event),
             Kind::CcAck => self.congestion_ack(event),
             Kind::CcLoss | Kind::CcPersistentCongestion => self.congestion_loss(event),
@@ -310,7 +284,7 @@ impl Fold {
         if self.seen.frames || self.trace.frameless {
             return;
         }
-        let now = self.now_us;
+        let now = self.now.us;
         if let Some(stream) = event.get(Number::StreamId).and_then(|id| self.request_stream(id)) {
             stream.named_us = Some(now);
         }
@@ -318,7 +292,7 @@ impl Fold {
 
     /// Time goes on: figures that are weighted by time, and decisions that waited for the end of a turn.
     fn pass_time(&mut self, to_us: i64) {
-        let passed = to_us.saturating_sub(self.now_us).max(0).unsigned_abs();
+        let passed = to_us.saturating_sub(self.now.us).max(0).unsigned_abs();
         self.count.idle_max_us = self.count.idle_max_us.max(passed);
         let in_flight = self.in_flight();
         if in_flight > 0 && passed > 0 {
@@ -326,20 +300,13 @@ impl Fold {
             #[expect(clippy::cast_precision_loss, reason = "a mean")]
             let area = in_flight as f64 * passed as f64;
             self.flight_area += area;
-            self.epoch.pass(passed);
+            self.recovery.pass(passed);
         }
         self.settle(to_us);
     }
 
-    /// The packet number space that an event's packet is in, by RFC 9000, 12.3, and its path.
-    fn space(&mut self, event: &Event) -> &mut Space {
-        let kind = if event.is(Word::PacketType, "initial") {
-            0
-        } else if event.is(Word::PacketType, "handshake") {
-            1
-        } else {
-            packets::APPLICATION
-        };
+    /// The packet number space that an event's packet is in, and its path.
+    fn place(&mut self, event: &Event) -> Place {
         // A path has its own numbers only with multipath, whose packets carry an id other than 0.
         let (path, is_beyond) = match event.get(Number::PathId) {
             Some(id) if id > 0 => self.paths.stands_for(id),
@@ -348,11 +315,7 @@ impl Fold {
         if is_beyond {
             self.beyond = Some(Skip::TooManyPaths);
         }
-        let at = self.spaces.iter().position(|space| space.kind == kind && space.path == path).unwrap_or_else(|| {
-            self.spaces.push(Space::new(kind, path));
-            self.spaces.len() - 1
-        });
-        &mut self.spaces[at]
+        Place { kind: SpaceKind::of(event), path }
     }
 
     /// The path that an event speaks of; packets without multipath name none.

@@ -1,6 +1,7 @@
 //! Packets on their way: what was sent and is neither acknowledged nor forgotten.
 
 use crate::fold::delivery::Stamp;
+use crate::fold::repetition::Repetition;
 use crate::limits::UNACKNOWLEDGED;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -40,22 +41,14 @@ pub struct Sent {
     pub in_flight: bool,
     /// Elicits an acknowledgement.
     pub is_eliciting: bool,
-    /// Was acknowledged.
-    pub acked: bool,
-    /// Was declared lost.
-    pub lost: bool,
-    /// What it carried went out again, in a log that does not say what is lost.
-    pub is_repeated: bool,
-    /// Acknowledged packets that follow it, and are acknowledged as it is: so many at least.
-    pub run: u32,
     /// It went out in 0-RTT.
-    pub early: bool,
+    pub is_early: bool,
+    /// What of its data had gone out before.
+    pub repetition: Repetition,
     /// Smoothed RTT when it was sent.
     pub rtt_us: i64,
     /// What its acknowledgement tells of the path's rate is measured from here.
     pub stamp: Stamp,
-    /// All its stream data had gone out before, and was not lost: a probe's copy.
-    pub is_copy: bool,
     /// First chunk of stream data, most packets have one.
     pub chunk: Option<Chunk>,
     /// The others.
@@ -63,14 +56,50 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// Neither acknowledged nor lost.
-    fn waits(&self) -> bool {
-        !self.acked && !self.lost
-    }
-
     /// Its stream data.
     pub fn chunks(&self) -> impl Iterator<Item = &Chunk> {
         self.chunk.iter().chain(&self.chunks)
+    }
+
+    /// More of its stream data.
+    pub fn carry(&mut self, chunk: Chunk) {
+        match self.chunk {
+            None => self.chunk = Some(chunk),
+            Some(_) => self.chunks.push(chunk),
+        }
+    }
+}
+
+/// A packet that was acknowledged for the first time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Acknowledged {
+    /// It.
+    pub packet: Sent,
+    /// It had been declared lost.
+    pub was_lost: bool,
+}
+
+/// What became of a packet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Known {
+    packet: Sent,
+    is_acked: bool,
+    /// Was declared lost.
+    is_lost: bool,
+    /// What it carried went out again, in a log that does not say what is lost.
+    is_repeated: bool,
+    /// Acknowledged packets that follow it, and are acknowledged as it is: so many at least.
+    run: u32,
+}
+
+impl Known {
+    /// Neither acknowledged nor lost.
+    fn waits(&self) -> bool {
+        !self.is_acked && !self.is_lost
+    }
+
+    fn is_on_its_way(&self) -> bool {
+        self.packet.in_flight && self.waits()
     }
 }
 
@@ -80,60 +109,75 @@ impl Sent {
 /// that stays without an acknowledgement makes those behind it cost anything.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Space {
-    /// 0 Initial, 1 Handshake, 2 application.
-    pub kind: u8,
-    /// Path, 0 where there is only one.
-    pub path: u64,
-    sent: VecDeque<Sent>,
+    sent: VecDeque<Known>,
     /// Of `sent`, those that are acknowledged.
     acked: usize,
     /// Those that are neither acknowledged nor lost.
     waiting: usize,
-    /// Largest acknowledged number.
-    pub largest_acked: Option<u64>,
-    /// Largest received number.
-    pub largest_received: Option<u64>,
-    /// Largest sent number, of packets that elicit no acknowledgement too.
-    pub largest_sent: Option<u64>,
+    largest_acked: Option<u64>,
+    largest_received: Option<u64>,
+    /// Of packets that elicit no acknowledgement too.
+    largest_sent: Option<u64>,
     /// Packets that were looked at so far: what the work of a log is measured by.
     #[serde(skip)]
-    pub steps: u64,
+    steps: u64,
 }
-
-/// [`Space::kind`] of 0-RTT and 1-RTT packets.
-pub const APPLICATION: u8 = 2;
 
 /// How long a lost packet is remembered, to see that its loss was spurious.
 const REMEMBER_LOST_US: i64 = 3_000_000;
 
 impl Space {
-    /// An empty space.
-    pub fn new(kind: u8, path: u64) -> Self {
-        Self { kind, path, ..Self::default() }
+    /// A packet number was used.
+    pub fn number(&mut self, number: u64) {
+        self.largest_sent = self.largest_sent.max(Some(number));
+    }
+
+    /// A packet of the peer came; true when one with a higher number came before.
+    pub fn receive(&mut self, number: u64) -> bool {
+        let is_late = self.largest_received.is_some_and(|largest| number < largest);
+        self.largest_received = self.largest_received.max(Some(number));
+        is_late
+    }
+
+    /// Largest sent number.
+    pub fn largest_sent(&self) -> Option<u64> {
+        self.largest_sent
+    }
+
+    /// Largest acknowledged number.
+    pub fn largest_acked(&self) -> Option<u64> {
+        self.largest_acked
+    }
+
+    /// Packets that were looked at so far.
+    pub fn steps(&self) -> u64 {
+        self.steps
     }
 
     /// Takes a packet; one whose number is known replaces it.
     pub fn send(&mut self, packet: Sent) {
         while self.sent.front().is_some_and(|first| {
-            first.acked
-                || ((first.lost || first.is_repeated)
-                    && packet.time_us.saturating_sub(first.time_us) > REMEMBER_LOST_US)
+            first.is_acked
+                || ((first.is_lost || first.is_repeated)
+                    && packet.time_us.saturating_sub(first.packet.time_us) > REMEMBER_LOST_US)
         }) || self.sent.len() >= UNACKNOWLEDGED
         {
             if let Some(gone) = self.sent.pop_front() {
-                self.acked -= usize::from(gone.acked);
+                self.acked -= usize::from(gone.is_acked);
                 self.waiting -= usize::from(gone.waits());
             }
         }
-        self.waiting += usize::from(packet.waits());
+        self.waiting += 1;
+        let number = packet.number;
+        let packet = Known { packet, is_acked: false, is_lost: false, is_repeated: false, run: 0 };
         match self.sent.back() {
-            Some(last) if last.number >= packet.number => {
-                let at = self.sent.partition_point(|known| known.number < packet.number);
-                if self.sent[at].number == packet.number {
+            Some(last) if last.packet.number >= number => {
+                let at = self.sent.partition_point(|known| known.packet.number < number);
+                if self.sent[at].packet.number == number {
                     let known = std::mem::replace(&mut self.sent[at], packet);
-                    self.acked -= usize::from(known.acked);
+                    self.acked -= usize::from(known.is_acked);
                     self.waiting -= usize::from(known.waits());
-                    if known.acked {
+                    if known.is_acked {
                         self.forget_runs();
                     }
                 } else {
@@ -145,30 +189,30 @@ impl Space {
         }
     }
 
-    /// Marks `[from, to]` as acknowledged and calls `newly` for each packet that was not.
-    pub fn ack(&mut self, from: u64, to: u64, mut newly: impl FnMut(&Sent)) {
+    /// Marks `[from, to]` as acknowledged and adds each packet to `newly` that was not.
+    pub fn acknowledge(&mut self, from: u64, to: u64, newly: &mut Vec<Acknowledged>) {
         self.largest_acked = Some(self.largest_acked.map_or(to, |known| known.max(to)));
-        let first = self.sent.partition_point(|known| known.number < from);
+        let first = self.sent.partition_point(|known| known.packet.number < from);
         let mut at = first;
-        while let Some(packet) = self.sent.get_mut(at).filter(|packet| packet.number <= to) {
+        while let Some(known) = self.sent.get_mut(at).filter(|known| known.packet.number <= to) {
             self.steps += 1;
-            if packet.acked {
-                at += packet.run as usize + 1;
+            if known.is_acked {
+                at += known.run as usize + 1;
                 continue;
             }
-            self.waiting -= usize::from(packet.waits());
-            packet.acked = true;
+            self.waiting -= usize::from(known.waits());
+            known.is_acked = true;
             self.acked += 1;
-            newly(packet);
+            newly.push(Acknowledged { packet: known.packet.clone(), was_lost: known.is_lost });
             at += 1;
         }
         // All from `first` on are acknowledged: the next time they are one step.
-        if let Some(packet) = self.sent.get_mut(first).filter(|packet| packet.acked) {
-            packet.run = packet.run.max(u32::try_from(at.saturating_sub(first + 1)).unwrap_or(0));
+        if let Some(known) = self.sent.get_mut(first).filter(|known| known.is_acked) {
+            known.run = known.run.max(u32::try_from(at.saturating_sub(first + 1)).unwrap_or(0));
         }
         if self.acked > FEW && self.acked * 2 > self.sent.len() {
             self.steps += self.sent.len() as u64;
-            self.sent.retain(|packet| !packet.acked);
+            self.sent.retain(|known| !known.is_acked);
             self.acked = 0;
         }
     }
@@ -176,33 +220,34 @@ impl Space {
     /// Places have moved: what was said of runs is no longer so. Numbers that go back are rare, and cost so much.
     fn forget_runs(&mut self) {
         self.steps += self.sent.len() as u64;
-        self.sent.iter_mut().for_each(|packet| packet.run = 0);
+        self.sent.iter_mut().for_each(|known| known.run = 0);
     }
 
     /// Marks one packet as lost; `None` when it is unknown, acknowledged or lost already.
     pub fn lose(&mut self, number: u64) -> Option<&Sent> {
-        let packet = self.get_mut(number).filter(|packet| packet.waits())?;
-        packet.lost = true;
+        let at = self.place(number)?;
+        let known = self.sent.get_mut(at).filter(|known| known.waits())?;
+        known.is_lost = true;
         self.waiting -= 1;
-        self.get_mut(number).map(|packet| &*packet)
+        Some(&known.packet)
     }
 
     /// The data of a packet that nobody declared lost goes out again: it is not waited for longer than for a lost one.
     pub fn repeat(&mut self, number: u64) {
-        if let Some(packet) = self.get_mut(number) {
-            packet.is_repeated = true;
+        if let Some(known) = self.place(number).and_then(|at| self.sent.get_mut(at)) {
+            known.is_repeated = true;
         }
     }
 
-    fn get_mut(&mut self, number: u64) -> Option<&mut Sent> {
-        let at = self.sent.partition_point(|known| known.number < number);
-        self.sent.get_mut(at).filter(|packet| packet.number == number)
+    fn place(&self, number: u64) -> Option<usize> {
+        let at = self.sent.partition_point(|known| known.packet.number < number);
+        self.sent.get(at).filter(|known| known.packet.number == number).map(|_| at)
     }
 
     /// Bytes on their way, as packets whose keys are discarded leave the count (RFC 9002, 6.4).
     pub fn discard(&mut self) -> u64 {
-        let on_the_way = self.sent.iter().filter(|packet| packet.in_flight && packet.waits());
-        let bytes = on_the_way.fold(0u64, |sum, packet| sum.saturating_add(packet.bytes));
+        let on_the_way = self.sent.iter().filter(|known| known.is_on_its_way());
+        let bytes = on_the_way.fold(0u64, |sum, known| sum.saturating_add(known.packet.bytes));
         self.sent.clear();
         (self.acked, self.waiting) = (0, 0);
         bytes
@@ -211,15 +256,11 @@ impl Space {
     /// Some packet that elicits an acknowledgement is neither acknowledged nor lost, and lies behind all that are
     /// acknowledged or went out since `since_us`. One that is older was forgotten by all sides.
     pub fn is_waiting(&self, since_us: i64) -> bool {
+        let is_recent = |known: &&Known| {
+            known.packet.time_us >= since_us || self.largest_acked.is_some_and(|largest| known.packet.number > largest)
+        };
         self.waiting > 0
-            && self
-                .sent
-                .iter()
-                .rev()
-                .take_while(|packet| {
-                    packet.time_us >= since_us || self.largest_acked.is_some_and(|largest| packet.number > largest)
-                })
-                .any(|packet| packet.is_eliciting && packet.waits())
+            && self.sent.iter().rev().take_while(is_recent).any(|known| known.packet.is_eliciting && known.waits())
     }
 
     /// When the oldest packet left that is neither acknowledged nor lost.
@@ -227,24 +268,24 @@ impl Space {
         if self.waiting == 0 {
             return None;
         }
-        self.sent.iter().find(|packet| packet.waits()).map(|packet| packet.time_us)
+        self.sent.iter().find(|known| known.waits()).map(|known| known.packet.time_us)
     }
 
     /// Numbers of the oldest `count` packets up to `largest` that are on their way. The largest is named; of the others
     /// the oldest are the likeliest.
     pub fn oldest(&self, largest: u64, count: usize) -> Vec<u64> {
-        let end = self.sent.partition_point(|known| known.number <= largest);
-        let mut on_the_way = self.sent.range(..end).filter(|packet| packet.in_flight && packet.waits());
-        let mut numbers: Vec<u64> = on_the_way.by_ref().take(count).map(|packet| packet.number).collect();
+        let end = self.sent.partition_point(|known| known.packet.number <= largest);
+        let mut on_the_way = self.sent.range(..end).filter(|known| known.is_on_its_way());
+        let mut numbers: Vec<u64> = on_the_way.by_ref().take(count).map(|known| known.packet.number).collect();
         if let (Some(newest), Some(last)) = (on_the_way.next_back(), numbers.last_mut()) {
-            *last = newest.number;
+            *last = newest.packet.number;
         }
         numbers
     }
 
     /// Packets that carried any of `[from, to)` of a stream and are not acknowledged, in order.
     pub fn carriers(&self, stream_id: u64, from: u64, to: u64) -> impl Iterator<Item = &Sent> {
-        let unacked = self.sent.iter().filter(|packet| !packet.acked).take(LOOKED_AT);
+        let unacked = self.sent.iter().filter(|known| !known.is_acked).take(LOOKED_AT).map(|known| &known.packet);
         unacked.filter(move |packet| packet.chunks().any(|chunk| chunk.stream_id == stream_id && chunk.meets(from, to)))
     }
 }
@@ -272,7 +313,7 @@ mod tests {
             (state >> 33) % below
         };
         for _ in 0..200 {
-            let (mut space, mut waits) = (Space::new(2, 0), std::collections::BTreeMap::new());
+            let (mut space, mut waits) = (Space::default(), std::collections::BTreeMap::new());
             for step in 0..400 {
                 let number = next(300);
                 match next(8) {
@@ -283,7 +324,8 @@ mod tests {
                     4..7 => {
                         let to = number + next(80);
                         let mut newly = Vec::new();
-                        space.ack(number, to, |packet| newly.push(packet.number));
+                        space.acknowledge(number, to, &mut newly);
+                        let newly: Vec<u64> = newly.iter().map(|acked| acked.packet.number).collect();
                         // The front is let go when it is acknowledged; what is sent later with its number is new.
                         let wanted: Vec<u64> = waits.range(number..=to).map(|(number, _)| *number).collect();
                         assert_eq!(newly, wanted);

@@ -1,61 +1,76 @@
 //! Probe timeouts (RFC 9002, 6.2): when nothing comes back, and how long a request pays for it.
 
-use crate::event::{Event, Number, Word};
-use crate::fold::cause::{Cause, Interval};
-use crate::fold::finish::Episode;
-use crate::fold::packets::Sent;
-use crate::fold::{Fold, TURN_US};
+use crate::fold::moment::Moment;
+use crate::fold::packets::Acknowledged;
 use serde::{Deserialize, Serialize};
 
-/// A series of probe timeouts.
+/// What the probe timer is set by, and the series of timeouts that is going on.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Probe {
+pub struct ProbeTimer {
     /// Last ack-eliciting send.
-    pub last_eliciting_us: Option<i64>,
+    elicited_us: Option<i64>,
     /// And the last of an earlier microsecond.
-    before_us: Option<i64>,
+    elicited_before_us: Option<i64>,
     /// Last acknowledgement of anything new.
-    pub last_news_us: Option<i64>,
-    /// Last loss declared.
-    pub last_lost_us: Option<i64>,
-    /// Last packet received.
-    pub last_received_us: Option<i64>,
-    /// The series that is going on.
-    pub series: Option<Series>,
+    news_us: Option<i64>,
+    series: Option<Series>,
     /// Count that the log's metrics gave last.
-    pub logged: u64,
+    stated_count: u64,
     /// When a series was answered last by a packet that was sent after its timer.
-    pub answered_us: Option<i64>,
+    answered_us: Option<i64>,
+    count: u64,
+    spurious: u64,
 }
 
 /// From the first timer that fired to the first acknowledgement of anything new.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Series {
-    /// When the silence began.
-    pub start_us: i64,
-    fired_us: i64,
+struct Series {
+    start_us: i64,
+    fired: Moment,
     waited_us: u64,
-    seq: u64,
     count: u32,
-    logged: bool,
+    is_logged: bool,
     /// Streams of which something was declared lost meanwhile.
     losers: Vec<u64>,
 }
 
-impl Series {
-    /// Something of a stream is declared lost before anything came back.
-    pub fn lost(&mut self, stream_id: u64) {
-        self.losers.push(stream_id);
-    }
+/// A series of probe timeouts was answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answered {
+    /// When the silence began.
+    pub start_us: i64,
+    /// When the first timer fired.
+    pub fired: Moment,
+    /// How long after the last ack-eliciting send that was.
+    pub waited_us: u64,
+    /// Timers that fired.
+    pub count: u32,
+    /// The log says that they did.
+    pub is_logged: bool,
+    /// The acknowledged packet was sent before the timer fired: the probe was not needed, and what was waited for was a
+    /// queue, or an acknowledgement that the peer held back.
+    pub is_spurious: bool,
+    /// Streams of which something was declared lost meanwhile.
+    pub losers: Vec<u64>,
 }
 
-impl Probe {
+impl ProbeTimer {
     /// A packet that elicits an acknowledgement goes out.
     pub fn elicit(&mut self, now_us: i64) {
-        if self.last_eliciting_us != Some(now_us) {
-            self.before_us = self.last_eliciting_us;
+        if self.elicited_us != Some(now_us) {
+            self.elicited_before_us = self.elicited_us;
         }
-        self.last_eliciting_us = Some(now_us);
+        self.elicited_us = Some(now_us);
+    }
+
+    /// Last ack-eliciting send.
+    pub fn elicited_us(&self) -> Option<i64> {
+        self.elicited_us
+    }
+
+    /// Last acknowledgement of anything new.
+    pub fn news_us(&self) -> Option<i64> {
+        self.news_us
     }
 
     /// How long nothing went out until now that elicits an acknowledgement.
@@ -65,111 +80,131 @@ impl Probe {
 
     /// When such a packet went out last before now: a probe may be logged before the timer that sent it.
     fn elicited_before(&self, now_us: i64) -> Option<i64> {
-        self.last_eliciting_us.filter(|last| *last < now_us).or(self.before_us)
-    }
-}
-
-impl Fold {
-    /// For logs without timer events: as long as a probe timeout has passed since "time_of_last_ack_eliciting_packet",
-    /// smoothed_rtt + max(4 * rttvar, kGranularity) (RFC 9002, 6.2.1 and A.8); max_ack_delay comes on top where it counts.
-    pub(super) fn was_silent(&self) -> bool {
-        let (Some(sent), Some(smoothed)) = (self.probe.last_eliciting_us, self.rtt.smoothed_us) else { return false };
-        let variance = self.rtt.variance_us.unwrap_or(smoothed / 2);
-        let timeout = smoothed.saturating_add(variance.saturating_mul(4).max(1000));
-        // A tenth is allowed for the difference between the log's figures and the stack's.
-        self.now_us.saturating_sub(sent) >= timeout - timeout / 10 - 1000 && self.is_unanswered()
+        self.elicited_us.filter(|last| *last < now_us).or(self.elicited_before_us)
     }
 
-    /// No loss timer explains what goes out now: it is set when an acknowledgement comes, to an eighth of a round trip
-    /// from then at most (RFC 9002, 6.1.2).
-    pub(super) fn is_after_loss_timers(&self) -> bool {
-        let longest = self.rtt.smoothed_us.unwrap_or(0) / 4 + TURN_US;
-        self.probe.last_news_us.is_none_or(|news| self.now_us.saturating_sub(news) > longest)
-    }
-
-    /// Something that elicits an acknowledgement went out and nothing new was acknowledged since.
-    fn is_unanswered(&self) -> bool {
-        let timeouts = self.rtt.smoothed_us.unwrap_or(INITIAL_RTT_US).saturating_mul(TIMEOUTS);
-        let since_us = self.now_us.saturating_sub(timeouts);
-        self.spaces.iter().any(|space| space.is_waiting(since_us))
-            // aioquic declares its oldest packet lost when it probes.
-            || self.probe.last_lost_us.is_some_and(|lost| self.now_us.saturating_sub(lost) <= TURN_US)
-            // Rows without packet numbers know only the sum.
-            || (self.trace.frameless && self.in_flight() > 0)
-            || self.probe.last_eliciting_us > self.probe.last_news_us
-    }
-
-    /// A probe timer fired.
-    pub(super) fn probe_fired(&mut self, logged: bool) {
-        self.seen.probe_timers |= logged;
-        if !self.is_unanswered() {
+    /// The timer fired while something was unanswered.
+    pub fn fire(&mut self, now: Moment, is_logged: bool, min_rtt_us: i64) {
+        if let Some(series) = &mut self.series {
+            series.count += 1;
             return;
         }
-        let (now, seq) = (self.now_us, self.seq);
-        match &mut self.probe.series {
-            Some(series) => series.count += 1,
-            None => {
-                let sent = self.probe.elicited_before(now).unwrap_or(now);
-                let due = sent.saturating_add(self.rtt.min_us.unwrap_or(0));
-                let start_us = self.probe.last_news_us.map_or(due, |news| news.max(due)).min(now);
-                let waited_us = now.abs_diff(sent);
-                self.probe.series =
-                    Some(Series { start_us, fired_us: now, waited_us, seq, count: 1, logged, losers: Vec::new() });
-            }
+        let sent = self.elicited_before(now.us).unwrap_or(now.us);
+        let due = sent.saturating_add(min_rtt_us);
+        let start_us = self.news_us.map_or(due, |news| news.max(due)).min(now.us);
+        let waited_us = now.us.abs_diff(sent);
+        self.series = Some(Series { start_us, fired: now, waited_us, count: 1, is_logged, losers: Vec::new() });
+    }
+
+    /// The log gives a count of timeouts: true when it has grown.
+    pub fn state_count(&mut self, count: u64) -> bool {
+        std::mem::replace(&mut self.stated_count, count) < count
+    }
+
+    /// Something of a stream is declared lost; it is the timeout's if nothing has come back yet.
+    pub fn lose(&mut self, stream_id: u64) {
+        if let Some(series) = &mut self.series {
+            series.losers.push(stream_id);
         }
     }
 
-    pub(super) fn probe_answered(&mut self, series: &Series, packets: &[Sent]) {
-        self.count.ptos += 1;
-        let end_us = self.now_us;
-        // The acknowledged packet was sent before the timer fired: the probe was not needed, and what was waited for was a
-        // queue, or an acknowledgement that the peer held back.
-        let spurious = !packets.is_empty() && packets.iter().all(|packet| packet.time_us < series.fired_us);
-        self.count.ptos_spurious += u64::from(spurious);
-        if spurious {
-            for id in &series.losers {
-                if let Some(stream) = self.streams.get_mut(id) {
-                    stream.losses.iter_mut().for_each(|loss| loss.is_by_probe &= loss.detected_us < series.fired_us);
-                }
-            }
-        } else {
-            self.probe.answered_us = Some(end_us);
-            self.held(Interval { cause: Cause::Pto, start_us: series.start_us, end_us });
+    /// Something new is acknowledged, which ends a series.
+    pub fn acknowledged(&mut self, now_us: i64, packets: &[Acknowledged]) -> Option<Answered> {
+        self.news_us = Some(now_us);
+        let Series { start_us, fired, waited_us, count, is_logged, losers } = self.series.take()?;
+        let is_spurious = !packets.is_empty() && packets.iter().all(|acked| acked.packet.time_us < fired.us);
+        self.count += 1;
+        self.spurious += u64::from(is_spurious);
+        if !is_spurious {
+            self.answered_us = Some(now_us);
         }
-        if !series.logged {
-            self.streams.values_mut().for_each(|stream| stream.infer(Cause::Pto));
-        }
-        self.episode(Episode {
-            kind: "pto",
-            first_seq: series.seq,
-            start_us: series.fired_us,
-            end_us,
-            confirmed: true,
-            trigger: if spurious { "spurious" } else { "" },
-            count: series.count,
-            wait_us: Some(series.waited_us),
-            ..Episode::default()
-        });
+        Some(Answered { start_us, fired, waited_us, count, is_logged, is_spurious, losers })
     }
 
-    pub(super) fn timer(&mut self, event: &Event) {
-        let expired = event.word(Word::EventType) == "expired" && event.word(Word::TimerType) != "ack";
-        // mvfst logs its alarm only when it fires, with a count (quic_trace.md 2.2).
-        let alarm = event.leftover("outstanding_packets").is_some() || event.get(Number::Count).is_some();
-        let kind = event.word(Word::TimerType);
-        self.seen.probe_timers |=
-            alarm || kind == "pto" || (kind.is_empty() && !event.word(Word::EventType).is_empty());
-        if kind == "pacing" {
-            self.pacing_timer(event);
-        }
-        if (expired && matches!(event.word(Word::TimerType), "pto" | "")) || alarm {
-            self.probe_fired(true);
-        }
+    /// Timeouts have come since anything was acknowledged.
+    pub fn is_running(&self) -> bool {
+        self.series.is_some()
+    }
+
+    /// Since when nothing came back, where timeouts have come.
+    pub fn since_us(&self) -> Option<i64> {
+        self.series.as_ref().map(|series| series.start_us)
+    }
+
+    /// What is declared lost now came to light by a probe.
+    pub fn shows_losses(&self, now_us: i64) -> bool {
+        self.answered_us == Some(now_us) || self.series.is_some()
+    }
+
+    /// Series of timeouts, the one that is going on among them.
+    pub fn count(&self) -> u64 {
+        self.count + u64::from(self.series.is_some())
+    }
+
+    /// Those that were not needed.
+    pub fn spurious(&self) -> u64 {
+        self.spurious
     }
 }
 
-/// kInitialRtt (RFC 9002, 6.2.2).
-pub const INITIAL_RTT_US: i64 = 333_000;
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fold::packets::Sent;
 
-/// Round trips for which a packet that others overtook may still be waited for.
-const TIMEOUTS: i64 = 10;
+    fn acked(time_us: i64) -> Vec<Acknowledged> {
+        vec![Acknowledged { packet: Sent { time_us, ..Sent::default() }, was_lost: false }]
+    }
+
+    fn fired() -> ProbeTimer {
+        let mut timer = ProbeTimer::default();
+        timer.elicit(1_000);
+        timer.fire(Moment { us: 60_000, seq: 7 }, true, 20_000);
+        timer.elicit(60_000);
+        timer.fire(Moment { us: 160_000, seq: 9 }, true, 20_000);
+        timer.lose(4);
+        timer
+    }
+
+    #[test]
+    fn a_series_lasts_from_the_silence_to_the_first_answer() {
+        let mut timer = fired();
+        assert_eq!((timer.count(), timer.since_us()), (1, Some(21_000)));
+        let answered = timer.acknowledged(180_000, &acked(160_000));
+        let wanted = Answered {
+            start_us: 21_000,
+            fired: Moment { us: 60_000, seq: 7 },
+            waited_us: 59_000,
+            count: 2,
+            is_logged: true,
+            is_spurious: false,
+            losers: vec![4],
+        };
+        assert_eq!(answered, Some(wanted));
+        assert!(timer.shows_losses(180_000) && !timer.shows_losses(180_001) && !timer.is_running());
+        assert_eq!(timer.acknowledged(190_000, &acked(170_000)), None);
+    }
+
+    #[test]
+    fn an_answer_to_what_was_sent_before_the_timer_makes_it_spurious() {
+        let mut timer = fired();
+        assert!(timer.acknowledged(180_000, &acked(1_000)).is_some_and(|answered| answered.is_spurious));
+        assert_eq!((timer.count(), timer.spurious(), timer.shows_losses(180_000)), (1, 1, false));
+    }
+
+    #[test]
+    fn a_probe_that_is_logged_before_its_timer_is_not_what_was_waited_for() {
+        let mut timer = ProbeTimer::default();
+        timer.elicit(1_000);
+        timer.elicit(60_000);
+        assert_eq!(timer.idle_us(60_000), 59_000);
+        timer.elicit(60_000);
+        assert_eq!((timer.idle_us(60_000), timer.idle_us(61_000)), (59_000, 1_000));
+    }
+
+    #[test]
+    fn a_count_fires_when_it_grows() {
+        let mut timer = ProbeTimer::default();
+        assert_eq!([0, 1, 1, 2, 0, 1].map(|count| timer.state_count(count)), [false, true, false, true, false, true]);
+    }
+}

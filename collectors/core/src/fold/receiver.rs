@@ -2,7 +2,7 @@
 
 use crate::event::{Event, Frame, FrameNumber, Kind, Number, Word};
 use crate::fold::packets::Chunk;
-use crate::fold::probe::INITIAL_RTT_US;
+use crate::fold::rtt::StatedRtt;
 use crate::fold::stream::Silence;
 use crate::fold::{Fold, http};
 use crate::header::Vantage;
@@ -11,24 +11,21 @@ use serde::{Deserialize, Serialize};
 
 impl Fold {
     pub(super) fn packet_received(&mut self, event: &Event) {
-        self.seen.packets_received = true;
         if self.role == Vantage::Unknown && self.count.packets_sent == 0 && self.count.packets_received == 0 {
             // The client always speaks first (RFC 9000, 7): who receives first is the server.
             self.role = Vantage::Server;
         }
-        self.handshake.received(event, self.now_us);
+        self.handshake.received(event, self.now.us);
         self.zero_rtt.packet(event, self.is_server());
         self.amplification.receive(event);
         self.count.packets_received += 1;
         self.count.bytes_received =
             self.count.bytes_received.saturating_add(event.get(Number::PacketBytes).unwrap_or(0));
-        self.probe.last_received_us = Some(self.now_us);
+        self.received_us = Some(self.now.us);
         self.see_ids(event, false);
         if let Some(number) = event.get(Number::PacketNumber) {
-            let space = self.space(event);
-            let late = space.largest_received.is_some_and(|largest| number < largest);
-            space.largest_received = space.largest_received.max(Some(number));
-            self.count.packets_out_of_order += u64::from(late);
+            let place = self.place(event);
+            self.recovery.receive(place, number);
         }
         self.count.retries += u64::from(event.is(Word::PacketType, "retry"));
         self.seen.frames |= !event.frames.is_empty();
@@ -45,7 +42,7 @@ impl Fold {
         match event.bytes(frame.frame_type) {
             b"ack" | b"ack_ecn" | b"ack_mp" | b"path_ack" => {
                 let delay = frame.get(FrameNumber::AckDelayUs).unwrap_or(0).min(MAX_ACK_DELAY_US);
-                self.rtt.ack_delay_us = delay.cast_signed();
+                self.recovery.held_back(delay.cast_signed());
                 self.acknowledged(event, ranges);
             }
             b"stream" => {
@@ -71,10 +68,10 @@ impl Fold {
     }
 
     fn stream_received(&mut self, chunk: Chunk) {
-        let (now, is_server) = (self.now_us, self.is_server());
+        let (now, is_server) = (self.now.us, self.is_server());
         self.seen.fins |= chunk.fin;
         // A window that the peer fills comes once a round trip, which may have grown, and after our acknowledgement.
-        let rtt = self.rtt.smoothed_us.or(self.rtt.min_us).filter(|_| !is_server);
+        let rtt = self.recovery.rtt().smoothed_us().or(self.recovery.rtt().min_us()).filter(|_| !is_server);
         let silence = rtt.map(|rtt| Silence {
             since_us: self.credit.given_us,
             longest_us: rtt.saturating_mul(2).saturating_add(MAX_ACK_DELAY_US.cast_signed()),
@@ -101,14 +98,14 @@ impl Fold {
     pub(super) fn reset(&mut self, id: Option<u64>, ours: bool) {
         let is_response = ours == self.is_server();
         if let Some(id) = id.filter(|_| is_response) {
-            self.end_request(id, self.now_us, "reset");
+            self.end_request(id, self.now.us, "reset");
         }
     }
 
     pub(super) fn http_frame(&mut self, event: &Event) {
         self.seen.http = true;
         let created = event.kind == Kind::HttpFrameCreated;
-        let (now, is_server, transfer) = (self.now_us, self.is_server(), self.transfer());
+        let (now, is_server, transfer) = (self.now.us, self.is_server(), self.transfer());
         let Some(id) = event.get(Number::StreamId) else { return };
         let Some(stream) = self.request_stream(id) else { return };
         if event.is(Word::HttpFrameType, "headers") {
@@ -131,7 +128,7 @@ impl Fold {
         let (Some(id), Some(length)) = (event.get(Number::StreamId), event.get(Number::Length)) else { return };
         if to_transport && self.is_server() && !self.seen.http && self.streams.contains_key(&id) {
             self.seen.moves = true;
-            let (now, transfer) = (self.now_us, self.transfer());
+            let (now, transfer) = (self.now.us, self.transfer());
             if let Some(stream) = self.streams.get_mut(&id)
                 && stream.marks.response_start_us.is_none()
             {
@@ -151,30 +148,12 @@ impl Fold {
             self.pacer.state_rate(rate);
         }
         let as_us = |number| event.get(number).and_then(|us| i64::try_from(us).ok()).filter(|us| *us > 0);
-        let smoothed = as_us(Number::SmoothedRttUs);
-        // "When no previous RTT is available, the initial RTT SHOULD be set to 333 milliseconds" (RFC 9002, 6.2.2): quinn
-        // logs that as if it had been measured.
-        let is_initial = |us: i64| self.rtt.stats.count == 0 && us == INITIAL_RTT_US && smoothed == Some(us);
-        if let Some(latest) = as_us(Number::LatestRttUs).filter(|latest| !is_initial(*latest)) {
-            self.seen.rtt = true;
-            // Snapshots repeat the newest sample; a new one moves the smoothed value too.
-            let is_new = event.kind == Kind::UpdateRtt
-                || self.rtt.latest_us != Some(latest)
-                || (smoothed.is_some() && smoothed != self.rtt.smoothed_us);
-            if !self.rtt.logged {
-                // What was computed so far gives way to what the stack itself used.
-                self.rtt = super::Rtt { logged: true, ..super::Rtt::default() };
-            }
-            if is_new {
-                self.rtt_sample(latest, false);
-            }
-        }
-        if let Some(smoothed) = smoothed {
-            self.rtt.smoothed_us = Some(smoothed);
-        }
-        if let Some(variance) = as_us(Number::RttVarianceUs) {
-            self.rtt.variance_us = Some(variance);
-        }
+        self.recovery.state_rtt(StatedRtt {
+            latest_us: as_us(Number::LatestRttUs),
+            smoothed_us: as_us(Number::SmoothedRttUs),
+            variance_us: as_us(Number::RttVarianceUs),
+            is_sample: event.kind == Kind::UpdateRtt,
+        });
         if let Some(stated) = event.get(Number::BytesInFlight)
             && event.kind == Kind::MetricsUpdated
             && !self.trace.frameless
@@ -182,17 +161,13 @@ impl Fold {
             self.compare_in_flight(event, stated);
         }
         if let Some(lost) = event.get(Number::LostPackets) {
-            self.counter_losses = true;
-            self.count.packets_lost = self.count.packets_lost.saturating_add(lost);
-            self.count.packets_lost_data = self.count.packets_lost_data.saturating_add(lost);
-            self.count.bytes_lost = self.count.bytes_lost.saturating_add(event.get(Number::LostBytes).unwrap_or(0));
+            self.recovery.count_stated(lost, event.get(Number::LostBytes).unwrap_or(0));
         }
         if let Some(count) = event.get(Number::PtoCount) {
             self.seen.probe_timers = true;
-            if count > self.probe.logged {
+            if self.recovery.state_probes(count) {
                 self.probe_fired(true);
             }
-            self.probe.logged = count;
         }
     }
 
@@ -239,7 +214,7 @@ impl Fold {
 
     /// Notes an id of the connection; short ones could be anybody's.
     pub(super) fn alias(&mut self, id: &str, role: &str) {
-        let now = self.now_us;
+        let now = self.now.us;
         if let Some(seen) = self.aliases.iter_mut().find(|seen| seen.id == id && seen.role == role) {
             seen.last_us = now;
         } else if self.aliases.len() < ALIASES && id.len() <= ALIAS_LETTERS {

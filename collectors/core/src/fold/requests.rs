@@ -33,14 +33,14 @@ impl Fold {
             }
             self.open_request(id);
         }
-        let seq = self.seq;
+        let seq = self.now.seq;
         let stream = self.streams.get_mut(&id)?;
         stream.last_seq = seq;
         Some(stream)
     }
 
     fn open_request(&mut self, id: u64) {
-        let (now, seq) = (self.now_us, self.seq);
+        let (now, seq) = (self.now.us, self.now.seq);
         self.count.requests += 1;
         self.open += 1;
         if let Some((since, first_seq)) = self.idle_since.take() {
@@ -58,14 +58,14 @@ impl Fold {
 
     /// A request ends, if it has not.
     pub(super) fn end_request(&mut self, id: u64, time_us: i64, why: &str) {
-        let (now, seq, rtt) = (self.now_us, self.seq, (self.rtt.min_us, self.rtt.smoothed_us));
+        let (now, seq, rtt) = (self.now.us, self.now.seq, self.recovery.rtt().round_trip());
         let Some(stream) = self.streams.get_mut(&id).filter(|stream| stream.end_is.is_empty()) else { return };
         if let Some((start_us, _)) = stream.queue.empty_since.take() {
             // Cut off while the application had nothing.
             stream.intervals.push(Interval { cause: Cause::AppLimited, start_us, end_us: now });
         }
         stream.rtt = rtt;
-        stream.transfer.ack_delay_us = self.rtt.ack_delay_us.unsigned_abs();
+        stream.transfer.ack_delay_us = self.recovery.rtt().ack_delay_us();
         stream.end(time_us, why, true);
         self.ended.push(id);
         self.hungry.remove(&id);
@@ -122,7 +122,7 @@ impl Fold {
                 stream.intervals.retain(|interval| interval.start_us < interval.end_us);
             }
             if stream.undecided() > limits::UNDECIDED {
-                let to_us = whole(self.now_us, &stream.gaps);
+                let to_us = whole(self.now.us, &stream.gaps);
                 stream.sweep.advance(to_us, &mut stream.intervals, &mut stream.gaps);
             }
             // Not again before as many have come.
@@ -132,11 +132,10 @@ impl Fold {
 
     /// Before this time nothing of the connection can begin any more.
     fn certain_us(&self) -> i64 {
-        let open = self.spaces.iter().filter_map(super::packets::Space::oldest_us);
+        let open = self.recovery.certain_us().into_iter();
         let open = open.chain(self.blocked.oldest_us()).chain(self.credit.blocked.map(|(since, _)| since));
         let open = open.chain(self.amplification.since.map(|(since, _)| since));
-        let open = open.chain(self.probe.series.as_ref().map(|series| series.start_us));
-        open.chain(self.probe.last_news_us).min().unwrap_or(self.now_us)
+        open.min().unwrap_or(self.now.us)
     }
 
     /// Sums up a stream whose own intervals have grown many.
@@ -152,7 +151,7 @@ impl Fold {
     }
 
     pub(super) fn stretch_of(&mut self, kind: &'static str, stream_id: i64, first_seq: u64, start_us: i64) {
-        let end_us = self.now_us;
+        let end_us = self.now.us;
         if start_us < end_us {
             self.episode(Episode {
                 kind,
@@ -171,7 +170,7 @@ impl Fold {
         if self.ended.is_empty() {
             return;
         }
-        let now = self.now_us;
+        let now = self.now.us;
         let all = self.ended.len() > LINGERING;
         let ids = std::mem::take(&mut self.ended);
         for id in ids {
@@ -183,7 +182,7 @@ impl Fold {
                 self.ended.push(id);
             } else if let Some(mut stream) = self.streams.remove(&id) {
                 // The first sample may come with the very acknowledgement that ended the request.
-                stream.rtt = (stream.rtt.0.or(self.rtt.min_us), stream.rtt.1.or(self.rtt.smoothed_us));
+                stream.rtt = stream.rtt.or(self.recovery.rtt().round_trip());
                 self.stream_row(*stream);
             }
         }
@@ -210,7 +209,7 @@ mod tests {
         }
         let mut most = 0;
         for number in 0..4 * limits::UNDECIDED as i64 {
-            fold.now_us = 20 * number + 10;
+            fold.now.us = 20 * number + 10;
             fold.held(Interval { cause, start_us: 20 * number, end_us: 20 * number + 10 });
             most = most.max(fold.streams[&0].undecided());
         }

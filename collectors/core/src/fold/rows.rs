@@ -2,7 +2,6 @@
 
 use crate::event::{Event, Number, Word};
 use crate::fold::Fold;
-use crate::fold::packets::APPLICATION;
 use crate::fold::stream::Stream;
 
 impl Fold {
@@ -10,7 +9,7 @@ impl Fold {
     pub(super) fn stream_event(&mut self, event: &Event) {
         self.seen.stream_events = true;
         let Some(id) = event.get(Number::StreamId) else { return };
-        let (now, transfer) = (self.now_us, self.transfer());
+        let (now, transfer) = (self.now.us, self.transfer());
         let kind = event.word(Word::Trigger).to_owned();
         let Some(stream) = self.request_stream(id) else { return };
         // Milliseconds, rounded down, since the stream was created; on_flow_control and stream_blocked give bytes.
@@ -37,10 +36,10 @@ impl Fold {
 
     /// A packet in flight: the responses under way may be in it. A probe repeats, it is nobody's last byte.
     pub(super) fn row_sent(&mut self) {
-        if self.probe.series.is_some() {
+        if self.recovery.probe().is_running() {
             return;
         }
-        let now = self.now_us;
+        let now = self.now.us;
         for stream in self.streams.values_mut().filter(|stream| stream.end_is.is_empty()) {
             if stream.marks.response_start_us.is_some() {
                 stream.marks.first_byte_us.get_or_insert(now);
@@ -56,7 +55,7 @@ impl Fold {
         if !self.trace.frameless || self.in_flight() > 0 || self.credit.blocked.is_some() {
             return;
         }
-        let acked = self.probe.last_news_us.unwrap_or(self.now_us);
+        let acked = self.recovery.probe().news_us().unwrap_or(self.now.us);
         let is_done = |stream: &Stream| {
             stream.end_is.is_empty()
                 && stream.eom
@@ -81,7 +80,8 @@ impl Fold {
             let flight = &mut self.path(event).in_flight;
             *flight = flight.saturating_sub(bytes);
             self.instant.has_opened = true;
-            self.newly_acknowledged(&[], APPLICATION, 0);
+            let acked = self.recovery.acknowledge_unnamed(self.now.us, true);
+            self.newly_acknowledged(&acked);
         }
         self.drained();
     }
@@ -100,10 +100,10 @@ impl Fold {
         }
         match event.leftover("bbr_recovery_state") {
             // BBR prints the same row in recovery and outside of it.
-            Some(state) if state.trim_matches('"') != "NotRecovery" => self.begin_epoch(),
+            Some(state) if state.trim_matches('"') != "NotRecovery" => self.recovery.begin_period(self.now),
             // Cubic prints it only outside of recovery; Copa always, so there the acknowledged packet decides.
-            None if event.bytes(event.name).starts_with(b"copa") => self.epoch.ends_by_packet(),
-            _ => self.end_epoch(),
+            None if event.bytes(event.name).starts_with(b"copa") => self.recovery.period_ends_by_packet(),
+            _ => self.end_period(),
         }
         self.delivery.controller_state(event.word(Word::NewState));
         self.drained();
@@ -112,11 +112,11 @@ impl Fold {
     pub(super) fn congestion_loss(&mut self, event: &Event) {
         self.seen.losses = true;
         // A row during recovery is a loss of a packet that was sent after it began (quic_trace.md 4.7).
-        self.end_epoch();
+        self.end_period();
         if let Some(window) = event.get(Number::CongestionWindow) {
             self.set_window(event, window);
         }
-        self.begin_epoch();
+        self.recovery.begin_period(self.now);
         self.drained();
     }
 

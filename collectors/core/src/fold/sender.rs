@@ -2,18 +2,19 @@
 
 use crate::dialect::Losses;
 use crate::event::{Event, FrameNumber, Number, Word};
-use crate::fold::cause::Cause;
-use crate::fold::delivery::has_queue;
+use crate::fold::Fold;
+use crate::fold::cause::{Cause, Interval};
 use crate::fold::finish::Episode;
-use crate::fold::packets::{APPLICATION, Chunk, Sent, Space};
+use crate::fold::packets::{Acknowledged, Chunk, Sent};
+use crate::fold::probe::Answered;
+use crate::fold::recovery::{Acked, Place, SpaceKind};
+use crate::fold::repetition::Repetition;
 use crate::fold::saves::Transfer;
 use crate::fold::stream::Ready;
-use crate::fold::{Fold, stats};
 
 impl Fold {
     pub(super) fn packet_sent(&mut self, event: &Event) {
-        self.seen.packets_sent = true;
-        self.handshake.sent(event, self.now_us);
+        self.handshake.sent(event, self.now.us);
         self.zero_rtt.packet(event, false);
         let bytes = event.get(Number::PacketBytes).unwrap_or(0);
         self.count.packets_sent += 1;
@@ -26,11 +27,11 @@ impl Fold {
         let mut kinds = Frames::default();
         let mut packet = Sent {
             number: event.get(Number::PacketNumber).unwrap_or(0),
-            time_us: self.now_us,
-            seq: self.seq,
+            time_us: self.now.us,
+            seq: self.now.seq,
             bytes,
-            early: event.is(Word::PacketType, "0RTT"),
-            rtt_us: self.rtt.smoothed_us.or(self.rtt.min_us).unwrap_or(0),
+            is_early: event.is(Word::PacketType, "0RTT"),
+            rtt_us: self.recovery.rtt().smoothed_us().or(self.recovery.rtt().min_us()).unwrap_or(0),
             stamp: self.delivery.stamp(),
             ..Sent::default()
         };
@@ -44,14 +45,16 @@ impl Fold {
         }
         self.count.pure_acks_sent += u64::from(!kinds.eliciting && (kinds.acks || self.trace.frameless));
         self.count.data_packets_sent += u64::from(packet.chunk.is_some());
-        self.count.retransmitted_packets += u64::from(kinds.repeats);
+        self.count.retransmitted_packets += u64::from(kinds.data.is_again());
         if kinds.eliciting {
             if event.is(Word::Trigger, "pto_probe") {
                 self.probe_fired(true);
             } else if !self.seen.probe_timers
                 && !self.trace.frameless
-                && self.was_silent()
-                && (kinds.pings || kinds.repeats_unlost || (kinds.repeats && self.is_after_loss_timers()))
+                && self.recovery.was_silent(self.now.us, self.has_rows_in_flight())
+                && (kinds.pings
+                    || kinds.data.is_again_unlost()
+                    || (kinds.data.is_again() && self.recovery.is_after_loss_timers(self.now.us)))
             {
                 self.probe_fired(false);
             }
@@ -60,22 +63,23 @@ impl Fold {
             self.row_sent();
         }
         // A probe may exceed the window (RFC 9002, 7.5): it confirms nothing.
-        self.instant.has_news |=
-            (kinds.news || (self.trace.frameless && packet.in_flight)) && self.probe.series.is_none();
+        self.instant.has_news |= (kinds.data.has_news() || (self.trace.frameless && packet.in_flight))
+            && !self.recovery.probe().is_running();
         if kinds.eliciting {
-            self.probe.elicit(self.now_us);
+            self.recovery.elicit(self.now.us);
         }
         packet.is_eliciting = kinds.eliciting;
-        packet.is_copy = kinds.repeats_unlost && !kinds.news && !kinds.mends;
+        packet.repetition = kinds.data;
         if let Some(number) = event.get(Number::PacketNumber) {
-            let space = self.space(event);
-            space.largest_sent = space.largest_sent.max(Some(number));
+            let place = self.place(event);
+            self.recovery.number(place, number);
         }
         if packet.in_flight && event.get(Number::PacketNumber).is_some() {
             let path = self.path(event);
             path.in_flight = path.in_flight.saturating_add(bytes);
             self.count.bytes_in_flight_max = self.count.bytes_in_flight_max.max(self.in_flight());
-            self.space(event).send(packet);
+            let place = self.place(event);
+            self.recovery.send(place, packet);
         }
     }
 
@@ -89,7 +93,7 @@ impl Fold {
                     kinds.acks = true;
                     let ranges = &event.acked[acked..(acked + usize::from(frame.ack_ranges)).min(event.acked.len())];
                     acked += ranges.len();
-                    self.range_ends.look(ranges, None);
+                    self.recovery.see_own_ranges(ranges);
                 }
                 b"padding" => kinds.padded = true,
                 // RFC 9002, 2: all frames but ACK, PADDING and CONNECTION_CLOSE elicit an acknowledgement.
@@ -101,10 +105,7 @@ impl Fold {
                     let to = from.saturating_add(frame.get(FrameNumber::Length).unwrap_or(0));
                     let chunk = Chunk { stream_id: id, from, to, fin: frame.fin };
                     self.stream_sent(chunk, &mut kinds);
-                    match packet.chunk {
-                        None => packet.chunk = Some(chunk),
-                        Some(_) => packet.chunks.push(chunk),
-                    }
+                    packet.carry(chunk);
                 }
                 b"reset_stream" | b"reset_stream_at" => {
                     kinds.eliciting = true;
@@ -120,7 +121,7 @@ impl Fold {
                 }
                 b"max_data" | b"max_stream_data" => {
                     kinds.eliciting = true;
-                    self.credit.given_us = self.now_us;
+                    self.credit.given_us = self.now.us;
                 }
                 b"path_challenge" => {
                     kinds.eliciting = true;
@@ -141,7 +142,7 @@ impl Fold {
         let sent_before = self.count.stream_bytes_sent;
         self.count.stream_bytes_sent = self.count.stream_bytes_sent.saturating_add(chunk.to - chunk.from);
         self.seen.fins |= chunk.fin;
-        let (now, is_server) = (self.now_us, self.is_server());
+        let (now, is_server) = (self.now.us, self.is_server());
         let infers_loss = matches!(self.trace.losses, Losses::None | Losses::Counter);
         let carriers = if infers_loss { self.carriers_before(&chunk) } else { Vec::new() };
         // Unidirectional streams (RFC 9000, 2.1) carry settings and tables of headers, which take nobody's turn.
@@ -151,15 +152,15 @@ impl Fold {
         let transfer =
             self.streams.get(&chunk.stream_id).is_none_or(|stream| stream.sent.packets == 0).then(|| self.transfer());
         let Some(stream) = self.request_stream(chunk.stream_id) else {
-            kinds.news |= self.credit.other_streams(&chunk);
+            kinds.data.add(self.credit.other_streams(&chunk), false, false);
             return;
         };
         let before = stream.sent.highest;
         // This stack does not say what it lost: what it sends again it took for lost (RFC 9002, 6).
-        let lost: Vec<&(usize, Sent)> = carriers.iter().filter(|(_, packet)| stream.infer_lost(packet, now)).collect();
+        let lost: Vec<&(Place, Sent)> = carriers.iter().filter(|(_, packet)| stream.infer_lost(packet, now)).collect();
         let packets = lost.len() as u64;
         let bytes = lost.iter().fold(0u64, |sum, (_, packet)| sum.saturating_add(packet.bytes));
-        let replaced: Vec<(usize, u64)> = lost.iter().map(|(space, packet)| (*space, packet.number)).collect();
+        let replaced: Vec<(Place, u64)> = lost.iter().map(|(place, packet)| (*place, packet.number)).collect();
         if packets > 0 {
             stream.infer(Cause::LossRecovery);
             stream.packets_lost = stream.packets_lost.saturating_add(packets);
@@ -193,73 +194,42 @@ impl Fold {
             stream.marks.request_end_us = Some(now);
         }
         let grown = stream.sent.highest - before;
-        if !self.counter_losses {
-            self.count.packets_lost = self.count.packets_lost.saturating_add(packets);
-            self.count.packets_lost_data = self.count.packets_lost_data.saturating_add(packets);
-            self.count.bytes_lost = self.count.bytes_lost.saturating_add(bytes);
-        }
+        self.recovery.count_inferred(packets, bytes);
         self.credit.data_sent = self.credit.data_sent.saturating_add(grown);
         self.count.retransmitted_bytes = self.count.retransmitted_bytes.saturating_add(repeated);
         self.count.retransmissions_max = self.count.retransmissions_max.max(most);
-        kinds.news |= news;
-        kinds.repeats |= repeated > 0;
-        kinds.repeats_unlost |= repeated > 0 && !mends;
-        kinds.mends |= mends;
+        kinds.data.add(news, repeated > 0, mends);
         if news && is_server && self.instant.sending.insert(chunk.stream_id) {
-            self.instant.senders.push((chunk.stream_id, self.seq));
+            self.instant.senders.push((chunk.stream_id, self.now.seq));
         }
-        for (space, number) in replaced {
-            self.spaces[space].repeat(number);
+        for (place, number) in replaced {
+            self.recovery.repeat(place, number);
         }
         self.watch_stream_credit(chunk.stream_id);
     }
 
-    /// Packets on their way that carried what goes out again in `chunk`, and the places of their spaces.
-    fn carriers_before(&self, chunk: &Chunk) -> Vec<(usize, Sent)> {
+    /// Packets on their way that carried what goes out again in `chunk`, and where they were sent.
+    fn carriers_before(&self, chunk: &Chunk) -> Vec<(Place, Sent)> {
         let highest = self.streams.get(&chunk.stream_id).map_or(0, |stream| stream.sent.highest);
-        if chunk.from >= highest {
-            return Vec::new();
-        }
-        let to = chunk.to.min(highest);
-        let of = |(place, space): (usize, &'_ Space)| {
-            let carriers = space.carriers(chunk.stream_id, chunk.from, to);
-            carriers.map(|packet| (place, packet.clone())).collect::<Vec<_>>()
-        };
-        self.spaces.iter().enumerate().flat_map(of).collect()
+        if chunk.from >= highest { Vec::new() } else { self.recovery.carriers(chunk, chunk.to.min(highest)) }
     }
 
     /// The acknowledgements of one received packet.
     pub(super) fn acknowledged(&mut self, event: &Event, ranges: &[(u64, u64)]) {
         self.seen.acks = true;
-        let mut newly = Vec::new();
-        let newest = self.space(event).largest_sent;
-        self.range_ends.look(ranges, newest);
-        let ends = self.range_ends;
-        let space = self.space(event);
-        let (kind, path) = (space.kind, space.path);
-        for (from, to) in ranges {
-            let (from, to) = (*from.min(to), *from.max(to));
-            space.ack(from, ends.last(from, to), |packet| newly.push(packet.clone()));
-        }
-        if !newly.is_empty() {
-            self.newly_acknowledged(&newly, kind, path);
+        let place = self.place(event);
+        if let Some(acked) = self.recovery.acknowledge(self.now.us, place, ranges, self.trace.frameless) {
+            self.newly_acknowledged(&acked);
         }
     }
 
-    pub(super) fn newly_acknowledged(&mut self, packets: &[Sent], kind: u8, path: u64) {
-        let now = self.now_us;
-        let newest = packets.iter().max_by_key(|packet| packet.number);
-        if !self.rtt.logged
-            && let Some(newest) = newest
-        {
-            self.rtt_sample(now.saturating_sub(newest.time_us), true);
-        }
+    pub(super) fn newly_acknowledged(&mut self, acked: &Acked) {
         let mut bytes = 0u64;
-        for packet in packets {
-            if packet.early {
+        for Acknowledged { packet, was_lost } in &acked.packets {
+            if packet.is_early {
                 self.zero_rtt.acknowledged();
             }
-            if packet.lost {
+            if *was_lost {
                 self.was_not_lost(packet);
             } else if packet.in_flight {
                 bytes = bytes.saturating_add(packet.bytes);
@@ -268,24 +238,72 @@ impl Fold {
                 self.stream_acknowledged(chunk);
             }
         }
-        let flight = &mut self.paths.path(path).in_flight;
+        let flight = &mut self.paths.path(acked.place.path).in_flight;
         let before = *flight;
         *flight = flight.saturating_sub(bytes);
         self.instant.has_opened |= bytes > 0;
-        if kind == APPLICATION {
-            self.delivery.acknowledge(bytes, newest, now, before, has_queue(&self.rtt));
+        if acked.place.kind == SpaceKind::Application {
+            let has_queue = self.recovery.rtt().has_queue();
+            self.delivery.acknowledge(bytes, acked.newest(), self.now.us, before, has_queue);
         }
-        self.probe.last_news_us = Some(now);
-        if let Some(series) = self.probe.series.take() {
-            self.probe_answered(&series, packets);
+        if let Some(answered) = &acked.answered {
+            self.probe_answered(answered);
         }
-        if let Some(start) = self.epoch.since()
-            && (!self.trace.frameless || self.epoch.is_by_packet())
-            && packets.iter().any(|packet| packet.time_us > start)
-        {
-            // "A recovery period ends and the sender enters congestion avoidance when a packet sent during the
-            // recovery period is acknowledged" (RFC 9002, 7.3.2).
-            self.end_epoch();
+        if let Some(over) = acked.period {
+            self.period_over(over);
+        }
+    }
+
+    fn probe_answered(&mut self, answered: &Answered) {
+        let end_us = self.now.us;
+        if answered.is_spurious {
+            for id in &answered.losers {
+                if let Some(stream) = self.streams.get_mut(id) {
+                    stream.losses.iter_mut().for_each(|loss| loss.is_by_probe &= loss.detected_us < answered.fired.us);
+                }
+            }
+        } else {
+            self.held(Interval { cause: Cause::Pto, start_us: answered.start_us, end_us });
+        }
+        if !answered.is_logged {
+            self.streams.values_mut().for_each(|stream| stream.infer(Cause::Pto));
+        }
+        self.episode(Episode {
+            kind: "pto",
+            first_seq: answered.fired.seq,
+            start_us: answered.fired.us,
+            end_us,
+            confirmed: true,
+            trigger: if answered.is_spurious { "spurious" } else { "" },
+            count: answered.count,
+            wait_us: Some(answered.waited_us),
+            ..Episode::default()
+        });
+    }
+
+    /// A probe timer fired.
+    pub(super) fn probe_fired(&mut self, is_logged: bool) {
+        self.seen.probe_timers |= is_logged;
+        self.recovery.fire_probe(self.now, is_logged, self.has_rows_in_flight());
+    }
+
+    /// Rows without packet numbers know only the sum of what is in flight.
+    fn has_rows_in_flight(&self) -> bool {
+        self.trace.frameless && self.in_flight() > 0
+    }
+
+    pub(super) fn timer(&mut self, event: &Event) {
+        let expired = event.word(Word::EventType) == "expired" && event.word(Word::TimerType) != "ack";
+        // mvfst logs its alarm only when it fires, with a count (quic_trace.md 2.2).
+        let alarm = event.leftover("outstanding_packets").is_some() || event.get(Number::Count).is_some();
+        let kind = event.word(Word::TimerType);
+        self.seen.probe_timers |=
+            alarm || kind == "pto" || (kind.is_empty() && !event.word(Word::EventType).is_empty());
+        if kind == "pacing" {
+            self.pacing_timer(event);
+        }
+        if (expired && matches!(event.word(Word::TimerType), "pto" | "")) || alarm {
+            self.probe_fired(true);
         }
     }
 
@@ -303,11 +321,11 @@ impl Fold {
     }
 
     fn stream_acknowledged(&mut self, chunk: &Chunk) {
-        let (now, is_server) = (self.now_us, self.is_server());
+        let (now, is_server) = (self.now.us, self.is_server());
         let Some(stream) = self.streams.get_mut(&chunk.stream_id) else { return };
         let repairs = stream.acknowledge(chunk, now);
         if !repairs.is_empty() {
-            let smoothed = self.rtt.smoothed_us.unwrap_or(0).unsigned_abs();
+            let smoothed = self.recovery.rtt().smoothed_us().unwrap_or(0).unsigned_abs();
             stream.transfer.repair_rtt_us = stream.transfer.repair_rtt_us.max(smoothed);
         }
         if is_server && stream.sent.is_whole() && stream.end_is.is_empty() {
@@ -335,31 +353,6 @@ impl Fold {
             });
         }
     }
-
-    /// One RTT sample; `own` when we computed it.
-    pub(super) fn rtt_sample(&mut self, sample_us: i64, own: bool) {
-        if sample_us <= 0 {
-            return;
-        }
-        let rtt = &mut self.rtt;
-        rtt.min_us = Some(rtt.min_us.map_or(sample_us, |least| least.min(sample_us)));
-        rtt.latest_us = Some(sample_us);
-        rtt.first_us.get_or_insert(sample_us);
-        rtt.stats.add(sample_us.unsigned_abs());
-        *rtt.histogram.entry(stats::bucket(sample_us.unsigned_abs())).or_default() += 1;
-        if own {
-            // RFC 9002, 5.3.
-            let (smoothed, variance) = match (rtt.smoothed_us, rtt.variance_us) {
-                (Some(smoothed), Some(variance)) => {
-                    let apart = smoothed.saturating_sub(sample_us).saturating_abs();
-                    let smoothed = smoothed.saturating_mul(7).saturating_add(sample_us) / 8;
-                    (smoothed, variance.saturating_mul(3).saturating_add(apart) / 4)
-                }
-                _ => (sample_us, sample_us / 2),
-            };
-            (rtt.smoothed_us, rtt.variance_us) = (Some(smoothed), Some(variance));
-        }
-    }
 }
 
 /// What a packet of ours carries.
@@ -370,8 +363,6 @@ struct Frames {
     acks: bool,
     padded: bool,
     pings: bool,
-    news: bool,
-    repeats: bool,
-    repeats_unlost: bool,
-    mends: bool,
+    /// What its stream data repeats.
+    data: Repetition,
 }

@@ -5,12 +5,9 @@ use serde::{Deserialize, Serialize};
 /// Figures of the values seen so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stats {
-    /// Number of values.
-    pub count: u64,
-    /// Least.
-    pub min: u64,
-    /// Largest.
-    pub max: u64,
+    count: u64,
+    min: u64,
+    max: u64,
     mean: f64,
     squares: f64,
 }
@@ -28,8 +25,23 @@ impl Stats {
         self.squares += before * (value - self.mean);
     }
 
+    /// Number of values.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Least.
+    pub fn min(&self) -> Option<u64> {
+        self.some(self.min)
+    }
+
+    /// Largest.
+    pub fn max(&self) -> Option<u64> {
+        self.some(self.max)
+    }
+
     /// A figure, or nothing when there are no values.
-    pub fn some<T>(&self, value: T) -> Option<T> {
+    fn some<T>(&self, value: T) -> Option<T> {
         (self.count > 0).then_some(value)
     }
 

@@ -4,6 +4,7 @@ use crate::fold::cause::{Cause, Interval};
 use crate::fold::packets::{Chunk, Sent};
 use crate::fold::parts::Marks;
 use crate::fold::ranges::Ranges;
+use crate::fold::rtt::RoundTrip;
 use crate::fold::saves::Transfer;
 use crate::fold::sweep::{Gap, Sweep};
 use serde::{Deserialize, Serialize};
@@ -124,7 +125,7 @@ pub struct Stream {
     /// The application queued the end (rows without frames).
     pub eom: bool,
     /// Least and smoothed RTT when it ended.
-    pub rtt: (Option<i64>, Option<i64>),
+    pub rtt: RoundTrip,
     /// What of its time is decided.
     pub sweep: Sweep,
     /// Undecided intervals and gaps at which they are summed up again.

@@ -84,8 +84,8 @@ impl ZeroRtt {
 impl Fold {
     /// A request's first packet could be read: was it in one that could not?
     pub(super) fn first_readable(&mut self, event: &Event, id: u64) {
-        let now = self.now_us;
-        let flight = self.rtt.min_us.unwrap_or(0).max(super::TURN_US);
+        let now = self.now.us;
+        let flight = self.recovery.rtt().min_us().unwrap_or(0).max(super::TURN_US);
         let Some(since) = self.zero_rtt.waited_since(event.word(Word::PacketType), now, flight) else { return };
         if let Some(stream) = self.streams.get_mut(&id).filter(|stream| stream.marks.start_us == now) {
             stream.marks.start_us = since;

@@ -1,0 +1,376 @@
+//! Loss recovery (RFC 9002): what was sent in each packet number space, what of it was acknowledged or lost, the round
+//! trips and probe timeouts that follow from it, and the recovery periods of the congestion controller.
+
+use crate::event::{Event, Word};
+use crate::fold::TURN_US;
+use crate::fold::moment::Moment;
+use crate::fold::packets::{Acknowledged, Chunk, Sent, Space};
+use crate::fold::period::{Period, PeriodOver};
+use crate::fold::probe::{Answered, ProbeTimer};
+use crate::fold::range_ends::RangeEnds;
+use crate::fold::rtt::{INITIAL_RTT_US, Rtt, StatedRtt};
+use serde::{Deserialize, Serialize};
+
+/// A packet number space of a path (RFC 9000, 12.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// Initial, Handshake or application data.
+    pub kind: SpaceKind,
+    /// Path; 0 where there is only one.
+    pub path: u64,
+}
+
+/// Which packets share numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SpaceKind {
+    /// Initial packets.
+    Initial,
+    /// Handshake packets.
+    Handshake,
+    /// 0-RTT and 1-RTT packets.
+    #[default]
+    Application,
+}
+
+impl SpaceKind {
+    /// The one that an event's packet is in.
+    pub fn of(event: &Event) -> Self {
+        if event.is(Word::PacketType, "initial") {
+            Self::Initial
+        } else if event.is(Word::PacketType, "handshake") {
+            Self::Handshake
+        } else {
+            Self::Application
+        }
+    }
+}
+
+/// Packets were acknowledged that had not been.
+#[derive(Clone, Debug)]
+pub struct Acked {
+    /// They.
+    pub packets: Vec<Acknowledged>,
+    /// Where they were sent.
+    pub place: Place,
+    /// The series of probe timeouts that this answered.
+    pub answered: Option<Answered>,
+    /// The recovery period that this ended.
+    pub period: Option<PeriodOver>,
+}
+
+impl Acked {
+    /// The one with the highest number.
+    pub fn newest(&self) -> Option<&Sent> {
+        self.packets.iter().map(|acked| &acked.packet).max_by_key(|packet| packet.number)
+    }
+}
+
+/// Packets were declared lost.
+#[derive(Clone, Debug)]
+pub struct Lost {
+    /// Those of them that were on their way.
+    pub packets: Vec<Sent>,
+    /// Largest acknowledged number then.
+    pub largest_acked: Option<u64>,
+    /// A probe brought it to light.
+    pub is_by_probe: bool,
+}
+
+/// Losses as the connection's row tells them.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct LossCount {
+    packets: u64,
+    bytes: u64,
+    spurious: u64,
+    handshake: u64,
+    data: u64,
+    /// The log's own counter says how many.
+    is_stated: bool,
+}
+
+/// What is known of our packets and their acknowledgements.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Recovery {
+    spaces: Vec<(Place, Space)>,
+    range_ends: RangeEnds,
+    rtt: Rtt,
+    probe: ProbeTimer,
+    period: Period,
+    /// Last loss declared.
+    lost_us: Option<i64>,
+    losses: LossCount,
+    out_of_order: u64,
+}
+
+/// Round trips for which a packet that others overtook may still be waited for.
+const TIMEOUTS: i64 = 10;
+
+impl Recovery {
+    fn space(&mut self, place: Place) -> &mut Space {
+        let at = self.spaces.iter().position(|(known, _)| *known == place).unwrap_or_else(|| {
+            self.spaces.push((place, Space::default()));
+            self.spaces.len() - 1
+        });
+        &mut self.spaces[at].1
+    }
+
+    /// A packet number of ours was used.
+    pub fn number(&mut self, place: Place, number: u64) {
+        self.space(place).number(number);
+    }
+
+    /// A packet of ours is on its way.
+    pub fn send(&mut self, place: Place, packet: Sent) {
+        self.space(place).send(packet);
+    }
+
+    /// A packet of ours goes out that elicits an acknowledgement.
+    pub fn elicit(&mut self, now_us: i64) {
+        self.probe.elicit(now_us);
+    }
+
+    /// A packet of the peer came.
+    pub fn receive(&mut self, place: Place, number: u64) {
+        self.out_of_order += u64::from(self.space(place).receive(number));
+    }
+
+    /// Ranges of an ACK frame of ours: they show how this log writes them.
+    pub fn see_own_ranges(&mut self, ranges: &[(u64, u64)]) {
+        self.range_ends.look(ranges, None);
+    }
+
+    /// An ACK frame came. In a log whose rows tell of recovery (`has_rows`) they alone end it, where they do.
+    pub fn acknowledge(&mut self, now_us: i64, place: Place, ranges: &[(u64, u64)], has_rows: bool) -> Option<Acked> {
+        let newest = self.space(place).largest_sent();
+        self.range_ends.look(ranges, newest);
+        let (ends, mut newly) = (self.range_ends, Vec::new());
+        let space = self.space(place);
+        for (from, to) in ranges {
+            let (from, to) = (*from.min(to), *from.max(to));
+            space.acknowledge(from, ends.last(from, to), &mut newly);
+        }
+        (!newly.is_empty()).then(|| self.acknowledged(now_us, place, newly, has_rows))
+    }
+
+    /// A row says that something was acknowledged, not which packets.
+    pub fn acknowledge_unnamed(&mut self, now_us: i64, has_rows: bool) -> Acked {
+        self.acknowledged(now_us, Place::default(), Vec::new(), has_rows)
+    }
+
+    fn acknowledged(&mut self, now_us: i64, place: Place, packets: Vec<Acknowledged>, has_rows: bool) -> Acked {
+        let mut acked = Acked { packets, place, answered: None, period: None };
+        if let Some(newest) = acked.newest() {
+            self.rtt.measure(now_us.saturating_sub(newest.time_us));
+        }
+        acked.answered = self.probe.acknowledged(now_us, &acked.packets);
+        // "A recovery period ends and the sender enters congestion avoidance when a packet sent during the recovery period
+        // is acknowledged" (RFC 9002, 7.3.2).
+        if let Some(since_us) = self.period.since_us()
+            && (!has_rows || self.period.is_by_packet())
+            && acked.packets.iter().any(|acked| acked.packet.time_us > since_us)
+        {
+            acked.period = self.period.end();
+        }
+        acked
+    }
+
+    /// `count` packets were declared lost, of which `largest` has the highest number.
+    pub fn lose(&mut self, now_us: i64, place: Place, largest: u64, count: u64) -> Lost {
+        let space = self.space(place);
+        let numbers =
+            if count > 1 { space.oldest(largest, usize::try_from(count).unwrap_or(usize::MAX)) } else { vec![largest] };
+        let packets = numbers.iter().filter_map(|number| space.lose(*number).cloned()).collect();
+        let largest_acked = space.largest_acked();
+        self.lost_us = Some(now_us);
+        Lost { packets, largest_acked, is_by_probe: self.probe.shows_losses(now_us) }
+    }
+
+    /// Something of a request was in a lost packet.
+    pub fn lose_data(&mut self, stream_id: u64) {
+        self.probe.lose(stream_id);
+    }
+
+    /// Packets were lost, by what `kind` says of them, if it says anything.
+    pub fn count_lost(&mut self, packets: u64, bytes: u64, kind: Option<SpaceKind>) {
+        self.losses.packets = self.losses.packets.saturating_add(packets);
+        self.losses.bytes = self.losses.bytes.saturating_add(bytes);
+        let of_kind = match kind {
+            None => return,
+            Some(SpaceKind::Application) => &mut self.losses.data,
+            Some(SpaceKind::Initial | SpaceKind::Handshake) => &mut self.losses.handshake,
+        };
+        *of_kind = of_kind.saturating_add(packets);
+    }
+
+    /// Packets are taken for lost, as their data goes out again; a counter of the log's outranks that.
+    pub fn count_inferred(&mut self, packets: u64, bytes: u64) {
+        if !self.losses.is_stated {
+            self.count_lost(packets, bytes, Some(SpaceKind::Application));
+        }
+    }
+
+    /// The log's own counter has grown.
+    pub fn count_stated(&mut self, packets: u64, bytes: u64) {
+        self.losses.is_stated = true;
+        self.count_lost(packets, bytes, Some(SpaceKind::Application));
+    }
+
+    /// "Packets declared lost can be acknowledged later" (RFC 9002, 6.1).
+    pub fn count_spurious(&mut self) {
+        self.losses.spurious += 1;
+    }
+
+    /// Packets on their way that carried what goes out again of a stream, `[from, to)`, with their places.
+    pub fn carriers(&self, chunk: &Chunk, to: u64) -> Vec<(Place, Sent)> {
+        let of = |(place, space): &(Place, Space)| {
+            let carriers = space.carriers(chunk.stream_id, chunk.from, to);
+            carriers.map(|packet| (*place, packet.clone())).collect::<Vec<_>>()
+        };
+        self.spaces.iter().flat_map(of).collect()
+    }
+
+    /// What a packet carried goes out again, in a log that does not say what is lost.
+    pub fn repeat(&mut self, place: Place, number: u64) {
+        self.space(place).repeat(number);
+    }
+
+    /// Keys were discarded: "the sender MUST discard all recovery state associated with those packets and MUST remove them
+    /// from the count of bytes in flight" (RFC 9002, 6.4). Gives the bytes of each path.
+    pub fn discard(&mut self, kind: SpaceKind) -> Vec<(u64, u64)> {
+        let of_kind = self.spaces.iter_mut().filter(|(place, _)| place.kind == kind);
+        of_kind.map(|(place, space)| (place.path, space.discard())).collect()
+    }
+
+    /// A recovery period begins, unless one goes on.
+    pub fn begin_period(&mut self, now: Moment) {
+        self.period.begin(now);
+    }
+
+    /// It ends.
+    pub fn end_period(&mut self) -> Option<PeriodOver> {
+        self.period.end()
+    }
+
+    /// A packet that was sent then was lost: "no reaction if already in a recovery period", which is asked of the time the
+    /// lost packet was sent (RFC 9002, B.6). One sent after the period began starts another.
+    pub fn end_period_before(&mut self, lost: &[Sent]) -> Option<PeriodOver> {
+        let since_us = self.period.since_us()?;
+        lost.iter().any(|packet| packet.time_us > since_us).then(|| self.period.end()).flatten()
+    }
+
+    /// No row tells when a recovery period is over: acknowledgements do.
+    pub fn period_ends_by_packet(&mut self) {
+        self.period.ends_by_packet();
+    }
+
+    /// Time passed with bytes in flight.
+    pub fn pass(&mut self, us: u64) {
+        self.period.pass(us);
+    }
+
+    /// A recovery period is going on.
+    pub fn is_in_period(&self) -> bool {
+        self.period.since_us().is_some()
+    }
+
+    /// For logs without timer events: as long as a probe timeout has passed since "time_of_last_ack_eliciting_packet"
+    /// (RFC 9002, A.8), and something is unanswered.
+    pub fn was_silent(&self, now_us: i64, has_rows_in_flight: bool) -> bool {
+        let (Some(sent), Some(timeout)) = (self.probe.elicited_us(), self.rtt.probe_timeout_us()) else { return false };
+        // A tenth is allowed for the difference between the log's figures and the stack's.
+        now_us.saturating_sub(sent) >= timeout - timeout / 10 - 1000 && self.is_unanswered(now_us, has_rows_in_flight)
+    }
+
+    /// No loss timer explains what goes out now: it is set when an acknowledgement comes, to an eighth of a round trip
+    /// from then at most (RFC 9002, 6.1.2).
+    pub fn is_after_loss_timers(&self, now_us: i64) -> bool {
+        let longest = self.rtt.smoothed_us().unwrap_or(0) / 4 + TURN_US;
+        self.probe.news_us().is_none_or(|news| now_us.saturating_sub(news) > longest)
+    }
+
+    /// Something that elicits an acknowledgement went out and nothing new was acknowledged since. Rows without packet
+    /// numbers know only whether anything is in flight.
+    fn is_unanswered(&self, now_us: i64, has_rows_in_flight: bool) -> bool {
+        let timeouts = self.rtt.smoothed_us().unwrap_or(INITIAL_RTT_US).saturating_mul(TIMEOUTS);
+        let since_us = now_us.saturating_sub(timeouts);
+        self.spaces.iter().any(|(_, space)| space.is_waiting(since_us))
+            // aioquic declares its oldest packet lost when it probes.
+            || self.lost_us.is_some_and(|lost| now_us.saturating_sub(lost) <= TURN_US)
+            || has_rows_in_flight
+            || self.probe.elicited_us() > self.probe.news_us()
+    }
+
+    /// A probe timer fired.
+    pub fn fire_probe(&mut self, now: Moment, is_logged: bool, has_rows_in_flight: bool) {
+        if self.is_unanswered(now.us, has_rows_in_flight) {
+            self.probe.fire(now, is_logged, self.rtt.min_us().unwrap_or(0));
+        }
+    }
+
+    /// The log gives a count of probe timeouts: true when it has grown.
+    pub fn state_probes(&mut self, count: u64) -> bool {
+        self.probe.state_count(count)
+    }
+
+    /// The log states RTT figures.
+    pub fn state_rtt(&mut self, stated: StatedRtt) {
+        self.rtt.state(stated);
+    }
+
+    /// The peer says how long it held an acknowledgement back.
+    pub fn held_back(&mut self, ack_delay_us: i64) {
+        self.rtt.held_back(ack_delay_us);
+    }
+
+    /// The connection moved to another path.
+    pub fn restart_rtt(&mut self) {
+        self.rtt.restart();
+    }
+
+    /// Round trips.
+    pub fn rtt(&self) -> &Rtt {
+        &self.rtt
+    }
+
+    /// Probe timeouts.
+    pub fn probe(&self) -> &ProbeTimer {
+        &self.probe
+    }
+
+    /// Something new had been acknowledged within a turn.
+    pub fn is_by_ack(&self, now_us: i64) -> bool {
+        self.probe.news_us().is_some_and(|news| now_us.saturating_sub(news) <= TURN_US)
+    }
+
+    /// Since when something is on its way, silent, or was acknowledged last: nothing can begin before.
+    pub fn certain_us(&self) -> Option<i64> {
+        let oldest = self.spaces.iter().filter_map(|(_, space)| space.oldest_us());
+        oldest.chain(self.probe.since_us()).chain(self.probe.news_us()).min()
+    }
+
+    /// Packets that were lost.
+    pub fn packets_lost(&self) -> u64 {
+        self.losses.packets
+    }
+
+    /// Its columns in the connection's row, part one.
+    pub fn write(&self, row: &mut crate::record::rows::Row) {
+        row.set("packets_lost", self.losses.packets);
+        row.set("bytes_lost", self.losses.bytes);
+        row.set("packets_spurious", self.losses.spurious);
+        row.set("packets_lost_handshake", self.losses.handshake);
+        row.set("packets_lost_data", self.losses.data);
+        row.set("ptos", self.probe.count());
+        row.set("ptos_spurious", self.probe.spurious());
+    }
+
+    /// Packets of the peer that came behind one with a higher number.
+    pub fn out_of_order(&self) -> u64 {
+        self.out_of_order
+    }
+
+    /// Packets that were looked at so far.
+    pub fn steps(&self) -> u64 {
+        self.spaces.iter().map(|(_, space)| space.steps()).sum()
+    }
+}

@@ -1,0 +1,219 @@
+//! Round trips: as the log states them, else as RFC 9002, 5.3 computes them from acknowledgements.
+
+use crate::fold::TURN_US;
+use crate::fold::stats::{self, Stats};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// kInitialRtt (RFC 9002, 6.2.2).
+pub const INITIAL_RTT_US: i64 = 333_000;
+
+/// RTT samples of a connection.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Rtt {
+    /// Least sample so far (RFC 9002, 5.2).
+    min_us: Option<i64>,
+    latest_us: Option<i64>,
+    smoothed_us: Option<i64>,
+    variance_us: Option<i64>,
+    /// How long the peer held the newest acknowledgement back, as it says.
+    ack_delay_us: i64,
+    first_us: Option<i64>,
+    stats: Stats,
+    /// Samples by bucket.
+    histogram: BTreeMap<u16, u32>,
+    /// The log states RTTs; ours are used only when it does not.
+    is_stated: bool,
+}
+
+/// Least and smoothed RTT of a moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoundTrip {
+    /// Least sample.
+    pub min_us: Option<i64>,
+    /// Smoothed RTT.
+    pub smoothed_us: Option<i64>,
+}
+
+impl RoundTrip {
+    /// What is not known of it is taken from `other`.
+    pub fn or(self, other: Self) -> Self {
+        Self { min_us: self.min_us.or(other.min_us), smoothed_us: self.smoothed_us.or(other.smoothed_us) }
+    }
+}
+
+/// RTT figures of one record.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StatedRtt {
+    /// Newest sample, us.
+    pub latest_us: Option<i64>,
+    /// Smoothed RTT, us.
+    pub smoothed_us: Option<i64>,
+    /// Variance, us.
+    pub variance_us: Option<i64>,
+    /// The record says that the sample is new; a snapshot repeats the newest one.
+    pub is_sample: bool,
+}
+
+impl Rtt {
+    /// A packet was acknowledged so long after it was sent.
+    pub fn measure(&mut self, sample_us: i64) {
+        if self.is_stated || sample_us <= 0 {
+            return;
+        }
+        self.add(sample_us);
+        let (smoothed, variance) = match (self.smoothed_us, self.variance_us) {
+            (Some(smoothed), Some(variance)) => {
+                let apart = smoothed.saturating_sub(sample_us).saturating_abs();
+                let smoothed = smoothed.saturating_mul(7).saturating_add(sample_us) / 8;
+                (smoothed, variance.saturating_mul(3).saturating_add(apart) / 4)
+            }
+            _ => (sample_us, sample_us / 2),
+        };
+        (self.smoothed_us, self.variance_us) = (Some(smoothed), Some(variance));
+    }
+
+    /// The log states figures.
+    pub fn state(&mut self, stated: StatedRtt) {
+        // "When no previous RTT is available, the initial RTT SHOULD be set to 333 milliseconds" (RFC 9002, 6.2.2): quinn
+        // logs that as if it had been measured.
+        let is_initial =
+            |us: i64| self.stats.count() == 0 && us == INITIAL_RTT_US && stated.smoothed_us == Some(INITIAL_RTT_US);
+        if let Some(latest) = stated.latest_us.filter(|latest| !is_initial(*latest)) {
+            // Snapshots repeat the newest sample; a new one moves the smoothed value too.
+            let is_new = stated.is_sample
+                || self.latest_us != Some(latest)
+                || (stated.smoothed_us.is_some() && stated.smoothed_us != self.smoothed_us);
+            if !self.is_stated {
+                // What was computed so far gives way to what the stack itself used.
+                *self = Self { is_stated: true, ..Self::default() };
+            }
+            if is_new {
+                self.add(latest);
+            }
+        }
+        self.smoothed_us = stated.smoothed_us.or(self.smoothed_us);
+        self.variance_us = stated.variance_us.or(self.variance_us);
+    }
+
+    fn add(&mut self, sample_us: i64) {
+        self.min_us = Some(self.min_us.map_or(sample_us, |least| least.min(sample_us)));
+        self.latest_us = Some(sample_us);
+        self.first_us.get_or_insert(sample_us);
+        self.stats.add(sample_us.unsigned_abs());
+        *self.histogram.entry(stats::bucket(sample_us.unsigned_abs())).or_default() += 1;
+    }
+
+    /// The peer says how long it held an acknowledgement back.
+    pub fn held_back(&mut self, ack_delay_us: i64) {
+        self.ack_delay_us = ack_delay_us;
+    }
+
+    /// The connection has moved to another path: "the endpoint MUST immediately reset the ... round-trip time estimator"
+    /// (RFC 9000, 9.4).
+    pub fn restart(&mut self) {
+        (self.min_us, self.smoothed_us, self.variance_us) = (None, None, None);
+    }
+
+    /// Least sample so far.
+    pub fn min_us(&self) -> Option<i64> {
+        self.min_us
+    }
+
+    /// Smoothed RTT.
+    pub fn smoothed_us(&self) -> Option<i64> {
+        self.smoothed_us
+    }
+
+    /// Least and smoothed.
+    pub fn round_trip(&self) -> RoundTrip {
+        RoundTrip { min_us: self.min_us, smoothed_us: self.smoothed_us }
+    }
+
+    /// How long the peer held the newest acknowledgement back, as it says.
+    pub fn ack_delay_us(&self) -> u64 {
+        self.ack_delay_us.unsigned_abs()
+    }
+
+    /// First sample: the handshake's.
+    pub fn first_us(&self) -> Option<i64> {
+        self.first_us
+    }
+
+    /// Figures of all samples.
+    pub fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    /// Samples by bucket.
+    pub fn histogram(&self) -> impl Iterator<Item = (u16, u32)> + '_ {
+        self.histogram.iter().map(|(bucket, count)| (*bucket, *count))
+    }
+
+    /// smoothed_rtt + max(4 * rttvar, kGranularity) (RFC 9002, 6.2.1); max_ack_delay comes on top where it counts.
+    pub fn probe_timeout_us(&self) -> Option<i64> {
+        let smoothed = self.smoothed_us?;
+        let variance = self.variance_us.unwrap_or(smoothed / 2);
+        Some(smoothed.saturating_add(variance.saturating_mul(4).max(1000)))
+    }
+
+    /// The round trip is more than a quarter above the least, the peer's own delay taken off ("subtract the
+    /// acknowledgment delay", RFC 9002, 5.3), and by more than a turn of machines: bytes stand in a queue.
+    pub fn has_queue(&self) -> bool {
+        let (Some(latest), Some(least)) = (self.latest_us, self.min_us) else { return false };
+        let latest = latest.saturating_sub(self.ack_delay_us);
+        latest.saturating_mul(4) > least.saturating_mul(5) && latest.saturating_sub(least) > TURN_US
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_of_ours_are_smoothed_as_the_rfc_says() {
+        let mut rtt = Rtt::default();
+        rtt.measure(0);
+        assert_eq!(rtt.round_trip(), RoundTrip::default(), "no time is no sample");
+        rtt.measure(80_000);
+        assert_eq!((rtt.smoothed_us, rtt.variance_us), (Some(80_000), Some(40_000)));
+        rtt.measure(40_000);
+        assert_eq!((rtt.smoothed_us, rtt.variance_us), (Some(75_000), Some(40_000)));
+        assert_eq!((rtt.min_us(), rtt.first_us(), rtt.stats().count()), (Some(40_000), Some(80_000), 2));
+        assert_eq!(rtt.probe_timeout_us(), Some(75_000 + 160_000));
+    }
+
+    #[test]
+    fn what_the_log_states_replaces_what_was_computed_and_a_snapshot_is_counted_once() {
+        let mut rtt = Rtt::default();
+        rtt.measure(80_000);
+        let stated = StatedRtt { latest_us: Some(50_000), smoothed_us: Some(60_000), ..StatedRtt::default() };
+        rtt.state(stated);
+        rtt.state(stated);
+        rtt.measure(1_000);
+        assert_eq!((rtt.min_us(), rtt.smoothed_us(), rtt.stats().count()), (Some(50_000), Some(60_000), 1));
+        rtt.state(StatedRtt { is_sample: true, ..stated });
+        assert_eq!(rtt.stats().count(), 2);
+    }
+
+    #[test]
+    fn the_initial_rtt_is_no_sample() {
+        let mut rtt = Rtt::default();
+        let initial = Some(INITIAL_RTT_US);
+        rtt.state(StatedRtt { latest_us: initial, smoothed_us: initial, ..StatedRtt::default() });
+        assert_eq!((rtt.min_us(), rtt.smoothed_us(), rtt.stats().count()), (None, initial, 0));
+    }
+
+    #[test]
+    fn a_queue_is_a_quarter_and_a_turn_above_the_least_without_the_peers_delay() {
+        let mut rtt = Rtt::default();
+        rtt.measure(40_000);
+        rtt.measure(52_000);
+        assert!(rtt.has_queue());
+        rtt.held_back(3_000);
+        assert!(!rtt.has_queue());
+        rtt.held_back(0);
+        rtt.restart();
+        assert!(!rtt.has_queue());
+    }
+}
