@@ -1,8 +1,7 @@
 //! The server's limit before the client's address is validated (RFC 9000, 8.1).
 
 use crate::event::{Event, Number, Word};
-use crate::fold::Fold;
-use crate::fold::cause::Cause;
+use crate::fold::moment::Moment;
 use serde::{Deserialize, Serialize};
 
 /// What came and went before validation.
@@ -11,8 +10,8 @@ pub struct Amplification {
     received: u64,
     sent: u64,
     is_validated: bool,
-    /// Limited since, at which event.
-    pub since: Option<(i64, u64)>,
+    /// Data waits for it since.
+    since: Option<Moment>,
 }
 
 impl Amplification {
@@ -43,26 +42,24 @@ impl Amplification {
 
     /// "Servers MUST NOT send more than three times as many bytes as the number of bytes they have received": no room
     /// for another packet.
-    fn is_limiting(&self, packet: u64) -> bool {
+    pub fn is_limiting(&self, packet: u64) -> bool {
         !self.is_validated && self.received > 0 && self.sent.saturating_add(packet) > self.received.saturating_mul(3)
     }
-}
 
-impl Fold {
-    /// At the end of an instant.
-    pub(super) fn watch_amplification(&mut self, has_news: bool) {
-        let limited = self.is_server() && self.seen.packet_sizes && self.amplification.is_limiting(self.largest_packet);
-        match (limited, self.amplification.since) {
-            (true, None) if !self.hungry.is_empty() => self.amplification.since = Some((self.now.us, self.now.seq)),
-            (false, Some((start_us, first_seq))) => {
-                self.amplification.since = None;
-                self.pend(Cause::Amplification, -1, start_us, first_seq);
-                if has_news {
-                    self.confirm();
-                }
-            }
-            _ => {}
+    /// At the end of an instant: data waits for it or not. Gives since when it did, if it does no more.
+    pub fn watch(&mut self, is_limiting: bool, has_data: bool, now: Moment) -> Option<Moment> {
+        if !is_limiting {
+            return self.since.take();
         }
+        if has_data {
+            self.since.get_or_insert(now);
+        }
+        None
+    }
+
+    /// Since when data waits for it.
+    pub fn since(&self) -> Option<Moment> {
+        self.since
     }
 }
 
@@ -75,5 +72,16 @@ mod tests {
         let gone = |received, sent| Amplification { received, sent, ..Amplification::default() };
         assert!(!gone((1 << 63) - 2, (1 << 63) - 2).is_limiting(1 << 62));
         assert!(gone(1, u64::MAX).is_limiting(1));
+    }
+
+    #[test]
+    fn data_waits_from_the_limit_to_the_validation() {
+        let mut amplification = Amplification::default();
+        let [first, second, third] = [1, 2, 3].map(|us| Moment { us, seq: 0 });
+        assert_eq!(amplification.watch(true, false, first), None);
+        assert_eq!(amplification.watch(true, true, second), None);
+        assert_eq!(amplification.watch(true, true, third), None);
+        assert_eq!(amplification.watch(false, true, third), Some(second));
+        assert_eq!(amplification.since(), None);
     }
 }

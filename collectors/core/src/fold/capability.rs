@@ -1,10 +1,9 @@
 //! What a log can show, and which field to switch on for the rest. "Cannot know" is never drawn as zero.
 
 use crate::dialect::Losses;
-use crate::fold::Fold;
 use crate::fold::cause::Cause;
 use crate::header::Vantage;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// One cause and one log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -32,9 +31,77 @@ const RTT: &[&str] = &["recovery_metrics_updated.smoothed_rtt"];
 const WINDOW: &[&str] = &["recovery_metrics_updated.congestion_window"];
 const QUEUED: &[&str] = &["http3:frame_created", "or stream_data_moved to the transport"];
 
-impl Fold {
+/// Something that a log may lack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Sight {
+    /// Frames of packets.
+    Frames,
+    /// Acknowledgements.
+    Acks,
+    /// The congestion window.
+    Window,
+    /// Probe timers, or their count.
+    ProbeTimers,
+    /// HTTP frames.
+    Http,
+    /// The peer's limit for the connection.
+    ConnectionCredit,
+    /// Its limits for streams.
+    StreamCredit,
+    /// The HTTP layer's view of streams (QUIC_TRACE).
+    StreamEvents,
+    /// Where credit is used up (QUIC_TRACE).
+    FlowEvents,
+    /// Ends of streams.
+    Fins,
+    /// Sizes of packets.
+    PacketSizes,
+    /// Data that moves from the application to the transport.
+    Moves,
+}
+
+/// What of that was seen so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen(u16);
+
+impl Seen {
+    /// It was seen.
+    pub fn note(&mut self, sight: Sight) {
+        self.0 |= 1 << sight as u8;
+    }
+
+    /// It was seen, if so.
+    pub fn note_if(&mut self, is: bool, sight: Sight) {
+        self.0 |= u16::from(is) << sight as u8;
+    }
+
+    /// Whether it was.
+    pub fn has(self, sight: Sight) -> bool {
+        self.0 >> sight as u8 & 1 == 1
+    }
+}
+
+/// What decides how a log's causes are known.
+#[derive(Clone, Copy, Debug)]
+pub struct Known {
+    /// Who logged.
+    pub role: Vantage,
+    /// What was seen.
+    pub seen: Seen,
+    /// How losses are reported.
+    pub losses: Losses,
+    /// An RTT is logged, or could be computed.
+    pub has_rtt: bool,
+    /// The pacing rate is stated.
+    pub has_pacing_rate: bool,
+    /// Packet types are logged.
+    pub has_packet_types: bool,
+}
+
+impl Known {
     /// How each cause could be known from what this log holds.
-    pub fn abilities(&self) -> Vec<Ability> {
+    pub fn abilities(self) -> Vec<Ability> {
         let causes = Cause::ALL.into_iter().filter(|cause| *cause != Cause::Unattributed);
         causes
             .map(|cause| {
@@ -45,16 +112,16 @@ impl Fold {
     }
 
     /// Causes that this log could not have shown.
-    pub fn cannot_show(&self) -> Vec<String> {
+    pub fn cannot_show(self) -> Vec<String> {
         let abilities = self.abilities().into_iter();
         abilities.filter(|ability| ability.known == CANNOT).map(|ability| ability.cause.to_owned()).collect()
     }
 
-    fn answer(&self, cause: Cause) -> Answer {
+    fn answer(self, cause: Cause) -> Answer {
         match self.role {
             Vantage::Network => (CANNOT, "a network vantage sees neither end", &[]),
             Vantage::Unknown => (CANNOT, "the trace does not say who logged it", &["vantage_point.type"]),
-            _ if !self.seen.frames && !self.seen.stream_events => {
+            _ if !self.seen.has(Sight::Frames) && !self.seen.has(Sight::StreamEvents) => {
                 (CANNOT, "packets are logged without their frames", FRAMES)
             }
             Vantage::Server => self.server_answer(cause),
@@ -62,11 +129,11 @@ impl Fold {
         }
     }
 
-    fn client_answer(&self, cause: Cause) -> Answer {
+    fn client_answer(self, cause: Cause) -> Answer {
         match cause {
             Cause::Upload => self.upload_answer(),
             Cause::Receiving | Cause::ReceiverHol => (OBSERVED, "stream frames of received packets", &[]),
-            Cause::RemoteWait | Cause::Network if self.recovery.rtt().min_us().is_some() => {
+            Cause::RemoteWait | Cause::Network if self.has_rtt => {
                 (INFERRED, "time to the first byte against the minimum RTT", &[])
             }
             Cause::RemoteWait | Cause::Network => (CANNOT, "no RTT is logged and none could be computed", RTT),
@@ -74,62 +141,64 @@ impl Fold {
         }
     }
 
-    fn upload_answer(&self) -> Answer {
-        if self.seen.fins || self.seen.stream_events {
+    fn upload_answer(self) -> Answer {
+        if self.seen.has(Sight::Fins) || self.seen.has(Sight::StreamEvents) {
             (OBSERVED, "first packet to FIN of the request", &[])
         } else {
             (CANNOT, "no FIN is logged", &["packet_received.frames[].fin"])
         }
     }
 
-    fn server_answer(&self, cause: Cause) -> Answer {
-        let seen = &self.seen;
-        let is_told = seen.http || seen.moves;
+    fn server_answer(self, cause: Cause) -> Answer {
+        let seen = |sight| self.seen.has(sight);
+        let is_told = seen(Sight::Http) || seen(Sight::Moves);
         match cause {
             Cause::Upload => self.upload_answer(),
             Cause::RemoteWait | Cause::Receiving | Cause::ReceiverHol => {
                 (CANNOT, "only the client's trace shows what arrived when", &[])
             }
-            Cause::ServerThink if seen.http || seen.stream_events || seen.moves => {
+            Cause::ServerThink if seen(Sight::Http) || seen(Sight::StreamEvents) || seen(Sight::Moves) => {
                 (OBSERVED, "FIN of the request to the response's first data in the transport", &[])
             }
             Cause::ServerThink => {
                 (INFERRED, "FIN of the request to the first packet of the response", &["http3:frame_created"])
             }
-            Cause::Pto if seen.probe_timers => (OBSERVED, "probe timers are logged", &[]),
-            Cause::Pto if seen.acks && self.recovery.rtt().min_us().is_some() => {
+            Cause::Pto if seen(Sight::ProbeTimers) => (OBSERVED, "probe timers are logged", &[]),
+            Cause::Pto if seen(Sight::Acks) && self.has_rtt => {
                 (INFERRED, "a ping or a repetition after a silence as long as a probe timeout", &["timer_updated"])
             }
             Cause::Pto => (CANNOT, "no acknowledgements are logged", ACKS),
             Cause::ConnectionFlowControl | Cause::StreamFlowControl => self.credit_answer(cause),
-            Cause::CwndBlocked if seen.window => {
+            Cause::CwndBlocked if seen(Sight::Window) => {
                 (INFERRED, "window full, and new data followed the next acknowledgement", &[])
             }
             Cause::CwndBlocked => (CANNOT, "the congestion window is not logged", WINDOW),
-            Cause::Bandwidth if seen.window && self.recovery.rtt().min_us().is_some() => {
+            Cause::Bandwidth if seen(Sight::Window) && self.has_rtt => {
                 (INFERRED, "window full while the round trip had grown or the delivery rate had stopped growing", &[])
             }
-            Cause::Bandwidth if seen.window => (CANNOT, "no RTT is logged and none could be computed", RTT),
+            Cause::Bandwidth if seen(Sight::Window) => (CANNOT, "no RTT is logged and none could be computed", RTT),
             Cause::Bandwidth => (CANNOT, "the congestion window is not logged", WINDOW),
-            Cause::Queueing | Cause::Network if seen.acks && self.recovery.rtt().min_us().is_some() => {
+            Cause::Queueing | Cause::Network if seen(Sight::Acks) && self.has_rtt => {
                 (INFERRED, "the last flight's round trip against the minimum RTT", &[])
             }
             Cause::Queueing | Cause::Network => (CANNOT, "no RTT is logged and none could be computed", RTT),
-            _ if !seen.frames => (CANNOT, "rows without frames do not say which packet carries which stream", FRAMES),
-            Cause::LossRecovery if !seen.acks => (CANNOT, "no acknowledgements are logged", ACKS),
-            Cause::LossRecovery if matches!(self.trace.losses, Losses::Packet) => {
+            _ if !seen(Sight::Frames) => {
+                (CANNOT, "rows without frames do not say which packet carries which stream", FRAMES)
+            }
+            Cause::LossRecovery if !seen(Sight::Acks) => (CANNOT, "no acknowledgements are logged", ACKS),
+            Cause::LossRecovery if matches!(self.losses, Losses::Packet) => {
                 (OBSERVED, "lost packets are logged one by one", &[])
             }
             Cause::LossRecovery => {
                 (INFERRED, "losses are not logged one by one: data that is sent again was lost", &["packet_lost"])
             }
-            Cause::Handshake if self.zero_rtt.is_readable() => {
+            Cause::Handshake if self.has_packet_types => {
                 (INFERRED, "0-RTT packets that were dropped or buffered, and when the request could be read", &[])
             }
             Cause::Handshake => {
                 (CANNOT, "packet types are not logged", &["packet_dropped.header.packet_type", "packet_buffered"])
             }
-            Cause::Amplification if seen.packet_sizes => {
+            Cause::Amplification if seen(Sight::PacketSizes) => {
                 (INFERRED, "bytes sent against three times those received, before the address was validated", &[])
             }
             Cause::Amplification => (CANNOT, "packet sizes are not logged", &["packet_sent.raw.length"]),
@@ -137,7 +206,7 @@ impl Fold {
                 (OBSERVED, "data was queued, and packets of other streams went before its own", &[])
             }
             Cause::Scheduling => (INFERRED, "packets of other streams, followed at once by one of its own", QUEUED),
-            Cause::Pacing if seen.window || self.pacer.is_stated() => {
+            Cause::Pacing if seen(Sight::Window) || self.has_pacing_rate => {
                 (INFERRED, "a wait as long as the pacer's, with room in window and credit", &[])
             }
             Cause::Pacing => (CANNOT, "neither window nor pacing rate is logged", WINDOW),
@@ -147,16 +216,60 @@ impl Fold {
         }
     }
 
-    fn credit_answer(&self, cause: Cause) -> Answer {
+    fn credit_answer(self, cause: Cause) -> Answer {
         let (is_known, switch_on): (bool, &[&str]) = if cause == Cause::StreamFlowControl {
-            (self.seen.stream_credit, &["parameters_set", "max_stream_data frames"])
+            (self.seen.has(Sight::StreamCredit), &["parameters_set", "max_stream_data frames"])
         } else {
-            (self.seen.connection_credit, &["parameters_set", "max_data frames"])
+            (self.seen.has(Sight::ConnectionCredit), &["parameters_set", "max_data frames"])
         };
-        match (self.seen.flow_events, is_known) {
+        match (self.seen.has(Sight::FlowEvents), is_known) {
             (true, _) => (OBSERVED, "flow control events are logged", &[]),
             (false, true) => (INFERRED, "stream offsets against the peer's limits", &[]),
             (false, false) => (CANNOT, "the peer's limits are not logged", switch_on),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOTHING: Known = Known {
+        role: Vantage::Server,
+        seen: Seen(0),
+        losses: Losses::Packet,
+        has_rtt: false,
+        has_pacing_rate: false,
+        has_packet_types: false,
+    };
+
+    fn known(cause: Cause, log: Known) -> &'static str {
+        log.answer(cause).0
+    }
+
+    #[test]
+    fn what_a_log_lacks_it_cannot_show() {
+        assert_eq!(NOTHING.cannot_show().len(), Cause::ALL.len() - 1);
+        let mut log = NOTHING;
+        [Sight::Frames, Sight::Acks, Sight::Window].into_iter().for_each(|sight| log.seen.note(sight));
+        assert_eq!(known(Cause::LossRecovery, log), OBSERVED);
+        assert_eq!(known(Cause::LossRecovery, Known { losses: Losses::None, ..log }), INFERRED);
+        assert_eq!([known(Cause::Bandwidth, log), known(Cause::CwndBlocked, log)], [CANNOT, INFERRED]);
+        assert_eq!(known(Cause::Bandwidth, Known { has_rtt: true, ..log }), INFERRED);
+        log.seen.note_if(false, Sight::StreamCredit);
+        assert_eq!(known(Cause::StreamFlowControl, log), CANNOT);
+        log.seen.note_if(true, Sight::StreamCredit);
+        assert_eq!(
+            [known(Cause::StreamFlowControl, log), known(Cause::ConnectionFlowControl, log)],
+            [INFERRED, CANNOT]
+        );
+    }
+
+    #[test]
+    fn a_client_sees_what_arrived_and_not_what_held_it_back() {
+        let mut log = Known { role: Vantage::Client, has_rtt: true, ..NOTHING };
+        log.seen.note(Sight::Frames);
+        assert_eq!([known(Cause::ReceiverHol, log), known(Cause::RemoteWait, log)], [OBSERVED, INFERRED]);
+        assert_eq!(known(Cause::CwndBlocked, log), CANNOT);
     }
 }

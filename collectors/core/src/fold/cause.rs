@@ -87,6 +87,22 @@ impl Cause {
     }
 }
 
+/// A set of causes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Causes(u32);
+
+impl Causes {
+    /// Takes one in.
+    pub fn insert(&mut self, cause: Cause) {
+        self.0 |= 1 << cause as u32;
+    }
+
+    /// It is in.
+    pub fn contains(self, cause: Cause) -> bool {
+        self.0 >> cause as u32 & 1 == 1
+    }
+}
+
 /// A stretch of time in which a condition held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interval {

@@ -1,9 +1,30 @@
 //! Requests' and responses' fields out of HTTP/3 frame events.
 
 use crate::event::{Event, Number};
-use crate::fold::stream::Http;
-use serde::Deserialize;
+use crate::record::rows::Row;
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+
+/// What HTTP frames say of a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Http {
+    method: Option<String>,
+    authority: Option<String>,
+    path: Option<String>,
+    status: Option<u64>,
+    external_id: Option<String>,
+}
+
+impl Http {
+    /// Its columns of a request's row.
+    pub fn write(&self, row: &mut Row) {
+        row.set("method", self.method.clone());
+        row.set("authority", self.authority.clone());
+        row.set("path", self.path.clone());
+        row.set("status", self.status);
+        row.set("external_id", self.external_id.clone());
+    }
+}
 
 #[derive(Deserialize)]
 struct Field<'a> {

@@ -1,20 +1,37 @@
 //! Room 3, fold: the events of one connection to its summaries. One pass; the state is bounded and serializable.
 //!
-//! Rules stand in the modules: [`sender`] and [`loss`] for our packets, [`receiver`] for the peer's, [`rows`] for
-//! QUIC_TRACE; [`blocked`], [`probe`], [`amplification`], [`zero_rtt`] for what stops a connection, [`instant`] for what
-//! a stream waits for, [`pacer`] and [`delivery`] for pacer and path; [`parts`] and [`sweep`] for the split, [`saves`]
-//! for what would be without a cause; [`requests`] for their life, [`finish`] for the rows that come out.
+//! [`Fold`] gives each event to the types that it concerns, and each of them tells the others what follows from it. A type
+//! owns its state, and nobody else writes a field of it:
+//!
+//! - [`recovery`] (RFC 9002): [`packets`] on their way, [`rtt`], [`probe`] timeouts, recovery [`period`]s, [`range_ends`];
+//! - [`window`] with its [`paths`], the [`pacer`] and the path's [`delivery`] rate;
+//! - [`credit`] and [`amplification`]: what else may stop a sender; [`blocked`]: times without room;
+//! - [`requests`], each a [`stream`] with its sides ([`side`]), [`losses`], [`arrivals`], [`queue`] and [`timeline`];
+//! - [`wait`]: why data went out no earlier; [`instant`]: what happened in one microsecond;
+//! - [`attribution`]: conditions of the connection, [`parts`] and [`sweep`] for the split, [`saves`] for what would be
+//!   without a cause;
+//! - the connection's own facts: [`connection`], [`traffic`], [`zero_rtt`], [`migration`], [`aliases`], [`capability`].
+//!
+//! What goes where is in [`sent`], [`received`], [`stated`] and [`frameless`]; [`judged`] asks at the end of an instant,
+//! [`finish`] makes the rows.
 
+pub mod aliases;
 pub mod amplification;
+pub mod arrivals;
+pub mod attribution;
 pub mod blocked;
 pub mod capability;
 pub mod cause;
 pub mod connection;
+pub mod credit;
 pub mod delivery;
+pub mod episode;
 pub mod finish;
+mod frameless;
 pub mod http;
 pub mod instant;
-pub mod loss;
+mod judged;
+pub mod losses;
 pub mod migration;
 pub mod moment;
 pub mod pacer;
@@ -23,20 +40,25 @@ pub mod parts;
 pub mod paths;
 pub mod period;
 pub mod probe;
+pub mod queue;
 pub mod range_ends;
 pub mod ranges;
-pub mod receiver;
+mod received;
 pub mod recovery;
 pub mod repetition;
 pub mod requests;
-pub mod rows;
 pub mod rtt;
 pub mod saves;
-pub mod sender;
-mod standing;
+mod sent;
+pub mod side;
+mod stated;
 pub mod stats;
 pub mod stream;
 pub mod sweep;
+pub mod timeline;
+pub mod traffic;
+pub mod wait;
+pub mod window;
 pub mod zero_rtt;
 
 use crate::dialect::Losses;
@@ -44,13 +66,15 @@ use crate::event::{Event, Kind, Number, Word};
 use crate::header::Vantage;
 use crate::reader::skip::Skip;
 use crate::record::rows::Row;
-use cause::Interval;
+use capability::Sight;
+use episode::Episode;
 use moment::Moment;
+use period::PeriodOver;
 use recovery::{Place, SpaceKind};
+use requests::Opened;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use stream::Stream;
+use stream::End;
 
 /// Rules that made a row; a higher one replaces all rows of a lower one.
 pub const ANALYSIS_VERSION: u64 = 4;
@@ -92,54 +116,6 @@ pub struct Output {
     pub episodes: Vec<Row>,
 }
 
-/// What of the log's abilities was seen so far.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-#[expect(missing_docs, clippy::struct_excessive_bools, reason = "one flag a field that a log may lack")]
-pub struct Seen {
-    pub packets_sent: bool,
-    pub packets_received: bool,
-    pub frames: bool,
-    pub acks: bool,
-    pub window: bool,
-    pub rtt: bool,
-    pub losses: bool,
-    pub probe_timers: bool,
-    pub http: bool,
-    pub connection_credit: bool,
-    pub stream_credit: bool,
-    pub stream_events: bool,
-    pub flow_events: bool,
-    pub fins: bool,
-    pub packet_sizes: bool,
-    pub moves: bool,
-}
-
-/// Counters that go to `connections` as they are.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "named after the columns")]
-pub struct Counters {
-    pub packets_sent: u64,
-    pub packets_received: u64,
-    pub bytes_sent: u64,
-    pub bytes_received: u64,
-    pub pure_acks_sent: u64,
-    pub data_packets_sent: u64,
-    pub stream_bytes_sent: u64,
-    pub retransmitted_packets: u64,
-    pub retransmitted_bytes: u64,
-    pub packets_dropped: u64,
-    pub key_updates: u64,
-    pub idle_max_us: u64,
-    pub bytes_in_flight_max: u64,
-    pub in_flight_disagreements: u64,
-    pub retries: u64,
-    pub migrations: u64,
-    pub paths_validated: u64,
-    pub requests: u64,
-    pub requests_complete: u64,
-    pub retransmissions_max: u64,
-}
-
 /// State of one connection's fold.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Fold {
@@ -149,49 +125,30 @@ pub struct Fold {
     now: Moment,
     events: u64,
     recovery: recovery::Recovery,
-    paths: paths::Paths,
-    flight_us: u64,
-    flight_area: f64,
-    initial_window: Option<u64>,
-    ssthresh: Option<u64>,
+    window: window::Window,
     /// In boxes of their own, as 65,536 folds of connections that are hardly used lie close to each other.
     pacer: Box<pacer::Pacer>,
-    /// When something went out with nothing on its way before.
-    busy_since: i64,
     delivery: Box<delivery::Delivery>,
+    credit: credit::Credit,
     amplification: amplification::Amplification,
-    zero_rtt: zero_rtt::ZeroRtt,
-    migration: migration::Migration,
+    undecided: blocked::Undecided,
+    requests: requests::Requests,
+    attribution: attribution::Attribution,
     instant: instant::Instant,
     last_senders: instant::LastSenders,
-    /// Streams that wait and that no other has passed since they do.
-    unpassed: Vec<u64>,
-    largest_packet: u64,
-    /// A node of the map has room for eleven values, which are large: most connections have one.
-    streams: BTreeMap<u64, Box<Stream>>,
-    hungry: BTreeSet<u64>,
-    open: u64,
-    idle_since: Option<(i64, u64)>,
-    ended: Vec<u64>,
-    closed: ranges::Ranges,
-    conditions: Vec<Interval>,
-    blocked: blocked::Blocked,
-    credit: blocked::Credit,
-    received_us: Option<i64>,
-    repairs: stats::Stats,
-    seen: Seen,
-    count: Counters,
-    aliases: Vec<receiver::Alias>,
+    seen: capability::Seen,
+    traffic: traffic::Traffic,
     handshake: connection::Handshake,
+    zero_rtt: zero_rtt::ZeroRtt,
+    migration: migration::Migration,
+    aliases: aliases::Aliases,
     close: connection::Close,
-    #[serde(skip)]
     /// Rows to take.
+    #[serde(skip)]
     pub output: Output,
     /// What of the newest event is beyond a limit.
     #[serde(skip)]
     pub beyond: Option<Skip>,
-    #[serde(skip)]
-    steps: u64,
 }
 
 impl Fold {
@@ -207,12 +164,17 @@ impl Fold {
 
     /// Packets and intervals that were looked at so far, beside one a record: the work that a log costs.
     pub fn steps(&self) -> u64 {
-        self.steps + self.recovery.steps()
+        self.attribution.steps() + self.recovery.steps()
     }
 
     /// Events folded.
     pub fn events(&self) -> u64 {
         self.events
+    }
+
+    /// The trace's declared id is an alias too.
+    pub fn declare(&mut self, id: &str) {
+        self.aliases.see(id, "odcid", self.now.us);
     }
 
     /// The next event, in order of `seq`.
@@ -221,25 +183,20 @@ impl Fold {
             self.close_instant();
             self.pass_time(event.time_us);
         }
-        self.now.us = event.time_us;
-        self.now.seq = event.seq;
+        self.now = Moment { us: event.time_us, seq: event.seq };
         self.events += 1;
         match event.kind {
             Kind::PacketSent => self.packet_sent(event),
             Kind::PacketReceived => self.packet_received(event),
             Kind::PacketDropped => {
-                self.count.packets_dropped += 1;
+                self.traffic.discard();
                 self.zero_rtt.unreadable(event, self.now.us, true);
                 self.amplification.receive(event);
             }
             Kind::PacketBuffered => self.zero_rtt.unreadable(event, self.now.us, false),
             Kind::PacketsAcked => self.packets_acked(event),
             Kind::PacketLost => self.packet_lost(event),
-            Kind::SpuriousLoss => {
-                if !self.seen.acks {
-                    self.recovery.count_spurious();
-                }
-            }
+            Kind::SpuriousLoss => self.spurious_loss(),
             Kind::MetricsUpdated | Kind::UpdateRtt => self.metrics(event),
             Kind::CcAck => self.congestion_ack(event),
             Kind::CcLoss | Kind::CcPersistentCongestion => self.congestion_loss(event),
@@ -247,12 +204,12 @@ impl Fold {
             Kind::CongestionStateUpdated => self.congestion_state(event.word(Word::NewState)),
             Kind::TimerUpdated => self.timer(event),
             Kind::PtoAlarm => self.probe_fired(true),
-            Kind::HandshakeAlarm => self.seen.probe_timers = true,
+            Kind::HandshakeAlarm => self.seen.note(Sight::ProbeTimers),
             Kind::ParametersSet => self.parameters(event),
-            Kind::KeyUpdated => self.key_updated(event),
+            Kind::KeyUpdated => self.handshake.key_updated(event, self.is_server()),
             Kind::KeyDiscarded => self.key_discarded(event),
-            Kind::ConnectionClosed => self.connection_closed(event),
-            Kind::ConnectionIdUpdated | Kind::ConnectionStarted => self.connection_ids(event),
+            Kind::ConnectionClosed => self.close.read(event),
+            Kind::ConnectionIdUpdated | Kind::ConnectionStarted => self.aliases.see_issued(event, self.now.us),
             Kind::MigrationStateUpdated => self.migrated(event),
             Kind::HttpFrameCreated | Kind::HttpFrameParsed => self.http_frame(event),
             Kind::StreamDataMoved => {
@@ -261,46 +218,27 @@ impl Fold {
             }
             Kind::StreamEvent => self.stream_event(event),
             Kind::FlowControlEvent => self.flow_control_event(event),
-            Kind::CwndMayBlock => {
-                if let Some(window) = event.get(Number::CongestionWindow) {
-                    self.set_window(event, window);
-                }
-            }
+            Kind::CwndMayBlock => self.window_stated(event),
             Kind::RecoveryParametersSet | Kind::StreamStateUpdated | Kind::ClockAnchor | Kind::Other => {
                 self.named(event);
             }
         }
-        if let Some(stream) = event.get(Number::StreamId).and_then(|id| self.streams.get_mut(&id)) {
-            stream.last_seq = event.seq;
+        if let Some(id) = event.get(Number::StreamId) {
+            self.requests.touch(id, event.seq);
         }
         if event.is_packet() {
-            self.settle_in_flight();
+            let has_opened = self.window.settle_in_flight();
+            self.instant.note_room(has_opened);
             self.let_go();
-        }
-    }
-
-    /// A log without frames may name its streams all the same: all that is known is when.
-    fn named(&mut self, event: &Event) {
-        if self.seen.frames || self.trace.frameless {
-            return;
-        }
-        let now = self.now.us;
-        if let Some(stream) = event.get(Number::StreamId).and_then(|id| self.request_stream(id)) {
-            stream.named_us = Some(now);
         }
     }
 
     /// Time goes on: figures that are weighted by time, and decisions that waited for the end of a turn.
     fn pass_time(&mut self, to_us: i64) {
-        let passed = to_us.saturating_sub(self.now.us).max(0).unsigned_abs();
-        self.count.idle_max_us = self.count.idle_max_us.max(passed);
-        let in_flight = self.in_flight();
-        if in_flight > 0 && passed > 0 {
-            self.flight_us += passed;
-            #[expect(clippy::cast_precision_loss, reason = "a mean")]
-            let area = in_flight as f64 * passed as f64;
-            self.flight_area += area;
-            self.recovery.pass(passed);
+        let us = to_us.saturating_sub(self.now.us).max(0).unsigned_abs();
+        self.traffic.pass(us);
+        if self.window.pass(us) {
+            self.recovery.pass(us);
         }
         self.settle(to_us);
     }
@@ -309,7 +247,7 @@ impl Fold {
     fn place(&mut self, event: &Event) -> Place {
         // A path has its own numbers only with multipath, whose packets carry an id other than 0.
         let (path, is_beyond) = match event.get(Number::PathId) {
-            Some(id) if id > 0 => self.paths.stands_for(id),
+            Some(id) if id > 0 => self.window.stands_for(id),
             _ => (0, false),
         };
         if is_beyond {
@@ -318,18 +256,57 @@ impl Fold {
         Place { kind: SpaceKind::of(event), path }
     }
 
-    /// The path that an event speaks of; packets without multipath name none.
-    fn path(&mut self, event: &Event) -> &mut paths::Path {
-        self.paths.path(event.get(Number::PathId).unwrap_or(0))
+    /// The request stream `id`, opened by the current event if it is new: false for other kinds of streams and for those
+    /// that ended long ago.
+    fn open(&mut self, id: u64) -> bool {
+        match self.requests.open(id, self.now, self.credit.initial_stream()) {
+            Opened::No => return false,
+            Opened::Beyond => {
+                self.beyond = Some(Skip::TooManyRequests);
+                return false;
+            }
+            Opened::New(Some(idle_since)) => self.stretch("idle", None, idle_since),
+            Opened::New(None) | Opened::Known => {}
+        }
+        self.requests.touch(id, self.now.seq);
+        true
     }
 
-    /// Bytes in flight on all paths.
-    fn in_flight(&self) -> u64 {
-        self.paths.in_flight()
+    /// A request ends, if it has not.
+    fn end_request(&mut self, id: u64, time_us: i64, why: End) {
+        self.requests.end(id, self.now, time_us, why, self.recovery.rtt());
     }
 
-    /// Window of all paths, once one is known.
-    fn window(&self) -> Option<u64> {
-        self.paths.window()
+    /// Requests that ended before the current moment become rows.
+    fn let_go(&mut self) {
+        if !self.requests.is_any_ended() {
+            return;
+        }
+        let round_trip = self.recovery.rtt().round_trip();
+        for mut stream in self.requests.let_go(self.now.us) {
+            stream.settle_rtt(round_trip);
+            self.stream_row(*stream);
+        }
+        if self.requests.is_empty() {
+            self.attribution.clear();
+        }
+    }
+
+    /// A stretch of the connection or of a stream as an episode, up to now.
+    fn stretch(&mut self, kind: &'static str, stream_id: Option<u64>, since: Moment) {
+        if since.us < self.now.us {
+            let episode = Episode::of(kind, since, self.now.us);
+            self.episode(stream_id.map_or(episode, |id| episode.on(id)));
+        }
+    }
+
+    /// A recovery period is over.
+    fn period_over(&mut self, over: PeriodOver) {
+        self.window.end_period();
+        self.episode(Episode {
+            wait_us: Some(over.flight_us),
+            congestion_window: self.window.size(),
+            ..Episode::of("recovery", over.since, self.now.us)
+        });
     }
 }

@@ -50,9 +50,9 @@ impl Pacer {
         self.ran
     }
 
-    /// The log states that the pacer held everything back between two times, but for a turn at each end.
-    pub fn held_back(&self, from_us: i64, to_us: i64) -> bool {
-        self.ran.is_some_and(|(since, until)| since <= from_us.saturating_add(TURN_US) && to_us <= until + TURN_US)
+    /// The log states that the pacer held everything back: from, to, but for a turn at each end.
+    pub fn held_back(&self) -> Option<(i64, i64)> {
+        self.ran
     }
 
     /// Data that is known to have waited went out, and nothing but a timer sent it.

@@ -60,13 +60,13 @@ pub fn server(
     // Upload is over when the FIN came or when the application answered without waiting for it.
     let uploaded = marks.request_end_us.map(|uploaded| uploaded.clamp(marks.start_us, answered));
     let readable = uploaded.map_or(readable, |uploaded| readable.min(uploaded));
-    add(sweep, Cause::Handshake, readable.abs_diff(marks.start_us));
+    sweep.add(Cause::Handshake, readable.abs_diff(marks.start_us));
     if let Some(uploaded) = uploaded.or(marks.fins_are_logged.then_some(answered)) {
-        add(sweep, Cause::Upload, uploaded.abs_diff(readable));
-        add(sweep, Cause::ServerThink, answered.abs_diff(uploaded));
+        sweep.add(Cause::Upload, uploaded.abs_diff(readable));
+        sweep.add(Cause::ServerThink, answered.abs_diff(uploaded));
     } else {
         // A log without FINs cannot tell upload from thinking.
-        sweep.parts[Cause::Unattributed as usize] += answered.abs_diff(readable);
+        sweep.leave(answered.abs_diff(readable));
     }
     let last_byte = marks.last_byte_us.unwrap_or(end).clamp(answered, end);
     for interval in held.iter_mut() {
@@ -84,7 +84,7 @@ pub fn server(
         held.push(Interval { cause: Cause::Bandwidth, start_us: back, end_us: carried });
         held.push(Interval { cause: Cause::Queueing, start_us: carried, end_us: end });
     }
-    sweep.at_us.get_or_insert(answered);
+    sweep.begin(answered);
     sweep.advance(end, held, gaps);
 }
 
@@ -95,31 +95,25 @@ pub fn client(marks: &Marks, sweep: &mut Sweep, held: &mut Vec<Interval>, min_rt
     let Some(sent) = marks.request_end_us.or(marks.fins_are_logged.then_some(first_byte)) else {
         // Nothing of the request or its answer was seen but its name.
         *sweep = Sweep::default();
-        sweep.parts[Cause::Unattributed as usize] = marks.duration_us();
+        sweep.leave(marks.duration_us());
         return;
     };
     let sent = sent.clamp(marks.start_us, first_byte);
-    add(sweep, Cause::Upload, sent.abs_diff(marks.start_us));
+    sweep.add(Cause::Upload, sent.abs_diff(marks.start_us));
     // What the sweep left over so far arrived in order: nothing held it back.
-    let mut arrived = std::mem::take(&mut sweep.parts[Cause::Unattributed as usize]);
-    sweep.at_us.get_or_insert(first_byte);
+    let mut arrived = sweep.take_left();
+    sweep.begin(first_byte);
     sweep.advance(end, held, &mut Vec::new());
-    arrived += std::mem::take(&mut sweep.parts[Cause::Unattributed as usize]);
-    add(sweep, Cause::Receiving, arrived);
+    arrived += sweep.take_left();
+    sweep.add(Cause::Receiving, arrived);
     // One round trip is the network's; what the first byte took beyond it was spent where this log cannot see.
     let waited = first_byte.abs_diff(sent);
     let network = min_rtt_us.map_or(0, |rtt| waited.min(rtt.unsigned_abs()));
-    add(sweep, Cause::Network, network);
+    sweep.add(Cause::Network, network);
     if min_rtt_us.is_some() {
-        add(sweep, Cause::RemoteWait, waited - network);
+        sweep.add(Cause::RemoteWait, waited - network);
     } else {
-        sweep.parts[Cause::Unattributed as usize] += waited;
-    }
-}
-
-fn add(sweep: &mut Sweep, cause: Cause, us: u64) {
-    for sums in [&mut sweep.parts, &mut sweep.overlapping, &mut sweep.alone] {
-        sums[cause as usize] += us;
+        sweep.leave(waited);
     }
 }
 
@@ -158,14 +152,14 @@ mod tests {
     fn the_first_cause_in_order_takes_each_microsecond() {
         let mut sweep = Sweep::default();
         server(&MARKS, &mut sweep, &mut held_by_a_loss(), &mut Vec::new(), FLIGHT);
-        let part = |cause: Cause| sweep.parts[cause as usize];
+        let part = |cause: Cause| sweep.part(cause);
         assert_eq!([part(Cause::Upload), part(Cause::ServerThink)], [10, 90]);
         assert_eq!([part(Cause::Pto), part(Cause::LossRecovery), part(Cause::CwndBlocked)], [20, 90, 90]);
         assert_eq!([part(Cause::Network), part(Cause::Queueing)], [80, 120]);
-        assert_eq!(sweep.parts.iter().sum::<u64>(), MARKS.duration_us());
-        assert_eq!(sweep.overlapping[Cause::CwndBlocked as usize], 200);
+        assert_eq!(Cause::ALL.into_iter().map(part).sum::<u64>(), MARKS.duration_us());
+        assert_eq!(sweep.overlapping(Cause::CwndBlocked), 200);
         // A full window follows from the loss, so it does not stand against it.
-        assert_eq!(sweep.alone[Cause::LossRecovery as usize], 110);
+        assert_eq!(sweep.alone(Cause::LossRecovery), 110);
     }
 
     #[test]
@@ -178,7 +172,7 @@ mod tests {
         server(&MARKS, &mut whole, &mut held_by_a_loss(), &mut gaps.to_vec(), FLIGHT);
         for step in [180, 200, 230, 250] {
             let mut sweep = Sweep::default();
-            sweep.at_us = Some(100);
+            sweep.begin(100);
             let (mut held, mut gaps) = (held_by_a_loss(), gaps.to_vec());
             sweep.advance(step, &mut held, &mut gaps);
             server(&MARKS, &mut sweep, &mut held, &mut gaps, FLIGHT);
@@ -191,8 +185,9 @@ mod tests {
         let marks = Marks { readable_us: Some(7), ..MARKS };
         let mut sweep = Sweep::default();
         server(&marks, &mut sweep, &mut Vec::new(), &mut Vec::new(), FLIGHT);
-        assert_eq!([sweep.parts[Cause::Handshake as usize], sweep.parts[Cause::Upload as usize]], [7, 3]);
-        assert_eq!(sweep.parts.iter().sum::<u64>(), MARKS.duration_us());
+        let part = |cause: Cause| sweep.part(cause);
+        assert_eq!([sweep.part(Cause::Handshake), sweep.part(Cause::Upload)], [7, 3]);
+        assert_eq!(Cause::ALL.into_iter().map(part).sum::<u64>(), MARKS.duration_us());
     }
 
     #[test]
@@ -201,7 +196,7 @@ mod tests {
             let mut sweep = Sweep::default();
             let flight = LastFlight { min_rtt_us: 80, carried_us: Some(carried_us) };
             server(&MARKS, &mut sweep, &mut Vec::new(), &mut Vec::new(), Some(flight));
-            let part = |cause: Cause| sweep.parts[cause as usize];
+            let part = |cause: Cause| sweep.part(cause);
             assert_eq!([part(Cause::Network), part(Cause::Bandwidth), part(Cause::Queueing)], parts);
         }
     }
@@ -211,7 +206,7 @@ mod tests {
         let mut sweep = Sweep::default();
         let mut conditions = vec![held(Cause::CwndBlocked, 100, 250), held(Cause::AppLimited, 200, 300)];
         server(&MARKS, &mut sweep, &mut conditions, &mut Vec::new(), FLIGHT);
-        assert_eq!([sweep.parts[Cause::CwndBlocked as usize], sweep.parts[Cause::AppLimited as usize]], [100, 100]);
+        assert_eq!([sweep.part(Cause::CwndBlocked), sweep.part(Cause::AppLimited)], [100, 100]);
     }
 
     #[test]
@@ -220,9 +215,9 @@ mod tests {
             Marks { start_us: 5, request_end_us: Some(15), first_byte_us: Some(115), end_us: 215, ..Marks::default() };
         let mut sweep = Sweep::default();
         client(&marks, &mut sweep, &mut vec![held(Cause::ReceiverHol, 130, 150)], Some(40));
-        let part = |cause: Cause| sweep.parts[cause as usize];
+        let part = |cause: Cause| sweep.part(cause);
         assert_eq!([part(Cause::Upload), part(Cause::Network), part(Cause::RemoteWait)], [10, 40, 60]);
         assert_eq!([part(Cause::ReceiverHol), part(Cause::Receiving)], [20, 80]);
-        assert_eq!(sweep.parts.iter().sum::<u64>(), marks.duration_us());
+        assert_eq!(Cause::ALL.into_iter().map(part).sum::<u64>(), marks.duration_us());
     }
 }

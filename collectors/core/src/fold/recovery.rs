@@ -9,6 +9,7 @@ use crate::fold::period::{Period, PeriodOver};
 use crate::fold::probe::{Answered, ProbeTimer};
 use crate::fold::range_ends::RangeEnds;
 use crate::fold::rtt::{INITIAL_RTT_US, Rtt, StatedRtt};
+use crate::record::rows::Row;
 use serde::{Deserialize, Serialize};
 
 /// A packet number space of a path (RFC 9000, 12.3).
@@ -353,8 +354,8 @@ impl Recovery {
         self.losses.packets
     }
 
-    /// Its columns in the connection's row, part one.
-    pub fn write(&self, row: &mut crate::record::rows::Row) {
+    /// Losses and probe timeouts in the connection's row.
+    pub fn write(&self, row: &mut Row) {
         row.set("packets_lost", self.losses.packets);
         row.set("bytes_lost", self.losses.bytes);
         row.set("packets_spurious", self.losses.spurious);

@@ -1,241 +1,331 @@
-//! The life of a request stream: opened, ended, let go as a row; and what is kept while it is open.
+//! The requests of a connection: opened, ended, let go; and which of them have data that waits.
 
-use crate::fold::cause::{Cause, Interval};
-use crate::fold::finish::Episode;
-use crate::fold::stream::Stream;
-use crate::fold::sweep::{Gap, waits_for_data};
-use crate::fold::{Fold, parts};
+use crate::fold::attribution::{Attribution, Certain};
+use crate::fold::losses::Repair;
+use crate::fold::moment::Moment;
+use crate::fold::ranges::Ranges;
+use crate::fold::rtt::Rtt;
+use crate::fold::stats::Stats;
+use crate::fold::stream::{End, SentChunk, Stream};
 use crate::limits;
-use crate::reader::skip::Skip;
+use crate::record::rows::Row;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Requests that stay open after they ended, to hear their last HTTP frames.
 const LINGERING: usize = 64;
 
-/// Undecided intervals of the connection or of a stream at which what is certain is summed up.
-const SUMMED_UP_AT: usize = 1024;
-
-/// A gap is decided as a whole: the sweep stops before one that goes on.
-fn whole(to_us: i64, gaps: &[Gap]) -> i64 {
-    gaps.iter().find(|gap| gap.start_us < to_us && to_us < gap.end_us).map_or(to_us, |gap| gap.start_us)
+/// The request streams of a connection.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Requests {
+    /// A node of the map has room for eleven values, which are large: most connections have one.
+    streams: BTreeMap<u64, Box<Stream>>,
+    /// Those whose data waits, for all that is known.
+    hungry: BTreeSet<u64>,
+    /// Those that wait and that no other has passed since they do.
+    unpassed: Vec<u64>,
+    /// How many have not ended.
+    open: u64,
+    /// None is open since.
+    idle_since: Option<Moment>,
+    /// Those that ended and linger.
+    ended: Vec<u64>,
+    /// Those that have their rows, by a fourth of their ids.
+    closed: Ranges,
+    count: Count,
+    /// How long after a packet what it had carried went out again.
+    repairs: Stats,
 }
 
-impl Fold {
-    /// The request stream `id`, opened by the current event if it is new; `None` for other kinds of streams and for
-    /// those that ended long ago. Client-initiated bidirectional: RFC 9000, 2.1.
-    pub(super) fn request_stream(&mut self, id: u64) -> Option<&mut Stream> {
-        if !id.is_multiple_of(4) || self.closed.covers(id / 4, id / 4 + 1) {
-            return None;
-        }
-        if !self.streams.contains_key(&id) {
-            if self.streams.len() >= limits::OPEN_REQUESTS {
-                self.beyond = Some(Skip::TooManyRequests);
-                return None;
-            }
-            self.open_request(id);
-        }
-        let seq = self.now.seq;
-        let stream = self.streams.get_mut(&id)?;
-        stream.last_seq = seq;
-        Some(stream)
-    }
+/// What the connection's row says of its requests.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Count {
+    requests: u64,
+    complete: u64,
+    retransmitted_bytes: u64,
+    most_resent: u64,
+}
 
-    fn open_request(&mut self, id: u64) {
-        let (now, seq) = (self.now.us, self.now.seq);
+/// What became of the wish for a request's stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opened {
+    /// It is open, or has ended a moment ago.
+    Known,
+    /// It is new. The connection had had no request since.
+    New(Option<Moment>),
+    /// It is another kind of stream, or ended long ago.
+    No,
+    /// It is one too many.
+    Beyond,
+}
+
+impl Requests {
+    /// Opens the request stream `id` if it is new. Client-initiated bidirectional: RFC 9000, 2.1.
+    pub fn open(&mut self, id: u64, now: Moment, credit: Option<u64>) -> Opened {
+        if !id.is_multiple_of(4) || self.closed.covers(id / 4, id / 4 + 1) {
+            return Opened::No;
+        }
+        if self.streams.contains_key(&id) {
+            return Opened::Known;
+        }
+        if self.streams.len() >= limits::OPEN_REQUESTS {
+            return Opened::Beyond;
+        }
         self.count.requests += 1;
         self.open += 1;
-        if let Some((since, first_seq)) = self.idle_since.take() {
-            self.stretch_of("idle", -1, first_seq, since);
+        self.streams.insert(id, Box::new(Stream::open(id, now, credit)));
+        Opened::New(self.idle_since.take())
+    }
+
+    /// A stream that is open or lingers.
+    pub fn get(&self, id: u64) -> Option<&Stream> {
+        self.streams.get(&id).map(|stream| &**stream)
+    }
+
+    /// Likewise.
+    pub fn get_mut(&mut self, id: u64) -> Option<&mut Stream> {
+        self.streams.get_mut(&id).map(|stream| &mut **stream)
+    }
+
+    /// All of them.
+    pub fn all_mut(&mut self) -> impl Iterator<Item = &mut Stream> {
+        self.streams.values_mut().map(|stream| &mut **stream)
+    }
+
+    /// All of them, to be looked at.
+    pub fn all(&self) -> impl Iterator<Item = &Stream> {
+        self.streams.values().map(|stream| &**stream)
+    }
+
+    /// An event names a stream.
+    pub fn touch(&mut self, id: u64, seq: u64) {
+        if let Some(stream) = self.streams.get_mut(&id) {
+            stream.touch(seq);
         }
-        let stream = Stream {
-            id,
-            marks: parts::Marks { start_us: now, end_us: now, ..parts::Marks::default() },
-            first_seq: seq,
-            credit: self.credit.initial_stream,
-            ..Stream::default()
-        };
-        self.streams.insert(id, Box::new(stream));
     }
 
     /// A request ends, if it has not.
-    pub(super) fn end_request(&mut self, id: u64, time_us: i64, why: &str) {
-        let (now, seq, rtt) = (self.now.us, self.now.seq, self.recovery.rtt().round_trip());
-        let Some(stream) = self.streams.get_mut(&id).filter(|stream| stream.end_is.is_empty()) else { return };
-        if let Some((start_us, _)) = stream.queue.empty_since.take() {
-            // Cut off while the application had nothing.
-            stream.intervals.push(Interval { cause: Cause::AppLimited, start_us, end_us: now });
-        }
-        stream.rtt = rtt;
-        stream.transfer.ack_delay_us = self.recovery.rtt().ack_delay_us();
-        stream.end(time_us, why, true);
+    pub fn end(&mut self, id: u64, now: Moment, time_us: i64, why: End, rtt: &Rtt) {
+        let Some(stream) = self.streams.get_mut(&id).filter(|stream| stream.is_open()) else { return };
+        stream.end_now(now.us, time_us, why, rtt);
         self.ended.push(id);
         self.hungry.remove(&id);
         self.open = self.open.saturating_sub(1);
         if self.open == 0 {
             // Mvfst calls a connection idle that has no open stream but control streams (quic_trace.md 4.1).
-            self.idle_since = Some((now, seq));
+            self.idle_since = Some(now);
         }
     }
 
-    /// A condition of the connection held; requests that are open may have waited for it.
-    pub(super) fn held(&mut self, interval: Interval) {
-        if interval.start_us < interval.end_us && self.open + self.ended.len() as u64 > 0 {
-            self.conditions.push(interval);
-            if self.conditions.len() >= SUMMED_UP_AT {
-                self.compact();
+    /// Some request is open, or lingers.
+    pub fn is_any(&self) -> bool {
+        self.open > 0 || !self.ended.is_empty()
+    }
+
+    /// Since when none is open.
+    pub fn idle_since(&self) -> Option<Moment> {
+        self.idle_since
+    }
+
+    /// Whether data of a stream waits may have changed.
+    pub fn note_hunger(&mut self, id: u64) {
+        if self.streams.get(&id).is_some_and(|stream| stream.is_hungry()) {
+            self.hungry.insert(id);
+        } else {
+            self.hungry.remove(&id);
+        }
+    }
+
+    /// Data of some stream waits.
+    pub fn is_hungry(&self) -> bool {
+        !self.hungry.is_empty()
+    }
+
+    /// Data of the stream, or of any, is known to wait since `us` at least.
+    pub fn is_known_to_wait_since(&self, stream_id: Option<u64>, us: i64) -> bool {
+        self.hungry.iter().any(|id| {
+            stream_id.is_none_or(|stream_id| *id == stream_id)
+                && self.streams.get(id).is_some_and(|stream| stream.queue().is_known_to_wait_since(us))
+        })
+    }
+
+    /// The path is the bottleneck and delivers at this rate, while these have data.
+    pub fn measure_hungry(&mut self, rate: Option<f64>) {
+        for id in &self.hungry {
+            if let Some(stream) = self.streams.get_mut(id) {
+                stream.measure(rate);
             }
         }
     }
 
-    /// Sums up what no later event can change, so that the memory of a stream that stays open is bounded.
-    fn compact(&mut self) {
-        let conditions = std::mem::take(&mut self.conditions);
-        let certain = self.certain_us();
-        for stream in self.streams.values_mut() {
-            let begin = if self.role == crate::header::Vantage::Client {
-                stream.marks.first_byte_us
-            } else {
-                stream.marks.response_start_us
-            };
-            // Conditions that were over before the response began do not matter to it.
-            let Some(begin) = begin else { continue };
-            stream.intervals.extend(&conditions);
-            stream.sweep.at_us.get_or_insert(begin.max(stream.marks.start_us));
-            let undecided = stream.undecided();
-            if undecided < stream.summed_up_at.max(SUMMED_UP_AT) {
-                continue;
+    /// Data of a stream waits from now on, where a pacer may make it wait for `paced_us`.
+    pub fn wait(&mut self, id: u64, now_us: i64, paced_us: u64) {
+        if self.streams.get_mut(&id).is_some_and(|stream| stream.queue_mut().wait(now_us, paced_us)) {
+            self.unpassed.push(id);
+        }
+    }
+
+    /// Some stream waits that no other has passed.
+    pub fn is_any_unpassed(&self) -> bool {
+        !self.unpassed.is_empty()
+    }
+
+    /// Streams sent: those that waited and did not were passed. The turn that was taken began at `began_us`; `in_flight`
+    /// is of all, and counts where the log has a rate (`has_rate`).
+    pub fn pass(&mut self, has_sent: impl Fn(u64) -> bool, began_us: i64, in_flight: u64, has_rate: bool) {
+        let streams = &mut self.streams;
+        self.unpassed.retain(|id| {
+            streams.get_mut(id).is_some_and(|stream| stream.pass(has_sent(*id), began_us, in_flight, has_rate))
+        });
+    }
+
+    /// The application queued more of a response. Gives since when it had had nothing.
+    pub fn hand_over(&mut self, id: u64, bytes: u64, now_us: i64, paced_us: u64) -> Option<Moment> {
+        let stream = self.streams.get_mut(&id)?;
+        stream.hand_over(bytes);
+        let empty_since = stream.queue_mut().end_empty();
+        if empty_since.is_some() || (stream.queue().ready().is_none() && stream.may_wait()) {
+            self.wait(id, now_us, paced_us);
+        }
+        empty_since
+    }
+
+    /// A chunk of a request went out.
+    pub fn count_sent(&mut self, sent: &SentChunk) {
+        self.count.retransmitted_bytes = self.count.retransmitted_bytes.saturating_add(sent.repeated);
+        self.count.most_resent = self.count.most_resent.max(sent.most_resent);
+    }
+
+    /// A loss was repaired.
+    pub fn count_repair(&mut self, repair: &Repair) {
+        if let Some(wait_us) = repair.wait_us() {
+            self.repairs.add(wait_us);
+        }
+    }
+
+    /// Sums up what no later event can change.
+    pub fn sum_up(&mut self, attribution: &mut Attribution, certain: Certain) {
+        attribution.sum_up(self.all_mut(), certain);
+    }
+
+    /// Some request ended and lingers.
+    pub fn is_any_ended(&self) -> bool {
+        !self.ended.is_empty()
+    }
+
+    /// It ended and lingers.
+    pub fn has_ended(&self, id: u64) -> bool {
+        self.ended.contains(&id)
+    }
+
+    /// Streams that ended before the current moment: their last HTTP frames have been seen.
+    pub fn let_go(&mut self, now_us: i64) -> Vec<Box<Stream>> {
+        let are_many = self.ended.len() > LINGERING;
+        let streams = &mut self.streams;
+        let mut gone = Vec::new();
+        self.ended.retain(|id| {
+            if streams.get(id).is_some_and(|stream| !are_many && !stream.is_over(now_us)) {
+                return true;
             }
-            self.steps += undecided as u64;
-            let own = stream.losses.iter().map(|loss| loss.due_us);
-            let own = own.chain(stream.blocked.map(|(since, _)| since)).chain(stream.gap_since);
-            let own = own.chain(stream.queue.empty_since.map(|(since, _)| since));
-            let own = own.chain(stream.queue.ready.map(|ready| ready.since_us)).chain(stream.marks.last_byte_us).min();
-            let to_us = own.map_or(certain, |own| own.min(certain));
-            let to_us = whole(to_us, &stream.gaps);
-            stream.sweep.advance(to_us, &mut stream.intervals, &mut stream.gaps);
-            if stream.undecided() > limits::UNDECIDED
-                && let Some(last_us) = stream.marks.last_byte_us
-            {
-                // As `parts::server` does, though more data may still come.
-                stream.intervals.iter_mut().filter(|interval| waits_for_data(interval.cause)).for_each(|interval| {
-                    interval.end_us = interval.end_us.min(last_us);
-                });
-                stream.intervals.retain(|interval| interval.start_us < interval.end_us);
-            }
-            if stream.undecided() > limits::UNDECIDED {
-                let to_us = whole(self.now.us, &stream.gaps);
-                stream.sweep.advance(to_us, &mut stream.intervals, &mut stream.gaps);
-            }
-            // Not again before as many have come.
-            stream.summed_up_at = 2 * stream.undecided();
-        }
+            gone.extend(streams.remove(id));
+            false
+        });
+        gone
     }
 
-    /// Before this time nothing of the connection can begin any more.
-    fn certain_us(&self) -> i64 {
-        let open = self.recovery.certain_us().into_iter();
-        let open = open.chain(self.blocked.oldest_us()).chain(self.credit.blocked.map(|(since, _)| since));
-        let open = open.chain(self.amplification.since.map(|(since, _)| since));
-        open.min().unwrap_or(self.now.us)
+    /// All streams, as the trace ends.
+    pub fn take_all(&mut self) -> impl Iterator<Item = Box<Stream>> + use<> {
+        self.ended.clear();
+        std::mem::take(&mut self.streams).into_values()
     }
 
-    /// Sums up a stream whose own intervals have grown many.
-    pub(super) fn bound(&mut self, id: u64) {
-        if self.streams.get(&id).is_some_and(|stream| stream.undecided() >= stream.summed_up_at.max(SUMMED_UP_AT * 2)) {
-            self.compact();
-        }
+    /// No stream is open or lingers.
+    pub fn is_empty(&self) -> bool {
+        self.streams.is_empty()
     }
 
-    /// A stretch of one cause as an episode, up to now.
-    pub(super) fn stretch(&mut self, cause: Cause, stream_id: i64, first_seq: u64, start_us: i64) {
-        self.stretch_of(cause.name(), stream_id, first_seq, start_us);
+    /// A stream becomes its row.
+    pub fn close(&mut self, stream: &Stream) {
+        self.closed.add(stream.id() / 4, stream.id() / 4 + 1);
+        self.count.complete += u64::from(stream.is_complete());
     }
 
-    pub(super) fn stretch_of(&mut self, kind: &'static str, stream_id: i64, first_seq: u64, start_us: i64) {
-        let end_us = self.now.us;
-        if start_us < end_us {
-            self.episode(Episode {
-                kind,
-                stream_id,
-                first_seq,
-                start_us,
-                end_us,
-                confirmed: true,
-                ..Episode::default()
-            });
-        }
+    /// Requests that were opened.
+    pub fn count(&self) -> u64 {
+        self.count.requests
     }
 
-    /// Streams that ended before the current moment become rows: their last HTTP frames have been seen.
-    pub(super) fn let_go(&mut self) {
-        if self.ended.is_empty() {
-            return;
-        }
-        let now = self.now.us;
-        let all = self.ended.len() > LINGERING;
-        let ids = std::mem::take(&mut self.ended);
-        for id in ids {
-            let due = self
-                .streams
-                .get(&id)
-                .is_none_or(|stream| all || stream.marks.end_us.saturating_add(super::TURN_US) < now);
-            if !due {
-                self.ended.push(id);
-            } else if let Some(mut stream) = self.streams.remove(&id) {
-                // The first sample may come with the very acknowledgement that ended the request.
-                stream.rtt = stream.rtt.or(self.recovery.rtt().round_trip());
-                self.stream_row(*stream);
-            }
-        }
-        if self.streams.is_empty() {
-            self.conditions.clear();
-        }
+    /// Bytes that went out again.
+    pub fn retransmitted_bytes(&self) -> u64 {
+        self.count.retransmitted_bytes
+    }
+
+    /// Its columns of the connection's row.
+    pub fn write(&self, row: &mut Row) {
+        row.set("retransmissions_max", self.count.most_resent);
+        row.set("retransmission_delay_min_us", self.repairs.min());
+        row.set("retransmission_delay_max_us", self.repairs.max());
+        row.set("retransmission_delay_mean_us", self.repairs.mean());
+        row.set("retransmission_delay_stdev_us", self.repairs.deviation());
+        row.set("requests", self.count.requests);
+        row.set("requests_complete", self.count.complete);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::header::Vantage;
+    use crate::fold::saves::Room;
 
-    /// A window that is full every other 10 us, while flow control holds since the beginning: nothing after that is
-    /// certain. Gives the most intervals that were undecided, and the stream.
-    fn undecided(cause: Cause, last_byte_us: Option<i64>) -> (usize, Stream) {
-        let mut fold = Fold { role: Vantage::Server, ..Fold::default() };
-        assert!(fold.request_stream(0).is_some());
-        fold.credit.blocked = Some((0, 0));
-        if let Some(stream) = fold.streams.get_mut(&0) {
-            stream.marks.response_start_us = Some(0);
-            stream.marks.last_byte_us = last_byte_us;
-        }
-        let mut most = 0;
-        for number in 0..4 * limits::UNDECIDED as i64 {
-            fold.now.us = 20 * number + 10;
-            fold.held(Interval { cause, start_us: 20 * number, end_us: 20 * number + 10 });
-            most = most.max(fold.streams[&0].undecided());
-        }
-        (most, *fold.streams.remove(&0).unwrap_or_default())
+    const fn at(us: i64) -> Moment {
+        Moment { us, seq: 0 }
+    }
+
+    fn opened(ids: &[u64]) -> Requests {
+        let mut requests = Requests::default();
+        ids.iter().for_each(|id| assert!(matches!(requests.open(*id, at(0), None), Opened::New(_))));
+        requests
     }
 
     #[test]
-    fn intervals_that_nothing_decides_are_summed_up() {
-        // As many as were left may come before they are looked at again.
-        let bound = limits::UNDECIDED..=2 * limits::UNDECIDED + SUMMED_UP_AT;
-        let last_us = 20_000;
-        for (cause, last_byte_us) in
-            [(Cause::CwndBlocked, None), (Cause::LossRecovery, Some(last_us)), (Cause::CwndBlocked, Some(last_us))]
-        {
-            let (most, stream) = undecided(cause, last_byte_us);
-            assert!(bound.contains(&most), "{most}");
-            if cause == Cause::CwndBlocked && last_byte_us.is_some() {
-                // What waits for data does not after the last byte; what it did before is still undecided.
-                let of = |interval: &&Interval| interval.start_us < last_us;
-                assert_eq!(stream.intervals.iter().filter(of).count(), 1000);
-                assert_eq!(stream.sweep.parts[cause as usize], 0);
-            } else {
-                let us = stream.sweep.parts[cause as usize];
-                let until = stream.sweep.at_us.and_then(|at_us| u64::try_from(at_us).ok());
-                assert!(until.is_some_and(|until| until > 0 && us.abs_diff(until / 2) <= 10), "{us} {until:?}");
-            }
+    fn a_request_is_opened_once_and_not_again_when_it_has_its_row() {
+        let mut requests = opened(&[0]);
+        assert_eq!(
+            [0, 1, 2, 3].map(|id| requests.open(id, at(1), None)),
+            [Opened::Known, Opened::No, Opened::No, Opened::No]
+        );
+        requests.end(0, at(10), 10, End::Acked, &Rtt::default());
+        assert!(requests.has_ended(0) && requests.let_go(1_000).is_empty());
+        let gone = requests.let_go(2_000);
+        gone.iter().for_each(|stream| requests.close(stream));
+        assert_eq!((gone.len(), requests.open(0, at(2_000), None)), (1, Opened::No));
+        assert_eq!(requests.open(4, at(3_000), None), Opened::New(Some(at(10))), "the connection was idle");
+        assert!(requests.is_any() && !requests.is_any_ended());
+    }
+
+    #[test]
+    fn many_that_linger_are_let_go_at_once() {
+        let ids: Vec<u64> = (0..=LINGERING as u64).map(|number| 4 * number).collect();
+        let mut requests = opened(&ids);
+        ids.iter().for_each(|id| requests.end(*id, at(5), 5, End::Acked, &Rtt::default()));
+        assert_eq!(requests.let_go(5).len(), LINGERING + 1);
+        assert!(requests.is_empty() && requests.count() == 1 + LINGERING as u64);
+    }
+
+    #[test]
+    fn data_waits_from_what_the_application_queued_until_the_end() {
+        let mut requests = opened(&[0, 4]);
+        if let Some(stream) = requests.get_mut(0) {
+            stream.begin_response(1, Room::default());
         }
+        assert_eq!(requests.hand_over(0, 1_000, 2, 0), None);
+        [0, 4].into_iter().for_each(|id| requests.note_hunger(id));
+        assert!(requests.is_hungry() && requests.is_known_to_wait_since(None, 2));
+        assert!(!requests.is_known_to_wait_since(None, 1) && !requests.is_known_to_wait_since(Some(4), 2));
+        assert!(requests.is_any_unpassed());
+        requests.pass(|id| id == 4, 2, 0, false);
+        assert!(!requests.is_any_unpassed());
+        requests.end(0, at(9), 9, End::Reset, &Rtt::default());
+        assert!(!requests.is_hungry());
     }
 }

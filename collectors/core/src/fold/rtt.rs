@@ -2,6 +2,7 @@
 
 use crate::fold::TURN_US;
 use crate::fold::stats::{self, Stats};
+use crate::record::rows::{Cell, Row};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -135,19 +136,17 @@ impl Rtt {
         self.ack_delay_us.unsigned_abs()
     }
 
-    /// First sample: the handshake's.
-    pub fn first_us(&self) -> Option<i64> {
-        self.first_us
-    }
-
-    /// Figures of all samples.
-    pub fn stats(&self) -> &Stats {
-        &self.stats
-    }
-
-    /// Samples by bucket.
-    pub fn histogram(&self) -> impl Iterator<Item = (u16, u32)> + '_ {
-        self.histogram.iter().map(|(bucket, count)| (*bucket, *count))
+    /// Its columns of the connection's row.
+    pub fn write(&self, row: &mut Row) {
+        let stats = &self.stats;
+        row.set("rtt_samples", stats.count());
+        row.set("rtt_min_us", stats.min());
+        row.set("rtt_max_us", stats.max());
+        row.set("rtt_mean_us", stats.mean());
+        row.set("rtt_stdev_us", stats.deviation());
+        row.set("rtt_handshake_us", self.first_us.map(i64::unsigned_abs));
+        let histogram = self.histogram.iter().map(|(bucket, count)| (*bucket, *count));
+        row.set("rtt_histogram", Cell::Histogram(histogram.collect()));
     }
 
     /// smoothed_rtt + max(4 * rttvar, kGranularity) (RFC 9002, 6.2.1); max_ack_delay comes on top where it counts.
@@ -179,7 +178,7 @@ mod tests {
         assert_eq!((rtt.smoothed_us, rtt.variance_us), (Some(80_000), Some(40_000)));
         rtt.measure(40_000);
         assert_eq!((rtt.smoothed_us, rtt.variance_us), (Some(75_000), Some(40_000)));
-        assert_eq!((rtt.min_us(), rtt.first_us(), rtt.stats().count()), (Some(40_000), Some(80_000), 2));
+        assert_eq!((rtt.min_us, rtt.first_us, rtt.stats.count()), (Some(40_000), Some(80_000), 2));
         assert_eq!(rtt.probe_timeout_us(), Some(75_000 + 160_000));
     }
 
@@ -191,9 +190,9 @@ mod tests {
         rtt.state(stated);
         rtt.state(stated);
         rtt.measure(1_000);
-        assert_eq!((rtt.min_us(), rtt.smoothed_us(), rtt.stats().count()), (Some(50_000), Some(60_000), 1));
+        assert_eq!((rtt.min_us(), rtt.smoothed_us(), rtt.stats.count()), (Some(50_000), Some(60_000), 1));
         rtt.state(StatedRtt { is_sample: true, ..stated });
-        assert_eq!(rtt.stats().count(), 2);
+        assert_eq!(rtt.stats.count(), 2);
     }
 
     #[test]
@@ -201,7 +200,7 @@ mod tests {
         let mut rtt = Rtt::default();
         let initial = Some(INITIAL_RTT_US);
         rtt.state(StatedRtt { latest_us: initial, smoothed_us: initial, ..StatedRtt::default() });
-        assert_eq!((rtt.min_us(), rtt.smoothed_us(), rtt.stats().count()), (None, initial, 0));
+        assert_eq!((rtt.min_us(), rtt.smoothed_us(), rtt.stats.count()), (None, initial, 0));
     }
 
     #[test]

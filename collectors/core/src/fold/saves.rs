@@ -10,28 +10,59 @@ use crate::fold::parts::Marks;
 use crate::fold::sweep::Sweep;
 use serde::{Deserialize, Serialize};
 
-/// What the response had to work with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Transfer {
-    /// Room in the window when the response began, bytes.
-    pub room: u64,
-    /// The window then, bytes.
+/// The room that a response has when it begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Room {
+    /// Bytes that the window has room for.
+    pub bytes: u64,
+    /// The window, bytes.
     pub window: u64,
     /// Slow start ends here, bytes.
     pub ssthresh: u64,
     /// Largest packet, bytes.
     pub packet: u64,
+}
+
+/// What a response had to work with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Transfer {
+    room: Room,
     /// Highest delivery rate while the path was the bottleneck, bytes per microsecond.
-    pub rate: Option<f64>,
+    rate: Option<f64>,
     /// Smoothed round trip while losses were repaired, the largest.
-    pub repair_rtt_us: u64,
+    repair_rtt_us: u64,
     /// Bytes in flight when its last data went out.
-    pub flight: u64,
+    flight: u64,
     /// How long the peer held the last acknowledgement back, as it says.
-    pub ack_delay_us: u64,
+    ack_delay_us: u64,
 }
 
 impl Transfer {
+    /// The response begins.
+    pub fn begin(room: Room) -> Self {
+        Self { room, ..Self::default() }
+    }
+
+    /// Data of it goes out, with so much in flight.
+    pub fn send(&mut self, flight: u64) {
+        self.flight = flight;
+    }
+
+    /// A loss of it was repaired while the smoothed round trip was so long.
+    pub fn repair(&mut self, rtt_us: u64) {
+        self.repair_rtt_us = self.repair_rtt_us.max(rtt_us);
+    }
+
+    /// It ends with an acknowledgement that the peer held back for so long.
+    pub fn end(&mut self, ack_delay_us: u64) {
+        self.ack_delay_us = ack_delay_us;
+    }
+
+    /// Bytes in flight when its last data went out.
+    pub fn flight(&self) -> u64 {
+        self.flight
+    }
+
     /// The path was the bottleneck and delivered at this rate.
     pub fn measured(&mut self, rate: Option<f64>) {
         self.rate = match (self.rate, rate) {
@@ -50,9 +81,9 @@ pub fn server(sweep: &Sweep, marks: &Marks, transfer: &Transfer, bytes: u64, min
     let (answered, last_byte) = (marks.answered_us(), marks.last_byte_us.unwrap_or(marks.end_us));
     let after_us = marks.end_us.abs_diff(answered);
     // What was all sent before anything was missed was not sent later for that.
-    let unharmed = sweep.lost_us.filter(|lost| last_byte < *lost).map_or(0, |_| last_byte.abs_diff(answered));
+    let unharmed = sweep.lost_us().filter(|lost| last_byte < *lost).map_or(0, |_| last_byte.abs_diff(answered));
     // A path that was the bottleneck for a moment only was not measured.
-    let rate = transfer.rate.filter(|_| sweep.parts[Cause::Bandwidth as usize] >= after_us / 4);
+    let rate = transfer.rate.filter(|_| sweep.part(Cause::Bandwidth) >= after_us / 4);
     let rounds = |room| rounds(bytes, room, transfer).saturating_mul(min_rtt_us);
     #[expect(
         clippy::cast_precision_loss,
@@ -63,37 +94,37 @@ pub fn server(sweep: &Sweep, marks: &Marks, transfer: &Transfer, bytes: u64, min
     let serial = rate.map_or(0, |rate| (bytes as f64 / rate.max(1e-6)) as u64) + min_rtt_us;
     for cause in Cause::ALL {
         let at = cause as usize;
-        let mut most = sweep.alone[at];
+        let mut most = sweep.alone(cause);
         let least = match cause {
             Cause::Handshake | Cause::Upload | Cause::ServerThink | Cause::Network => {
                 // They shift everything that follows.
-                saves[at] = Some(sweep.parts[at]);
+                saves[at] = Some(sweep.part(cause));
                 continue;
             }
             Cause::Unattributed => continue,
             Cause::Bandwidth => {
                 most += queue(sweep, transfer, min_rtt_us);
-                rounds(transfer.room)
+                rounds(transfer.room.bytes)
             }
             Cause::CwndBlocked => serial,
             Cause::Scheduling => {
                 // The window was full of what others sent: alone, this response would have had it to itself.
-                if sweep.parts[at] > 0 {
-                    most += sweep.alone[Cause::CwndBlocked as usize];
+                if sweep.part(cause) > 0 {
+                    most += sweep.alone(Cause::CwndBlocked);
                 }
-                rounds(transfer.window).max(serial)
+                rounds(transfer.room.window).max(serial)
             }
             Cause::Pto | Cause::LossRecovery => {
-                if sweep.parts[at] > 0 {
-                    most += sweep.after_loss_us;
+                if sweep.part(cause) > 0 {
+                    most += sweep.after_loss_us();
                 }
-                rounds(transfer.room).max(serial).max(unharmed + min_rtt_us)
+                rounds(transfer.room.bytes).max(serial).max(unharmed + min_rtt_us)
             }
             Cause::Amplification
             | Cause::ConnectionFlowControl
             | Cause::StreamFlowControl
             | Cause::Pacing
-            | Cause::AppLimited => rounds(transfer.room).max(serial),
+            | Cause::AppLimited => rounds(transfer.room.bytes).max(serial),
             Cause::Queueing | Cause::RemoteWait | Cause::Receiving | Cause::ReceiverHol => min_rtt_us,
         };
         saves[at] = Some(most.min(after_us.saturating_sub(least)));
@@ -104,11 +135,11 @@ pub fn server(sweep: &Sweep, marks: &Marks, transfer: &Transfer, bytes: u64, min
 /// What a faster path would take from the other parts: the last flight's queue, where that is what made the round trip
 /// grow by more than a quarter, and of each repair the round trip's growth.
 fn queue(sweep: &Sweep, transfer: &Transfer, min_rtt_us: u64) -> u64 {
-    let last = sweep.alone[Cause::Queueing as usize].saturating_sub(transfer.ack_delay_us);
+    let last = sweep.alone(Cause::Queueing).saturating_sub(transfer.ack_delay_us);
     let last = if last > min_rtt_us / 4 { last } else { 0 };
     let grown = transfer.repair_rtt_us.saturating_sub(min_rtt_us);
     let is_grown = grown > min_rtt_us / 4;
-    last + if is_grown { sweep.repair_us.saturating_mul(grown) / transfer.repair_rtt_us.max(1) } else { 0 }
+    last + if is_grown { sweep.repair_us().saturating_mul(grown) / transfer.repair_rtt_us.max(1) } else { 0 }
 }
 
 /// For a client's row: what a gap held back counts from the last arrival before it was filled, for until then the
@@ -116,21 +147,21 @@ fn queue(sweep: &Sweep, transfer: &Transfer, min_rtt_us: u64) -> u64 {
 pub fn client(sweep: &Sweep, dead_us: u64) -> Saves {
     let mut saves = [None; CAUSES];
     for cause in [Cause::Upload, Cause::Network, Cause::RemoteWait, Cause::Receiving] {
-        saves[cause as usize] = Some(sweep.parts[cause as usize]);
+        saves[cause as usize] = Some(sweep.part(cause));
     }
-    saves[Cause::ReceiverHol as usize] = Some(dead_us.min(sweep.parts[Cause::ReceiverHol as usize]));
+    saves[Cause::ReceiverHol as usize] = Some(dead_us.min(sweep.part(Cause::ReceiverHol)));
     saves
 }
 
 /// Round trips until `bytes` are acknowledged: the window doubles each round (RFC 9002, 7.3.1) up to `ssthresh`, then
 /// grows by a packet (RFC 9002, 7.3.3).
 fn rounds(bytes: u64, room: u64, transfer: &Transfer) -> u64 {
-    let packet = transfer.packet.max(1200);
+    let packet = transfer.room.packet.max(1200);
     let (mut window, mut sent, mut rounds) = (room.max(packet), 0u64, 0);
     while sent < bytes.max(1) && rounds < 10_000 {
         sent = sent.saturating_add(window);
         rounds += 1;
-        window = if window < transfer.ssthresh { window.saturating_mul(2) } else { window.saturating_add(packet) };
+        window = if window < transfer.room.ssthresh { window.saturating_mul(2) } else { window.saturating_add(packet) };
     }
     rounds
 }

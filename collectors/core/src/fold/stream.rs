@@ -1,413 +1,584 @@
-//! One request stream: what of it was received, sent, acknowledged and lost, and the marks of its clock.
+//! One request stream: its clock, what of it was received, sent, acknowledged and lost, and what its time went to.
 
+use crate::event::Event;
+use crate::fold::arrivals::{Arrivals, Silence};
+use crate::fold::attribution::Certain;
 use crate::fold::cause::{Cause, Interval};
+use crate::fold::credit::StreamCredit;
+use crate::fold::http::{self, Http};
+use crate::fold::losses::{Detection, Losses, Repair};
+use crate::fold::moment::Moment;
 use crate::fold::packets::{Chunk, Sent};
 use crate::fold::parts::Marks;
-use crate::fold::ranges::Ranges;
-use crate::fold::rtt::RoundTrip;
-use crate::fold::saves::Transfer;
-use crate::fold::sweep::{Gap, Sweep};
+use crate::fold::queue::{Queue, Stretch, Turn};
+use crate::fold::recovery::Place;
+use crate::fold::rtt::{RoundTrip, Rtt};
+use crate::fold::saves::{Room, Saves, Transfer};
+use crate::fold::side::Side;
+use crate::fold::timeline::Timeline;
+use crate::fold::wait::{Explained, Sender, Wait};
+use crate::record::rows::{Cell, Row};
 use serde::{Deserialize, Serialize};
 
-/// Bytes that were lost and are not acknowledged yet.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Loss {
-    /// First byte.
-    pub from: u64,
-    /// Byte after the last.
-    pub to: u64,
-    /// The stream's end was in it.
-    pub fin: bool,
-    /// The lost packet.
-    pub number: u64,
-    /// When it was sent.
-    pub sent_us: i64,
-    /// By which event.
-    pub sent_seq: u64,
-    /// When its acknowledgement was due: sent plus the smoothed RTT of that moment.
-    pub due_us: i64,
-    /// When it was declared lost.
-    pub detected_us: i64,
-    /// How it was found.
-    pub trigger: String,
-    /// First retransmission.
-    pub resent_us: Option<i64>,
-    /// Retransmissions.
-    pub resent: u32,
-    /// Bytes of the same packet that were repaired before.
-    pub repaired: u64,
-    /// A probe timeout brought it to light.
-    pub is_by_probe: bool,
-}
-
-/// One direction of a stream.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Side {
-    /// Bytes received, or acknowledged.
-    pub done: Ranges,
-    /// Highest offset seen.
-    pub highest: u64,
-    /// Offset of the end, once a FIN was seen.
-    pub fin: Option<u64>,
-    /// The FIN itself was received, or acknowledged.
-    pub fin_done: bool,
-    /// Packets that carried it.
-    pub packets: u64,
-    /// Bytes sent again.
-    pub repeated: u64,
-}
-
-impl Side {
-    /// Every byte up to the FIN, and the FIN.
-    pub fn is_whole(&self) -> bool {
-        self.fin.is_some_and(|fin| self.fin_done && self.done.covers(0, fin))
-    }
-
-    /// Takes a chunk's extent; true when it brings something new.
-    pub fn extend(&mut self, chunk: &Chunk) -> bool {
-        let news = chunk.to > self.highest || (chunk.fin && self.fin.is_none());
-        if !news && chunk.to > chunk.from {
-            self.repeated = self.repeated.saturating_add(chunk.to - chunk.from);
-        } else if chunk.from < self.highest {
-            self.repeated = self.repeated.saturating_add(self.highest - chunk.from);
-        }
-        self.highest = self.highest.max(chunk.to);
-        if chunk.fin {
-            self.fin = Some(chunk.to);
-        }
-        news
-    }
-}
-
-/// A stream that is open, or ended a moment ago.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Stream {
-    /// Its id.
-    pub id: u64,
-    /// Its clock.
-    pub marks: Marks,
-    /// `start_us` was computed, not seen.
-    pub start_inferred: bool,
-    /// `response_start_us` is an HTTP frame, not the first packet.
-    pub answered_by_http: bool,
-    /// Why `end_us` is what it is; empty while the stream is open.
-    pub end_is: String,
-    /// Ended with both sides finished.
-    pub complete: bool,
-    /// What the peer sent.
-    pub received: Side,
-    /// What we sent; `done` is what was acknowledged.
-    pub sent: Side,
-    /// Losses that are not repaired.
-    pub losses: Vec<Loss>,
-    /// Packets of ours that were lost.
-    pub packets_lost: u64,
-    /// Longest detection.
-    pub detection_us: Option<u64>,
-    /// Conditions of this stream alone.
-    pub intervals: Vec<Interval>,
-    /// Conditions that were inferred.
-    pub inferred: Vec<Cause>,
-    /// Our credit on this stream, where known.
-    pub credit: Option<u64>,
-    /// Blocked by it since, at which event.
-    pub blocked: Option<(i64, u64)>,
-    /// A gap holds received bytes back since.
-    pub gap_since: Option<i64>,
-    /// First event that names it.
-    pub first_seq: u64,
-    /// Last event that names it.
-    pub last_seq: u64,
-    /// HTTP/3.
-    pub http: Http,
-    /// Last event that named it, in a log that shows no more of it than that.
-    pub named_us: Option<i64>,
-    /// The application queued the end (rows without frames).
-    pub eom: bool,
-    /// Least and smoothed RTT when it ended.
-    pub rtt: RoundTrip,
-    /// What of its time is decided.
-    pub sweep: Sweep,
-    /// Undecided intervals and gaps at which they are summed up again.
-    pub summed_up_at: usize,
-    /// Gaps between its sends that are not.
-    pub gaps: Vec<Gap>,
-    /// What the application has queued.
-    pub queue: Queue,
-    /// What the response had to work with.
-    pub transfer: Transfer,
-    /// What other streams sent before its first byte.
-    pub turn: Turn,
-    /// Newest arrival of anything beyond what had arrived.
-    pub arrived_us: Option<i64>,
-    /// Of the time behind gaps, that in which nothing else arrived.
-    pub dead_us: u64,
-}
-
-/// Waits of one kind that follow each other within a round trip.
+/// Why a request's end is where it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "named after the columns of episodes")]
-pub struct Stretch {
-    pub start_us: i64,
-    pub end_us: i64,
-    pub first_seq: u64,
-    pub last_seq: u64,
-    pub count: u32,
+pub enum End {
+    /// Every byte of the response was acknowledged.
+    Acked,
+    /// Every byte of it was received.
+    Received,
+    /// It was reset.
+    Reset,
+    /// Every byte of it was sent, and only acknowledgements are missing.
+    LastByte,
+    /// The last that was heard of it, in a log that only names it.
+    LastEvent,
+    /// No stream's end is in this log: the last byte is all that is known of this one's.
+    NotLogged,
+    /// It was open when the trace ended.
+    TraceEnd,
 }
 
-/// Bytes of the response that wait, as far as the log tells.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Queue {
-    /// The log says what the application queues, and it agrees with what goes out.
-    pub is_known: bool,
-    /// Stream bytes queued so far.
-    pub bytes: u64,
-    /// Known to be empty since, at which event.
-    pub empty_since: Option<(i64, u64)>,
-    /// A stretch behind other streams that may go on: from, to, at which events.
-    pub behind: Option<Stretch>,
-    /// Data waits.
-    pub ready: Option<Ready>,
-    /// Among the streams that no other has passed since they wait.
-    pub is_listed: bool,
-}
-
-/// How long nothing may come before it is a silence of the other side.
-#[derive(Clone, Copy, Debug)]
-pub struct Silence {
-    /// We gave credit last: what came before could not go on.
-    pub since_us: i64,
-    /// Longest time that a window or an acknowledgement that is held back explains.
-    pub longest_us: i64,
+impl End {
+    /// Name in `end_is`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Acked => "acked",
+            Self::Received => "received",
+            Self::Reset => "reset",
+            Self::LastByte => "last_byte",
+            Self::LastEvent => "last_event",
+            Self::NotLogged => "end_not_logged",
+            Self::TraceEnd => "trace_end",
+        }
+    }
 }
 
 /// Stream bytes that others sent between a request's last packet and its response's first: the response may have been
 /// ready, and have waited for its turn. A log without the application's events cannot tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Turn {
-    /// Stream bytes of the connection that had been sent then.
+struct Others {
+    /// Stream bytes of the connection that had been sent when more of the request arrived.
     before: u64,
     /// What others sent until the response's first byte.
-    others: u64,
+    bytes: u64,
 }
 
-impl Turn {
-    /// More of the request arrived, when the connection had sent so many stream bytes.
-    pub fn begin(&mut self, sent: u64) {
-        self.before = sent;
-    }
-
-    /// The response's first byte goes out, after so many.
-    pub fn end(&mut self, sent: u64) {
-        self.others = sent.saturating_sub(self.before);
-    }
-
-    /// As much as a packet of others went first.
-    pub fn may_have_waited(&self, packet: u64) -> bool {
-        self.others >= packet.max(1)
-    }
+/// A stream that is open, or ended a moment ago.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stream {
+    id: u64,
+    marks: Marks,
+    /// `start_us` was computed, not seen.
+    is_start_inferred: bool,
+    /// None while it is open.
+    end: Option<End>,
+    /// Ended with both sides finished.
+    is_complete: bool,
+    /// The application queued the end (rows without frames).
+    is_end_queued: bool,
+    /// What the peer sent.
+    received: Side,
+    /// What we sent; what of it is done was acknowledged.
+    sent: Side,
+    losses: Losses,
+    timeline: Timeline,
+    credit: StreamCredit,
+    arrivals: Arrivals,
+    /// First event that names it.
+    first_seq: u64,
+    /// Last event that names it.
+    last_seq: u64,
+    http: Http,
+    /// Last event that named it, in a log that shows no more of it than that.
+    named_us: Option<i64>,
+    /// Round trips when it ended.
+    rtt: RoundTrip,
+    queue: Queue,
+    transfer: Transfer,
+    others: Others,
 }
 
-/// Data of a stream that waits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ready {
-    /// Since when.
-    pub since_us: i64,
-    /// How long a pacer may make it wait after what was sent then.
-    pub paced_us: u64,
-    /// Since when others had its turn, if their packets have passed it.
-    pub passed_us: Option<i64>,
-    /// Bytes on their way then: this stream's.
-    pub own: u64,
-    /// And all.
-    pub in_flight: u64,
+/// What is known as a chunk of ours goes out.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Outgoing {
+    /// It is the response's.
+    pub is_server: bool,
+    /// What the response has to work with, if this is its first packet.
+    pub room: Room,
+    /// Stream bytes that the connection had sent before.
+    pub sent_before: u64,
 }
 
-impl Ready {
-    /// The share of a wait in which others' bytes were on their way: alone, the stream would have had that room.
-    pub fn of_others(&self, us: u64) -> u64 {
-        let own = u128::from(us) * u128::from(self.own) / u128::from(self.in_flight.max(1));
-        us.saturating_sub(own as u64)
-    }
-}
-
-/// What HTTP frames say.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "named after the columns")]
-pub struct Http {
-    pub method: Option<String>,
-    pub authority: Option<String>,
-    pub path: Option<String>,
-    pub status: Option<u64>,
-    pub external_id: Option<String>,
-}
-
-/// A loss that was repaired.
-#[derive(Clone, Debug)]
-pub struct Repair {
-    /// The loss.
-    pub loss: Loss,
-    /// Bytes that were lost.
-    pub bytes: u64,
-    /// When all of it was acknowledged.
-    pub end_us: i64,
+/// What a chunk of ours was.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SentChunk {
+    /// Some of it went out for the first time.
+    pub is_new: bool,
+    /// So many bytes did.
+    pub grown: u64,
+    /// So many had gone out before.
+    pub repeated: u64,
+    /// It mends a loss.
+    pub mends: bool,
+    /// Packets that are taken for lost for it, and their bytes.
+    pub inferred: Vec<(Place, u64)>,
+    /// Bytes of those packets.
+    pub inferred_bytes: u64,
+    /// Most retransmissions of a loss of the stream.
+    pub most_resent: u64,
 }
 
 impl Stream {
-    /// Intervals and gaps that no sweep has passed.
-    pub fn undecided(&self) -> usize {
-        self.intervals.len() + self.gaps.len()
+    /// Opens.
+    pub fn open(id: u64, now: Moment, credit: Option<u64>) -> Self {
+        Self {
+            id,
+            marks: Marks { start_us: now.us, end_us: now.us, ..Marks::default() },
+            is_start_inferred: false,
+            end: None,
+            is_complete: false,
+            is_end_queued: false,
+            received: Side::default(),
+            sent: Side::default(),
+            losses: Losses::default(),
+            timeline: Timeline::default(),
+            credit: StreamCredit::new(credit),
+            arrivals: Arrivals::default(),
+            first_seq: now.seq,
+            last_seq: 0,
+            http: Http::default(),
+            named_us: None,
+            rtt: RoundTrip::default(),
+            queue: Queue::default(),
+            transfer: Transfer::default(),
+            others: Others::default(),
+        }
     }
 
-    /// Data of ours may be waiting: the answer has begun and its FIN is not out. (`eom` is queued, not sent.)
+    /// An event names it.
+    pub fn touch(&mut self, seq: u64) {
+        self.last_seq = seq;
+    }
+
+    /// An event of a log that shows no more of it names it.
+    pub fn name(&mut self, now_us: i64) {
+        self.named_us = Some(now_us);
+    }
+
+    /// Its id.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Its clock.
+    pub fn marks(&self) -> &Marks {
+        &self.marks
+    }
+
+    /// It has not ended.
+    pub fn is_open(&self) -> bool {
+        self.end.is_none()
+    }
+
+    /// What we sent of it.
+    pub fn sent(&self) -> &Side {
+        &self.sent
+    }
+
+    /// What held it.
+    pub fn timeline(&self) -> &Timeline {
+        &self.timeline
+    }
+
+    /// What held it, to be added to.
+    pub fn timeline_mut(&mut self) -> &mut Timeline {
+        &mut self.timeline
+    }
+
+    /// What its response had to work with.
+    pub fn transfer(&self) -> &Transfer {
+        &self.transfer
+    }
+
+    /// Credit of the stream.
+    pub fn credit_mut(&mut self) -> &mut StreamCredit {
+        &mut self.credit
+    }
+
+    /// Since when its credit is used up.
+    pub fn blocked_since(&self) -> Option<Moment> {
+        self.credit.blocked_since()
+    }
+
+    /// What the application queued of it.
+    pub fn queue(&self) -> &Queue {
+        &self.queue
+    }
+
+    /// What the application queued of it, to be changed.
+    pub fn queue_mut(&mut self) -> &mut Queue {
+        &mut self.queue
+    }
+
+    /// Of the time behind gaps, that in which nothing else arrived.
+    pub fn dead_us(&self) -> u64 {
+        self.arrivals.dead_us()
+    }
+
+    /// Data of ours may be waiting: the answer has begun and its FIN is not out. (The end that the application queued is
+    /// not sent.)
     pub fn may_wait(&self) -> bool {
-        self.marks.response_start_us.is_some() && self.sent.fin.is_none() && self.end_is.is_empty()
-    }
-
-    /// Bytes of packets on their way that carry it, with what headers and tags add: a sixteenth at most of full ones.
-    pub fn in_flight(&self) -> u64 {
-        let data = self.sent.highest.saturating_sub(self.sent.done.length());
-        data.saturating_add(data / 16)
+        self.marks.response_start_us.is_some() && !self.sent.has_fin() && self.is_open()
     }
 
     /// Data of ours waits, for all that is known.
     pub fn is_hungry(&self) -> bool {
-        self.may_wait() && self.queue.empty_since.is_none()
+        self.may_wait() && self.queue.empty_since().is_none()
     }
 
-    /// Ends the stream.
-    pub fn end(&mut self, time_us: i64, why: &str, complete: bool) {
-        if self.end_is.is_empty() {
-            self.marks.end_us = time_us.max(self.marks.start_us);
-            why.clone_into(&mut self.end_is);
-            self.complete = complete;
+    /// More of the response was to come when it ended.
+    pub fn is_unfinished(&self) -> bool {
+        !self.sent.has_fin() && self.end != Some(End::NotLogged)
+    }
+
+    /// Least round trip of its last flight, which was seen only where it was acknowledged.
+    pub fn last_min_rtt_us(&self, is_client: bool) -> Option<i64> {
+        self.rtt.min_us.filter(|_| self.end == Some(End::Acked) || is_client)
+    }
+
+    /// As much as a packet of others went between the request and the response.
+    pub fn may_have_waited_for_its_turn(&self, packet: u64) -> bool {
+        self.others.bytes >= packet.max(1)
+    }
+
+    /// A chunk of the peer's arrives, when the connection has sent so many stream bytes. True when it is a response that is
+    /// whole with it.
+    pub fn receive(
+        &mut self,
+        chunk: &Chunk,
+        now_us: i64,
+        is_server: bool,
+        sent: u64,
+        silence: Option<Silence>,
+    ) -> bool {
+        if let Some(over) = self.arrivals.receive(&mut self.received, chunk, now_us, silence) {
+            self.timeline.hold(over);
         }
-    }
-
-    /// Bytes of ours were lost; `is_by_probe`: what came back after a probe timeout shows it.
-    pub fn lose(&mut self, packet: &Sent, chunk: &Chunk, now_us: i64, trigger: &str, is_by_probe: bool) {
-        if self.sent.done.covers(chunk.from, chunk.to) && (self.sent.fin_done || !chunk.fin) {
-            return;
-        }
-        let detection = now_us.abs_diff(packet.time_us);
-        self.detection_us = self.detection_us.max(Some(detection));
-        self.losses.push(Loss {
-            from: chunk.from,
-            to: chunk.to,
-            fin: chunk.fin,
-            number: packet.number,
-            sent_us: packet.time_us,
-            sent_seq: packet.seq,
-            due_us: packet.time_us.saturating_add(packet.rtt_us).min(now_us),
-            detected_us: now_us,
-            trigger: trigger.to_owned(),
-            resent_us: None,
-            resent: 0,
-            repaired: 0,
-            is_by_probe,
-        });
-    }
-
-    /// A packet of ours is taken for lost with all that it carried. False when none of that is missing, or what is
-    /// was known to be lost.
-    pub fn infer_lost(&mut self, packet: &Sent, now_us: i64) -> bool {
-        let (id, before) = (self.id, self.losses.len());
-        if self.losses.iter().any(|loss| loss.number == packet.number) {
+        self.others.before = sent;
+        self.received.packet();
+        if is_server {
+            if self.received.is_whole() {
+                self.marks.request_end_us.get_or_insert(now_us);
+            }
             return false;
         }
-        for chunk in packet.chunks().filter(|chunk| chunk.stream_id == id) {
-            if !self.losses[..before].iter().any(|loss| chunk.meets(loss.from, loss.to)) {
-                self.lose(packet, chunk, now_us, "inferred", false);
-            }
-        }
-        self.losses.len() > before
+        self.marks.first_byte_us.get_or_insert(now_us);
+        self.marks.last_byte_us = Some(now_us);
+        self.received.is_whole() && self.is_open()
     }
 
-    /// A chunk goes out (again): losses it mends are being repaired.
-    pub fn resend(&mut self, chunk: &Chunk, now_us: i64) -> bool {
-        let mut mends = false;
-        for loss in &mut self.losses {
-            let overlaps = chunk.from < loss.to && loss.from < chunk.to;
-            let touches = loss.from == loss.to && chunk.from <= loss.from && loss.from <= chunk.to;
-            if overlaps || touches || (loss.fin && chunk.fin) {
-                loss.resent_us.get_or_insert(now_us);
-                // A lost packet's bytes may go out again in two: its first byte counts the repetitions.
-                loss.resent += u32::from(chunk.from <= loss.from);
-                mends = true;
-            }
+    /// The request that opened the stream now lay in packets that could not be read, since.
+    pub fn was_unreadable_since(&mut self, since_us: i64, now_us: i64) {
+        if self.marks.start_us == now_us {
+            self.marks.start_us = since_us;
+            self.marks.readable_us = Some(now_us);
+            self.is_start_inferred = true;
         }
-        mends
     }
 
-    /// A chunk of ours was acknowledged: gives the losses that this repaired, one for a packet, when the last of what it
-    /// carried is.
-    pub fn acknowledge(&mut self, chunk: &Chunk, now_us: i64) -> Vec<Repair> {
-        self.sent.done.add(chunk.from, chunk.to);
-        self.sent.fin_done |= chunk.fin;
-        let (done, fin_done) = (&self.sent.done, self.sent.fin_done);
-        let is_repaired = |loss: &mut Loss| done.covers(loss.from, loss.to) && (!loss.fin || fin_done);
-        let mut repairs: Vec<Repair> = Vec::new();
-        for loss in self.losses.extract_if(.., is_repaired).collect::<Vec<_>>() {
-            // Nothing came back, and the answer to the probe showed what was missing: all of it is the timeout's.
-            let cause = if loss.is_by_probe { Cause::Pto } else { Cause::LossRecovery };
-            self.intervals.push(Interval { cause, start_us: loss.due_us, end_us: now_us });
-            let bytes = (loss.to - loss.from).saturating_add(loss.repaired);
-            if let Some(rest) = self.losses.iter_mut().find(|rest| rest.number == loss.number) {
-                rest.repaired = rest.repaired.saturating_add(bytes);
-                rest.resent = rest.resent.max(loss.resent);
-                rest.resent_us = rest.resent_us.into_iter().chain(loss.resent_us).min();
-            } else if let Some(known) = repairs.iter_mut().find(|known| known.loss.number == loss.number) {
-                known.bytes = known.bytes.saturating_add(bytes);
-                known.loss.resent = known.loss.resent.max(loss.resent);
-            } else {
-                repairs.push(Repair { bytes, loss, end_us: now_us });
+    /// A chunk of ours goes out; `carriers` are packets on their way that carried some of it before, in a log that does not
+    /// say what is lost.
+    pub fn send(&mut self, chunk: &Chunk, now: Moment, out: Outgoing, carriers: &[(Place, Sent)]) -> SentChunk {
+        let before = (self.sent.highest(), self.sent.repeated());
+        let mut done = SentChunk::default();
+        // This stack does not say what it lost: what it sends again it took for lost (RFC 9002, 6).
+        for (place, packet) in carriers {
+            if self.losses.infer(&self.sent, self.id, packet, now.us) {
+                done.inferred.push((*place, packet.number));
+                done.inferred_bytes = done.inferred_bytes.saturating_add(packet.bytes);
             }
         }
-        repairs
+        if !done.inferred.is_empty() {
+            self.timeline.infer(Cause::LossRecovery);
+            self.losses.count(done.inferred.len() as u64);
+        }
+        done.mends = self.losses.resend(chunk, now.us);
+        done.most_resent = self.losses.most_resent();
+        done.is_new = self.sent.extend(chunk);
+        done.grown = self.sent.highest() - before.0;
+        done.repeated = self.sent.repeated() - before.1;
+        let is_first = self.sent.packets() == 0;
+        self.sent.packet();
+        if done.is_new {
+            self.marks.last_byte_us = Some(now.us);
+        }
+        if out.is_server {
+            if self.marks.response_start_us.is_none() {
+                self.marks.response_start_us = Some(now.us);
+                self.transfer = if is_first { Transfer::begin(out.room) } else { Transfer::default() };
+                self.others.bytes = out.sent_before.saturating_sub(self.others.before);
+            }
+            self.marks.first_byte_us.get_or_insert(now.us);
+            if chunk.fin {
+                self.queue.end_alone();
+            }
+        } else if done.is_new {
+            // The client's request ends with the last first-time send of its data or FIN.
+            self.marks.request_end_us = Some(now.us);
+        }
+        if !self.sent.has_fin() {
+            self.credit.send(self.sent.highest(), now);
+        }
+        done
     }
 
-    /// The packet was declared lost and arrived all the same: nothing had to be repaired (RFC 9002, 6.1: "spuriously
-    /// declared as lost"). True when its bytes still waited for a repair.
+    /// A chunk of ours was acknowledged, while the smoothed round trip was so long: gives what that repaired, and whether
+    /// all that was sent is acknowledged with it.
+    pub fn acknowledge(&mut self, chunk: &Chunk, now_us: i64, smoothed_us: u64) -> (Vec<Repair>, bool) {
+        self.sent.take(chunk);
+        let timeline = &mut self.timeline;
+        let repairs = self.losses.repair(&self.sent, now_us, |interval| timeline.hold(interval));
+        if !repairs.is_empty() {
+            self.transfer.repair(smoothed_us);
+        }
+        (repairs, self.sent.is_whole())
+    }
+
+    /// A packet with a chunk of it was declared lost.
+    pub fn lose(&mut self, packet: &Sent, chunk: &Chunk, found: Detection<'_>) {
+        self.losses.count(1);
+        // Of a copy, the first packet with these bytes is on its way, or was lost before.
+        if !packet.repetition.is_copy() {
+            self.losses.lose(&self.sent, packet, chunk, found);
+        }
+    }
+
+    /// The packet was declared lost and arrived all the same. True when its bytes still waited for a repair.
     pub fn was_not_lost(&mut self, number: u64) -> bool {
-        let before = self.losses.len();
-        self.losses.retain(|loss| loss.number != number);
-        self.losses.len() < before
+        self.losses.was_not_lost(number)
     }
 
-    /// A chunk of the peer's arrived: opens or closes the wait for a gap. Nothing of the stream for longer than `silence` says
-    /// is a silence: the peer, or the path, had nothing for it.
-    pub fn receive(&mut self, chunk: &Chunk, now_us: i64, silence: Option<Silence>) {
-        let arrived = self.arrived_us;
-        if chunk.to > self.received.highest {
-            self.arrived_us = Some(now_us);
-        }
-        if let (Some(arrived), Some(silence)) = (arrived, silence)
-            && self.gap_since.is_none()
-        {
-            let start_us = arrived.max(silence.since_us);
-            if now_us.saturating_sub(start_us) > silence.longest_us {
-                self.intervals.push(Interval { cause: Cause::RemoteWait, start_us, end_us: now_us });
-            }
-        }
-        self.received.extend(chunk);
-        self.received.done.add(chunk.from, chunk.to);
-        self.received.fin_done |= chunk.fin;
-        match (self.received.done.has_gap(), self.gap_since) {
-            (true, None) => self.gap_since = Some(now_us),
-            (false, Some(since)) => {
-                self.dead_us += now_us.abs_diff(arrived.unwrap_or(since).max(since));
-                self.intervals.push(Interval { cause: Cause::ReceiverHol, start_us: since, end_us: now_us });
-                self.gap_since = None;
-                self.arrived_us = Some(now_us);
-            }
-            _ => {}
+    /// The timeout that fired then was not needed.
+    pub fn not_by_probe(&mut self, fired_us: i64) {
+        self.losses.not_by_probe(fired_us);
+    }
+
+    /// The response begins, in the view of the application, unless it has.
+    pub fn begin_response(&mut self, now_us: i64, room: Room) {
+        if self.marks.response_start_us.is_none() {
+            self.marks.response_start_us = Some(now_us);
+            self.transfer = Transfer::begin(room);
         }
     }
 
-    /// Notes that a condition was inferred.
-    pub fn infer(&mut self, cause: Cause) {
-        if !self.inferred.contains(&cause) {
-            self.inferred.push(cause);
+    /// A HEADERS frame.
+    pub fn headers(&mut self, event: &Event) {
+        http::headers(event, &mut self.http);
+    }
+
+    /// The application queues more of the response.
+    pub fn hand_over(&mut self, bytes: u64) {
+        self.queue.hand_over(bytes, self.sent.highest());
+    }
+
+    /// Data of it went out that had waited, if it had. What explains the wait becomes the stream's; gives it.
+    pub fn explain(&mut self, sender: &Sender, other_us: Option<i64>, flight: u64) -> Option<Explained> {
+        self.transfer.send(flight);
+        let ready = self.queue.ready().filter(|ready| ready.since_us < sender.now_us)?;
+        let is_known = self.queue.is_known();
+        let explained = Wait { ready, is_known, other_us }.explain(sender);
+        if let Some((start_us, end_us)) = explained.behind {
+            self.timeline.hold(Interval { cause: Cause::Scheduling, start_us, end_us });
+            if !is_known {
+                self.timeline.infer(Cause::Scheduling);
+            }
         }
+        if explained.may_be_the_applications() {
+            self.timeline.infer(Cause::AppLimited);
+        }
+        explained.gaps.into_iter().flatten().for_each(|gap| self.timeline.gap(gap));
+        Some(explained)
+    }
+
+    /// The path was the bottleneck and delivered at this rate.
+    pub fn measure(&mut self, rate: Option<f64>) {
+        self.transfer.measured(rate);
+    }
+
+    /// Data of it went out: does more of it wait?
+    pub fn went_out(&mut self, now: Moment) {
+        let may_wait = self.may_wait();
+        self.queue.went_out(self.sent.highest(), may_wait, now);
+    }
+
+    /// Streams sent, while this one waited or not; `in_flight` is of all. True when none has passed it.
+    pub fn pass(&mut self, has_sent: bool, began_us: i64, in_flight: u64, has_rate: bool) -> bool {
+        let own = if has_rate { self.sent.in_flight().min(in_flight) } else { 0 };
+        self.queue.pass(has_sent, Turn { began_us, own, in_flight })
+    }
+
+    /// The stretch behind other streams that does not go on any more.
+    pub fn end_behind(&mut self) -> Option<Stretch> {
+        self.queue.end_behind()
+    }
+
+    /// Rows without frames: it was created so long ago.
+    pub fn began(&mut self, age_us: i64, now_us: i64) {
+        // Never later than what was seen of the stream before: a start after the end would be no time at all.
+        self.marks.start_us = self.marks.start_us.min(now_us.saturating_sub(age_us));
+        self.is_start_inferred = true;
+    }
+
+    /// Rows without frames: all of the request has come.
+    pub fn request_ended(&mut self, now_us: i64) {
+        self.marks.request_end_us.get_or_insert(now_us);
+    }
+
+    /// Rows without frames: the response's headers were queued.
+    pub fn row_headers(&mut self, now_us: i64, room: Room) {
+        self.marks.response_start_us.get_or_insert(now_us);
+        self.transfer = Transfer::begin(room);
+    }
+
+    /// Rows without frames: the application has queued the end.
+    pub fn queue_end(&mut self) {
+        self.is_end_queued = true;
+    }
+
+    /// Rows without frames: a packet went out, which may have had some of it.
+    pub fn row_sent(&mut self, now_us: i64) {
+        if self.is_open() && self.marks.response_start_us.is_some() {
+            self.marks.first_byte_us.get_or_insert(now_us);
+            self.marks.last_byte_us = Some(now_us);
+            self.sent.packet();
+        }
+    }
+
+    /// Rows without frames: all that was queued was acknowledged, as nothing has been in flight since.
+    pub fn is_row_done(&self, acked_us: i64) -> bool {
+        let is_out = self.marks.last_byte_us.is_some_and(|last| last <= acked_us);
+        self.is_open() && self.is_end_queued && self.blocked_since().is_none() && is_out
+    }
+
+    /// Ends it, if it has not; as it does, the round trips are these.
+    pub fn end_now(&mut self, now_us: i64, time_us: i64, why: End, rtt: &Rtt) {
+        if let Some(since) = self.queue.end_empty() {
+            // Cut off while the application had nothing.
+            self.timeline.hold(Interval { cause: Cause::AppLimited, start_us: since.us, end_us: now_us });
+        }
+        self.rtt = rtt.round_trip();
+        self.transfer.end(rtt.ack_delay_us());
+        self.end(time_us, why, true);
+    }
+
+    /// Ends it, if it has not.
+    pub fn end(&mut self, time_us: i64, why: End, is_complete: bool) {
+        if self.end.is_none() {
+            self.marks.end_us = time_us.max(self.marks.start_us);
+            self.end = Some(why);
+            self.is_complete = is_complete;
+        }
+    }
+
+    /// The trace ends while it is open: `has_frames`, and among them `has_fins`, is what the log shows.
+    pub fn end_with_trace(&mut self, now_us: i64, rtt: RoundTrip, is_server: bool, has_frames: bool, has_fins: bool) {
+        self.rtt = rtt;
+        // Every byte that was sent is out, only acknowledgements are missing: the request ended with the last.
+        let is_out = is_server && (self.sent.has_fin() || self.is_end_queued);
+        match (self.marks.last_byte_us, self.named_us) {
+            (Some(last_us), _) if is_out => self.end(last_us, End::LastByte, true),
+            (None, Some(named_us)) if !has_frames => self.end(named_us, End::LastEvent, false),
+            (Some(last_us), _) if has_frames && !has_fins => self.end(last_us, End::NotLogged, false),
+            _ => self.end(now_us, End::TraceEnd, false),
+        }
+    }
+
+    /// It waited until now, as far as it is known, for what stops it now.
+    pub fn wait_until(&mut self, now_us: i64, cause: Cause, start_us: i64) {
+        self.timeline.hold(Interval { cause, start_us, end_us: now_us });
+        self.timeline.infer(cause);
+    }
+
+    /// What stops it now that no connection knows of; `is_told`: the log says where credit is used up.
+    pub fn stops(&self, is_told: bool) -> Vec<(Cause, i64)> {
+        let losses = self.losses.due_us().map(|due_us| (Cause::LossRecovery, due_us));
+        let blocked = self.blocked_since().filter(|_| is_told).map(|since| (Cause::StreamFlowControl, since.us));
+        let empty = self.queue.empty_since().map(|since| (Cause::AppLimited, since.us));
+        let gap = self.arrivals.gap_since_us().map(|since_us| (Cause::ReceiverHol, since_us));
+        losses.chain(blocked).chain(empty).chain(gap).collect()
+    }
+
+    /// Ends its linger: samples may have come with the very acknowledgement that ended the request.
+    pub fn settle_rtt(&mut self, rtt: RoundTrip) {
+        self.rtt = self.rtt.or(rtt);
+    }
+
+    /// It ended so long ago that no HTTP frame of it comes any more.
+    pub fn is_over(&self, now_us: i64) -> bool {
+        self.marks.end_us.saturating_add(crate::fold::TURN_US) < now_us
+    }
+
+    /// Ended with both sides finished.
+    pub fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
+    /// Sums up what no later event can change; gives the intervals that were looked at.
+    pub fn sum_up(&mut self, conditions: &[Interval], certain: Certain) -> u64 {
+        let begin = if certain.is_client { self.marks.first_byte_us } else { self.marks.response_start_us };
+        // Conditions that were over before the response began do not matter to it.
+        let Some(begin) = begin else { return 0 };
+        if !self.timeline.take(conditions, begin.max(self.marks.start_us)) {
+            return 0;
+        }
+        let undecided = self.timeline.undecided();
+        let own = self.losses.due_us().chain(self.blocked_since().map(|since| since.us));
+        let own = own.chain(self.arrivals.gap_since_us()).chain(self.queue.empty_since().map(|since| since.us));
+        let own = own.chain(self.queue.ready().map(|ready| ready.since_us)).chain(self.marks.last_byte_us).min();
+        let certain_us = own.map_or(certain.us, |own| own.min(certain.us));
+        self.timeline.sum_up(certain_us, certain.now_us, self.marks.last_byte_us);
+        undecided as u64
+    }
+
+    /// Its columns of its row; `started_at` is its start by the wall clock.
+    pub fn write(&self, row: &mut Row, started_at: Option<i64>, is_server: bool, saves: &Saves) {
+        let marks = &self.marks;
+        row.set("stream_id", self.id);
+        row.set("started_at", started_at);
+        row.set("start_us", marks.start_us);
+        row.set("request_end_us", marks.request_end_us);
+        row.set("response_start_us", marks.response_start_us);
+        row.set("first_byte_us", marks.first_byte_us);
+        row.set("last_byte_us", marks.last_byte_us);
+        row.set("end_us", marks.end_us);
+        row.set("start_is", if self.is_start_inferred { "inferred" } else { "observed" });
+        row.set("end_is", self.end.map_or("", End::name));
+        row.set("complete", self.is_complete);
+        row.set("duration_us", marks.duration_us());
+        self.http.write(row);
+        let (request, response) = if is_server { (&self.received, &self.sent) } else { (&self.sent, &self.received) };
+        row.set("request_bytes", request.highest());
+        row.set("response_bytes", response.highest());
+        row.set("packets", response.packets());
+        row.set("packets_lost", self.losses.packets());
+        row.set("retransmitted_bytes", self.sent.repeated());
+        row.set("detection_us", self.losses.detection_us());
+        row.set("rtt_us", self.rtt.smoothed_us.map(i64::unsigned_abs));
+        row.set("min_rtt_us", self.rtt.min_us.map(i64::unsigned_abs));
+        row.set("first_seq", self.first_seq);
+        row.set("last_seq", self.last_seq);
+        let sweep = self.timeline.sweep();
+        for cause in Cause::ALL {
+            row.set(cause.column(), sweep.part(cause));
+        }
+        let named = |value: u64, cause: Cause| (value > 0).then(|| (cause.name().to_owned(), value));
+        let held = Cause::ALL.into_iter().filter_map(|cause| named(sweep.overlapping(cause), cause));
+        row.set("overlapping", Cell::Counts(held.collect()));
+        // A cause without a part has nothing to give back, but for a slow path, which shows in other parts too.
+        let saved = Cause::ALL.into_iter().filter_map(|cause| saves[cause as usize].map(|us| (cause, us)));
+        let saved = saved.filter(|(cause, us)| sweep.part(*cause) > 0 || (*cause == Cause::Bandwidth && *us > 0));
+        let saved = saved.map(|(cause, us)| (cause.name().to_owned(), us));
+        row.set("saves", Cell::Counts(saved.collect()));
     }
 }

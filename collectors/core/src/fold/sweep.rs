@@ -1,7 +1,7 @@
 //! The exclusive split: each microsecond gets the first cause, in vocabulary order, that held.
 //!
 //! A sweep moves forward only and keeps sums, not intervals, so that a stream that stays open for hours costs no more
-//! memory than one that is done at once (see [`Fold::compact`](crate::fold::Fold)).
+//! memory than one that is done at once (see [`Attribution`](crate::fold::attribution::Attribution)).
 
 use crate::fold::cause::{CAUSES, Cause, Interval};
 use serde::{Deserialize, Serialize};
@@ -29,19 +29,19 @@ pub struct Gap {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sweep {
     /// First microsecond that is not decided yet.
-    pub at_us: Option<i64>,
+    at_us: Option<i64>,
     /// Exclusive parts.
-    pub parts: Parts,
+    parts: Parts,
     /// How long each condition held, whatever else held.
-    pub overlapping: Parts,
+    overlapping: Parts,
     /// How long each condition held while none that would have held without it did.
-    pub alone: Parts,
+    alone: Parts,
     /// Time in which window, pacer or a late last acknowledgement decided after a loss or a silence.
-    pub after_loss_us: u64,
+    after_loss_us: u64,
     /// Loss recovery that began without a probe timeout.
-    pub repair_us: u64,
+    repair_us: u64,
     /// Since when data was lost, or nothing came back.
-    pub lost_us: Option<i64>,
+    lost_us: Option<i64>,
     /// The loss that is open was found by a probe timeout.
     is_linked: bool,
     /// Unexplained time of the gap that is open.
@@ -100,6 +100,64 @@ enum Edge {
 }
 
 impl Sweep {
+    /// Begins at `us`, unless it has begun.
+    pub fn begin(&mut self, us: i64) {
+        self.at_us.get_or_insert(us);
+    }
+
+    /// First microsecond that is not decided yet.
+    #[cfg(test)]
+    pub fn at_us(&self) -> i64 {
+        self.at_us.unwrap_or(0)
+    }
+
+    /// Time that one cause has for itself, before the sweep begins or after it.
+    pub fn add(&mut self, cause: Cause, us: u64) {
+        for sums in [&mut self.parts, &mut self.overlapping, &mut self.alone] {
+            sums[cause as usize] += us;
+        }
+    }
+
+    /// Time that nobody can attribute.
+    pub fn leave(&mut self, us: u64) {
+        self.parts[Cause::Unattributed as usize] += us;
+    }
+
+    /// Takes out what nobody could attribute so far.
+    pub fn take_left(&mut self) -> u64 {
+        std::mem::take(&mut self.parts[Cause::Unattributed as usize])
+    }
+
+    /// The part of a cause, exclusive.
+    pub fn part(&self, cause: Cause) -> u64 {
+        self.parts[cause as usize]
+    }
+
+    /// How long a condition held, whatever else held.
+    pub fn overlapping(&self, cause: Cause) -> u64 {
+        self.overlapping[cause as usize]
+    }
+
+    /// How long a condition held while none that would have held without it did.
+    pub fn alone(&self, cause: Cause) -> u64 {
+        self.alone[cause as usize]
+    }
+
+    /// Time in which window, pacer or a late last acknowledgement decided after a loss or a silence.
+    pub fn after_loss_us(&self) -> u64 {
+        self.after_loss_us
+    }
+
+    /// Loss recovery that began without a probe timeout.
+    pub fn repair_us(&self) -> u64 {
+        self.repair_us
+    }
+
+    /// Since when data was lost, or nothing came back.
+    pub fn lost_us(&self) -> Option<i64> {
+        self.lost_us
+    }
+
     /// Goes on to `to_us`; takes out of `held` and `gaps` what lies before it. Gaps must be whole: none may reach
     /// beyond `to_us` and come again.
     pub fn advance(&mut self, to_us: i64, held: &mut Vec<Interval>, gaps: &mut Vec<Gap>) {

@@ -1,7 +1,6 @@
 //! 0-RTT: what became of it, and how long a request waited to be readable.
 
 use crate::event::{Event, Word};
-use crate::fold::Fold;
 use serde::{Deserialize, Serialize};
 
 /// Early data of a connection.
@@ -68,7 +67,7 @@ impl ZeroRtt {
     }
 
     /// Since when a request that is first readable now has been waiting for keys; `None` for one that was not.
-    fn waited_since(&mut self, packet_type: &str, now_us: i64, flight_us: i64) -> Option<i64> {
+    pub fn waited_since(&mut self, packet_type: &str, now_us: i64, flight_us: i64) -> Option<i64> {
         let since = self.held_since?;
         let was_early = match packet_type {
             // Buffered, and read now.
@@ -81,16 +80,27 @@ impl ZeroRtt {
     }
 }
 
-impl Fold {
-    /// A request's first packet could be read: was it in one that could not?
-    pub(super) fn first_readable(&mut self, event: &Event, id: u64) {
-        let now = self.now.us;
-        let flight = self.recovery.rtt().min_us().unwrap_or(0).max(super::TURN_US);
-        let Some(since) = self.zero_rtt.waited_since(event.word(Word::PacketType), now, flight) else { return };
-        if let Some(stream) = self.streams.get_mut(&id).filter(|stream| stream.marks.start_us == now) {
-            stream.marks.start_us = since;
-            stream.marks.readable_us = Some(now);
-            stream.start_inferred = true;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(kind: &str) -> Event {
+        let mut event = Event::default();
+        event.set_word(Word::PacketType, kind.as_bytes());
+        event
+    }
+
+    #[test]
+    fn early_data_that_was_buffered_waited_and_that_was_dropped_came_again() {
+        for (is_dropped, kind) in [(false, "0RTT"), (true, "1RTT")] {
+            let mut early = ZeroRtt::default();
+            early.unreadable(&packet("0RTT"), 10, is_dropped);
+            assert_eq!(early.state(), "attempted");
+            early.packet(&packet(kind), true);
+            assert_eq!(early.waited_since(kind, 50, 20), Some(10));
+            assert_eq!(early.state(), if is_dropped { "rejected" } else { "accepted" });
+            assert_eq!(early.waited_since(kind, 71, 20).is_some(), !is_dropped, "a later flight is no repetition");
         }
+        assert_eq!((ZeroRtt::default().state(), ZeroRtt::default().waited_since("1RTT", 5, 9)), ("", None));
     }
 }

@@ -56,7 +56,7 @@ pub struct SavedConnection<'f> {
 
 impl Saved {
     /// Which states this build can take up.
-    pub const VERSION: u64 = ANALYSIS_VERSION << 8 | 6;
+    pub const VERSION: u64 = ANALYSIS_VERSION << 8 | 7;
 }
 
 impl<'c> TraceReader<'c> {

@@ -1,0 +1,104 @@
+//! When a stream's bytes came in: silences of the other side, and bytes that a gap held back.
+
+use crate::fold::cause::{Cause, Interval};
+use crate::fold::packets::Chunk;
+use crate::fold::side::Side;
+use serde::{Deserialize, Serialize};
+
+/// How long nothing may come before it is a silence of the other side.
+#[derive(Clone, Copy, Debug)]
+pub struct Silence {
+    /// We gave credit last: what came before could not go on.
+    pub since_us: i64,
+    /// Longest time that a window or an acknowledgement that is held back explains.
+    pub longest_us: i64,
+}
+
+/// Arrivals of a stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Arrivals {
+    /// A gap holds received bytes back since.
+    gap_since_us: Option<i64>,
+    /// Newest arrival of anything beyond what had arrived.
+    newest_us: Option<i64>,
+    /// Of the time behind gaps, that in which nothing else arrived.
+    dead_us: u64,
+}
+
+impl Arrivals {
+    /// A chunk of the peer's arrives: opens or closes the wait for a gap. Nothing of the stream for longer than `silence`
+    /// says is a silence: the peer, or the path, had nothing for it. Gives the wait that is over.
+    pub fn receive(
+        &mut self,
+        side: &mut Side,
+        chunk: &Chunk,
+        now_us: i64,
+        silence: Option<Silence>,
+    ) -> Option<Interval> {
+        let newest_us = self.newest_us;
+        let mut over = None;
+        if chunk.to > side.highest() {
+            self.newest_us = Some(now_us);
+        }
+        if let (Some(newest_us), Some(silence)) = (newest_us, silence)
+            && self.gap_since_us.is_none()
+        {
+            let start_us = newest_us.max(silence.since_us);
+            if now_us.saturating_sub(start_us) > silence.longest_us {
+                over = Some(Interval { cause: Cause::RemoteWait, start_us, end_us: now_us });
+            }
+        }
+        side.extend(chunk);
+        side.take(chunk);
+        match (side.has_gap(), self.gap_since_us) {
+            (true, None) => self.gap_since_us = Some(now_us),
+            (false, Some(start_us)) => {
+                self.dead_us += now_us.abs_diff(newest_us.unwrap_or(start_us).max(start_us));
+                over = Some(Interval { cause: Cause::ReceiverHol, start_us, end_us: now_us });
+                self.gap_since_us = None;
+                self.newest_us = Some(now_us);
+            }
+            _ => {}
+        }
+        over
+    }
+
+    /// Since when a gap holds received bytes back.
+    pub fn gap_since_us(&self) -> Option<i64> {
+        self.gap_since_us
+    }
+
+    /// Of the time behind gaps, that in which nothing else arrived.
+    pub fn dead_us(&self) -> u64 {
+        self.dead_us
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn chunk(from: u64, to: u64) -> Chunk {
+        Chunk { stream_id: 0, from, to, fin: false }
+    }
+
+    #[test]
+    fn a_gap_holds_back_from_the_first_byte_behind_it_to_the_last_before() {
+        let (mut arrivals, mut side) = (Arrivals::default(), Side::default());
+        let mut receive = |from, to, now_us| arrivals.receive(&mut side, &chunk(from, to), now_us, None);
+        assert_eq!([receive(0, 100, 10), receive(200, 300, 20), receive(300, 400, 50)], [None; 3]);
+        let over = receive(100, 200, 80);
+        assert_eq!(over, Some(Interval { cause: Cause::ReceiverHol, start_us: 20, end_us: 80 }));
+        assert_eq!((arrivals.dead_us(), arrivals.gap_since_us()), (30, None));
+    }
+
+    #[test]
+    fn a_silence_is_longer_than_any_window_explains_since_credit_was_given() {
+        let (mut arrivals, mut side) = (Arrivals::default(), Side::default());
+        let silence = Some(Silence { since_us: 150, longest_us: 100 });
+        let mut receive = |from, to, now_us| arrivals.receive(&mut side, &chunk(from, to), now_us, silence);
+        assert_eq!([receive(0, 100, 10), receive(100, 200, 250)], [None; 2]);
+        let over = receive(200, 300, 400);
+        assert_eq!(over, Some(Interval { cause: Cause::RemoteWait, start_us: 250, end_us: 400 }));
+    }
+}

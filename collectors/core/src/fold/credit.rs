@@ -1,0 +1,211 @@
+//! Flow control (RFC 9000, 4): how much the peer lets us send, on the connection and on each stream.
+
+use crate::fold::moment::Moment;
+use crate::fold::packets::Chunk;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The peer's credit for the connection.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Credit {
+    /// MAX_DATA of the peer.
+    limit: Option<u64>,
+    /// Its initial MAX_STREAM_DATA for request streams.
+    initial_stream: Option<u64>,
+    /// Stream bytes of ours, each counted once.
+    data_sent: u64,
+    /// Used up, while data waits, since.
+    blocked_since: Option<Moment>,
+    /// When we gave the peer credit last, on any stream.
+    given_us: i64,
+    /// More of it came in the current instant.
+    has_grown: bool,
+    /// Streams that are no requests, and how much of them was sent.
+    others: BTreeMap<u64, u64>,
+}
+
+/// Most unidirectional streams whose bytes are counted; HTTP/3 needs three.
+const OTHER_STREAMS: usize = 256;
+
+impl Credit {
+    /// Data of a request goes out for the first time.
+    pub fn send(&mut self, bytes: u64) {
+        self.data_sent = self.data_sent.saturating_add(bytes);
+    }
+
+    /// Bytes of streams that are no requests count towards the connection's credit too: "the sum of the final sizes
+    /// on all streams" (RFC 9000, 4.5). True when some go out for the first time.
+    pub fn send_other(&mut self, chunk: &Chunk) -> bool {
+        if self.others.len() >= OTHER_STREAMS && !self.others.contains_key(&chunk.stream_id) {
+            return false;
+        }
+        let highest = self.others.entry(chunk.stream_id).or_default();
+        let grown = chunk.to.saturating_sub(*highest);
+        *highest = (*highest).max(chunk.to);
+        self.data_sent = self.data_sent.saturating_add(grown);
+        grown > 0
+    }
+
+    /// Stream bytes of ours, each counted once.
+    pub fn data_sent(&self) -> u64 {
+        self.data_sent
+    }
+
+    /// The peer states a limit for the connection.
+    pub fn raise(&mut self, limit: u64) {
+        self.has_grown |= self.limit.is_some_and(|known| known < limit);
+        self.limit = Some(self.limit.map_or(limit, |known| known.max(limit)));
+    }
+
+    /// The peer states the limit that streams begin with.
+    pub fn state_initial_stream(&mut self, limit: u64) {
+        self.initial_stream = Some(limit);
+    }
+
+    /// The limit that streams begin with.
+    pub fn initial_stream(&self) -> Option<u64> {
+        self.initial_stream
+    }
+
+    /// We give the peer credit.
+    pub fn give(&mut self, now_us: i64) {
+        self.given_us = now_us;
+    }
+
+    /// When we gave it last.
+    pub fn given_us(&self) -> i64 {
+        self.given_us
+    }
+
+    /// At the end of an instant: since when data waited for credit, if it does no more. "A sender MUST NOT send data that
+    /// exceeds either limit" (RFC 9000, 4.1).
+    pub fn end_wait(&mut self, has_news: bool) -> Option<Moment> {
+        let is_used_up = self.is_used_up()?;
+        // Or more came and was used up in one instant.
+        let has_opened = std::mem::take(&mut self.has_grown) && has_news;
+        self.blocked_since.take_if(|_| has_opened || !is_used_up)
+    }
+
+    /// Then, while data waits.
+    pub fn begin_wait(&mut self, now: Moment) {
+        if self.is_used_up() == Some(true) {
+            self.blocked_since.get_or_insert(now);
+        }
+    }
+
+    fn is_used_up(&self) -> Option<bool> {
+        self.limit.map(|limit| self.data_sent >= limit)
+    }
+
+    /// The log states that the connection's credit is used up.
+    pub fn state_blocked(&mut self, now: Moment) {
+        self.blocked_since.get_or_insert(now);
+    }
+
+    /// The log states that more has come; gives since when there was none.
+    pub fn state_open(&mut self) -> Option<Moment> {
+        self.blocked_since.take()
+    }
+
+    /// Since when data waits for the connection's credit.
+    pub fn blocked_since(&self) -> Option<Moment> {
+        self.blocked_since
+    }
+}
+
+/// The peer's credit for one stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamCredit {
+    limit: Option<u64>,
+    blocked_since: Option<Moment>,
+}
+
+impl StreamCredit {
+    /// Of a stream that opens, with the limit that streams begin with.
+    pub fn new(limit: Option<u64>) -> Self {
+        Self { limit, blocked_since: None }
+    }
+
+    /// The limit that streams begin with is known only now.
+    pub fn state_initial(&mut self, limit: u64) {
+        self.limit = Some(self.limit.map_or(limit, |known| known.max(limit)));
+    }
+
+    /// Data went out up to `highest`, and more is to come.
+    pub fn send(&mut self, highest: u64, now: Moment) {
+        if self.limit.is_some_and(|limit| highest >= limit) {
+            self.blocked_since.get_or_insert(now);
+        }
+    }
+
+    /// The peer states a limit; gives since when there was no credit.
+    pub fn raise(&mut self, limit: u64) -> Option<Moment> {
+        if self.limit.is_some_and(|known| known >= limit) {
+            return None;
+        }
+        self.limit = Some(limit);
+        self.blocked_since.take()
+    }
+
+    /// The log states that it is used up.
+    pub fn state_blocked(&mut self, now: Moment) {
+        self.blocked_since.get_or_insert(now);
+    }
+
+    /// Since when it is used up.
+    pub fn blocked_since(&self) -> Option<Moment> {
+        self.blocked_since
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn at(us: i64) -> Moment {
+        Moment { us, seq: 0 }
+    }
+
+    #[test]
+    fn credit_is_used_up_by_the_first_bytes_of_all_streams_and_opened_by_a_higher_limit() {
+        let mut credit = Credit::default();
+        credit.begin_wait(at(1));
+        assert_eq!(credit.blocked_since(), None, "no limit is known");
+        credit.raise(1_000);
+        credit.send(900);
+        let chunk = Chunk { stream_id: 3, from: 0, to: 100, fin: false };
+        assert!(credit.send_other(&chunk) && !credit.send_other(&chunk));
+        credit.begin_wait(at(2));
+        assert_eq!((credit.end_wait(true), credit.data_sent()), (None, 1_000));
+        credit.raise(1_000);
+        assert_eq!(credit.end_wait(true), None, "the same limit gives nothing");
+        credit.raise(2_000);
+        assert_eq!((credit.end_wait(false), credit.blocked_since()), (Some(at(2)), None));
+    }
+
+    #[test]
+    fn credit_that_comes_and_is_used_up_in_one_instant_ends_a_wait() {
+        let mut credit = Credit::default();
+        credit.raise(1_000);
+        credit.send(1_000);
+        credit.begin_wait(at(2));
+        credit.raise(2_000);
+        credit.send(1_000);
+        assert_eq!(credit.end_wait(true), Some(at(2)));
+        credit.begin_wait(at(5));
+        assert_eq!((credit.end_wait(true), credit.blocked_since()), (None, Some(at(5))));
+    }
+
+    #[test]
+    fn a_stream_waits_from_the_limit_to_a_higher_one() {
+        let mut credit = StreamCredit::new(Some(100));
+        credit.send(99, at(1));
+        assert_eq!(credit.blocked_since(), None);
+        credit.send(100, at(2));
+        credit.send(100, at(3));
+        assert_eq!((credit.raise(100), credit.raise(200), credit.raise(300)), (None, Some(at(2)), None));
+        credit.state_initial(50);
+        credit.send(299, at(4));
+        assert_eq!(credit.blocked_since(), None);
+    }
+}

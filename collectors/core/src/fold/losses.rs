@@ -1,0 +1,265 @@
+//! What of a stream was lost and is not acknowledged yet, and the repairs of it.
+
+use crate::fold::cause::{Cause, Interval};
+use crate::fold::packets::{Chunk, Sent};
+use crate::fold::side::Side;
+use serde::{Deserialize, Serialize};
+
+/// Bytes that were lost and are not acknowledged yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Loss {
+    from: u64,
+    to: u64,
+    /// The stream's end was in it.
+    fin: bool,
+    /// The lost packet.
+    number: u64,
+    sent_us: i64,
+    sent_seq: u64,
+    /// When its acknowledgement was due: sent plus the smoothed RTT of that moment.
+    due_us: i64,
+    detected_us: i64,
+    /// How it was found.
+    trigger: String,
+    /// First retransmission.
+    resent_us: Option<i64>,
+    /// Retransmissions.
+    resent: u32,
+    /// Bytes of the same packet that were repaired before.
+    repaired: u64,
+    /// A probe timeout brought it to light.
+    is_by_probe: bool,
+}
+
+/// How a loss was found.
+#[derive(Clone, Copy, Debug)]
+pub struct Detection<'a> {
+    /// When.
+    pub us: i64,
+    /// How, by the log's word or ours.
+    pub trigger: &'a str,
+    /// What came back after a probe timeout shows it.
+    pub is_by_probe: bool,
+}
+
+/// A packet's loss that was repaired: all that it carried of the stream is acknowledged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Repair {
+    /// The lost packet.
+    pub number: u64,
+    /// When it was sent.
+    pub sent_us: i64,
+    /// By which event.
+    pub sent_seq: u64,
+    /// When its acknowledgement was due.
+    pub due_us: i64,
+    /// When it was declared lost.
+    pub detected_us: i64,
+    /// How it was found.
+    pub trigger: String,
+    /// First retransmission.
+    pub resent_us: Option<i64>,
+    /// Retransmissions.
+    pub resent: u32,
+    /// Bytes that were lost.
+    pub bytes: u64,
+}
+
+impl Repair {
+    /// From the packet to its first retransmission.
+    pub fn wait_us(&self) -> Option<u64> {
+        self.resent_us.map(|resent_us| resent_us.abs_diff(self.sent_us))
+    }
+}
+
+/// Losses of a stream's data.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Losses {
+    /// Those that are not repaired.
+    open: Vec<Loss>,
+    /// Packets that were lost.
+    packets: u64,
+    /// Longest detection.
+    detection_us: Option<u64>,
+}
+
+impl Losses {
+    /// Packets with the stream's data were lost.
+    pub fn count(&mut self, packets: u64) {
+        self.packets = self.packets.saturating_add(packets);
+    }
+
+    /// A chunk was lost; no loss of what was acknowledged before.
+    pub fn lose(&mut self, sent: &Side, packet: &Sent, chunk: &Chunk, found: Detection<'_>) {
+        if sent.has(chunk.from, chunk.to, chunk.fin) {
+            return;
+        }
+        let detection = found.us.abs_diff(packet.time_us);
+        self.detection_us = self.detection_us.max(Some(detection));
+        self.open.push(Loss {
+            from: chunk.from,
+            to: chunk.to,
+            fin: chunk.fin,
+            number: packet.number,
+            sent_us: packet.time_us,
+            sent_seq: packet.seq,
+            due_us: packet.time_us.saturating_add(packet.rtt_us).min(found.us),
+            detected_us: found.us,
+            trigger: found.trigger.to_owned(),
+            resent_us: None,
+            resent: 0,
+            repaired: 0,
+            is_by_probe: found.is_by_probe,
+        });
+    }
+
+    /// A packet is taken for lost with all that it carried of the stream. False when none of that is missing, or what is
+    /// was known to be lost.
+    pub fn infer(&mut self, sent: &Side, stream_id: u64, packet: &Sent, now_us: i64) -> bool {
+        let before = self.open.len();
+        if self.open.iter().any(|loss| loss.number == packet.number) {
+            return false;
+        }
+        let found = Detection { us: now_us, trigger: "inferred", is_by_probe: false };
+        for chunk in packet.chunks().filter(|chunk| chunk.stream_id == stream_id) {
+            if !self.open[..before].iter().any(|loss| chunk.meets(loss.from, loss.to)) {
+                self.lose(sent, packet, chunk, found);
+            }
+        }
+        self.open.len() > before
+    }
+
+    /// A chunk goes out (again): losses it mends are being repaired.
+    pub fn resend(&mut self, chunk: &Chunk, now_us: i64) -> bool {
+        let mut mends = false;
+        for loss in &mut self.open {
+            let overlaps = chunk.from < loss.to && loss.from < chunk.to;
+            let touches = loss.from == loss.to && chunk.from <= loss.from && loss.from <= chunk.to;
+            if overlaps || touches || (loss.fin && chunk.fin) {
+                loss.resent_us.get_or_insert(now_us);
+                // A lost packet's bytes may go out again in two: its first byte counts the repetitions.
+                loss.resent += u32::from(chunk.from <= loss.from);
+                mends = true;
+            }
+        }
+        mends
+    }
+
+    /// More of `sent` was acknowledged: gives the repairs, one for a packet, when the last of what it carried is. `held`
+    /// gets how long each loss held the stream.
+    pub fn repair(&mut self, sent: &Side, now_us: i64, mut held: impl FnMut(Interval)) -> Vec<Repair> {
+        let mut repairs: Vec<Repair> = Vec::new();
+        let is_repaired = |loss: &mut Loss| sent.has(loss.from, loss.to, loss.fin);
+        for loss in self.open.extract_if(.., is_repaired).collect::<Vec<_>>() {
+            // Nothing came back, and the answer to the probe showed what was missing: all of it is the timeout's.
+            let cause = if loss.is_by_probe { Cause::Pto } else { Cause::LossRecovery };
+            held(Interval { cause, start_us: loss.due_us, end_us: now_us });
+            let bytes = (loss.to - loss.from).saturating_add(loss.repaired);
+            if let Some(rest) = self.open.iter_mut().find(|rest| rest.number == loss.number) {
+                rest.repaired = rest.repaired.saturating_add(bytes);
+                rest.resent = rest.resent.max(loss.resent);
+                rest.resent_us = rest.resent_us.into_iter().chain(loss.resent_us).min();
+            } else if let Some(known) = repairs.iter_mut().find(|known| known.number == loss.number) {
+                known.bytes = known.bytes.saturating_add(bytes);
+                known.resent = known.resent.max(loss.resent);
+            } else {
+                let Loss { number, sent_us, sent_seq, due_us, detected_us, trigger, resent_us, resent, .. } = loss;
+                let repair =
+                    Repair { number, sent_us, sent_seq, due_us, detected_us, trigger, resent_us, resent, bytes };
+                repairs.push(repair);
+            }
+        }
+        repairs
+    }
+
+    /// The packet was declared lost and arrived all the same: nothing had to be repaired (RFC 9002, 6.1: "spuriously
+    /// declared as lost"). True when its bytes still waited for a repair.
+    pub fn was_not_lost(&mut self, number: u64) -> bool {
+        let before = self.open.len();
+        self.open.retain(|loss| loss.number != number);
+        self.open.len() < before
+    }
+
+    /// The timeout that fired then was not needed: no loss since then is its.
+    pub fn not_by_probe(&mut self, fired_us: i64) {
+        self.open.iter_mut().for_each(|loss| loss.is_by_probe &= loss.detected_us < fired_us);
+    }
+
+    /// Most retransmissions of one loss.
+    pub fn most_resent(&self) -> u64 {
+        self.open.iter().map(|loss| u64::from(loss.resent)).max().unwrap_or(0)
+    }
+
+    /// When the acknowledgements of what is not repaired were due.
+    pub fn due_us(&self) -> impl Iterator<Item = i64> + '_ {
+        self.open.iter().map(|loss| loss.due_us)
+    }
+
+    /// Packets that were lost.
+    pub fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// Longest detection.
+    pub fn detection_us(&self) -> Option<u64> {
+        self.detection_us
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn chunk(from: u64, to: u64) -> Chunk {
+        Chunk { stream_id: 0, from, to, fin: false }
+    }
+
+    fn packet(number: u64, chunks: &[Chunk]) -> Sent {
+        Sent { number, time_us: 1_000, rtt_us: 50, seq: 4, chunks: chunks.to_vec(), ..Sent::default() }
+    }
+
+    const FOUND: Detection<'_> = Detection { us: 1_200, trigger: "packet_threshold", is_by_probe: false };
+
+    #[test]
+    fn a_packets_loss_is_repaired_when_the_last_of_what_it_carried_is_acknowledged() {
+        let (mut losses, mut sent, mut held) = (Losses::default(), Side::default(), Vec::new());
+        let lost = packet(7, &[chunk(0, 100), chunk(300, 400)]);
+        lost.chunks().for_each(|chunk| losses.lose(&sent, &lost, chunk, FOUND));
+        assert!(losses.resend(&chunk(0, 100), 1_300) && losses.resend(&chunk(250, 350), 1_350));
+        assert_eq!((losses.most_resent(), losses.due_us().collect::<Vec<_>>()), (1, vec![1_050, 1_050]));
+        sent.take(&chunk(0, 100));
+        assert_eq!(losses.repair(&sent, 1_500, |interval| held.push(interval)), []);
+        sent.take(&chunk(300, 400));
+        let repairs = losses.repair(&sent, 1_600, |interval| held.push(interval));
+        let figures: Vec<_> = repairs.iter().map(|repair| (repair.number, repair.bytes, repair.wait_us())).collect();
+        assert_eq!(figures, [(7, 200, Some(300))]);
+        let cause = Cause::LossRecovery;
+        let wanted = [1_500, 1_600].map(|end_us| Interval { cause, start_us: 1_050, end_us });
+        assert_eq!((held, losses.detection_us()), (wanted.to_vec(), Some(200)));
+    }
+
+    #[test]
+    fn what_was_acknowledged_or_is_known_to_be_lost_is_not_lost_again() {
+        let (mut losses, mut sent) = (Losses::default(), Side::default());
+        sent.take(&chunk(0, 100));
+        let lost = packet(7, &[chunk(0, 100)]);
+        assert!(!losses.infer(&sent, 0, &lost, 1_200) && !losses.was_not_lost(7));
+        let lost = packet(8, &[chunk(100, 200)]);
+        assert!(losses.infer(&sent, 0, &lost, 1_200) && !losses.infer(&sent, 0, &lost, 1_300));
+        assert!(!losses.infer(&sent, 0, &packet(9, &[chunk(150, 200)]), 1_400));
+        assert!(losses.was_not_lost(8) && losses.due_us().next().is_none());
+    }
+
+    #[test]
+    fn a_loss_that_a_probe_found_is_the_timeouts_unless_the_probe_was_not_needed() {
+        for (fired_us, cause) in [(1_300, Cause::Pto), (1_200, Cause::LossRecovery)] {
+            let (mut losses, mut sent, mut held) = (Losses::default(), Side::default(), Vec::new());
+            let lost = packet(7, &[chunk(0, 100)]);
+            losses.lose(&sent, &lost, &chunk(0, 100), Detection { is_by_probe: true, ..FOUND });
+            losses.not_by_probe(fired_us);
+            sent.take(&chunk(0, 100));
+            losses.repair(&sent, 1_500, |interval| held.push(interval.cause));
+            assert_eq!(held, [cause]);
+        }
+    }
+}

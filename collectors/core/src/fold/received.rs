@@ -1,0 +1,302 @@
+//! A packet of the peer's: what each of its frames tells the fold's types, acknowledgements and losses above all.
+
+use crate::event::{Event, Frame, FrameNumber, Number, Word};
+use crate::fold::Fold;
+use crate::fold::TURN_US;
+use crate::fold::arrivals::Silence;
+use crate::fold::capability::Sight;
+use crate::fold::cause::{Cause, Interval};
+use crate::fold::episode::Episode;
+use crate::fold::losses::{Detection, Repair};
+use crate::fold::moment::Moment;
+use crate::fold::packets::{Acknowledged, Chunk, Sent};
+use crate::fold::probe::Answered;
+use crate::fold::recovery::{Acked, Lost, SpaceKind};
+use crate::fold::stream::End;
+use crate::header::Vantage;
+
+/// Default of max_ack_delay (RFC 9000, 18.2): what an ACK frame claims beyond it is not believed (RFC 9002, 5.3).
+const MAX_ACK_DELAY_US: u64 = 25_000;
+
+impl Fold {
+    pub(super) fn packet_received(&mut self, event: &Event) {
+        if self.role == Vantage::Unknown && self.traffic.is_none() {
+            // The client always speaks first (RFC 9000, 7): who receives first is the server.
+            self.role = Vantage::Server;
+        }
+        let now_us = self.now.us;
+        self.handshake.received(event, now_us);
+        self.zero_rtt.packet(event, self.is_server());
+        self.amplification.receive(event);
+        self.traffic.receive(event.get(Number::PacketBytes).unwrap_or(0), now_us);
+        self.aliases.see_packet(event, false, now_us);
+        if let Some(number) = event.get(Number::PacketNumber) {
+            let place = self.place(event);
+            self.recovery.receive(place, number);
+        }
+        self.seen.note_if(!event.frames.is_empty(), Sight::Frames);
+        let mut acked = 0;
+        for frame in &event.frames {
+            let ranges = &event.acked[acked..(acked + usize::from(frame.ack_ranges)).min(event.acked.len())];
+            acked += ranges.len();
+            self.frame_received(event, frame, ranges);
+        }
+    }
+
+    fn frame_received(&mut self, event: &Event, frame: &Frame, ranges: &[(u64, u64)]) {
+        let id = frame.get(FrameNumber::StreamId);
+        match event.bytes(frame.frame_type) {
+            b"ack" | b"ack_ecn" | b"ack_mp" | b"path_ack" => {
+                let delay = frame.get(FrameNumber::AckDelayUs).unwrap_or(0).min(MAX_ACK_DELAY_US);
+                self.recovery.held_back(delay.cast_signed());
+                self.acknowledged(event, ranges);
+            }
+            b"stream" => {
+                let from = frame.get(FrameNumber::Offset).unwrap_or(0);
+                let to = from.saturating_add(frame.get(FrameNumber::Length).unwrap_or(0));
+                let id = id.unwrap_or(0);
+                let is_new = self.requests.get(id).is_none();
+                self.stream_received(Chunk { stream_id: id, from, to, fin: frame.fin });
+                if is_new && self.is_server() {
+                    self.first_readable(event, id);
+                }
+            }
+            b"path_response" => self.path_validated(event),
+            b"max_data" => self.connection_credit(frame.get(FrameNumber::Maximum).unwrap_or(0)),
+            b"max_stream_data" => {
+                if let Some(id) = id {
+                    self.stream_credit(id, frame.get(FrameNumber::Maximum).unwrap_or(0));
+                }
+            }
+            b"reset_stream" | b"reset_stream_at" => self.reset(id, false),
+            _ => {}
+        }
+    }
+
+    fn stream_received(&mut self, chunk: Chunk) {
+        let (now_us, is_server) = (self.now.us, self.is_server());
+        self.seen.note_if(chunk.fin, Sight::Fins);
+        if !self.open(chunk.stream_id) {
+            return;
+        }
+        // A window that the peer fills comes once a round trip, which may have grown, and after our acknowledgement.
+        let round_trip = self.recovery.rtt().round_trip();
+        let rtt_us = round_trip.smoothed_us.or(round_trip.min_us).filter(|_| !is_server);
+        let silence = rtt_us.map(|rtt_us| Silence {
+            since_us: self.credit.given_us(),
+            longest_us: rtt_us.saturating_mul(2).saturating_add(MAX_ACK_DELAY_US.cast_signed()),
+        });
+        let sent = self.traffic.stream_bytes_sent();
+        let Some(stream) = self.requests.get_mut(chunk.stream_id) else { return };
+        if stream.receive(&chunk, now_us, is_server, sent, silence) {
+            self.end_request(chunk.stream_id, now_us, End::Received);
+        }
+    }
+
+    /// A request's first packet could be read: was it in one that could not?
+    fn first_readable(&mut self, event: &Event, id: u64) {
+        let now_us = self.now.us;
+        let flight_us = self.recovery.rtt().min_us().unwrap_or(0).max(TURN_US);
+        let packet_type = event.word(Word::PacketType);
+        let Some(since_us) = self.zero_rtt.waited_since(packet_type, now_us, flight_us) else { return };
+        if let Some(stream) = self.requests.get_mut(id) {
+            stream.was_unreadable_since(since_us, now_us);
+        }
+    }
+
+    /// A stream was reset: by us (`ours`) or by the peer. The response's side ends the request.
+    pub(super) fn reset(&mut self, id: Option<u64>, ours: bool) {
+        let is_response = ours == self.is_server();
+        if let Some(id) = id.filter(|_| is_response) {
+            self.end_request(id, self.now.us, End::Reset);
+        }
+    }
+
+    fn path_validated(&mut self, event: &Event) {
+        let Some(since) = self.migration.respond() else { return };
+        self.episode(Episode {
+            trigger: "path_validation",
+            path_id: event.get(Number::PathId).unwrap_or(0),
+            ..Episode::of("migration", since, self.now.us)
+        });
+    }
+
+    /// More credit for a stream.
+    pub(super) fn stream_credit(&mut self, id: u64, limit: u64) {
+        self.seen.note(Sight::StreamCredit);
+        let raised = self.requests.get_mut(id).and_then(|stream| stream.credit_mut().raise(limit));
+        if let Some(since) = raised {
+            self.was_blocked(Cause::StreamFlowControl, Some(id), since);
+        }
+    }
+
+    /// More credit for the connection.
+    pub(super) fn connection_credit(&mut self, limit: u64) {
+        self.seen.note(Sight::ConnectionCredit);
+        self.credit.raise(limit);
+    }
+
+    /// The acknowledgements of one received packet.
+    pub(super) fn acknowledged(&mut self, event: &Event, ranges: &[(u64, u64)]) {
+        self.seen.note(Sight::Acks);
+        let place = self.place(event);
+        if let Some(acked) = self.recovery.acknowledge(self.now.us, place, ranges, self.trace.frameless) {
+            self.newly_acknowledged(&acked);
+        }
+    }
+
+    pub(super) fn newly_acknowledged(&mut self, acked: &Acked) {
+        let mut bytes = 0u64;
+        for Acknowledged { packet, was_lost } in &acked.packets {
+            if packet.is_early {
+                self.zero_rtt.acknowledged();
+            }
+            if *was_lost {
+                self.was_not_lost(packet);
+            } else if packet.in_flight {
+                bytes = bytes.saturating_add(packet.bytes);
+            }
+            for chunk in packet.chunks() {
+                self.chunk_acknowledged(chunk);
+            }
+        }
+        let before = self.window.remove(acked.place.path, bytes);
+        self.instant.note_room(bytes > 0);
+        if acked.place.kind == SpaceKind::Application {
+            let has_queue = self.recovery.rtt().has_queue();
+            self.delivery.acknowledge(bytes, acked.newest(), self.now.us, before, has_queue);
+        }
+        if let Some(answered) = &acked.answered {
+            self.probe_answered(answered);
+        }
+        if let Some(over) = acked.period {
+            self.period_over(over);
+        }
+    }
+
+    fn chunk_acknowledged(&mut self, chunk: &Chunk) {
+        let (now_us, id) = (self.now.us, chunk.stream_id);
+        let smoothed_us = self.recovery.rtt().smoothed_us().unwrap_or(0).unsigned_abs();
+        let Some(stream) = self.requests.get_mut(id) else { return };
+        let (repairs, is_whole) = stream.acknowledge(chunk, now_us, smoothed_us);
+        if is_whole && self.is_server() {
+            self.end_request(id, now_us, End::Acked);
+        }
+        for repair in repairs {
+            self.repaired(id, &repair);
+        }
+    }
+
+    fn repaired(&mut self, id: u64, repair: &Repair) {
+        self.requests.count_repair(repair);
+        let due = Moment { us: repair.due_us, seq: repair.sent_seq };
+        self.episode(Episode {
+            trigger: &repair.trigger,
+            packet_number: Some(repair.number),
+            bytes: repair.bytes,
+            count: repair.resent,
+            detection_us: Some(repair.detected_us.abs_diff(repair.sent_us)),
+            wait_us: repair.wait_us(),
+            ..Episode::of("repair", due, self.now.us).on(id)
+        });
+    }
+
+    fn probe_answered(&mut self, answered: &Answered) {
+        let end_us = self.now.us;
+        if answered.is_spurious {
+            for id in &answered.losers {
+                if let Some(stream) = self.requests.get_mut(*id) {
+                    stream.not_by_probe(answered.fired.us);
+                }
+            }
+        } else {
+            self.hold(Interval { cause: Cause::Pto, start_us: answered.start_us, end_us });
+        }
+        if !answered.is_logged {
+            self.requests.all_mut().for_each(|stream| stream.timeline_mut().infer(Cause::Pto));
+        }
+        self.episode(Episode {
+            trigger: if answered.is_spurious { "spurious" } else { "" },
+            count: answered.count,
+            wait_us: Some(answered.waited_us),
+            ..Episode::of("pto", answered.fired, end_us)
+        });
+    }
+
+    /// The log says that packets are lost.
+    pub(super) fn packet_lost(&mut self, event: &Event) {
+        let count = event.get(Number::LostPackets).unwrap_or(1);
+        let bytes = event.get(Number::LostBytes);
+        let Some(largest) = event.get(Number::PacketNumber) else {
+            self.recovery.count_lost(count, bytes.unwrap_or(0), None);
+            return;
+        };
+        let place = self.place(event);
+        let lost = self.recovery.lose(self.now.us, place, largest, count);
+        let sum = |sum: u64, packet: &Sent| sum.saturating_add(packet.bytes);
+        let known = lost.packets.iter().fold(0, sum);
+        let in_flight = lost.packets.iter().filter(|packet| packet.in_flight).fold(0, sum);
+        let gone = if self.trace.frameless { bytes.unwrap_or(in_flight) } else { in_flight };
+        self.window.remove(place.path, gone);
+        self.instant.note_room(gone > 0);
+        if event.leftover("is_mtu_probe_packet") == Some("true") {
+            // A lost MTU probe says nothing of congestion (RFC 9000, 14.4).
+            return;
+        }
+        self.recovery.count_lost(count, bytes.unwrap_or(known), Some(place.kind));
+        for packet in &lost.packets {
+            self.lose(packet, &lost, event.word(Word::Trigger));
+        }
+        if !self.trace.frameless && !lost.packets.is_empty() {
+            if let Some(over) = self.recovery.end_period_before(&lost.packets) {
+                self.period_over(over);
+            }
+            self.recovery.begin_period(self.now);
+        }
+    }
+
+    /// A packet is lost, for what the log calls `trigger`: so is the stream data in it.
+    fn lose(&mut self, packet: &Sent, lost: &Lost, trigger: &str) {
+        let trigger = match trigger {
+            // RFC 9002, 6.1.1: three packets later, else time.
+            "" | "repeat" => match lost.largest_acked {
+                Some(acked) if acked >= packet.number.saturating_add(3) => "packet_threshold",
+                _ => "time_threshold",
+            },
+            "reordering_threshold" => "packet_threshold",
+            "pto_expired" => "pto",
+            other => other,
+        };
+        let found = Detection { us: self.now.us, trigger, is_by_probe: lost.is_by_probe };
+        for chunk in packet.chunks() {
+            let Some(stream) = self.requests.get_mut(chunk.stream_id) else { continue };
+            stream.lose(packet, chunk, found);
+            if !packet.repetition.is_copy() {
+                self.recovery.lose_data(chunk.stream_id);
+            }
+        }
+    }
+
+    /// A packet that was declared lost is acknowledged: its bytes needed no repair, so nobody waited for one.
+    fn was_not_lost(&mut self, packet: &Sent) {
+        self.recovery.count_spurious();
+        let sent = Moment { us: packet.time_us, seq: packet.seq };
+        for chunk in packet.chunks() {
+            let Some(stream) = self.requests.get_mut(chunk.stream_id) else { continue };
+            if stream.was_not_lost(packet.number) {
+                self.episode(Episode {
+                    packet_number: Some(packet.number),
+                    bytes: packet.bytes,
+                    ..Episode::of("spurious_loss", sent, self.now.us).on(chunk.stream_id)
+                });
+            }
+        }
+    }
+
+    /// The log says that a loss was spurious, and shows no acknowledgements by which that is seen.
+    pub(super) fn spurious_loss(&mut self) {
+        if !self.seen.has(Sight::Acks) {
+            self.recovery.count_spurious();
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! What the log states outright: metrics, timers, parameters, keys, moves, and what the application does.
+
+use crate::event::{Event, Kind, Number, Word};
+use crate::fold::Fold;
+use crate::fold::capability::Sight;
+use crate::fold::cause::{Cause, Interval};
+use crate::fold::episode::Episode;
+use crate::fold::http;
+use crate::fold::moment::Moment;
+use crate::fold::recovery::SpaceKind;
+use crate::fold::rtt::StatedRtt;
+
+impl Fold {
+    pub(super) fn metrics(&mut self, event: &Event) {
+        self.window_stated(event);
+        if let Some(ssthresh) = event.get(Number::Ssthresh) {
+            self.window.state_ssthresh(ssthresh);
+        }
+        if let Some(rate) = event.get(Number::PacingRate) {
+            self.pacer.state_rate(rate);
+        }
+        let as_us = |number| event.get(number).and_then(|us| i64::try_from(us).ok()).filter(|us| *us > 0);
+        self.recovery.state_rtt(StatedRtt {
+            latest_us: as_us(Number::LatestRttUs),
+            smoothed_us: as_us(Number::SmoothedRttUs),
+            variance_us: as_us(Number::RttVarianceUs),
+            is_sample: event.kind == Kind::UpdateRtt,
+        });
+        if let Some(stated) = event.get(Number::BytesInFlight)
+            && event.kind == Kind::MetricsUpdated
+            && !self.trace.frameless
+        {
+            self.window.compare_in_flight(event.get(Number::PathId).unwrap_or(0), stated);
+        }
+        if let Some(lost) = event.get(Number::LostPackets) {
+            self.recovery.count_stated(lost, event.get(Number::LostBytes).unwrap_or(0));
+        }
+        if let Some(count) = event.get(Number::PtoCount) {
+            self.seen.note(Sight::ProbeTimers);
+            if self.recovery.state_probes(count) {
+                self.probe_fired(true);
+            }
+        }
+    }
+
+    /// A record may state the window.
+    pub(super) fn window_stated(&mut self, event: &Event) {
+        if let Some(window) = event.get(Number::CongestionWindow) {
+            self.seen.note(Sight::Window);
+            let has_grown = self.window.state(event.get(Number::PathId).unwrap_or(0), window);
+            self.instant.note_room(has_grown);
+        }
+    }
+
+    /// What the congestion controller says of its state.
+    pub(super) fn congestion_state(&mut self, state: &str) {
+        self.delivery.controller_state(state);
+        if state.eq_ignore_ascii_case("recovery") {
+            self.recovery.begin_period(self.now);
+        }
+    }
+
+    pub(super) fn timer(&mut self, event: &Event) {
+        let (kind, what) = (event.word(Word::TimerType), event.word(Word::EventType));
+        // mvfst logs its alarm only when it fires, with a count (quic_trace.md 2.2).
+        let is_alarm = event.leftover("outstanding_packets").is_some() || event.get(Number::Count).is_some();
+        let is_probe_timer = is_alarm || kind == "pto" || (kind.is_empty() && !what.is_empty());
+        self.seen.note_if(is_probe_timer, Sight::ProbeTimers);
+        if kind == "pacing" {
+            self.pacing_timer(event);
+        }
+        if (what == "expired" && matches!(kind, "pto" | "")) || is_alarm {
+            self.probe_fired(true);
+        }
+    }
+
+    /// The log states that the pacer's timer was set, fired or was cancelled.
+    fn pacing_timer(&mut self, event: &Event) {
+        match event.get(Number::DeltaUs) {
+            Some(delta_us) if event.is(Word::EventType, "set") => self.pacer.set_timer(self.now.us, delta_us),
+            _ => self.close_pacing(),
+        }
+    }
+
+    /// Transport parameters of the peer give the initial credit (RFC 9000, 18.2).
+    pub(super) fn parameters(&mut self, event: &Event) {
+        if event.word(Word::Owner) != "remote" {
+            return;
+        }
+        let value = |key: &str| event.leftover(key).and_then(|text| text.trim_matches('"').parse::<u64>().ok());
+        if let Some(limit) = value("initial_max_data") {
+            self.connection_credit(limit);
+        }
+        // Requests run on client-initiated streams: "local" for a client that receives, "remote" for a server.
+        let key =
+            if self.is_server() { "initial_max_stream_data_bidi_local" } else { "initial_max_stream_data_bidi_remote" };
+        if let Some(limit) = value(key) {
+            self.seen.note(Sight::StreamCredit);
+            self.credit.state_initial_stream(limit);
+            self.requests.all_mut().for_each(|stream| stream.credit_mut().state_initial(limit));
+        }
+    }
+
+    /// Keys were thrown away: Initial ones with the first Handshake packet, Handshake ones once the handshake is
+    /// confirmed (RFC 9001, 4.9).
+    pub(super) fn key_discarded(&mut self, event: &Event) {
+        let key = event.leftover("key_type").unwrap_or("");
+        let kind = if key.contains("initial") {
+            SpaceKind::Initial
+        } else if key.contains("handshake") {
+            SpaceKind::Handshake
+        } else {
+            return;
+        };
+        for (path, bytes) in self.recovery.discard(kind) {
+            self.window.remove(path, bytes);
+            self.instant.note_room(bytes > 0);
+        }
+    }
+
+    /// The log says that the connection moved. "The endpoint MUST immediately reset the congestion controller and
+    /// round-trip time estimator for the new path" (RFC 9000, 9.4).
+    pub(super) fn migrated(&mut self, event: &Event) {
+        if let Some(since) = self.migration.state(event, self.now) {
+            self.recovery.restart_rtt();
+            self.episode(Episode::of("migration", since, self.now.us));
+        }
+    }
+
+    pub(super) fn http_frame(&mut self, event: &Event) {
+        self.seen.note(Sight::Http);
+        let Some(id) = event.get(Number::StreamId) else { return };
+        if !self.open(id) {
+            return;
+        }
+        if event.is(Word::HttpFrameType, "headers")
+            && let Some(stream) = self.requests.get_mut(id)
+        {
+            stream.headers(event);
+        }
+        // A response begins when its first frame is handed to the transport.
+        if event.kind == Kind::HttpFrameCreated && self.is_server() {
+            self.queued(id, http::frame_bytes(event));
+        }
+    }
+
+    /// Data that the application handed to the transport (quiche's `data_moved`).
+    pub(super) fn data_moved(&mut self, event: &Event) {
+        let to_transport = event.leftover("to").is_some_and(|to| to.trim_matches('"') == "transport");
+        let (Some(id), Some(length)) = (event.get(Number::StreamId), event.get(Number::Length)) else { return };
+        let is_told = self.seen.has(Sight::Http);
+        if to_transport && self.is_server() && !is_told && self.requests.get(id).is_some() {
+            self.seen.note(Sight::Moves);
+            self.queued(id, length);
+        }
+    }
+
+    /// The application queued more of a response, which begins with that.
+    fn queued(&mut self, id: u64, bytes: u64) {
+        let (now_us, room) = (self.now.us, self.window.room());
+        if let Some(stream) = self.requests.get_mut(id) {
+            stream.begin_response(now_us, room);
+        }
+        let paced_us = self.pacer.owed_us(now_us);
+        if let Some(since) = self.requests.hand_over(id, bytes, now_us, paced_us) {
+            self.no_data(id, since);
+        }
+        self.requests.note_hunger(id);
+    }
+
+    /// The application is known to have had nothing for a response since then.
+    fn no_data(&mut self, id: u64, since: Moment) {
+        let end_us = self.now.us;
+        if since.us < end_us
+            && let Some(stream) = self.requests.get_mut(id)
+        {
+            stream.timeline_mut().hold(Interval { cause: Cause::AppLimited, start_us: since.us, end_us });
+            self.stretch(Cause::AppLimited.name(), Some(id), since);
+        }
+    }
+
+    /// A log without frames may name its streams all the same: all that is known is when.
+    pub(super) fn named(&mut self, event: &Event) {
+        if self.seen.has(Sight::Frames) || self.trace.frameless {
+            return;
+        }
+        let now_us = self.now.us;
+        if let Some(id) = event.get(Number::StreamId)
+            && self.open(id)
+            && let Some(stream) = self.requests.get_mut(id)
+        {
+            stream.name(now_us);
+        }
+    }
+
+    /// QUIC_TRACE says outright that credit was used up.
+    pub(super) fn flow_control_event(&mut self, event: &Event) {
+        self.seen.note(Sight::FlowEvents);
+        match (event.word(Word::Trigger), event.get(Number::StreamId)) {
+            ("conn_blocked", _) => self.credit.state_blocked(self.now),
+            ("rx_conn", _) => {
+                if let Some(since) = self.credit.state_open() {
+                    self.was_blocked(Cause::ConnectionFlowControl, None, since);
+                }
+            }
+            ("stream_blocked", Some(id)) => {
+                if self.open(id)
+                    && let Some(stream) = self.requests.get_mut(id)
+                {
+                    stream.credit_mut().state_blocked(self.now);
+                }
+            }
+            ("rx_stream", Some(id)) => {
+                let limit = event.leftover("maximum_data").and_then(|limit| limit.parse().ok());
+                self.stream_credit(id, limit.unwrap_or(u64::MAX));
+            }
+            _ => {}
+        }
+    }
+}
