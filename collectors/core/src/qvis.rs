@@ -2,7 +2,7 @@
 //! its views look). Source: qvis at 72c8c4b, tried view by view.
 
 use crate::event::{Event, Frame, FrameNumber, Number, Word};
-use crate::fold::http::{LISTS, payload_bytes};
+use crate::fold::requests::http::{LISTS, payload_bytes};
 use serde_json::{Map, Value, json};
 
 /// The name that qvis knows for a canonical one. Its views compare the category literally.

@@ -3,7 +3,7 @@
 use crate::catalogue::Catalogue;
 use crate::client::Edge;
 use crate::fold::Trace;
-use crate::fold::capability::Ability;
+use crate::fold::connection::capability::Ability;
 use crate::limits::{BATCH_BYTES, EVENT_ROWS, SUMMARY_ROWS};
 use crate::record::Batch;
 use crate::record::events::{Events, Key};

@@ -5,7 +5,7 @@
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::dialect::Units;
 use quiclens_core::event::{Event, Number};
-use quiclens_core::fold::packets::{Sent, Space};
+use quiclens_core::fold::recovery::packets::{Sent, Space};
 use quiclens_core::header::Header;
 use quiclens_core::limits::*;
 use quiclens_core::reader::qlog::Reader;

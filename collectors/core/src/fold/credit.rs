@@ -1,7 +1,7 @@
 //! Flow control (RFC 9000, 4): how much the peer lets us send, on the connection and on each stream.
 
 use crate::fold::moment::Moment;
-use crate::fold::packets::Chunk;
+use crate::fold::recovery::packets::Chunk;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -2,11 +2,11 @@
 
 use crate::client;
 use crate::fold::attribution::Ending;
-use crate::fold::capability::{Ability, Known, Sight};
 use crate::fold::cause::Cause;
 use crate::fold::connection::Outcome;
+use crate::fold::connection::capability::{Ability, Known, Sight};
 use crate::fold::episode::Episode;
-use crate::fold::stream::Stream;
+use crate::fold::requests::stream::Stream;
 use crate::fold::{ANALYSIS_VERSION, Fold, Output};
 use crate::limits::SEQ_LIMIT;
 use crate::record::rows::{Cell, Row};

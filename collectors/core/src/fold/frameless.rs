@@ -2,8 +2,8 @@
 
 use crate::event::{Event, Number, Word};
 use crate::fold::Fold;
-use crate::fold::capability::Sight;
-use crate::fold::stream::{End, Stream};
+use crate::fold::connection::capability::Sight;
+use crate::fold::requests::stream::{End, Stream};
 
 impl Fold {
     /// `stream_event`: the HTTP layer's view of a request stream (proxygen's words).

@@ -3,78 +3,51 @@
 //! [`Fold`] gives each event to the types that it concerns, and each of them tells the others what follows from it. A type
 //! owns its state, and nobody else writes a field of it:
 //!
-//! - [`recovery`] (RFC 9002): [`packets`] on their way, [`rtt`], [`probe`] timeouts, recovery [`period`]s, [`range_ends`];
-//! - [`window`] with its [`paths`], the [`pacer`] and the path's [`delivery`] rate;
+//! - [`recovery`] (RFC 9002): packets on their way, round trips, probe timeouts, recovery periods;
+//! - [`window`]: bytes in flight and congestion window; beside it the pacer and the path's delivery rate;
 //! - [`credit`] and [`amplification`]: what else may stop a sender; [`blocked`]: times without room;
-//! - [`requests`], each a [`stream`] with its sides ([`side`]), [`losses`], [`arrivals`], [`queue`] and [`timeline`];
-//! - [`wait`]: why data went out no earlier; [`instant`]: what happened in one microsecond;
-//! - [`attribution`]: conditions of the connection, [`parts`] and [`sweep`] for the split, [`saves`] for what would be
-//!   without a cause;
-//! - the connection's own facts: [`connection`], [`traffic`], [`zero_rtt`], [`migration`], [`aliases`], [`capability`].
+//! - [`requests`]: streams, what was lost of them, what the application handed over, why data went out no earlier;
+//! - [`attribution`]: conditions of the connection, and the split of a request's time;
+//! - [`connection`]: handshake, close, ids, counters, and what the log can show;
+//! - [`instant`]: what happened in one microsecond, which [`instant_over`] asks them all about when it is over.
 //!
-//! What goes where is in [`sent`], [`received`], [`stated`] and [`frameless`]; [`judged`] asks at the end of an instant,
-//! [`finish`] makes the rows.
+//! Which frame, row or record goes to whom is in [`sent`], [`received`], [`stated`] and [`frameless`]; [`finish`] makes
+//! the rows.
 
-pub mod aliases;
 pub mod amplification;
-pub mod arrivals;
 pub mod attribution;
 pub mod blocked;
-pub mod capability;
 pub mod cause;
 pub mod connection;
 pub mod credit;
-pub mod delivery;
 pub mod episode;
 pub mod finish;
 mod frameless;
-pub mod http;
 pub mod instant;
-mod judged;
-pub mod losses;
-pub mod migration;
+mod instant_over;
 pub mod moment;
-pub mod pacer;
-pub mod packets;
-pub mod parts;
-pub mod paths;
-pub mod period;
-pub mod probe;
-pub mod queue;
-pub mod range_ends;
-pub mod ranges;
 mod received;
 pub mod recovery;
-pub mod repetition;
 pub mod requests;
-pub mod rtt;
-pub mod saves;
 mod sent;
-pub mod side;
 mod stated;
 pub mod stats;
-pub mod stream;
-pub mod sweep;
-pub mod timeline;
-pub mod traffic;
-pub mod wait;
 pub mod window;
-pub mod zero_rtt;
 
 use crate::dialect::Losses;
 use crate::event::{Event, Kind, Number, Word};
 use crate::header::Vantage;
 use crate::reader::skip::Skip;
 use crate::record::rows::Row;
-use capability::Sight;
+use connection::capability::{Seen, Sight};
 use episode::Episode;
 use moment::Moment;
-use period::PeriodOver;
+use recovery::period::PeriodOver;
 use recovery::{Place, SpaceKind};
 use requests::Opened;
+use requests::stream::End;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use stream::End;
 
 /// Rules that made a row; a higher one replaces all rows of a lower one.
 pub const ANALYSIS_VERSION: u64 = 4;
@@ -127,8 +100,8 @@ pub struct Fold {
     recovery: recovery::Recovery,
     window: window::Window,
     /// In boxes of their own, as 65,536 folds of connections that are hardly used lie close to each other.
-    pacer: Box<pacer::Pacer>,
-    delivery: Box<delivery::Delivery>,
+    pacer: Box<window::pacer::Pacer>,
+    delivery: Box<window::delivery::Delivery>,
     credit: credit::Credit,
     amplification: amplification::Amplification,
     undecided: blocked::Undecided,
@@ -136,12 +109,12 @@ pub struct Fold {
     attribution: attribution::Attribution,
     instant: instant::Instant,
     last_senders: instant::LastSenders,
-    seen: capability::Seen,
-    traffic: traffic::Traffic,
+    seen: Seen,
+    traffic: connection::traffic::Traffic,
     handshake: connection::Handshake,
-    zero_rtt: zero_rtt::ZeroRtt,
-    migration: migration::Migration,
-    aliases: aliases::Aliases,
+    zero_rtt: connection::zero_rtt::ZeroRtt,
+    migration: connection::migration::Migration,
+    aliases: connection::aliases::Aliases,
     close: connection::Close,
     /// Rows to take.
     #[serde(skip)]

@@ -3,16 +3,16 @@
 use crate::event::{Event, Frame, FrameNumber, Number, Word};
 use crate::fold::Fold;
 use crate::fold::TURN_US;
-use crate::fold::arrivals::Silence;
-use crate::fold::capability::Sight;
 use crate::fold::cause::{Cause, Interval};
+use crate::fold::connection::capability::Sight;
 use crate::fold::episode::Episode;
-use crate::fold::losses::{Detection, Repair};
 use crate::fold::moment::Moment;
-use crate::fold::packets::{Acknowledged, Chunk, Sent};
-use crate::fold::probe::Answered;
+use crate::fold::recovery::packets::{Acknowledged, Chunk, Sent};
+use crate::fold::recovery::probe::Answered;
 use crate::fold::recovery::{Acked, Lost, SpaceKind};
-use crate::fold::stream::End;
+use crate::fold::requests::arrivals::Silence;
+use crate::fold::requests::losses::{Detection, Repair};
+use crate::fold::requests::stream::End;
 use crate::header::Vantage;
 
 /// Default of max_ack_delay (RFC 9000, 18.2): what an ACK frame claims beyond it is not believed (RFC 9002, 5.3).

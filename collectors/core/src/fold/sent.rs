@@ -3,12 +3,12 @@
 use crate::dialect::Losses;
 use crate::event::{Event, FrameNumber, Number, Word};
 use crate::fold::Fold;
-use crate::fold::capability::Sight;
-use crate::fold::packets::{Chunk, Sent};
+use crate::fold::attribution::saves::Room;
+use crate::fold::connection::capability::Sight;
 use crate::fold::recovery::Place;
-use crate::fold::repetition::Repetition;
-use crate::fold::saves::Room;
-use crate::fold::stream::{Outgoing, Stream};
+use crate::fold::recovery::packets::Repetition;
+use crate::fold::recovery::packets::{Chunk, Sent};
+use crate::fold::requests::stream::{Outgoing, Stream};
 
 /// What a packet of ours carries.
 #[derive(Clone, Copy, Debug, Default)]

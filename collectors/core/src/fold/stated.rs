@@ -2,13 +2,13 @@
 
 use crate::event::{Event, Kind, Number, Word};
 use crate::fold::Fold;
-use crate::fold::capability::Sight;
 use crate::fold::cause::{Cause, Interval};
+use crate::fold::connection::capability::Sight;
 use crate::fold::episode::Episode;
-use crate::fold::http;
 use crate::fold::moment::Moment;
 use crate::fold::recovery::SpaceKind;
-use crate::fold::rtt::StatedRtt;
+use crate::fold::recovery::rtt::StatedRtt;
+use crate::fold::requests::http;
 
 impl Fold {
     pub(super) fn metrics(&mut self, event: &Event) {

@@ -1,22 +1,22 @@
 //! One request stream: its clock, what of it was received, sent, acknowledged and lost, and what its time went to.
 
 use crate::event::Event;
-use crate::fold::arrivals::{Arrivals, Silence};
 use crate::fold::attribution::Certain;
+use crate::fold::attribution::parts::Marks;
+use crate::fold::attribution::saves::{Room, Saves, Transfer};
+use crate::fold::attribution::timeline::Timeline;
 use crate::fold::cause::{Cause, Interval};
 use crate::fold::credit::StreamCredit;
-use crate::fold::http::{self, Http};
-use crate::fold::losses::{Detection, Losses, Repair};
 use crate::fold::moment::Moment;
-use crate::fold::packets::{Chunk, Sent};
-use crate::fold::parts::Marks;
-use crate::fold::queue::{Queue, Stretch, Turn};
 use crate::fold::recovery::Place;
-use crate::fold::rtt::{RoundTrip, Rtt};
-use crate::fold::saves::{Room, Saves, Transfer};
-use crate::fold::side::Side;
-use crate::fold::timeline::Timeline;
-use crate::fold::wait::{Explained, Sender, Wait};
+use crate::fold::recovery::packets::{Chunk, Sent};
+use crate::fold::recovery::rtt::{RoundTrip, Rtt};
+use crate::fold::requests::arrivals::{Arrivals, Silence};
+use crate::fold::requests::http::{self, Http};
+use crate::fold::requests::losses::{Detection, Losses, Repair};
+use crate::fold::requests::queue::{Queue, Stretch, Turn};
+use crate::fold::requests::side::Side;
+use crate::fold::requests::wait::{Explained, Sender, Wait};
 use crate::record::rows::{Cell, Row};
 use serde::{Deserialize, Serialize};
 

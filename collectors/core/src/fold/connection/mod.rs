@@ -1,5 +1,11 @@
 //! How a connection begins and ends: its handshake, its keys, its close.
 
+pub mod aliases;
+pub mod capability;
+pub mod migration;
+pub mod traffic;
+pub mod zero_rtt;
+
 use crate::event::{Event, Word};
 use crate::record::rows::Row;
 use serde::{Deserialize, Serialize};

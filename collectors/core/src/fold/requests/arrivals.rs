@@ -1,8 +1,8 @@
 //! When a stream's bytes came in: silences of the other side, and bytes that a gap held back.
 
 use crate::fold::cause::{Cause, Interval};
-use crate::fold::packets::Chunk;
-use crate::fold::side::Side;
+use crate::fold::recovery::packets::Chunk;
+use crate::fold::requests::side::Side;
 use serde::{Deserialize, Serialize};
 
 /// How long nothing may come before it is a silence of the other side.

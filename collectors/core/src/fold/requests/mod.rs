@@ -1,12 +1,21 @@
 //! The requests of a connection: opened, ended, let go; and which of them have data that waits.
 
+pub mod arrivals;
+pub mod http;
+pub mod losses;
+pub mod queue;
+pub mod ranges;
+pub mod side;
+pub mod stream;
+pub mod wait;
+
 use crate::fold::attribution::{Attribution, Certain};
-use crate::fold::losses::Repair;
 use crate::fold::moment::Moment;
-use crate::fold::ranges::Ranges;
-use crate::fold::rtt::Rtt;
+use crate::fold::recovery::rtt::Rtt;
+use crate::fold::requests::losses::Repair;
+use crate::fold::requests::ranges::Ranges;
+use crate::fold::requests::stream::{End, SentChunk, Stream};
 use crate::fold::stats::Stats;
-use crate::fold::stream::{End, SentChunk, Stream};
 use crate::limits;
 use crate::record::rows::Row;
 use serde::{Deserialize, Serialize};
@@ -275,7 +284,7 @@ impl Requests {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fold::saves::Room;
+    use crate::fold::attribution::saves::Room;
 
     const fn at(us: i64) -> Moment {
         Moment { us, seq: 0 }

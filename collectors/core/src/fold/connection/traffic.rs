@@ -1,6 +1,6 @@
 //! What a connection sent and received, counted.
 
-use crate::fold::repetition::Repetition;
+use crate::fold::recovery::packets::Repetition;
 use crate::record::rows::Row;
 use serde::{Deserialize, Serialize};
 

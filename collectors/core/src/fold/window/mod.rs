@@ -1,8 +1,12 @@
 //! The congestion window: how much of it is in flight, and since when it is full.
 
+pub mod delivery;
+pub mod pacer;
+pub mod paths;
+
+use crate::fold::attribution::saves::Room;
 use crate::fold::moment::Moment;
-use crate::fold::paths::Paths;
-use crate::fold::saves::Room;
+use crate::fold::window::paths::Paths;
 use crate::record::rows::Row;
 use serde::{Deserialize, Serialize};
 

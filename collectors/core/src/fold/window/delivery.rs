@@ -1,6 +1,6 @@
 //! Whether the path itself is the bottleneck: its round trip has grown, or its delivery rate has stopped growing.
 
-use crate::fold::packets::Sent;
+use crate::fold::recovery::packets::Sent;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 

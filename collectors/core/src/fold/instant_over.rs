@@ -2,14 +2,14 @@
 
 use crate::fold::attribution::Certain;
 use crate::fold::blocked::Blocked;
-use crate::fold::capability::Sight;
 use crate::fold::cause::{Cause, Interval};
+use crate::fold::connection::capability::Sight;
 use crate::fold::episode::Episode;
 use crate::fold::instant::Instant;
 use crate::fold::moment::Moment;
-use crate::fold::pacer::Spread;
-use crate::fold::queue::Stretch;
-use crate::fold::wait::Sender;
+use crate::fold::requests::queue::Stretch;
+use crate::fold::requests::wait::Sender;
+use crate::fold::window::pacer::Spread;
 use crate::fold::{Fold, TURN_US};
 use crate::header::Vantage;
 

@@ -2,10 +2,10 @@
 //! what of the wait neither explains.
 
 use crate::fold::TURN_US;
+use crate::fold::attribution::sweep::Gap;
 use crate::fold::cause::Cause;
-use crate::fold::pacer::tolerated;
-use crate::fold::queue::Ready;
-use crate::fold::sweep::Gap;
+use crate::fold::requests::queue::Ready;
+use crate::fold::window::pacer::tolerated;
 
 /// What is known of the sender as its data goes out.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! One direction of a stream: what of it has come, or was acknowledged.
 
-use crate::fold::packets::Chunk;
-use crate::fold::ranges::Ranges;
+use crate::fold::recovery::packets::Chunk;
+use crate::fold::requests::ranges::Ranges;
 use serde::{Deserialize, Serialize};
 
 /// Bytes of one direction.

@@ -2,8 +2,8 @@
 //!
 //! The duration is computed from the marks alone, in [`Marks::duration_us`], and never from the parts.
 
+use crate::fold::attribution::sweep::{Gap, Sweep, waits_for_data};
 use crate::fold::cause::{Cause, Interval};
-use crate::fold::sweep::{Gap, Sweep, waits_for_data};
 use serde::{Deserialize, Serialize};
 
 /// The clock of a request, microseconds since the trace's first record.

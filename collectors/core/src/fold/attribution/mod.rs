@@ -1,11 +1,16 @@
 //! Whose time a request's is: the conditions of the connection that open requests may have waited for, summed up so that
 //! the memory of a stream that stays open is bounded.
 
+pub mod parts;
+pub mod saves;
+pub mod sweep;
+pub mod timeline;
+
+use crate::fold::attribution::parts::{LastFlight, Marks};
+use crate::fold::attribution::saves::Saves;
+use crate::fold::attribution::timeline::SUMMED_UP_AT;
 use crate::fold::cause::Interval;
-use crate::fold::parts::{LastFlight, Marks};
-use crate::fold::saves::{self, Saves};
-use crate::fold::stream::Stream;
-use crate::fold::timeline::SUMMED_UP_AT;
+use crate::fold::requests::stream::Stream;
 use crate::header::Vantage;
 use serde::{Deserialize, Serialize};
 
@@ -102,10 +107,10 @@ impl Attribution {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fold::attribution::saves::Room;
     use crate::fold::cause::Cause;
     use crate::fold::moment::Moment;
-    use crate::fold::saves::Room;
-    use crate::fold::stream::End;
+    use crate::fold::requests::stream::End;
 
     const ENDING: Ending = Ending { role: Vantage::Server, has_fins: false, has_ends: true, carried_us: None };
 

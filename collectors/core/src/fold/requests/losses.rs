@@ -1,8 +1,8 @@
 //! What of a stream was lost and is not acknowledged yet, and the repairs of it.
 
 use crate::fold::cause::{Cause, Interval};
-use crate::fold::packets::{Chunk, Sent};
-use crate::fold::side::Side;
+use crate::fold::recovery::packets::{Chunk, Sent};
+use crate::fold::requests::side::Side;
 use serde::{Deserialize, Serialize};
 
 /// Bytes that were lost and are not acknowledged yet.

@@ -5,9 +5,9 @@
 //! start needs its rounds (Cardwell, Savage and Anderson, "Modeling TCP latency", 2000), a bottleneck needs
 //! bytes / rate, and the last flight needs its round trip. `lab` measures the error against runs without the cause.
 
+use crate::fold::attribution::parts::Marks;
+use crate::fold::attribution::sweep::Sweep;
 use crate::fold::cause::{CAUSES, Cause};
-use crate::fold::parts::Marks;
-use crate::fold::sweep::Sweep;
 use serde::{Deserialize, Serialize};
 
 /// The room that a response has when it begins.

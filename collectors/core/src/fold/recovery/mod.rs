@@ -1,14 +1,20 @@
 //! Loss recovery (RFC 9002): what was sent in each packet number space, what of it was acknowledged or lost, the round
 //! trips and probe timeouts that follow from it, and the recovery periods of the congestion controller.
 
+pub mod packets;
+pub mod period;
+pub mod probe;
+pub mod range_ends;
+pub mod rtt;
+
 use crate::event::{Event, Word};
 use crate::fold::TURN_US;
 use crate::fold::moment::Moment;
-use crate::fold::packets::{Acknowledged, Chunk, Sent, Space};
-use crate::fold::period::{Period, PeriodOver};
-use crate::fold::probe::{Answered, ProbeTimer};
-use crate::fold::range_ends::RangeEnds;
-use crate::fold::rtt::{INITIAL_RTT_US, Rtt, StatedRtt};
+use crate::fold::recovery::packets::{Acknowledged, Chunk, Sent, Space};
+use crate::fold::recovery::period::{Period, PeriodOver};
+use crate::fold::recovery::probe::{Answered, ProbeTimer};
+use crate::fold::recovery::range_ends::RangeEnds;
+use crate::fold::recovery::rtt::{INITIAL_RTT_US, Rtt, StatedRtt};
 use crate::record::rows::Row;
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 //! Probe timeouts (RFC 9002, 6.2): when nothing comes back, and how long a request pays for it.
 
 use crate::fold::moment::Moment;
-use crate::fold::packets::Acknowledged;
+use crate::fold::recovery::packets::Acknowledged;
 use serde::{Deserialize, Serialize};
 
 /// What the probe timer is set by, and the series of timeouts that is going on.
@@ -150,7 +150,7 @@ impl ProbeTimer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fold::packets::Sent;
+    use crate::fold::recovery::packets::Sent;
 
     fn acked(time_us: i64) -> Vec<Acknowledged> {
         vec![Acknowledged { packet: Sent { time_us, ..Sent::default() }, was_lost: false }]

@@ -1,8 +1,8 @@
 //! The time of one request: the conditions that held in it, and what of it is decided.
 
+use crate::fold::attribution::parts::{self, LastFlight, Marks};
+use crate::fold::attribution::sweep::{Gap, Sweep, waits_for_data};
 use crate::fold::cause::{Cause, Causes, Interval};
-use crate::fold::parts::{self, LastFlight, Marks};
-use crate::fold::sweep::{Gap, Sweep, waits_for_data};
 use crate::limits;
 use serde::{Deserialize, Serialize};
 
