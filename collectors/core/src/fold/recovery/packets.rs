@@ -243,7 +243,15 @@ impl Space {
             newly.push(Acknowledged { packet: known.packet.clone(), was_lost: known.is_lost });
             at += 1;
         }
-        // All from `first` on are acknowledged: the next time they are one step.
+        // All from `first` to `at` are acknowledged. Where no others are, and few lie on one side of them, they go at once.
+        let moved = first.min(self.sent.len().saturating_sub(at));
+        if first < at && self.acked == at - first && moved <= at - first + MOVED {
+            self.steps += moved.saturating_sub(MOVED) as u64;
+            self.sent.drain(first..at);
+            self.acked = 0;
+            return;
+        }
+        // Else the next time they are one step.
         if let Some(known) = self.sent.get_mut(first).filter(|known| known.is_acked) {
             known.run = known.run.max(u32::try_from(at.saturating_sub(first + 1)).unwrap_or(0));
         }
@@ -329,6 +337,9 @@ impl Space {
 
 /// Acknowledged packets that are not worth taking out.
 const FEW: usize = 64;
+
+/// So few packets are moved for each acknowledgement without more ado, and count for nothing: they do not grow in number.
+const MOVED: usize = 4;
 
 /// Unacknowledged packets among which those are looked for that carried what goes out again.
 const LOOKED_AT: usize = 4096;
