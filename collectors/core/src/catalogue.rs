@@ -13,6 +13,52 @@ const REJECTS: &str = include_str!("../../../schema/catalogue/rejects.toml");
 const GRAMMAR: &str = include_str!("../../../schema/catalogue/quic_trace_events.json");
 include!(concat!(env!("OUT_DIR"), "/dialects.rs"));
 
+/// A file of the schema, which is built in, cannot be used: a bug of ours, found by tests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SchemaError {
+    /// Which file.
+    pub file: String,
+    /// What is wrong.
+    pub fault: SchemaFault,
+}
+
+/// What is wrong with a file of the schema.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SchemaFault {
+    /// It cannot be read; the reader says why.
+    Syntax(String),
+    /// A unit that is none.
+    Unit(String),
+    /// A kind of field that is none, or that has no column in `event.rs`.
+    Field(String),
+    /// A path that is a column and an object.
+    Path(String),
+    /// More objects than are told apart.
+    TooManyObjects,
+}
+
+impl SchemaFault {
+    /// In that file.
+    pub fn of(self, file: &str) -> SchemaError {
+        SchemaError { file: file.to_owned(), fault: self }
+    }
+}
+
+impl std::fmt::Display for SchemaError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: ", self.file)?;
+        match &self.fault {
+            SchemaFault::Syntax(why) => f.write_str(why),
+            SchemaFault::Unit(unit) => write!(f, "unknown unit {unit}"),
+            SchemaFault::Field(kind) => write!(f, "field of kind {kind}, which is none or has no column in event.rs"),
+            SchemaFault::Path(path) => write!(f, "{path} is a column and an object"),
+            SchemaFault::TooManyObjects => f.write_str("more objects than are told apart"),
+        }
+    }
+}
+
+impl std::error::Error for SchemaError {}
+
 /// What the value under a key becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
@@ -130,12 +176,15 @@ struct FieldSpec {
 
 impl Catalogue {
     /// Reads the catalogue that was built in. An error names the file's fault: it is a bug of ours, found by tests.
-    pub fn load() -> Result<Self, String> {
-        let file: File = toml::from_str(EVENTS).map_err(|e| format!("events.toml: {e}"))?;
+    pub fn load() -> Result<Self, SchemaError> {
+        let read = |name: &str, text| {
+            toml::from_str::<File>(text).map_err(|error| SchemaFault::Syntax(error.to_string()).of(name))
+        };
+        let in_events = |fault: SchemaFault| fault.of("events.toml");
+        let file = read("events.toml", EVENTS)?;
         let mut specs = file.table;
-        for (name, text) in [("summaries", SUMMARIES), ("requests", REQUESTS), ("rejects", REJECTS)] {
-            let more: File = toml::from_str(text).map_err(|e| format!("{name}.toml: {e}"))?;
-            specs.extend(more.table);
+        for (name, text) in [("summaries.toml", SUMMARIES), ("requests.toml", REQUESTS), ("rejects.toml", REJECTS)] {
+            specs.extend(read(name, text)?.table);
         }
         let mut events = FxHashMap::default();
         for spec in file.event {
@@ -152,18 +201,21 @@ impl Catalogue {
             let index = |names: &[&str]| position(names, &spec.name);
             for at in &spec.at {
                 let (table, path) = at.strip_prefix('.').map_or((DATA, at.as_str()), |path| (ROOT, path));
-                add(&mut tables, table, path, action(&spec.kind, index(&NUMBERS), index(&WORDS))?)?;
+                let action = action(&spec.kind, index(&NUMBERS), index(&WORDS)).map_err(in_events)?;
+                add(&mut tables, table, path, action).map_err(in_events)?;
             }
         }
         for spec in &file.frame_field {
             for at in &spec.at {
-                add(&mut tables, FRAME, at, action(&spec.kind, position(&FRAME_NUMBERS, &spec.name), Some(0))?)?;
+                let action = action(&spec.kind, position(&FRAME_NUMBERS, &spec.name), Some(0)).map_err(in_events)?;
+                add(&mut tables, FRAME, at, action).map_err(in_events)?;
             }
         }
         tables[DATA as usize].insert(b"frames", Action::Frames);
         let mut dialects = DIALECTS.iter().map(|text| Dialect::read(text)).collect::<Result<Vec<_>, _>>()?;
         dialects.sort_by(|a, b| (a.order, &a.name).cmp(&(b.order, &b.name)));
-        let grammar = crate::reader::quic_trace::Grammar::read(GRAMMAR)?;
+        let grammar = crate::reader::quic_trace::Grammar::read(GRAMMAR)
+            .map_err(|why| SchemaFault::Syntax(why).of("schema/catalogue"))?;
         Ok(Self { events, tables, dialects, grammar, specs })
     }
 
@@ -182,8 +234,8 @@ fn position(names: &[&str], name: &str) -> Option<u8> {
     names.iter().position(|known| *known == name).and_then(|at| u8::try_from(at).ok())
 }
 
-fn action(kind: &str, number: Option<u8>, word: Option<u8>) -> Result<Action, String> {
-    let fault = || format!("field of kind {kind} has no column in event.rs");
+fn action(kind: &str, number: Option<u8>, word: Option<u8>) -> Result<Action, SchemaFault> {
+    let fault = || SchemaFault::Field(kind.to_owned());
     Ok(match kind {
         "number" => Action::Number(number.ok_or_else(fault)?),
         "rtt" => Action::Duration(number.ok_or_else(fault)?, Unit::Rtt),
@@ -194,20 +246,20 @@ fn action(kind: &str, number: Option<u8>, word: Option<u8>) -> Result<Action, St
         "id" => Action::Id(word.ok_or_else(fault)?),
         "flag" => Action::Flag,
         "ranges" => Action::Ranges,
-        _ => return Err(format!("unknown field kind {kind}")),
+        _ => return Err(fault()),
     })
 }
 
-fn add(tables: &mut Vec<Table>, table: u8, path: &str, action: Action) -> Result<(), String> {
+fn add(tables: &mut Vec<Table>, table: u8, path: &str, action: Action) -> Result<(), SchemaFault> {
     let Some((key, rest)) = path.split_once('.') else {
         tables[table as usize].insert(path.as_bytes(), action);
         return Ok(());
     };
     let next = match tables[table as usize].get(key.as_bytes()) {
         Some(Action::Enter(next)) => *next,
-        Some(_) => return Err(format!("{path}: {key} is a column and an object")),
+        Some(_) => return Err(SchemaFault::Path(path.to_owned())),
         None => {
-            let next = u8::try_from(tables.len()).map_err(|e| e.to_string())?;
+            let next = u8::try_from(tables.len()).map_err(|_| SchemaFault::TooManyObjects)?;
             tables.push(Table::default());
             tables[table as usize].insert(key.as_bytes(), Action::Enter(next));
             next
@@ -241,5 +293,22 @@ fn kind_of(name: &str) -> Kind {
         "http3:frame_created" => Kind::HttpFrameCreated,
         "http3:frame_parsed" => Kind::HttpFrameParsed,
         _ => Kind::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_of_the_schema_names_its_kind_and_its_file() {
+        assert_eq!(action("number", None, None), Err(SchemaFault::Field("number".to_owned())));
+        assert_eq!(action("unheard-of", Some(0), None), Err(SchemaFault::Field("unheard-of".to_owned())));
+        let mut tables = vec![Table::default()];
+        assert_eq!(add(&mut tables, DATA, "raw", Action::Flag), Ok(()));
+        let fault = add(&mut tables, DATA, "raw.length", Action::Flag);
+        assert_eq!(fault, Err(SchemaFault::Path("raw.length".to_owned())));
+        let said = SchemaFault::Path("raw.length".to_owned()).of("events.toml").to_string();
+        assert_eq!(said, "events.toml: raw.length is a column and an object");
     }
 }

@@ -1,5 +1,6 @@
 //! How one writer's traces are to be read: a row of a table in `schema/catalogue/dialects`, chosen by the header.
 
+use crate::catalogue::{SchemaError, SchemaFault};
 use crate::reader::number::Places;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -57,10 +58,12 @@ pub struct Units {
 
 impl Dialect {
     /// Reads one dialect file.
-    pub fn read(text: &str) -> Result<Self, String> {
-        let dialect: Self = toml::from_str(text).map_err(|e| format!("dialect: {e}"))?;
+    pub fn read(text: &str) -> Result<Self, SchemaError> {
+        let dialect: Self =
+            toml::from_str(text).map_err(|error| SchemaFault::Syntax(error.to_string()).of("dialects"))?;
         for unit in [Some(&dialect.rtt), Some(&dialect.delay), dialect.time.as_ref()].into_iter().flatten() {
-            places(unit).ok_or_else(|| format!("dialect {}: unknown unit {unit}", dialect.name))?;
+            places(unit)
+                .ok_or_else(|| SchemaFault::Unit(unit.clone()).of(&format!("dialects/{}.toml", dialect.name)))?;
         }
         Ok(dialect)
     }

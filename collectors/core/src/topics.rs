@@ -1,5 +1,6 @@
 //! Kafka topics, as `schema/topics` has them.
 
+use crate::catalogue::{SchemaError, SchemaFault};
 use std::collections::BTreeMap;
 
 include!(concat!(env!("OUT_DIR"), "/topics.rs"));
@@ -13,10 +14,11 @@ pub struct Topic {
 }
 
 /// Topic of each table that has one; the error names the file that cannot be read.
-pub fn by_table() -> Result<BTreeMap<String, Topic>, String> {
+pub fn by_table() -> Result<BTreeMap<String, Topic>, SchemaError> {
     let mut topics = BTreeMap::new();
     for (topic, text) in TOPICS {
-        let file: toml::Table = toml::from_str(text).map_err(|error| format!("{topic}.toml: {error}"))?;
+        let file: toml::Table = toml::from_str(text)
+            .map_err(|error| SchemaFault::Syntax(error.to_string()).of(&format!("topics/{topic}.toml")))?;
         let text = |name| file.get(name).and_then(toml::Value::as_str);
         if let Some(table) = text("table") {
             let is_by_collector = text("key").is_some_and(|key| key.starts_with("collector"));

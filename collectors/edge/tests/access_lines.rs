@@ -20,7 +20,7 @@ fn preset(name: &str) -> Format {
 }
 
 fn refused(toml: &str) -> String {
-    Format::compile(&toml::from_str::<AccessFormatConfig>(toml).unwrap()).unwrap_err()
+    Format::compile(&toml::from_str::<AccessFormatConfig>(toml).unwrap()).unwrap_err().to_string()
 }
 
 /// The row as `column=value` of the columns asked for, by spaces.

@@ -2,6 +2,7 @@
 //! `access_log_directives.mt` (June 2026), OpenLiteSpeed 1.9.1's `accesslog.cpp`. In all three `%t` is the time at
 //! which the request was received.
 
+use super::FormatError;
 use super::config::{TimeIs, Unit};
 use super::meaning::Meaning;
 use super::pattern::Piece;
@@ -13,7 +14,7 @@ pub(super) const COMMON_LOG: &str = r#"%h %l %u %t "%r" %>s %b"#;
 pub(super) const COMBINED: &str = r#"%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-agent}i""#;
 
 /// Takes a format apart.
-pub(super) fn pieces(format: &str) -> Result<Vec<Piece>, String> {
+pub(super) fn pieces(format: &str) -> Result<Vec<Piece>, FormatError> {
     let mut pieces = Vec::new();
     let mut rest = format;
     while let Some(at) = rest.find('%') {

@@ -1,5 +1,6 @@
 //! Envoy's format strings and `json_format`: `docs/root/configuration/advanced/substitution_formatter.rst` of 2026.
 
+use super::FormatError;
 use super::config::{TimeIs, Unit};
 use super::meaning::Meaning;
 use super::pattern::Piece;
@@ -9,7 +10,7 @@ use super::time::Clock;
 pub(super) const DEFAULT: &str = r#"[%START_TIME%] "%REQ(:METHOD)% %REQ(X-ENVOY-ORIGINAL-PATH?:PATH)% %PROTOCOL%" %RESPONSE_CODE% %RESPONSE_FLAGS% %BYTES_RECEIVED% %BYTES_SENT% %DURATION% %RESP(X-ENVOY-UPSTREAM-SERVICE-TIME)% "%REQ(X-FORWARDED-FOR)%" "%REQ(USER-AGENT)%" "%REQ(X-REQUEST-ID)%" "%REQ(:AUTHORITY)%" "%UPSTREAM_HOST%""#;
 
 /// Takes a format apart.
-pub(super) fn pieces(format: &str) -> Result<Vec<Piece>, String> {
+pub(super) fn pieces(format: &str) -> Result<Vec<Piece>, FormatError> {
     let mut pieces = Vec::new();
     let mut rest = format.trim_end_matches("\\n").trim_end();
     while let Some(at) = rest.find('%') {
@@ -38,7 +39,7 @@ pub(super) fn pieces(format: &str) -> Result<Vec<Piece>, String> {
 }
 
 /// What a leaf of `json_format` is: one operator, or text with several, which has no column.
-pub(super) fn leaf(text: &str) -> Result<Meaning, String> {
+pub(super) fn leaf(text: &str) -> Result<Meaning, FormatError> {
     let pieces: Vec<_> = pieces(text)?.into_iter().filter(|piece| *piece != Piece::Literal(String::new())).collect();
     Ok(match pieces.as_slice() {
         [Piece::Value(place)] => place.meaning.clone(),

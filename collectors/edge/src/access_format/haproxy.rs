@@ -1,5 +1,6 @@
 //! HAProxy's `log-format`: section 8.2 of its Configuration Manual, version 3.5 of August 2026.
 
+use super::FormatError;
 use super::config::{TimeIs, Unit};
 use super::meaning::Meaning;
 use super::pattern::{Piece, Place};
@@ -10,7 +11,7 @@ pub(super) const HTTPLOG: &str =
     r"%ci:%cp [%tr] %ft %b/%s %TR/%Tw/%Tc/%Tr/%Ta %ST %B %CC %CS %tsc %ac/%fc/%bc/%sc/%rc %sq/%bq %hr %hs %{+Q}r";
 
 /// Takes a format apart.
-pub(super) fn pieces(format: &str) -> Result<Vec<Piece>, String> {
+pub(super) fn pieces(format: &str) -> Result<Vec<Piece>, FormatError> {
     let format = format.replace("\\ ", " ").replace("\\\"", "\"");
     // "Spaces are considered as delimiters and are merged."
     let format = format.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
@@ -37,12 +38,10 @@ pub(super) fn pieces(format: &str) -> Result<Vec<Piece>, String> {
             None => item.split_at(item.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(item.len())),
         };
         if name == "o" {
-            return Err(
-                "flags for all items, %{…}o, are not read: give them to the items; for JSON use json".to_owned()
-            );
+            return Err("flags for all items, %{…}o, are not read: give them to the items; for JSON use json".into());
         }
         if name.is_empty() {
-            return Err("a % without a name".to_owned());
+            return Err("a % without a name".into());
         }
         place(name, flags, &mut pieces);
         rest = left;
@@ -52,7 +51,7 @@ pub(super) fn pieces(format: &str) -> Result<Vec<Piece>, String> {
 }
 
 /// The inside of `%[…]`, which may have brackets of its own, and what follows.
-fn expression(inside: &str) -> Result<(&str, &str), String> {
+fn expression(inside: &str) -> Result<(&str, &str), FormatError> {
     let mut depth = 0u32;
     for (at, byte) in inside.bytes().enumerate() {
         match byte {
@@ -66,7 +65,7 @@ fn expression(inside: &str) -> Result<(&str, &str), String> {
             _ => {}
         }
     }
-    Err("a %[ without ]".to_owned())
+    Err("a %[ without ]".into())
 }
 
 fn place(name: &str, flags: &str, pieces: &mut Vec<Piece>) {

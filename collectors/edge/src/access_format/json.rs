@@ -1,5 +1,6 @@
 //! Lines that are JSON objects.
 
+use super::FormatError;
 use super::fill::Filler;
 use super::meaning::Meaning;
 use quiclens_core::keys::Keys;
@@ -105,7 +106,7 @@ fn text_of(raw: &str) -> Option<String> {
 }
 
 /// The leaves of Envoy's `json_format`: path and text.
-pub(super) fn leaves(format: &str) -> Result<Vec<(Vec<String>, String)>, String> {
+pub(super) fn leaves(format: &str) -> Result<Vec<(Vec<String>, String)>, FormatError> {
     let value: Value = serde_json::from_str(format).map_err(|error| format!("the format is no JSON: {error}"))?;
     let mut out = Vec::new();
     walk(&value, &mut Vec::new(), &mut out);

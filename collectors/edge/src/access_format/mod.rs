@@ -98,17 +98,65 @@ const CADDY: [(&str, &str, Option<Unit>); 13] = [
     ("request.headers.X-Request-Id", "external_id", None),
 ];
 
+/// Why a format cannot be used, and which key of its configuration that is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FormatError {
+    /// A setting that cannot be, by its key, or that contradicts others.
+    Setting(&'static str, &'static str),
+    /// `columns` names what cannot be a column, or what the format has not.
+    Columns(String),
+    /// The format itself.
+    Format(String),
+}
+
+impl FormatError {
+    /// The key of the configuration.
+    pub fn key(&self) -> &'static str {
+        match self {
+            Self::Setting(key, _) => key,
+            Self::Columns(_) => "columns",
+            Self::Format(_) => "format",
+        }
+    }
+}
+
+impl std::fmt::Display for FormatError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Setting(_, said) => f.write_str(said),
+            Self::Columns(said) => write!(f, "columns: {said}"),
+            Self::Format(said) => f.write_str(said),
+        }
+    }
+}
+
+impl std::error::Error for FormatError {}
+
+impl From<String> for FormatError {
+    fn from(said: String) -> Self {
+        Self::Format(said)
+    }
+}
+
+impl From<&str> for FormatError {
+    fn from(said: &str) -> Self {
+        Self::Format(said.to_owned())
+    }
+}
+
 impl Format {
     /// Compiles a format. The error is one sentence: what in the config cannot be used.
-    pub fn compile(config: &AccessFormatConfig) -> Result<Self, String> {
+    pub fn compile(config: &AccessFormatConfig) -> Result<Self, FormatError> {
         if config.preset.is_some() && (config.syntax.is_some() || config.format.is_some()) {
-            return Err("a preset brings its own syntax and format".to_owned());
+            return Err(FormatError::Setting("preset", "a preset brings its own syntax and format"));
         }
         if config.prefix_v4_bits > 32 || config.prefix_v6_bits > 128 {
-            return Err("prefix_v4_bits is at most 32, prefix_v6_bits at most 128".to_owned());
+            let said = "prefix_v4_bits is at most 32, prefix_v6_bits at most 128";
+            return Err(FormatError::Setting("prefix_v4_bits", said));
         }
         if config.utc_offset_minutes.abs() > 24 * 60 {
-            return Err("utc_offset_minutes is of one day at most".to_owned());
+            let said = "utc_offset_minutes is of one day at most";
+            return Err(FormatError::Setting("utc_offset_minutes", said));
         }
         let (syntax, format) = match config.preset {
             Some(Preset::NginxCombined) => (Syntax::Nginx, Some(nginx::COMBINED)),
@@ -117,9 +165,12 @@ impl Format {
             Some(Preset::EnvoyDefault) => (Syntax::Envoy, Some(envoy::DEFAULT)),
             Some(Preset::HaproxyHttplog) => (Syntax::Haproxy, Some(haproxy::HTTPLOG)),
             Some(Preset::Caddy | Preset::Json) => (Syntax::Json, None),
-            None => (config.syntax.ok_or("a preset or a syntax is needed")?, config.format.as_deref()),
+            None => (
+                config.syntax.ok_or(FormatError::Setting("syntax", "a preset or a syntax is needed"))?,
+                config.format.as_deref(),
+            ),
         };
-        let text = || format.ok_or_else(|| "this syntax needs a format".to_owned());
+        let text = || format.ok_or(FormatError::Setting("format", "this syntax needs a format"));
         let prefix = |default: Option<&str>| config.prefix_until.clone().or_else(|| default.map(str::to_owned));
         let time_is = config.time_is.unwrap_or(match syntax {
             Syntax::Nginx | Syntax::Json => TimeIs::End,
@@ -143,7 +194,9 @@ impl Format {
                 of_json(places, config, time_is)?
             }
             Syntax::Envoy => of_text(envoy::pieces(text()?)?, Escapes::None, None)?,
-            Syntax::Json if format.is_some() => return Err("json has columns, not a format".to_owned()),
+            Syntax::Json if format.is_some() => {
+                return Err(FormatError::Setting("format", "json has columns, not a format"));
+            }
             Syntax::Json => of_json(own_keys(config.preset, time_is), config, time_is)?,
         };
         let is_plain_json = syntax == Syntax::Json && config.preset != Some(Preset::Caddy);
@@ -207,13 +260,13 @@ fn own_keys(preset: Option<Preset>, time_is: TimeIs) -> Vec<(Vec<String>, Meanin
 }
 
 /// `[columns]` as meanings, by where each is from.
-fn asked(config: &AccessFormatConfig, time_is: TimeIs) -> Result<Vec<(&str, Meaning)>, String> {
+fn asked(config: &AccessFormatConfig, time_is: TimeIs) -> Result<Vec<(&str, Meaning)>, FormatError> {
     config
         .columns
         .iter()
         .map(|(column, source)| {
             let meaning = Meaning::of_column(column, source.unit, time_is)
-                .ok_or_else(|| format!("columns: {column} is none that a log can fill"))?;
+                .ok_or_else(|| FormatError::Columns(format!("{column} is none that a log can fill")))?;
             Ok((source.from.as_str(), meaning))
         })
         .collect()
@@ -225,7 +278,7 @@ fn compiled(
     prefix_until: Option<String>,
     config: &AccessFormatConfig,
     time_is: TimeIs,
-) -> Result<Body, String> {
+) -> Result<Body, FormatError> {
     let mut pattern = Pattern::new(pieces, escapes, prefix_until)?;
     for (from, meaning) in asked(config, time_is)? {
         let mut found = false;
@@ -234,7 +287,7 @@ fn compiled(
             found = true;
         }
         if !found {
-            return Err(format!("columns: the format has no {from}"));
+            return Err(FormatError::Columns(format!("the format has no {from}")));
         }
     }
     let mut meanings: Vec<_> = pattern.places().map(|place| (place.name.clone(), &mut place.meaning)).collect();
@@ -246,7 +299,7 @@ fn of_json(
     mut places: Vec<(Vec<String>, Meaning)>,
     config: &AccessFormatConfig,
     time_is: TimeIs,
-) -> Result<Body, String> {
+) -> Result<Body, FormatError> {
     for (from, meaning) in asked(config, time_is)? {
         let path: Vec<_> = from.split('.').map(str::to_owned).collect();
         // The column is where the config says, and nowhere else.
@@ -271,7 +324,7 @@ fn of_json(
 }
 
 /// Of several times, durations or addresses in one format the best is the column; the others go to `more`.
-fn choose(places: &mut [(String, &mut Meaning)], time_is: Option<TimeIs>) -> Result<(), String> {
+fn choose(places: &mut [(String, &mut Meaning)], time_is: Option<TimeIs>) -> Result<(), FormatError> {
     if let Some(time_is) = time_is {
         for (_, meaning) in places.iter_mut() {
             if let Meaning::Time(_, known) = meaning {
@@ -281,7 +334,7 @@ fn choose(places: &mut [(String, &mut Meaning)], time_is: Option<TimeIs>) -> Res
     }
     let is_time = |meaning: &Meaning| matches!(meaning, Meaning::Time(..));
     if !places.iter().any(|(_, meaning)| is_time(meaning)) {
-        return Err("the format has no time of the request: without one a line is no row".to_owned());
+        return Err("the format has no time of the request: without one a line is no row".into());
     }
     keep_best(places, is_time, |_, meaning| match meaning {
         Meaning::Time(clock, _) => clock.rank(),

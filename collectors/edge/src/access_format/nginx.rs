@@ -1,6 +1,7 @@
 //! nginx's `log_format`. Words as of nginx 1.31.5, `ngx_http_variables.c`, `ngx_http_log_module.c` and
 //! `ngx_http_v3_module.c`; QUIC has one variable of its own, `$http3`.
 
+use super::FormatError;
 use super::config::{TimeIs, Unit};
 use super::meaning::Meaning;
 use super::pattern::Piece;
@@ -10,7 +11,7 @@ use super::time::{COMMON, Clock};
 pub(super) const COMBINED: &str = r#"$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent""#;
 
 /// Takes a format apart.
-pub(super) fn pieces(format: &str) -> Result<Vec<Piece>, String> {
+pub(super) fn pieces(format: &str) -> Result<Vec<Piece>, FormatError> {
     let mut pieces = Vec::new();
     let mut rest = format;
     while let Some(at) = rest.find('$') {
@@ -25,7 +26,7 @@ pub(super) fn pieces(format: &str) -> Result<Vec<Piece>, String> {
             }
         };
         if name.is_empty() {
-            return Err("a $ without a variable's name".to_owned());
+            return Err("a $ without a variable's name".into());
         }
         pieces.push(Piece::value(name, meaning(name)));
         rest = left;

@@ -1,5 +1,6 @@
 //! A format string, compiled: texts that must stand in a line and the pieces between them.
 
+use super::FormatError;
 use super::fill::Filler;
 use super::meaning::Meaning;
 use memchr::memmem::Finder;
@@ -61,7 +62,7 @@ pub(super) struct Pattern {
 
 impl Pattern {
     /// Compiles; the error says what cannot be read back.
-    pub fn new(pieces: Vec<Piece>, escapes: Escapes, prefix_until: Option<String>) -> Result<Self, String> {
+    pub fn new(pieces: Vec<Piece>, escapes: Escapes, prefix_until: Option<String>) -> Result<Self, FormatError> {
         let (mut first, mut places) = (String::new(), Vec::<(Place, String)>::new());
         for piece in joined(pieces) {
             match piece {
@@ -75,14 +76,14 @@ impl Pattern {
                         && !before.braces
                     {
                         let (a, b) = (&before.name, &place.name);
-                        return Err(format!("nothing stands between {a} and {b}: where one ends cannot be told"));
+                        return Err(format!("nothing stands between {a} and {b}: where one ends cannot be told").into());
                     }
                     places.push((place, String::new()));
                 }
             }
         }
         if places.is_empty() || places.len() > MOST_PLACES {
-            return Err(format!("a format has from 1 to {MOST_PLACES} placeholders, not {}", places.len()));
+            return Err(format!("a format has from 1 to {MOST_PLACES} placeholders, not {}", places.len()).into());
         }
         let quoted = |text: &str| text.bytes().filter(|byte| *byte == b'"').count();
         let quotes = quoted(&first) + places.iter().map(|(_, after)| quoted(after)).sum::<usize>();
