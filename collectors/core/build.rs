@@ -1,4 +1,6 @@
-//! Lists the dialect and topic files, so that a new one needs no code.
+//! Lists the dialect and topic files, so that a new one needs no code, and tells the types of a checkpoint from others.
+
+mod fingerprint;
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
@@ -13,7 +15,27 @@ fn main() -> io::Result<()> {
     for file in toml_files("topics")? {
         topics += &format!("    ({:?}, include_str!({file:?})),\n", file.file_stem().unwrap_or_default());
     }
-    write("topics.rs", &(topics + "];\n"))
+    write("topics.rs", &(topics + "];\n"))?;
+    println!("cargo:rerun-if-changed=fingerprint.rs");
+    println!("cargo:rerun-if-changed=src");
+    let mut definitions = Vec::new();
+    sources(Path::new("src"), &mut definitions)?;
+    let fingerprint = fingerprint::fingerprint(definitions);
+    let code = format!("/// Of the types that a checkpoint is made of.\nconst FINGERPRINT: u64 = {fingerprint:#x};\n");
+    write("fingerprint.rs", &code)
+}
+
+/// Definitions of serialized types in a folder and all below it.
+fn sources(folder: &Path, definitions: &mut Vec<String>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            sources(&path, definitions)?;
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            definitions.extend(fingerprint::definitions(&fs::read_to_string(&path)?));
+        }
+    }
+    Ok(())
 }
 
 /// The files of a folder of the schema, in order of name; cargo runs this again when they change.

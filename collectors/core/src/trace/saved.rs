@@ -12,6 +12,12 @@ use crate::retention::Standing;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
+include!(concat!(env!("OUT_DIR"), "/fingerprint.rs"));
+
+#[cfg(test)]
+#[path = "../../fingerprint.rs"]
+mod fingerprint;
+
 /// What a [`TraceReader`] knows between two records, but for its connections. Its fields are in no order that lasts: a
 /// state of another [`Saved::VERSION`] is not read, and the file is read again.
 #[derive(Debug, Serialize, Deserialize)]
@@ -55,8 +61,8 @@ pub struct SavedConnection<'f> {
 }
 
 impl Saved {
-    /// Which states this build can take up.
-    pub const VERSION: u64 = ANALYSIS_VERSION << 8 | 7;
+    /// Which states this build can take up: those of the same rules and of types that are defined the same.
+    pub const VERSION: u64 = ANALYSIS_VERSION << 48 | FINGERPRINT;
 }
 
 impl<'c> TraceReader<'c> {
@@ -181,5 +187,50 @@ impl<'f> SavedConnection<'f> {
             is_harmed: connection.is_harmed,
             harms_before: connection.harms_before,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fingerprint::{definitions, fingerprint};
+
+    const STATE: &str =
+        "/// A state.\n#[derive(Clone, Serialize, Deserialize)]\npub struct State {\n    at: (u64, i64),\n}\n";
+
+    fn of(source: &str) -> u64 {
+        fingerprint(definitions(source))
+    }
+
+    #[test]
+    fn a_state_of_other_types_has_another_version() {
+        assert_eq!(definitions(STATE), ["pubstructState{at:(u64,i64),}"]);
+        for (old, new) in
+            [("u64", "u32"), ("at:", "since:"), ("i64),", "i64),\n    more: bool,"), ("struct State", "struct Other")]
+        {
+            assert_ne!(of(&STATE.replace(old, new)), of(STATE), "{old} to {new}");
+        }
+        let skipped = STATE.replace("    at:", "    #[serde(skip)]\n    at:");
+        assert_ne!(of(&skipped), of(STATE));
+    }
+
+    #[test]
+    fn words_that_are_no_state_change_no_version() {
+        let same = [
+            STATE.replace("/// A state.", "/// Another word for it."),
+            STATE.replace("    at:", "    /// When.\n    at: "),
+            format!("{STATE}\n#[derive(Serialize)]\npub struct Row(u8);\n\nfn rule() -> u8 {{ 7 }}\n"),
+        ];
+        assert_eq!(same.map(|source| of(&source)), [of(STATE); 3]);
+    }
+
+    /// The types of a connection's state are all among those that were found.
+    #[test]
+    fn every_type_of_the_fold_counts() {
+        let source = include_str!("../fold/mod.rs");
+        let found = definitions(source);
+        assert!(
+            found.iter().any(|text| text.contains("pubstructFold{") && text.contains("requests:requests::Requests"))
+        );
+        assert_ne!(super::FINGERPRINT, 0);
     }
 }
