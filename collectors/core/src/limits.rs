@@ -47,6 +47,12 @@ pub const PATHS: usize = 16;
 /// Packets of one packet number space that are remembered without an acknowledgement.
 pub const UNACKNOWLEDGED: usize = 1 << 16;
 
+/// Runs of packet numbers of one packet number space, in one direction, that the log does not show and that are remembered.
+pub const HOLES: usize = 256;
+
+/// Records of one connection that wait for older ones, in a log whose records are out of order.
+pub const HELD: usize = 1024;
+
 /// Connection ids of one connection that are remembered.
 pub const ALIASES: usize = 256;
 
@@ -88,7 +94,7 @@ const fn limit(of: &'static str, value: u64, unit: &'static str, reason: Option<
 }
 
 /// All of them.
-pub const TABLE: [Limit; 21] = [
+pub const TABLE: [Limit; 23] = [
     limit("a record, a header field", RECORD_LIMIT as u64, "B", Some(Skip::TooLong), "it is passed over"),
     limit("nesting", MAX_DEPTH as u64, "levels", Some(Skip::TooDeep), "the record is passed over"),
     limit("an integer", LARGEST, "", None, "it has no column and is kept as it was written, in `more`"),
@@ -131,6 +137,20 @@ pub const TABLE: [Limit; 21] = [
         "paths",
         Some(Skip::TooManyPaths),
         "the record is stored as an event; it counts for the last path",
+    ),
+    limit(
+        "records that wait for older ones, of a connection",
+        HELD as u64,
+        "records",
+        None,
+        "the oldest goes on: one that is older still is out of order",
+    ),
+    limit(
+        "runs of missing packet numbers of a number space",
+        HOLES as u64,
+        "runs",
+        None,
+        "the oldest is forgotten: its packets are not counted as missing",
     ),
     limit(
         "packets of a number space without an acknowledgement",

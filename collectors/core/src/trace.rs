@@ -23,6 +23,7 @@ pub use crate::limits::{PRELUDE, REJECT_BYTES};
 
 mod kept;
 mod open;
+mod order;
 mod saved;
 
 use open::{Connection, Open};
@@ -69,6 +70,8 @@ pub struct TraceReader<'c> {
     /// Records of which nothing says whose they were, and how many of them stood before the newest event.
     harms: u64,
     harms_before: u64,
+    /// A record of it was older than one before.
+    is_disordered: bool,
     /// What the header says of each connection that met this server.
     facts: Option<(Option<String>, Arc<Row>)>,
 }
@@ -92,6 +95,7 @@ impl<'c> TraceReader<'c> {
             place: 0,
             harms: 0,
             harms_before: 0,
+            is_disordered: false,
             facts: None,
             header,
             file: file.to_owned(),
@@ -243,7 +247,7 @@ impl<'c> TraceReader<'c> {
     fn open(&mut self, tables: &mut Tables) {
         let Some(stash) = self.stash.take() else { return };
         self.offset = 0;
-        let mut first_rtt = None;
+        let (mut first_rtt, mut newest_ns) = (None, None);
         for raw in stash.iter().filter_map(|stashed| if let Stashed::Record(raw) = stashed { Some(raw) } else { None })
         {
             if self.parse(raw).is_err() {
@@ -253,6 +257,9 @@ impl<'c> TraceReader<'c> {
             #[expect(clippy::cast_precision_loss, reason = "a threshold near 1")]
             let rtt = || event.get(Number::SmoothedRttUs).map(|us| us as f64 / 1000.0);
             first_rtt = first_rtt.or_else(rtt);
+            // Of a file with many connections too: they share its clock.
+            self.is_disordered |= !self.is_delta && newest_ns.is_some_and(|newest| event.source_ns < newest);
+            newest_ns = newest_ns.max(Some(event.source_ns));
             if self.initial.is_none() && event.group.len == 0 {
                 self.initial = initial_id(event, self.header.vantage(), self.header.flow_is_client());
             }
@@ -315,12 +322,8 @@ impl<'c> TraceReader<'c> {
             }
             return;
         }
-        connection.fold.event(event);
-        if let Some(reason) = connection.fold.beyond.take() {
-            let trace_id = &connection.key.trace_id;
-            tables.reject(trace_id, &beyond(reason, self.place, raw), &self.file, trace_id, Some(event.seq));
-            connection.is_harmed = true;
-        }
+        self.is_disordered |= connection.order.is_late(event.source_ns);
+        connection.fold(event, raw, self.place, self.is_disordered, tables, &self.file);
         if let Some(edge) = &tables.edge {
             let trace = &connection.fold.trace;
             connection.client.see(&**edge, &self.header, trace.vantage, trace.server.as_deref(), event);
@@ -399,6 +402,7 @@ impl<'c> TraceReader<'c> {
             seq: 0,
             base_ns: 0,
             last_ns: 0,
+            order: Box::default(),
             started: false,
             client: Box::new(client),
             shown: 0,
@@ -460,6 +464,7 @@ impl<'c> TraceReader<'c> {
     /// Rows of the connections as they stand now, for a trace that goes on: without them none of its rows are seen.
     /// Ends when rows are many: then there may be more, see [`Tables::is_small`].
     pub fn show(&mut self, tables: &mut Tables) {
+        self.fold_all(tables);
         for connection in self.open.all_mut() {
             // Its row says that all events are kept only with the last of them.
             if connection.fold.events() > connection.shown && connection.standing.owed().is_none() {
@@ -470,6 +475,13 @@ impl<'c> TraceReader<'c> {
                     return;
                 }
             }
+        }
+    }
+
+    /// Folds the records that wait for older ones: none is awaited any more, and no state holds them.
+    fn fold_all(&mut self, tables: &mut Tables) {
+        if self.is_disordered {
+            self.open.all_mut().for_each(|connection| connection.fold_all(tables, &self.file));
         }
     }
 
@@ -496,7 +508,7 @@ impl<'c> TraceReader<'c> {
             let Some((slot, connection)) = self.open.take_quiet(next, self.now_s, closed_s, idle_s, is_settled) else {
                 break;
             };
-            end(connection, declared.as_deref(), true, self.harms, tables);
+            end(connection, declared.as_deref(), true, self.harms, tables, &self.file);
             next = slot + 1;
         }
         next > 0
@@ -510,7 +522,7 @@ impl<'c> TraceReader<'c> {
         }
         let declared = self.header.declared();
         for connection in self.open.take_all() {
-            end(connection, declared.as_deref(), complete, self.harms, tables);
+            end(connection, declared.as_deref(), complete, self.harms, tables, &self.file);
         }
     }
 
@@ -520,7 +532,7 @@ impl<'c> TraceReader<'c> {
         let declared = self.header.declared();
         while tables.again.is_none() {
             let Some(connection) = self.open.take_one() else { break };
-            end(connection, declared.as_deref(), complete, self.harms, tables);
+            end(connection, declared.as_deref(), complete, self.harms, tables, &self.file);
             if !tables.is_small() {
                 return true;
             }
@@ -536,7 +548,15 @@ fn beyond(reason: Skip, offset: u64, raw: &[u8]) -> Reject {
 }
 
 /// The last rows of a connection; `declared` is the id that the header gives it, `harms` those of the trace so far.
-fn end(mut connection: Connection, declared: Option<&str>, complete: bool, harms: u64, tables: &mut Tables) {
+fn end(
+    mut connection: Connection,
+    declared: Option<&str>,
+    complete: bool,
+    harms: u64,
+    tables: &mut Tables,
+    file: &str,
+) {
+    connection.fold_all(tables, file);
     connection.fold.finish();
     connection.look(tables, At::End, connection.seq);
     tables.owed.extend(connection.owed());

@@ -14,8 +14,15 @@ use crate::record::rows::{Cell, Row};
 impl Fold {
     /// Version of rows that know the events up to now: of two with as many of them, that of a whole trace is the later.
     /// A log and its copy that was cut can tell of the same events, and either may be stored last.
+    ///
+    /// While packets that go out now are not judged, it is later than that of the events before this instant, and earlier
+    /// than that of any row that knows what comes of them.
     fn version(&self, whole: bool) -> u64 {
-        (ANALYSIS_VERSION << 40) + (self.now.seq.min(SEQ_LIMIT) + 1) * 2 + u64::from(whole)
+        let known = match self.departures.are_none() {
+            true => (self.now.seq.min(SEQ_LIMIT) + 1) * 2 + u64::from(whole),
+            false => self.instant_seq.min(SEQ_LIMIT) * 2 + 1,
+        };
+        (ANALYSIS_VERSION << 40) + known
     }
 
     /// What every row begins with. `whole`: the row says that the trace is not cut.
@@ -41,6 +48,7 @@ impl Fold {
 
     /// The row of a stream that is over.
     pub(super) fn stream_row(&mut self, mut stream: Stream) {
+        self.look_for_start(&mut stream);
         self.requests.close(&stream);
         let ending = Ending {
             role: self.role,
@@ -109,6 +117,9 @@ impl Fold {
         let (now_us, rtt, is_server) = (self.now.us, self.recovery.rtt().round_trip(), self.is_server());
         let (has_frames, has_fins) = (self.seen.has(Sight::Frames), self.seen.has(Sight::Fins));
         for mut stream in self.requests.take_all() {
+            if stream.is_open() {
+                self.look_for_end(&mut stream);
+            }
             if stream.is_open() {
                 self.open_waits(&mut stream);
                 stream.end_with_trace(now_us, rtt, is_server, has_frames, has_fins);
@@ -188,6 +199,7 @@ impl Fold {
         self.recovery.rtt().write(&mut row);
         self.requests.write(&mut row);
         row.set("cannot_show", Cell::List(self.cannot_show()));
+        row.set("damage", Cell::Counts(self.damage.named()));
         row.set("open_episodes", self.open_episodes());
         row
     }

@@ -1,6 +1,7 @@
 //! One microsecond of a connection: what happened in it is judged when it is over, so the order of records within it
 //! changes nothing (ATTRIBUTION, rule 8).
 
+use crate::fold::window::paths::Traffic;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
@@ -20,12 +21,28 @@ pub struct Instant {
     bytes: u64,
     /// Bytes left the flight, or the window grew.
     has_opened: bool,
+    /// A packet came or went.
+    has_packets: bool,
 }
 
 impl Instant {
     /// A packet goes out.
     pub fn send(&mut self, bytes: u64) {
         self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    /// A packet comes or goes.
+    pub fn packet(&mut self) {
+        self.has_packets = true;
+    }
+
+    /// Which packets it had.
+    pub fn traffic(&self) -> Traffic {
+        match self {
+            Self { bytes: 1.., .. } => Traffic::Sent,
+            Self { has_packets: true, .. } => Traffic::Received,
+            Self { .. } => Traffic::None,
+        }
     }
 
     /// New data goes out, if it does.

@@ -16,6 +16,10 @@ use crate::header::Vantage;
 impl Fold {
     /// The current time is over.
     pub(super) fn close_instant(&mut self) {
+        self.window.begin_sending();
+        self.depart();
+        let has_opened = self.window.settle_in_flight(self.instant.traffic());
+        self.instant.note_room(has_opened);
         let instant = std::mem::take(&mut self.instant);
         if instant.has_news() {
             self.confirm();

@@ -20,9 +20,12 @@ pub mod blocked;
 pub mod cause;
 pub mod connection;
 pub mod credit;
+pub mod damage;
+pub mod departures;
 pub mod episode;
 pub mod finish;
 mod frameless;
+mod missing;
 pub mod instant;
 mod instant_over;
 pub mod moment;
@@ -108,6 +111,10 @@ pub struct Fold {
     requests: requests::Requests,
     attribution: attribution::Attribution,
     instant: instant::Instant,
+    departures: departures::Departures,
+    /// First event of the current time.
+    instant_seq: u64,
+    damage: damage::Damage,
     last_senders: instant::LastSenders,
     seen: Seen,
     traffic: connection::traffic::Traffic,
@@ -154,7 +161,13 @@ impl Fold {
     pub fn event(&mut self, event: &Event) {
         if event.time_us != self.now.us && self.events > 0 {
             self.close_instant();
+            if event.time_us < self.now.us {
+                self.went_back(event.time_us);
+            }
             self.pass_time(event.time_us);
+        }
+        if event.time_us != self.now.us {
+            self.instant_seq = event.seq;
         }
         self.now = Moment { us: event.time_us, seq: event.seq };
         self.events += 1;
@@ -200,8 +213,7 @@ impl Fold {
             self.requests.touch(id, event.seq);
         }
         if event.is_packet() {
-            let has_opened = self.window.settle_in_flight();
-            self.instant.note_room(has_opened);
+            self.instant.packet();
             self.let_go();
         }
     }
@@ -232,7 +244,7 @@ impl Fold {
     /// The request stream `id`, opened by the current event if it is new: false for other kinds of streams and for those
     /// that ended long ago.
     fn open(&mut self, id: u64) -> bool {
-        match self.requests.open(id, self.now, self.credit.initial_stream()) {
+        match self.requests.open(id, self.now, self.credit.initial_stream(), self.traffic.received_us()) {
             Opened::No => return false,
             Opened::Beyond => {
                 self.beyond = Some(Skip::TooManyRequests);

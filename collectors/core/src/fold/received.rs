@@ -7,6 +7,7 @@ use crate::fold::cause::{Cause, Interval};
 use crate::fold::connection::capability::Sight;
 use crate::fold::episode::Episode;
 use crate::fold::moment::Moment;
+use crate::fold::recovery::holes::Hole;
 use crate::fold::recovery::packets::{Acknowledged, Chunk, Sent};
 use crate::fold::recovery::probe::Answered;
 use crate::fold::recovery::{Acked, Lost, SpaceKind};
@@ -32,7 +33,7 @@ impl Fold {
         self.aliases.see_packet(event, false, now_us);
         if let Some(number) = event.get(Number::PacketNumber) {
             let place = self.place(event);
-            self.recovery.receive(place, number);
+            self.recovery.receive(place, number, now_us);
         }
         self.seen.note_if(!event.frames.is_empty(), Sight::Frames);
         let mut acked = 0;
@@ -54,18 +55,25 @@ impl Fold {
             b"stream" => {
                 let from = frame.get(FrameNumber::Offset).unwrap_or(0);
                 let to = from.saturating_add(frame.get(FrameNumber::Length).unwrap_or(0));
-                let id = id.unwrap_or(0);
+                let Some(id) = id else { return };
                 let is_new = self.requests.get(id).is_none();
-                self.stream_received(Chunk { stream_id: id, from, to, fin: frame.fin });
+                let number = event.get(Number::PacketNumber);
+                let place = self.place(event);
+                let passed = number.and_then(|_| self.recovery.newest_unreceived(place));
+                self.stream_received(Chunk { stream_id: id, from, to, fin: frame.fin }, number, passed);
                 if is_new && self.is_server() {
                     self.first_readable(event, id);
                 }
             }
             b"path_response" => self.path_validated(event),
-            b"max_data" => self.connection_credit(frame.get(FrameNumber::Maximum).unwrap_or(0)),
+            b"max_data" => {
+                if let Some(limit) = frame.get(FrameNumber::Maximum) {
+                    self.connection_credit(limit);
+                }
+            }
             b"max_stream_data" => {
-                if let Some(id) = id {
-                    self.stream_credit(id, frame.get(FrameNumber::Maximum).unwrap_or(0));
+                if let (Some(id), Some(limit)) = (id, frame.get(FrameNumber::Maximum)) {
+                    self.stream_credit(id, limit);
                 }
             }
             b"reset_stream" | b"reset_stream_at" => self.reset(id, false),
@@ -73,7 +81,8 @@ impl Fold {
         }
     }
 
-    fn stream_received(&mut self, chunk: Chunk) {
+    /// `number` is that of its packet, `passed` those right before it that the log does not show.
+    pub(super) fn stream_received(&mut self, chunk: Chunk, number: Option<u64>, passed: Option<Hole>) {
         let (now_us, is_server) = (self.now.us, self.is_server());
         self.seen.note_if(chunk.fin, Sight::Fins);
         if !self.open(chunk.stream_id) {
@@ -87,8 +96,12 @@ impl Fold {
             longest_us: rtt_us.saturating_mul(2).saturating_add(MAX_ACK_DELAY_US.cast_signed()),
         });
         let sent = self.traffic.stream_bytes_sent();
+        self.seen.note_if(is_server && chunk.from == 0, Sight::Requests);
         let Some(stream) = self.requests.get_mut(chunk.stream_id) else { return };
-        if stream.receive(&chunk, now_us, is_server, sent, silence) {
+        if let Some(hole) = passed {
+            stream.pass_over(&chunk, &hole);
+        }
+        if stream.receive(&chunk, now_us, is_server, sent, silence, number) {
             self.end_request(chunk.stream_id, now_us, End::Received);
         }
     }
@@ -140,7 +153,10 @@ impl Fold {
     pub(super) fn acknowledged(&mut self, event: &Event, ranges: &[(u64, u64)]) {
         self.seen.note(Sight::Acks);
         let place = self.place(event);
-        if let Some(acked) = self.recovery.acknowledge(self.now.us, place, ranges, self.trace.frameless) {
+        self.depart_before(place, ranges);
+        let named = self.recovery.acknowledge(self.now.us, place, ranges, self.trace.frameless);
+        named.missing.iter().for_each(|hole| self.sent_is_missing(hole));
+        if let Some(acked) = named.acked {
             self.newly_acknowledged(&acked);
         }
     }
@@ -232,6 +248,7 @@ impl Fold {
             return;
         };
         let place = self.place(event);
+        self.depart_before(place, &[(largest, largest)]);
         let lost = self.recovery.lose(self.now.us, place, largest, count);
         let sum = |sum: u64, packet: &Sent| sum.saturating_add(packet.bytes);
         let known = lost.packets.iter().fold(0, sum);

@@ -5,24 +5,14 @@ use crate::event::{Event, FrameNumber, Number, Word};
 use crate::fold::Fold;
 use crate::fold::attribution::saves::Room;
 use crate::fold::connection::capability::Sight;
+use crate::fold::departures::{Departure, Frames};
 use crate::fold::recovery::Place;
 use crate::fold::recovery::packets::Repetition;
 use crate::fold::recovery::packets::{Chunk, Sent};
 use crate::fold::requests::stream::{Outgoing, Stream};
 
-/// What a packet of ours carries.
-#[derive(Clone, Copy, Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "a set")]
-struct Frames {
-    eliciting: bool,
-    acks: bool,
-    padded: bool,
-    pings: bool,
-    /// What its stream data repeats.
-    data: Repetition,
-}
-
 impl Fold {
+    /// A packet of ours goes out: what does not depend on the rest of its instant is noted at once.
     pub(super) fn packet_sent(&mut self, event: &Event) {
         let (now_us, number) = (self.now.us, event.get(Number::PacketNumber));
         self.handshake.sent(event, now_us);
@@ -34,63 +24,119 @@ impl Fold {
         self.instant.send(bytes);
         self.window.packet(bytes);
         self.aliases.see_packet(event, true, now_us);
-        let round_trip = self.recovery.rtt().round_trip();
-        let mut packet = Sent {
-            number: number.unwrap_or(0),
-            time_us: now_us,
-            seq: self.now.seq,
-            bytes,
-            is_early: event.is(Word::PacketType, "0RTT"),
-            rtt_us: round_trip.smoothed_us.or(round_trip.min_us).unwrap_or(0),
-            stamp: self.delivery.stamp(),
-            ..Sent::default()
-        };
         let has_rows = self.trace.frameless;
-        let kinds = if has_rows {
-            Frames { eliciting: event.leftover("is_pure_ack") == Some("0"), ..Frames::default() }
+        let mut departure = Departure {
+            place: self.place(event),
+            path_id: event.get(Number::PathId).unwrap_or(0),
+            is_numbered: number.is_some(),
+            is_probe: event.is(Word::Trigger, "pto_probe"),
+            packet: Sent {
+                number: number.unwrap_or(0),
+                time_us: now_us,
+                seq: self.now.seq,
+                bytes,
+                is_early: event.is(Word::PacketType, "0RTT"),
+                ..Sent::default()
+            },
+            frames: Frames::default(),
+            resets: Vec::new(),
+        };
+        if has_rows {
+            departure.frames.eliciting = event.leftover("is_pure_ack") == Some("0");
         } else {
             self.seen.note_if(!event.frames.is_empty(), Sight::Frames);
-            self.frames_sent(event, &mut packet)
-        };
-        packet.in_flight = kinds.eliciting || kinds.padded;
-        packet.is_eliciting = kinds.eliciting;
-        packet.repetition = kinds.data;
-        let is_pure_ack = !kinds.eliciting && (kinds.acks || has_rows);
-        self.traffic.sort(is_pure_ack, packet.chunk.is_some(), kinds.data);
-        if kinds.eliciting {
-            self.look_for_a_probe(event, kinds);
+            self.frames_sent(event, &mut departure);
         }
+        let frames = departure.frames;
+        departure.packet.in_flight = frames.eliciting || frames.padded;
+        departure.packet.is_eliciting = frames.eliciting;
+        let is_pure_ack = !frames.eliciting && (frames.acks || has_rows);
+        self.traffic.sort(is_pure_ack, departure.packet.chunk.is_some());
+        if self.departures.add(departure) || has_rows {
+            self.depart();
+        }
+    }
+
+    /// Packets of those ranges are told of that may go out at this very time: first they go.
+    pub(super) fn depart_before(&mut self, place: Place, ranges: &[(u64, u64)]) {
+        if self.departures.have_any_of(place, ranges) {
+            self.depart();
+        }
+    }
+
+    /// What goes out at this time is judged.
+    pub(super) fn depart(&mut self) {
+        if self.departures.are_none() {
+            return;
+        }
+        let (now, beyond) = (self.now, self.beyond);
+        let (mut departures, acknowledged) = self.departures.take();
+        for departure in departures.drain(..) {
+            self.now.seq = departure.packet.seq;
+            self.departed(departure);
+        }
+        self.departures.give_back(departures);
+        for (place, range) in acknowledged {
+            for hole in self.recovery.acknowledge_own(place, range, self.now.us) {
+                self.received_is_missing(place, &hole);
+            }
+        }
+        // What is beyond a limit was told with its own record.
+        (self.now, self.beyond) = (now, beyond);
+    }
+
+    fn departed(&mut self, departure: Departure) {
+        let Departure { place, path_id, is_numbered, is_probe, mut packet, frames, resets } = departure;
+        let now_us = self.now.us;
+        let round_trip = self.recovery.rtt().round_trip();
+        packet.rtt_us = round_trip.smoothed_us.or(round_trip.min_us).unwrap_or(0);
+        packet.stamp = self.delivery.stamp();
+        if frames.challenges {
+            self.migration.challenge(self.now);
+        }
+        let number = is_numbered.then_some(packet.number);
+        if let Some(number) = number {
+            self.recovery.number(place, number, now_us);
+        }
+        let mut data = Repetition::default();
+        for chunk in packet.chunks() {
+            self.impute(place, chunk);
+            self.stream_sent(*chunk, number, &mut data);
+        }
+        packet.repetition = data;
+        resets.into_iter().for_each(|id| self.reset(Some(id), true));
+        self.traffic.repeat(data);
+        if frames.eliciting {
+            self.look_for_a_probe(is_probe, frames, data);
+        }
+        let has_rows = self.trace.frameless;
         if has_rows && packet.in_flight {
             self.row_sent();
         }
         // A probe may exceed the window (RFC 9002, 7.5): it confirms nothing.
-        let has_news = kinds.data.has_news() || (has_rows && packet.in_flight);
+        let has_news = data.has_news() || (has_rows && packet.in_flight);
         self.instant.note_news(has_news && !self.recovery.probe().is_running());
-        if kinds.eliciting {
+        if frames.eliciting {
             self.recovery.elicit(now_us);
         }
-        if let Some(number) = number {
-            let place = self.place(event);
-            self.recovery.number(place, number);
-            if packet.in_flight {
-                self.window.send(event.get(Number::PathId).unwrap_or(0), bytes);
-                self.recovery.send(place, packet);
-            }
+        if is_numbered && packet.in_flight {
+            self.window.send(path_id, packet.bytes);
+            self.recovery.send(place, packet);
         }
     }
 
     /// Did a probe timer send the packet? The log says so, or it has no timers, and what goes out after a silence is a ping
     /// or a repetition.
-    fn look_for_a_probe(&mut self, event: &Event, kinds: Frames) {
+    fn look_for_a_probe(&mut self, is_probe: bool, frames: Frames, data: Repetition) {
         let now_us = self.now.us;
-        if event.is(Word::Trigger, "pto_probe") {
+        if is_probe {
             self.probe_fired(true);
         } else if !self.seen.has(Sight::ProbeTimers)
             && !self.trace.frameless
             && self.recovery.was_silent(now_us, self.has_rows_in_flight())
-            && (kinds.pings
-                || kinds.data.is_again_unlost()
-                || (kinds.data.is_again() && self.recovery.is_after_loss_timers(now_us)))
+            && (frames.pings
+                || data.is_again_unlost()
+                || (data.is_again() && self.recovery.is_after_loss_timers(now_us)))
         {
             self.probe_fired(false);
         }
@@ -108,48 +154,51 @@ impl Fold {
     }
 
     /// Reads the frames of a packet of ours.
-    fn frames_sent(&mut self, event: &Event, packet: &mut Sent) -> Frames {
-        let (mut kinds, mut acked) = (Frames::default(), 0);
+    fn frames_sent(&mut self, event: &Event, departure: &mut Departure) {
+        let mut acked = 0;
         for frame in &event.frames {
             match event.bytes(frame.frame_type) {
                 b"ack" | b"ack_ecn" | b"ack_mp" | b"path_ack" => {
-                    kinds.acks = true;
+                    departure.frames.acks = true;
                     let ranges = &event.acked[acked..(acked + usize::from(frame.ack_ranges)).min(event.acked.len())];
                     acked += ranges.len();
-                    self.recovery.see_own_ranges(ranges);
+                    let named = self.recovery.see_own_ranges(ranges);
+                    if self.recovery.is_any_unreceived(departure.place) {
+                        self.departures.acknowledge(departure.place, named);
+                    }
                     continue;
                 }
                 b"padding" => {
-                    kinds.padded = true;
+                    departure.frames.padded = true;
                     continue;
                 }
                 // RFC 9002, 2: all frames but ACK, PADDING and CONNECTION_CLOSE elicit an acknowledgement.
                 b"connection_close" => continue,
                 b"stream" => {
-                    let id = frame.get(FrameNumber::StreamId).unwrap_or(0);
-                    let from = frame.get(FrameNumber::Offset).unwrap_or(0);
-                    let to = from.saturating_add(frame.get(FrameNumber::Length).unwrap_or(0));
-                    let chunk = Chunk { stream_id: id, from, to, fin: frame.fin };
-                    self.stream_sent(chunk, &mut kinds.data);
-                    packet.carry(chunk);
+                    if let Some(stream_id) = frame.get(FrameNumber::StreamId) {
+                        let from = frame.get(FrameNumber::Offset).unwrap_or(0);
+                        let to = from.saturating_add(frame.get(FrameNumber::Length).unwrap_or(0));
+                        self.seen.note_if(frame.fin, Sight::Fins);
+                        // It opens here, where a limit that it meets is this record's.
+                        self.open(stream_id);
+                        departure.packet.carry(Chunk { stream_id, from, to, fin: frame.fin });
+                    }
                 }
-                b"reset_stream" | b"reset_stream_at" => self.reset(frame.get(FrameNumber::StreamId), true),
+                b"reset_stream" | b"reset_stream_at" => departure.resets.extend(frame.get(FrameNumber::StreamId)),
                 b"data_blocked" => self.seen.note(Sight::ConnectionCredit),
                 b"stream_data_blocked" => self.seen.note(Sight::StreamCredit),
                 b"max_data" | b"max_stream_data" => self.credit.give(self.now.us),
-                b"path_challenge" => self.migration.challenge(self.now),
-                b"ping" => kinds.pings = true,
+                b"path_challenge" => departure.frames.challenges = true,
+                b"ping" => departure.frames.pings = true,
                 _ => {}
             }
-            kinds.eliciting = true;
+            departure.frames.eliciting = true;
         }
-        kinds
     }
 
     /// Stream data goes out.
-    fn stream_sent(&mut self, chunk: Chunk, repetition: &mut Repetition) {
+    fn stream_sent(&mut self, chunk: Chunk, number: Option<u64>, repetition: &mut Repetition) {
         let sent_before = self.traffic.send_data(chunk.to - chunk.from);
-        self.seen.note_if(chunk.fin, Sight::Fins);
         let (now, is_server) = (self.now, self.is_server());
         let carriers = self.carriers_before(&chunk);
         // Unidirectional streams (RFC 9000, 2.1) carry settings and tables of headers, which take nobody's turn.
@@ -162,7 +211,7 @@ impl Fold {
         }
         let Some(stream) = self.requests.get_mut(chunk.stream_id) else { return };
         let room = if stream.sent().packets() == 0 { self.window.room() } else { Room::default() };
-        let sent = stream.send(&chunk, now, Outgoing { is_server, room, sent_before }, &carriers);
+        let sent = stream.send(&chunk, now, Outgoing { is_server, room, sent_before, number }, &carriers);
         self.recovery.count_inferred(sent.inferred.len() as u64, sent.inferred_bytes);
         self.credit.send(sent.grown);
         self.requests.count_sent(&sent);

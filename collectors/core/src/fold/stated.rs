@@ -130,8 +130,12 @@ impl Fold {
     pub(super) fn http_frame(&mut self, event: &Event) {
         self.seen.note(Sight::Http);
         let Some(id) = event.get(Number::StreamId) else { return };
+        let is_first = event.kind == Kind::HttpFrameParsed && self.requests.get(id).is_none();
         if !self.open(id) {
             return;
+        }
+        if let Some(stream) = self.requests.get_mut(id) {
+            stream.name_by_http(is_first);
         }
         if event.is(Word::HttpFrameType, "headers")
             && let Some(stream) = self.requests.get_mut(id)

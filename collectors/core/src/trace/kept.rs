@@ -93,6 +93,7 @@ impl TraceReader<'_> {
     /// nothing is owed.
     pub fn settle_at_end(&mut self, tables: &mut Tables) -> bool {
         self.open(tables);
+        self.fold_all(tables);
         self.settle(tables)
     }
 

@@ -1,11 +1,15 @@
 //! The connections of a trace that are open: found by the name that their records give them, ended one by one.
 
 use crate::client::Known;
+use crate::event::Event;
 use crate::fold::Fold;
+use crate::limits::REJECT_BYTES;
 use crate::record::events::Key;
 use crate::retention::Standing;
 use crate::seeded::Seeded;
 use crate::tables::Tables;
+use crate::trace::order::{Held, Order};
+use crate::trace::{Reject, beyond};
 use std::collections::HashMap;
 
 /// One connection of a trace.
@@ -19,6 +23,8 @@ pub(super) struct Connection {
     pub seq: u64,
     pub base_ns: i64,
     pub last_ns: i64,
+    /// Records that wait for older ones, in a log that is out of order.
+    pub order: Box<Order>,
     pub started: bool,
     /// What is known of its client.
     pub client: Box<Known>,
@@ -40,6 +46,42 @@ pub(super) struct Connection {
 }
 
 impl Connection {
+    /// Folds an event in its turn. `is_disordered`: older ones may come.
+    pub fn fold(&mut self, event: &Event, raw: &[u8], place: u64, is_disordered: bool, tables: &mut Tables, file: &str) {
+        if !is_disordered {
+            self.fold.event(event);
+            self.tell_beyond(event.seq, place, raw, raw.len(), tables, file);
+            return;
+        }
+        let kept = raw[..raw.len().min(REJECT_BYTES)].to_vec();
+        self.order.hold(Held { event: event.clone(), place, raw: kept, length: raw.len() });
+        while let Some(held) = self.order.next() {
+            self.fold_held(&held, tables, file);
+        }
+    }
+
+    /// Folds all that waits: nothing older is awaited any more.
+    pub fn fold_all(&mut self, tables: &mut Tables, file: &str) {
+        while let Some(held) = self.order.next_of_all() {
+            self.fold_held(&held, tables, file);
+        }
+    }
+
+    fn fold_held(&mut self, held: &Held, tables: &mut Tables, file: &str) {
+        self.fold.event(&held.event);
+        self.tell_beyond(held.event.seq, held.place, &held.raw, held.length, tables, file);
+    }
+
+    /// What of the newest event is beyond a limit is rejected.
+    fn tell_beyond(&mut self, seq: u64, place: u64, raw: &[u8], length: usize, tables: &mut Tables, file: &str) {
+        if let Some(reason) = self.fold.beyond.take() {
+            let trace_id = &self.key.trace_id;
+            let reject = Reject { length: length as u64, ..beyond(reason, place, raw) };
+            tables.reject(trace_id, &reject, file, trace_id, Some(seq));
+            self.is_harmed = true;
+        }
+    }
+
     /// Its row as of now, and those of its aliases, among which are its client's keys.
     pub fn rows(&self, complete: bool, tables: &mut Tables) {
         tables.aliases.extend(self.fold.alias_rows());

@@ -34,6 +34,7 @@ pub struct Saved {
     is_plain: bool,
     harms: u64,
     harms_before: u64,
+    is_disordered: bool,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -86,6 +87,7 @@ impl<'c> TraceReader<'c> {
             is_plain: self.open.is_plain,
             harms: self.harms,
             harms_before: self.harms_before,
+            is_disordered: self.is_disordered,
         }
     }
 
@@ -133,6 +135,7 @@ impl<'c> TraceReader<'c> {
         });
         reader.initial = saved.initial;
         (reader.harms, reader.harms_before) = (saved.harms, saved.harms_before);
+        reader.is_disordered = saved.is_disordered;
         (reader.open.begun, reader.open.first, reader.open.is_plain) = (saved.begun, saved.first, saved.is_plain);
         Some(reader)
     }
@@ -156,6 +159,7 @@ impl<'c> TraceReader<'c> {
             seq: saved.seq,
             base_ns: saved.base_ns,
             last_ns: saved.last_ns,
+            order: Box::default(),
             started: saved.started,
             client: Box::new(saved.client),
             shown: saved.shown,

@@ -5,6 +5,7 @@ pub mod parts;
 pub mod saves;
 pub mod sweep;
 pub mod timeline;
+pub mod trust;
 
 use crate::fold::attribution::parts::{LastFlight, Marks};
 use crate::fold::attribution::saves::Saves;
@@ -58,6 +59,11 @@ impl Attribution {
         self.conditions.len() >= SUMMED_UP_AT
     }
 
+    /// Conditions that are not summed up.
+    pub fn conditions(&self) -> &[Interval] {
+        &self.conditions
+    }
+
     /// No request is left that may have waited.
     pub fn clear(&mut self) {
         self.conditions.clear();
@@ -73,8 +79,12 @@ impl Attribution {
 
     /// Decides the rest of a stream's time, and what each cause's absence would have saved.
     pub fn split(&self, stream: &mut Stream, ending: Ending) -> Saves {
+        let fins_are_logged = ending.has_fins || ending.has_ends;
+        if fins_are_logged && ending.role == Vantage::Server {
+            stream.look_for_request_end(&self.conditions);
+        }
         let marks = Marks {
-            fins_are_logged: ending.has_fins || ending.has_ends,
+            fins_are_logged,
             is_unfinished: ending.has_fins && stream.is_unfinished(),
             ..*stream.marks()
         };
@@ -88,7 +98,7 @@ impl Attribution {
                 saves::server(stream.timeline().sweep(), &marks, stream.transfer(), stream.sent().highest(), rtt)
             }
             Vantage::Client => {
-                stream.timeline_mut().end_at_client(&marks, min_rtt_us);
+                stream.timeline_mut().end_at_client(&marks, &self.conditions, min_rtt_us);
                 saves::client(stream.timeline().sweep(), stream.dead_us())
             }
             Vantage::Network | Vantage::Unknown => {
@@ -120,7 +130,7 @@ mod tests {
 
     /// A response that began at 0 and ended at 100.
     fn stream() -> Stream {
-        let mut stream = Stream::open(0, Moment::default(), None);
+        let mut stream = Stream::open(0, Moment::default(), None, None);
         stream.begin_response(0, Room::default());
         stream.end(100, End::Acked, true);
         stream

@@ -2,7 +2,7 @@
 //!
 //! The duration is computed from the marks alone, in [`Marks::duration_us`], and never from the parts.
 
-use crate::fold::attribution::sweep::{Gap, Sweep, waits_for_data};
+use crate::fold::attribution::sweep::{DOUBT, Gap, Sweep, waits_for_data};
 use crate::fold::cause::{Cause, Interval};
 use serde::{Deserialize, Serialize};
 
@@ -60,6 +60,18 @@ pub fn server(
     // Upload is over when the FIN came or when the application answered without waiting for it.
     let uploaded = marks.request_end_us.map(|uploaded| uploaded.clamp(marks.start_us, answered));
     let readable = uploaded.map_or(readable, |uploaded| readable.min(uploaded));
+    // What lies beside missing records before the response; the sweep sees the rest.
+    let mut doubt = |cause: Cause, from: i64, to: i64| {
+        let of = |interval: &Interval| interval.end_us.min(to).saturating_sub(interval.start_us.max(from)).max(0);
+        let doubts = held.iter().filter(|interval| interval.cause == DOUBT);
+        let us = doubts.map(of).fold(0, i64::saturating_add).min(to.saturating_sub(from).max(0));
+        sweep.doubt(cause, us.unsigned_abs());
+    };
+    doubt(Cause::Handshake, marks.start_us, readable);
+    doubt(Cause::Upload, readable, uploaded.unwrap_or(answered));
+    if let Some(uploaded) = uploaded {
+        doubt(Cause::ServerThink, uploaded, answered);
+    }
     sweep.add(Cause::Handshake, readable.abs_diff(marks.start_us));
     if let Some(uploaded) = uploaded.or(marks.fins_are_logged.then_some(answered)) {
         sweep.add(Cause::Upload, uploaded.abs_diff(readable));

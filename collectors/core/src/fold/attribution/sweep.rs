@@ -46,6 +46,10 @@ pub struct Sweep {
     is_linked: bool,
     /// Unexplained time of the gap that is open.
     rest_us: u64,
+    /// Of `parts`, what lies beside records that are missing.
+    doubtful: Parts,
+    /// Of `rest_us`, likewise.
+    rest_doubtful_us: u64,
 }
 
 /// Conditions of a sender that has data; while the application is known to have none they do not hold.
@@ -62,6 +66,10 @@ pub fn waits_for_data(cause: Cause) -> bool {
             | Cause::AppLimited
     )
 }
+
+/// An interval of this cause is no condition that anything waits for: a record is missing beside it, and any cause may have
+/// held in it.
+pub const DOUBT: Cause = Cause::Unattributed;
 
 const fn bit(cause: Cause) -> u32 {
     1 << cause as u32
@@ -158,6 +166,16 @@ impl Sweep {
         self.lost_us
     }
 
+    /// Of a cause's part, what lies beside records that are missing.
+    pub fn doubtful(&self, cause: Cause) -> u64 {
+        self.doubtful[cause as usize]
+    }
+
+    /// So much of a cause's part, before the sweep begins, does.
+    pub fn doubt(&mut self, cause: Cause, us: u64) {
+        self.doubtful[cause as usize] += us;
+    }
+
     /// Goes on to `to_us`; takes out of `held` and `gaps` what lies before it. Gaps must be whole: none may reach
     /// beyond `to_us` and come again.
     pub fn advance(&mut self, to_us: i64, held: &mut Vec<Interval>, gaps: &mut Vec<Gap>) {
@@ -209,8 +227,9 @@ impl Sweep {
             return;
         }
         let mut mask = 0;
+        let is_doubtful = open[DOUBT as usize] > 0;
         for cause in Cause::ALL {
-            if open[cause as usize] > 0 {
+            if open[cause as usize] > 0 && cause != DOUBT {
                 mask |= bit(cause);
                 self.overlapping[cause as usize] += us;
             }
@@ -239,8 +258,16 @@ impl Sweep {
                     self.after_loss_us += us;
                 }
             }
-            None if in_gap => self.rest_us += us,
+            None if in_gap => {
+                self.rest_us += us;
+                self.rest_doubtful_us += if is_doubtful { us } else { 0 };
+                return;
+            }
             None => self.parts[Cause::Unattributed as usize] += us,
+        }
+        if is_doubtful {
+            let cause = Cause::ALL.into_iter().find(|cause| mask & bit(*cause) != 0).unwrap_or(Cause::Unattributed);
+            self.doubtful[cause as usize] += us;
         }
     }
 
@@ -248,6 +275,7 @@ impl Sweep {
         let rest = std::mem::take(&mut self.rest_us);
         let cause = if rest <= gap.limit_us { gap.short } else { gap.long };
         self.parts[cause as usize] += rest;
+        self.doubtful[cause as usize] += std::mem::take(&mut self.rest_doubtful_us);
         if cause != Cause::Unattributed {
             self.overlapping[cause as usize] += rest;
             self.alone[cause as usize] += rest;

@@ -1,7 +1,7 @@
 //! The time of one request: the conditions that held in it, and what of it is decided.
 
 use crate::fold::attribution::parts::{self, LastFlight, Marks};
-use crate::fold::attribution::sweep::{Gap, Sweep, waits_for_data};
+use crate::fold::attribution::sweep::{DOUBT, Gap, Sweep, waits_for_data};
 use crate::fold::cause::{Cause, Causes, Interval};
 use crate::limits;
 use serde::{Deserialize, Serialize};
@@ -47,6 +47,11 @@ impl Timeline {
     /// Whether a condition was.
     pub fn is_inferred(&self, cause: Cause) -> bool {
         self.inferred.contains(cause)
+    }
+
+    /// Times beside missing records that are not decided yet: those of this request, and of the connection.
+    pub fn doubts<'t>(&'t self, conditions: &'t [Interval]) -> impl Iterator<Item = &'t Interval> {
+        self.held.iter().chain(conditions).filter(|interval| interval.cause == DOUBT)
     }
 
     /// What is decided.
@@ -100,13 +105,17 @@ impl Timeline {
     /// Decides the rest as the request's server saw it; `conditions` are the connection's that are not in it yet.
     pub fn end_at_server(&mut self, marks: &Marks, conditions: &[Interval], last_flight: Option<LastFlight>) {
         let mut held = std::mem::take(&mut self.held);
-        held.extend(conditions.iter().filter(|interval| interval.end_us > marks.answered_us()));
+        // A condition matters to what comes after the response began, a doubt to all of the request.
+        let from_us = |interval: &Interval| if interval.cause == DOUBT { marks.start_us } else { marks.answered_us() };
+        held.extend(conditions.iter().filter(|interval| interval.end_us > from_us(interval)));
         parts::server(marks, &mut self.sweep, &mut held, &mut self.gaps, last_flight);
     }
 
     /// Decides the rest as its client saw it.
-    pub fn end_at_client(&mut self, marks: &Marks, min_rtt_us: Option<i64>) {
-        parts::client(marks, &mut self.sweep, &mut std::mem::take(&mut self.held), min_rtt_us);
+    pub fn end_at_client(&mut self, marks: &Marks, conditions: &[Interval], min_rtt_us: Option<i64>) {
+        let mut held = std::mem::take(&mut self.held);
+        held.extend(conditions.iter().filter(|interval| interval.cause == DOUBT));
+        parts::client(marks, &mut self.sweep, &mut held, min_rtt_us);
     }
 
     /// No attribution from the middle: nobody knows which side waited.

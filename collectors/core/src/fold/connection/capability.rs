@@ -59,6 +59,8 @@ pub enum Sight {
     PacketSizes,
     /// Data that moves from the application to the transport.
     Moves,
+    /// First bytes of requests.
+    Requests,
 }
 
 /// What of that was seen so far.

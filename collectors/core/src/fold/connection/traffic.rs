@@ -30,9 +30,13 @@ impl Traffic {
     }
 
     /// What it was.
-    pub fn sort(&mut self, is_pure_ack: bool, has_data: bool, repetition: Repetition) {
+    pub fn sort(&mut self, is_pure_ack: bool, has_data: bool) {
         self.pure_acks_sent += u64::from(is_pure_ack);
         self.data_packets_sent += u64::from(has_data);
+    }
+
+    /// What its data repeats.
+    pub fn repeat(&mut self, repetition: Repetition) {
         self.retransmitted_packets += u64::from(repetition.is_again());
     }
 

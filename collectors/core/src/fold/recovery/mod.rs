@@ -1,6 +1,7 @@
 //! Loss recovery (RFC 9002): what was sent in each packet number space, what of it was acknowledged or lost, the round
 //! trips and probe timeouts that follow from it, and the recovery periods of the congestion controller.
 
+pub mod holes;
 pub mod packets;
 pub mod period;
 pub mod probe;
@@ -10,6 +11,7 @@ pub mod rtt;
 use crate::event::{Event, Word};
 use crate::fold::TURN_US;
 use crate::fold::moment::Moment;
+use crate::fold::recovery::holes::Hole;
 use crate::fold::recovery::packets::{Acknowledged, Chunk, Sent, Space};
 use crate::fold::recovery::period::{Period, PeriodOver};
 use crate::fold::recovery::probe::{Answered, ProbeTimer};
@@ -72,6 +74,15 @@ impl Acked {
     }
 }
 
+/// What an ACK frame names.
+#[derive(Clone, Debug)]
+pub struct Named {
+    /// Packets that had not been acknowledged.
+    pub acked: Option<Acked>,
+    /// Packets that the log does not show.
+    pub missing: Vec<Hole>,
+}
+
 /// Packets were declared lost.
 #[derive(Clone, Debug)]
 pub struct Lost {
@@ -122,8 +133,44 @@ impl Recovery {
     }
 
     /// A packet number of ours was used.
-    pub fn number(&mut self, place: Place, number: u64) {
-        self.space(place).number(number);
+    pub fn number(&mut self, place: Place, number: u64, now_us: i64) {
+        self.space(place).number(number, now_us);
+    }
+
+    /// Packets of ours behind packet `number` that the log does not show.
+    pub fn unsent_behind(&mut self, place: Place, number: u64) -> Vec<Hole> {
+        self.space(place).unsent().behind(number).copied().collect()
+    }
+
+    /// What packet `number`, which the log does not show, carried is known: gives what is known of its time.
+    pub fn take_unsent(&mut self, place: Place, number: u64) -> Option<Hole> {
+        self.space(place).unsent_mut().take(number)
+    }
+
+    /// Packets of the peer right before its newest that the log does not show.
+    pub fn newest_unreceived(&mut self, place: Place) -> Option<Hole> {
+        self.space(place).unreceived().newest().copied()
+    }
+
+    /// Some packet of the peer is missing, or was lost on its way.
+    pub fn is_any_unreceived(&mut self, place: Place) -> bool {
+        !self.space(place).unreceived().are_none()
+    }
+
+    /// We acknowledged `[from, to]`: gives the packets of them that the log does not show.
+    pub fn acknowledge_own(&mut self, place: Place, (from, to): (u64, u64), now_us: i64) -> Vec<Hole> {
+        let mut missing = Vec::new();
+        self.space(place).unreceived_mut().acknowledge(from, to, now_us, |hole| missing.push(hole));
+        missing
+    }
+
+    /// The packet of application data after `number`, if it was acknowledged and is not in the log: of ours, or of the
+    /// peer's.
+    pub fn missing_after(&self, number: u64, is_ours: bool) -> Option<Hole> {
+        let of_data = self.spaces.iter().filter(|(place, _)| place.kind == SpaceKind::Application);
+        let holes = of_data.map(|(_, space)| if is_ours { space.unsent() } else { space.unreceived() });
+        let next = holes.filter_map(|holes| holes.behind(number).next().copied());
+        next.into_iter().find(|hole| hole.from == number.saturating_add(1) && hole.acked_us.is_some())
     }
 
     /// A packet of ours is on its way.
@@ -137,26 +184,41 @@ impl Recovery {
     }
 
     /// A packet of the peer came.
-    pub fn receive(&mut self, place: Place, number: u64) {
-        self.out_of_order += u64::from(self.space(place).receive(number));
+    pub fn receive(&mut self, place: Place, number: u64, now_us: i64) {
+        self.out_of_order += u64::from(self.space(place).receive(number, now_us));
     }
 
-    /// Ranges of an ACK frame of ours: they show how this log writes them.
-    pub fn see_own_ranges(&mut self, ranges: &[(u64, u64)]) {
+    /// Ranges of an ACK frame of ours: they show how this log writes them. Gives their first and last packets.
+    pub fn see_own_ranges<'r>(&mut self, ranges: &'r [(u64, u64)]) -> impl Iterator<Item = (u64, u64)> + use<'r> {
         self.range_ends.look(ranges, None);
+        let ends = self.range_ends;
+        ranges.iter().map(move |(from, to)| {
+            let (from, to) = (*from.min(to), *from.max(to));
+            (from, ends.last(from, to))
+        })
     }
 
     /// An ACK frame came. In a log whose rows tell of recovery (`has_rows`) they alone end it, where they do.
-    pub fn acknowledge(&mut self, now_us: i64, place: Place, ranges: &[(u64, u64)], has_rows: bool) -> Option<Acked> {
+    pub fn acknowledge(&mut self, now_us: i64, place: Place, ranges: &[(u64, u64)], has_rows: bool) -> Named {
         let newest = self.space(place).largest_sent();
         self.range_ends.look(ranges, newest);
-        let (ends, mut newly) = (self.range_ends, Vec::new());
+        let (ends, mut newly, mut missing) = (self.range_ends, Vec::new(), Vec::new());
         let space = self.space(place);
         for (from, to) in ranges {
             let (from, to) = (*from.min(to), *from.max(to));
-            space.acknowledge(from, ends.last(from, to), &mut newly);
+            let last = ends.last(from, to);
+            space.acknowledge(from, last, &mut newly);
+            space.unsent_mut().acknowledge(from, last, now_us, |hole| missing.push(hole));
         }
-        (!newly.is_empty()).then(|| self.acknowledged(now_us, place, newly, has_rows))
+        let acked = (!newly.is_empty()).then(|| self.acknowledged(now_us, place, newly, has_rows));
+        Named { acked, missing }
+    }
+
+    /// A packet that the log does not show was sent, and had been acknowledged.
+    pub fn acknowledge_imputed(&mut self, now_us: i64, place: Place, number: u64) -> Option<Acked> {
+        let mut newly = Vec::new();
+        self.space(place).acknowledge(number, number, &mut newly);
+        (!newly.is_empty()).then(|| self.acknowledged(now_us, place, newly, false))
     }
 
     /// A row says that something was acknowledged, not which packets.
@@ -166,7 +228,7 @@ impl Recovery {
 
     fn acknowledged(&mut self, now_us: i64, place: Place, packets: Vec<Acknowledged>, has_rows: bool) -> Acked {
         let mut acked = Acked { packets, place, answered: None, period: None };
-        if let Some(newest) = acked.newest() {
+        if let Some(newest) = acked.newest().filter(|newest| !newest.is_imputed) {
             self.rtt.measure(now_us.saturating_sub(newest.time_us));
         }
         acked.answered = self.probe.acknowledged(now_us, &acked.packets);

@@ -1,5 +1,6 @@
 //! Packets on their way: what was sent and is neither acknowledged nor forgotten.
 
+use crate::fold::recovery::holes::Holes;
 use crate::fold::window::delivery::Stamp;
 use crate::limits::UNACKNOWLEDGED;
 use serde::{Deserialize, Serialize};
@@ -80,6 +81,8 @@ pub struct Sent {
     pub is_eliciting: bool,
     /// It went out in 0-RTT.
     pub is_early: bool,
+    /// The log does not show it: other records do.
+    pub is_imputed: bool,
     /// What of its data had gone out before.
     pub repetition: Repetition,
     /// Smoothed RTT when it was sent.
@@ -155,6 +158,10 @@ pub struct Space {
     largest_received: Option<u64>,
     /// Of packets that elicit no acknowledgement too.
     largest_sent: Option<u64>,
+    /// Numbers of ours that the log does not show.
+    unsent: Holes,
+    /// Numbers of the peer's that it does not.
+    unreceived: Holes,
     /// Packets that were looked at so far: what the work of a log is measured by.
     #[serde(skip)]
     steps: u64,
@@ -165,15 +172,37 @@ const REMEMBER_LOST_US: i64 = 3_000_000;
 
 impl Space {
     /// A packet number was used.
-    pub fn number(&mut self, number: u64) {
+    pub fn number(&mut self, number: u64, now_us: i64) {
         self.largest_sent = self.largest_sent.max(Some(number));
+        self.unsent.see(number, now_us);
     }
 
     /// A packet of the peer came; true when one with a higher number came before.
-    pub fn receive(&mut self, number: u64) -> bool {
+    pub fn receive(&mut self, number: u64, now_us: i64) -> bool {
+        self.unreceived.see(number, now_us);
         let is_late = self.largest_received.is_some_and(|largest| number < largest);
         self.largest_received = self.largest_received.max(Some(number));
         is_late
+    }
+
+    /// Numbers of ours that the log does not show.
+    pub fn unsent(&self) -> &Holes {
+        &self.unsent
+    }
+
+    /// Likewise, to be changed.
+    pub fn unsent_mut(&mut self) -> &mut Holes {
+        &mut self.unsent
+    }
+
+    /// Numbers of the peer's that the log does not show.
+    pub fn unreceived(&self) -> &Holes {
+        &self.unreceived
+    }
+
+    /// Likewise, to be changed.
+    pub fn unreceived_mut(&mut self) -> &mut Holes {
+        &mut self.unreceived
     }
 
     /// Largest sent number.

@@ -2,6 +2,7 @@
 
 pub mod arrivals;
 pub mod http;
+pub mod imputation;
 pub mod losses;
 pub mod queue;
 pub mod ranges;
@@ -70,7 +71,8 @@ pub enum Opened {
 
 impl Requests {
     /// Opens the request stream `id` if it is new. Client-initiated bidirectional: RFC 9000, 2.1.
-    pub fn open(&mut self, id: u64, now: Moment, credit: Option<u64>) -> Opened {
+    /// `received_us`: when the peer's packet before came.
+    pub fn open(&mut self, id: u64, now: Moment, credit: Option<u64>, received_us: Option<i64>) -> Opened {
         if !id.is_multiple_of(4) || self.closed.covers(id / 4, id / 4 + 1) {
             return Opened::No;
         }
@@ -82,7 +84,7 @@ impl Requests {
         }
         self.count.requests += 1;
         self.open += 1;
-        self.streams.insert(id, Box::new(Stream::open(id, now, credit)));
+        self.streams.insert(id, Box::new(Stream::open(id, now, credit, received_us)));
         Opened::New(self.idle_since.take())
     }
 
@@ -292,7 +294,7 @@ mod tests {
 
     fn opened(ids: &[u64]) -> Requests {
         let mut requests = Requests::default();
-        ids.iter().for_each(|id| assert!(matches!(requests.open(*id, at(0), None), Opened::New(_))));
+        ids.iter().for_each(|id| assert!(matches!(requests.open(*id, at(0), None, None), Opened::New(_))));
         requests
     }
 
@@ -300,15 +302,15 @@ mod tests {
     fn a_request_is_opened_once_and_not_again_when_it_has_its_row() {
         let mut requests = opened(&[0]);
         assert_eq!(
-            [0, 1, 2, 3].map(|id| requests.open(id, at(1), None)),
+            [0, 1, 2, 3].map(|id| requests.open(id, at(1), None, None)),
             [Opened::Known, Opened::No, Opened::No, Opened::No]
         );
         requests.end(0, at(10), 10, End::Acked, &Rtt::default());
         assert!(requests.has_ended(0) && requests.let_go(1_000).is_empty());
         let gone = requests.let_go(2_000);
         gone.iter().for_each(|stream| requests.close(stream));
-        assert_eq!((gone.len(), requests.open(0, at(2_000), None)), (1, Opened::No));
-        assert_eq!(requests.open(4, at(3_000), None), Opened::New(Some(at(10))), "the connection was idle");
+        assert_eq!((gone.len(), requests.open(0, at(2_000), None, None)), (1, Opened::No));
+        assert_eq!(requests.open(4, at(3_000), None, None), Opened::New(Some(at(10))), "the connection was idle");
         assert!(requests.is_any() && !requests.is_any_ended());
     }
 

@@ -5,14 +5,17 @@ use crate::fold::attribution::Certain;
 use crate::fold::attribution::parts::Marks;
 use crate::fold::attribution::saves::{Room, Saves, Transfer};
 use crate::fold::attribution::timeline::Timeline;
+use crate::fold::attribution::trust::Trust;
 use crate::fold::cause::{Cause, Interval};
 use crate::fold::credit::StreamCredit;
 use crate::fold::moment::Moment;
 use crate::fold::recovery::Place;
+use crate::fold::recovery::holes::Hole;
 use crate::fold::recovery::packets::{Chunk, Sent};
 use crate::fold::recovery::rtt::{RoundTrip, Rtt};
 use crate::fold::requests::arrivals::{Arrivals, Silence};
 use crate::fold::requests::http::{self, Http};
+use crate::fold::requests::imputation::{Imputation, Missing};
 use crate::fold::requests::losses::{Detection, Losses, Repair};
 use crate::fold::requests::queue::{Queue, Stretch, Turn};
 use crate::fold::requests::side::Side;
@@ -29,6 +32,8 @@ pub enum End {
     Received,
     /// It was reset.
     Reset,
+    /// Its last packet, or the acknowledgement of it, is not in the log: by what other records tell.
+    Imputed,
     /// Every byte of it was sent, and only acknowledgements are missing.
     LastByte,
     /// The last that was heard of it, in a log that only names it.
@@ -46,6 +51,7 @@ impl End {
             Self::Acked => "acked",
             Self::Received => "received",
             Self::Reset => "reset",
+            Self::Imputed => "imputed",
             Self::LastByte => "last_byte",
             Self::LastEvent => "last_event",
             Self::NotLogged => "end_not_logged",
@@ -97,6 +103,7 @@ pub struct Stream {
     queue: Queue,
     transfer: Transfer,
     others: Others,
+    imputation: Imputation,
 }
 
 /// What is known as a chunk of ours goes out.
@@ -108,6 +115,8 @@ pub struct Outgoing {
     pub room: Room,
     /// Stream bytes that the connection had sent before.
     pub sent_before: u64,
+    /// The packet's number, where the log gives it.
+    pub number: Option<u64>,
 }
 
 /// What a chunk of ours was.
@@ -130,8 +139,8 @@ pub struct SentChunk {
 }
 
 impl Stream {
-    /// Opens.
-    pub fn open(id: u64, now: Moment, credit: Option<u64>) -> Self {
+    /// Opens; the peer's packet before came at `received_us`.
+    pub fn open(id: u64, now: Moment, credit: Option<u64>, received_us: Option<i64>) -> Self {
         Self {
             id,
             marks: Marks { start_us: now.us, end_us: now.us, ..Marks::default() },
@@ -153,6 +162,7 @@ impl Stream {
             queue: Queue::default(),
             transfer: Transfer::default(),
             others: Others::default(),
+            imputation: Imputation::begin(received_us),
         }
     }
 
@@ -244,7 +254,7 @@ impl Stream {
 
     /// Least round trip of its last flight, which was seen only where it was acknowledged.
     pub fn last_min_rtt_us(&self, is_client: bool) -> Option<i64> {
-        self.rtt.min_us.filter(|_| self.end == Some(End::Acked) || is_client)
+        self.rtt.min_us.filter(|_| matches!(self.end, Some(End::Acked | End::Imputed)) || is_client)
     }
 
     /// As much as a packet of others went between the request and the response.
@@ -261,7 +271,11 @@ impl Stream {
         is_server: bool,
         sent: u64,
         silence: Option<Silence>,
+        number: Option<u64>,
     ) -> bool {
+        if !is_server && chunk.to >= self.received.highest() {
+            self.imputation.see(chunk, number);
+        }
         if let Some(over) = self.arrivals.receive(&mut self.received, chunk, now_us, silence) {
             self.timeline.hold(over);
         }
@@ -306,6 +320,7 @@ impl Stream {
         done.mends = self.losses.resend(chunk, now.us);
         done.most_resent = self.losses.most_resent();
         done.is_new = self.sent.extend(chunk);
+        self.imputation.see(chunk, out.number.filter(|_| done.is_new));
         done.grown = self.sent.highest() - before.0;
         done.repeated = self.sent.repeated() - before.1;
         let is_first = self.sent.packets() == 0;
@@ -494,6 +509,80 @@ impl Stream {
         }
     }
 
+    /// Bytes `[highest, from)` of ours went out in packets that the log does not show.
+    pub fn impute_sent(&mut self, chunk: &Chunk) -> u64 {
+        let before = self.sent.highest();
+        self.sent.extend(chunk);
+        self.imputation.note();
+        self.sent.highest() - before
+    }
+
+    /// What is imputed of it.
+    pub fn imputation(&self) -> &Imputation {
+        &self.imputation
+    }
+
+    /// A chunk of the peer's comes in the packet after others that the log does not show.
+    pub fn pass_over(&mut self, chunk: &Chunk, hole: &Hole) {
+        self.imputation.pass_over(self.received.highest(), chunk, hole);
+    }
+
+    /// Packets of the peer did come that the log does not show: gives what they brought of it.
+    pub fn came(&mut self, hole: &Hole) -> Option<Chunk> {
+        self.imputation.came(self.id, hole)
+    }
+
+    /// An HTTP frame names it that came from the peer; `is_first`: nothing had before.
+    pub fn name_by_http(&mut self, is_first: bool) {
+        if is_first {
+            self.imputation.name_by_http();
+        }
+    }
+
+    /// The first bytes of a request never came, in a log that shows those of others. True when they are imputed: it began
+    /// between the peer's packet before and the first record that names it.
+    pub fn look_for_start(&mut self) -> bool {
+        if self.received.has(0, 1, false) || self.is_start_inferred {
+            return false;
+        }
+        self.is_start_inferred = true;
+        self.imputation.begin_missing(self.marks.start_us);
+        true
+    }
+
+    /// The end of a request never came: it is taken to have come as early as a packet that is missing can have brought it.
+    pub fn look_for_request_end(&mut self, conditions: &[Interval]) {
+        let (start_us, answered_us) = (self.marks.start_us, self.marks.answered_us());
+        if self.marks.request_end_us.is_some() {
+            return;
+        }
+        let within = |doubt: &&Interval| doubt.start_us < answered_us && doubt.end_us > start_us;
+        let doubts = self.timeline.doubts(conditions).filter(within);
+        if let Some(end_us) = doubts.map(|doubt| doubt.start_us.clamp(start_us, answered_us)).max() {
+            self.marks.request_end_us = Some(end_us);
+            self.imputation.note();
+        }
+    }
+
+    /// No record ends the response, though the log goes on, and records are missing.
+    pub fn look_for_end(&mut self, missing: &Missing<'_>) {
+        let Some(last_us) = self.marks.last_byte_us else { return };
+        let is_out = missing.is_server && (self.sent.has_fin() || self.is_end_queued);
+        let end_us = if is_out {
+            self.imputation.end_after(last_us, self.timeline.doubts(missing.conditions), missing)
+        } else {
+            let has_all = if missing.is_server {
+                !self.sent.has_fin() && self.sent.in_flight() == 0
+            } else {
+                !self.received.has_fin() && !self.received.has_gap()
+            };
+            self.imputation.end_with(last_us, missing.hole.filter(|_| has_all && missing.has_fins), missing)
+        };
+        if let Some(end_us) = end_us {
+            self.end(end_us, End::Imputed, true);
+        }
+    }
+
     /// It waited until now, as far as it is known, for what stops it now.
     pub fn wait_until(&mut self, now_us: i64, cause: Cause, start_us: i64) {
         self.timeline.hold(Interval { cause, start_us, end_us: now_us });
@@ -569,6 +658,7 @@ impl Stream {
         row.set("first_seq", self.first_seq);
         row.set("last_seq", self.last_seq);
         let sweep = self.timeline.sweep();
+        Trust::of(sweep, marks, self.imputation.slack()).write(row);
         for cause in Cause::ALL {
             row.set(cause.column(), sweep.part(cause));
         }

@@ -6,7 +6,7 @@ pub mod paths;
 
 use crate::fold::attribution::saves::Room;
 use crate::fold::moment::Moment;
-use crate::fold::window::paths::Paths;
+use crate::fold::window::paths::{Paths, Traffic};
 use crate::record::rows::Row;
 use serde::{Deserialize, Serialize};
 
@@ -76,19 +76,25 @@ impl Window {
         self.ssthresh = self.size().or(self.ssthresh);
     }
 
-    /// Our sum against the log's: more than a packet apart is a fault of either (ATTRIBUTION, rule 3). Some stacks log
-    /// the figure before the packet that it comes from, so the next packet is waited for.
+    /// The log states what is in flight, at some moment of this instant.
     pub fn compare_in_flight(&mut self, path: u64, stated: u64) {
-        self.paths.compare(path, stated, self.tolerated());
+        self.paths.state(path, stated);
     }
 
-    /// After a packet: a figure that it does not explain is taken. True when that made room.
-    pub fn settle_in_flight(&mut self) -> bool {
+    /// All that came in this instant has: what goes out is next.
+    pub fn begin_sending(&mut self) {
+        self.paths.begin_sending();
+    }
+
+    /// The instant is over: where the log's figure was far from our sum in all of it, it is taken. True when that made room.
+    pub fn settle_in_flight(&mut self, traffic: Traffic) -> bool {
         let (tolerated, disagreements) = (self.tolerated(), &mut self.disagreements);
-        self.paths.settle(tolerated).fold(false, |has_opened, opens| {
+        let has_opened = self.paths.settle(tolerated, traffic).fold(false, |has_opened, opens| {
             *disagreements += 1;
             has_opened | opens
-        })
+        });
+        self.in_flight_max = self.in_flight_max.max(self.in_flight());
+        has_opened
     }
 
     /// The log states what is in flight at this moment.
@@ -103,6 +109,7 @@ impl Window {
 
     /// Time passes; true when bytes were in flight.
     pub fn pass(&mut self, us: u64) -> bool {
+        self.paths.begin_instant();
         let in_flight = self.in_flight();
         if in_flight == 0 || us == 0 {
             return false;

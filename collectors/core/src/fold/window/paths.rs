@@ -12,8 +12,63 @@ struct Path {
     in_flight: u64,
     /// Congestion window, once the log has named one.
     window: Option<u64>,
-    /// A figure of the log that was far from our sum, and our sum then.
-    stated: Option<(u64, u64)>,
+    /// Our sum when the instant began.
+    before: u64,
+    /// And when all that came in it had.
+    low: u64,
+    /// What the log states of it.
+    stated: Option<Stated>,
+}
+
+/// A figure of the log that our sum was not near to in all of an instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Stated {
+    /// In the current instant, in whatever order.
+    Now(u64),
+    /// In an earlier one, by as much more or less than our sum. Some stacks log the figure before the packet that it
+    /// comes from, so the next packet is waited for.
+    Before { bytes: u64, ours: u64 },
+}
+
+/// Packets of an instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "named after what they are")]
+pub enum Traffic {
+    None,
+    Received,
+    Sent,
+}
+
+impl Path {
+    /// At the end of an instant: our sum was anywhere between what it was before, after the acknowledgements and after what
+    /// went out. True where the log's figure is taken: more than a `packet` apart is a fault of
+    /// either (ATTRIBUTION, rule 3).
+    fn settle(&mut self, packet: u64, traffic: Traffic) -> bool {
+        let low = self.low.min(self.before).min(self.in_flight);
+        let high = self.in_flight.max(self.before);
+        let apart = |bytes: u64| bytes.saturating_add(packet) < low || bytes > high.saturating_add(packet);
+        match self.stated.take() {
+            Some(Stated::Now(bytes)) if apart(bytes) => {
+                let ours = bytes.clamp(low, high);
+                if traffic == Traffic::Sent {
+                    return self.take(bytes, ours);
+                }
+                self.stated = Some(Stated::Before { bytes, ours });
+            }
+            Some(Stated::Before { bytes, ours }) if traffic != Traffic::None && apart(bytes) => {
+                return self.take(bytes, ours);
+            }
+            Some(stated @ Stated::Before { .. }) if traffic == Traffic::None => self.stated = Some(stated),
+            _ => {}
+        }
+        false
+    }
+
+    /// The log says `bytes` where we had `ours`.
+    fn take(&mut self, bytes: u64, ours: u64) -> bool {
+        self.in_flight = self.in_flight.saturating_add(bytes).saturating_sub(ours);
+        true
+    }
 }
 
 /// The paths of a connection.
@@ -59,22 +114,27 @@ impl Paths {
         std::mem::replace(&mut self.path(id).in_flight, stated)
     }
 
-    /// The log states what is in flight, of this moment or of the one before the packet that comes next: more than
-    /// `tolerated` apart is a fault of either. So the next packet is waited for.
-    pub fn compare(&mut self, id: u64, stated: u64, tolerated: u64) {
-        let path = self.path(id);
-        path.stated = (path.in_flight.abs_diff(stated) > tolerated).then_some((stated, path.in_flight));
+    /// The log states what is in flight, at any moment of this instant or before the packet that comes next.
+    pub fn state(&mut self, id: u64, bytes: u64) {
+        self.path(id).stated = Some(Stated::Now(bytes));
     }
 
-    /// After a packet: was a stated figure that one's? Else the log's is taken. Gives, for each such path, whether that made
-    /// room.
-    pub fn settle(&mut self, tolerated: u64) -> impl Iterator<Item = bool> + '_ {
+    /// Time goes on.
+    pub fn begin_instant(&mut self) {
+        self.0.iter_mut().for_each(|path| path.before = path.in_flight);
+    }
+
+    /// All that came in this instant has: what goes out is next.
+    pub fn begin_sending(&mut self) {
+        self.0.iter_mut().for_each(|path| path.low = path.in_flight);
+    }
+
+    /// The instant is over: holds our sums against what the log states. Gives, for each path where the log's figure is
+    /// taken, whether that made room.
+    pub fn settle(&mut self, tolerated: u64, traffic: Traffic) -> impl Iterator<Item = bool> + '_ {
         self.0.iter_mut().filter_map(move |path| {
-            let (stated, ours) = path.stated.take()?;
-            (path.in_flight.abs_diff(stated) > tolerated).then(|| {
-                path.in_flight = path.in_flight.saturating_add(stated).saturating_sub(ours);
-                stated < ours
-            })
+            let ours = path.in_flight;
+            path.settle(tolerated, traffic).then(|| path.in_flight < ours)
         })
     }
 
@@ -105,18 +165,40 @@ impl Paths {
 mod tests {
     use super::*;
 
+    /// What an instant states, and what comes and goes in it: what is in flight at its end, and how often the log's figure
+    /// was taken.
+    fn instant(paths: &mut Paths, stated: Option<u64>, acked: u64, sent: u64) -> (u64, usize) {
+        paths.begin_instant();
+        if let Some(stated) = stated {
+            paths.state(0, stated);
+        }
+        paths.remove(0, acked);
+        paths.begin_sending();
+        paths.send(0, sent);
+        let traffic = match (acked, sent) {
+            (_, 1..) => Traffic::Sent,
+            (1.., _) => Traffic::Received,
+            _ => Traffic::None,
+        };
+        let taken = paths.settle(1_200, traffic).count();
+        (paths.in_flight(), taken)
+    }
+
     #[test]
-    fn a_stated_figure_far_from_ours_is_taken_once_a_packet_has_not_explained_it() {
+    fn a_stated_figure_is_of_any_moment_of_its_instant() {
         let mut paths = Paths::default();
-        paths.send(0, 5_000);
-        paths.compare(0, 6_000, 1_200);
-        assert_eq!(paths.settle(1_200).count(), 0);
-        paths.compare(0, 7_000, 1_200);
-        paths.send(0, 2_000);
-        assert_eq!(paths.settle(1_200).count(), 0, "the packet came behind the figure");
-        paths.compare(0, 1_000, 1_200);
-        assert_eq!(paths.settle(1_200).collect::<Vec<_>>(), [true]);
-        assert_eq!((paths.in_flight(), paths.settle(1_200).count()), (1_000, 0));
+        assert_eq!(instant(&mut paths, Some(0), 0, 5_000), (5_000, 0));
+        assert_eq!(instant(&mut paths, Some(2_500), 4_000, 6_000), (7_000, 0), "after the acknowledgement");
+        assert_eq!(instant(&mut paths, Some(10_000), 0, 1_500), (9_500, 1), "as much more as at its nearest");
+    }
+
+    #[test]
+    fn or_of_the_packet_that_comes_next() {
+        let mut paths = Paths::default();
+        assert_eq!(instant(&mut paths, Some(5_000), 0, 0), (0, 0));
+        assert_eq!(instant(&mut paths, None, 0, 5_000), (5_000, 0));
+        assert_eq!(instant(&mut paths, Some(1_000), 0, 0), (5_000, 0));
+        assert_eq!(instant(&mut paths, None, 0, 2_000), (3_000, 1));
     }
 
     #[test]

@@ -1,0 +1,163 @@
+//! How far a request's split can be trusted: its grade, and bounds of each part.
+//!
+//! Beside a record that is missing, between the two that were logged before and after it, any cause may have held. What
+//! a part has outside of that time is certain, and all of that time is the most that it can have more.
+
+use crate::fold::attribution::parts::Marks;
+use crate::fold::attribution::sweep::{Sweep, waits_for_data};
+use crate::fold::cause::Cause;
+use crate::record::rows::{Cell, Row};
+use serde::{Deserialize, Serialize};
+
+/// What is not known of a request's clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Slack {
+    /// It may have begun so much earlier.
+    pub earlier_us: u64,
+    /// It may have ended so much later.
+    pub later_us: u64,
+    /// Or so much sooner.
+    pub sooner_us: u64,
+    /// A record that is missing set one of its marks, or carried its data.
+    pub is_imputed: bool,
+}
+
+/// Least and most that a part can be, us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "a pair")]
+pub struct Bound {
+    pub low: u64,
+    pub high: u64,
+}
+
+/// A part, and what of it is doubtful.
+#[derive(Clone, Copy, Debug)]
+pub struct Trust<'s> {
+    sweep: &'s Sweep,
+    doubtful_us: u64,
+    duration_us: u64,
+    slack: Slack,
+}
+
+impl<'s> Trust<'s> {
+    /// Of a request that was swept.
+    pub fn of(sweep: &'s Sweep, marks: &Marks, slack: Slack) -> Self {
+        let doubtful_us = Cause::ALL.into_iter().fold(0u64, |sum, cause| sum.saturating_add(sweep.doubtful(cause)));
+        Self { sweep, doubtful_us, duration_us: marks.duration_us(), slack }
+    }
+
+    fn slack_us(&self) -> u64 {
+        self.slack.earlier_us.saturating_add(self.slack.later_us).saturating_add(self.slack.sooner_us)
+    }
+
+    /// `whole`: nothing is missing. `repaired`: whatever happened in the doubtful time, the same part is the largest, and
+    /// the duration is off by a twentieth at most. `damaged`: else.
+    pub fn grade(&self) -> &'static str {
+        if self.doubtful_us == 0 && self.slack_us() == 0 && !self.slack.is_imputed {
+            return "whole";
+        }
+        let top = Cause::ALL.into_iter().rev().max_by_key(|cause| self.sweep.part(*cause));
+        let least = top.map_or(0, |top| self.bound(top).low);
+        let is_sure = Cause::ALL.into_iter().all(|cause| Some(cause) == top || self.bound(cause).high <= least);
+        if is_sure && self.slack_us().saturating_mul(20) <= self.duration_us { "repaired" } else { "damaged" }
+    }
+
+    /// Its columns of a stream's row.
+    pub fn write(&self, row: &mut Row) {
+        row.set("grade", self.grade());
+        row.set("imputed_us", self.doubtful_us);
+        row.set("bounds_low", Cell::Counts(self.bounds(|bound| bound.low)));
+        row.set("bounds_high", Cell::Counts(self.bounds(|bound| bound.high)));
+    }
+
+    fn bound(&self, cause: Cause) -> Bound {
+        let (part, doubtful) = (self.sweep.part(cause), self.sweep.doubtful(cause));
+        let more = match cause {
+            Cause::Handshake | Cause::Upload | Cause::ServerThink => self.slack.earlier_us,
+            Cause::Queueing | Cause::Network | Cause::LossRecovery | Cause::Pto => self.slack.later_us,
+            Cause::Unattributed => self.slack_us(),
+            _ => 0,
+        };
+        // What may hold in doubtful time: what waits for data, and what a record that is missing may have been part of.
+        let others = if waits_for_data(cause)
+            || part > 0
+            || matches!(cause, Cause::Pto | Cause::LossRecovery | Cause::Queueing | Cause::Unattributed)
+        {
+            self.doubtful_us - doubtful
+        } else {
+            0
+        };
+        let sooner = if cause == Cause::Unattributed { self.slack.sooner_us } else { 0 };
+        Bound { low: part.saturating_sub(doubtful).saturating_sub(sooner), high: part.saturating_add(others).saturating_add(more) }
+    }
+
+    /// One side of the bounds of all parts that are not known exactly, and of the duration, by name.
+    pub fn bounds(&self, side: impl Fn(Bound) -> u64) -> Vec<(String, u64)> {
+        let Slack { earlier_us, later_us, sooner_us, .. } = self.slack;
+        let duration = Bound {
+            low: self.duration_us.saturating_sub(sooner_us),
+            high: self.duration_us.saturating_add(earlier_us).saturating_add(later_us),
+        };
+        let parts = Cause::ALL.into_iter().map(|cause| (cause.name(), self.bound(cause)));
+        let all = parts.chain([("duration", duration)]).filter(|(_, bound)| bound.low < bound.high);
+        all.map(|(name, bound)| (name.to_owned(), side(bound))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sweep(parts: &[(Cause, u64, u64)]) -> Sweep {
+        let mut sweep = Sweep::default();
+        for (cause, part, doubtful) in parts {
+            sweep.add(*cause, *part);
+            sweep.doubt(*cause, *doubtful);
+        }
+        sweep
+    }
+
+    fn grade(parts: &[(Cause, u64, u64)], slack: Slack) -> &'static str {
+        let sweep = sweep(parts);
+        let end_us = parts.iter().map(|(_, part, _)| *part as i64).sum();
+        Trust::of(&sweep, &Marks { end_us, ..Marks::default() }, slack).grade()
+    }
+
+    #[test]
+    fn a_grade_is_whole_while_nothing_is_missing() {
+        assert_eq!(grade(&[(Cause::CwndBlocked, 500, 0), (Cause::Network, 500, 0)], Slack::default()), "whole");
+        assert_eq!(grade(&[], Slack::default()), "whole");
+    }
+
+    #[test]
+    fn it_is_repaired_while_the_doubtful_time_cannot_make_another_part_the_largest() {
+        let parts = |us| [(Cause::CwndBlocked, 600, us), (Cause::Network, 400, 0)];
+        assert_eq!(grade(&parts(100), Slack::default()), "repaired");
+        assert_eq!(grade(&parts(101), Slack::default()), "damaged");
+        let slack = |later_us| Slack { later_us, ..Slack::default() };
+        assert_eq!(grade(&parts(0), slack(50)), "repaired");
+        assert_eq!(grade(&parts(0), slack(51)), "damaged");
+        assert_eq!(grade(&parts(0), Slack { is_imputed: true, ..Slack::default() }), "repaired");
+    }
+
+    #[test]
+    fn bounds_hold_all_that_may_have_happened_in_doubtful_time() {
+        let sweep = sweep(&[(Cause::CwndBlocked, 600, 100), (Cause::Network, 300, 20), (Cause::ServerThink, 100, 0)]);
+        let marks = Marks { end_us: 1000, ..Marks::default() };
+        let trust = Trust::of(&sweep, &marks, Slack { earlier_us: 7, ..Slack::default() });
+        assert_eq!(trust.doubtful_us, 120);
+        let (low, high) = (trust.bounds(|bound| bound.low), trust.bounds(|bound| bound.high));
+        let of = |list: &[(String, u64)], name: &str| list.iter().find(|(known, _)| known == name).map(|(_, us)| *us);
+        for (name, bound) in [
+            ("cwnd_blocked", Some((500, 620))),
+            ("network", Some((280, 400))),
+            ("server_think", Some((100, 227))),
+            ("loss_recovery", Some((0, 120))),
+            ("upload", Some((0, 7))),
+            ("receiving", None),
+            ("duration", Some((1000, 1007))),
+        ] {
+            assert_eq!(of(&low, name).zip(of(&high, name)), bound, "{name}");
+        }
+    }
+}

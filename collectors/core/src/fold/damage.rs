@@ -1,0 +1,62 @@
+//! What of a log is missing or out of order, counted by kind.
+
+use serde::{Deserialize, Serialize};
+
+/// Kinds of damage, in the order of [`NAMES`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// Packets of ours that were acknowledged, or whose data was passed over, and are not in the log.
+    SentMissing,
+    /// Packets of the peer's that we acknowledged and are not in the log.
+    ReceivedMissing,
+    /// Times that data of ours was passed over which no missing packet explains.
+    DataMissing,
+    /// Requests whose first packet is not in the log.
+    RequestStartMissing,
+    /// Times that a record was older than the one before, by more than records are put in order.
+    TimeWentBack,
+}
+
+/// Names in `connections.damage`.
+pub const NAMES: [&str; 5] =
+    ["packets_sent_missing", "packets_received_missing", "data_missing", "request_start_missing", "time_went_back"];
+
+/// How often each kind of damage was met.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Damage([u32; NAMES.len()]);
+
+impl Damage {
+    /// Met so often again.
+    pub fn count(&mut self, kind: Kind, times: u64) {
+        let count = &mut self.0[kind as usize];
+        *count = count.saturating_add(u32::try_from(times).unwrap_or(u32::MAX));
+    }
+
+    /// Some was met.
+    pub fn is_any(&self) -> bool {
+        self.0.iter().any(|count| *count > 0)
+    }
+
+    /// Kinds that were met, by name.
+    pub fn named(&self) -> Vec<(String, u64)> {
+        let met = NAMES.iter().zip(self.0).filter(|(_, count)| *count > 0);
+        met.map(|(name, count)| ((*name).to_owned(), count.into())).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_met_is_named_and_counts_do_not_wrap() {
+        let mut damage = Damage::default();
+        assert!(!damage.is_any());
+        damage.count(Kind::TimeWentBack, 1);
+        damage.count(Kind::SentMissing, u64::MAX);
+        damage.count(Kind::SentMissing, 1);
+        let named = [("packets_sent_missing".to_owned(), u32::MAX.into()), ("time_went_back".to_owned(), 1)];
+        assert_eq!((damage.named(), damage.is_any()), (named.to_vec(), true));
+    }
+}

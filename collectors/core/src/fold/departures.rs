@@ -1,0 +1,146 @@
+//! Packets that go out are judged when their instant is over, after all that came in, was stated or was handed over in it:
+//! the order of records of one time changes nothing (ATTRIBUTION, rule 8).
+
+use crate::fold::recovery::Place;
+use crate::fold::recovery::packets::Sent;
+use serde::{Deserialize, Serialize};
+
+/// What a packet of ours carries, beside stream data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "a set")]
+pub struct Frames {
+    /// It elicits an acknowledgement (RFC 9002, 2).
+    pub eliciting: bool,
+    /// An acknowledgement.
+    pub acks: bool,
+    /// Padding.
+    pub padded: bool,
+    /// A PING.
+    pub pings: bool,
+    /// A PATH_CHALLENGE.
+    pub challenges: bool,
+}
+
+/// A packet of ours.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Departure {
+    /// Its number space.
+    pub place: Place,
+    /// Its path, as the log names it.
+    pub path_id: u64,
+    /// The log gives its number.
+    pub is_numbered: bool,
+    /// The log says that it is a probe.
+    pub is_probe: bool,
+    /// It.
+    pub packet: Sent,
+    /// What it carries.
+    pub frames: Frames,
+    /// Streams that it resets.
+    pub resets: Vec<u64>,
+}
+
+/// The packets that go out at the current time, and what they acknowledge of packets that the log may not show.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Departures {
+    list: Vec<Departure>,
+    acknowledged: Vec<(Place, (u64, u64))>,
+}
+
+/// So many of one instant are judged before its end: a clock that stands still is no reason to keep all.
+const MOST: usize = 4096;
+
+impl Departures {
+    /// A packet goes out. True when there are so many that they must be judged.
+    pub fn add(&mut self, departure: Departure) -> bool {
+        self.list.push(departure);
+        self.list.len() >= MOST
+    }
+
+    /// We acknowledge packets some of which the log may not show.
+    pub fn acknowledge(&mut self, place: Place, ranges: impl Iterator<Item = (u64, u64)>) {
+        let room = MOST.saturating_sub(self.acknowledged.len());
+        self.acknowledged.extend(ranges.take(room).map(|range| (place, range)));
+    }
+
+    /// None went out.
+    pub fn are_none(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// One of them is in such a range of a number space.
+    pub fn have_any_of(&self, place: Place, ranges: &[(u64, u64)]) -> bool {
+        self.list.iter().filter(|departure| departure.place == place).any(|departure| {
+            let number = departure.packet.number;
+            ranges.iter().any(|(from, to)| (from.min(to)..=from.max(to)).contains(&&number))
+        })
+    }
+
+    /// Takes all out: the packets in the order of their numbers, which never go back (RFC 9000, 12.3), whatever the order
+    /// of the log; and what they acknowledge.
+    pub fn take(&mut self) -> (Vec<Departure>, Vec<(Place, (u64, u64))>) {
+        let Self { mut list, acknowledged } = std::mem::take(self);
+        let in_order = |one: &Departure, other: &Departure| {
+            let are_alike = one.is_numbered && other.is_numbered && one.place == other.place;
+            !are_alike || one.packet.number <= other.packet.number
+        };
+        if !list.is_sorted_by(in_order) {
+            list.sort_by_key(|departure| (departure.place.kind as u8, departure.place.path, departure.packet.number));
+        }
+        (list, acknowledged)
+    }
+
+    /// The buffers are used again.
+    pub fn give_back(&mut self, mut list: Vec<Departure>) {
+        list.clear();
+        if self.list.capacity() == 0 {
+            self.list = list;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn departure(number: u64, path: u64) -> Departure {
+        Departure {
+            place: Place { path, ..Place::default() },
+            path_id: path,
+            is_numbered: true,
+            is_probe: false,
+            packet: Sent { number, ..Sent::default() },
+            frames: Frames::default(),
+            resets: Vec::new(),
+        }
+    }
+
+    fn taken(numbers: &[(u64, u64)]) -> Vec<(u64, u64)> {
+        let mut departures = Departures::default();
+        numbers.iter().for_each(|(number, path)| assert!(!departures.add(departure(*number, *path))));
+        departures.take().0.iter().map(|departure| (departure.packet.number, departure.path_id)).collect()
+    }
+
+    #[test]
+    fn packets_of_one_instant_go_in_the_order_of_their_numbers() {
+        assert_eq!(taken(&[(3, 0), (1, 0), (2, 0)]), [(1, 0), (2, 0), (3, 0)]);
+        assert_eq!(taken(&[(7, 0), (1, 1), (8, 0)]), [(7, 0), (1, 1), (8, 0)], "each path has its own");
+    }
+
+    #[test]
+    fn those_that_are_named_at_once_are_known() {
+        let mut departures = Departures::default();
+        departures.add(departure(5, 0));
+        let place = Place::default();
+        assert!(departures.have_any_of(place, &[(0, 1), (6, 4)]) && !departures.have_any_of(place, &[(0, 4)]));
+        assert!(!departures.have_any_of(Place { path: 1, ..place }, &[(5, 5)]));
+    }
+
+    #[test]
+    fn a_clock_that_stands_still_keeps_so_many_at_most() {
+        let mut departures = Departures::default();
+        assert_eq!((0..MOST as u64).filter(|number| departures.add(departure(*number, 0))).count(), 1);
+        departures.acknowledge(Place::default(), (0..2 * MOST as u64).map(|number| (number, number)));
+        assert_eq!(departures.take().1.len(), MOST);
+    }
+}

@@ -1,0 +1,120 @@
+//! Records that are missing are noticed by those that remain: packet numbers have holes that acknowledgements name, and data
+//! is passed over that must have gone out. What such a packet carried is imputed where offsets tell it. Between the records
+//! beside a hole anything may have happened: that time is doubtful, and bounds each part of a request.
+
+use crate::fold::Fold;
+use crate::fold::attribution::sweep::DOUBT;
+use crate::fold::cause::Interval;
+use crate::fold::connection::capability::Sight;
+use crate::fold::damage::Kind;
+use crate::fold::recovery::holes::Hole;
+use crate::fold::recovery::packets::{Chunk, Sent};
+use crate::fold::recovery::{Place, SpaceKind};
+use crate::fold::requests::imputation::{Missing, share_out};
+use crate::fold::requests::stream::Stream;
+
+impl Fold {
+    /// Packets of ours are missing in the log.
+    pub(super) fn sent_is_missing(&mut self, hole: &Hole) {
+        self.damage.count(Kind::SentMissing, hole.packets());
+        self.doubt(hole.after_us, hole.before_us);
+    }
+
+    /// Packets of the peer's are: what they brought of streams is known where bytes were passed over.
+    pub(super) fn received_is_missing(&mut self, place: Place, hole: &Hole) {
+        self.damage.count(Kind::ReceivedMissing, hole.packets());
+        self.doubt(hole.after_us, hole.before_us);
+        if place.kind == SpaceKind::Application {
+            let came: Vec<Chunk> = self.requests.all_mut().filter_map(|stream| stream.came(hole)).collect();
+            came.into_iter().for_each(|chunk| self.stream_received(chunk, None, None));
+        }
+    }
+
+    /// The log's time goes back to `to_us`.
+    pub(super) fn went_back(&mut self, to_us: i64) {
+        self.damage.count(Kind::TimeWentBack, 1);
+        self.doubt(to_us, self.now.us);
+    }
+
+    /// Any cause may have held then.
+    fn doubt(&mut self, start_us: i64, end_us: i64) {
+        self.hold(Interval { cause: DOUBT, start_us, end_us });
+    }
+
+    /// Data goes out, and what lies before it never did: it was in packets that the log does not show.
+    pub(super) fn impute(&mut self, place: Place, chunk: &Chunk) {
+        let Some(stream) = self.requests.get(chunk.stream_id) else { return };
+        let from = stream.sent().highest();
+        if chunk.from <= from {
+            return;
+        }
+        let (last, full) = (stream.imputation().last_number(), stream.imputation().largest_chunk());
+        let holes = last.map(|last| self.recovery.unsent_behind(place, last)).unwrap_or_default();
+        let imputed = share_out((from, chunk.from), full, &holes);
+        if imputed.is_empty() {
+            self.damage.count(Kind::DataMissing, 1);
+        }
+        for (number, from, to) in imputed {
+            self.impute_packet(place, number, Chunk { stream_id: chunk.stream_id, from, to, fin: false });
+        }
+    }
+
+    /// It went out as early as it can have, so that what came between waits for it.
+    fn impute_packet(&mut self, place: Place, number: u64, chunk: Chunk) {
+        let Some(hole) = self.recovery.take_unsent(place, number) else { return };
+        if hole.acked_us.is_none() {
+            self.sent_is_missing(&hole);
+        }
+        let data = chunk.to.saturating_sub(chunk.from);
+        let round_trip = self.recovery.rtt().round_trip();
+        let packet = Sent {
+            number,
+            time_us: hole.after_us,
+            seq: self.now.seq,
+            bytes: data.saturating_add(data / 16).min(self.window.largest_packet()),
+            in_flight: true,
+            is_eliciting: true,
+            is_imputed: true,
+            rtt_us: round_trip.smoothed_us.or(round_trip.min_us).unwrap_or(0),
+            stamp: self.delivery.stamp(),
+            chunk: Some(chunk),
+            ..Sent::default()
+        };
+        let Some(stream) = self.requests.get_mut(chunk.stream_id) else { return };
+        let grown = stream.impute_sent(&chunk);
+        self.credit.send(grown);
+        self.window.send(place.path, packet.bytes);
+        self.recovery.send(place, packet);
+        if hole.acked_us.is_some()
+            && let Some(acked) = self.recovery.acknowledge_imputed(self.now.us, place, number)
+        {
+            self.newly_acknowledged(&acked);
+        }
+    }
+
+    /// A request is over of which the first packet may not be in the log.
+    pub(super) fn look_for_start(&mut self, stream: &mut Stream) {
+        if self.is_server() && self.seen.has(Sight::Requests) && stream.look_for_start() {
+            self.damage.count(Kind::RequestStartMissing, 1);
+        }
+    }
+
+    /// A request is open when the trace ends: its last packet, or the acknowledgement of it, may be what is missing.
+    pub(super) fn look_for_end(&self, stream: &mut Stream) {
+        if !self.seen.has(Sight::Frames) {
+            return;
+        }
+        let is_server = self.is_server();
+        let round_trip = self.recovery.rtt().round_trip();
+        let last = stream.imputation().last_number();
+        stream.look_for_end(&Missing {
+            is_server,
+            has_fins: self.seen.has(Sight::Fins),
+            is_damaged: self.damage.is_any(),
+            now_us: self.now.us,
+            rtt_us: round_trip.smoothed_us.or(round_trip.min_us).unwrap_or(0),
+            hole: last.and_then(|last| self.recovery.missing_after(last, is_server)),
+            conditions: self.attribution.conditions(),
+        });
+    }
+}

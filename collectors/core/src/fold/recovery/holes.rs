@@ -1,0 +1,186 @@
+//! Packets that the log does not show: numbers between two that it does.
+//!
+//! A number that is not there proves nothing: stacks pass over numbers to catch acknowledgements of what was never sent
+//! (RFC 9000, 21.4), and what the peer sent may have been lost on its way. An acknowledgement proves it: who received
+//! a packet names it, so a named number that the log does not show is a record that is missing.
+
+use crate::limits::HOLES;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// Packet numbers one after another that the log does not show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hole {
+    /// First number.
+    pub from: u64,
+    /// Last number.
+    pub to: u64,
+    /// When the packet before the first was logged.
+    pub after_us: i64,
+    /// When the packet after the last was.
+    pub before_us: i64,
+    /// When they were acknowledged: then records are missing.
+    pub acked_us: Option<i64>,
+}
+
+impl Hole {
+    /// Packets in it.
+    pub fn packets(&self) -> u64 {
+        self.to.saturating_sub(self.from).saturating_add(1)
+    }
+}
+
+/// The holes of one direction of a packet number space, in the order of their numbers; the oldest is forgotten when
+/// there are more than [`HOLES`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holes {
+    newest: Option<(u64, i64)>,
+    list: VecDeque<Hole>,
+}
+
+impl Holes {
+    /// Packet `number` is logged.
+    pub fn see(&mut self, number: u64, now_us: i64) {
+        match self.newest {
+            Some((newest, _)) if number <= newest => self.fill(number),
+            Some((newest, after_us)) if number > newest + 1 => {
+                if self.list.len() >= HOLES {
+                    self.list.pop_front();
+                }
+                let hole = Hole { from: newest + 1, to: number - 1, after_us, before_us: now_us, acked_us: None };
+                self.list.push_back(hole);
+                self.newest = Some((number, now_us));
+            }
+            _ => self.newest = Some((number, now_us)),
+        }
+    }
+
+    /// No number is missing.
+    pub fn are_none(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// The hole right before the newest packet.
+    pub fn newest(&self) -> Option<&Hole> {
+        self.list.back().filter(|hole| self.newest.is_some_and(|(newest, _)| hole.to + 1 == newest))
+    }
+
+    /// A number that was passed over comes late.
+    fn fill(&mut self, number: u64) {
+        let at = self.list.partition_point(|hole| hole.to < number);
+        let Some(hole) = self.list.get(at).copied().filter(|hole| hole.from <= number) else { return };
+        self.replace(at, hole, number, number, None);
+    }
+
+    /// Puts what lies beside `[from, to]` of the hole at `at` in its place, and `middle` between.
+    fn replace(&mut self, at: usize, hole: Hole, from: u64, to: u64, middle: Option<Hole>) {
+        let before = (hole.from < from).then(|| Hole { to: from - 1, ..hole });
+        let after = (to < hole.to).then(|| Hole { from: to + 1, ..hole });
+        self.list.remove(at);
+        for part in [after, middle, before].into_iter().flatten() {
+            self.list.insert(at, part);
+        }
+    }
+
+    /// `[from, to]` is acknowledged: calls `proven` with each part of a hole in it that was not.
+    pub fn acknowledge(&mut self, from: u64, to: u64, now_us: i64, mut proven: impl FnMut(Hole)) {
+        // Nearly all acknowledge what came after the last hole.
+        let mut at = match self.list.back() {
+            Some(last) if last.to >= from => self.list.partition_point(|hole| hole.to < from),
+            _ => return,
+        };
+        while let Some(hole) = self.list.get(at).copied().filter(|hole| hole.from <= to) {
+            at += 1;
+            if hole.acked_us.is_none() {
+                let part =
+                    Hole { from: hole.from.max(from), to: hole.to.min(to), acked_us: Some(now_us), ..hole };
+                self.replace(at - 1, hole, part.from, part.to, Some(part));
+                at += usize::from(hole.from < part.from);
+                proven(part);
+            }
+        }
+        while self.list.len() > HOLES {
+            self.list.pop_front();
+        }
+    }
+
+    /// Holes behind packet `number`, in order.
+    pub fn behind(&self, number: u64) -> impl Iterator<Item = &Hole> {
+        let at = self.list.partition_point(|hole| hole.to <= number);
+        self.list.range(at..)
+    }
+
+    /// What went out in packet `number` is known: it is no hole any more. Gives the time of its acknowledgement.
+    pub fn take(&mut self, number: u64) -> Option<Hole> {
+        let at = self.list.partition_point(|hole| hole.to < number);
+        let hole = self.list.get(at).copied().filter(|hole| hole.from <= number)?;
+        self.replace(at, hole, number, number, None);
+        Some(Hole { from: number, to: number, ..hole })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holes(seen: &[u64]) -> Holes {
+        let mut holes = Holes::default();
+        for (time, number) in seen.iter().enumerate() {
+            holes.see(*number, time as i64);
+        }
+        holes
+    }
+
+    fn list(holes: &Holes) -> Vec<(u64, u64, bool)> {
+        holes.list.iter().map(|hole| (hole.from, hole.to, hole.acked_us.is_some())).collect()
+    }
+
+    fn proven(holes: &mut Holes, from: u64, to: u64) -> Vec<(u64, u64)> {
+        let mut found = Vec::new();
+        holes.acknowledge(from, to, 100, |hole| found.push((hole.from, hole.to)));
+        found
+    }
+
+    #[test]
+    fn numbers_between_two_are_a_hole_until_they_come() {
+        let mut holes = holes(&[0, 1, 5, 9]);
+        assert_eq!(list(&holes), [(2, 4, false), (6, 8, false)]);
+        holes.see(3, 9);
+        holes.see(6, 9);
+        holes.see(10, 9);
+        assert_eq!(list(&holes), [(2, 2, false), (4, 4, false), (7, 8, false)]);
+        assert_eq!((holes.list[0].after_us, holes.list[0].before_us), (1, 2));
+    }
+
+    #[test]
+    fn only_an_acknowledgement_proves_that_a_record_is_missing_and_only_once() {
+        let mut holes = holes(&[0, 1, 9]);
+        assert_eq!(proven(&mut holes, 0, 3), [(2, 3)]);
+        assert_eq!(proven(&mut holes, 0, 4), [(4, 4)]);
+        assert_eq!(proven(&mut holes, 7, 30), [(7, 8)]);
+        assert_eq!(proven(&mut holes, 0, 30), [(5, 6)]);
+        assert_eq!(proven(&mut holes, 0, 30), []);
+        assert_eq!(list(&holes), [(2, 3, true), (4, 4, true), (5, 6, true), (7, 8, true)]);
+    }
+
+    #[test]
+    fn what_went_out_is_taken_out() {
+        let mut holes = holes(&[0, 5]);
+        assert_eq!(holes.behind(0).count(), 1);
+        assert_eq!(holes.take(2).map(|hole| (hole.from, hole.to)), Some((2, 2)));
+        assert_eq!(list(&holes), [(1, 1, false), (3, 4, false)]);
+        assert_eq!(holes.take(2), None);
+        assert_eq!(holes.behind(1).map(|hole| hole.from).collect::<Vec<_>>(), [3]);
+    }
+
+    #[test]
+    fn there_are_so_many_at_most() {
+        let mut holes = holes(&(0..3000).map(|number| number * 9).collect::<Vec<_>>());
+        assert_eq!(holes.list.len(), HOLES);
+        // Every other part of one is acknowledged: what is split is bounded too.
+        for number in (0..27_000).step_by(2) {
+            holes.acknowledge(number, number, 0, |_| ());
+        }
+        assert_eq!(holes.list.len(), HOLES);
+    }
+}

@@ -1,0 +1,273 @@
+//! What of a request is not in the log, and follows from what is: bytes that went out or came in packets that are missing,
+//! and how far its beginning and its end are known.
+
+use crate::fold::attribution::trust::Slack;
+use crate::fold::cause::Interval;
+use crate::fold::recovery::holes::Hole;
+use crate::fold::recovery::packets::Chunk;
+use serde::{Deserialize, Serialize};
+
+/// What is imputed of a stream.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Imputation {
+    /// The packet that carried its newest data.
+    last_number: Option<u64>,
+    /// Most of its data in one packet, bytes.
+    largest_chunk: u64,
+    /// When the peer's packet came before anything named it.
+    before_us: Option<i64>,
+    /// It was first named by an HTTP frame that was parsed, which is when its packet comes.
+    is_named_by_http: bool,
+    slack: Slack,
+    /// Bytes that a packet passed over, and the numbers before it that the log does not show.
+    passed: Vec<Passed>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Passed {
+    hole: (u64, u64),
+    bytes: (u64, u64),
+}
+
+/// What is known of a request that no record ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Missing<'c> {
+    /// The response is ours.
+    pub is_server: bool,
+    /// The log shows FINs.
+    pub has_fins: bool,
+    /// Some damage was met.
+    pub is_damaged: bool,
+    /// When the trace ends.
+    pub now_us: i64,
+    /// A round trip.
+    pub rtt_us: i64,
+    /// The packet after the last that carried it, if that one was acknowledged and is missing.
+    pub hole: Option<Hole>,
+    /// Conditions of the connection, doubts among them.
+    pub conditions: &'c [Interval],
+}
+
+/// Bytes of a stream that are remembered as passed over.
+const MOST_PASSED: usize = 64;
+
+/// Packets that one jump of a stream's offsets may impute.
+const MOST_IMPUTED: u64 = 1024;
+
+/// What an acknowledgement may be held back (RFC 9000, 18.2), and as much again for a queue.
+const LONGEST_DELAY_US: i64 = 50_000;
+
+impl Imputation {
+    /// A stream is named first, when the peer's packet before had come at `received_us`.
+    pub fn begin(received_us: Option<i64>) -> Self {
+        Self { before_us: received_us, ..Self::default() }
+    }
+
+    /// A chunk of it, in packet `number` where that is the newest of it.
+    pub fn see(&mut self, chunk: &Chunk, number: Option<u64>) {
+        self.largest_chunk = self.largest_chunk.max(chunk.to.saturating_sub(chunk.from));
+        self.last_number = number.or(self.last_number);
+    }
+
+    /// The packet that carried its newest data.
+    pub fn last_number(&self) -> Option<u64> {
+        self.last_number
+    }
+
+    /// Most of its data in one packet, bytes.
+    pub fn largest_chunk(&self) -> u64 {
+        self.largest_chunk
+    }
+
+    /// An HTTP frame of the peer's names it first.
+    pub fn name_by_http(&mut self) {
+        self.is_named_by_http = true;
+    }
+
+    /// Something of it is imputed.
+    pub fn note(&mut self) {
+        self.slack.is_imputed = true;
+    }
+
+    /// How far its clock is known.
+    pub fn slack(&self) -> Slack {
+        self.slack
+    }
+
+    /// A chunk comes behind bytes that did not, `highest` and on, in the packet after `hole`: if its packets came after all,
+    /// they brought those.
+    pub fn pass_over(&mut self, highest: u64, chunk: &Chunk, hole: &Hole) {
+        if chunk.from > highest && self.passed.len() < MOST_PASSED {
+            self.passed.push(Passed { hole: (hole.from, hole.to), bytes: (highest, chunk.from) });
+        }
+    }
+
+    /// Packets of a hole did come: gives the bytes of stream `stream_id` that they brought, if all of them came.
+    pub fn came(&mut self, stream_id: u64, hole: &Hole) -> Option<Chunk> {
+        let at = self.passed.iter().position(|passed| passed.hole.0 <= hole.from && hole.to <= passed.hole.1)?;
+        let Passed { hole: numbers, bytes: (from, to) } = self.passed.swap_remove(at);
+        self.note();
+        (numbers == (hole.from, hole.to)).then_some(Chunk { stream_id, from, to, fin: false })
+    }
+
+    /// Its first packet is missing; a record names it first at `start_us`.
+    pub fn begin_missing(&mut self, start_us: i64) {
+        self.note();
+        if !self.is_named_by_http {
+            self.slack.earlier_us = start_us.abs_diff(self.before_us.unwrap_or(0).min(start_us));
+        }
+    }
+
+    /// All of it was sent until `last_us`, and the acknowledgement is missing: it came a round trip later, in a time that is
+    /// doubtful if there is one. Gives the end, unless nothing is wrong with the log.
+    pub fn end_after<'i>(
+        &mut self,
+        last_us: i64,
+        doubts: impl Iterator<Item = &'i Interval>,
+        missing: &Missing<'_>,
+    ) -> Option<i64> {
+        let due_us = last_us.saturating_add(missing.rtt_us);
+        let (mut first, mut last): (Option<&Interval>, Option<&Interval>) = (None, None);
+        for doubt in doubts.filter(|doubt| doubt.end_us > last_us) {
+            if doubt.end_us >= due_us && first.is_none_or(|known| doubt.start_us < known.start_us) {
+                first = Some(doubt);
+            }
+            if last.is_none_or(|known| known.end_us < doubt.end_us) {
+                last = Some(doubt);
+            }
+        }
+        let (end_us, latest_us) = match first.or(last) {
+            Some(doubt) => (due_us.clamp(doubt.start_us.max(last_us), doubt.end_us), doubt.end_us),
+            None if missing.now_us.saturating_sub(due_us) > missing.rtt_us.saturating_add(LONGEST_DELAY_US) => {
+                (due_us, missing.now_us)
+            }
+            // The log ends before the acknowledgement could come.
+            None => {
+                self.slack.later_us = if missing.is_damaged { missing.rtt_us.unsigned_abs() } else { 0 };
+                return None;
+            }
+        };
+        self.note();
+        self.slack.later_us = latest_us.abs_diff(end_us);
+        Some(end_us)
+    }
+
+    /// All that is seen of the response has come, until `last_us`; the packet after it, in `hole`, may have brought its end.
+    pub fn end_with(&mut self, last_us: i64, hole: Option<Hole>, missing: &Missing<'_>) -> Option<i64> {
+        let Some(hole) = hole else {
+            self.slack.sooner_us = if missing.is_damaged { missing.now_us.abs_diff(last_us) } else { 0 };
+            return None;
+        };
+        self.note();
+        if missing.is_server {
+            return hole.acked_us.map(|acked_us| acked_us.max(last_us));
+        }
+        self.slack.later_us = hole.before_us.abs_diff(hole.after_us);
+        Some(hole.after_us.max(last_us))
+    }
+}
+
+/// Bytes `[from, to)` went out in packets of `holes`, as full as `full`, the last ones taken first, which are nearest to what
+/// follows. Gives number, first byte and the one after the last of each; none where holes have no room for them, or they
+/// are too many.
+pub fn share_out((from, to): (u64, u64), full: u64, holes: &[Hole]) -> Vec<(u64, u64, u64)> {
+    let numbers = holes.iter().fold(0u64, |sum, hole| sum.saturating_add(hole.packets()));
+    let missing = to.saturating_sub(from);
+    if numbers == 0 || missing == 0 {
+        return Vec::new();
+    }
+    let full = full.max(missing.div_ceil(numbers)).max(1);
+    let packets = missing.div_ceil(full);
+    if packets > MOST_IMPUTED {
+        return Vec::new();
+    }
+    let mut passed = numbers.saturating_sub(packets);
+    let mut shares = Vec::new();
+    let mut at = from;
+    for hole in holes {
+        let skip = passed.min(hole.packets());
+        passed -= skip;
+        for number in hole.from.saturating_add(skip)..=hole.to {
+            if at >= to {
+                return shares;
+            }
+            let end = at.saturating_add(full).min(to);
+            shares.push((number, at, end));
+            at = end;
+        }
+    }
+    shares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fold::attribution::sweep::DOUBT;
+
+    const fn hole(from: u64, to: u64) -> Hole {
+        Hole { from, to, after_us: 10, before_us: 30, acked_us: Some(50) }
+    }
+
+    const fn chunk(from: u64, to: u64) -> Chunk {
+        Chunk { stream_id: 4, from, to, fin: false }
+    }
+
+    #[test]
+    fn bytes_are_shared_out_among_the_nearest_packets() {
+        let none: &[(u64, u64, u64)] = &[];
+        assert_eq!(share_out((100, 1_300), 1_200, &[hole(7, 7)]), [(7, 100, 1_300)]);
+        assert_eq!(share_out((0, 2_000), 1_200, &[hole(3, 4), hole(8, 9)]), [(8, 0, 1_200), (9, 1_200, 2_000)]);
+        assert_eq!(share_out((0, 3_000), 1_200, &[hole(3, 4)]), [(3, 0, 1_500), (4, 1_500, 3_000)]);
+        assert_eq!(share_out((0, 3_000), 1_200, &[]), none);
+        assert_eq!(share_out((0, 1 << 60), 1_200, &[hole(0, 1 << 60)]), none, "so many are no missing records");
+    }
+
+    #[test]
+    fn what_was_passed_over_came_when_all_packets_before_did() {
+        let mut imputation = Imputation::default();
+        imputation.pass_over(100, &chunk(300, 400), &hole(5, 6));
+        imputation.pass_over(400, &chunk(400, 500), &hole(8, 8));
+        assert_eq!(imputation.came(4, &hole(8, 8)), None, "nothing was passed over");
+        assert_eq!(imputation.came(4, &hole(5, 6)), Some(chunk(100, 300)));
+        imputation.pass_over(500, &chunk(600, 700), &hole(11, 12));
+        assert_eq!(imputation.came(4, &hole(11, 11)), None, "one of two");
+        assert!(imputation.slack().is_imputed);
+    }
+
+    const fn missing(now_us: i64) -> Missing<'static> {
+        Missing {
+            is_server: true,
+            has_fins: true,
+            is_damaged: false,
+            now_us,
+            rtt_us: 40_000,
+            hole: None,
+            conditions: &[],
+        }
+    }
+
+    #[test]
+    fn an_acknowledgement_that_is_missing_came_a_round_trip_later_within_what_is_doubtful() {
+        let doubt = |start_us, end_us| Interval { cause: DOUBT, start_us, end_us };
+        let end = |doubts: &[Interval], now_us| {
+            let mut imputation = Imputation::default();
+            let end_us = imputation.end_after(100_000, doubts.iter(), &missing(now_us));
+            (end_us, imputation.slack().later_us, imputation.slack().is_imputed)
+        };
+        assert_eq!(end(&[doubt(90_000, 150_000)], 900_000), (Some(140_000), 10_000, true));
+        assert_eq!(end(&[doubt(0, 99_000), doubt(160_000, 170_000)], 900_000), (Some(160_000), 10_000, true));
+        assert_eq!(end(&[], 900_000), (Some(140_000), 760_000, true), "nothing says what is missing");
+        assert_eq!(end(&[], 150_000), (None, 0, false), "it was still to come");
+    }
+
+    #[test]
+    fn the_packet_after_the_last_brought_the_end() {
+        let mut imputation = Imputation::default();
+        assert_eq!(imputation.end_with(20, Some(hole(5, 5)), &missing(90)), Some(50));
+        let client = Missing { is_server: false, ..missing(90) };
+        assert_eq!(imputation.end_with(20, Some(hole(5, 5)), &client), Some(20));
+        assert_eq!(imputation.slack().later_us, 20);
+        let damaged = Missing { is_damaged: true, ..missing(90) };
+        assert_eq!((imputation.end_with(20, None, &damaged), imputation.slack().sooner_us), (None, 70));
+    }
+}

@@ -1,0 +1,95 @@
+//! Records that come late: threads write a log without an order between them (qlog asks for none), each record with its
+//! right time.
+//!
+//! A trace is taken as it comes until a record of it is older than one before. From then on its records wait until all
+//! that are newer by [`WINDOW_NS`] have come, and go on in the order of their times. What is later still is counted
+//! where it is met (`time_went_back`).
+
+use crate::event::Event;
+use crate::limits::HELD;
+use std::collections::BTreeMap;
+
+/// How late a record may be, ns.
+pub const WINDOW_NS: i64 = 20_000_000;
+
+/// A record that waits for its turn.
+pub(super) struct Held {
+    pub event: Event,
+    /// Where it stands in the file.
+    pub place: u64,
+    /// Its text, as far as a reject shows it, and its length.
+    pub raw: Vec<u8>,
+    pub length: usize,
+}
+
+/// The records of one connection that wait.
+#[derive(Default)]
+pub(super) struct Order {
+    newest_ns: Option<i64>,
+    /// By time, then as they came.
+    held: BTreeMap<(i64, u64), Held>,
+}
+
+impl Order {
+    /// Notes a record's time. True when it is older than one before.
+    pub fn is_late(&mut self, source_ns: i64) -> bool {
+        let is_late = self.newest_ns.is_some_and(|newest| source_ns < newest);
+        self.newest_ns = self.newest_ns.max(Some(source_ns));
+        is_late
+    }
+
+    /// Holds a record.
+    pub fn hold(&mut self, held: Held) {
+        self.held.insert((held.event.source_ns, held.event.seq), held);
+    }
+
+    /// The next record whose turn has come.
+    pub fn next(&mut self) -> Option<Held> {
+        let first = self.held.first_entry()?;
+        let is_due = self.newest_ns.is_some_and(|newest| newest.saturating_sub(first.key().0) > WINDOW_NS);
+        (is_due || self.held.len() > HELD).then(|| self.held.pop_first()).flatten().map(|(_, held)| held)
+    }
+
+    /// The next record, whatever may come.
+    pub fn next_of_all(&mut self) -> Option<Held> {
+        self.held.pop_first().map(|(_, held)| held)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn held(source_ns: i64, seq: u64) -> Held {
+        let mut event = Event::default();
+        (event.source_ns, event.seq) = (source_ns, seq);
+        Held { event, place: 0, raw: Vec::new(), length: 0 }
+    }
+
+    fn times(next: impl FnMut() -> Option<Held>) -> Vec<(i64, u64)> {
+        std::iter::from_fn(next).map(|held| (held.event.source_ns, held.event.seq)).collect()
+    }
+
+    #[test]
+    fn records_go_on_by_time_when_no_older_one_is_awaited() {
+        let mut order = Order::default();
+        let ms = 1_000_000;
+        let late = [5, 3, 5, 30, 4].map(|at| order.is_late(at * ms));
+        assert_eq!(late, [false, true, false, false, true]);
+        for (seq, at) in [5, 3, 5, 30, 4].into_iter().enumerate() {
+            order.hold(held(at * ms, seq as u64));
+        }
+        assert_eq!(times(|| order.next()), [(3 * ms, 1), (4 * ms, 4), (5 * ms, 0), (5 * ms, 2)]);
+        assert_eq!(times(|| order.next_of_all()), [(30 * ms, 3)]);
+    }
+
+    #[test]
+    fn so_many_wait_at_most() {
+        let mut order = Order::default();
+        for seq in 0..HELD as u64 + 10 {
+            order.is_late(0);
+            order.hold(held(0, seq));
+        }
+        assert_eq!(times(|| order.next()).len(), 10);
+    }
+}
