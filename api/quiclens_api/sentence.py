@@ -49,6 +49,8 @@ class Facts:
     request_bytes: int = 0
     response_bytes: int = 0
     cannot_show: tuple[str, ...] = ()
+    grade: str = "whole"
+    imputed_us: int = 0
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,21 @@ class Words:
 
 
 def sentence(facts: Facts) -> str:
-    """Why, how much of how much, and what a reader would ask next."""
+    """Why, how much of how much, what a reader would ask next, and how far the log can be trusted."""
+    return _answer(facts) + _trust(facts)
+
+
+def _trust(facts: Facts) -> str:
+    """What missing records do to the answer; nothing where none is missing."""
+    if facts.grade == "whole" or facts.vantage == "network":
+        return ""
+    beside = f", and {duration(facts.imputed_us)} of this time lie beside them" if facts.imputed_us else ""
+    if facts.grade == "repaired":
+        return f" Records of this log are missing{beside}: the times are about right, and what is the largest stays so."
+    return f" Records of this log are missing{beside}: its largest part may be another, or its duration off."
+
+
+def _answer(facts: Facts) -> str:
     if facts.vantage == "network":
         return "Seen from the middle of the network, where waiting looks like travelling: look at an end's trace."
     if facts.duration_us == 0 or not facts.parts:

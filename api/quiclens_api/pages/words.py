@@ -20,6 +20,9 @@ WORDS = (
     ("lost, but arrived", "declared lost and acknowledged all the same: a needless repair"),
     ("trace, coverage", "a connection's log; how much of it there is: full, partial (cut), summary (its events were "
      "not kept), none"),
+    ("whole, repaired, damaged", "no record of the request is missing; some are, and neither the largest part nor the "
+     "duration can be much different; or they can"),
+    ("between", "least and most that a part can be, where records of the log are missing"),
     ("weight", "how many requests one stands for, where a server traces only some"),
     ("samples, draws", "what was measured; what is independent of each other, such as users: the fewer draws, the "
      "wider an interval"),

@@ -18,7 +18,8 @@ SELECT
     logged_duration_us,
     top_cause,
     top_cause_us,
-    coverage
+    coverage,
+    grade
 FROM requests
 WHERE ifNull(duration_us, 0) >= {min_us:UInt64}
     AND started_hour >= toStartOfHour(ifNull({since:Nullable(DateTime64(6, 'UTC'))}, toDateTime64(0, 6, 'UTC')))

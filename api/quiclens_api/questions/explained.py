@@ -30,6 +30,9 @@ def explained(request: Row, stream: Row, connection: Row, episodes: list[Row], o
         "parts": parts,
         "top_cause": top["cause"] if top else None,
         "unattributed_us": stream["unattributed_us"],
+        "grade": stream["grade"],
+        "imputed_us": stream["imputed_us"],
+        "bounds_us": bounds_of(stream),
         "cannot_show": in_vocabulary_order(stream["cannot_show"]),
         "overlapping": {cause: us for cause, us in sorted(stream["overlapping"].items())},
         "sentence": sentence(facts(stream, parts, episodes, connection, others)),
@@ -50,6 +53,9 @@ def without_trace(request_id: str, request: Row) -> Row:
         "parts": [],
         "top_cause": None,
         "unattributed_us": None,
+        "grade": None,
+        "imputed_us": None,
+        "bounds_us": {},
         "cannot_show": [],
         "overlapping": {},
         "sentence": untraced(request_id, request),
@@ -75,6 +81,7 @@ def parts_of(stream: Mapping[str, Any]) -> list[Row]:
             "cause": cause,
             "us": stream[f"{cause}_us"],
             "known": "inferred" if cause in stream["inferred"] else "observed",
+            "bounds_us": bounds_of(stream).get(cause),
             "saves_us": stream["saves"].get(cause),
             "saves_interval_us": interval_us(cause, stream["saves"].get(cause), stream["duration_us"]),
         }
@@ -87,6 +94,12 @@ def parts_of(stream: Mapping[str, Any]) -> list[Row]:
         message = f"the parts of {name} are {total} us, its duration is {stream['duration_us']} us"
         raise CannotRun("parts_do_not_add_up", message, "load the log again with this version, and report this")
     return parts
+
+
+def bounds_of(stream: Mapping[str, Any]) -> dict[str, list[int]]:
+    """Least and most, us, of each part that is not known exactly, and of the duration: records of the log are missing."""
+    low, high = stream["bounds_low"], stream["bounds_high"]
+    return {name: [low.get(name, 0), high[name]] for name in (*CAUSES, "duration") if name in high}
 
 
 def _shown(connection: Row) -> Row:

@@ -47,6 +47,8 @@ def facts(
         request_bytes=stream["request_bytes"],
         response_bytes=stream["response_bytes"],
         cannot_show=tuple(in_vocabulary_order(stream["cannot_show"])),
+        grade=stream["grade"],
+        imputed_us=stream["imputed_us"],
     )
 
 

@@ -43,6 +43,7 @@ def explain_view(found: Explanation, events: int) -> Iterator[RenderableType]:
             yield event_rows(document["events"], stream, events)
         yield _coverage(document)
         yield from _interval_note(parts)
+        yield from _bounds_note(document)
         hidden = missing(document["cannot_show"], stream["vantage"])
         if hidden:
             yield Text(f"this log cannot show: {', '.join(look(cause).name for cause in hidden)}", style="dim")
@@ -53,6 +54,17 @@ def explain_view(found: Explanation, events: int) -> Iterator[RenderableType]:
         yield Text(f"what usually helps against {look(cause).name}: {ADVICE[cause]}", style="dim")
     yield Text()
     yield Text(document["sentence"], style="bold")
+
+
+def _bounds_note(document: Row) -> Iterator[Text]:
+    """Between what the parts lie, where records of the log are missing."""
+    if document["grade"] == "whole":
+        return
+    parts = [part["cause"] for part in document["parts"]]
+    bounds = {name: bounds for name, bounds in document["bounds_us"].items() if name in parts or name == "duration"}
+    of = [f"{look(name).name if name in parts else name} {duration(low)} to {duration(high)}" for name, (low, high) in bounds.items()]
+    between = f"; between: {', '.join(of)}" if of else ""
+    yield Text(f"{document['grade']}: records of this log are missing{between}", style="yellow")
 
 
 def _logged(request: Row) -> Table:

@@ -161,6 +161,7 @@ CREATE TABLE IF NOT EXISTS connections
     requests UInt64 CODEC(ZSTD(3)),
     requests_complete UInt64 CODEC(ZSTD(3)),
     cannot_show Array(LowCardinality(String)) CODEC(ZSTD(3)),
+    damage Map(LowCardinality(String), UInt64) CODEC(ZSTD(3)),
     open_episodes String CODEC(ZSTD(3)),
     INDEX by_trace_id trace_id TYPE bloom_filter(0.01) GRANULARITY 1,
     INDEX by_connection_id connection_id TYPE bloom_filter(0.01) GRANULARITY 1
@@ -230,6 +231,10 @@ CREATE TABLE IF NOT EXISTS streams
     inferred Array(LowCardinality(String)) CODEC(ZSTD(3)),
     cannot_show Array(LowCardinality(String)) CODEC(ZSTD(3)),
     overlapping Map(LowCardinality(String), UInt64) CODEC(ZSTD(3)),
+    grade LowCardinality(String) CODEC(ZSTD(3)),
+    imputed_us UInt64 CODEC(ZSTD(3)),
+    bounds_low Map(LowCardinality(String), UInt64) CODEC(ZSTD(3)),
+    bounds_high Map(LowCardinality(String), UInt64) CODEC(ZSTD(3)),
     saves Map(LowCardinality(String), UInt64) CODEC(ZSTD(3)),
     INDEX by_connection_id connection_id TYPE bloom_filter(0.01) GRANULARITY 1
 )
@@ -422,6 +427,10 @@ CREATE TABLE IF NOT EXISTS requests
     unattributed_us UInt64 CODEC(ZSTD(3)),
     saves Map(LowCardinality(String), UInt64) CODEC(ZSTD(3)),
     cannot_show Array(LowCardinality(String)) CODEC(ZSTD(3)),
+    grade LowCardinality(String) CODEC(ZSTD(3)),
+    imputed_us UInt64 CODEC(ZSTD(3)),
+    bounds_low Map(LowCardinality(String), UInt64) CODEC(ZSTD(3)),
+    bounds_high Map(LowCardinality(String), UInt64) CODEC(ZSTD(3)),
     rtt_variance_us Nullable(UInt64) CODEC(ZSTD(3)),
     tcp_congestion_window_packets Nullable(UInt32) CODEC(ZSTD(3)),
     tcp_packets_lost_outstanding Nullable(UInt32) CODEC(ZSTD(3)),

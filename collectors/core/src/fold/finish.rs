@@ -15,14 +15,14 @@ impl Fold {
     /// Version of rows that know the events up to now: of two with as many of them, that of a whole trace is the later.
     /// A log and its copy that was cut can tell of the same events, and either may be stored last.
     ///
-    /// While packets that go out now are not judged, it is later than that of the events before this instant, and earlier
-    /// than that of any row that knows what comes of them.
+    /// While packets that go out at this time are not judged, it is earlier than that of a row that knows what comes of them.
     fn version(&self, whole: bool) -> u64 {
-        let known = match self.departures.are_none() {
-            true => (self.now.seq.min(SEQ_LIMIT) + 1) * 2 + u64::from(whole),
-            false => self.instant_seq.min(SEQ_LIMIT) * 2 + 1,
+        let level = match (whole, self.departures.are_none()) {
+            (true, _) => 2,
+            (false, true) => 1,
+            (false, false) => 0,
         };
-        (ANALYSIS_VERSION << 40) + known
+        (ANALYSIS_VERSION << 40) + (self.now.seq.min(SEQ_LIMIT) + 1) * 3 + level
     }
 
     /// What every row begins with. `whole`: the row says that the trace is not cut.

@@ -112,8 +112,6 @@ pub struct Fold {
     attribution: attribution::Attribution,
     instant: instant::Instant,
     departures: departures::Departures,
-    /// First event of the current time.
-    instant_seq: u64,
     damage: damage::Damage,
     last_senders: instant::LastSenders,
     seen: Seen,
@@ -165,9 +163,6 @@ impl Fold {
                 self.went_back(event.time_us);
             }
             self.pass_time(event.time_us);
-        }
-        if event.time_us != self.now.us {
-            self.instant_seq = event.seq;
         }
         self.now = Moment { us: event.time_us, seq: event.seq };
         self.events += 1;

@@ -7,7 +7,7 @@ WITH sampled AS
         vantage,
         trace_id,
         server,
-        bitShiftRight(bitAnd(version, 1099511627775), 1) AS records
+        intDiv(bitAnd(version, 1099511627775), 3) AS records
     FROM connections FINAL
     WHERE trace_day >= toDate($__fromTime, 'UTC')
         AND trace_day <= toDate($__toTime, 'UTC')

@@ -189,7 +189,7 @@ mod tests {
         let mut paths = Paths::default();
         assert_eq!(instant(&mut paths, Some(0), 0, 5_000), (5_000, 0));
         assert_eq!(instant(&mut paths, Some(2_500), 4_000, 6_000), (7_000, 0), "after the acknowledgement");
-        assert_eq!(instant(&mut paths, Some(10_000), 0, 1_500), (9_500, 1), "as much more as at its nearest");
+        assert_eq!(instant(&mut paths, Some(10_000), 0, 1_500), (10_000, 1), "as much more as at its nearest");
     }
 
     #[test]
