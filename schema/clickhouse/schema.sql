@@ -110,6 +110,7 @@ CREATE TABLE connections
     `requests` UInt64 CODEC(ZSTD(3)),
     `requests_complete` UInt64 CODEC(ZSTD(3)),
     `cannot_show` Array(LowCardinality(String)) CODEC(ZSTD(3)),
+    `damage` Map(LowCardinality(String), UInt64) CODEC(ZSTD(3)),
     `open_episodes` String CODEC(ZSTD(3)),
     INDEX by_trace_id trace_id TYPE bloom_filter(0.01) GRANULARITY 1,
     INDEX by_connection_id connection_id TYPE bloom_filter(0.01) GRANULARITY 1
@@ -428,6 +429,10 @@ CREATE TABLE requests
     `unattributed_us` UInt64 CODEC(ZSTD(3)),
     `saves` Map(LowCardinality(String), UInt64) CODEC(ZSTD(3)),
     `cannot_show` Array(LowCardinality(String)) CODEC(ZSTD(3)),
+    `grade` LowCardinality(String) CODEC(ZSTD(3)),
+    `imputed_us` UInt64 CODEC(ZSTD(3)),
+    `bounds_low` Map(LowCardinality(String), UInt64) CODEC(ZSTD(3)),
+    `bounds_high` Map(LowCardinality(String), UInt64) CODEC(ZSTD(3)),
     `rtt_variance_us` Nullable(UInt64) CODEC(ZSTD(3)),
     `tcp_congestion_window_packets` Nullable(UInt32) CODEC(ZSTD(3)),
     `tcp_packets_lost_outstanding` Nullable(UInt32) CODEC(ZSTD(3)),
@@ -507,6 +512,10 @@ CREATE TABLE streams
     `inferred` Array(LowCardinality(String)) CODEC(ZSTD(3)),
     `cannot_show` Array(LowCardinality(String)) CODEC(ZSTD(3)),
     `overlapping` Map(LowCardinality(String), UInt64) CODEC(ZSTD(3)),
+    `grade` LowCardinality(String) CODEC(ZSTD(3)),
+    `imputed_us` UInt64 CODEC(ZSTD(3)),
+    `bounds_low` Map(LowCardinality(String), UInt64) CODEC(ZSTD(3)),
+    `bounds_high` Map(LowCardinality(String), UInt64) CODEC(ZSTD(3)),
     `saves` Map(LowCardinality(String), UInt64) CODEC(ZSTD(3)),
     INDEX by_connection_id connection_id TYPE bloom_filter(0.01) GRANULARITY 1
 )
@@ -640,6 +649,7 @@ CREATE VIEW connections_now
     `requests` UInt64,
     `requests_complete` UInt64,
     `cannot_show` Array(LowCardinality(String)),
+    `damage` Map(LowCardinality(String), UInt64),
     `open_episodes` String
 )
 AS SELECT *
@@ -829,6 +839,10 @@ CREATE VIEW streams_now
     `inferred` Array(LowCardinality(String)),
     `cannot_show` Array(LowCardinality(String)),
     `overlapping` Map(LowCardinality(String), UInt64),
+    `grade` LowCardinality(String),
+    `imputed_us` UInt64,
+    `bounds_low` Map(LowCardinality(String), UInt64),
+    `bounds_high` Map(LowCardinality(String), UInt64),
     `saves` Map(LowCardinality(String), UInt64)
 )
 AS SELECT *
