@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from quiclens_lab import progress
+from quiclens_lab.damage.options import add_options as add_damage_options
 from quiclens_lab.errors import LabError
 from quiclens_lab.relay import FAST_KBPS, Conditions
 from quiclens_lab.scenarios import SCENARIOS, scenario_named
@@ -168,11 +169,8 @@ def parser() -> argparse.ArgumentParser:
     questioning.add_argument("--cases", type=_count, default=100_000)
     questioning.add_argument("--keep", type=Path, metavar="DIR", help="where a run goes on that was ended")
 
-    damaging = commands.add_parser("damage", help="what flipped bits cost a log that is one JSON document")
-    damaging.add_argument("--folder", type=Path, metavar="DIR", help="logs; else ../shared/traces, or the cases")
-    damaging.add_argument("--copies", type=_count, default=1000)
-    damaging.add_argument("--seed", type=int, default=1)
-    damaging.add_argument("--keep", action="store_true", help="also write it to lab/damage-runs")
+    damaging = commands.add_parser("damage", help="what damage to a log does to the answers, and is it admitted?")
+    add_damage_options(damaging)
 
     limiting = commands.add_parser("limits", help="does any real log, or a server's, cross a limit of the collector?")
     limiting.add_argument("--folder", type=Path, metavar="DIR", help="logs; else ../shared/traces, or the cases")
@@ -223,7 +221,7 @@ def parser() -> argparse.ArgumentParser:
     judging = commands.add_parser("truth", help="is quiclens right? runs of known causes, judged and compared")
     judging.add_argument("--seeds", type=_count, default=SEEDS, help="runs of each scenario")
     add_options(judging)
-    for command in (demo, judging, striking, simulating):
+    for command in (demo, judging, striking, simulating, damaging):
         command.add_argument(
             "--jobs", type=_count, default=min(2, os.cpu_count() or 1), help="processes; changes no result"
         )
@@ -253,10 +251,9 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         return faults(chosen, options.jobs, options.keep, progress.show)
 
     if options.command == "damage":
-        from quiclens_lab.damage import TRACES, VECTORS, damage
+        from quiclens_lab.damage.command import run as run_damage
 
-        folder = options.folder or (TRACES if TRACES.is_dir() else VECTORS)
-        return damage(folder, options.copies, options.seed, options.keep, progress.show)
+        return run_damage(options)
 
     if options.command == "limits":
         from quiclens_lab.limits import limits

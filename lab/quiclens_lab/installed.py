@@ -20,7 +20,7 @@ from typing import Any
 
 import pyarrow.ipc
 
-from quiclens_lab.damage import VECTORS
+from quiclens_lab.damage.flipped_bits import VECTORS
 from quiclens_lab.errors import LabError
 from quiclens_lab.machine import collector_binary, judged
 from quiclens_lab.outside import said_by

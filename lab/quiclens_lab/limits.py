@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from quiclens_lab.damage import TRACES, VECTORS
+from quiclens_lab.damage.flipped_bits import TRACES, VECTORS
 from quiclens_lab.demo import ACCESS_LOG, make_folder
 from quiclens_lab.errors import LabError
 from quiclens_lab.machine import LAB, collector_binary, judged

@@ -33,7 +33,7 @@ from quiclens_ingest.broker import Walls
 from quiclens_schema import store as stores
 from quiclens_schema import topics
 
-from quiclens_lab.damage import VECTORS
+from quiclens_lab.damage.flipped_bits import VECTORS
 from quiclens_lab.errors import LabError
 from quiclens_lab.machine import collector_binary, judged
 from quiclens_lab.outside import said_by

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from quiclens_lab.damage import VECTORS
+from quiclens_lab.damage.flipped_bits import VECTORS
 from quiclens_lab.errors import LabError
 from quiclens_lab.machine import judged
 from quiclens_lab.progress import say

@@ -1,9 +1,8 @@
-"""`quiclens-lab damage`: what do flipped bits cost a log that is one JSON document?
+"""What do flipped bits cost a log that is one JSON document?
 
 Copies of whole documents get a few flipped bits each and are read by the collector. A copy passes where the reading
 ends in time, at most as many records are lost as bits were flipped (in the median over all copies), no more records
 come back than there were, no more than flipped bits are changed, and nothing that lost a record is called `complete`.
-stdout is one JSON document; exit 1 where a bar is missed.
 """
 
 import gzip
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from quiclens_lab.errors import LabError
-from quiclens_lab.machine import LAB, collector_binary, commit, keep_document, machine
+from quiclens_lab.machine import LAB
 
 TRACES = LAB.parent.parent / "shared" / "traces"
 VECTORS = LAB.parent / "schema" / "vectors"
@@ -65,25 +64,27 @@ class Copy:
         return [fault for fault, is_so in found.items() if is_so]
 
 
-def damage(
-    folder: Path, copies: int, seed: int, keep: bool, progress: Callable[[int, int], None] = lambda done, whole: None
+def flipped_bits(
+    folder: Path,
+    copies: int,
+    seed: int,
+    collector: Path,
+    progress: Callable[[int, int], None] = lambda done, whole: None,
 ) -> dict[str, Any]:
     """Damage that many copies of the documents below `folder`; `passes` says whether all bars hold."""
-    documents = [document for document in map(_document, sorted(folder.rglob("*"))) if document is not None]
+    documents = [document for path in sorted(folder.rglob("*")) if (document := _document(path, collector)) is not None]
     if not documents:
         raise LabError(f"no documents below {folder}")
     jobs = [(documents[at % len(documents)], seed * 1_000_003 + at, BITS[at % len(BITS)]) for at in range(copies)]
     with ThreadPoolExecutor(2) as threads:
         read = []
-        for copy in threads.map(lambda job: _damaged(*job), jobs):
+        for copy in threads.map(lambda job: _damaged(collector, *job), jobs):
             read.append(copy)
             progress(len(read), len(jobs))
     lost_each = sorted(copy.lost / copy.bits for copy in read)
     faults = [{**asdict(copy), "faults": copy.faults()} for copy in read if copy.faults()]
     median = statistics.median(lost_each)
-    result: dict[str, Any] = {
-        "machine": machine(),
-        "commit": commit(),
+    return {
         "folder": folder.name,
         "seed": seed,
         "documents": len(documents),
@@ -102,19 +103,16 @@ def damage(
         "worst": [asdict(copy) for copy in sorted(read, key=lambda copy: -copy.lost / copy.bits)[:10]],
         "passes": median <= 1 and not faults,
     }
-    if keep:
-        keep_document("damage-runs", "damage", result)
-    return result
 
 
-def _document(path: Path) -> Document | None:
+def _document(path: Path, collector: Path) -> Document | None:
     """The log, where it is one whole document with records."""
     if not path.is_file():
         return None
     content = path.read_bytes()
     content = gzip.decompress(content) if content.startswith(GZIP) else content
     with tempfile.TemporaryDirectory(prefix="quiclens-damage-") as scratch:
-        rows = _read(Path(scratch), content)
+        rows = _read(collector, Path(scratch), content)
     if rows is None:
         return None
     connections, records = rows
@@ -122,14 +120,14 @@ def _document(path: Path) -> Document | None:
     return Document(str(path.name), content, records, len(connections)) if connections and is_document else None
 
 
-def _damaged(document: Document, seed: int, bits: int) -> Copy:
+def _damaged(collector: Path, document: Document, seed: int, bits: int) -> Copy:
     """A copy with flipped bits, read; the same seed flips the same."""
     drawn = random.Random(seed)
     content = bytearray(document.content)
     for at in drawn.sample(range(8 * len(content)), bits):
         content[at // 8] ^= 1 << at % 8
     with tempfile.TemporaryDirectory(prefix="quiclens-damage-") as scratch:
-        rows = _read(Path(scratch), bytes(content))
+        rows = _read(collector, Path(scratch), bytes(content))
     all_records = document.records.total()
     if rows is None:
         return Copy(document.name, seed, bits, all_records, all_records, 0, 0, complete=False, hangs=True)
@@ -148,13 +146,13 @@ def _damaged(document: Document, seed: int, bits: int) -> Copy:
     )
 
 
-def _read(scratch: Path, content: bytes) -> tuple[list[dict[str, Any]], Counter[str]] | None:
+def _read(collector: Path, scratch: Path, content: bytes) -> tuple[list[dict[str, Any]], Counter[str]] | None:
     """Rows of connections, and the records given back; None where the collector does not end."""
     log = scratch / "log.qlog"
     log.write_bytes(content)
     try:
-        connections = [line["row"] for line in _dump(log, "summaries") if line["table"] == "connections"]
-        records = Counter(map(_without_time, _dump(log, "events")))
+        connections = [line["row"] for line in _dump(collector, log, "summaries") if line["table"] == "connections"]
+        records = Counter(map(_without_time, _dump(collector, log, "events")))
     except subprocess.TimeoutExpired:
         return None
     return connections, records
@@ -167,7 +165,7 @@ def _without_time(record: Any) -> str:
     return json.dumps({key: value for key, value in record.items() if key != "time"}, sort_keys=True)
 
 
-def _dump(log: Path, room: str) -> Iterator[Any]:
-    command = [str(collector_binary()), "dump", str(log), "--room", room]
+def _dump(collector: Path, log: Path, room: str) -> Iterator[Any]:
+    command = [str(collector), "dump", str(log), "--room", room]
     done = subprocess.run(command, capture_output=True, timeout=LONGEST_SECONDS, check=True)
     return (json.loads(line) for line in done.stdout.splitlines())

@@ -1,15 +1,15 @@
-"""`quiclens-lab damage` on the case folders: a slice of what it does with real logs."""
+"""Flipped bits in the case folders: a slice of what `quiclens-lab damage` does with real logs."""
 
 import pytest
 
-from quiclens_lab.damage import VECTORS, Copy, damage
+from quiclens_lab.damage.flipped_bits import VECTORS, Copy, flipped_bits
 from quiclens_lab.machine import collector_binary
 
 pytestmark = pytest.mark.skipif(not collector_binary().is_file(), reason="the collector is not built")
 
 
 def test_flipped_bits_cost_at_most_a_record_each() -> None:
-    result = damage(VECTORS, copies=100, seed=3, keep=False)
+    result = flipped_bits(VECTORS, copies=100, seed=3, collector=collector_binary())
     assert result["passes"], result["faults"] or result["lost_for_each_bit"]
     assert result["copies"] == 100
     assert result["documents"] >= 15

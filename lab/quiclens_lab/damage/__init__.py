@@ -1,0 +1,1 @@
+"""What damage to a log does to the answers that the collector gives."""
