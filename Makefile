@@ -1,4 +1,4 @@
-# make demo | test | up | down | check | servers | quic-go-versions | bench | ask-bench | freshness | faults | fuzz | simulation | truth | schema | sbom | audit
+# make demo | test | up | down | check | servers | quic-go-versions | bench | ask-bench | freshness | faults | fuzz | simulation | damage | truth | schema | sbom | audit
 # | release | release-check | containers | lock | setup | clean. Every target does its own set-up, once.
 
 SHELL := /bin/bash
@@ -39,7 +39,7 @@ RUST_FILES := Cargo.toml Cargo.lock $(shell find collectors schema/catalogue sch
 export UV_PROJECT_ENVIRONMENT := .venv
 export QUICLENS_COLLECTOR := $(CURDIR)/$(COLLECTOR)
 
-.PHONY: setup demo test test-api test-others up down check servers quic-go-versions bench ask-bench freshness faults fuzz simulation truth schema size sbom audit release release-check containers lock clean
+.PHONY: setup demo test test-api test-others up down check servers quic-go-versions bench ask-bench freshness faults fuzz simulation damage truth schema size sbom audit release release-check containers lock clean
 
 setup: $(MADE)/prerequisites $(MADE)/python $(MADE)/pages $(COLLECTOR)
 
@@ -118,6 +118,17 @@ fuzz: setup
 simulation: setup
 	$(BIN)/quiclens-lab simulation --keep $(SIMULATION)
 	$(BIN)/quiclens-lab simulation --plants --keep
+
+# Whole logs of all stacks, and of a live server behind a lossy path, are damaged in every way; bits of documents are
+# flipped. Kept in lab/damage-runs/; on from where it was; fails when a bar is missed. make damage DAMAGE="--worst 5".
+damage: setup $(QUICGO) $(NOQ) $(QUICGO_SERVER)
+	rm -rf $(MADE)/damage/logs/quic-go $(MADE)/damage/logs/noq
+	$(QUICGO) -test.run '^TestGenerate$$' -out "$(CURDIR)/$(MADE)"/damage/logs/quic-go -seeds 1-40
+	$(NOQ) --out $(MADE)/damage/logs/noq --seeds 1-10 --scripts constant,shallow,deep,jitter,drop-and-back
+	test -d $(MADE)/damage/logs/live || { rm -rf $(MADE)/damage/logs/live.new && $(BIN)/quiclens-lab live --out $(MADE)/damage/logs/live.new \
+	--server quic-go --connections 100 --requests 6 --loss 0.02 --delay-ms 60 --rate-kbps 4000 && \
+	mv $(MADE)/damage/logs/live.new $(MADE)/damage/logs/live; }
+	$(BIN)/quiclens-lab damage --keep --logs $(MADE)/damage/logs/quic-go --logs $(MADE)/damage/logs/noq --logs $(MADE)/damage/logs/live $(DAMAGE)
 
 # Kept in lab/truth-runs/; fails when a bar is missed. The product's intervals come out of the same run.
 truth: setup $(QUICGO) $(NOQ)

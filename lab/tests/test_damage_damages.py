@@ -88,10 +88,19 @@ def test_a_document_is_written_with_the_same_content(tmp_path: Path) -> None:
     events = [{"data": {"name": 1}, "name": "transport:a", "time": 1795168806021.7039}, {"name": "b", "time": 2}]
     document = {"qlog_version": "0.3", "traces": [{"common_fields": {"ODCID": "ab"}, "events": events, "vantage": {}}]}
     path = tmp_path / "a.qlog"
-    path.write_text(json.dumps(document))
-    read = read_log(path)
-    assert json.loads(read.content()) == document
-    assert [each.data for each in read.records] == [{"name": 1}, {}]
+    for indent in (None, 0):
+        path.write_text(json.dumps(document, indent=indent))
+        read = read_log(path)
+        assert json.loads(read.content()) == document
+        assert [each.data for each in read.records] == [{"name": 1}, {}]
+
+
+def test_lines_without_a_separator_are_lines(tmp_path: Path) -> None:
+    content = b'{"trace":{}}\n{"time":1,"name":"a","data":{}}\n'
+    (tmp_path / "a.ndjson").write_bytes(content)
+    read = read_log(tmp_path / "a.ndjson")
+    assert read.content() == content
+    assert [each.name for each in read.records] == ["a"]
 
 
 @pytest.mark.parametrize(

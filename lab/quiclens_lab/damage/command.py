@@ -26,6 +26,7 @@ from quiclens_lab.errors import LabError
 from quiclens_lab.kept import Kept
 from quiclens_lab.machine import LAB, code_of, collector_binary, commit, keep_document, machine
 from quiclens_lab.truth.collector import frozen, identity
+from quiclens_lab.truth.other_stacks import RECORDS
 
 MADE = LAB.parent / ".made" / "damage"
 
@@ -56,7 +57,7 @@ def _whole_logs(options: argparse.Namespace, names: tuple[str, ...], collector: 
     code = code_of(LAB, ("quiclens_lab/damage",))
     with tempfile.TemporaryDirectory(prefix="quiclens-damage-") as scratch:
         folders = list(options.logs)
-        if not options.logs_only:
+        if not options.logs_only and options.seeds:
             folders.append(_aioquic(options, Path(scratch)))
         logs = [log for folder in folders for log in _chosen(folder, options)]
         if not logs:
@@ -77,9 +78,10 @@ def _whole_logs(options: argparse.Namespace, names: tuple[str, ...], collector: 
 
 
 def _aioquic(options: argparse.Namespace, scratch: Path) -> Path:
-    """The folder of aioquic's logs: one that lasts where what is found of them is to last too."""
-    folder = (MADE if options.keep else scratch) / "aioquic" / str(options.seeds)
-    if not (folder / "truth.jsonl").exists():
+    """The folder of aioquic's logs, made where it is not there: those of a run that may be ended are kept for its
+    next start."""
+    folder = (MADE if options.keep else scratch) / f"aioquic-{code_of(LAB, ('quiclens_lab',))}-{options.seeds}"
+    if not (folder / RECORDS).exists():
         make_aioquic(folder, options.seeds, options.jobs, progress.show)
     return folder
 
@@ -122,7 +124,10 @@ def _worst(batches: Iterable[Batch], most: int) -> dict[str, list[dict[str, Any]
 
 
 def _say(document: dict[str, Any]) -> None:
-    lines = table.lines(document.get("tables", {}))
+    lines = []
+    if "tables" in document:
+        lines += table.lines(document["tables"])
+        lines += table.grade_lines(document["tables"][table.ALL])
     if "bars" in document:
         rows = [("bar", "figure", "bound", "")]
         rows += [

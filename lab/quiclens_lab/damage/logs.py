@@ -88,9 +88,21 @@ def read_log(path: Path) -> Log:
     content = path.read_bytes()
     content = gzip.decompress(content) if content.startswith(GZIP) else content
     try:
-        return _lines(content) if content.startswith(SEPARATOR) or content.count(b"\n{") else _document(content)
+        return _lines(content) if _is_lines(content) else _document(content)
     except (ValueError, KeyError, TypeError, InvalidOperation) as error:
         raise LabError(f"{path}: no log of one trace with times in its records: {error!r}") from error
+
+
+def _is_lines(content: bytes) -> bool:
+    """Whether the first line is a whole value, and there are more."""
+    if content.startswith(SEPARATOR):
+        return True
+    first, _, more = content.partition(b"\n")
+    try:
+        json.loads(first)
+    except ValueError:
+        return False
+    return bool(more.strip())
 
 
 def _lines(content: bytes) -> Log:

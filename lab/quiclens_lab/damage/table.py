@@ -85,6 +85,21 @@ def _line(name: str, found: Mapping[str, Any]) -> Sequence[str]:
     )  # fmt: skip
 
 
+def grade_lines(of_all: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """What answers of each grade are worth, over all stacks; nothing where this collector does not grade."""
+    rows = [("damage", *(f"{grade}: {what}" for grade in GRADES for what in ("requests", "top", "time")))]
+    for name, found in of_all.items():
+        if found["grades"] is not None:
+            cells = []
+            for grade in GRADES:
+                of_grade = found["by_grade"].get(grade, {"requests": 0, "top_right": None, "duration_right": None})
+                cells += [
+                    str(of_grade["requests"]), percent(of_grade["top_right"]), percent(of_grade["duration_right"])
+                ]  # fmt: skip
+            rows.append((name, *cells))
+    return ["", *aligned(rows)] if len(rows) > 1 else []
+
+
 def percent(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:.1f} %"
 

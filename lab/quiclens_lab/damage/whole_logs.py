@@ -44,8 +44,8 @@ class Wrong:
 class Batch:
     """What some logs came to: the counts of each stack and damage, and what is wrong."""
 
-    first: str
-    """Which logs: the stack and the name of the first one."""
+    name: str
+    """A hash of the logs, their names and what is in them."""
     tallies: dict[str, dict[str, Tally]]
     wrong: list[Wrong]
 
@@ -72,9 +72,10 @@ def judge_logs(
 ) -> list[Batch]:
     """Every log, batch by batch; what an earlier run has kept is taken from there."""
     batches = [logs[at : at + BATCH_LOGS] for at in range(0, len(logs), BATCH_LOGS)]
-    done = {each.first: each for each in kept.read()}
-    found = [done[name] for batch in batches if (name := _name(batch)) in done]
-    waiting = [batch for batch in batches if _name(batch) not in done]
+    done = {each.name: each for each in kept.read()}
+    names = [name_of(batch) for batch in batches]
+    found = [done[name] for name in names if name in done]
+    waiting = [batch for batch, name in zip(batches, names, strict=True) if name not in done]
     progress(len(found), len(batches))
     for each in _mapped(partial(judge_batch, judge=judge), waiting, processes):
         kept.add(each)
@@ -83,8 +84,12 @@ def judge_logs(
     return found
 
 
-def _name(batch: Sequence[WholeLog]) -> str:
-    return sha256("\0".join(f"{log.stack} {log.path}" for log in batch).encode()).hexdigest()[:16]
+def name_of(batch: Sequence[WholeLog]) -> str:
+    """What a batch is called by where it is kept: the same logs give the same, wherever they lie."""
+    said = sha256()
+    for log in batch:
+        said.update(f"{log.stack}\0{log.name}\0".encode() + sha256(log.path.read_bytes()).digest())
+    return said.hexdigest()[:16]
 
 
 def _mapped(
@@ -99,7 +104,7 @@ def _mapped(
 
 def judge_batch(logs: Sequence[WholeLog], judge: Judge) -> Batch:
     """Damage these logs in every way, have the copies read at once, and count."""
-    batch = Batch(_name(logs), {}, [])
+    batch = Batch(name_of(logs), {}, [])
     whole = answers_of(judge.collector, [log.path for log in logs])
     with tempfile.TemporaryDirectory(prefix="quiclens-damage-") as scratch:
         copies: list[tuple[WholeLog, str, Path]] = []
