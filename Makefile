@@ -159,7 +159,7 @@ $(QUINN_SERVER): $(shell find lab/quinn/src lab/simulated -name '*.rs') lab/quin
 	cd lab/quinn && cargo build --locked --release --quiet --target-dir $(CURDIR)/target/quinn --bin quinn-server
 	@touch $@
 
-$(NOQ): $(shell find lab/noq/src lab/simulated -name '*.rs') lab/noq/Cargo.toml lab/noq/Cargo.lock | $(MADE)/prerequisites
+$(NOQ): $(shell find lab/noq/src lab/injected lab/simulated -name '*.rs') lab/noq/Cargo.toml lab/noq/Cargo.lock | $(MADE)/prerequisites
 	cd lab/noq && cargo build --locked --release --quiet --target-dir $(CURDIR)/target/noq
 	@touch $@
 

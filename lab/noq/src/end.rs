@@ -12,8 +12,8 @@ use noq_proto::{
     ReadError, ServerConfig, StreamEvent, StreamId, VarInt, WriteError,
 };
 
-use crate::plan::Request;
-use quiclens_simulated::Failure;
+use quiclens_injected::{Datagram, Request};
+use quiclens_simulated::{Failure, Log};
 
 /// What stands before every request's bytes.
 const HEAD_BYTES: u64 = 40;
@@ -42,12 +42,20 @@ pub struct End {
     /// What the server answers, by stream.
     answers: BTreeMap<u64, Request>,
     exchanges: BTreeMap<u64, Exchange>,
-    pub is_connected: bool,
+    is_connected: bool,
+    /// Where this end's qlog goes.
+    log: Log,
 }
 
 impl End {
     /// A server, or without a configuration a client.
-    pub fn new(server: Option<ServerConfig>, peer: SocketAddr, answers: BTreeMap<u64, Request>, seed: u64) -> Self {
+    pub fn new(
+        server: Option<ServerConfig>,
+        peer: SocketAddr,
+        answers: BTreeMap<u64, Request>,
+        seed: u64,
+        log: Log,
+    ) -> Self {
         let mut random = [0; 32];
         random[..8].copy_from_slice(&seed.to_le_bytes());
         random[8] = u8::from(server.is_some());
@@ -55,7 +63,8 @@ impl End {
         config.rng_seed(Some(random));
         let is_server = server.is_some();
         let endpoint = Endpoint::new(Arc::new(config), server.map(Arc::new), false);
-        Self { endpoint, connection: None, peer, is_server, answers, exchanges: BTreeMap::new(), is_connected: false }
+        let exchanges = BTreeMap::new();
+        Self { endpoint, connection: None, peer, is_server, answers, exchanges, is_connected: false, log }
     }
 
     /// Begins a connection.
@@ -63,9 +72,14 @@ impl End {
         self.connection = Some(self.endpoint.connect(now, config, self.peer, name)?);
         Ok(())
     }
+}
 
-    /// Asks on the next stream.
-    pub fn ask(&mut self, now: Instant, request: Request) -> Result<(), Failure> {
+impl quiclens_injected::End for End {
+    fn is_connected(&self) -> bool {
+        self.is_connected
+    }
+
+    fn ask(&mut self, now: Instant, request: Request) -> Result<(), Failure> {
         let (_, connection) = self.connection.as_mut().ok_or("no connection")?;
         let stream = connection.streams().open(Dir::Bi).ok_or("no stream can be opened")?;
         self.exchanges
@@ -73,8 +87,7 @@ impl End {
         Ok(())
     }
 
-    /// Whether the answer on a stream was read to its end; an error where it has another length.
-    pub fn has_answer(&self, stream: u64) -> Result<bool, Failure> {
+    fn has_answer(&self, stream: u64) -> Result<bool, Failure> {
         let Some(exchange) = self.exchanges.get(&stream).filter(|exchange| exchange.has_read) else { return Ok(false) };
         if exchange.read_bytes != exchange.request.response_bytes {
             return Err(format!("stream {stream}: {} bytes were read", exchange.read_bytes).into());
@@ -82,24 +95,22 @@ impl End {
         Ok(true)
     }
 
-    /// Closes the connection as an application does.
-    pub fn close(&mut self, now: Instant) {
+    fn close(&mut self, now: Instant) -> Result<(), Failure> {
         if let Some((_, connection)) = &mut self.connection {
             connection.close(now, VarInt::from_u32(0), bytes::Bytes::new());
         }
+        Ok(())
     }
 
-    /// When this end wants to be woken, if nothing arrives before.
-    pub fn wakes_at(&self) -> Option<Instant> {
+    fn wakes_at(&self, _: Instant) -> Option<Instant> {
         let transport = self.connection.as_ref().and_then(|(_, connection)| connection.poll_timeout());
         let application = self.exchanges.values().filter_map(|exchange| exchange.hands_at).min();
         transport.into_iter().chain(application).min()
     }
 
-    /// Takes one datagram.
-    pub fn receive(&mut self, now: Instant, data: BytesMut) -> Result<(), Failure> {
+    fn receive(&mut self, now: Instant, data: Vec<u8>) -> Result<(), Failure> {
         let mut reply = Vec::new();
-        match self.endpoint.handle(now, FourTuple::new(self.peer, None), None, data, &mut reply) {
+        match self.endpoint.handle(now, FourTuple::new(self.peer, None), None, BytesMut::from(&data[..]), &mut reply) {
             Some(DatagramEvent::NewConnection(incoming)) => {
                 let accepted = self.endpoint.accept(incoming, now, &mut reply, None);
                 self.connection = Some(accepted.map_err(|error| error.cause)?);
@@ -115,9 +126,8 @@ impl End {
         Ok(())
     }
 
-    /// Does all that can be done at this moment. What is to be sent goes to `out` one by one.
-    pub fn work(&mut self, now: Instant, mut out: impl FnMut(Vec<u8>) -> Result<(), Failure>) -> Result<(), Failure> {
-        let Some((handle, mut connection)) = self.connection.take() else { return Ok(()) };
+    fn work(&mut self, now: Instant) -> Result<Vec<Datagram>, Failure> {
+        let Some((handle, mut connection)) = self.connection.take() else { return Ok(Vec::new()) };
         if connection.poll_timeout().is_some_and(|at| at <= now) {
             connection.handle_timeout(now);
         }
@@ -146,13 +156,13 @@ impl End {
             exchange.hand_over(now, self.is_server);
             exchange.write(&mut connection)?;
         }
-        let mut buffer = Vec::new();
+        let (mut sent, mut buffer) = (Vec::new(), Vec::new());
         while let Some(transmit) = connection.poll_transmit(now, NonZeroUsize::MIN, &mut buffer) {
-            out(buffer[..transmit.size].to_vec())?;
+            sent.push(Datagram { data: buffer[..transmit.size].to_vec(), logged: self.log.length() });
             buffer.clear();
         }
         self.connection = Some((handle, connection));
-        Ok(())
+        Ok(sent)
     }
 }
 

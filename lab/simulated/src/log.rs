@@ -13,6 +13,16 @@ impl Log {
         self.bytes()[at..].to_vec()
     }
 
+    /// What was written from one byte on, before another.
+    pub fn between(&self, from: usize, until: usize) -> Vec<u8> {
+        self.bytes()[from..until].to_vec()
+    }
+
+    /// How many bytes were written.
+    pub fn length(&self) -> usize {
+        self.bytes().len()
+    }
+
     fn bytes(&self) -> MutexGuard<'_, Vec<u8>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -67,6 +67,15 @@ impl Script {
     }
 }
 
+/// What a direction did since the target was asked for, as the lab knows it and no log says.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Carried {
+    /// Datagrams that a full queue or a dark path took.
+    pub lost: u64,
+    /// The longest stretch in which the bottleneck never stood still.
+    pub busy: Duration,
+}
+
 /// A direction as a plan has it.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkSpec {
@@ -86,17 +95,36 @@ pub struct Link {
     last_arrival: Instant,
     cross_next: Option<Instant>,
     datagrams: u64,
+    busy_since: Instant,
+    carried: Carried,
 }
 
 impl Link {
     /// An idle link.
     pub fn new(spec: LinkSpec, script: Script, seed: u64, now: Instant) -> Self {
-        Self { spec, script, seed, origin: None, busy_until: now, last_arrival: now, cross_next: None, datagrams: 0 }
+        Self {
+            spec,
+            script,
+            seed,
+            origin: None,
+            busy_until: now,
+            last_arrival: now,
+            cross_next: None,
+            datagrams: 0,
+            busy_since: now,
+            carried: Carried::default(),
+        }
+    }
+
+    /// What it did since [`Link::begin`].
+    pub fn carried(&self) -> Carried {
+        self.carried
     }
 
     /// The target is asked for now.
     pub fn begin(&mut self, now: Instant) {
         self.origin = Some(now);
+        self.carried = Carried::default();
         self.cross_next = (self.script == Script::CrossTraffic).then_some(now);
     }
 
@@ -104,10 +132,12 @@ impl Link {
     pub fn send(&mut self, now: Instant, payload_bytes: usize) -> Option<Instant> {
         self.cross_traffic(now);
         self.datagrams += 1;
-        if self.origin.is_some_and(|origin| self.script.is_dark(now - origin)) {
+        let is_dark = self.origin.is_some_and(|origin| self.script.is_dark(now - origin));
+        let left = if is_dark { None } else { self.queue(now, payload_bytes as u64 + IP_UDP_HEADER_BYTES) };
+        let Some(left) = left else {
+            self.carried.lost += 1;
             return None;
-        }
-        let left = self.queue(now, payload_bytes as u64 + IP_UDP_HEADER_BYTES)?;
+        };
         let mut arrives = left + self.spec.delay;
         if self.script == Script::Jitter {
             arrives += LONGEST_JITTER.mul_f64(fraction(self.seed, &format!("jitter {}", self.datagrams)));
@@ -135,11 +165,15 @@ impl Link {
     /// Puts bytes into the queue and says when they have left the bottleneck, or nothing when it is full.
     fn queue(&mut self, now: Instant, bytes: u64) -> Option<Instant> {
         let starts = self.busy_until.max(now);
-        let waiting = self.carried(now, starts);
+        let waiting = self.bytes_between(now, starts);
         if waiting + bytes as f64 > self.script.queue_bytes(self.spec.queue_bytes) as f64 {
             return None;
         }
+        if starts > self.busy_until {
+            self.busy_since = starts;
+        }
         self.busy_until = self.carries(starts, bytes as f64 * 8.0);
+        self.carried.busy = self.carried.busy.max(self.busy_until - self.busy_since);
         Some(self.busy_until)
     }
 
@@ -153,7 +187,7 @@ impl Link {
     }
 
     /// Bytes that leave the bottleneck between two moments of a busy link.
-    fn carried(&self, mut from: Instant, to: Instant) -> f64 {
+    fn bytes_between(&self, mut from: Instant, to: Instant) -> f64 {
         let mut bits = 0.0;
         while from < to {
             let (rate, change) = self.rate(from);
@@ -221,6 +255,16 @@ mod tests {
         assert_eq!(link.send(at(now, 99), 1_972), Some(at(now, 118)), "1 ms whole, then 1 ms at an eighth");
         let (mut link, now) = super::tests::link(Script::LowAndUp);
         assert_eq!(link.send(at(now, 296), 1_972), Some(at(now, 311)), "4 ms at a quarter, then 1 ms whole");
+    }
+
+    #[test]
+    fn the_lab_knows_what_was_lost_and_how_long_the_bottleneck_was_busy() {
+        let (mut link, now) = link(Script::Constant);
+        assert_eq!((0..40).filter(|_| link.send(now, 972).is_some()).count(), 30);
+        assert_eq!((link.carried().lost, link.carried().busy), (10, Duration::from_millis(30)));
+        link.begin(at(now, 100));
+        assert!(link.send(at(now, 100), 972).is_some());
+        assert_eq!((link.carried().lost, link.carried().busy), (0, Duration::from_millis(1)));
     }
 
     #[test]

@@ -1,13 +1,22 @@
-//! What a run is: the scenarios of `lab/quicgo`, by another stack. Each is one cause, injected into the target request.
+//! What a run is: the scenarios of `lab/quicgo`, by other stacks. Each is one cause, injected into the target request.
 
 use std::time::Duration;
 
 use crate::link::LinkSpec;
 use quiclens_simulated::draw::{between, skewed, whole};
 
-/// Streams of the warm-up, and of the target behind it.
+/// Streams of the warm-up, and of the first of what is asked for behind it.
 pub const WARM_UP: u64 = 0;
-pub const TARGET: u64 = 4;
+const TARGET: u64 = 4;
+
+/// Whose bytes a stack sends next where several answers wait. The target is asked for where the others hold it up.
+#[derive(Clone, Copy, Debug)]
+pub enum Serves {
+    /// A packet of each: the target is asked for first.
+    InTurn,
+    /// Those of the lowest stream: the target is asked for last.
+    LowestFirst,
+}
 
 /// What the client sends, how long the server thinks, what it answers and in which pieces.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,13 +47,19 @@ pub struct Plan {
     pub down: LinkSpec,
     pub warm_up: Request,
     pub target: Request,
-    /// Asked for together with the target, on the streams after it.
+    /// Asked for together with the target.
     pub others: Vec<Request>,
     /// The client's flow control windows, held at this size.
     pub stream_credit: Option<u64>,
     pub connection_credit: Option<u64>,
     pub strikes: Vec<Strike>,
 }
+
+/// Scenarios of which nothing is injected, by the size of the response: judged by what the path rules out.
+pub const CLEAN_SIZES: [(&str, u64); 3] = [("clean_10k", 10_000), ("clean_200k", 200_000), ("clean_2m", 2_000_000)];
+
+/// A window that no response of [`CLEAN_SIZES`] fills.
+const AMPLE_CREDIT: u64 = 16_000_000;
 
 /// A scenario: its name, and the cause that the server's log shows.
 pub const SCENARIOS: [(&str, &str); 12] = [
@@ -65,9 +80,21 @@ pub const SCENARIOS: [(&str, &str); 12] = [
 const MILLISECOND: Duration = Duration::from_millis(1);
 
 impl Plan {
-    /// What is asked for at once, the target first.
-    pub fn asked(&self) -> impl Iterator<Item = Request> {
-        [self.target].into_iter().chain(self.others.iter().copied())
+    /// What is asked for at once, in the order of its streams.
+    pub fn asked(&self, serves: Serves) -> Vec<Request> {
+        let others = self.others.iter().copied();
+        match serves {
+            Serves::InTurn => [self.target].into_iter().chain(others).collect(),
+            Serves::LowestFirst => others.chain([self.target]).collect(),
+        }
+    }
+
+    /// The stream of the target.
+    pub fn target_stream(&self, serves: Serves) -> u64 {
+        match serves {
+            Serves::InTurn => TARGET,
+            Serves::LowestFirst => TARGET + 4 * self.others.len() as u64,
+        }
     }
 
     /// The plan of a scenario, with its cause or the same run without it. Nothing for a name that is none.
@@ -89,6 +116,11 @@ impl Plan {
             strikes: Vec::new(),
         };
         let strike = Strike { stream: TARGET, from_byte: 0, packets: 0, dark: Duration::ZERO };
+        if let Some((_, bytes)) = CLEAN_SIZES.iter().find(|(name, _)| *name == scenario) {
+            plan.target.response_bytes = *bytes;
+            (plan.stream_credit, plan.connection_credit) = (Some(AMPLE_CREDIT), Some(AMPLE_CREDIT));
+            return Some(plan);
+        }
         match scenario {
             "clean" => {
                 plan.target.response_bytes = size(1_000.0, 10_000.0);

@@ -35,11 +35,12 @@ struct Logged {
     frame_type: String,
     stream_id: Option<u64>,
     offset: Option<u64>,
+    length: Option<u64>,
     raw: Option<Raw>,
 }
 
+/// Where noq has the length of a frame's data.
 #[derive(Deserialize)]
-/// noq gives the length of a frame's data here.
 struct Raw {
     length: Option<u64>,
 }
@@ -56,11 +57,18 @@ impl Frame {
             for frame in record.data.frames.into_iter().filter(|frame| frame.frame_type == "stream") {
                 let stream = frame.stream_id.ok_or("a stream frame without a stream")?;
                 let offset = frame.offset.unwrap_or(0);
-                let length = frame.raw.and_then(|raw| raw.length).ok_or("a stream frame without a length")?;
+                let length =
+                    frame.length.or(frame.raw.and_then(|raw| raw.length)).ok_or("a stream frame without a length")?;
                 found.push(Self { stream, offset, end: offset + length });
             }
         }
         Ok(found)
+    }
+
+    /// How many packets records of a log declare lost.
+    pub fn lost(records: &[u8]) -> usize {
+        const DECLARED: &[u8] = b":packet_lost\"";
+        records.windows(DECLARED.len()).filter(|window| *window == DECLARED).count()
     }
 }
 
@@ -82,6 +90,12 @@ impl Aim {
     /// Whether nothing passes now.
     pub fn is_dark(&self, now: Instant) -> bool {
         self.dark_until.is_some_and(|until| now < until)
+    }
+
+    /// Whether a datagram carries bytes of a stream, and none of them for the first time.
+    pub fn repeats(&self, frames: &[Frame]) -> bool {
+        let is_new = |frame: &Frame| self.sent.get(&frame.stream).is_none_or(|sent| frame.end > *sent);
+        !frames.is_empty() && !frames.iter().any(is_new)
     }
 
     /// Whether the datagram that carries these frames is lost.
@@ -140,6 +154,8 @@ mod tests {
         assert!(!strikes(&[]), "no stream at all");
         assert!(strikes(&[frame(0, 2_000, 2_100), frame(4, 2_000, 3_000)]), "the second");
         assert!(!strikes(&[frame(4, 3_000, 4_000)]), "two were enough");
+        assert!(aim.repeats(&[frame(4, 3_000, 4_000)]));
+        assert!(!aim.repeats(&[frame(4, 3_000, 4_001)]) && !aim.repeats(&[]));
     }
 
     #[test]
@@ -152,8 +168,8 @@ mod tests {
 
     #[test]
     fn frames_are_read_where_the_log_says_what_was_sent() {
-        let log = b"\x1e{\"name\":\"quic:packet_sent\",\"data\":{\"frames\":[{\"frame_type\":\"stream\",\"stream_id\":4,\"offset\":7,\"raw\":{\"length\":5}},{\"frame_type\":\"ping\"}]}}\n\x1e{\"name\":\"quic:packet_received\",\"data\":{\"frames\":[{\"frame_type\":\"stream\",\"stream_id\":4}]}}\n";
-        assert_eq!(Frame::sent(log).unwrap(), [frame(4, 7, 12)]);
+        let log = b"\x1e{\"name\":\"quic:packet_sent\",\"data\":{\"frames\":[{\"frame_type\":\"stream\",\"stream_id\":4,\"offset\":7,\"raw\":{\"length\":5}},{\"frame_type\":\"stream\",\"stream_id\":8,\"offset\":0,\"length\":3},{\"frame_type\":\"ping\"}]}}\n\x1e{\"name\":\"quic:packet_received\",\"data\":{\"frames\":[{\"frame_type\":\"stream\",\"stream_id\":4}]}}\n";
+        assert_eq!(Frame::sent(log).unwrap(), [frame(4, 7, 12), frame(8, 0, 3)]);
         assert!(Frame::sent(b"\x1e{\"name\":").is_err());
     }
 }
