@@ -25,6 +25,7 @@ QUICGO_SERVER := target/quicgo-server
 QUICGO_VERSIONS := $(patsubst lab/quicgo/versions/%.mod,target/quicgo-server-%,$(wildcard lab/quicgo/versions/v*.mod))
 QUICGO_TESTED := target/quicgo-server-v0.40.1 target/quicgo-server-v0.52.0
 NOQ := target/noq/release/noq-traces
+TQUIC := target/tquic/release/tquic-traces
 QUINN_SERVER := target/quinn/release/quinn-server
 QUICHE_SERVER := target/quiche/release/quiche-server
 
@@ -162,6 +163,12 @@ $(QUINN_SERVER): $(shell find lab/quinn/src lab/simulated -name '*.rs') lab/quin
 $(NOQ): $(shell find lab/noq/src lab/injected lab/simulated -name '*.rs') lab/noq/Cargo.toml lab/noq/Cargo.lock | $(MADE)/prerequisites
 	cd lab/noq && cargo build --locked --release --quiet --target-dir $(CURDIR)/target/noq
 	@touch $@
+
+# TQUIC has BoringSSL's sources in it, which cmake builds.
+$(TQUIC): $(shell find lab/tquic/src lab/injected lab/simulated -name '*.rs') lab/tquic/Cargo.toml lab/tquic/Cargo.lock $(MADE)/boringssl-tools
+	@if [ -s $(MADE)/boringssl-tools ]; then echo "make: no TQUIC: $$(cat $(MADE)/boringssl-tools)" >&2; else \
+	cd lab/tquic && PATH="$(CURDIR)/.tools/bin:$$PATH" \
+	cargo build --locked --release --quiet --target-dir $(CURDIR)/target/tquic && touch $(CURDIR)/$@; fi
 
 # BoringSSL needs cmake and libclang, which come from PyPI, and a C++ compiler, which does not.
 $(QUICHE_SERVER): $(wildcard lab/quiche/src/*.rs) lab/quiche/Cargo.toml lab/quiche/Cargo.lock $(MADE)/boringssl-tools
