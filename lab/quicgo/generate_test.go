@@ -11,9 +11,11 @@ import (
 
 var (
 	outFlag       = flag.String("out", "", "folder that TestGenerate writes; without it the test is skipped")
-	scenariosFlag = flag.String("scenarios", "", "names with commas between them; none is all")
+	scenariosFlag = flag.String("scenarios", "", "names with commas between them; none is all but clean_10k, clean_200k, clean_2m")
+	scriptsFlag   = flag.String("scripts", "constant", "what the path does beside its rate and delay, with commas between them")
 	seedsFlag     = flag.String("seeds", "1", "seeds and ranges: 1-20 or 3,5,8-9")
 	variantsFlag  = flag.String("variants", "with,without", "with, without or both")
+	noTagFlag     = flag.Bool("without-tag", false, "sizes of packets in the logs leave the 16 bytes of the tag out")
 )
 
 // TestGenerate is the generator. It is a test because virtual time needs one.
@@ -21,8 +23,15 @@ func TestGenerate(t *testing.T) {
 	if *outFlag == "" {
 		t.Skip("no -out")
 	}
-	order := Order{Folder: *outFlag}
+	order := Order{Folder: *outFlag, WithoutTag: *noTagFlag}
 	var err error
+	for _, name := range strings.Split(*scriptsFlag, ",") {
+		script, err := scriptNamed(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		order.Scripts = append(order.Scripts, script)
+	}
 	if order.Scenarios, err = chosen(*scenariosFlag); err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +68,7 @@ func chosen(names string) ([]Scenario, error) {
 }
 
 func scenarioNamed(name string) (Scenario, bool) {
-	for _, scenario := range Scenarios() {
+	for _, scenario := range append(Scenarios(), CleanSizes()...) {
 		if scenario.Name == name {
 			return scenario, true
 		}

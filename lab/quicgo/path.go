@@ -28,41 +28,131 @@ type Traffic struct {
 	Packets int
 	Lost    int
 	First   time.Time // sent, whether it arrived or not
-	Last    time.Time
-	// ArrivedFirst and ArrivedLast leave lost packets out.
+	// ArrivedFirst leaves lost packets out.
 	ArrivedFirst time.Time
-	ArrivedLast  time.Time
+}
+
+// carried is what a direction did since the target was asked for, as the lab knows it and no log says.
+type carried struct {
+	lost int64         // datagrams that a full queue or a dark path took
+	busy time.Duration // the longest stretch in which the bottleneck never stood still
 }
 
 // link is one direction in use.
 type link struct {
 	spec        LinkSpec
+	script      Script
 	name        string
 	seed        int
+	origin      time.Time // when the target was asked for; zero before
+	busySince   time.Time
 	busyUntil   time.Time
 	lastArrival time.Time
+	crossNext   time.Time // zero where nobody else sends
+	datagrams   int
+	carried     carried
 	traffic     Traffic
+	ends        []time.Time // when the sending end closed, and what it sent and what reached it from then on
 }
 
-// depart takes a datagram and says when it has left the bottleneck, or false when the queue is full.
-func (l *link) depart(now time.Time, payloadBytes int) (time.Time, bool) {
-	size := int64(payloadBytes + ipUDPHeaderBytes)
+// begin starts the script: the target is asked for.
+func (l *link) begin(now time.Time) {
+	l.origin, l.carried = now, carried{}
+	if l.script == crossTraffic {
+		l.crossNext = now
+	}
+}
+
+// depart takes a datagram and says when it has left the bottleneck, or false when the queue is full or the path dark.
+func (l *link) depart(now time.Time, payloadBytes int) (departs time.Time, passes bool) {
+	l.others(now)
+	l.datagrams++
+	isDark := !l.origin.IsZero() && l.script.isDark(now.Sub(l.origin))
+	if !isDark {
+		departs, passes = l.enqueue(now, int64(payloadBytes+ipUDPHeaderBytes))
+	}
+	if !passes {
+		l.carried.lost++
+	}
+	return departs, passes
+}
+
+// others puts into the queue what another flow has sent until now.
+func (l *link) others(now time.Time) {
+	for !l.crossNext.IsZero() && !l.crossNext.After(now) {
+		turn := l.crossNext.Sub(l.origin) / crossTurn
+		if turn%2 == 1 {
+			l.crossNext = l.origin.Add(crossTurn * (turn + 1))
+			continue
+		}
+		l.enqueue(l.crossNext, crossPacketBytes) // a full queue drops theirs too
+		gap := crossPacketBytes * 8 / (crossShare * float64(l.spec.BitsPerSecond))
+		l.crossNext = l.crossNext.Add(time.Duration(gap * float64(time.Second)))
+	}
+}
+
+// enqueue says when so many bytes have left the bottleneck, or false when its queue is full.
+func (l *link) enqueue(now time.Time, bytes int64) (time.Time, bool) {
 	starts := now
 	if l.busyUntil.After(now) {
 		starts = l.busyUntil
+	} else {
+		l.busySince = now
 	}
-	waiting := int64(starts.Sub(now)) * l.spec.BitsPerSecond / 8 / int64(time.Second)
-	if waiting+size > l.spec.QueueBytes {
+	if l.bytesBetween(now, starts)+float64(bytes) > float64(l.script.queueBytes(l.spec.QueueBytes)) {
 		return time.Time{}, false
 	}
-	l.busyUntil = starts.Add(time.Duration(size * 8 * int64(time.Second) / l.spec.BitsPerSecond))
+	l.busyUntil = l.after(starts, float64(bytes*8))
+	l.carried.busy = max(l.carried.busy, l.busyUntil.Sub(l.busySince))
 	return l.busyUntil, true
+}
+
+// rate is the rate at a moment, in bits a second, and when it changes next: zero is never.
+func (l *link) rate(at time.Time) (float64, time.Time) {
+	if l.origin.IsZero() || at.Before(l.origin) {
+		return float64(l.spec.BitsPerSecond), l.origin
+	}
+	share, changes := l.script.share(at.Sub(l.origin))
+	if changes == 0 {
+		return share * float64(l.spec.BitsPerSecond), time.Time{}
+	}
+	return share * float64(l.spec.BitsPerSecond), l.origin.Add(changes)
+}
+
+// bytesBetween is what leaves a busy bottleneck between two moments.
+func (l *link) bytesBetween(from, to time.Time) (bytes float64) {
+	for from.Before(to) {
+		rate, until := l.rate(from)
+		if until.IsZero() || until.After(to) {
+			until = to
+		}
+		bytes += rate * until.Sub(from).Seconds() / 8
+		from = until
+	}
+	return bytes
+}
+
+// after is when so many bits have left the bottleneck that begin at a moment.
+func (l *link) after(from time.Time, bits float64) time.Time {
+	for {
+		rate, changes := l.rate(from)
+		ends := from.Add(time.Duration(bits / rate * float64(time.Second)))
+		if changes.IsZero() || !changes.Before(ends) {
+			return ends
+		}
+		bits -= rate * changes.Sub(from).Seconds()
+		from = changes
+	}
 }
 
 // arrive says when a datagram that has left the bottleneck is there. Datagrams keep their order.
 func (l *link) arrive(departs time.Time) time.Time {
 	draw := fraction(l.seed, fmt.Sprintf("jitter %s %d", l.name, departs.UnixNano()))
 	arrives := departs.Add(l.spec.Delay + time.Duration(draw*float64(jitter)))
+	if l.script == jittery {
+		late := fraction(l.seed, fmt.Sprintf("late %s %d", l.name, l.datagrams))
+		arrives = arrives.Add(time.Duration(late * float64(longestJitter)))
+	}
 	if !arrives.After(l.lastArrival) {
 		arrives = l.lastArrival.Add(time.Nanosecond)
 	}
@@ -77,15 +167,16 @@ type network struct {
 	up, down   link
 	server     string
 	aim        *aim
+	isClosing  bool
 	lostFlight time.Duration
 	flightEnds time.Time
 	failure    error
 }
 
-func newNetwork(plan Plan, server net.Addr) *network {
+func newNetwork(plan Plan, script Script, server net.Addr) *network {
 	n := &network{
-		up:     link{spec: plan.Up, name: "up", seed: plan.Seed},
-		down:   link{spec: plan.Down, name: "down", seed: plan.Seed},
+		up:     link{spec: plan.Up, script: script, name: "up", seed: plan.Seed},
+		down:   link{spec: plan.Down, script: script, name: "down", seed: plan.Seed},
 		server: server.String(),
 		aim:    newAim(plan.Strikes),
 	}
@@ -100,6 +191,22 @@ func (n *network) forget() {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	n.up.traffic, n.down.traffic, n.flightEnds = Traffic{}, Traffic{}, time.Time{}
+}
+
+// begin starts the script of both directions.
+func (n *network) begin() {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	n.up.begin(time.Now())
+	n.down.begin(time.Now())
+}
+
+// close is told when the client closes: a connection that is closed answers what comes late, and logs nothing any more.
+func (n *network) close() {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	n.isClosing = true
+	n.up.ends = []time.Time{time.Now()}
 }
 
 // SendPacket takes one datagram. A lost one is no error: its sender cannot know.
@@ -117,7 +224,9 @@ func (n *network) SendPacket(packet simnet.Packet) error {
 		traffic.First = now
 	}
 	traffic.Packets++
-	traffic.Last = now
+	if n.isClosing {
+		direction.ends = append(direction.ends, now)
+	}
 
 	departs, hasRoom := direction.depart(now, len(packet.Data))
 	isLost := !hasRoom || n.aim.isDark(departs)
@@ -147,7 +256,13 @@ func (n *network) deliver(packet simnet.Packet, direction *link, isUp bool) {
 			n.flightEnds = now.Add(n.lostFlight)
 		}
 	}
-	direction.traffic.ArrivedLast = now
+	if n.isClosing {
+		receiver := &n.up
+		if isUp {
+			receiver = &n.down
+		}
+		receiver.ends = append(receiver.ends, now)
+	}
 	n.mutex.Unlock()
 	if err := n.PerfectRouter.SendPacket(packet); err != nil {
 		n.mutex.Lock()

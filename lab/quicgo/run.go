@@ -34,6 +34,13 @@ var (
 type Result struct {
 	Took     time.Duration // the target, at the client
 	Up, Down Traffic
+	Path     PathFacts
+}
+
+// Conditions are what is not of the plan: what the path does, and how the log counts.
+type Conditions struct {
+	Script     Script
+	WithoutTag bool // sizes of packets in the logs leave the 16 bytes of the tag out
 }
 
 // run is one simulation at work.
@@ -55,16 +62,16 @@ func (r *run) fail(err error) {
 
 // Simulate runs a plan in virtual time and leaves server.sqlog and client.sqlog in folder. It fails when a request was
 // not answered in full, or when a log's time differs from the path's by more than a millisecond.
-func Simulate(t *testing.T, plan Plan, folder string) (result Result, err error) {
+func Simulate(t *testing.T, plan Plan, conditions Conditions, folder string) (result Result, err error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return result, err
 	}
-	r := &run{plan: plan, network: newNetwork(plan, serverAddress)}
+	r := &run{plan: plan, network: newNetwork(plan, conditions.Script, serverAddress)}
 	if r.serverTLS, r.clientTLS, err = tlsSides(); err != nil {
 		return result, err
 	}
-	r.serverLog = &tracer{folder: folder, name: "server", watch: r.network.aim.see, fail: r.fail}
-	r.clientLog = &tracer{folder: folder, name: "client", fail: r.fail}
+	r.serverLog = &tracer{folder: folder, name: "server", watch: r.network.aim.see, fail: r.fail, leavesTagOut: conditions.WithoutTag}
+	r.clientLog = &tracer{folder: folder, name: "client", fail: r.fail, leavesTagOut: conditions.WithoutTag}
 	// One processor and seeded keys: the same plan gives the same bytes, as far as Go's scheduler lets it.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	cryptotest.SetGlobalRandom(t, uint64(plan.Seed))
@@ -75,12 +82,16 @@ func Simulate(t *testing.T, plan Plan, folder string) (result Result, err error)
 		result.Took, err = r.connect(ctx)
 	})
 	result.Up, result.Down = r.network.up.traffic, r.network.down.traffic
+	up, down := r.network.up.carried, r.network.down.carried
+	result.Path = PathFacts{
+		Lost: up.lost + down.lost, BusyUs: down.busy.Microseconds(), RTTUs: (plan.Up.Delay + plan.Down.Delay).Microseconds(),
+	}
 	if err := errors.Join(err, r.failure, r.network.failure); err != nil {
 		return result, err
 	}
 	return result, errors.Join(
-		checkSpan(filepath.Join(folder, "client.sqlog"), result.Up.Last.Sub(result.Up.First)),
-		checkSpan(filepath.Join(folder, "server.sqlog"), result.Up.ArrivedLast.Sub(result.Up.ArrivedFirst)),
+		checkSpan(filepath.Join(folder, "client.sqlog"), result.Up.First, r.network.up.ends),
+		checkSpan(filepath.Join(folder, "server.sqlog"), result.Up.ArrivedFirst, r.network.down.ends),
 	)
 }
 
@@ -118,12 +129,17 @@ func (r *run) requests(ctx context.Context, near *client) (time.Duration, error)
 		r.pause()
 		r.serverLog.isSilent, r.clientLog.isSilent = false, false
 		r.network.forget()
+		r.network.begin()
 		if connection, err = near.dial(ctx, true); err != nil {
 			return 0, fmt.Errorf("dial again: %w", err)
 		}
 	}
+	if !isEarly {
+		r.network.begin()
+	}
 	took, err := near.target(ctx, connection)
 	r.pause()
+	r.network.close()
 	err = errors.Join(err, connection.CloseWithError(0, ""))
 	r.pause()
 	return took, err

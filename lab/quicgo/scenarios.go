@@ -34,6 +34,27 @@ func Scenarios() []Scenario {
 	}
 }
 
+// CleanSizes inject nothing, by the size of the response: they are judged by what the path rules out.
+func CleanSizes() (found []Scenario) {
+	for _, size := range []struct {
+		name  string
+		bytes int
+	}{{"clean_10k", 10_000}, {"clean_200k", 200_000}, {"clean_2m", 2_000_000}} {
+		found = append(found, Scenario{
+			Name: size.name, Cause: "network", Says: "nothing is injected", HasNoWithout: true,
+			Plan: func(seed int, _ bool) Plan {
+				plan := plan(seed, Request{ResponseBytes: size.bytes, Think: time.Millisecond})
+				plan.Limits = ClientLimits{StreamBytes: ampleCredit, ConnectionBytes: ampleCredit}
+				return plan
+			},
+		})
+	}
+	return found
+}
+
+// ampleCredit is a window that no response of CleanSizes fills.
+const ampleCredit = 16_000_000
+
 func milliseconds(count float64) time.Duration {
 	return time.Duration(count * float64(time.Millisecond))
 }

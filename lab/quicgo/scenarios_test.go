@@ -1,6 +1,7 @@
 package quicgo
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
@@ -17,7 +18,7 @@ type ran struct {
 func runPlan(t *testing.T, plan Plan) ran {
 	t.Helper()
 	folder := t.TempDir()
-	result, err := Simulate(t, plan, folder)
+	result, err := Simulate(t, plan, Conditions{Script: constant}, folder)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,6 +147,98 @@ func TestDrawsAreThoseOfThePythonLab(t *testing.T) {
 	}
 	if got := skewed(20_000, 60_000, 3, "size"); got < 21785.920 || got > 21785.921 {
 		t.Errorf("skewed: %v", got)
+	}
+}
+
+func TestScriptsChangeThePathFromTheTargetOn(t *testing.T) {
+	start := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	spec := LinkSpec{BitsPerSecond: 8_000_000, QueueBytes: 30_000}
+	leaves := func(script Script, ms int, sizes ...int) (after []time.Duration) {
+		way := link{spec: spec, script: script}
+		way.begin(start)
+		now := start.Add(time.Duration(ms) * time.Millisecond)
+		for _, size := range sizes {
+			if departs, passes := way.depart(now, size-ipUDPHeaderBytes); passes {
+				after = append(after, departs.Sub(now))
+			}
+		}
+		return after
+	}
+	many := slices.Repeat([]int{1_000}, 40)
+	for _, each := range []struct {
+		script Script
+		ms     int
+		sizes  []int
+		count  int
+		last   time.Duration
+	}{
+		{constant, 0, []int{1_000}, 1, time.Millisecond},
+		{constant, 0, many, 30, 30 * time.Millisecond},
+		{shallow, 0, many, 15, 15 * time.Millisecond},
+		{deep, 0, many, 40, 40 * time.Millisecond},
+		{dropAndBack, 99, []int{2_000}, 1, 9 * time.Millisecond},
+		{dropAndBack, 499, []int{1_125}, 1, 2 * time.Millisecond},
+		{lowAndUp, 296, []int{2_000}, 1, 5 * time.Millisecond},
+		{blackHole, 149, []int{1_000}, 1, time.Millisecond},
+		{blackHole, 150, []int{1_000}, 0, 0},
+		{blackHole, 450, []int{1_000}, 1, time.Millisecond},
+		{crossTraffic, 100, []int{1_000}, 1, time.Millisecond},
+	} {
+		after := leaves(each.script, each.ms, each.sizes...)
+		if len(after) != each.count || (each.count > 0 && after[len(after)-1] != each.last) {
+			t.Errorf("%s at %d ms: %v", each.script, each.ms, after)
+		}
+	}
+	if busy := leaves(crossTraffic, 59, 1_000); busy[0] <= time.Millisecond {
+		t.Errorf("nobody else sent: %v", busy)
+	}
+}
+
+func TestThePathKnowsWhatItDid(t *testing.T) {
+	now := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	way := link{spec: LinkSpec{BitsPerSecond: 8_000_000, QueueBytes: 30_000}}
+	for range 40 {
+		way.depart(now, 1_000-ipUDPHeaderBytes)
+	}
+	if way.carried != (carried{lost: 10, busy: 30 * time.Millisecond}) {
+		t.Errorf("%+v", way.carried)
+	}
+	way.begin(now.Add(time.Second))
+	way.depart(now.Add(time.Second), 1_000-ipUDPHeaderBytes)
+	if way.carried != (carried{busy: time.Millisecond}) {
+		t.Errorf("%+v", way.carried)
+	}
+}
+
+func TestCleanRunsOfEverySizeAndScriptAreAnswered(t *testing.T) {
+	for _, scenario := range CleanSizes() {
+		for _, script := range scripts {
+			if _, err := Simulate(t, scenario.Plan(1, true), Conditions{Script: script}, t.TempDir()); err != nil {
+				t.Errorf("%s %s: %v", scenario.Name, script, err)
+			}
+		}
+	}
+}
+
+func TestSizesLeaveTheTagOutWhereTheyAreToldTo(t *testing.T) {
+	sizes := func(withoutTag bool) (found []int) {
+		folder := t.TempDir()
+		if _, err := Simulate(t, think(1, true), Conditions{Script: constant, WithoutTag: withoutTag}, folder); err != nil {
+			t.Fatal(err)
+		}
+		for _, event := range readServerLog(t, folder).named("transport:packet_sent") {
+			found = append(found, event.Data.Raw.Length)
+		}
+		return found
+	}
+	with, without := sizes(false), sizes(true)
+	if len(with) == 0 || len(with) != len(without) {
+		t.Fatalf("%d and %d packets", len(with), len(without))
+	}
+	for number := range with {
+		if with[number]-without[number] != tagBytes {
+			t.Errorf("packet %d: %d and %d", number, with[number], without[number])
+		}
 	}
 }
 

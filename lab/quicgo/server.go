@@ -12,7 +12,7 @@ import (
 )
 
 // body is what all responses and uploads are made of.
-var body = make([]byte, 1<<20)
+var body = make([]byte, 2<<20)
 
 // paths says which request stands behind which path.
 func paths(plan Plan) map[string]Request {
