@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from heapq import heappop, heappush
 from itertools import count
 
@@ -10,15 +11,16 @@ from aioquic.quic.logger import QuicLogger, QuicLoggerTrace
 from quiclens_lab import aioquic_inside as inside
 from quiclens_lab.client_application import ClientApplication
 from quiclens_lab.connections import client_connection, server_connection
-from quiclens_lab.draws import digest
+from quiclens_lab.draws import digest, fraction
 from quiclens_lab.endpoint import PEER, Endpoint
-from quiclens_lab.path import Link
+from quiclens_lab.path import SCRIPTS, Link, PathFacts
 from quiclens_lab.plan import START_US, ConnectionPlan
 from quiclens_lab.resumption import resumption_ticket
 from quiclens_lab.roaming import HOST_ID_BYTES, Address, Door
 from quiclens_lab.server_application import Exchange, ServerApplication
 
 AFTER_CLOSE_US = 1_500_000  # a close that was lost is not repeated: stop waiting for it
+LATEST_TIMER_US = 1_000
 IDLE_END_US = 400_000  # how long a connection that nobody closes is watched after its last answer
 
 
@@ -44,6 +46,7 @@ class ConnectionRun:
     exchanges: tuple[Exchange, ...]
     is_finished: bool
     steps: int
+    path: PathFacts
 
     @property
     def epoch_us(self) -> int:
@@ -74,9 +77,15 @@ def simulate(plan: ConnectionPlan, with_client_trace: bool = True) -> Connection
         return _Pair(plan, clock, with_client_trace).run()
 
 
+def lateness_us(plan: ConnectionPlan, end: str, at_us: int) -> int:
+    """By how much a timer of an end that is set for this moment fires late."""
+    return int(fraction(plan.seed, "late", end, at_us) * LATEST_TIMER_US) if plan.has_late_timers else 0
+
+
 class _Pair:
     def __init__(self, plan: ConnectionPlan, clock: inside.VirtualClock, with_client_trace: bool) -> None:
         self._plan = plan
+        self._clock = clock
         self._loop = EventLoop()
         ticket = resumption_ticket(plan) if plan.is_resumed else None
         self._client_log = QuicLogger() if with_client_trace else None
@@ -87,13 +96,17 @@ class _Pair:
         server = server_connection(plan, self._server_log, self._connection_id, ticket, retry_id)
         self._door = Door(plan.roaming, self._server_log._traces[0], retry_id) if plan.roaming else None
         client_trace = self._client_log._traces[0] if self._client_log else None
-        self._client = Endpoint(client, Link(plan.path.up, plan.seed, "up"), clock, plan.client_skew_us, client_trace)
-        self._server = Endpoint(server, Link(plan.path.down, plan.seed, "down"), clock, 0, self._server_log._traces[0])
+        script = SCRIPTS[plan.path.script]
+        up, down = Link(plan.path.up, plan.seed, "up", script), Link(plan.path.down, plan.seed, "down", script)
+        server_trace = self._server_log._traces[0]
+        late_client, late_server = partial(lateness_us, plan, "client"), partial(lateness_us, plan, "server")
+        self._client = Endpoint(client, up, clock, plan.client_skew_us, client_trace, late_client)
+        self._server = Endpoint(server, down, clock, 0, server_trace, late_server)
         ids = external_ids(plan)
         requests = {name: (number, plan.requests[number]) for number, name in enumerate(ids)}
-        self._answering = ServerApplication(self._server, requests, self._acting(self._server))
-        self._asking = ClientApplication(self._client, plan, ids, self._acting(self._client))
-        self._asking.before_turn = self._roam
+        self._answering = ServerApplication(self._server, requests, self._acting(self._server, late_server))
+        self._asking = ClientApplication(self._client, plan, ids, self._acting(self._client, late_client))
+        self._asking.before_turn = self._before_turn
 
     def run(self) -> ConnectionRun:
         now_us = START_US
@@ -123,7 +136,12 @@ class _Pair:
             exchanges=tuple(self._answering.exchanges.values()),
             is_finished=self._asking.done_us is not None,
             steps=steps,
+            path=self._path_facts(),
         )
+
+    def _path_facts(self) -> PathFacts:
+        up, down = self._client.link, self._server.link
+        return PathFacts(up.lost + down.lost, down.busy_us, self._plan.path.rtt_us)
 
     def _ending_us(self, now_us: int) -> int | None:
         """Once it is known, the time at which the run stops although nobody may have said goodbye."""
@@ -133,10 +151,13 @@ class _Pair:
             return now_us + IDLE_END_US + 2 * self._plan.path.rtt_us
         return None
 
-    def _acting(self, endpoint: Endpoint) -> Callable[[int, Callable[[int], None]], None]:
+    def _acting(self, endpoint: Endpoint, late: Callable[[int], int]) -> Callable[[int, Callable[[int], None]], None]:
         """Schedule an application's action, after which its end sends what it has to send."""
 
         def schedule(time_us: int, action: Callable[[int], None]) -> None:
+            if time_us > self._clock.now_us:
+                time_us += late(time_us)
+
             def act(now_us: int) -> None:
                 if not inside.is_ending(endpoint.connection):
                     endpoint.enter(now_us)
@@ -175,6 +196,13 @@ class _Pair:
             self._move(endpoint, now_us)
 
         return arrive
+
+    def _before_turn(self, turn: int) -> None:
+        """The last turn asks for the target: with it the path's script begins."""
+        if turn == len(self._plan.turns) - 1:
+            for end in (self._client, self._server):
+                end.link.begin(self._clock.now_us)
+        self._roam(turn)
 
     def _roam(self, turn: int) -> None:
         """The client takes another connection id of the server's, or goes on from another address with one."""

@@ -35,6 +35,7 @@ class Endpoint:
         clock: VirtualClock,
         skew_us: int,
         trace: QuicLoggerTrace | None,
+        lateness_us: Callable[[int], int],
     ) -> None:
         self.connection = connection
         self.link = link
@@ -47,6 +48,7 @@ class Endpoint:
         self._clock = clock
         self._skew_us = skew_us
         self._trace = trace
+        self._lateness_us = lateness_us
         self._events_before = 0
 
     def enter(self, now_us: int) -> float:
@@ -97,7 +99,7 @@ class Endpoint:
         timer_us = math.ceil(timer * 1_000_000 - 1e-4)
         if timer_us / 1_000_000 < timer:
             timer_us += 1
-        return max(timer_us, now_us + 1)
+        return max(timer_us + self._lateness_us(timer_us), now_us + 1)
 
     def _note_activity(self, now_us: int) -> None:
         if self._trace is None:

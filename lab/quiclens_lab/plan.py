@@ -110,6 +110,8 @@ class ConnectionPlan:
     client_skew_us: int = 0
     max_steps: int = 400_000
     roaming: Roaming | None = None
+    has_late_timers: bool = False
+    """Timers of both ends fire up to a millisecond late."""
 
     @property
     def requests(self) -> tuple[RequestPlan, ...]:

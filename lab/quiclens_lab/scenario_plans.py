@@ -63,6 +63,13 @@ def clean(seed: int) -> ConnectionPlan:
     return replace(plan(seed, request), transport=Transport(is_paced=False))
 
 
+def clean_of(response_bytes: int, seed: int) -> ConnectionPlan:
+    """Nothing at all, with windows of the client that never fill."""
+    ample = ClientLimits(connection_bytes=2 * MANY_BYTES, stream_bytes=2 * MANY_BYTES)
+    made = plan(seed, RequestPlan("/target", response_bytes))
+    return replace(made, limits=ample, transport=Transport(is_paced=False))
+
+
 def think(seed: int) -> ConnectionPlan:
     return plan(
         seed, RequestPlan("/target", size(seed, 1_000, 10_000), think_us=whole(200_000, 900_000, seed, "think"))

@@ -1,6 +1,7 @@
 """Named scenarios: one connection whose target request has exactly one cause, and the same one without it."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from quiclens_lab import removals
 from quiclens_lab import scenario_plans as plans
@@ -87,3 +88,10 @@ SCENARIOS: tuple[Scenario, ...] = (
 def scenario_named(name: str) -> Scenario | None:
     """The scenario of this name, or None."""
     return next((scenario for scenario in SCENARIOS if scenario.name == name), None)
+
+
+CLEAN_SIZES: tuple[Scenario, ...] = tuple(
+    Scenario(f"clean_{name}", "network", "nothing is injected", partial(plans.clean_of, bytes_), removals.nothing)
+    for name, bytes_ in (("10k", 10_000), ("200k", 200_000), ("2m", 2_000_000))
+)
+"""Nothing injected, by the size of the response: judged by what the path rules out."""

@@ -12,6 +12,8 @@ from quiclens_lab.errors import LabError
 from quiclens_lab.plan import DIMENSIONS, ConnectionPlan
 
 SPAN_TOLERANCE_MS = 1.0
+TAG_BYTES = 16
+PACKETS = ("packet_sent", "packet_received")
 
 
 def document(run: ConnectionRun, side: SideRun) -> dict[str, Any]:
@@ -43,7 +45,15 @@ def check_span(run: ConnectionRun, side: SideRun, trace: dict[str, Any]) -> None
             )
 
 
-def write_traces(run: ConnectionRun, folder: Path) -> tuple[int, int]:
+def leave_tag_out(content: dict[str, Any]) -> None:
+    """Make a document one of a writer that takes a packet's size before it is sealed."""
+    for event in content["traces"][0]["events"]:
+        raw = event["data"].get("raw")
+        if event["name"].rpartition(":")[2] in PACKETS and raw is not None and "length" in raw:
+            event["data"] = {**event["data"], "raw": {**raw, "length": raw["length"] - TAG_BYTES}}
+
+
+def write_traces(run: ConnectionRun, folder: Path, leaves_tag_out: bool = False) -> tuple[int, int]:
     """Write the traces of a run below the folder and return (events, files); an end that saw nothing has no trace."""
     events = files = 0
     sides = {"server": run.server} | ({"client": run.client} if run.client else {})
@@ -52,6 +62,8 @@ def write_traces(run: ConnectionRun, folder: Path) -> tuple[int, int]:
         if not events_logged(side.trace):
             continue
         content = document(run, side)
+        if leaves_tag_out:
+            leave_tag_out(content)
         target = folder / name / f"{run.connection_id}.qlog"
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(json.dumps(content))

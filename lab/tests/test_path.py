@@ -1,10 +1,11 @@
 import itertools
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quiclens_lab.path import IP_UDP_HEADER_BYTES, LOSS_BIN_US, Burst, Link, LinkSpec, Window, is_lost
+from quiclens_lab.path import IP_UDP_HEADER_BYTES, LOSS_BIN_US, SCRIPTS, Burst, Link, LinkSpec, Window, is_lost
 
 FAST = LinkSpec(rate_bps=8_000_000, delay_us=10_000, queue_bytes=10_000)
 TIMES = st.integers(min_value=0, max_value=10**9)
@@ -75,3 +76,65 @@ def test_the_two_directions_lose_different_bins() -> None:
     spec = replace(FAST, loss_rate=0.5)
     up, down = ([is_lost(spec, 4, way, number * LOSS_BIN_US) for number in range(200)] for way in ("up", "down"))
     assert up != down
+
+
+def scripted(name: str, queue_bytes: int = 30_000) -> Link:
+    """A path whose target is asked for at 0."""
+    link = Link(replace(FAST, delay_us=0, queue_bytes=queue_bytes), 1, "down", SCRIPTS[name])
+    link.begin(0)
+    return link
+
+
+@pytest.mark.parametrize(
+    ("name", "at_ms", "size", "took_us"),
+    [
+        ("drop-and-back", 99, 2_000, 9_000),  # 1 ms whole, then 1 ms' worth at an eighth
+        ("drop-and-back", 499, 1_125, 2_000),
+        ("drop-and-back", 500, 1_000, 1_000),
+        ("low-and-up", 296, 2_000, 5_000),
+        ("low-and-up", 300, 1_000, 1_000),
+        ("black-hole", 149, 1_000, 1_000),
+        ("black-hole", 150, 1_000, None),
+        ("black-hole", 449, 1_000, None),
+        ("black-hole", 450, 1_000, 1_000),
+        ("cross-traffic", 100, 1_000, 1_000),
+    ],
+)
+def test_a_script_changes_the_path_at_its_moment(name: str, at_ms: int, size: int, took_us: int | None) -> None:
+    arrival_us = scripted(name).arrival_us(at_ms * 1_000, size - IP_UDP_HEADER_BYTES)
+    assert arrival_us == (None if took_us is None else at_ms * 1_000 + took_us)
+
+
+def test_a_script_begins_when_the_target_is_asked_for() -> None:
+    link = Link(FAST, 1, "down", SCRIPTS["black-hole"])
+    assert link.arrival_us(200_000, 100) is not None
+    link.begin(1_000_000)
+    assert link.arrival_us(1_100_000, 100) is not None
+    assert link.arrival_us(1_200_000, 100) is None
+
+
+@pytest.mark.parametrize(("name", "room"), [("constant", 30), ("shallow", 15), ("deep", 2_000)])
+def test_a_script_has_a_queue_of_its_own(name: str, room: int) -> None:
+    link = scripted(name)
+    arrivals = [link.arrival_us(0, 1_000 - IP_UDP_HEADER_BYTES) for _ in range(room + 10)]
+    assert (arrivals.index(None), link.lost) == (room, 10)
+
+
+def test_jitter_lets_nothing_overtake() -> None:
+    link = scripted("jitter")
+    arrivals = [link.arrival_us(at_us, 97) or 0 for at_us in range(0, 100_000, 1_000)]
+    late_us = [arrival - at_us for arrival, at_us in zip(arrivals, range(0, 100_000, 1_000), strict=True)]
+    assert arrivals == sorted(arrivals) and 4_000 < max(late_us) < 8_200
+
+
+def test_others_send_in_their_turn_alone() -> None:
+    link = scripted("cross-traffic")
+    waits = [(link.arrival_us(at_ms * 1_000, 97) or 0) - at_ms * 1_000 for at_ms in (59, 100, 121)]
+    assert waits[0] > waits[1] < waits[2]
+
+
+def test_the_path_knows_how_long_its_bottleneck_was_busy() -> None:
+    link = scripted("constant")
+    for at_us in (0, 0, 1_500, 50_000):
+        link.arrival_us(at_us, 1_000 - IP_UDP_HEADER_BYTES)
+    assert (link.busy_us, link.lost) == (3_000, 0)

@@ -1,3 +1,4 @@
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -5,12 +6,14 @@ from typing import Any
 import pytest
 from conftest import read_log, read_trace
 
-from quiclens_lab.aioquic_pair import simulate
+from quiclens_lab.aioquic_pair import lateness_us, simulate
 from quiclens_lab.demo import make_connection
 from quiclens_lab.errors import LabError
 from quiclens_lab.plan import DIMENSIONS
+from quiclens_lab.scenario_plans import think
 from quiclens_lab.scenarios import SCENARIOS
-from quiclens_lab.traces import document
+from quiclens_lab.strikes import run_plan
+from quiclens_lab.traces import document, write_traces
 
 
 def names(trace: dict[str, Any]) -> set[str]:
@@ -114,3 +117,28 @@ def test_a_run_stops_at_its_step_limit() -> None:
 def test_a_connection_that_does_not_end_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(LabError, match="did not end within 20 steps"):
         make_connection(replace(SCENARIOS[0].plan(5), max_steps=20), tmp_path, with_client_trace=False)
+
+
+def test_late_timers_fire_up_to_a_millisecond_late() -> None:
+    usual = think(3)
+    late_plan = replace(usual, has_late_timers=True)
+    assert {lateness_us(usual, "server", at_us) for at_us in range(100)} == {0}
+    lateness = [lateness_us(late_plan, "server", at_us) for at_us in range(100)]
+    assert min(lateness) >= 0 and 500 < max(lateness) < 1_000
+    late = run_plan(late_plan)
+    took = [each.acknowledged_us - each.arrived_us for each in run_plan(usual).exchanges if each.acknowledged_us]
+    took_late = [each.acknowledged_us - each.arrived_us for each in late.exchanges if each.acknowledged_us]
+    assert len(took) == len(took_late)
+    assert all(abs(later - early) < 10_000 for early, later in zip(took, took_late, strict=True))
+    assert took != took_late
+
+
+def test_sizes_may_leave_the_tag_out(tmp_path: Path) -> None:
+    run = run_plan(think(3), with_client_trace=False)
+    sizes = []
+    for leaves_tag_out in (False, True):
+        write_traces(run, tmp_path / str(leaves_tag_out), leaves_tag_out)
+        (file,) = (tmp_path / str(leaves_tag_out) / "server").iterdir()
+        events = json.loads(file.read_text())["traces"][0]["events"]
+        sizes.append([event["data"]["raw"]["length"] for event in events if event["name"].endswith(":packet_sent")])
+    assert [with_tag - without for with_tag, without in zip(*sizes, strict=True)] == [16] * len(sizes[0])

@@ -13,14 +13,16 @@ import pytest
 from quiclens_lab.command_line import main, parser
 from quiclens_lab.errors import LabError
 from quiclens_lab.machine import collector_binary
+from quiclens_lab.path import PathFacts
 from quiclens_lab.scenarios import SCENARIOS
 from quiclens_lab.truth import report
 from quiclens_lab.truth.bars import bars_of
 from quiclens_lab.truth.collector import frozen, identity, rows_by_file
 from quiclens_lab.truth.command import TABLES, run
 from quiclens_lab.truth.consistency import consistency_table
-from quiclens_lab.truth.injection import decisive_table, injection_table, nothing_table
+from quiclens_lab.truth.injection import decisive_table, injection_table
 from quiclens_lab.truth.job_lists import population_jobs, scenario_jobs, three_jobs
+from quiclens_lab.truth.nothing import nothing_table
 from quiclens_lab.truth.options import TABLE_NAMES, tables_named
 from quiclens_lab.truth.order import order_table
 from quiclens_lab.truth.other_stacks import read_records
@@ -28,6 +30,7 @@ from quiclens_lab.truth.percentiles import percentiles_table
 from quiclens_lab.truth.quantiles import quantile
 from quiclens_lab.truth.samples import CAUSES, Judged, Row, Sample
 from quiclens_lab.truth.savings import counterfactual_table, write_errors
+from quiclens_lab.truth.sets import sets_table
 
 THINK = Sample("scenario", "aioquic", "think", "server_think", "server", 1, "with", 4)
 EMPTY = consistency_table([])
@@ -87,6 +90,49 @@ def test_a_stack_that_paces_spreads_what_it_sends_though_nothing_is_injected() -
     assert (table["share_of_other_causes"], table["causes"]) == (0.1, {"pto": 0.1})
 
 
+@pytest.mark.parametrize(
+    ("scenario", "path", "innocent"),
+    [
+        ("clean_10k", PathFacts(0, 9_000, 50_000), set()),
+        ("clean_10k", PathFacts(1, 9_000, 50_000), {"pto", "loss_recovery"}),
+        ("clean_2m", PathFacts(0, 49_999, 50_000), {"cwnd_blocked", "pacing"}),
+        ("clean_2m", PathFacts(0, 50_000, 50_000), {"cwnd_blocked", "pacing", "bandwidth"}),
+    ],
+)
+def test_what_the_path_did_says_what_was_no_cause(scenario: str, path: PathFacts, innocent: set[str]) -> None:
+    clean = replace(THINK, scenario=scenario, cause="network", path=path, condition="late-timers")
+    causes = ("pto", "loss_recovery", "cwnd_blocked", "pacing", "bandwidth", "stream_flow_control")
+    made = row(100, network=40)
+    table = nothing_table([judged(clean, replace(made, parts=made.parts | dict.fromkeys(causes, 10)))])
+    assert set(table["causes"]) == set(causes) - innocent
+    (found,) = table["rows"]
+    assert (found["scenario"], found["condition"], found["runs"]) == (scenario, "late-timers", 1)
+    assert found["share_of_other_causes"] == table["share_of_other_causes"] == (6 - len(innocent)) / 10
+    (bar,) = (bar for bar in bars_of({"nothing": table, "consistency": EMPTY}) if "worst stack" in bar.says)
+    assert not bar.is_kept
+
+
+def test_a_client_that_waits_for_a_server_that_thinks_blames_nobody() -> None:
+    at_client = replace(THINK, scenario="clean", cause="network", vantage="client")
+    made = replace(row(100, remote_wait=30, receiving=10, network=60), vantage="client")
+    assert nothing_table([judged(at_client, made)])["share_of_other_causes"] == 0
+
+
+def test_answers_that_name_two_causes_are_counted_apart() -> None:
+    top = row(20, server_think=15, pto=5)
+    two = replace(top, named=("pto", "loss_recovery"))
+    runs = [judged(replace(THINK, seed=seed), made) for seed, made in enumerate((top, top, two))]
+    runs.append(judged(replace(THINK, seed=9, cause="loss_recovery"), two))
+    table = sets_table(runs)
+    assert (table["runs"], table["naming"], table["pairs"]) == (4, 2, {"loss_recovery or pto": 2})
+    assert table["sizes"] == {
+        "1": {"runs": 2, "share_with_the_injected": 1.0},
+        "2": {"runs": 2, "share_with_the_injected": 0.5},
+    }
+    assert table["stacks"] == {"aioquic": {"runs": 4, "share_with_several": 0.5}}
+    assert sets_table(runs[:2])["naming"] == 0
+
+
 def test_runs_of_which_the_cause_makes_much_are_judged_by_controller_and_script() -> None:
     def pair(seed: int, script: str, us: int, without_us: int) -> list[Judged]:
         with_cause = replace(THINK, stack="noq", controller="bbr3", script=script, seed=seed)
@@ -116,6 +162,19 @@ def test_a_saving_is_the_difference_to_the_run_without_the_cause(tmp_path: Path)
     write_errors(runs, tmp_path / "errors.toml")
     errors = tomllib.loads((tmp_path / "errors.toml").read_text())
     assert errors == {"server_think": {"samples": 1, "ratio_low": 1.0, "ratio_mid": 1.1111, "ratio_high": 1.1111}}
+
+
+@pytest.mark.parametrize(("stack", "script"), [("tquic", "constant"), ("noq", "black-hole")])
+def test_what_is_kept_for_the_final_check_makes_no_interval(tmp_path: Path, stack: str, script: str) -> None:
+    with_cause = replace(THINK, stack=stack, script=script)
+    runs = [
+        judged(with_cause, row(1_000, {"server_think": 720}, server_think=1_000)),
+        judged(replace(with_cause, variant="without"), row(200, network=200)),
+    ]
+    assert counterfactual_table(runs)["samples"] == 1
+    assert decisive_table(runs)["kept_for"] == {"final check": {"runs": 1, "share_right": 1.0}}
+    write_errors(runs, tmp_path / "errors.toml")
+    assert tomllib.loads((tmp_path / "errors.toml").read_text()) == {}
 
 
 @pytest.mark.parametrize(("predicted", "share"), [((300, 200, 100), 1.0), ((300, 100, 200), 0.0), ((0, 0, 0), 0.0)])
@@ -182,8 +241,15 @@ def test_records_of_other_stacks_are_checked(tmp_path: Path) -> None:
     (tmp_path / "a.sqlog").write_text("")
     (tmp_path / "truth.jsonl").write_text(json.dumps(record) + "\n")
     ((sample, log),) = read_records(tmp_path)
-    assert (sample.stack, sample.seed, log) == ("quic-go", 7, tmp_path / "a.sqlog")
-    for wrong in ({"cause": "bad weather"}, {"log": "b.sqlog"}, {"variant": "maybe"}, {"seed": "x"}):
+    assert (sample.stack, sample.seed, log, sample.path) == ("quic-go", 7, tmp_path / "a.sqlog", None)
+    more = {"condition": "without-tag", "path": {"lost": 1, "busy_us": 2, "rtt_us": 3}}
+    (tmp_path / "truth.jsonl").write_text(json.dumps({**record, **more}) + "\n")
+    ((sample, _),) = read_records(tmp_path)
+    assert (sample.condition, sample.path) == ("without-tag", PathFacts(1, 2, 3))
+    wrongs: tuple[dict[str, Any], ...] = (
+        {"cause": "bad weather"}, {"log": "b.sqlog"}, {"variant": "maybe"}, {"seed": "x"}, {"path": {}},
+    )  # fmt: skip
+    for wrong in wrongs:
         (tmp_path / "truth.jsonl").write_text(json.dumps({**record, **wrong}) + "\n")
         with pytest.raises(LabError, match="line 1"):
             read_records(tmp_path)
@@ -260,7 +326,15 @@ def test_the_page_has_every_table(slice_run: dict[str, Any], tmp_path: Path) -> 
     page = (tmp_path / "truth.md").read_text()
     assert all(
         f"## {title}" in page
-        for title in ("One cause", "Where the cause", "Nothing", "What it would", "Three", "A population")
+        for title in (
+            "One cause",
+            "Where the cause",
+            "How many causes",
+            "Nothing",
+            "What it would",
+            "Three",
+            "A population",
+        )
     )
     assert json.loads((tmp_path / "truth.json").read_text()) == slice_run
 

@@ -41,7 +41,9 @@ def bars_of(tables: Tables) -> list[Bar]:
             ]
     if nothing := tables.get("nothing"):
         blamed = nothing["share_of_other_causes"]
-        bars.append(Bar("nothing injected: time of other causes", "nothing", blamed, 0.02, False))
+        bars.append(Bar("nothing injected: time of causes that are ruled out", "nothing", blamed, 0.02, False))
+        worst = max((row["share_of_other_causes"] or 0.0 for row in nothing["rows"]), default=None)
+        bars.append(Bar("the same, worst stack, size and condition", "nothing", worst, 0.02, False))
     if savings := tables.get("counterfactual"):
         bars.append(Bar("median error of saves", "counterfactual", savings["median_error"], 0.15, False))
     if order := tables.get("order"):

@@ -15,6 +15,8 @@ from quiclens_lab.truth.samples import CAUSES, Row
 
 CONNECTION = '{"table":"connections"'
 STREAM = '{"table":"streams"'
+NAMED = "causes"
+"""The column of the causes that an answer names. The catalogue has none yet: until then every answer names one."""
 
 
 @contextmanager
@@ -73,4 +75,5 @@ def _row(row: dict[str, Any]) -> Row:
         min_rtt_us=row["min_rtt_us"],
         parts={cause: row.get(f"{cause}_us") or 0 for cause in CAUSES},
         saves={cause: saving for cause, saving in (row.get("saves") or {}).items() if saving is not None},
+        named=tuple(row.get(NAMED) or ()),
     )

@@ -10,21 +10,27 @@ from quiclens_lab.machine import collector_binary, commit, kept_folder, machine
 from quiclens_lab.scenarios import SCENARIOS
 from quiclens_lab.truth import report
 from quiclens_lab.truth.bars import bars_of
+from quiclens_lab.truth.cells import Cell, cells, judged_cells
 from quiclens_lab.truth.collector import frozen, identity
 from quiclens_lab.truth.consistency import consistency_table
-from quiclens_lab.truth.injection import CLEAN, decisive_table, injection_table, nothing_table
-from quiclens_lab.truth.job_lists import population_jobs, scenario_jobs, three_jobs
+from quiclens_lab.truth.injection import decisive_table, injection_table
+from quiclens_lab.truth.job_lists import STACK, USUAL, population_jobs, scenario_jobs, three_jobs
+from quiclens_lab.truth.kept_runs import Kept
+from quiclens_lab.truth.nothing import CLEAN, nothing_table
+from quiclens_lab.truth.options import FINAL_CHECK
 from quiclens_lab.truth.order import order_table
 from quiclens_lab.truth.other_stacks import judged_folder
 from quiclens_lab.truth.percentiles import percentiles_table
 from quiclens_lab.truth.runs import judged_runs
 from quiclens_lab.truth.samples import Job, Judged
 from quiclens_lab.truth.savings import counterfactual_table, write_errors
+from quiclens_lab.truth.sets import sets_table
 from quiclens_lab.truth.worst import worst
 
 TABLES: dict[str, Callable[[Sequence[Judged]], dict[str, Any]]] = {
     "injection": injection_table,
     "decisive": decisive_table,
+    "sets": sets_table,
     "nothing": nothing_table,
     "counterfactual": counterfactual_table,
     "order": order_table,
@@ -43,7 +49,7 @@ def wanted_tables(options: argparse.Namespace) -> list[str]:
 def jobs_for(tables: Collection[str], names: Collection[str] | None, seeds: int) -> Iterator[Job]:
     """What has to be simulated for these tables."""
     scenarios = [each for each in SCENARIOS if not names or each.name in names]
-    if not {"injection", "decisive", "counterfactual"} & set(tables):
+    if not {"injection", "decisive", "sets", "counterfactual"} & set(tables):
         scenarios = [each for each in scenarios if each.name == CLEAN and "nothing" in tables]
     yield from scenario_jobs(scenarios, seeds, with_comparison=bool({"decisive", "counterfactual"} & set(tables)))
     if "order" in tables:
@@ -58,15 +64,30 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     names = wanted_tables(options)
     jobs = [] if options.logs_only else list(jobs_for(names, options.scenario, options.seeds))
     with frozen(collector_binary()) as collector:
-        judged = judged_runs(jobs, collector, options.jobs, progress.show)
+        judge = {"path": str(collector_binary()), "sha256": identity(collector)}
+        kept = Kept(options.resume, judge["sha256"])
+        judged = judged_runs(jobs, collector, options.jobs, progress.show, kept)
+        judged += judged_cells(_cells(options), collector, options.jobs, progress.show, kept)
         for folder in options.logs:
             judged += judged_folder(folder, collector, progress.show)
-        judge = {"path": str(collector_binary()), "sha256": identity(collector)}
     document = {"collector": judge, **_document(judged, names)}
     document["worst"] = worst(judged, options.worst) if options.worst else None
     document |= {"seeds": options.seeds, "runs": len(judged), "seconds": round(time.monotonic() - started, 1)}
     _write(options, judged, document)
     return document
+
+
+def _cells(options: argparse.Namespace) -> list[Cell]:
+    """The cells to run, but for the one that the lab's own scenarios are already."""
+    if options.stacks is None:
+        return []
+    own = (STACK, USUAL.controller, USUAL.script, ())
+    chosen = cells(options.stacks == FINAL_CHECK, options.stack_seeds, options.stack, options.script)
+    return [
+        each
+        for each in chosen
+        if options.logs_only or (each.stack, each.controller, each.script, each.scenarios) != own
+    ]
 
 
 def _document(judged: Sequence[Judged], names: Sequence[str]) -> dict[str, Any]:

@@ -1,18 +1,15 @@
-"""Table of injected causes: is the largest part the cause that was injected? And nothing injected: is nothing found?"""
+"""Table of injected causes: is the largest part the cause that was injected?"""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from quiclens_lab.truth.nothing import is_clean
 from quiclens_lab.truth.quantiles import share_of
-from quiclens_lab.truth.samples import Judged, Row
+from quiclens_lab.truth.samples import Judged
 from quiclens_lab.truth.savings import savings
+from quiclens_lab.truth.split import is_final
 
-CLEAN = "clean"
-INNOCENT = ("network", "queueing", "server_think")
-OF_A_PACER = ("cwnd_blocked", "pacing")
-"""Nothing is injected, but a stack that paces spreads what it sends all the same."""
-PACED_STACKS = ("noq",)
 MISSING = "no row"
 DECISIVE_SHARE = 0.4
 """Of the duration, by the run without the cause: where it makes as much, it must be the largest part."""
@@ -29,7 +26,7 @@ def injected(judged: Iterable[Judged]) -> list[Judged]:
     return [
         each
         for each in judged
-        if each.sample.group == "scenario" and each.sample.variant == "with" and each.sample.scenario != CLEAN
+        if each.sample.group == "scenario" and each.sample.variant == "with" and not is_clean(each.sample)
     ]
 
 
@@ -69,10 +66,11 @@ def injection_table(judged: Iterable[Judged]) -> dict[str, Any]:
 
 def decisive_table(judged: Iterable[Judged]) -> dict[str, Any]:
     """The same of runs in which the cause makes much of the duration: by stack and controller, script, and scenario."""
-    runs = [each.judged for each in savings(judged, DECISIVE_SHARE) if each.judged.sample.scenario != CLEAN]
+    runs = [each.judged for each in savings(judged, DECISIVE_SHARE) if not is_clean(each.judged.sample)]
     return {
         "runs": len(runs),
         "share_right": share_of(sum(map(is_right, runs)), len(runs)),
+        "kept_for": _shares(runs, lambda each: "final check" if is_final(each.sample) else "development"),
         "pairs": _shares(runs, lambda each: " ".join(each.sample.pair).strip()),
         "scripts": _shares(runs, lambda each: each.sample.script or "constant"),
         "scenarios": _shares(runs, lambda each: f"{each.sample.stack} {each.sample.scenario}"),
@@ -109,31 +107,3 @@ def _lead(runs: Sequence[Judged]) -> float | None:
             others = max(part for cause, part in row.parts.items() if cause != each.sample.cause)
             leads.append((row.parts[each.sample.cause] - others) / row.duration_us)
     return round(sorted(leads)[len(leads) // 2], 4) if leads else None
-
-
-def nothing_table(judged: Iterable[Judged]) -> dict[str, Any]:
-    """How much of the time of clean runs goes to causes that were not there."""
-    runs = [each for each in judged if each.sample.group == "scenario" and each.sample.scenario == CLEAN]
-    judged_rows = [(each, each.row) for each in runs if each.row is not None and each.sample.variant == "with"]
-    rows = [row for _, row in judged_rows]
-    time_us = sum(row.duration_us for row in rows)
-    blamed = Counter[str]()
-    for each, row in judged_rows:
-        blamed.update(_blamed(each, row))
-    return {
-        "runs": len(runs),
-        "missing": len(runs) - len(rows),
-        "share_of_other_causes": share_of(sum(blamed.values()), time_us),
-        "worst_run": max((_share_blamed(each, row) for each, row in judged_rows), default=None),
-        "causes": {cause: share_of(part, time_us) for cause, part in blamed.most_common() if part},
-    }
-
-
-def _blamed(each: Judged, row: Row) -> dict[str, int]:
-    """The parts of causes that cannot have been there."""
-    innocent = (*INNOCENT, *OF_A_PACER) if each.sample.stack in PACED_STACKS else INNOCENT
-    return {cause: part for cause, part in row.parts.items() if cause not in innocent}
-
-
-def _share_blamed(each: Judged, row: Row) -> float:
-    return round(sum(_blamed(each, row).values()) / max(row.duration_us, 1), 4)

@@ -1,16 +1,17 @@
 """What is simulated for each table: scenarios, three causes at once, and populations with and without one cause."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from quiclens_lab import removals
 from quiclens_lab.draws import digest, fraction, skewed
-from quiclens_lab.path import LinkSpec, PathSpec
+from quiclens_lab.path import CONSTANT, LinkSpec, PathSpec
 from quiclens_lab.plan import ConnectionPlan, RequestPlan, Strike, Transport
 from quiclens_lab.scenario_plans import MANY_BYTES, TARGET_REQUEST, path, plan, size
-from quiclens_lab.scenarios import SCENARIOS, TARGET_STREAM_ID, Scenario
+from quiclens_lab.scenarios import TARGET_STREAM_ID, Scenario
 from quiclens_lab.truth.injectors import INJECTORS, Injector
-from quiclens_lab.truth.samples import Job, Sample
+from quiclens_lab.truth.nothing import is_clean
+from quiclens_lab.truth.samples import LATE_TIMERS, Job, Sample
 
 STACK = "aioquic"
 COMBINATIONS = (
@@ -32,16 +33,38 @@ ORDINARY = Transport(is_paced=False)  # a window that grows: all at once would o
 NOBODY = "nobody"  # the scenario name of a population's members without any injection
 
 
-def scenario_jobs(scenarios: Sequence[Scenario], seeds: int, with_comparison: bool) -> Iterator[Job]:
+@dataclass(frozen=True)
+class Way:
+    """What a scenario's runs have in common that is not of the scenario."""
+
+    controller: str = "reno"
+    script: str = CONSTANT
+    condition: str = ""
+
+    def of(self, plan: ConnectionPlan) -> ConnectionPlan:
+        """The plan with all of it, but for sizes without the tag: those are the log's alone."""
+        return replace(
+            plan,
+            transport=replace(plan.transport, congestion_controller=self.controller),
+            path=replace(plan.path, script=self.script),
+            has_late_timers=LATE_TIMERS in self.condition.split(),
+        )
+
+
+USUAL = Way()
+
+
+def scenario_jobs(scenarios: Sequence[Scenario], seeds: int, with_comparison: bool, way: Way = USUAL) -> Iterator[Job]:
     """Each scenario with its cause and, for the comparison, without it; nothing can be taken out of a clean run."""
     for scenario in scenarios:
         for seed in range(1, seeds + 1):
             sample = Sample(
-                "scenario", STACK, scenario.name, scenario.cause, scenario.vantage, seed, "with", scenario.stream_id
-            )
-            yield Job(sample, scenario.plan(seed))
-            if with_comparison and scenario is not SCENARIOS[0]:
-                yield Job(replace(sample, variant="without"), scenario.without(seed))
+                "scenario", STACK, scenario.name, scenario.cause, scenario.vantage, seed, "with", scenario.stream_id,
+                controller=way.controller, script=way.script, condition=way.condition,
+            )  # fmt: skip
+            yield Job(sample, way.of(scenario.plan(seed)))
+            if with_comparison and not is_clean(sample):
+                yield Job(replace(sample, variant="without"), way.of(scenario.without(seed)))
 
 
 def three_jobs(seeds: int) -> Iterator[Job]:

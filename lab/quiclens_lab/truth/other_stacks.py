@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from quiclens_lab.errors import LabError
+from quiclens_lab.path import PathFacts
 from quiclens_lab.truth.collector import judge
 from quiclens_lab.truth.runs import Progress
 from quiclens_lab.truth.samples import CAUSES, Judged, Sample
@@ -49,6 +50,8 @@ def _record(folder: Path, number: int, line: str) -> tuple[Sample, Path]:
             stream_id=int(record["stream_id"]),
             controller=str(record.get("controller", "")),
             script=str(record.get("script", "")),
+            condition=str(record.get("condition", "")),
+            path=_path(record.get("path")),
         )
         log = folder / record["log"]
     except (ValueError, KeyError, TypeError) as error:
@@ -56,3 +59,7 @@ def _record(folder: Path, number: int, line: str) -> tuple[Sample, Path]:
     if sample.cause not in CAUSES or sample.variant not in VARIANTS or not log.is_file():
         raise LabError(f"{folder / RECORDS}, line {number}: unknown cause or variant, or no such log")
     return sample, log
+
+
+def _path(facts: dict[str, Any] | None) -> PathFacts | None:
+    return None if facts is None else PathFacts(int(facts["lost"]), int(facts["busy_us"]), int(facts["rtt_us"]))

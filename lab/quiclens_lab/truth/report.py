@@ -31,6 +31,7 @@ def markdown(document: dict[str, Any]) -> str:
     sections = {
         "injection": _injection,
         "decisive": _decisive,
+        "sets": _sets,
         "nothing": _nothing,
         "counterfactual": _counterfactual,
         "order": _order,
@@ -81,8 +82,8 @@ def _injection(table: dict[str, Any]) -> list[str]:
 
 def _decisive(table: dict[str, Any]) -> list[str]:
     lines = [
-        [kind[:-1], name, of["runs"], _percent(of["share_right"])]
-        for kind in ("pairs", "scripts", "scenarios")
+        [kind.removesuffix("s").replace("_", " "), name, of["runs"], _percent(of["share_right"])]
+        for kind in ("kept_for", "pairs", "scripts", "scenarios")
         for name, of in table[kind].items()
     ]
     return [
@@ -93,13 +94,41 @@ def _decisive(table: dict[str, Any]) -> list[str]:
     ]
 
 
+def _sets(table: dict[str, Any]) -> list[str]:
+    """How many causes answers name."""
+    if not table["naming"]:
+        says = "No answer names a set of causes: the collector has no column for it, and each answer is its top part."
+    else:
+        says = f"{table['naming']} of {table['runs']} answers name their causes."
+    sizes = [[size, of["runs"], _percent(of["share_with_the_injected"])] for size, of in table["sizes"].items()]
+    stacks = [[stack, of["runs"], _percent(of["share_with_several"])] for stack, of in table["stacks"].items()]
+    return [
+        "## How many causes does an answer name?",
+        says,
+        _table(["Causes named", "Runs", "The injected one is among them"], sizes),
+        _table(["Named together", "Runs"], list(table["pairs"].items())),
+        _table(["Stack", "Runs", "Name several"], stacks),
+    ]
+
+
 def _nothing(table: dict[str, Any]) -> list[str]:
     lines = [[cause, _percent(share)] for cause, share in table["causes"].items()]
+    rows = [
+        [" ".join(filter(None, (each["stack"], each["controller"]))), each["scenario"], each["script"] or "constant",
+         each["condition"] or "as usual", each["runs"], _percent(each["share_of_other_causes"]),
+         ", ".join(f"{cause} {_percent(share)}" for cause, share in each["causes"].items())]
+        for each in table["rows"]
+    ]  # fmt: skip
+    head = ["Stack and controller", "Scenario", "Path", "Conditions", "Runs", "Ruled out", "Of which"]
     return [
         "## Nothing injected: is nothing found?",
-        f"{table['runs']} runs; time of causes other than network, queueing and server_think: "
+        f"{table['runs']} runs; time of causes that the lab rules out: "
         f"{_percent(table['share_of_other_causes'])}, in the worst run {_percent(table['worst_run'])}.",
+        "Never ruled out are network, queueing and server_think, at a client remote_wait and receiving; where a stack "
+        "paces, or the answer is more than a first window, the window and the pacer; where the path lost something, "
+        "loss_recovery and pto; where its bottleneck was busy for a round trip, bandwidth.",
         _table(["Cause", "Share of the time"], lines),
+        _table(head, rows),
     ]
 
 

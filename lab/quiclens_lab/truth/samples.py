@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from quiclens_lab.path import PathFacts
 from quiclens_lab.plan import ConnectionPlan
 
 CAUSES = (
@@ -9,6 +10,10 @@ CAUSES = (
     "stream_flow_control", "scheduling", "bandwidth", "cwnd_blocked", "pacing", "app_limited", "queueing", "network",
     "remote_wait", "receiving", "receiver_hol", "unattributed",
 )  # fmt: skip
+
+
+LATE_TIMERS = "late-timers"
+WITHOUT_TAG = "without-tag"
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,11 @@ class Sample:
     """Who decides how much may be in flight, where a stack has several."""
     script: str = ""
     """What the path does beside its rate and delay."""
+    condition: str = ""
+    """What the machine and the log's writer are like, where it is not as usual: LATE_TIMERS, WITHOUT_TAG, or both with
+    a space between."""
+    path: PathFacts | None = None
+    """What the path did, where who simulated it says so."""
 
     @property
     def pair(self) -> tuple[str, str]:
@@ -59,6 +69,8 @@ class Row:
     min_rtt_us: int | None
     parts: dict[str, int]
     saves: dict[str, int]
+    named: tuple[str, ...] = ()
+    """The causes that the answer names, where it may name several; empty where it names the top one."""
 
     @property
     def top(self) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from quiclens_lab.truth.quantiles import quantile, rounded, share_of
 from quiclens_lab.truth.samples import Judged
+from quiclens_lab.truth.split import is_final
 
 LEAST_SHARE = 0.2  # of the duration: smaller savings are not compared
 BAND = (0.025, 0.5, 0.975)
@@ -100,9 +101,10 @@ def write_errors(judged: Iterable[Judged], target: Path) -> None:
     """Per cause, between which multiples of what is predicted the true saving lies: the product's intervals.
 
     They hold the prediction itself, though where it is always a little too high the quantiles do not.
+    What is kept for the final check makes no interval.
     """
     by_cause: dict[str, list[float]] = {}
-    for each in savings(judged):
+    for each in savings(each for each in judged if not is_final(each.sample)):
         if each.predicted_us > 0:
             by_cause.setdefault(each.judged.sample.cause, []).append(each.true_us / each.predicted_us)
     lines = [
