@@ -97,7 +97,7 @@ def parts_of(stream: Mapping[str, Any]) -> list[Row]:
 
 
 def bounds_of(stream: Mapping[str, Any]) -> dict[str, list[int]]:
-    """Least and most, us, of each part that is not known exactly, and of the duration: records of the log are missing."""
+    """Least and most, us, of each part that is not known exactly, and of the duration; none while none is missing."""
     low, high = stream["bounds_low"], stream["bounds_high"]
     return {name: [low.get(name, 0), high[name]] for name in (*CAUSES, "duration") if name in high}
 

@@ -61,9 +61,10 @@ def _bounds_note(document: Row) -> Iterator[Text]:
     if document["grade"] == "whole":
         return
     parts = [part["cause"] for part in document["parts"]]
-    bounds = {name: bounds for name, bounds in document["bounds_us"].items() if name in parts or name == "duration"}
-    of = [f"{look(name).name if name in parts else name} {duration(low)} to {duration(high)}" for name, (low, high) in bounds.items()]
-    between = f"; between: {', '.join(of)}" if of else ""
+    names = {**{cause: look(cause).name for cause in parts}, "duration": "duration"}
+    bounds = [(names[name], *bounds) for name, bounds in document["bounds_us"].items() if name in names]
+    between = "; between: " + ", ".join(f"{name} {duration(low)} to {duration(high)}" for name, low, high in bounds)
+    between = between if bounds else ""
     yield Text(f"{document['grade']}: records of this log are missing{between}", style="yellow")
 
 

@@ -21,12 +21,14 @@ use xxhash_rust::xxh3::xxh3_64;
 
 pub use crate::limits::{PRELUDE, REJECT_BYTES};
 
+mod clock;
 mod kept;
 mod open;
 mod order;
 mod saved;
 
-use open::{Connection, Open};
+use clock::Clock;
+use open::{Connection, Open, Told};
 pub use saved::{Saved, SavedConnection};
 
 /// Something that could not become a row.
@@ -322,8 +324,17 @@ impl<'c> TraceReader<'c> {
             }
             return;
         }
-        self.is_disordered |= connection.order.is_late(event.source_ns);
-        connection.fold(event, raw, self.place, self.is_disordered, tables, &self.file);
+        let told_us = event.time_us;
+        let (at_ns, is_step) = connection.clock.read(event.source_ns);
+        if at_ns != event.source_ns {
+            event.time_us = at_ns.wrapping_sub(connection.base_ns).div_euclid(1000);
+        }
+        if is_step {
+            connection.fold.clock_was_set_back();
+        }
+        self.is_disordered |= connection.order.is_late(at_ns);
+        connection.fold(event, at_ns, Told { raw, place: self.place }, self.is_disordered, tables, &self.file);
+        event.time_us = told_us;
         if let Some(edge) = &tables.edge {
             let trace = &connection.fold.trace;
             connection.client.see(&**edge, &self.header, trace.vantage, trace.server.as_deref(), event);
@@ -402,6 +413,7 @@ impl<'c> TraceReader<'c> {
             seq: 0,
             base_ns: 0,
             last_ns: 0,
+            clock: Clock::default(),
             order: Box::default(),
             started: false,
             client: Box::new(client),

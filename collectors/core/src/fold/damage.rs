@@ -16,11 +16,19 @@ pub enum Kind {
     RequestStartMissing,
     /// Times that a record was older than the one before, by more than records are put in order.
     TimeWentBack,
+    /// Steps of the log's clock.
+    ClockStep,
 }
 
 /// Names in `connections.damage`.
-pub const NAMES: [&str; 5] =
-    ["packets_sent_missing", "packets_received_missing", "data_missing", "request_start_missing", "time_went_back"];
+pub const NAMES: [&str; 6] = [
+    "packets_sent_missing",
+    "packets_received_missing",
+    "data_missing",
+    "request_start_missing",
+    "time_went_back",
+    "clock_step",
+];
 
 /// How often each kind of damage was met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -40,11 +40,14 @@ pub struct Departure {
     pub resets: Vec<u64>,
 }
 
+/// First and last packet of a range that one of them acknowledges, and where they are numbered.
+pub type Named = (Place, (u64, u64));
+
 /// The packets that go out at the current time, and what they acknowledge of packets that the log may not show.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Departures {
     list: Vec<Departure>,
-    acknowledged: Vec<(Place, (u64, u64))>,
+    acknowledged: Vec<Named>,
 }
 
 /// So many of one instant are judged before its end: a clock that stands still is no reason to keep all.
@@ -78,7 +81,7 @@ impl Departures {
 
     /// Takes all out: the packets in the order of their numbers, which never go back (RFC 9000, 12.3), whatever the order
     /// of the log; and what they acknowledge.
-    pub fn take(&mut self) -> (Vec<Departure>, Vec<(Place, (u64, u64))>) {
+    pub fn take(&mut self) -> (Vec<Departure>, Vec<Named>) {
         let Self { mut list, acknowledged } = std::mem::take(self);
         let in_order = |one: &Departure, other: &Departure| {
             let are_alike = one.is_numbered && other.is_numbered && one.place == other.place;

@@ -17,6 +17,7 @@ impl Fold {
     /// The current time is over.
     pub(super) fn close_instant(&mut self) {
         self.window.begin_sending();
+        self.look_for_clock_step();
         self.depart();
         let has_opened = self.window.settle_in_flight(self.instant.traffic());
         self.instant.note_room(has_opened);

@@ -36,6 +36,21 @@ impl Fold {
         self.doubt(to_us, self.now.us);
     }
 
+    /// The log's clock was set back: what passed meanwhile is not known.
+    pub fn clock_was_set_back(&mut self) {
+        self.damage.count(Kind::ClockStep, 1);
+        self.requests.all_mut().for_each(Stream::note_clock_step);
+    }
+
+    /// A round trip as the times of the log give it, and as the log states it, are far apart: its clock made a step within.
+    pub(super) fn look_for_clock_step(&mut self) {
+        if let Some(since_us) = self.recovery.clock_step() {
+            self.damage.count(Kind::ClockStep, 1);
+            self.doubt(since_us, self.now.us);
+            self.requests.all_mut().for_each(Stream::note_clock_step);
+        }
+    }
+
     /// Any cause may have held then.
     fn doubt(&mut self, start_us: i64, end_us: i64) {
         self.hold(Interval { cause: DOUBT, start_us, end_us });

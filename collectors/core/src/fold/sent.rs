@@ -97,6 +97,11 @@ impl Fold {
         let number = is_numbered.then_some(packet.number);
         if let Some(number) = number {
             self.recovery.number(place, number, now_us);
+            if self.recovery.is_imputed(place, number) {
+                // Its record is not missing, but late: what it carried is known.
+                self.recovery.replace_imputed(place, packet);
+                return;
+            }
         }
         let mut data = Repetition::default();
         for chunk in packet.chunks() {

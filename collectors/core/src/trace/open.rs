@@ -8,9 +8,17 @@ use crate::record::events::Key;
 use crate::retention::Standing;
 use crate::seeded::Seeded;
 use crate::tables::Tables;
+use crate::trace::clock::Clock;
 use crate::trace::order::{Held, Order};
 use crate::trace::{Reject, beyond};
 use std::collections::HashMap;
+
+/// A record as it stands in the file.
+#[derive(Clone, Copy)]
+pub(super) struct Told<'r> {
+    pub raw: &'r [u8],
+    pub place: u64,
+}
 
 /// One connection of a trace.
 pub(super) struct Connection {
@@ -23,6 +31,8 @@ pub(super) struct Connection {
     pub seq: u64,
     pub base_ns: i64,
     pub last_ns: i64,
+    /// Its times, should the log's clock be set back.
+    pub clock: Clock,
     /// Records that wait for older ones, in a log that is out of order.
     pub order: Box<Order>,
     pub started: bool,
@@ -46,15 +56,24 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Folds an event in its turn. `is_disordered`: older ones may come.
-    pub fn fold(&mut self, event: &Event, raw: &[u8], place: u64, is_disordered: bool, tables: &mut Tables, file: &str) {
+    /// Folds an event in its turn, which is that of `at_ns`. `is_disordered`: older ones may come.
+    pub fn fold(
+        &mut self,
+        event: &Event,
+        at_ns: i64,
+        told: Told<'_>,
+        is_disordered: bool,
+        tables: &mut Tables,
+        file: &str,
+    ) {
+        let Told { raw, place } = told;
         if !is_disordered {
             self.fold.event(event);
             self.tell_beyond(event.seq, place, raw, raw.len(), tables, file);
             return;
         }
         let kept = raw[..raw.len().min(REJECT_BYTES)].to_vec();
-        self.order.hold(Held { event: event.clone(), place, raw: kept, length: raw.len() });
+        self.order.hold(at_ns, Held { event: event.clone(), place, raw: kept, length: raw.len() });
         while let Some(held) = self.order.next() {
             self.fold_held(&held, tables, file);
         }

@@ -32,15 +32,15 @@ pub(super) struct Order {
 
 impl Order {
     /// Notes a record's time. True when it is older than one before.
-    pub fn is_late(&mut self, source_ns: i64) -> bool {
-        let is_late = self.newest_ns.is_some_and(|newest| source_ns < newest);
-        self.newest_ns = self.newest_ns.max(Some(source_ns));
+    pub fn is_late(&mut self, at_ns: i64) -> bool {
+        let is_late = self.newest_ns.is_some_and(|newest| at_ns < newest);
+        self.newest_ns = self.newest_ns.max(Some(at_ns));
         is_late
     }
 
     /// Holds a record.
-    pub fn hold(&mut self, held: Held) {
-        self.held.insert((held.event.source_ns, held.event.seq), held);
+    pub fn hold(&mut self, at_ns: i64, held: Held) {
+        self.held.insert((at_ns, held.event.seq), held);
     }
 
     /// The next record whose turn has come.
@@ -77,7 +77,7 @@ mod tests {
         let late = [5, 3, 5, 30, 4].map(|at| order.is_late(at * ms));
         assert_eq!(late, [false, true, false, false, true]);
         for (seq, at) in [5, 3, 5, 30, 4].into_iter().enumerate() {
-            order.hold(held(at * ms, seq as u64));
+            order.hold(at * ms, held(at * ms, seq as u64));
         }
         assert_eq!(times(|| order.next()), [(3 * ms, 1), (4 * ms, 4), (5 * ms, 0), (5 * ms, 2)]);
         assert_eq!(times(|| order.next_of_all()), [(30 * ms, 3)]);
@@ -88,7 +88,7 @@ mod tests {
         let mut order = Order::default();
         for seq in 0..HELD as u64 + 10 {
             order.is_late(0);
-            order.hold(held(0, seq));
+            order.hold(0, held(0, seq));
         }
         assert_eq!(times(|| order.next()).len(), 10);
     }

@@ -1,5 +1,6 @@
 //! A trace's reading put away and taken up again, for checkpoints: what all its connections share, and each of them.
 
+use super::clock::Clock;
 use super::{Connection, Reject, Stashed, TraceReader};
 use crate::catalogue::Catalogue;
 use crate::client::Known;
@@ -51,6 +52,7 @@ pub struct SavedConnection<'f> {
     seq: u64,
     base_ns: i64,
     last_ns: i64,
+    clock: Clock,
     started: bool,
     client: Known,
     shown: u64,
@@ -159,6 +161,7 @@ impl<'c> TraceReader<'c> {
             seq: saved.seq,
             base_ns: saved.base_ns,
             last_ns: saved.last_ns,
+            clock: saved.clock,
             order: Box::default(),
             started: saved.started,
             client: Box::new(saved.client),
@@ -182,6 +185,7 @@ impl<'f> SavedConnection<'f> {
             seq: connection.seq,
             base_ns: connection.base_ns,
             last_ns: connection.last_ns,
+            clock: connection.clock,
             started: connection.started,
             client: (*connection.client).clone(),
             shown: connection.shown,

@@ -83,11 +83,8 @@ impl Attribution {
         if fins_are_logged && ending.role == Vantage::Server {
             stream.look_for_request_end(&self.conditions);
         }
-        let marks = Marks {
-            fins_are_logged,
-            is_unfinished: ending.has_fins && stream.is_unfinished(),
-            ..*stream.marks()
-        };
+        let marks =
+            Marks { fins_are_logged, is_unfinished: ending.has_fins && stream.is_unfinished(), ..*stream.marks() };
         let min_rtt_us = stream.last_min_rtt_us(ending.role == Vantage::Client);
         match ending.role {
             Vantage::Server => {

@@ -20,6 +20,8 @@ pub struct Slack {
     pub sooner_us: u64,
     /// A record that is missing set one of its marks, or carried its data.
     pub is_imputed: bool,
+    /// The log's clock made a step while it was open: no time of it is sure.
+    pub has_clock_step: bool,
 }
 
 /// Least and most that a part can be, us.
@@ -53,6 +55,9 @@ impl<'s> Trust<'s> {
     /// `whole`: nothing is missing. `repaired`: whatever happened in the doubtful time, the same part is the largest, and
     /// the duration is off by a twentieth at most. `damaged`: else.
     pub fn grade(&self) -> &'static str {
+        if self.slack.has_clock_step {
+            return "damaged";
+        }
         if self.doubtful_us == 0 && self.slack_us() == 0 && !self.slack.is_imputed {
             return "whole";
         }
@@ -88,7 +93,10 @@ impl<'s> Trust<'s> {
             0
         };
         let sooner = if cause == Cause::Unattributed { self.slack.sooner_us } else { 0 };
-        Bound { low: part.saturating_sub(doubtful).saturating_sub(sooner), high: part.saturating_add(others).saturating_add(more) }
+        Bound {
+            low: part.saturating_sub(doubtful).saturating_sub(sooner),
+            high: part.saturating_add(others).saturating_add(more),
+        }
     }
 
     /// One side of the bounds of all parts that are not known exactly, and of the duration, by name.

@@ -92,8 +92,7 @@ impl Holes {
         while let Some(hole) = self.list.get(at).copied().filter(|hole| hole.from <= to) {
             at += 1;
             if hole.acked_us.is_none() {
-                let part =
-                    Hole { from: hole.from.max(from), to: hole.to.min(to), acked_us: Some(now_us), ..hole };
+                let part = Hole { from: hole.from.max(from), to: hole.to.min(to), acked_us: Some(now_us), ..hole };
                 self.replace(at - 1, hole, part.from, part.to, Some(part));
                 at += usize::from(hole.from < part.from);
                 proven(part);

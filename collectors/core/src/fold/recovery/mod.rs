@@ -118,7 +118,14 @@ pub struct Recovery {
     lost_us: Option<i64>,
     losses: LossCount,
     out_of_order: u64,
+    /// When the newest packet that was acknowledged last went out, and when it was.
+    sampled: Option<(i64, i64)>,
+    /// The round trip that the log states since.
+    stated_us: Option<i64>,
 }
+
+/// Stated and measured samples are at most so far apart, us: what an acknowledgement may be held back, and as much again.
+const CLOCK_STEP_US: i64 = 45_000;
 
 /// Round trips for which a packet that others overtook may still be waited for.
 const TIMEOUTS: i64 = 10;
@@ -171,6 +178,17 @@ impl Recovery {
         let holes = of_data.map(|(_, space)| if is_ours { space.unsent() } else { space.unreceived() });
         let next = holes.filter_map(|holes| holes.behind(number).next().copied());
         next.into_iter().find(|hole| hole.from == number.saturating_add(1) && hole.acked_us.is_some())
+    }
+
+    /// The packet is imputed.
+    pub fn is_imputed(&mut self, place: Place, number: u64) -> bool {
+        let is_newest = self.space(place).largest_sent() == Some(number);
+        !is_newest && self.space(place).is_imputed(number)
+    }
+
+    /// The record of such a packet comes late.
+    pub fn replace_imputed(&mut self, place: Place, packet: Sent) {
+        self.space(place).replace_imputed(packet);
     }
 
     /// A packet of ours is on its way.
@@ -229,6 +247,7 @@ impl Recovery {
     fn acknowledged(&mut self, now_us: i64, place: Place, packets: Vec<Acknowledged>, has_rows: bool) -> Acked {
         let mut acked = Acked { packets, place, answered: None, period: None };
         if let Some(newest) = acked.newest().filter(|newest| !newest.is_imputed) {
+            self.sampled = Some((newest.time_us, now_us));
             self.rtt.measure(now_us.saturating_sub(newest.time_us));
         }
         acked.answered = self.probe.acknowledged(now_us, &acked.packets);
@@ -383,7 +402,18 @@ impl Recovery {
 
     /// The log states RTT figures.
     pub fn state_rtt(&mut self, stated: StatedRtt) {
-        self.rtt.state(stated);
+        if self.rtt.state(stated) {
+            self.stated_us = stated.latest_us;
+        }
+    }
+
+    /// At the end of an instant: a new sample that the log states is far from what the times of its records give. Gives when
+    /// the packet went out that was acknowledged.
+    pub fn clock_step(&mut self) -> Option<i64> {
+        let stated_us = self.stated_us.take()?;
+        let (sent_us, acked_us) = self.sampled.take()?;
+        let measured_us = acked_us.saturating_sub(sent_us);
+        (measured_us.saturating_sub(stated_us).saturating_abs() > CLOCK_STEP_US).then_some(sent_us)
     }
 
     /// The peer says how long it held an acknowledgement back.

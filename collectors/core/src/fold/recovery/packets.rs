@@ -313,6 +313,18 @@ impl Space {
         }
     }
 
+    /// The packet is known, though the log had not shown it.
+    pub fn is_imputed(&self, number: u64) -> bool {
+        self.place(number).is_some_and(|at| self.sent[at].packet.is_imputed)
+    }
+
+    /// The record of such a packet.
+    pub fn replace_imputed(&mut self, packet: Sent) {
+        if let Some(known) = self.place(packet.number).and_then(|at| self.sent.get_mut(at)) {
+            known.packet = packet;
+        }
+    }
+
     fn place(&self, number: u64) -> Option<usize> {
         let at = self.sent.partition_point(|known| known.packet.number < number);
         self.sent.get(at).filter(|known| known.packet.number == number).map(|_| at)

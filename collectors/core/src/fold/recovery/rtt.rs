@@ -74,8 +74,9 @@ impl Rtt {
         (self.smoothed_us, self.variance_us) = (Some(smoothed), Some(variance));
     }
 
-    /// The log states figures.
-    pub fn state(&mut self, stated: StatedRtt) {
+    /// The log states figures. True when there is a new sample among them.
+    pub fn state(&mut self, stated: StatedRtt) -> bool {
+        let mut has_sample = false;
         // "When no previous RTT is available, the initial RTT SHOULD be set to 333 milliseconds" (RFC 9002, 6.2.2): quinn
         // logs that as if it had been measured.
         let is_initial =
@@ -90,11 +91,13 @@ impl Rtt {
                 *self = Self { is_stated: true, ..Self::default() };
             }
             if is_new {
+                has_sample = true;
                 self.add(latest);
             }
         }
         self.smoothed_us = stated.smoothed_us.or(self.smoothed_us);
         self.variance_us = stated.variance_us.or(self.variance_us);
+        has_sample
     }
 
     fn add(&mut self, sample_us: i64) {

@@ -89,6 +89,11 @@ impl Imputation {
         self.slack.is_imputed = true;
     }
 
+    /// The clock made a step.
+    pub fn note_clock_step(&mut self) {
+        self.slack.has_clock_step = true;
+    }
+
     /// How far its clock is known.
     pub fn slack(&self) -> Slack {
         self.slack

@@ -517,6 +517,13 @@ impl Stream {
         self.sent.highest() - before
     }
 
+    /// The clock made a step while it was open: its duration is not known.
+    pub fn note_clock_step(&mut self) {
+        if self.is_open() {
+            self.imputation.note_clock_step();
+        }
+    }
+
     /// What is imputed of it.
     pub fn imputation(&self) -> &Imputation {
         &self.imputation

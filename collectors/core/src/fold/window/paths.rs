@@ -134,7 +134,8 @@ impl Paths {
     pub fn settle(&mut self, tolerated: u64, traffic: Traffic) -> impl Iterator<Item = bool> + '_ {
         self.0.iter_mut().filter_map(move |path| {
             let ours = path.in_flight;
-            path.settle(tolerated, traffic).then(|| path.in_flight < ours)
+            let is_taken = path.settle(tolerated, traffic);
+            is_taken.then_some(path.in_flight < ours)
         })
     }
 
