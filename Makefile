@@ -131,13 +131,6 @@ damage: setup $(QUICGO) $(NOQ) $(QUICGO_SERVER)
 	mv $(MADE)/damage/logs/live.new $(MADE)/damage/logs/live; }
 	$(BIN)/quiclens-lab damage --keep --logs $(MADE)/damage/logs/quic-go --logs $(MADE)/damage/logs/noq --logs $(MADE)/damage/logs/live $(DAMAGE)
 
-# Kept in lab/truth-runs/; fails when a bar is missed. The product's intervals come out of the same run.
-truth: setup $(QUICGO) $(NOQ)
-	rm -rf $(MADE)/quic-go $(MADE)/noq
-	$(QUICGO) -test.run '^TestGenerate$$' -out "$(CURDIR)/$(MADE)"/quic-go -seeds 1-100
-	$(NOQ) --out $(MADE)/noq --seeds 1-10 --scripts constant,shallow,deep,jitter,drop-and-back
-	$(BIN)/quiclens-lab truth --keep --errors schema/catalogue/saves_errors.toml --logs $(MADE)/quic-go --logs $(MADE)/noq
-	rm -rf $(MADE)/quic-go $(MADE)/noq
 # Kept in lab/truth-runs/; fails when a bar is missed. The product's intervals come out of the same run. Who ends it goes
 # on where it was. make truth FINAL=1 runs what is kept for the final check too (lab/stacks.toml), and builds TQUIC.
 truth: setup $(QUICGO) $(NOQ) $(if $(FINAL),$(TQUIC))

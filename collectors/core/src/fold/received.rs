@@ -48,8 +48,8 @@ impl Fold {
         let id = frame.get(FrameNumber::StreamId);
         match event.bytes(frame.frame_type) {
             b"ack" | b"ack_ecn" | b"ack_mp" | b"path_ack" => {
-                let delay = frame.get(FrameNumber::AckDelayUs).unwrap_or(0).min(MAX_ACK_DELAY_US);
-                self.recovery.held_back(delay.cast_signed());
+                let delay = frame.get(FrameNumber::AckDelayUs).unwrap_or(0);
+                self.recovery.held_back(delay.min(MAX_ACK_DELAY_US).cast_signed(), delay.cast_signed());
                 self.acknowledged(event, ranges);
             }
             b"stream" => {
@@ -190,7 +190,7 @@ impl Fold {
         }
     }
 
-    fn chunk_acknowledged(&mut self, chunk: &Chunk) {
+    pub(super) fn chunk_acknowledged(&mut self, chunk: &Chunk) {
         let (now_us, id) = (self.now.us, chunk.stream_id);
         let smoothed_us = self.recovery.rtt().smoothed_us().unwrap_or(0).unsigned_abs();
         let Some(stream) = self.requests.get_mut(id) else { return };

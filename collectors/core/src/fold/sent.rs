@@ -98,8 +98,7 @@ impl Fold {
         if let Some(number) = number {
             self.recovery.number(place, number, now_us);
             if self.recovery.is_imputed(place, number) {
-                // Its record is not missing, but late: what it carried is known.
-                self.recovery.replace_imputed(place, packet);
+                self.came_late(place, packet);
                 return;
             }
         }
@@ -127,6 +126,20 @@ impl Fold {
         if is_numbered && packet.in_flight {
             self.window.send(path_id, packet.bytes);
             self.recovery.send(place, packet);
+        }
+    }
+
+    /// The record of a packet comes after it was imputed: what it carried is known now.
+    fn came_late(&mut self, place: Place, packet: Sent) {
+        let chunks: Vec<Chunk> = packet.chunks().copied().collect();
+        let was_acked = self.recovery.replace_imputed(place, packet);
+        for chunk in chunks {
+            let Some(stream) = self.requests.get_mut(chunk.stream_id) else { continue };
+            let grown = stream.impute_sent(&chunk);
+            self.credit.send(grown);
+            if was_acked {
+                self.chunk_acknowledged(&chunk);
+            }
         }
     }
 

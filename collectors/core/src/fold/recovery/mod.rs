@@ -120,12 +120,25 @@ pub struct Recovery {
     out_of_order: u64,
     /// When the newest packet that was acknowledged last went out, and when it was.
     sampled: Option<(i64, i64)>,
+    /// When application data was acknowledged first.
+    first_acked_us: Option<i64>,
     /// The round trip that the log states since.
     stated_us: Option<i64>,
+    /// How long the peer held the newest acknowledgement back, as it says.
+    held_us: i64,
+}
+
+/// A time without any record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Silence {
+    /// The record that ended it.
+    pub until_us: i64,
+    /// How long it was.
+    pub us: i64,
 }
 
 /// Stated and measured samples are at most so far apart, us: what an acknowledgement may be held back, and as much again.
-const CLOCK_STEP_US: i64 = 45_000;
+pub const CLOCK_STEP_US: i64 = 45_000;
 
 /// Round trips for which a packet that others overtook may still be waited for.
 const TIMEOUTS: i64 = 10;
@@ -186,9 +199,9 @@ impl Recovery {
         !is_newest && self.space(place).is_imputed(number)
     }
 
-    /// The record of such a packet comes late.
-    pub fn replace_imputed(&mut self, place: Place, packet: Sent) {
-        self.space(place).replace_imputed(packet);
+    /// The record of such a packet comes late; true when it is acknowledged.
+    pub fn replace_imputed(&mut self, place: Place, packet: Sent) -> bool {
+        self.space(place).replace_imputed(packet)
     }
 
     /// A packet of ours is on its way.
@@ -247,7 +260,11 @@ impl Recovery {
     fn acknowledged(&mut self, now_us: i64, place: Place, packets: Vec<Acknowledged>, has_rows: bool) -> Acked {
         let mut acked = Acked { packets, place, answered: None, period: None };
         if let Some(newest) = acked.newest().filter(|newest| !newest.is_imputed) {
-            self.sampled = Some((newest.time_us, now_us));
+            if place.kind == SpaceKind::Application {
+                // What went out before the peer's first acknowledgement it may have held until the handshake was over.
+                let first_us = *self.first_acked_us.get_or_insert(now_us);
+                self.sampled = (newest.time_us >= first_us).then_some((newest.time_us, now_us));
+            }
             self.rtt.measure(now_us.saturating_sub(newest.time_us));
         }
         acked.answered = self.probe.acknowledged(now_us, &acked.packets);
@@ -407,18 +424,21 @@ impl Recovery {
         }
     }
 
-    /// At the end of an instant: a new sample that the log states is far from what the times of its records give. Gives when
-    /// the packet went out that was acknowledged.
-    pub fn clock_step(&mut self) -> Option<i64> {
+    /// At the end of an instant: a new sample that the log states is far less than the times of its records give, and they
+    /// were silent for as long, until `silence`. Gives when the packet went out that was acknowledged.
+    pub fn clock_step(&mut self, silence: Silence) -> Option<i64> {
         let stated_us = self.stated_us.take()?;
         let (sent_us, acked_us) = self.sampled.take()?;
-        let measured_us = acked_us.saturating_sub(sent_us);
-        (measured_us.saturating_sub(stated_us).saturating_abs() > CLOCK_STEP_US).then_some(sent_us)
+        // Some stacks state a sample without what the peer held back, however long that was.
+        let apart_us = acked_us.saturating_sub(sent_us).saturating_sub(stated_us).saturating_sub(self.held_us);
+        let is_within = silence.until_us > sent_us && silence.us.saturating_add(TURN_US) >= apart_us;
+        (apart_us > CLOCK_STEP_US && is_within).then_some(sent_us)
     }
 
-    /// The peer says how long it held an acknowledgement back.
-    pub fn held_back(&mut self, ack_delay_us: i64) {
+    /// The peer says how long it held an acknowledgement back: as far as that is believed, and as it says.
+    pub fn held_back(&mut self, ack_delay_us: i64, told_us: i64) {
         self.rtt.held_back(ack_delay_us);
+        self.held_us = told_us;
     }
 
     /// The connection moved to another path.

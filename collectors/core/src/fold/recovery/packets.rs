@@ -318,11 +318,11 @@ impl Space {
         self.place(number).is_some_and(|at| self.sent[at].packet.is_imputed)
     }
 
-    /// The record of such a packet.
-    pub fn replace_imputed(&mut self, packet: Sent) {
-        if let Some(known) = self.place(packet.number).and_then(|at| self.sent.get_mut(at)) {
-            known.packet = packet;
-        }
+    /// The record of such a packet; true when it is acknowledged.
+    pub fn replace_imputed(&mut self, packet: Sent) -> bool {
+        let Some(known) = self.place(packet.number).and_then(|at| self.sent.get_mut(at)) else { return false };
+        known.packet = packet;
+        known.is_acked
     }
 
     fn place(&self, number: u64) -> Option<usize> {

@@ -27,6 +27,14 @@ impl Side {
         self.packets += 1;
     }
 
+    /// A chunk went out that is imputed, or was: nothing of it is sent again.
+    pub fn impute(&mut self, chunk: &Chunk) {
+        self.highest = self.highest.max(chunk.to);
+        if chunk.fin {
+            self.fin = Some(chunk.to);
+        }
+    }
+
     /// Takes a chunk's extent; true when it brings something new.
     pub fn extend(&mut self, chunk: &Chunk) -> bool {
         let news = chunk.to > self.highest || (chunk.fin && self.fin.is_none());

@@ -512,7 +512,7 @@ impl Stream {
     /// Bytes `[highest, from)` of ours went out in packets that the log does not show.
     pub fn impute_sent(&mut self, chunk: &Chunk) -> u64 {
         let before = self.sent.highest();
-        self.sent.extend(chunk);
+        self.sent.impute(chunk);
         self.imputation.note();
         self.sent.highest() - before
     }
