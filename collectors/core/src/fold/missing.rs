@@ -9,6 +9,7 @@ use crate::fold::connection::capability::Sight;
 use crate::fold::damage::Kind;
 use crate::fold::recovery::holes::Hole;
 use crate::fold::recovery::packets::{Chunk, Sent};
+use crate::fold::recovery::rtt::INITIAL_RTT_US;
 use crate::fold::recovery::{Place, SpaceKind};
 use crate::fold::requests::imputation::{Missing, share_out};
 use crate::fold::requests::stream::Stream;
@@ -126,8 +127,10 @@ impl Fold {
             is_server,
             has_fins: self.seen.has(Sight::Fins),
             is_damaged: self.damage.is_any(),
-            now_us: self.now.us,
+            is_probing: self.recovery.probe().is_running(),
+            now_us: self.close.since_us().unwrap_or(self.now.us),
             rtt_us: round_trip.smoothed_us.or(round_trip.min_us).unwrap_or(0),
+            probe_timeout_us: self.recovery.rtt().probe_timeout_us().unwrap_or(INITIAL_RTT_US),
             hole: last.and_then(|last| self.recovery.missing_after(last, is_server)),
             conditions: self.attribution.conditions(),
         });

@@ -189,7 +189,10 @@ impl Fold {
             Kind::ParametersSet => self.parameters(event),
             Kind::KeyUpdated => self.handshake.key_updated(event, self.is_server()),
             Kind::KeyDiscarded => self.key_discarded(event),
-            Kind::ConnectionClosed => self.close.read(event),
+            Kind::ConnectionClosed => {
+                self.close.begin(self.now.us);
+                self.close.read(event);
+            }
             Kind::ConnectionIdUpdated | Kind::ConnectionStarted => self.aliases.see_issued(event, self.now.us),
             Kind::MigrationStateUpdated => self.migrated(event),
             Kind::HttpFrameCreated | Kind::HttpFrameParsed => self.http_frame(event),

@@ -65,6 +65,7 @@ impl Fold {
                     self.first_readable(event, id);
                 }
             }
+            b"connection_close" => self.close.begin(self.now.us),
             b"path_response" => self.path_validated(event),
             b"max_data" => {
                 if let Some(limit) = frame.get(FrameNumber::Maximum) {
@@ -155,7 +156,10 @@ impl Fold {
         let place = self.place(event);
         self.depart_before(place, ranges);
         let named = self.recovery.acknowledge(self.now.us, place, ranges, self.trace.frameless);
-        named.missing.iter().for_each(|hole| self.sent_is_missing(hole));
+        // With multipath a frame may name numbers of another path.
+        if self.window.paths() <= 1 {
+            named.missing.iter().for_each(|hole| self.sent_is_missing(hole));
+        }
         if let Some(acked) = named.acked {
             self.newly_acknowledged(&acked);
         }

@@ -181,7 +181,7 @@ impl Fold {
                     let ranges = &event.acked[acked..(acked + usize::from(frame.ack_ranges)).min(event.acked.len())];
                     acked += ranges.len();
                     let named = self.recovery.see_own_ranges(ranges);
-                    if self.recovery.is_any_unreceived(departure.place) {
+                    if self.window.paths() <= 1 && self.recovery.is_any_unreceived(departure.place) {
                         self.departures.acknowledge(departure.place, named);
                     }
                     continue;
@@ -191,7 +191,10 @@ impl Fold {
                     continue;
                 }
                 // RFC 9002, 2: all frames but ACK, PADDING and CONNECTION_CLOSE elicit an acknowledgement.
-                b"connection_close" => continue,
+                b"connection_close" => {
+                    self.close.begin(self.now.us);
+                    continue;
+                }
                 b"stream" => {
                     if let Some(stream_id) = frame.get(FrameNumber::StreamId) {
                         let from = frame.get(FrameNumber::Offset).unwrap_or(0);

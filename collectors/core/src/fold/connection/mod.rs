@@ -75,9 +75,21 @@ pub struct Close {
     reason: String,
     code: String,
     owner: String,
+    /// When either side closed the connection.
+    since_us: Option<i64>,
 }
 
 impl Close {
+    /// A CONNECTION_CLOSE frame goes out or comes, or the log says that the connection is over.
+    pub fn begin(&mut self, now_us: i64) {
+        self.since_us.get_or_insert(now_us);
+    }
+
+    /// When either side closed the connection.
+    pub fn since_us(&self) -> Option<i64> {
+        self.since_us
+    }
+
     /// The log says that it does.
     pub fn read(&mut self, event: &Event) {
         self.is_logged = true;

@@ -260,7 +260,7 @@ impl Recovery {
     fn acknowledged(&mut self, now_us: i64, place: Place, packets: Vec<Acknowledged>, has_rows: bool) -> Acked {
         let mut acked = Acked { packets, place, answered: None, period: None };
         if let Some(newest) = acked.newest().filter(|newest| !newest.is_imputed) {
-            if place.kind == SpaceKind::Application {
+            if place.kind == SpaceKind::Application && !self.probe.is_running() {
                 // What went out before the peer's first acknowledgement it may have held until the handshake was over.
                 let first_us = *self.first_acked_us.get_or_insert(now_us);
                 self.sampled = (newest.time_us >= first_us).then_some((newest.time_us, now_us));

@@ -38,14 +38,26 @@ pub struct Missing<'c> {
     pub has_fins: bool,
     /// Some damage was met.
     pub is_damaged: bool,
-    /// When the trace ends.
+    /// Probes go out: the peer may be gone.
+    pub is_probing: bool,
+    /// When the connection was closed, or the trace ends.
     pub now_us: i64,
     /// A round trip.
     pub rtt_us: i64,
+    /// How long a probe timeout is (RFC 9002, 6.2.1).
+    pub probe_timeout_us: i64,
     /// The packet after the last that carried it, if that one was acknowledged and is missing.
     pub hole: Option<Hole>,
     /// Conditions of the connection, doubts among them.
     pub conditions: &'c [Interval],
+}
+
+impl Missing<'_> {
+    /// The log goes on for so long that an acknowledgement must have come, or a probe gone out.
+    fn is_silent_after(&self, due_us: i64) -> bool {
+        let longest_us = self.probe_timeout_us.saturating_mul(2).saturating_add(LONGEST_DELAY_US);
+        !self.is_probing && self.now_us.saturating_sub(due_us) > longest_us
+    }
 }
 
 /// Bytes of a stream that are remembered as passed over.
@@ -143,9 +155,7 @@ impl Imputation {
         }
         let (end_us, latest_us) = match first.or(last) {
             Some(doubt) => (due_us.clamp(doubt.start_us.max(last_us), doubt.end_us), doubt.end_us),
-            None if missing.now_us.saturating_sub(due_us) > missing.rtt_us.saturating_add(LONGEST_DELAY_US) => {
-                (due_us, missing.now_us)
-            }
+            None if missing.is_silent_after(due_us) => (due_us, missing.now_us),
             // The log ends before the acknowledgement could come.
             None => {
                 self.slack.later_us = if missing.is_damaged { missing.rtt_us.unsigned_abs() } else { 0 };
@@ -244,8 +254,10 @@ mod tests {
             is_server: true,
             has_fins: true,
             is_damaged: false,
+            is_probing: false,
             now_us,
             rtt_us: 40_000,
+            probe_timeout_us: 100_000,
             hole: None,
             conditions: &[],
         }
@@ -262,7 +274,9 @@ mod tests {
         assert_eq!(end(&[doubt(90_000, 150_000)], 900_000), (Some(140_000), 10_000, true));
         assert_eq!(end(&[doubt(0, 99_000), doubt(160_000, 170_000)], 900_000), (Some(160_000), 10_000, true));
         assert_eq!(end(&[], 900_000), (Some(140_000), 760_000, true), "nothing says what is missing");
-        assert_eq!(end(&[], 150_000), (None, 0, false), "it was still to come");
+        assert_eq!(end(&[], 350_000), (None, 0, false), "it was still to come");
+        let probing = Missing { is_probing: true, ..missing(900_000) };
+        assert_eq!(Imputation::default().end_after(100_000, [].iter(), &probing), None, "the peer is gone");
     }
 
     #[test]
