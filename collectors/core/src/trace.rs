@@ -27,7 +27,7 @@ mod open;
 mod order;
 mod saved;
 
-use clock::Clock;
+use clock::{Clock, Reading};
 use open::{Connection, Open, Told};
 pub use saved::{Saved, SavedConnection};
 
@@ -249,7 +249,7 @@ impl<'c> TraceReader<'c> {
     fn open(&mut self, tables: &mut Tables) {
         let Some(stash) = self.stash.take() else { return };
         self.offset = 0;
-        let (mut first_rtt, mut newest_ns) = (None, None);
+        let (mut first_rtt, mut clock) = (None, Clock::default());
         for raw in stash.iter().filter_map(|stashed| if let Stashed::Record(raw) = stashed { Some(raw) } else { None })
         {
             if self.parse(raw).is_err() {
@@ -260,8 +260,7 @@ impl<'c> TraceReader<'c> {
             let rtt = || event.get(Number::SmoothedRttUs).map(|us| us as f64 / 1000.0);
             first_rtt = first_rtt.or_else(rtt);
             // Of a file with many connections too: they share its clock.
-            self.is_disordered |= !self.is_delta && newest_ns.is_some_and(|newest| event.source_ns < newest);
-            newest_ns = newest_ns.max(Some(event.source_ns));
+            self.is_disordered |= !self.is_delta && clock.read(event.source_ns).is_late;
             if self.initial.is_none() && event.group.len == 0 {
                 self.initial = initial_id(event, self.header.vantage(), self.header.flow_is_client());
             }
@@ -325,15 +324,13 @@ impl<'c> TraceReader<'c> {
             return;
         }
         let told_us = event.time_us;
-        let (at_ns, is_step) = connection.clock.read(event.source_ns);
+        let Reading { at_ns, is_step, is_late } = connection.clock.read(event.source_ns);
         if at_ns != event.source_ns {
             event.time_us = at_ns.wrapping_sub(connection.base_ns).div_euclid(1000);
         }
-        if is_step {
-            connection.fold.clock_was_set_back();
-        }
-        self.is_disordered |= connection.order.is_late(at_ns);
-        connection.fold(event, at_ns, Told { raw, place: self.place }, self.is_disordered, tables, &self.file);
+        self.is_disordered |= is_late;
+        let told = Told { raw, place: self.place, at_ns, is_step };
+        connection.fold(event, told, self.is_disordered, tables, &self.file);
         event.time_us = told_us;
         if let Some(edge) = &tables.edge {
             let trace = &connection.fold.trace;
@@ -414,7 +411,7 @@ impl<'c> TraceReader<'c> {
             base_ns: 0,
             last_ns: 0,
             clock: Clock::default(),
-            order: Box::default(),
+            order: None,
             started: false,
             client: Box::new(client),
             shown: 0,

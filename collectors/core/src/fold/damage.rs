@@ -30,26 +30,27 @@ pub const NAMES: [&str; 6] = [
     "clock_step",
 ];
 
-/// How often each kind of damage was met.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Damage([u32; NAMES.len()]);
+/// How often each kind of damage was met; most logs have none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Damage(Option<Box<[u32; NAMES.len()]>>);
 
 impl Damage {
     /// Met so often again.
     pub fn count(&mut self, kind: Kind, times: u64) {
-        let count = &mut self.0[kind as usize];
+        let count = &mut self.0.get_or_insert_default()[kind as usize];
         *count = count.saturating_add(u32::try_from(times).unwrap_or(u32::MAX));
     }
 
     /// Some was met.
     pub fn is_any(&self) -> bool {
-        self.0.iter().any(|count| *count > 0)
+        self.0.is_some()
     }
 
     /// Kinds that were met, by name.
     pub fn named(&self) -> Vec<(String, u64)> {
-        let met = NAMES.iter().zip(self.0).filter(|(_, count)| *count > 0);
-        met.map(|(name, count)| ((*name).to_owned(), count.into())).collect()
+        let counts = self.0.iter().flat_map(|counts| counts.iter());
+        let met = NAMES.iter().zip(counts).filter(|(_, count)| **count > 0);
+        met.map(|(name, count)| ((*name).to_owned(), u64::from(*count))).collect()
     }
 }
 

@@ -45,7 +45,10 @@ pub type Named = (Place, (u64, u64));
 
 /// The packets that go out at the current time, and what they acknowledge of packets that the log may not show.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Departures {
+pub struct Departures(Option<Box<Going>>);
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Going {
     list: Vec<Departure>,
     acknowledged: Vec<Named>,
 }
@@ -56,24 +59,27 @@ const MOST: usize = 4096;
 impl Departures {
     /// A packet goes out. True when there are so many that they must be judged.
     pub fn add(&mut self, departure: Departure) -> bool {
-        self.list.push(departure);
-        self.list.len() >= MOST
+        let list = &mut self.0.get_or_insert_default().list;
+        list.push(departure);
+        list.len() >= MOST
     }
 
     /// We acknowledge packets some of which the log may not show.
     pub fn acknowledge(&mut self, place: Place, ranges: impl Iterator<Item = (u64, u64)>) {
-        let room = MOST.saturating_sub(self.acknowledged.len());
-        self.acknowledged.extend(ranges.take(room).map(|range| (place, range)));
+        let acknowledged = &mut self.0.get_or_insert_default().acknowledged;
+        let room = MOST.saturating_sub(acknowledged.len());
+        acknowledged.extend(ranges.take(room).map(|range| (place, range)));
     }
 
     /// None went out.
     pub fn are_none(&self) -> bool {
-        self.list.is_empty()
+        self.0.as_ref().is_none_or(|going| going.list.is_empty())
     }
 
     /// One of them is in such a range of a number space.
     pub fn have_any_of(&self, place: Place, ranges: &[(u64, u64)]) -> bool {
-        self.list.iter().filter(|departure| departure.place == place).any(|departure| {
+        let list = self.0.iter().flat_map(|going| &going.list);
+        list.filter(|departure| departure.place == place).any(|departure| {
             let number = departure.packet.number;
             ranges.iter().any(|(from, to)| (from.min(to)..=from.max(to)).contains(&&number))
         })
@@ -82,7 +88,7 @@ impl Departures {
     /// Takes all out: the packets in the order of their numbers, which never go back (RFC 9000, 12.3), whatever the order
     /// of the log; and what they acknowledge.
     pub fn take(&mut self) -> (Vec<Departure>, Vec<Named>) {
-        let Self { mut list, acknowledged } = std::mem::take(self);
+        let Going { mut list, acknowledged } = self.0.as_deref_mut().map(std::mem::take).unwrap_or_default();
         let in_order = |one: &Departure, other: &Departure| {
             let are_alike = one.is_numbered && other.is_numbered && one.place == other.place;
             !are_alike || one.packet.number <= other.packet.number
@@ -96,8 +102,8 @@ impl Departures {
     /// The buffers are used again.
     pub fn give_back(&mut self, mut list: Vec<Departure>) {
         list.clear();
-        if self.list.capacity() == 0 {
-            self.list = list;
+        if let Some(going) = self.0.as_deref_mut().filter(|going| going.list.capacity() == 0) {
+            going.list = list;
         }
     }
 }

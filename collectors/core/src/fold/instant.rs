@@ -148,20 +148,22 @@ impl Ids {
 }
 
 /// The two streams that sent last before the current time: of any stream, one of them is another.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub struct LastSenders([Option<(i64, u64)>; 2]);
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct LastSenders(Option<Box<[Option<(i64, u64)>; 2]>>);
 
 impl LastSenders {
     /// When a stream other than `id` sent last.
     pub fn other_than(&self, id: u64) -> Option<i64> {
-        self.0.iter().flatten().filter(|(_, stream)| *stream != id).map(|(time, _)| *time).max()
+        let both = self.0.iter().flat_map(|both| both.iter().flatten());
+        both.filter(|(_, stream)| *stream != id).map(|(time, _)| *time).max()
     }
 
     /// An instant is over in which these sent.
     pub fn note(&mut self, carried: &Ids, time_us: i64) {
         for id in &carried.list {
-            let [newest, older] = self.0;
-            self.0 = match newest {
+            let both = self.0.get_or_insert_default();
+            let [newest, older] = **both;
+            **both = match newest {
                 Some((_, stream)) if stream == *id => [Some((time_us, *id)), older],
                 _ => [Some((time_us, *id)), newest],
             };

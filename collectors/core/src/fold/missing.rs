@@ -45,7 +45,7 @@ impl Fold {
 
     /// A round trip as the times of the log give it, and as the log states it, are far apart: its clock made a step within.
     pub(super) fn look_for_clock_step(&mut self) {
-        if let Some(since_us) = self.recovery.clock_step(self.traffic.silence()) {
+        if let Some(since_us) = self.recovery.clock_step() {
             self.damage.count(Kind::ClockStep, 1);
             self.doubt(since_us, self.now.us);
             self.requests.all_mut().for_each(Stream::note_clock_step);

@@ -219,7 +219,8 @@ impl Fold {
     /// Time goes on: figures that are weighted by time, and decisions that waited for the end of a turn.
     fn pass_time(&mut self, to_us: i64) {
         let us = to_us.saturating_sub(self.now.us).max(0).unsigned_abs();
-        self.traffic.pass(us, to_us);
+        self.traffic.pass(us);
+        self.recovery.pass_in_silence(us, to_us);
         if self.window.pass(us) {
             self.recovery.pass(us);
         }

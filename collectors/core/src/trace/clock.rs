@@ -8,37 +8,49 @@ use super::order::WINDOW_NS;
 use serde::{Deserialize, Serialize};
 
 /// The clock of one connection's records.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Clock {
-    newest_ns: Option<i64>,
+    newest_ns: i64,
     /// What is added to the times of the log.
     ahead_ns: i64,
-    /// And was, before the newest record seemed to show a step.
-    before_ns: Option<i64>,
+    /// And was, before the newest record seemed to show a step; else the same.
+    before_ns: i64,
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Self { newest_ns: i64::MIN, ahead_ns: 0, before_ns: 0 }
+    }
+}
+
+/// A record's time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Reading {
+    /// By a clock that is not set back, ns.
+    pub at_ns: i64,
+    /// The log's clock was, right before it.
+    pub is_step: bool,
+    /// It is older than a record before.
+    pub is_late: bool,
 }
 
 impl Clock {
-    /// The time of a record, by a clock that is not set back; and whether the log's was.
-    pub fn read(&mut self, source_ns: i64) -> (i64, bool) {
-        let Some(newest) = self.newest_ns else {
-            self.newest_ns = Some(source_ns);
-            return (source_ns, false);
-        };
+    /// The time of a record.
+    pub fn read(&mut self, source_ns: i64) -> Reading {
+        let newest = self.newest_ns;
         let is_old = |at: i64| newest.saturating_sub(at) > WINDOW_NS;
-        if let Some(before) = self.before_ns.take()
-            && !is_old(source_ns.saturating_add(before))
-        {
-            self.ahead_ns = before;
+        if !is_old(source_ns.saturating_add(self.before_ns)) {
+            self.ahead_ns = self.before_ns;
         }
-        let mut at = source_ns.saturating_add(self.ahead_ns);
-        let is_step = is_old(at);
+        self.before_ns = self.ahead_ns;
+        let mut at_ns = source_ns.saturating_add(self.ahead_ns);
+        let is_step = is_old(at_ns);
         if is_step {
-            self.before_ns = Some(self.ahead_ns);
             self.ahead_ns = newest.saturating_sub(source_ns);
-            at = newest;
+            at_ns = newest;
         }
-        self.newest_ns = Some(newest.max(at));
-        (at, is_step)
+        self.newest_ns = newest.max(at_ns);
+        Reading { at_ns, is_step, is_late: at_ns < newest }
     }
 }
 
@@ -49,8 +61,8 @@ mod tests {
     fn read(times_ms: &[i64]) -> Vec<(i64, bool)> {
         let mut clock = Clock::default();
         let of = |ms: &i64| {
-            let (at, is_step) = clock.read(ms * 1_000_000);
-            (at / 1_000_000, is_step)
+            let Reading { at_ns, is_step, .. } = clock.read(ms * 1_000_000);
+            (at_ns / 1_000_000, is_step)
         };
         times_ms.iter().map(of).collect()
     }

@@ -18,6 +18,10 @@ use std::collections::HashMap;
 pub(super) struct Told<'r> {
     pub raw: &'r [u8],
     pub place: u64,
+    /// Its time, by a clock that is not set back.
+    pub at_ns: i64,
+    /// The log's clock was, before it.
+    pub is_step: bool,
 }
 
 /// One connection of a trace.
@@ -34,7 +38,7 @@ pub(super) struct Connection {
     /// Its times, should the log's clock be set back.
     pub clock: Clock,
     /// Records that wait for older ones, in a log that is out of order.
-    pub order: Box<Order>,
+    pub order: Option<Box<Order>>,
     pub started: bool,
     /// What is known of its client.
     pub client: Box<Known>,
@@ -56,37 +60,37 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Folds an event in its turn, which is that of `at_ns`. `is_disordered`: older ones may come.
-    pub fn fold(
-        &mut self,
-        event: &Event,
-        at_ns: i64,
-        told: Told<'_>,
-        is_disordered: bool,
-        tables: &mut Tables,
-        file: &str,
-    ) {
-        let Told { raw, place } = told;
+    /// Folds an event in its turn. `is_disordered`: older ones may come.
+    pub fn fold(&mut self, event: &Event, told: Told<'_>, is_disordered: bool, tables: &mut Tables, file: &str) {
+        let Told { raw, place, at_ns, is_step } = told;
         if !is_disordered {
+            if is_step {
+                self.fold.clock_was_set_back();
+            }
             self.fold.event(event);
             self.tell_beyond(event.seq, place, raw, raw.len(), tables, file);
             return;
         }
         let kept = raw[..raw.len().min(REJECT_BYTES)].to_vec();
-        self.order.hold(at_ns, Held { event: event.clone(), place, raw: kept, length: raw.len() });
-        while let Some(held) = self.order.next() {
+        self.order
+            .get_or_insert_default()
+            .hold(at_ns, Held { event: event.clone(), is_step, place, raw: kept, length: raw.len() });
+        while let Some(held) = self.order.as_deref_mut().and_then(Order::next) {
             self.fold_held(&held, tables, file);
         }
     }
 
     /// Folds all that waits: nothing older is awaited any more.
     pub fn fold_all(&mut self, tables: &mut Tables, file: &str) {
-        while let Some(held) = self.order.next_of_all() {
+        while let Some(held) = self.order.as_deref_mut().and_then(Order::next_of_all) {
             self.fold_held(&held, tables, file);
         }
     }
 
     fn fold_held(&mut self, held: &Held, tables: &mut Tables, file: &str) {
+        if held.is_step {
+            self.fold.clock_was_set_back();
+        }
         self.fold.event(&held.event);
         self.tell_beyond(held.event.seq, held.place, &held.raw, held.length, tables, file);
     }

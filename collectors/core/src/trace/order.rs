@@ -15,6 +15,8 @@ pub const WINDOW_NS: i64 = 20_000_000;
 /// A record that waits for its turn.
 pub(super) struct Held {
     pub event: Event,
+    /// The log's clock was set back before it.
+    pub is_step: bool,
     /// Where it stands in the file.
     pub place: u64,
     /// Its text, as far as a reject shows it, and its length.
@@ -25,28 +27,22 @@ pub(super) struct Held {
 /// The records of one connection that wait.
 #[derive(Default)]
 pub(super) struct Order {
-    newest_ns: Option<i64>,
+    newest_ns: i64,
     /// By time, then as they came.
     held: BTreeMap<(i64, u64), Held>,
 }
 
 impl Order {
-    /// Notes a record's time. True when it is older than one before.
-    pub fn is_late(&mut self, at_ns: i64) -> bool {
-        let is_late = self.newest_ns.is_some_and(|newest| at_ns < newest);
-        self.newest_ns = self.newest_ns.max(Some(at_ns));
-        is_late
-    }
-
     /// Holds a record.
     pub fn hold(&mut self, at_ns: i64, held: Held) {
+        self.newest_ns = self.newest_ns.max(at_ns);
         self.held.insert((at_ns, held.event.seq), held);
     }
 
     /// The next record whose turn has come.
     pub fn next(&mut self) -> Option<Held> {
         let first = self.held.first_entry()?;
-        let is_due = self.newest_ns.is_some_and(|newest| newest.saturating_sub(first.key().0) > WINDOW_NS);
+        let is_due = self.newest_ns.saturating_sub(first.key().0) > WINDOW_NS;
         (is_due || self.held.len() > HELD).then(|| self.held.pop_first()).flatten().map(|(_, held)| held)
     }
 
@@ -63,7 +59,7 @@ mod tests {
     fn held(source_ns: i64, seq: u64) -> Held {
         let mut event = Event::default();
         (event.source_ns, event.seq) = (source_ns, seq);
-        Held { event, place: 0, raw: Vec::new(), length: 0 }
+        Held { event, is_step: false, place: 0, raw: Vec::new(), length: 0 }
     }
 
     fn times(next: impl FnMut() -> Option<Held>) -> Vec<(i64, u64)> {
@@ -74,8 +70,6 @@ mod tests {
     fn records_go_on_by_time_when_no_older_one_is_awaited() {
         let mut order = Order::default();
         let ms = 1_000_000;
-        let late = [5, 3, 5, 30, 4].map(|at| order.is_late(at * ms));
-        assert_eq!(late, [false, true, false, false, true]);
         for (seq, at) in [5, 3, 5, 30, 4].into_iter().enumerate() {
             order.hold(at * ms, held(at * ms, seq as u64));
         }
@@ -87,7 +81,6 @@ mod tests {
     fn so_many_wait_at_most() {
         let mut order = Order::default();
         for seq in 0..HELD as u64 + 10 {
-            order.is_late(0);
             order.hold(0, held(0, seq));
         }
         assert_eq!(times(|| order.next()).len(), 10);

@@ -162,7 +162,7 @@ impl<'c> TraceReader<'c> {
             base_ns: saved.base_ns,
             last_ns: saved.last_ns,
             clock: saved.clock,
-            order: Box::default(),
+            order: None,
             started: saved.started,
             client: Box::new(saved.client),
             shown: saved.shown,

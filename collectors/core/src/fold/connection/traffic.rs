@@ -1,7 +1,6 @@
 //! What a connection sent and received, counted.
 
 use crate::fold::recovery::packets::Repetition;
-use crate::fold::recovery::{CLOCK_STEP_US, Silence};
 use crate::record::rows::Row;
 use serde::{Deserialize, Serialize};
 
@@ -21,8 +20,6 @@ pub struct Traffic {
     idle_max_us: u64,
     /// Last packet received.
     received_us: Option<i64>,
-    /// The last time without a record that was long enough for a clock's step.
-    silence: Silence,
 }
 
 impl Traffic {
@@ -67,18 +64,9 @@ impl Traffic {
         self.packets_dropped += 1;
     }
 
-    /// Time passes without a record, until `until_us`.
-    pub fn pass(&mut self, us: u64, until_us: i64) {
+    /// Time passes without a record.
+    pub fn pass(&mut self, us: u64) {
         self.idle_max_us = self.idle_max_us.max(us);
-        let us = i64::try_from(us).unwrap_or(i64::MAX);
-        if us >= CLOCK_STEP_US {
-            self.silence = Silence { until_us, us };
-        }
-    }
-
-    /// The last time without a record that was long enough for a clock's step.
-    pub fn silence(&self) -> Silence {
-        self.silence
     }
 
     /// No packet has been seen.

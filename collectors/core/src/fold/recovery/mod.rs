@@ -1,6 +1,7 @@
 //! Loss recovery (RFC 9002): what was sent in each packet number space, what of it was acknowledged or lost, the round
 //! trips and probe timeouts that follow from it, and the recovery periods of the congestion controller.
 
+pub mod clock_check;
 pub mod holes;
 pub mod packets;
 pub mod period;
@@ -11,6 +12,7 @@ pub mod rtt;
 use crate::event::{Event, Word};
 use crate::fold::TURN_US;
 use crate::fold::moment::Moment;
+use crate::fold::recovery::clock_check::ClockCheck;
 use crate::fold::recovery::holes::Hole;
 use crate::fold::recovery::packets::{Acknowledged, Chunk, Sent, Space};
 use crate::fold::recovery::period::{Period, PeriodOver};
@@ -118,27 +120,8 @@ pub struct Recovery {
     lost_us: Option<i64>,
     losses: LossCount,
     out_of_order: u64,
-    /// When the newest packet that was acknowledged last went out, and when it was.
-    sampled: Option<(i64, i64)>,
-    /// When application data was acknowledged first.
-    first_acked_us: Option<i64>,
-    /// The round trip that the log states since.
-    stated_us: Option<i64>,
-    /// How long the peer held the newest acknowledgement back, as it says.
-    held_us: i64,
+    clock: ClockCheck,
 }
-
-/// A time without any record.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Silence {
-    /// The record that ended it.
-    pub until_us: i64,
-    /// How long it was.
-    pub us: i64,
-}
-
-/// Stated and measured samples are at most so far apart, us: what an acknowledgement may be held back, and as much again.
-pub const CLOCK_STEP_US: i64 = 45_000;
 
 /// Round trips for which a packet that others overtook may still be waited for.
 const TIMEOUTS: i64 = 10;
@@ -261,9 +244,7 @@ impl Recovery {
         let mut acked = Acked { packets, place, answered: None, period: None };
         if let Some(newest) = acked.newest().filter(|newest| !newest.is_imputed) {
             if place.kind == SpaceKind::Application && !self.probe.is_running() {
-                // What went out before the peer's first acknowledgement it may have held until the handshake was over.
-                let first_us = *self.first_acked_us.get_or_insert(now_us);
-                self.sampled = (newest.time_us >= first_us).then_some((newest.time_us, now_us));
+                self.clock.measure(newest.time_us, now_us);
             }
             self.rtt.measure(now_us.saturating_sub(newest.time_us));
         }
@@ -420,25 +401,24 @@ impl Recovery {
     /// The log states RTT figures.
     pub fn state_rtt(&mut self, stated: StatedRtt) {
         if self.rtt.state(stated) {
-            self.stated_us = stated.latest_us;
+            self.clock.state(stated.latest_us);
         }
     }
 
-    /// At the end of an instant: a new sample that the log states is far less than the times of its records give, and they
-    /// were silent for as long, until `silence`. Gives when the packet went out that was acknowledged.
-    pub fn clock_step(&mut self, silence: Silence) -> Option<i64> {
-        let stated_us = self.stated_us.take()?;
-        let (sent_us, acked_us) = self.sampled.take()?;
-        // Some stacks state a sample without what the peer held back, however long that was.
-        let apart_us = acked_us.saturating_sub(sent_us).saturating_sub(stated_us).saturating_sub(self.held_us);
-        let is_within = silence.until_us > sent_us && silence.us.saturating_add(TURN_US) >= apart_us;
-        (apart_us > CLOCK_STEP_US && is_within).then_some(sent_us)
+    /// At the end of an instant: the log's clock made a step while a packet was on its way. Gives when that went out.
+    pub fn clock_step(&mut self) -> Option<i64> {
+        self.clock.step()
+    }
+
+    /// Time passes without a record.
+    pub fn pass_in_silence(&mut self, us: u64, until_us: i64) {
+        self.clock.pass(us, until_us);
     }
 
     /// The peer says how long it held an acknowledgement back: as far as that is believed, and as it says.
     pub fn held_back(&mut self, ack_delay_us: i64, told_us: i64) {
         self.rtt.held_back(ack_delay_us);
-        self.held_us = told_us;
+        self.clock.hold(told_us);
     }
 
     /// The connection moved to another path.
