@@ -149,7 +149,10 @@ impl Ids {
 
 /// The two streams that sent last before the current time: of any stream, one of them is another.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct LastSenders(Option<Box<[Option<(i64, u64)>; 2]>>);
+pub struct LastSenders(Option<Box<[LastSent; 2]>>);
+
+/// When a stream sent last, and which.
+type LastSent = Option<(i64, u64)>;
 
 impl LastSenders {
     /// When a stream other than `id` sent last.
