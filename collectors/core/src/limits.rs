@@ -53,6 +53,9 @@ pub const HOLES: usize = 256;
 /// Records of one connection that wait for older ones, in a log whose records are out of order.
 pub const HELD: usize = 1024;
 
+/// Bytes of such records of all connections of a trace, about.
+pub const HELD_BYTES: usize = 32 << 20;
+
 /// Connection ids of one connection that are remembered.
 pub const ALIASES: usize = 256;
 
@@ -94,7 +97,7 @@ const fn limit(of: &'static str, value: u64, unit: &'static str, reason: Option<
 }
 
 /// All of them.
-pub const TABLE: [Limit; 23] = [
+pub const TABLE: [Limit; 24] = [
     limit("a record, a header field", RECORD_LIMIT as u64, "B", Some(Skip::TooLong), "it is passed over"),
     limit("nesting", MAX_DEPTH as u64, "levels", Some(Skip::TooDeep), "the record is passed over"),
     limit("an integer", LARGEST, "", None, "it has no column and is kept as it was written, in `more`"),
@@ -144,6 +147,13 @@ pub const TABLE: [Limit; 23] = [
         "records",
         None,
         "the oldest goes on: one that is older still is out of order",
+    ),
+    limit(
+        "bytes of those of all connections of a trace",
+        HELD_BYTES as u64,
+        "B",
+        None,
+        "those of the newest one's connection go on",
     ),
     limit(
         "runs of missing packet numbers of a number space",

@@ -16,6 +16,7 @@ use crate::record::rows::{Cell, Row};
 use crate::retention::{At, Standing};
 use crate::tables::Tables;
 use serde_json::Value;
+use std::collections::HashMap;
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -72,8 +73,10 @@ pub struct TraceReader<'c> {
     /// Records of which nothing says whose they were, and how many of them stood before the newest event.
     harms: u64,
     harms_before: u64,
-    /// A record of it was older than one before.
-    is_disordered: bool,
+    /// Names of connections whose first records are out of order.
+    disordered: Vec<String>,
+    /// Bytes of records that wait for older ones.
+    held_bytes: usize,
     /// What the header says of each connection that met this server.
     facts: Option<(Option<String>, Arc<Row>)>,
 }
@@ -97,7 +100,8 @@ impl<'c> TraceReader<'c> {
             place: 0,
             harms: 0,
             harms_before: 0,
-            is_disordered: false,
+            disordered: Vec::new(),
+            held_bytes: 0,
             facts: None,
             header,
             file: file.to_owned(),
@@ -249,7 +253,7 @@ impl<'c> TraceReader<'c> {
     fn open(&mut self, tables: &mut Tables) {
         let Some(stash) = self.stash.take() else { return };
         self.offset = 0;
-        let (mut first_rtt, mut clock) = (None, Clock::default());
+        let (mut first_rtt, mut clocks) = (None, HashMap::<String, Clock>::new());
         for raw in stash.iter().filter_map(|stashed| if let Stashed::Record(raw) = stashed { Some(raw) } else { None })
         {
             if self.parse(raw).is_err() {
@@ -259,8 +263,14 @@ impl<'c> TraceReader<'c> {
             #[expect(clippy::cast_precision_loss, reason = "a threshold near 1")]
             let rtt = || event.get(Number::SmoothedRttUs).map(|us| us as f64 / 1000.0);
             first_rtt = first_rtt.or_else(rtt);
-            // Of a file with many connections too: they share its clock.
-            self.is_disordered |= !self.is_delta && clock.read(event.source_ns).is_late;
+            let group = event.str(event.group);
+            let clock = clocks.entry(group.to_owned()).or_default();
+            if !self.is_delta
+                && clock.read(event.source_ns).is_late
+                && !self.disordered.iter().any(|known| known == group)
+            {
+                self.disordered.push(group.to_owned());
+            }
             if self.initial.is_none() && event.group.len == 0 {
                 self.initial = initial_id(event, self.header.vantage(), self.header.flow_is_client());
             }
@@ -328,9 +338,17 @@ impl<'c> TraceReader<'c> {
         if at_ns != event.source_ns {
             event.time_us = at_ns.wrapping_sub(connection.base_ns).div_euclid(1000);
         }
-        self.is_disordered |= is_late;
+        if is_late {
+            connection.order.get_or_insert_default();
+        }
         let told = Told { raw, place: self.place, at_ns, is_step };
-        connection.fold(event, told, self.is_disordered, tables, &self.file);
+        let before = connection.held_bytes();
+        connection.fold(event, told, tables, &self.file);
+        self.held_bytes = (self.held_bytes + connection.held_bytes()).saturating_sub(before);
+        if self.held_bytes > limits::HELD_BYTES {
+            self.held_bytes = self.held_bytes.saturating_sub(connection.held_bytes());
+            connection.fold_all(tables, &self.file);
+        }
         event.time_us = told_us;
         if let Some(edge) = &tables.edge {
             let trace = &connection.fold.trace;
@@ -402,6 +420,7 @@ impl<'c> TraceReader<'c> {
             server,
         });
         let key = Key { connection_id, vantage: vantage.name(), trace_id, trace_day };
+        let order = self.disordered.contains(&group).then(Box::default);
         self.open.begin(Connection {
             group,
             number: 0,
@@ -411,7 +430,7 @@ impl<'c> TraceReader<'c> {
             base_ns: 0,
             last_ns: 0,
             clock: Clock::default(),
-            order: None,
+            order,
             started: false,
             client: Box::new(client),
             shown: 0,
@@ -489,7 +508,7 @@ impl<'c> TraceReader<'c> {
 
     /// Folds the records that wait for older ones: none is awaited any more, and no state holds them.
     fn fold_all(&mut self, tables: &mut Tables) {
-        if self.is_disordered {
+        if std::mem::take(&mut self.held_bytes) > 0 {
             self.open.all_mut().for_each(|connection| connection.fold_all(tables, &self.file));
         }
     }
@@ -517,6 +536,7 @@ impl<'c> TraceReader<'c> {
             let Some((slot, connection)) = self.open.take_quiet(next, self.now_s, closed_s, idle_s, is_settled) else {
                 break;
             };
+            self.held_bytes = self.held_bytes.saturating_sub(connection.held_bytes());
             end(connection, declared.as_deref(), true, self.harms, tables, &self.file);
             next = slot + 1;
         }
@@ -531,6 +551,7 @@ impl<'c> TraceReader<'c> {
         }
         let declared = self.header.declared();
         for connection in self.open.take_all() {
+            self.held_bytes = self.held_bytes.saturating_sub(connection.held_bytes());
             end(connection, declared.as_deref(), complete, self.harms, tables, &self.file);
         }
     }
@@ -541,6 +562,7 @@ impl<'c> TraceReader<'c> {
         let declared = self.header.declared();
         while tables.again.is_none() {
             let Some(connection) = self.open.take_one() else { break };
+            self.held_bytes = self.held_bytes.saturating_sub(connection.held_bytes());
             end(connection, declared.as_deref(), complete, self.harms, tables, &self.file);
             if !tables.is_small() {
                 return true;

@@ -60,24 +60,27 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Folds an event in its turn. `is_disordered`: older ones may come.
-    pub fn fold(&mut self, event: &Event, told: Told<'_>, is_disordered: bool, tables: &mut Tables, file: &str) {
+    /// Folds an event in its turn: a record of the connection was late before, and older ones may come, or none was.
+    pub fn fold(&mut self, event: &Event, told: Told<'_>, tables: &mut Tables, file: &str) {
         let Told { raw, place, at_ns, is_step } = told;
-        if !is_disordered {
+        let Some(order) = self.order.as_deref_mut() else {
             if is_step {
                 self.fold.clock_was_set_back();
             }
             self.fold.event(event);
             self.tell_beyond(event.seq, place, raw, raw.len(), tables, file);
             return;
-        }
+        };
         let kept = raw[..raw.len().min(REJECT_BYTES)].to_vec();
-        self.order
-            .get_or_insert_default()
-            .hold(at_ns, Held { event: event.clone(), is_step, place, raw: kept, length: raw.len() });
+        order.hold(at_ns, Held { event: event.clone(), is_step, place, raw: kept, length: raw.len() });
         while let Some(held) = self.order.as_deref_mut().and_then(Order::next) {
             self.fold_held(&held, tables, file);
         }
+    }
+
+    /// Bytes of its records that wait for older ones.
+    pub fn held_bytes(&self) -> usize {
+        self.order.as_deref().map_or(0, Order::bytes)
     }
 
     /// Folds all that waits: nothing older is awaited any more.

@@ -24,31 +24,49 @@ pub(super) struct Held {
     pub length: usize,
 }
 
+impl Held {
+    /// Bytes that it has, about: a frame of three letters is a value of seventy bytes.
+    fn bytes(&self) -> usize {
+        size_of::<Event>() + self.length.saturating_mul(24)
+    }
+}
+
 /// The records of one connection that wait.
 #[derive(Default)]
 pub(super) struct Order {
     newest_ns: i64,
     /// By time, then as they came.
     held: BTreeMap<(i64, u64), Held>,
+    bytes: usize,
 }
 
 impl Order {
     /// Holds a record.
     pub fn hold(&mut self, at_ns: i64, held: Held) {
         self.newest_ns = self.newest_ns.max(at_ns);
-        self.held.insert((at_ns, held.event.seq), held);
+        self.bytes += held.bytes();
+        if let Some(known) = self.held.insert((at_ns, held.event.seq), held) {
+            self.bytes -= known.bytes();
+        }
     }
 
     /// The next record whose turn has come.
     pub fn next(&mut self) -> Option<Held> {
         let first = self.held.first_entry()?;
         let is_due = self.newest_ns.saturating_sub(first.key().0) > WINDOW_NS;
-        (is_due || self.held.len() > HELD).then(|| self.held.pop_first()).flatten().map(|(_, held)| held)
+        if is_due || self.held.len() > HELD { self.next_of_all() } else { None }
     }
 
     /// The next record, whatever may come.
     pub fn next_of_all(&mut self) -> Option<Held> {
-        self.held.pop_first().map(|(_, held)| held)
+        let (_, held) = self.held.pop_first()?;
+        self.bytes -= held.bytes();
+        Some(held)
+    }
+
+    /// Bytes that those which wait have, about.
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 }
 
@@ -84,5 +102,7 @@ mod tests {
             order.hold(0, held(0, seq));
         }
         assert_eq!(times(|| order.next()).len(), 10);
+        assert_eq!(order.bytes(), HELD * size_of::<Event>());
+        assert_eq!((times(|| order.next_of_all()).len(), order.bytes()), (HELD, 0));
     }
 }

@@ -35,7 +35,6 @@ pub struct Saved {
     is_plain: bool,
     harms: u64,
     harms_before: u64,
-    is_disordered: bool,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -89,7 +88,6 @@ impl<'c> TraceReader<'c> {
             is_plain: self.open.is_plain,
             harms: self.harms,
             harms_before: self.harms_before,
-            is_disordered: self.is_disordered,
         }
     }
 
@@ -137,7 +135,6 @@ impl<'c> TraceReader<'c> {
         });
         reader.initial = saved.initial;
         (reader.harms, reader.harms_before) = (saved.harms, saved.harms_before);
-        reader.is_disordered = saved.is_disordered;
         (reader.open.begun, reader.open.first, reader.open.is_plain) = (saved.begun, saved.first, saved.is_plain);
         Some(reader)
     }
