@@ -69,7 +69,7 @@ def sentence(facts: Facts) -> str:
 
 def _trust(facts: Facts) -> str:
     """What missing records do to the answer; nothing where none is missing."""
-    if facts.grade == "whole" or facts.vantage == "network":
+    if facts.grade not in ("repaired", "damaged") or facts.vantage == "network":
         return ""
     beside = f", and {duration(facts.imputed_us)} of this time lie beside them" if facts.imputed_us else ""
     if facts.grade == "repaired":

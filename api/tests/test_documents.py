@@ -11,11 +11,11 @@ from quiclens_api.savings import interval_us
 SLOW = {
     "request_id", "external_id", "connection_id", "stream_id", "started_at", "server", "carrier", "region", "vantage",
     "source", "method", "authority", "path", "status", "duration_us", "logged_duration_us", "top_cause", "top_cause_us",
-    "coverage",
+    "coverage", "grade",
 }  # fmt: skip
 EXPLAIN = {
     "request_id", "duration_us", "logged_duration_us", "complete", "parts", "top_cause", "unattributed_us",
-    "cannot_show", "overlapping", "sentence", "episodes", "events", "connection", "coverage",
+    "grade", "imputed_us", "bounds_us", "cannot_show", "overlapping", "sentence", "episodes", "events", "connection", "coverage",
 }  # fmt: skip
 REPORT = {"name", "params", "columns", "rows", "samples", "coverage"}
 

@@ -6,7 +6,7 @@ SELECT
     c.vantage AS vantage,
     c.trace_id AS trace_id,
     c.server AS server,
-    bitShiftRight(bitAnd(c.version, 1099511627775), 1) AS records,
+    intDiv(bitAnd(c.version, 1099511627775), 3) AS records,
     c.events_seen AS events_seen,
     records - bitmapCardinality(bitmapSubsetInRange(bitmapOr(e.seqs, r.seqs), 0, records)) AS missing,
     e.stored - bitmapCardinality(e.seqs) AS doubled

@@ -58,7 +58,7 @@ def explain_view(found: Explanation, events: int) -> Iterator[RenderableType]:
 
 def _bounds_note(document: Row) -> Iterator[Text]:
     """Between what the parts lie, where records of the log are missing."""
-    if document["grade"] == "whole":
+    if document["grade"] not in ("repaired", "damaged"):
         return
     parts = [part["cause"] for part in document["parts"]]
     names = {**{cause: look(cause).name for cause in parts}, "duration": "duration"}
