@@ -15,7 +15,8 @@ SLOW = {
 }  # fmt: skip
 EXPLAIN = {
     "request_id", "duration_us", "logged_duration_us", "complete", "parts", "top_cause", "unattributed_us",
-    "grade", "imputed_us", "bounds_us", "cannot_show", "overlapping", "sentence", "episodes", "events", "connection", "coverage",
+    "grade", "imputed_us", "bounds_us", "cannot_show", "overlapping", "sentence", "episodes", "events", "connection",
+    "coverage",
 }  # fmt: skip
 REPORT = {"name", "params", "columns", "rows", "samples", "coverage"}
 
@@ -55,17 +56,13 @@ def test_explain_adds_up(run: Run) -> None:
     assert ran.code == 0 and set(document) == EXPLAIN
     between = interval_us("loss_recovery", 400_000, 640_000)
     assert between is not None
+    unknown = {"bounds_us": None, "saves_us": None, "saves_interval_us": None}
+    saved = {"bounds_us": None, "saves_us": 400_000, "saves_interval_us": between}
     assert document["parts"] == [
-        {"cause": "server_think", "us": 100_000, "known": "observed", "saves_us": None, "saves_interval_us": None},
-        {
-            "cause": "loss_recovery",
-            "us": 412_000,
-            "known": "observed",
-            "saves_us": 400_000,
-            "saves_interval_us": between,
-        },
-        {"cause": "queueing", "us": 48_000, "known": "inferred", "saves_us": None, "saves_interval_us": None},
-        {"cause": "network", "us": 80_000, "known": "observed", "saves_us": None, "saves_interval_us": None},
+        {"cause": "server_think", "us": 100_000, "known": "observed", **unknown},
+        {"cause": "loss_recovery", "us": 412_000, "known": "observed", **saved},
+        {"cause": "queueing", "us": 48_000, "known": "inferred", **unknown},
+        {"cause": "network", "us": 80_000, "known": "observed", **unknown},
     ]
     assert sum(part["us"] for part in document["parts"]) == document["duration_us"] == 640_000
     assert document["top_cause"] == "loss_recovery" and document["logged_duration_us"] == 655_000
