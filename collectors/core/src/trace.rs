@@ -513,6 +513,24 @@ impl<'c> TraceReader<'c> {
         }
     }
 
+    /// The last rows of a connection; `declared` is the id that the header gives it.
+    fn end(&mut self, mut connection: Connection, declared: Option<&str>, complete: bool, tables: &mut Tables) {
+        self.held_bytes = self.held_bytes.saturating_sub(connection.held_bytes());
+        connection.fold_all(tables, &self.file);
+        connection.fold.finish();
+        connection.look(tables, At::End, connection.seq);
+        tables.owed.extend(connection.owed());
+        tables.lost += u64::from(connection.standing.is_lost());
+        tables.streams.append(&mut connection.fold.output.streams);
+        tables.episodes.append(&mut connection.fold.output.episodes);
+        if let Some(id) = declared {
+            connection.fold.declare(id);
+        }
+        let is_harmed = connection.is_harmed || connection.harms_before != self.harms;
+        connection.rows(complete && !is_harmed, tables);
+        tables.abilities.push((connection.key, connection.fold.abilities(), connection.fold.events()));
+    }
+
     /// Sets the clock by which connections are heard of, s since any instant. A reader that is never told keeps each
     /// connection until the trace is over.
     pub fn at(&mut self, now_s: u64) {
@@ -536,8 +554,7 @@ impl<'c> TraceReader<'c> {
             let Some((slot, connection)) = self.open.take_quiet(next, self.now_s, closed_s, idle_s, is_settled) else {
                 break;
             };
-            self.held_bytes = self.held_bytes.saturating_sub(connection.held_bytes());
-            end(connection, declared.as_deref(), true, self.harms, tables, &self.file);
+            self.end(connection, declared.as_deref(), true, tables);
             next = slot + 1;
         }
         next > 0
@@ -551,8 +568,7 @@ impl<'c> TraceReader<'c> {
         }
         let declared = self.header.declared();
         for connection in self.open.take_all() {
-            self.held_bytes = self.held_bytes.saturating_sub(connection.held_bytes());
-            end(connection, declared.as_deref(), complete, self.harms, tables, &self.file);
+            self.end(connection, declared.as_deref(), complete, tables);
         }
     }
 
@@ -562,8 +578,7 @@ impl<'c> TraceReader<'c> {
         let declared = self.header.declared();
         while tables.again.is_none() {
             let Some(connection) = self.open.take_one() else { break };
-            self.held_bytes = self.held_bytes.saturating_sub(connection.held_bytes());
-            end(connection, declared.as_deref(), complete, self.harms, tables, &self.file);
+            self.end(connection, declared.as_deref(), complete, tables);
             if !tables.is_small() {
                 return true;
             }
@@ -576,30 +591,6 @@ impl<'c> TraceReader<'c> {
 fn beyond(reason: Skip, offset: u64, raw: &[u8]) -> Reject {
     let bytes = raw[..raw.len().min(REJECT_BYTES)].to_vec();
     Reject { reason: Some(reason), offset, length: raw.len() as u64, bytes }
-}
-
-/// The last rows of a connection; `declared` is the id that the header gives it, `harms` those of the trace so far.
-fn end(
-    mut connection: Connection,
-    declared: Option<&str>,
-    complete: bool,
-    harms: u64,
-    tables: &mut Tables,
-    file: &str,
-) {
-    connection.fold_all(tables, file);
-    connection.fold.finish();
-    connection.look(tables, At::End, connection.seq);
-    tables.owed.extend(connection.owed());
-    tables.lost += u64::from(connection.standing.is_lost());
-    tables.streams.append(&mut connection.fold.output.streams);
-    tables.episodes.append(&mut connection.fold.output.episodes);
-    if let Some(id) = declared {
-        connection.fold.declare(id);
-    }
-    let is_harmed = connection.is_harmed || connection.harms_before != harms;
-    connection.rows(complete && !is_harmed, tables);
-    tables.abilities.push((connection.key, connection.fold.abilities(), connection.fold.events()));
 }
 
 /// DCID of the first Initial that the client sent, or what the server says it was.

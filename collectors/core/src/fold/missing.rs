@@ -7,6 +7,7 @@ use crate::fold::attribution::sweep::DOUBT;
 use crate::fold::cause::Interval;
 use crate::fold::connection::capability::Sight;
 use crate::fold::damage::Kind;
+use crate::fold::received::Arrival;
 use crate::fold::recovery::holes::Hole;
 use crate::fold::recovery::packets::{Chunk, Sent};
 use crate::fold::recovery::rtt::INITIAL_RTT_US;
@@ -27,7 +28,7 @@ impl Fold {
         self.doubt(hole.after_us, hole.before_us);
         if place.kind == SpaceKind::Application {
             let came: Vec<Chunk> = self.requests.all_mut().filter_map(|stream| stream.came(hole)).collect();
-            came.into_iter().for_each(|chunk| self.stream_received(chunk, None, None));
+            came.into_iter().for_each(|chunk| self.stream_received(chunk, Arrival::default()));
         }
     }
 
@@ -37,8 +38,8 @@ impl Fold {
         self.doubt(to_us, self.now.us);
     }
 
-    /// The log's clock was set back: what passed meanwhile is not known.
-    pub fn clock_was_set_back(&mut self) {
+    /// The log's clock made a step: what passed meanwhile is not known.
+    pub fn clock_made_a_step(&mut self) {
         self.damage.count(Kind::ClockStep, 1);
         self.requests.all_mut().for_each(Stream::note_clock_step);
     }
@@ -46,9 +47,8 @@ impl Fold {
     /// A round trip as the times of the log give it, and as the log states it, are far apart: its clock made a step within.
     pub(super) fn look_for_clock_step(&mut self) {
         if let Some(since_us) = self.recovery.clock_step() {
-            self.damage.count(Kind::ClockStep, 1);
             self.doubt(since_us, self.now.us);
-            self.requests.all_mut().for_each(Stream::note_clock_step);
+            self.clock_made_a_step();
         }
     }
 
@@ -82,7 +82,6 @@ impl Fold {
             self.sent_is_missing(&hole);
         }
         let data = chunk.to.saturating_sub(chunk.from);
-        let round_trip = self.recovery.rtt().round_trip();
         let packet = Sent {
             number,
             time_us: hole.after_us,
@@ -91,20 +90,38 @@ impl Fold {
             in_flight: true,
             is_eliciting: true,
             is_imputed: true,
-            rtt_us: round_trip.smoothed_us.or(round_trip.min_us).unwrap_or(0),
+            rtt_us: self.recovery.rtt().round_trip().known_us().unwrap_or(0),
             stamp: self.delivery.stamp(),
             chunk: Some(chunk),
             ..Sent::default()
         };
-        let Some(stream) = self.requests.get_mut(chunk.stream_id) else { return };
-        let grown = stream.impute_sent(&chunk);
-        self.credit.send(grown);
+        self.impute_chunk(&chunk);
         self.window.send(place.path, packet.bytes);
         self.recovery.send(place, packet);
         if hole.acked_us.is_some()
             && let Some(acked) = self.recovery.acknowledge_imputed(self.now.us, place, number)
         {
             self.newly_acknowledged(&acked);
+        }
+    }
+
+    /// The record of a packet comes after it was imputed: what it carried is known now.
+    pub(super) fn came_late(&mut self, place: Place, packet: Sent) {
+        let chunks: Vec<Chunk> = packet.chunks().copied().collect();
+        let was_acked = self.recovery.replace_imputed(place, packet);
+        for chunk in chunks {
+            self.impute_chunk(&chunk);
+            if was_acked {
+                self.chunk_acknowledged(&chunk);
+            }
+        }
+    }
+
+    /// A chunk of ours went out in a packet that the log did not show in its turn.
+    fn impute_chunk(&mut self, chunk: &Chunk) {
+        if let Some(stream) = self.requests.get_mut(chunk.stream_id) {
+            let grown = stream.impute_sent(chunk);
+            self.credit.send(grown);
         }
     }
 
@@ -121,7 +138,6 @@ impl Fold {
             return;
         }
         let is_server = self.is_server();
-        let round_trip = self.recovery.rtt().round_trip();
         let last = stream.imputation().last_number();
         stream.look_for_end(&Missing {
             is_server,
@@ -129,7 +145,7 @@ impl Fold {
             is_damaged: self.damage.is_any(),
             is_probing: self.recovery.probe().is_running(),
             now_us: self.close.since_us().unwrap_or(self.now.us),
-            rtt_us: round_trip.smoothed_us.or(round_trip.min_us).unwrap_or(0),
+            rtt_us: self.recovery.rtt().round_trip().known_us().unwrap_or(0),
             probe_timeout_us: self.recovery.rtt().probe_timeout_us().unwrap_or(INITIAL_RTT_US),
             hole: last.and_then(|last| self.recovery.missing_after(last, is_server)),
             conditions: self.attribution.conditions(),

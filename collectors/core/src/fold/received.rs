@@ -19,6 +19,14 @@ use crate::header::Vantage;
 /// Default of max_ack_delay (RFC 9000, 18.2): what an ACK frame claims beyond it is not believed (RFC 9002, 5.3).
 const MAX_ACK_DELAY_US: u64 = 25_000;
 
+/// The packet that a chunk of the peer's came in; nothing is known of one that is imputed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Arrival {
+    number: Option<u64>,
+    /// Numbers right before it that the log does not show.
+    passed: Option<Hole>,
+}
+
 impl Fold {
     pub(super) fn packet_received(&mut self, event: &Event) {
         if self.role == Vantage::Unknown && self.traffic.is_none() {
@@ -31,20 +39,24 @@ impl Fold {
         self.amplification.receive(event);
         self.traffic.receive(event.get(Number::PacketBytes).unwrap_or(0), now_us);
         self.aliases.see_packet(event, false, now_us);
-        if let Some(number) = event.get(Number::PacketNumber) {
+        let number = event.get(Number::PacketNumber);
+        let mut passed = None;
+        if let Some(number) = number {
             let place = self.place(event);
             self.recovery.receive(place, number, now_us);
+            passed = self.recovery.newest_unreceived(place);
         }
+        let arrival = Arrival { number, passed };
         self.seen.note_if(!event.frames.is_empty(), Sight::Frames);
         let mut acked = 0;
         for frame in &event.frames {
             let ranges = &event.acked[acked..(acked + usize::from(frame.ack_ranges)).min(event.acked.len())];
             acked += ranges.len();
-            self.frame_received(event, frame, ranges);
+            self.frame_received(event, frame, ranges, arrival);
         }
     }
 
-    fn frame_received(&mut self, event: &Event, frame: &Frame, ranges: &[(u64, u64)]) {
+    fn frame_received(&mut self, event: &Event, frame: &Frame, ranges: &[(u64, u64)], arrival: Arrival) {
         let id = frame.get(FrameNumber::StreamId);
         match event.bytes(frame.frame_type) {
             b"ack" | b"ack_ecn" | b"ack_mp" | b"path_ack" => {
@@ -57,10 +69,7 @@ impl Fold {
                 let to = from.saturating_add(frame.get(FrameNumber::Length).unwrap_or(0));
                 let Some(id) = id else { return };
                 let is_new = self.requests.get(id).is_none();
-                let number = event.get(Number::PacketNumber);
-                let place = self.place(event);
-                let passed = number.and_then(|_| self.recovery.newest_unreceived(place));
-                self.stream_received(Chunk { stream_id: id, from, to, fin: frame.fin }, number, passed);
+                self.stream_received(Chunk { stream_id: id, from, to, fin: frame.fin }, arrival);
                 if is_new && self.is_server() {
                     self.first_readable(event, id);
                 }
@@ -82,16 +91,14 @@ impl Fold {
         }
     }
 
-    /// `number` is that of its packet, `passed` those right before it that the log does not show.
-    pub(super) fn stream_received(&mut self, chunk: Chunk, number: Option<u64>, passed: Option<Hole>) {
+    pub(super) fn stream_received(&mut self, chunk: Chunk, Arrival { number, passed }: Arrival) {
         let (now_us, is_server) = (self.now.us, self.is_server());
         self.seen.note_if(chunk.fin, Sight::Fins);
         if !self.open(chunk.stream_id) {
             return;
         }
         // A window that the peer fills comes once a round trip, which may have grown, and after our acknowledgement.
-        let round_trip = self.recovery.rtt().round_trip();
-        let rtt_us = round_trip.smoothed_us.or(round_trip.min_us).filter(|_| !is_server);
+        let rtt_us = self.recovery.rtt().round_trip().known_us().filter(|_| !is_server);
         let silence = rtt_us.map(|rtt_us| Silence {
             since_us: self.credit.given_us(),
             longest_us: rtt_us.saturating_mul(2).saturating_add(MAX_ACK_DELAY_US.cast_signed()),

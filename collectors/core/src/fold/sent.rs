@@ -69,7 +69,7 @@ impl Fold {
         if self.departures.are_none() {
             return;
         }
-        let (now, beyond) = (self.now, self.beyond);
+        let now = self.now;
         let (mut departures, acknowledged) = self.departures.take();
         for departure in departures.drain(..) {
             self.now.seq = departure.packet.seq;
@@ -81,15 +81,13 @@ impl Fold {
                 self.received_is_missing(place, &hole);
             }
         }
-        // What is beyond a limit was told with its own record.
-        (self.now, self.beyond) = (now, beyond);
+        self.now = now;
     }
 
     fn departed(&mut self, departure: Departure) {
         let Departure { place, path_id, is_numbered, is_probe, mut packet, frames, resets } = departure;
         let now_us = self.now.us;
-        let round_trip = self.recovery.rtt().round_trip();
-        packet.rtt_us = round_trip.smoothed_us.or(round_trip.min_us).unwrap_or(0);
+        packet.rtt_us = self.recovery.rtt().round_trip().known_us().unwrap_or(0);
         packet.stamp = self.delivery.stamp();
         if frames.challenges {
             self.migration.challenge(self.now);
@@ -126,20 +124,6 @@ impl Fold {
         if is_numbered && packet.in_flight {
             self.window.send(path_id, packet.bytes);
             self.recovery.send(place, packet);
-        }
-    }
-
-    /// The record of a packet comes after it was imputed: what it carried is known now.
-    fn came_late(&mut self, place: Place, packet: Sent) {
-        let chunks: Vec<Chunk> = packet.chunks().copied().collect();
-        let was_acked = self.recovery.replace_imputed(place, packet);
-        for chunk in chunks {
-            let Some(stream) = self.requests.get_mut(chunk.stream_id) else { continue };
-            let grown = stream.impute_sent(&chunk);
-            self.credit.send(grown);
-            if was_acked {
-                self.chunk_acknowledged(&chunk);
-            }
         }
     }
 
@@ -200,7 +184,7 @@ impl Fold {
                         let from = frame.get(FrameNumber::Offset).unwrap_or(0);
                         let to = from.saturating_add(frame.get(FrameNumber::Length).unwrap_or(0));
                         self.seen.note_if(frame.fin, Sight::Fins);
-                        // It opens here, where a limit that it meets is this record's.
+                        // It opens with its record, which is the one that a limit rejects.
                         self.open(stream_id);
                         departure.packet.carry(Chunk { stream_id, from, to, fin: frame.fin });
                     }
@@ -226,11 +210,10 @@ impl Fold {
         if chunk.to > chunk.from && chunk.stream_id & 2 == 0 {
             self.instant.carry(chunk.stream_id);
         }
-        if !self.open(chunk.stream_id) {
+        let Some(stream) = self.requests.get_mut(chunk.stream_id) else {
             repetition.add(self.credit.send_other(&chunk), false, false);
             return;
-        }
-        let Some(stream) = self.requests.get_mut(chunk.stream_id) else { return };
+        };
         let room = if stream.sent().packets() == 0 { self.window.room() } else { Room::default() };
         let sent = stream.send(&chunk, now, Outgoing { is_server, room, sent_before, number }, &carriers);
         self.recovery.count_inferred(sent.inferred.len() as u64, sent.inferred_bytes);

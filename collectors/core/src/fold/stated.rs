@@ -135,12 +135,12 @@ impl Fold {
             return;
         }
         if let Some(stream) = self.requests.get_mut(id) {
-            stream.name_by_http(is_first);
-        }
-        if event.is(Word::HttpFrameType, "headers")
-            && let Some(stream) = self.requests.get_mut(id)
-        {
-            stream.headers(event);
+            if is_first {
+                stream.name_by_http();
+            }
+            if event.is(Word::HttpFrameType, "headers") {
+                stream.headers(event);
+            }
         }
         // A response begins when its first frame is handed to the transport.
         if event.kind == Kind::HttpFrameCreated && self.is_server() {

@@ -65,7 +65,7 @@ impl Connection {
         let Told { raw, place, at_ns, is_step } = told;
         let Some(order) = self.order.as_deref_mut() else {
             if is_step {
-                self.fold.clock_was_set_back();
+                self.fold.clock_made_a_step();
             }
             self.fold.event(event);
             self.tell_beyond(event.seq, place, raw, raw.len(), tables, file);
@@ -92,7 +92,7 @@ impl Connection {
 
     fn fold_held(&mut self, held: &Held, tables: &mut Tables, file: &str) {
         if held.is_step {
-            self.fold.clock_was_set_back();
+            self.fold.clock_made_a_step();
         }
         self.fold.event(&held.event);
         self.tell_beyond(held.event.seq, held.place, &held.raw, held.length, tables, file);

@@ -37,6 +37,11 @@ pub struct RoundTrip {
 }
 
 impl RoundTrip {
+    /// The smoothed RTT, else the least sample; none before there is one.
+    pub fn known_us(self) -> Option<i64> {
+        self.smoothed_us.or(self.min_us)
+    }
+
     /// What is not known of it is taken from `other`.
     pub fn or(self, other: Self) -> Self {
         Self { min_us: self.min_us.or(other.min_us), smoothed_us: self.smoothed_us.or(other.smoothed_us) }

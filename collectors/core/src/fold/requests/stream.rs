@@ -539,11 +539,9 @@ impl Stream {
         self.imputation.came(self.id, hole)
     }
 
-    /// An HTTP frame names it that came from the peer; `is_first`: nothing had before.
-    pub fn name_by_http(&mut self, is_first: bool) {
-        if is_first {
-            self.imputation.name_by_http();
-        }
+    /// An HTTP frame that came from the peer names it first.
+    pub fn name_by_http(&mut self) {
+        self.imputation.name_by_http();
     }
 
     /// The first bytes of a request never came, in a log that shows those of others. True when they are imputed: it began
