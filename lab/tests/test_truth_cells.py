@@ -16,7 +16,7 @@ from quiclens_lab.truth import cells as cells_module
 from quiclens_lab.truth import runs as runs_module
 from quiclens_lab.truth.cells import PROGRAMS, Cell, cells, judged_cells
 from quiclens_lab.truth.job_lists import Way, scenario_jobs
-from quiclens_lab.truth.kept_runs import Kept
+from quiclens_lab.truth.kept_runs import KeptRuns
 from quiclens_lab.truth.runs import judged_runs
 from quiclens_lab.truth.samples import CAUSES, Job, Judged, Row, Sample
 from quiclens_lab.truth.split import split
@@ -24,7 +24,7 @@ from quiclens_lab.truth.split import split
 CLEAN = tuple(each.name for each in CLEAN_SIZES)
 SAMPLE = Sample("scenario", "noq", "think", "server_think", "server", 1, "with", 4, "cubic", "jitter")
 ROW = Row("c", "server", 4, 10, 110, 100, True, 1_000, dict.fromkeys(CAUSES, 0) | {"pto": 100}, {"pto": 7}, ("pto",))
-NOTHING = Kept(None, "judge")
+NOTHING = KeptRuns(None, "judge")
 
 
 def silent(_done: int, _all: int) -> None:
@@ -82,17 +82,17 @@ def test_a_program_that_is_not_built_or_fails_is_an_error(tmp_path: Path, monkey
 
 def test_kept_runs_come_back_as_they_were_and_only_for_their_judge(tmp_path: Path) -> None:
     judged = [Judged(replace(SAMPLE, path=PathFacts(1, 2, 3)), (ROW,), 5), Judged(SAMPLE, ())]
-    kept = Kept(tmp_path, "1" * 64)
+    kept = KeptRuns(tmp_path, "1" * 64)
     assert kept.get("cell") is None
     kept.put("cell", judged)
-    assert Kept(tmp_path, "1" * 64).get("cell") == judged
-    assert Kept(tmp_path, "1" * 64).get("another cell") is None
-    assert Kept(tmp_path, "2" * 64).get("cell") is None
+    assert KeptRuns(tmp_path, "1" * 64).get("cell") == judged
+    assert KeptRuns(tmp_path, "1" * 64).get("another cell") is None
+    assert KeptRuns(tmp_path, "2" * 64).get("cell") is None
     assert [each.name for each in tmp_path.iterdir()] == ["2" * 16], "what another collector judged is gone"
 
 
 def test_a_damaged_kept_run_says_so(tmp_path: Path) -> None:
-    kept = Kept(tmp_path, "1" * 64)
+    kept = KeptRuns(tmp_path, "1" * 64)
     kept.put("cell", [])
     (file,) = tmp_path.glob("*/*.json")
     file.write_text('[{"sample": 1}]')
@@ -112,10 +112,10 @@ def test_a_run_that_was_ended_goes_on_with_what_is_missing(tmp_path: Path, monke
     monkeypatch.setattr(runs_module, "judged_batch", judged_batch)
     jobs = list(scenario_jobs(SCENARIOS[1:2], 50, True, Way("cubic", "deep")))
     with pytest.raises(KeyboardInterrupt):
-        judged_runs(jobs, tmp_path, 1, silent, Kept(tmp_path, "1" * 64))
+        judged_runs(jobs, tmp_path, 1, silent, KeptRuns(tmp_path, "1" * 64))
     assert made == [40, 40]
     made.clear()
-    found = judged_runs(jobs, tmp_path, 1, silent, Kept(tmp_path, "1" * 64))
+    found = judged_runs(jobs, tmp_path, 1, silent, KeptRuns(tmp_path, "1" * 64))
     assert (made, [each.sample for each in found]) == ([20], [job.sample for job in jobs])
 
 
@@ -131,7 +131,7 @@ def test_cells_that_are_kept_are_not_made_again(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setitem(PROGRAMS, "noq", program)
     monkeypatch.setattr(cells_module, "_made", make)
     chosen = [Cell("noq", "cubic", script, 1) for script in ("deep", "jitter")]
-    kept = Kept(tmp_path / "kept", "1" * 64)
+    kept = KeptRuns(tmp_path / "kept", "1" * 64)
     first = judged_cells(chosen[:1], tmp_path, 1, silent, kept)
     both = judged_cells(chosen, tmp_path, 1, silent, kept)
     assert made == chosen and both[:1] == first

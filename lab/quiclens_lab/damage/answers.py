@@ -1,8 +1,6 @@
 """What the collector answers about the requests of a log."""
 
 import json
-import subprocess
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,8 +8,7 @@ from typing import Any
 
 from quiclens_schema.catalogue import CAUSES
 
-from quiclens_lab.errors import LabError
-from quiclens_lab.truth.collector import CONNECTION, STREAM
+from quiclens_lab.truth.collector import CONNECTION, STREAM, summaries
 
 DURATION = "duration"
 LONGEST_SECONDS = 600
@@ -60,20 +57,8 @@ def answers_of(collector: Path, logs: Sequence[Path]) -> dict[Path, LogAnswers]:
     """The answers for these files, each of one trace; a file that gives none is not there."""
     if not logs:
         return {}
-    command = [str(collector), "dump", *map(str, logs), "--room", "summaries"]
-    with tempfile.TemporaryFile("w+") as printed, tempfile.TemporaryFile("w+") as said:
-        try:
-            status = subprocess.run(
-                command, stdout=printed, stderr=said, check=False, timeout=LONGEST_SECONDS
-            ).returncode
-        except subprocess.TimeoutExpired as error:
-            raise LabError(f"{collector.name} hangs with one of {len(logs)} logs below {logs[0].parent}") from error
-        said.seek(0)
-        if status != 0:
-            lines = said.read().splitlines() or ["no message"]
-            raise LabError(f"{collector.name} dump ended with {status}: {lines[-1]}")
-        printed.seek(0)
-        return answers_in(printed)
+    with summaries(collector, logs, LONGEST_SECONDS) as lines:
+        return answers_in(lines)
 
 
 def answers_in(lines: Iterable[str]) -> dict[Path, LogAnswers]:

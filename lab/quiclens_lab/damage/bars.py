@@ -1,9 +1,9 @@
 """The bars: what answers must be worth when the log is damaged."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from quiclens_lab.bar import Bar
 from quiclens_lab.damage.tally import Tally, added
 from quiclens_lab.damage.whole_logs import WHOLE
 
@@ -11,26 +11,6 @@ LEAST_PARTS = 10_000
 """So many parts with bounds are needed to tell whether bounds hold."""
 TRUTH_CHANGES = ("frozen-300ms",)
 """Damages after which another answer is the right one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """One promise. A figure that is missing does not keep it."""
-
-    says: str
-    figure: float | None
-    bound: float
-    is_at_least: bool
-
-    @property
-    def is_kept(self) -> bool:
-        if self.figure is None:
-            return False
-        return self.figure >= self.bound if self.is_at_least else self.figure <= self.bound
-
-    def as_json(self) -> dict[str, Any]:
-        sign = ">=" if self.is_at_least else "<="
-        return {"says": self.says, "figure": self.figure, "bound": f"{sign} {self.bound:g}", "kept": self.is_kept}
 
 
 _BARS = (

@@ -1,6 +1,5 @@
 """Damages whole logs and judges what the collector then answers against its answers for the logs as they were."""
 
-import multiprocessing
 import random
 import shutil
 import tempfile
@@ -11,12 +10,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from quiclens_lab.batches import mapped
 from quiclens_lab.damage.answers import Answer, LogAnswers, Request, answers_of
 from quiclens_lab.damage.damages import DAMAGES, Nothing
 from quiclens_lab.damage.logs import read_log
 from quiclens_lab.damage.sources import WholeLog
 from quiclens_lab.damage.tally import NO_GRADE, Tally
 from quiclens_lab.kept import Kept
+from quiclens_lab.truth.collector import identity
 
 SLOW_US = 200_000
 """Requests slower than this are judged."""
@@ -63,7 +64,7 @@ class Judge:
     @property
     def identity(self) -> str:
         """Batches of one identity have one meaning, on whichever day they were judged."""
-        said = "\0".join([sha256(self.collector.read_bytes()).hexdigest(), str(self.seed), *self.damages])
+        said = "\0".join([identity(self.collector), str(self.seed), *self.damages])
         return sha256(said.encode()).hexdigest()[:16]
 
 
@@ -77,7 +78,7 @@ def judge_logs(
     found = [done[name] for name in names if name in done]
     waiting = [batch for batch, name in zip(batches, names, strict=True) if name not in done]
     progress(len(found), len(batches))
-    for each in _mapped(partial(judge_batch, judge=judge), waiting, processes):
+    for each in mapped(partial(judge_batch, judge=judge), waiting, processes):
         kept.add(each)
         found.append(each)
         progress(len(found), len(batches))
@@ -90,16 +91,6 @@ def name_of(batch: Sequence[WholeLog]) -> str:
     for log in batch:
         said.update(f"{log.stack}\0{log.name}\0".encode() + sha256(log.path.read_bytes()).digest())
     return said.hexdigest()[:16]
-
-
-def _mapped(
-    work: Callable[[Sequence[WholeLog]], Batch], batches: Sequence[Sequence[WholeLog]], processes: int
-) -> Iterator[Batch]:
-    if processes <= 1 or len(batches) < 2:
-        yield from map(work, batches)
-        return
-    with multiprocessing.get_context("spawn").Pool(processes) as pool:
-        yield from pool.imap(work, batches)
 
 
 def judge_batch(logs: Sequence[WholeLog], judge: Judge) -> Batch:

@@ -1,55 +1,33 @@
 """The bars: what each table must reach."""
 
-from dataclasses import dataclass
 from typing import Any
 
+from quiclens_lab.bar import Bar
+
 Tables = dict[str, dict[str, Any]]
-
-
-@dataclass(frozen=True)
-class Bar:
-    """One promise: a figure and the bound that it must keep. A figure that is missing does not keep it."""
-
-    says: str
-    table: str
-    figure: float | None
-    bound: float
-    is_at_least: bool
-
-    @property
-    def is_kept(self) -> bool:
-        if self.figure is None:
-            return False
-        return self.figure >= self.bound if self.is_at_least else self.figure <= self.bound
-
-    def as_json(self) -> dict[str, Any]:
-        sign = ">=" if self.is_at_least else "<="
-        return {"says": self.says, "figure": self.figure, "bound": f"{sign} {self.bound:g}", "kept": self.is_kept}
 
 
 def bars_of(tables: Tables) -> list[Bar]:
     """Every bar of the tables that were made."""
     bars = []
     if injection := tables.get("injection"):
-        bars.append(Bar("the injected cause is the top part", "injection", injection["share_right"], 0.95, True))
+        bars.append(Bar("the injected cause is the top part", injection["share_right"], 0.95, True))
     if decisive := tables.get("decisive"):
         says = "the cause makes 40 % of the duration and is the top part"
-        bars.append(Bar(says, "decisive", decisive["share_right"], 0.97, True))
+        bars.append(Bar(says, decisive["share_right"], 0.97, True))
         for kind in ("pairs", "scripts"):
-            bars += [
-                Bar(f"{says}, {name}", "decisive", of["share_right"], 0.90, True) for name, of in decisive[kind].items()
-            ]
+            bars += [Bar(f"{says}, {name}", of["share_right"], 0.90, True) for name, of in decisive[kind].items()]
     if nothing := tables.get("nothing"):
         blamed = nothing["share_of_other_causes"]
-        bars.append(Bar("nothing injected: time of causes that are ruled out", "nothing", blamed, 0.02, False))
+        bars.append(Bar("nothing injected: time of causes that are ruled out", blamed, 0.02, False))
         worst = max((row["share_of_other_causes"] or 0.0 for row in nothing["rows"]), default=None)
-        bars.append(Bar("the same, worst stack, size and condition", "nothing", worst, 0.02, False))
+        bars.append(Bar("the same, worst stack, size and condition", worst, 0.02, False))
     if savings := tables.get("counterfactual"):
-        bars.append(Bar("median error of saves", "counterfactual", savings["median_error"], 0.15, False))
+        bars.append(Bar("median error of saves", savings["median_error"], 0.15, False))
     if order := tables.get("order"):
-        bars.append(Bar("three causes in the right order", "order", order["share_right"], 0.90, True))
+        bars.append(Bar("three causes in the right order", order["share_right"], 0.90, True))
     if percentiles := tables.get("p99"):
-        bars.append(Bar("predicted p99, worst cause", "p99", percentiles["worst_p99_error"], 0.15, False))
+        bars.append(Bar("predicted p99, worst cause", percentiles["worst_p99_error"], 0.15, False))
     return bars + _consistency(tables["consistency"])
 
 
@@ -58,19 +36,19 @@ def _consistency(table: dict[str, Any]) -> list[Bar]:
     unattributed = table["unattributed_of_slowest"]
     over = sum(table["network_above_one_round_trip"].values())
     bars = [
-        Bar("rows whose parts do not sum to the duration", "consistency", wrong, 0, False),
-        Bar("targets without a complete row", "consistency", _missing(table), 0, False),
-        Bar("rows with more network than one round trip", "consistency", over, 0, False),
+        Bar("rows whose parts do not sum to the duration", wrong, 0, False),
+        Bar("targets without a complete row", _missing(table), 0, False),
+        Bar("rows with more network than one round trip", over, 0, False),
     ]
     if unattributed["overall"] is not None:
         says = "unattributed of the slowest 5 %"
-        bars.append(Bar(says, "consistency", unattributed["overall"], 0.05, False))
+        bars.append(Bar(says, unattributed["overall"], 0.05, False))
         bars += [
-            Bar(f"{says}, {vantage}", "consistency", share, 0.05, False)
+            Bar(f"{says}, {vantage}", share, 0.05, False)
             for vantage, share in unattributed["by_vantage"].items()
             if share is not None
         ]
-        bars.append(Bar(f"{says}, worst scenario", "consistency", unattributed["worst_scenario"], 0.05, False))
+        bars.append(Bar(f"{says}, worst scenario", unattributed["worst_scenario"], 0.05, False))
     return bars
 
 

@@ -12,7 +12,7 @@ from quiclens_lab.path import CONSTANT
 from quiclens_lab.scenarios import CLEAN_SIZES, SCENARIOS
 from quiclens_lab.truth.collector import identity
 from quiclens_lab.truth.job_lists import STACK, Way, scenario_jobs
-from quiclens_lab.truth.kept_runs import Kept
+from quiclens_lab.truth.kept_runs import KeptRuns
 from quiclens_lab.truth.other_stacks import judged_folder
 from quiclens_lab.truth.runs import Progress, judged_runs
 from quiclens_lab.truth.samples import LATE_TIMERS, WITHOUT_TAG, Judged
@@ -77,7 +77,7 @@ def cells(
 
 
 def judged_cells(
-    chosen: Sequence[Cell], collector: Path, processes: int, progress: Progress, kept: Kept
+    chosen: Sequence[Cell], collector: Path, processes: int, progress: Progress, kept: KeptRuns
 ) -> list[Judged]:
     """All runs of these cells, one cell after another. LabError where the program of a stack is not built."""
     if missing := sorted({str(PROGRAMS[cell.stack]) for cell in chosen if not _is_built(cell.stack)}):
@@ -93,7 +93,7 @@ def _is_built(stack: str) -> bool:
     return stack == STACK or PROGRAMS[stack].is_file()
 
 
-def _judged_cell(cell: Cell, collector: Path, processes: int, kept: Kept) -> list[Judged]:
+def _judged_cell(cell: Cell, collector: Path, processes: int, kept: KeptRuns) -> list[Judged]:
     if cell.stack == STACK:
         known = {each.name: each for each in (*SCENARIOS, *CLEAN_SIZES)}
         scenarios = [known[name] for name in cell.scenarios] or SCENARIOS

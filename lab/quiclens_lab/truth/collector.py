@@ -33,17 +33,27 @@ def identity(collector: Path) -> str:
     return sha256(collector.read_bytes()).hexdigest()
 
 
-def judge(collector: Path, paths: Sequence[Path]) -> dict[Path, list[Row]]:
-    """Every request row of the files below these paths, by file."""
+@contextmanager
+def summaries(collector: Path, paths: Sequence[Path], longest_s: float | None = None) -> Iterator[Iterable[str]]:
+    """The lines that the collector prints about the files below these paths; an error where that takes longer."""
     command = [str(collector), "dump", *map(str, paths), "--room", "summaries"]
     with tempfile.TemporaryFile("w+") as printed, tempfile.TemporaryFile("w+") as said:
-        status = subprocess.run(command, stdout=printed, stderr=said, check=False).returncode
+        try:
+            status = subprocess.run(command, stdout=printed, stderr=said, check=False, timeout=longest_s).returncode
+        except subprocess.TimeoutExpired as error:
+            raise LabError(f"{collector.name} hangs with one of {len(paths)} logs below {paths[0].parent}") from error
         said.seek(0)
         if status != 0:
             lines = said.read().splitlines() or ["no message"]
             raise LabError(f"{collector.name} dump ended with {status}: {lines[-1]}")
         printed.seek(0)
-        return rows_by_file(printed)
+        yield printed
+
+
+def judge(collector: Path, paths: Sequence[Path]) -> dict[Path, list[Row]]:
+    """Every request row of the files below these paths, by file."""
+    with summaries(collector, paths) as lines:
+        return rows_by_file(lines)
 
 
 def rows_by_file(lines: Iterable[str]) -> dict[Path, list[Row]]:

@@ -15,7 +15,7 @@ from quiclens_lab.truth.collector import frozen, identity
 from quiclens_lab.truth.consistency import consistency_table
 from quiclens_lab.truth.injection import decisive_table, injection_table
 from quiclens_lab.truth.job_lists import STACK, USUAL, population_jobs, scenario_jobs, three_jobs
-from quiclens_lab.truth.kept_runs import Kept
+from quiclens_lab.truth.kept_runs import KeptRuns
 from quiclens_lab.truth.nothing import CLEAN, nothing_table
 from quiclens_lab.truth.options import FINAL_CHECK
 from quiclens_lab.truth.order import order_table
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     jobs = [] if options.logs_only else list(jobs_for(names, options.scenario, options.seeds))
     with frozen(collector_binary()) as collector:
         judge = {"path": str(collector_binary()), "sha256": identity(collector)}
-        kept = Kept(options.resume, judge["sha256"])
+        kept = KeptRuns(options.resume, judge["sha256"])
         judged = judged_runs(jobs, collector, options.jobs, progress.show, kept)
         judged += judged_cells(_cells(options), collector, options.jobs, progress.show, kept)
         for folder in options.logs:

@@ -4,25 +4,24 @@ What is kept belongs to one judge and one maker: another collector, another gene
 anew, and what was kept for another collector is removed.
 """
 
-import json
 import shutil
 from collections.abc import Sequence
-from dataclasses import asdict
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+
+from pydantic import TypeAdapter
 
 from quiclens_lab.errors import LabError
 from quiclens_lab.machine import LAB, hash_of
-from quiclens_lab.path import PathFacts
-from quiclens_lab.truth.samples import CAUSES, Judged, Row, Sample
+from quiclens_lab.truth.samples import Judged
 
 SHOWN = 16  # of a hash, in a file's name
+_RUNS = TypeAdapter(list[Judged])
 MAKERS = ("injectors", "job_lists", "runs", "samples", "kept_runs", "collector")
 
 
-class Kept:
+class KeptRuns:
     """A folder of judged runs for one judge. Without a folder nothing is kept."""
 
     def __init__(self, folder: Path | None, judge: str) -> None:
@@ -39,8 +38,8 @@ class Kept:
         if file is None or not file.is_file():
             return None
         try:
-            return [_judged(each) for each in json.loads(file.read_text())]
-        except (ValueError, KeyError, TypeError) as error:
+            return _RUNS.validate_json(file.read_bytes())
+        except ValueError as error:
             raise LabError(f"{file} is damaged: {type(error).__name__} {error}; remove it") from error
 
     def put(self, what: str, judged: Sequence[Judged]) -> None:
@@ -49,7 +48,7 @@ class Kept:
         if file is None:
             return
         draft = file.with_suffix(".draft")
-        draft.write_text(json.dumps([_document(each) for each in judged]))
+        draft.write_bytes(_RUNS.dump_json(list(judged)))
         draft.replace(file)
 
     def _file(self, what: str) -> Path | None:
@@ -61,18 +60,3 @@ def own_code() -> str:
     """A hash of what simulates and judges aioquic's runs."""
     here = LAB / "quiclens_lab"
     return hash_of(LAB, [*sorted(here.glob("*.py")), *(here / "truth" / f"{name}.py" for name in MAKERS)])
-
-
-def _document(judged: Judged) -> dict[str, Any]:
-    rows = [{**asdict(row), "parts": {cause: part for cause, part in row.parts.items() if part}} for row in judged.rows]
-    return {"sample": asdict(judged.sample), "rows": rows, "marked_us": judged.marked_us}
-
-
-def _judged(document: dict[str, Any]) -> Judged:
-    path = document["sample"]["path"]
-    sample = Sample(**{**document["sample"], "path": None if path is None else PathFacts(**path)})
-    rows = (
-        Row(**{**row, "parts": dict.fromkeys(CAUSES, 0) | row["parts"], "named": tuple(row["named"])})
-        for row in document["rows"]
-    )
-    return Judged(sample, tuple(rows), document["marked_us"])

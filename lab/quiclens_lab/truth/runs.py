@@ -1,50 +1,42 @@
 """Simulates and judges jobs batch by batch; the traces of a batch are gone when its rows are there."""
 
 import logging
-import multiprocessing
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from quiclens_lab.aioquic_pair import ConnectionRun
+from quiclens_lab.batches import mapped
 from quiclens_lab.errors import LabError
 from quiclens_lab.path import PathFacts
 from quiclens_lab.strikes import run_plan
 from quiclens_lab.traces import write_traces
 from quiclens_lab.truth.collector import judge
-from quiclens_lab.truth.kept_runs import Kept, own_code
+from quiclens_lab.truth.kept_runs import KeptRuns, own_code
 from quiclens_lab.truth.samples import WITHOUT_TAG, Job, Judged, Row
 
 BATCH_RUNS = 40
 Progress = Callable[[int, int], None]
 
 
-def judged_runs(jobs: Sequence[Job], collector: Path, processes: int, progress: Progress, kept: Kept) -> list[Judged]:
+def judged_runs(
+    jobs: Sequence[Job], collector: Path, processes: int, progress: Progress, kept: KeptRuns
+) -> list[Judged]:
     """Every job, judged, in the order of the jobs whatever the number of processes and what was kept."""
     batches = [jobs[at : at + BATCH_RUNS] for at in range(0, len(jobs), BATCH_RUNS)]
     names = [f"{own_code()} {[each.sample for each in batch]}" for batch in batches]
     found = [kept.get(name) for name in names]
     missing = [number for number, each in enumerate(found) if each is None]
     done = sum(len(each) for each in found if each is not None)
-    made = _mapped(partial(judged_batch, collector=collector), [batches[number] for number in missing], processes)
+    made = mapped(partial(judged_batch, collector=collector), [batches[number] for number in missing], processes)
     for number, each in zip(missing, made, strict=True):
         kept.put(names[number], each)
         found[number] = each
         done += len(each)
         progress(done, len(jobs))
     return [run for each in found if each is not None for run in each]
-
-
-def _mapped(
-    work: Callable[[Sequence[Job]], list[Judged]], batches: Sequence[Sequence[Job]], processes: int
-) -> Iterator[list[Judged]]:
-    if processes <= 1 or len(batches) < 2:
-        yield from map(work, batches)
-        return
-    with multiprocessing.get_context("spawn").Pool(processes) as pool:
-        yield from pool.imap(work, batches)
 
 
 def judged_batch(jobs: Sequence[Job], collector: Path) -> list[Judged]:
