@@ -5,12 +5,14 @@
 mod aim;
 mod link;
 mod logged;
+mod message;
 mod plan;
 mod program;
 mod run;
 
 pub use link::Script;
 pub use logged::Sizes;
+pub use message::Message;
 pub use plan::{CLEAN_SIZES, Plan, Request, SCENARIOS, Serves};
 pub use program::run as run_program;
 pub use run::{Conditions, Datagram, End, Run, Stack, simulate};

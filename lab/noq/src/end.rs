@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::BytesMut;
 use noq_proto::{
@@ -12,7 +12,7 @@ use noq_proto::{
     ReadError, ServerConfig, StreamEvent, StreamId, VarInt, WriteError,
 };
 
-use quiclens_injected::{Datagram, Request};
+use quiclens_injected::{Datagram, Message, Request};
 use quiclens_simulated::{Failure, Log};
 
 /// What stands before every request's bytes.
@@ -25,11 +25,7 @@ struct Exchange {
     request: Request,
     read_bytes: u64,
     has_read: bool,
-    /// Handed over by the application, and not yet taken by the transport.
-    handed: u64,
-    /// Not yet handed over.
-    left: u64,
-    hands_at: Option<Instant>,
+    message: Message,
     has_finished: bool,
 }
 
@@ -104,7 +100,7 @@ impl quiclens_injected::End for End {
 
     fn wakes_at(&self, _: Instant) -> Option<Instant> {
         let transport = self.connection.as_ref().and_then(|(_, connection)| connection.poll_timeout());
-        let application = self.exchanges.values().filter_map(|exchange| exchange.hands_at).min();
+        let application = self.exchanges.values().filter_map(|exchange| exchange.message.hands_at).min();
         transport.into_iter().chain(application).min()
     }
 
@@ -153,7 +149,9 @@ impl quiclens_injected::End for End {
         }
         for exchange in self.exchanges.values_mut() {
             exchange.read(&mut connection, now, self.is_server)?;
-            exchange.hand_over(now, self.is_server);
+            if exchange.message.hand_over(&exchange.request, now, self.is_server) {
+                exchange.has_finished = false;
+            }
             exchange.write(&mut connection)?;
         }
         let (mut sent, mut buffer) = (Vec::new(), Vec::new());
@@ -168,8 +166,8 @@ impl quiclens_injected::End for End {
 
 impl Exchange {
     fn new(stream: StreamId, request: Request, left: u64, hands_at: Option<Instant>) -> Self {
-        let (read_bytes, has_read, handed, has_finished) = (0, false, 0, false);
-        Self { stream, request, read_bytes, has_read, handed, left, hands_at, has_finished }
+        let message = Message::new(left, hands_at);
+        Self { stream, request, read_bytes: 0, has_read: false, message, has_finished: false }
     }
 
     fn read(&mut self, connection: &mut Connection, now: Instant, is_server: bool) -> Result<(), Failure> {
@@ -184,7 +182,7 @@ impl Exchange {
                 Ok(None) => {
                     self.has_read = true;
                     if is_server {
-                        self.hands_at = Some(now + self.request.think);
+                        self.message.hands_at = Some(now + self.request.think);
                     }
                     break;
                 }
@@ -196,31 +194,17 @@ impl Exchange {
         Ok(())
     }
 
-    /// The application's turn: all of a message, or an answer's next piece.
-    fn hand_over(&mut self, now: Instant, is_server: bool) {
-        if self.hands_at.is_none_or(|at| at > now) {
-            return;
-        }
-        let is_cut = is_server && self.request.piece_bytes > 0;
-        let piece = if is_cut { self.request.piece_bytes.min(self.left) } else { self.left };
-        self.handed += piece;
-        self.left -= piece;
-        let gap = if self.left > 0 { self.request.piece_gap } else { Duration::ZERO };
-        self.hands_at = (self.left > 0).then(|| now + gap);
-        self.has_finished = false;
-    }
-
     fn write(&mut self, connection: &mut Connection) -> Result<(), Failure> {
         let mut sending = connection.send_stream(self.stream);
-        while self.handed > 0 {
-            match sending.write(&CHUNK[..CHUNK.len().min(self.handed as usize)]) {
-                Ok(written) => self.handed -= written as u64,
+        while self.message.handed > 0 {
+            match sending.write(&CHUNK[..CHUNK.len().min(self.message.handed as usize)]) {
+                Ok(written) => self.message.handed -= written as u64,
                 Err(WriteError::Blocked) => return Ok(()),
                 Err(error) => return Err(error.into()),
             }
         }
-        let has_begun = self.hands_at.is_none() && (self.has_read || self.left == 0);
-        if has_begun && self.left == 0 && !self.has_finished {
+        let has_begun = self.message.hands_at.is_none() && (self.has_read || self.message.left == 0);
+        if has_begun && self.message.left == 0 && !self.has_finished {
             sending.finish()?;
             self.has_finished = true;
         }

@@ -1,10 +1,10 @@
 //! What both ends do with HTTP/3: the client asks and reads, the server reads, thinks and answers.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::Bytes;
-use quiclens_injected::Request;
+use quiclens_injected::{Message, Request};
 use quiclens_simulated::{Failure, NAME};
 use tquic::Connection;
 use tquic::h3::connection::Http3Connection;
@@ -18,11 +18,7 @@ struct Exchange {
     read_bytes: u64,
     has_read: bool,
     has_sent_headers: bool,
-    /// Of the body: handed over by the application and not yet taken by the transport.
-    handed: u64,
-    /// Not yet handed over.
-    left: u64,
-    hands_at: Option<Instant>,
+    message: Message,
     /// The transport took less than it was given, and has not said since that it takes more.
     is_blocked: bool,
     has_finished: bool,
@@ -72,7 +68,7 @@ impl Application {
 
     /// When the application has something to hand over next.
     pub fn wakes_at(&self) -> Option<Instant> {
-        self.exchanges.values().filter_map(|exchange| exchange.hands_at).min()
+        self.exchanges.values().filter_map(|exchange| exchange.message.hands_at).min()
     }
 
     /// The transport takes more of a stream: it says DATA_BLOCKED each time that it is asked before.
@@ -99,7 +95,7 @@ impl Application {
                     let exchange = self.exchanges.get_mut(&stream).ok_or("an end before its headers")?;
                     exchange.has_read = true;
                     if self.is_server {
-                        exchange.hands_at = Some(now + exchange.request.think);
+                        exchange.message.hands_at = Some(now + exchange.request.think);
                     }
                 }
                 Ok((stream, Http3Event::Reset(code))) => {
@@ -111,7 +107,7 @@ impl Application {
             }
         }
         for (stream, exchange) in &mut self.exchanges {
-            exchange.hand_over(now, self.is_server);
+            exchange.message.hand_over(&exchange.request, now, self.is_server);
             exchange.write(http, connection, *stream, self.is_server)?;
         }
         Ok(())
@@ -120,9 +116,10 @@ impl Application {
 
 impl Exchange {
     fn new(request: Request, left: u64, hands_at: Option<Instant>) -> Self {
-        let (read_bytes, has_read, has_sent_headers, handed) = (0, false, false, 0);
+        let (read_bytes, has_read, has_sent_headers) = (0, false, false);
+        let message = Message::new(left, hands_at);
         let (is_blocked, has_finished) = (false, false);
-        Self { request, read_bytes, has_read, has_sent_headers, handed, left, hands_at, is_blocked, has_finished }
+        Self { request, read_bytes, has_read, has_sent_headers, message, is_blocked, has_finished }
     }
 
     fn read(&mut self, http: &mut Http3Connection, connection: &mut Connection, stream: u64) -> Result<(), Failure> {
@@ -136,19 +133,6 @@ impl Exchange {
         }
     }
 
-    /// The application's turn: all of a message, or an answer's next piece.
-    fn hand_over(&mut self, now: Instant, is_server: bool) {
-        if self.hands_at.is_none_or(|at| at > now) {
-            return;
-        }
-        let is_cut = is_server && self.request.piece_bytes > 0;
-        let piece = if is_cut { self.request.piece_bytes.min(self.left) } else { self.left };
-        self.handed += piece;
-        self.left -= piece;
-        let gap = if self.left > 0 { self.request.piece_gap } else { Duration::ZERO };
-        self.hands_at = (self.left > 0).then(|| now + gap);
-    }
-
     fn write(
         &mut self,
         http: &mut Http3Connection,
@@ -157,12 +141,13 @@ impl Exchange {
         is_server: bool,
     ) -> Result<(), Failure> {
         // A server answers when it has read and thought.
-        let has_begun = self.handed > 0 || (self.left == 0 && self.hands_at.is_none() && (self.has_read || !is_server));
+        let has_begun = self.message.handed > 0
+            || (self.message.left == 0 && self.message.hands_at.is_none() && (self.has_read || !is_server));
         if self.has_finished || self.is_blocked || !has_begun {
             return Ok(());
         }
         if !self.has_sent_headers {
-            let is_whole = self.handed + self.left == 0;
+            let is_whole = self.message.handed + self.message.left == 0;
             self.has_sent_headers = true;
             match http.send_headers(connection, stream, &self.headers(is_server), is_whole) {
                 // Blocked ones go out with the body.
@@ -171,12 +156,12 @@ impl Exchange {
             }
             self.has_finished = is_whole;
         }
-        while self.handed > 0 && !self.is_blocked {
-            let size = self.handed.min(ZEROS.len() as u64) as usize;
-            let is_last = self.left == 0 && self.handed == size as u64;
+        while self.message.handed > 0 && !self.is_blocked {
+            let size = self.message.handed.min(ZEROS.len() as u64) as usize;
+            let is_last = self.message.left == 0 && self.message.handed == size as u64;
             match http.send_body(connection, stream, Bytes::from_static(&ZEROS[..size]), is_last) {
                 Ok(written) => {
-                    self.handed -= written as u64;
+                    self.message.handed -= written as u64;
                     self.is_blocked = written < size;
                 }
                 Err(Http3Error::NoError) => {} // the headers that were blocked
@@ -184,7 +169,7 @@ impl Exchange {
                 Err(error) => return Err(error.into()),
             }
         }
-        self.has_finished = self.handed + self.left == 0;
+        self.has_finished = self.message.handed + self.message.left == 0;
         Ok(())
     }
 
