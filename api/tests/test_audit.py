@@ -27,7 +27,7 @@ def url(tmp_path: Path) -> str:
         store.command("INSERT INTO rejects (source, offset, reason, trace_id, seq) VALUES ('t', 9, 'no_time', 't', 4)")
         store.command(
             f"INSERT INTO connections ({TRACE}, version, analysis_version, events_seen, events_kept)"
-            f" SELECT {WHO}, bitShiftLeft(toUInt64(3), 40) + 12 * 2, 3, 11, 'all'"
+            f" SELECT {WHO}, bitShiftLeft(toUInt64(3), 40) + 12 * 3, 3, 11, 'all'"
         )
     return url
 
@@ -127,7 +127,7 @@ def test_records_made_while_audit_waits_are_not_missed(url: str) -> None:
         events(store, "seq = 7")
         store.command(
             f"INSERT INTO connections ({TRACE}, version, analysis_version, events_seen, events_kept)"
-            f" SELECT {WHO}, bitShiftLeft(toUInt64(3), 40) + 20 * 2, 3, 19, 'all'"
+            f" SELECT {WHO}, bitShiftLeft(toUInt64(3), 40) + 20 * 3, 3, 19, 'all'"
         )
 
     with stores.open(url) as store:

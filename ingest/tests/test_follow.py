@@ -4,6 +4,7 @@ import contextlib
 import gzip
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -182,6 +183,15 @@ def half_followed(collector: Collector, lines: list[bytes]) -> Path:
     return path
 
 
+def damage_connection(collector: Collector) -> None:
+    """Flips a bit in the state of the last connection: a cycle is connections, the head, an end (`journal.rs`)."""
+    checkpoints = collector.config.parent / "state" / "checkpoints"
+    content = bytearray(checkpoints.read_bytes())
+    *_, connection, head, _ = (found.start() for found in re.finditer(rb"\xf5QL\x1e", content))
+    content[(connection + head) // 2] ^= 0x10
+    checkpoints.write_bytes(content)
+
+
 def test_a_stop_puts_everything_away(collector: Collector, tmp_path: Path) -> None:
     lines = records("aioquic_tail_loss_server")
     path = half_followed(collector, lines)
@@ -221,10 +231,7 @@ def test_a_flipped_byte_in_the_checkpoints_costs_a_second_reading(collector: Col
     lines = records("aioquic_tail_loss_server")
     path = half_followed(collector, lines)
     collector.end(signal.SIGTERM)
-    checkpoints = collector.config.parent / "state" / "checkpoints"
-    content = bytearray(checkpoints.read_bytes())
-    content[len(content) // 2] ^= 0x10
-    checkpoints.write_bytes(content)
+    damage_connection(collector)
     path.write_bytes(b"".join(lines))
     collector.start()
     collector.wait(collector.is_complete)
@@ -598,10 +605,7 @@ def test_a_kill_takes_up_each_connection_of_a_shared_file(collector: Collector, 
 def test_a_state_that_was_damaged_and_whose_file_is_gone_is_counted(collector: Collector) -> None:
     path = half_followed(collector, records("aioquic_tail_loss_server"))
     collector.end(signal.SIGTERM)
-    checkpoints = collector.config.parent / "state" / "checkpoints"
-    content = bytearray(checkpoints.read_bytes())
-    content[len(content) // 2] ^= 0x10  # in the connection's part, which is the largest
-    checkpoints.write_bytes(content)
+    damage_connection(collector)
     path.unlink()
     collector.start()
     collector.wait(lambda: [row["reason"] for row in collector.rows("rejects").values()] == ["source_lost"])
