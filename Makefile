@@ -132,7 +132,7 @@ damage: setup $(QUICGO) $(NOQ) $(QUICGO_SERVER)
 	$(BIN)/quiclens-lab damage --keep --logs $(MADE)/damage/logs/quic-go --logs $(MADE)/damage/logs/noq --logs $(MADE)/damage/logs/live $(DAMAGE)
 
 # Kept in lab/truth-runs/; fails when a bar is missed. The product's intervals come out of the same run. Who ends it goes
-# on where it was. make truth FINAL=1 runs what is kept for the final check too (lab/stacks.toml), and builds TQUIC.
+# on where it was. make truth FINAL=1 runs what is kept for the final check too (lab/quiclens_lab/truth/stacks.toml), and builds TQUIC.
 truth: setup $(QUICGO) $(NOQ) $(if $(FINAL),$(TQUIC))
 	$(BIN)/quiclens-lab truth --keep --errors schema/catalogue/saves_errors.toml \
 	--stacks $(if $(FINAL),final-check,development) --resume $(MADE)/truth

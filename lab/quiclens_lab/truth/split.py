@@ -1,13 +1,13 @@
-"""What is judged while rules are written, and what is kept for the final check: lab/stacks.toml."""
+"""What is judged while rules are written, and what is kept for the final check: `stacks.toml`."""
 
 import tomllib
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
-from quiclens_lab.machine import LAB
 from quiclens_lab.truth.samples import Sample
 
-STACKS = LAB / "stacks.toml"
+STACKS = Path(__file__).parent / "stacks.toml"
 FINAL = "final check"
 
 
