@@ -1,4 +1,4 @@
-"""What the wheel of lab holds is all that its commands for users need: an installed quiclens has no checkout beside it."""
+"""The wheel of lab holds all that its commands need: an installed quiclens has no checkout beside it."""
 
 import os
 import shutil

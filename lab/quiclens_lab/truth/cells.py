@@ -58,7 +58,7 @@ class Cell:
 def cells(
     is_final_too: bool, seeds: int, stacks: Collection[str] = (), scripts: Collection[str] = ()
 ) -> Iterator[Cell]:
-    """Those of lab/quiclens_lab/truth/stacks.toml; what is kept for the final check only where it is asked for. No names are all."""
+    """Those of `stacks.toml`; what is kept for the final check only where it is asked for. No names are all."""
     clean = tuple(each.name for each in CLEAN_SIZES)
     for stack, controllers in split().controllers.items():
         if stacks and stack not in stacks:

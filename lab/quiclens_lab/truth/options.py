@@ -39,7 +39,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--stacks", choices=(DEVELOPMENT, FINAL_CHECK),
-        help="also run every stack, controller and script of lab/quiclens_lab/truth/stacks.toml that is for development, or all of them: "
+        help="also run every stack, controller and script of truth/stacks.toml that is for development, or all: "
         "the final check too",
     )  # fmt: skip
     command.add_argument("--stack-seeds", type=int, default=STACK_SEEDS, metavar="N", help="seeds of each of them")
