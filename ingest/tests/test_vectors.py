@@ -18,6 +18,7 @@ TABLES = {
     **{table: f"{table}_now" for table in ("connections", "streams", "episodes")},
     "request_lines": "request_lines FINAL",
     "requests": "requests",
+    "event_rows": "events_now",
 }
 
 needs_collector = pytest.mark.skipif(not COLLECTOR.exists(), reason="no quiclens-collector: cargo build --release")

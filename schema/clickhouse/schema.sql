@@ -112,6 +112,7 @@ CREATE TABLE connections
     `cannot_show` Array(LowCardinality(String)) CODEC(ZSTD(3)),
     `damage` Map(LowCardinality(String), UInt64) CODEC(ZSTD(3)),
     `open_episodes` String CODEC(ZSTD(3)),
+    `values_unread` UInt64 CODEC(ZSTD(3)),
     INDEX by_trace_id trace_id TYPE bloom_filter(0.01) GRANULARITY 1,
     INDEX by_connection_id connection_id TYPE bloom_filter(0.01) GRANULARITY 1
 )
@@ -650,7 +651,8 @@ CREATE VIEW connections_now
     `requests_complete` UInt64,
     `cannot_show` Array(LowCardinality(String)),
     `damage` Map(LowCardinality(String), UInt64),
-    `open_episodes` String
+    `open_episodes` String,
+    `values_unread` UInt64
 )
 AS SELECT *
 FROM connections

@@ -7,12 +7,13 @@
 
 use crate::error::Error;
 use crate::file::{Breathe, Files, Reading};
+use crate::records::unread;
 use quiclens_core::header::Header;
 use quiclens_core::reader::brackets::{Brackets, Unbalanced};
 use quiclens_core::reader::document::{Document, Refused, Step};
 use quiclens_core::reader::records::RECORD_LIMIT;
 use quiclens_core::reader::skip::{Skip, Stop};
-use quiclens_core::trace::{REJECT_BYTES, Reject, TraceReader};
+use quiclens_core::trace::{Earlier, REJECT_BYTES, Reject, TraceReader};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::sync::Arc;
@@ -36,6 +37,8 @@ struct Reader<'c> {
     before: (usize, usize),
     /// Its header was gathered ahead: nothing of it comes late.
     is_gathered: bool,
+    /// Values of it were counted as unread.
+    has_unread: bool,
 }
 
 impl<'c> Files<'c, '_> {
@@ -44,6 +47,7 @@ impl<'c> Files<'c, '_> {
         let mut document = Document::default();
         let mut gathered: Option<Gathered> = None;
         let mut reader: Option<Reader<'c>> = None;
+        let mut earlier = Earlier::default();
         // Bytes that were lost before a trace's events may have been some of them.
         let mut is_harmed = false;
         loop {
@@ -58,6 +62,7 @@ impl<'c> Files<'c, '_> {
                     }
                     let mut begun = self.begin_trace(name, &document, gathered.as_ref(), reading.window.offset());
                     begun.is_whole = !std::mem::take(&mut is_harmed);
+                    begun.trace.comes_after(std::mem::take(&mut earlier));
                     reader = Some(begun);
                 }
                 Step::Element => {
@@ -68,7 +73,8 @@ impl<'c> Files<'c, '_> {
                 Step::TraceEnd { is_closed } => {
                     if let Some(reader) = reader.take() {
                         let is_unharmed = reading.fault.is_none();
-                        self.end_trace(reader, &document, is_closed && is_unharmed, reading.window.offset(), name)?;
+                        let is_whole = is_closed && is_unharmed;
+                        earlier = self.end_trace(reader, &document, is_whole, reading.window.offset(), name)?;
                     }
                     self.grown()?;
                 }
@@ -92,13 +98,16 @@ impl<'c> Files<'c, '_> {
         let found = gathered.and_then(|gathered| gathered.get(&offset)).cloned();
         let is_gathered = found.is_some();
         let header = found.unwrap_or_else(|| Header::contained(&document.file, &document.trace, before));
-        if !header.unread.is_empty() {
-            let length = header.unread.len() as u64;
-            let bytes = header.unread[..header.unread.len().min(REJECT_BYTES)].to_vec();
-            self.reject(name, &Reject { reason: Some(Skip::HeaderValue), offset, length, bytes });
-        }
+        let has_unread = self.count_unread(name, &header, offset);
         let trace = TraceReader::new(self.catalogue, header, name);
-        Reader { trace, is_whole: true, before, is_gathered }
+        Reader { trace, is_whole: true, before, is_gathered, has_unread }
+    }
+
+    /// Counts the values of a header that say nothing, if there are any; it stands before `offset`.
+    pub fn count_unread(&mut self, name: &str, header: &Header, offset: u64) -> bool {
+        let reject = unread(header, offset);
+        reject.iter().for_each(|reject| self.reject(name, reject));
+        reject.is_some()
     }
 
     /// The window stands on an element of the events array.
@@ -146,10 +155,13 @@ impl<'c> Files<'c, '_> {
         is_closed: bool,
         offset: u64,
         name: &str,
-    ) -> Result<(), Error> {
+    ) -> Result<Earlier, Error> {
         let late = document.trace.get(reader.before.1..).unwrap_or(&[]);
         if !late.is_empty() && !reader.is_gathered {
             let header = Header::contained(&document.file, &document.trace, reader.before);
+            if !reader.has_unread {
+                self.count_unread(name, &header, offset);
+            }
             let is_decisive = DECISIVE.iter().any(|key| memchr::memmem::find(late, key).is_some());
             if !reader.trace.amend(header) && is_decisive {
                 let bytes = late[..late.len().min(REJECT_BYTES)].to_vec();
@@ -166,8 +178,9 @@ impl<'c> Files<'c, '_> {
         while reader.trace.end_some(is_whole, &mut self.tables) {
             self.grown()?;
         }
+        let earlier = reader.trace.earlier();
         reader.trace.finish(is_whole, &mut self.tables);
-        Ok(())
+        Ok(earlier)
     }
 }
 

@@ -13,6 +13,7 @@ use quiclens_core::record::rows::Row;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 
 #[derive(Deserialize)]
@@ -35,10 +36,16 @@ struct Request {
 
 impl Request {
     /// How records write durations, and their times.
-    fn clock(&self) -> (Units, Clock) {
-        let is_delta = Header::stored(&self.header).is_delta();
-        (Units::from_rule(&self.unit_rule), Clock::new(self.time_base_ns, is_delta))
+    fn clock(&self) -> Result<(Units, Clock), Error> {
+        clock(&self.header, &self.unit_rule, self.time_base_ns)
     }
+}
+
+fn clock(header: &str, unit_rule: &str, base_ns: i64) -> Result<(Units, Clock), Error> {
+    let header = Header::stored(header).ok_or_else(|| Error::configuration("the header is no JSON".to_owned()))?;
+    let units = Units::from_rule(unit_rule)
+        .ok_or_else(|| Error::configuration(format!("unit_rule is none that is known: {unit_rule}")))?;
+    Ok((units, Clock::new(base_ns, header.time_format())))
 }
 
 /// Record separator of RFC 7464.
@@ -71,10 +78,10 @@ pub fn run() -> Result<(), Error> {
         contained(&mut input, &mut out, &request)?;
     } else {
         let separated = request.serialization != "ndjson" || request.format == "sqlog";
-        let header = sequential_header(&request).to_string();
+        let header = sequential_header(&request)?.to_string();
         let mut text = Vec::new();
         written(write(&mut out, separated, header.as_bytes()))?;
-        let (units, mut clock) = request.clock();
+        let (units, mut clock) = request.clock()?;
         each(&mut input, &request, |event| {
             text.clear();
             restore(event, &units, &mut clock, &mut text);
@@ -98,7 +105,13 @@ pub fn plain(batches: &[Vec<u8>], connections: &[Row]) -> Result<Vec<String>, Er
             let rows = Rows::new(&batch).map_err(Error::internal)?;
             for at in 0..rows.len() {
                 let trace_id = rows.read(at, &mut event);
-                let (units, clock) = clocks.entry(trace_id).or_insert_with_key(|id| clock_of(id, connections));
+                let (units, clock) = match clocks.entry(trace_id) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(free) => {
+                        let clock = clock_of(free.key(), connections)?;
+                        free.insert(clock)
+                    }
+                };
                 text.clear();
                 restore(&event, units, clock, &mut text);
                 lines.push(String::from_utf8_lossy(&text).into_owned());
@@ -108,12 +121,12 @@ pub fn plain(batches: &[Vec<u8>], connections: &[Row]) -> Result<Vec<String>, Er
     Ok(lines)
 }
 
-fn clock_of(trace_id: &str, connections: &[Row]) -> (Units, Clock) {
+fn clock_of(trace_id: &str, connections: &[Row]) -> Result<(Units, Clock), Error> {
     let connection = connections.iter().find(|row| row.text("trace_id") == Some(trace_id));
-    let text = |name| connection.and_then(|row| row.text(name)).unwrap_or("");
-    let base_ns = connection.and_then(|row| row.int("time_base_ns")).unwrap_or(0);
-    let is_delta = Header::stored(text("header")).is_delta();
-    (Units::from_rule(text("unit_rule")), Clock::new(base_ns, is_delta))
+    let row = connection.ok_or_else(|| Error::internal(format!("trace {trace_id} has no row")))?;
+    let text = |name| row.text(name).unwrap_or("");
+    let base_ns = row.int("time_base_ns").ok_or_else(|| Error::internal(format!("trace {trace_id} has no clock")))?;
+    clock(text("header"), text("unit_rule"), base_ns)
 }
 
 /// Shows every event of the Arrow streams that follow, within the asked time.
@@ -156,31 +169,32 @@ fn write(out: &mut impl Write, separated: bool, text: &[u8]) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-fn header(request: &Request) -> (Map<String, Value>, Value) {
-    let mut header: Value = serde_json::from_str(&request.header).unwrap_or_else(|_| json!({}));
+fn header(request: &Request) -> Result<(Map<String, Value>, Value), Error> {
+    let mut header: Value = serde_json::from_str(&request.header)
+        .map_err(|error| Error::configuration(format!("the header is no JSON: {error}")))?;
     let file = header.get_mut("file").map(Value::take).and_then(|file| file.as_object().cloned()).unwrap_or_default();
     let trace = header.get_mut("trace").map_or(Value::Null, Value::take);
-    (file, trace)
+    Ok((file, trace))
 }
 
-fn sequential_header(request: &Request) -> Value {
-    let (mut file, trace) = header(request);
+fn sequential_header(request: &Request) -> Result<Value, Error> {
+    let (mut file, trace) = header(request)?;
     if file.is_empty() {
         // Rows of QUIC_TRACE have no header: say what a reader must know.
-        return json!({
+        return Ok(json!({
             "qlog_version": "0.3", "qlog_format": "JSON-SEQ", "title": "QUIC_TRACE",
             "trace": {"vantage_point": {"type": request.vantage}, "configuration": {"time_units": "us"},
                 "common_fields": {"ODCID": request.connection_id}},
-        });
+        }));
     }
     if !trace.is_null() {
         file.insert("trace".into(), trace);
     }
-    Value::Object(file)
+    Ok(Value::Object(file))
 }
 
 fn contained(input: &mut impl BufRead, out: &mut impl Write, request: &Request) -> Result<(), Error> {
-    let (file, trace) = header(request);
+    let (file, trace) = header(request)?;
     let mut text = Value::Object(file).to_string();
     text.pop();
     let comma = if text.len() > 1 { "," } else { "" };
@@ -190,7 +204,7 @@ fn contained(input: &mut impl BufRead, out: &mut impl Write, request: &Request) 
     }
     let inner = if trace.len() > 1 { "," } else { "" };
     written(write!(out, "{text}{comma}\"traces\":[{trace}{inner}\"events\":["))?;
-    let (units, mut clock) = request.clock();
+    let (units, mut clock) = request.clock()?;
     let (mut text, mut first) = (Vec::new(), true);
     each(input, request, |event| {
         text.clear();

@@ -1,7 +1,7 @@
 //! One file through parse, fold and record. Longer than most files: each framing is one loop over the same window.
 
 use crate::error::Error;
-use crate::records::{Records, Turn, whole};
+use crate::records::{Records, Turn, reject_of_file, whole};
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::reader::records::{RECORD_LIMIT, Window};
 use quiclens_core::reader::skip::Skip;
@@ -162,9 +162,7 @@ impl<'c, 'f> Files<'c, 'f> {
 
     /// Counts bytes that are no trace's.
     pub fn reject(&mut self, name: &str, reject: &Reject) {
-        let identity =
-            if reject.bytes.is_empty() { name.as_bytes() } else { &reject.bytes[..reject.bytes.len().min(4096)] };
-        self.tables.reject(&format!("{:016x}", xxh3_64(identity)), reject, name, "", None);
+        reject_of_file(&mut self.tables, name, reject);
     }
 
     /// Counts a file of which nothing can be read.
@@ -189,6 +187,12 @@ impl<'c, 'f> Files<'c, 'f> {
                 Turn::Taken => self.grown()?,
                 Turn::Over => break,
             }
+        }
+        if records.trace().is_some_and(|trace| trace.is_empty()) && self.tables.again.is_none() {
+            self.reject(
+                name,
+                &Reject { reason: Some(Skip::NoEvents), offset: reading.window.offset(), ..Reject::default() },
+            );
         }
         while records.end_some(reading.fault.is_none(), &mut self.tables) {
             self.grown()?;

@@ -110,8 +110,9 @@ impl<'c> Records<'c> {
                 whole(tables, &self.name, Skip::NoHeader, window.offset(), record);
             }
             let header = header.unwrap_or_else(|| Header::rows(self.framing));
-            let trace = self.trace.insert(TraceReader::new(self.catalogue, header, &self.name));
-            trace.at(self.now_s);
+            self.count_unread(&header, window.offset(), tables);
+            let Self { trace, .. } = self;
+            trace.insert(TraceReader::new(self.catalogue, header, &self.name)).at(self.now_s);
             return;
         };
         trace.stand(window.offset());
@@ -127,6 +128,7 @@ impl<'c> Records<'c> {
             Err(Stop::End) => Skip::NotJson,
             Err(Stop::Skip(reason @ (Skip::NoTime | Skip::NoName))) if !is_rows => {
                 if let Some(header) = Header::sequential(record, self.framing).filter(Header::begins_a_log) {
+                    self.count_unread(&header, window.offset(), tables);
                     self.begin_another(header, tables);
                     return;
                 }
@@ -140,12 +142,19 @@ impl<'c> Records<'c> {
         trace.reject(reject, tables);
     }
 
+    /// Counts the values of a header that say nothing.
+    fn count_unread(&self, header: &Header, offset: u64, tables: &mut Tables) {
+        if let Some(reject) = unread(header, offset) {
+            reject_of_file(tables, &self.name, &reject);
+        }
+    }
+
     /// A second header among the records: the trace is over, another begins.
     fn begin_another(&mut self, header: Header, tables: &mut Tables) {
         let mut next = TraceReader::new(self.catalogue, header, &self.name);
         next.at(self.now_s);
-        if let Some(trace) = self.trace.take() {
-            next.follow(&trace);
+        if let Some(mut trace) = self.trace.take() {
+            next.follow(&mut trace, tables);
             let owed_by_others = std::mem::take(&mut tables.owed);
             trace.finish(std::mem::replace(&mut self.complete, true), tables);
             // Only the end of a file is waited for with reading again.
@@ -311,6 +320,24 @@ pub fn torn(window: &mut Window) -> Option<Reject> {
         Reject { reason: Some(Skip::Truncated), offset: window.offset(), length: length as u64, bytes: kept(rest) };
     window.consume(length);
     (!is_nothing).then_some(reject)
+}
+
+/// The values of a header that say nothing, as one reject.
+pub fn unread(header: &Header, offset: u64) -> Option<Reject> {
+    let text = &header.unread;
+    (!text.is_empty()).then(|| Reject {
+        reason: Some(Skip::HeaderValue),
+        offset,
+        length: text.len() as u64,
+        bytes: kept(text),
+    })
+}
+
+/// Counts bytes that are no trace's.
+pub fn reject_of_file(tables: &mut Tables, name: &str, reject: &Reject) {
+    let identity =
+        if reject.bytes.is_empty() { name.as_bytes() } else { &reject.bytes[..reject.bytes.len().min(4096)] };
+    tables.reject(&format!("{:016x}", xxh3_64(identity)), reject, name, "", None);
 }
 
 /// Counts a file, or a record in a header's place, of which nothing can be read; it stands at `offset`.

@@ -2,7 +2,10 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-use serde_json::{Map, Value};
+use arrow_ipc::reader::StreamReader;
+use quiclens_core::event::{Event, FRAME_NUMBERS, NUMBERS, Number, WORDS, Word};
+use quiclens_core::record::read::Rows;
+use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,6 +24,51 @@ fn dump(input: &Path, room: &str) -> Vec<Value> {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Rows of `events`, as the store gets them.
+fn event_rows(input: &Path) -> Vec<Value> {
+    let output = Command::new(env!("CARGO_BIN_EXE_quiclens-collector")).arg("load").arg(input).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let (mut rest, mut found) = (output.stdout.as_slice(), Vec::new());
+    while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+        let frame: Value = serde_json::from_slice(&rest[..end]).unwrap();
+        let bytes =
+            usize::try_from(frame["bytes"].as_u64().filter(|_| frame["table"].is_string()).unwrap_or(0)).unwrap();
+        let stream = &rest[end + 1..end + 1 + bytes];
+        rest = &rest[end + 1 + bytes..];
+        if frame["table"] != "events" {
+            continue;
+        }
+        for batch in StreamReader::try_new(stream, None).unwrap() {
+            let rows = Rows::new(&batch.unwrap()).unwrap();
+            for at in 0..rows.len() {
+                let mut event = Event::default();
+                rows.read(at, &mut event);
+                found.push(columns(&event));
+            }
+        }
+    }
+    found
+}
+
+fn columns(event: &Event) -> Value {
+    let mut row = json!({"name": event.str(event.name), "time_us": event.time_us});
+    for (name, number) in NUMBERS.iter().zip(Number::ALL) {
+        row[name] = json!(event.get(number));
+    }
+    for (name, word) in WORDS.iter().zip(Word::ALL) {
+        row[name] = json!(event.word(word));
+    }
+    let frames = &event.frames;
+    row["frames.frame_type"] = frames.iter().map(|frame| event.str(frame.frame_type)).collect();
+    row["frames.fin"] = frames.iter().map(|frame| u8::from(frame.fin)).collect();
+    for (index, name) in FRAME_NUMBERS.iter().enumerate() {
+        row[format!("frames.{name}")] = frames.iter().map(|frame| frame.numbers[index]).collect();
+    }
+    row["acked.from"] = event.acked.iter().map(|range| range.0).collect();
+    row["acked.to"] = event.acked.iter().map(|range| range.1).collect();
+    row
 }
 
 fn rows<'v>(dumped: &'v [Value], table: &str) -> Vec<&'v Value> {
@@ -67,6 +115,10 @@ fn every_case_folder_gives_what_it_says() {
         for table in ["connections", "streams", "episodes"] {
             check(&name, table, &expected, &rows(&dumped, table));
         }
+        if expected["event_rows"].is_array() {
+            let found = event_rows(&input);
+            check(&name, "event_rows", &expected, &found.iter().collect::<Vec<_>>());
+        }
         let events: u64 = rows(&dumped, "connections").iter().map(|row| row["events_seen"].as_u64().unwrap()).sum();
         assert_eq!(Some(events), expected["events"].as_u64(), "{name}: events");
         let mut rejected: Map<String, Value> = Map::new();
@@ -100,6 +152,10 @@ fn records_of_the_case_folders_come_back_equal() {
         ("seconds_of_quinn", "trace"),
         ("delta_times", "trace"),
         ("delta_time_rows", "traces"),
+        ("time_formats_mixed", "trace"),
+        ("time_formats_newest", "trace"),
+        ("time_since_an_epoch", "trace"),
+        ("names_with_escapes", "trace"),
         ("aioquic_burst_loss_server", "traces"),
         ("aioquic_burst_loss_client", "traces"),
     ] {

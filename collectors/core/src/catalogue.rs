@@ -27,8 +27,6 @@ pub struct SchemaError {
 pub enum SchemaFault {
     /// It cannot be read; the reader says why.
     Syntax(String),
-    /// A unit that is none.
-    Unit(String),
     /// A kind of field that is none, or that has no column in `event.rs`.
     Field(String),
     /// A path that is a column and an object.
@@ -49,7 +47,6 @@ impl std::fmt::Display for SchemaError {
         write!(f, "{}: ", self.file)?;
         match &self.fault {
             SchemaFault::Syntax(why) => f.write_str(why),
-            SchemaFault::Unit(unit) => write!(f, "unknown unit {unit}"),
             SchemaFault::Field(kind) => write!(f, "field of kind {kind}, which is none or has no column in event.rs"),
             SchemaFault::Path(path) => write!(f, "{path} is a column and an object"),
             SchemaFault::TooManyObjects => f.write_str("more objects than are told apart"),
@@ -80,6 +77,10 @@ pub enum Action {
     Enter(u8),
     /// The array of frames.
     Frames,
+    /// How this event's time is written.
+    TimeFormat,
+    /// From when it counts.
+    ReferenceTime,
 }
 
 /// Whose unit a duration has.
@@ -212,6 +213,8 @@ impl Catalogue {
             }
         }
         tables[DATA as usize].insert(b"frames", Action::Frames);
+        tables[ROOT as usize].insert(b"time_format", Action::TimeFormat);
+        tables[ROOT as usize].insert(b"reference_time", Action::ReferenceTime);
         let mut dialects = DIALECTS.iter().map(|text| Dialect::read(text)).collect::<Result<Vec<_>, _>>()?;
         dialects.sort_by(|a, b| (a.order, &a.name).cmp(&(b.order, &b.name)));
         let grammar = crate::reader::quic_trace::Grammar::read(GRAMMAR)

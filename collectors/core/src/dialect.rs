@@ -2,7 +2,8 @@
 
 use crate::catalogue::{SchemaError, SchemaFault};
 use crate::reader::number::Places;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -21,6 +22,42 @@ pub enum Losses {
     None,
 }
 
+/// The unit of `pacing_rate`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+enum Pacing {
+    #[default]
+    #[serde(rename = "bit/s")]
+    Bits,
+    #[serde(rename = "B/s")]
+    Bytes,
+}
+
+impl Pacing {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Bits => "bit/s",
+            Self::Bytes => "B/s",
+        }
+    }
+
+    /// Bits in its unit.
+    fn bits(self) -> u64 {
+        match self {
+            Self::Bits => 1,
+            Self::Bytes => 8,
+        }
+    }
+}
+
+fn a_unit<'de, D: Deserializer<'de>>(from: D) -> Result<Places, D::Error> {
+    let text = String::deserialize(from)?;
+    places(&text).ok_or_else(|| D::Error::custom(format!("unknown unit {text}")))
+}
+
+fn some_unit<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Places>, D::Error> {
+    a_unit(from).map(Some)
+}
+
 /// One dialect.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -32,12 +69,18 @@ pub struct Dialect {
     when: BTreeMap<String, String>,
     /// The writer.
     pub stack: String,
-    time: Option<String>,
-    rtt: String,
+    #[serde(default, deserialize_with = "some_unit")]
+    time: Option<Places>,
+    #[serde(deserialize_with = "a_unit")]
+    rtt: Places,
     rtt_first: Option<f64>,
-    delay: String,
+    #[serde(deserialize_with = "a_unit")]
+    delay: Places,
     #[serde(default)]
-    pacing: Option<String>,
+    pacing: Pacing,
+    /// Header fields of free text whose last word is the connection's id.
+    #[serde(default)]
+    pub id_in: Vec<String>,
     /// How losses are reported.
     #[serde(default)]
     pub losses: Losses,
@@ -59,13 +102,7 @@ pub struct Units {
 impl Dialect {
     /// Reads one dialect file.
     pub fn read(text: &str) -> Result<Self, SchemaError> {
-        let dialect: Self =
-            toml::from_str(text).map_err(|error| SchemaFault::Syntax(error.to_string()).of("dialects"))?;
-        for unit in [Some(&dialect.rtt), Some(&dialect.delay), dialect.time.as_ref()].into_iter().flatten() {
-            places(unit)
-                .ok_or_else(|| SchemaFault::Unit(unit.clone()).of(&format!("dialects/{}.toml", dialect.name)))?;
-        }
-        Ok(dialect)
+        toml::from_str(text).map_err(|error| SchemaFault::Syntax(error.to_string()).of("dialects"))
     }
 
     /// The header is of this dialect. `header` has the keys `file` and `trace`.
@@ -92,35 +129,32 @@ impl Dialect {
     }
 
     /// The units, given the header's time unit and the trace's first smoothed RTT.
-    pub fn units(&self, header_time: &str, first_rtt: Option<f64>) -> Units {
+    pub fn units(&self, header_time: Places, first_rtt: Option<f64>) -> Units {
         let rtt = match (self.rtt_first, first_rtt) {
-            (Some(limit), Some(first)) if first < limit => "s",
-            _ => &self.rtt,
+            (Some(limit), Some(first)) if first < limit => SECONDS,
+            _ => self.rtt,
         };
-        Units {
-            time: self.time.as_deref().and_then(places).or_else(|| places(header_time)).unwrap_or(6),
-            rtt: places(rtt).unwrap_or(6),
-            delay: places(&self.delay).unwrap_or(6),
-            pacing: if self.pacing.as_deref() == Some("B/s") { 8 } else { 1 },
-        }
+        Units { time: self.time.unwrap_or(header_time), rtt, delay: self.delay, pacing: self.pacing.bits() }
     }
 }
 
 impl Units {
-    /// The units that [`Units::rule`] wrote down; milliseconds and bits for what it does not say.
-    pub fn from_rule(rule: &str) -> Self {
+    /// The units that [`Units::rule`] wrote down; `None` for anything else.
+    pub fn from_rule(rule: &str) -> Option<Self> {
         let of = |key: &str| rule.split(' ').find_map(|pair| pair.strip_prefix(key)?.strip_prefix('='));
-        let time = |key: &str| of(key).and_then(places).unwrap_or(6);
-        let pacing = if of("pacing") == Some("B/s") { 8 } else { 1 };
-        Self { time: time("time"), rtt: time("rtt"), delay: time("delay"), pacing }
+        let time = |key: &str| of(key).and_then(places);
+        let pacing = [Pacing::Bits, Pacing::Bytes].into_iter().find(|pacing| of("pacing") == Some(pacing.name()))?;
+        Some(Self { time: time("time")?, rtt: time("rtt")?, delay: time("delay")?, pacing: pacing.bits() })
     }
 
     /// For people and for `connections.unit_rule`.
     pub fn rule(&self) -> String {
-        let pacing = if self.pacing == 8 { "B/s" } else { "bit/s" };
+        let pacing = if self.pacing == Pacing::Bytes.bits() { Pacing::Bytes } else { Pacing::Bits }.name();
         format!("time={} rtt={} delay={} pacing={pacing}", unit(self.time), unit(self.rtt), unit(self.delay))
     }
 }
+
+const SECONDS: Places = 9;
 
 /// Decimal places between a unit and a nanosecond.
 pub fn places(unit: &str) -> Option<Places> {

@@ -1,5 +1,8 @@
 //! One trace event: typed columns, frames as arrays, whatever is left as raw JSON, and the shape that puts it together again.
 
+use crate::header::TimeFormat;
+use std::cell::Cell;
+
 /// A whole-number column of `events`, in the catalogue's order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -168,6 +171,8 @@ pub struct Frame {
     pub numbers: [u64; 5],
     /// One bit a [`FrameNumber`].
     pub present: u8,
+    /// Likewise, of those that the frame names with a value that is none.
+    pub unread: u8,
     /// `fin` of a STREAM frame.
     pub fin: bool,
     /// How many of [`Event::acked`] are this frame's.
@@ -179,6 +184,11 @@ impl Frame {
     #[inline]
     pub fn get(&self, number: FrameNumber) -> Option<u64> {
         (self.present >> number as u8 & 1 == 1).then_some(self.numbers[number as usize])
+    }
+
+    /// The frame names it, with a value that is none: it is not absent, and no default holds.
+    pub fn is_unread(&self, number: FrameNumber) -> bool {
+        self.get(number).is_none() && self.unread >> number as u8 & 1 == 1
     }
 }
 
@@ -203,6 +213,7 @@ pub struct Event {
     pub text: Vec<u8>,
     numbers: [u64; NUMBERS.len()],
     present: u32,
+    unread_numbers: u32,
     words: [Span; WORDS.len()],
     /// Frames of a packet event.
     pub frames: Vec<Frame>,
@@ -214,6 +225,16 @@ pub struct Event {
     pub more: Vec<(Span, Span)>,
     /// Declared connection of this one event (ODCID, else group_id).
     pub group: Span,
+    /// It has a time format or a reference time of its own.
+    pub has_clock: bool,
+    /// How this one event says that its time is written.
+    pub time_format: Option<TimeFormat>,
+    /// Its own `reference_time`, raw JSON.
+    pub reference_time: Span,
+    /// Places in `more` of values of fields that have a column, which cannot hold them.
+    pub unread: Vec<u32>,
+    /// One bit a place in `more`, of the first 64, at which somebody looked.
+    looked_at: Cell<u64>,
 }
 
 /// The events that the fold knows. Everything else is `Other`.
@@ -275,6 +296,14 @@ impl Event {
         self.exact.clear();
         self.more.clear();
         self.group = Span::default();
+        if self.has_clock {
+            (self.has_clock, self.time_format, self.reference_time) = (false, None, Span::default());
+        }
+        if !self.unread.is_empty() {
+            self.unread.clear();
+            self.unread_numbers = 0;
+        }
+        self.looked_at.set(0);
     }
 
     /// Keeps `bytes` and gives where.
@@ -316,6 +345,16 @@ impl Event {
         true
     }
 
+    /// The record names it, with a value that is none: it is not absent, and no default holds.
+    pub fn is_unread(&self, number: Number) -> bool {
+        self.get(number).is_none() && self.unread_numbers >> number as u8 & 1 == 1
+    }
+
+    /// See [`Event::is_unread`].
+    pub fn set_unread(&mut self, number: Number) {
+        self.unread_numbers |= 1 << number as u8;
+    }
+
     /// One bit a [`Number`] that is set.
     pub fn present(&self) -> u32 {
         self.present
@@ -353,6 +392,18 @@ impl Event {
 
     /// The raw JSON of a field without a column, by its path.
     pub fn leftover(&self, path: &str) -> Option<&str> {
-        self.more.iter().find(|(key, _)| self.bytes(*key) == path.as_bytes()).map(|(_, value)| self.str(*value))
+        let place = self.more.iter().position(|(key, _)| self.bytes(*key) == path.as_bytes())?;
+        self.looked_at.set(self.looked_at.get() | 1u64.checked_shl(u32::try_from(place).ok()?).unwrap_or(0));
+        Some(self.str(self.more[place].1))
+    }
+
+    /// Somebody looked at this place in `more`, or it is too far behind for that to be known.
+    pub fn was_looked_at(&self, place: usize) -> bool {
+        place >= 64 || self.looked_at.get() >> place & 1 == 1
+    }
+
+    /// The value that comes next in `more` is none that the column of its field can hold.
+    pub fn next_is_unread(&mut self) {
+        self.unread.push(u32::try_from(self.more.len()).unwrap_or(u32::MAX));
     }
 }

@@ -1,6 +1,8 @@
 //! What the header of a trace says: vantage, clock, dimensions, declared ids.
 
+use crate::dialect::places;
 use crate::reader::json::{Cursor, Fault};
+use crate::reader::number::Places;
 use crate::reader::sniff::Framing;
 use serde_json::{Map, Value, json};
 
@@ -26,13 +28,35 @@ impl Vantage {
         }
     }
 
-    fn read(text: &str) -> Self {
-        match text.to_lowercase().as_str() {
-            "server" => Self::Server,
-            "client" => Self::Client,
-            "network" => Self::Network,
-            _ => Self::Unknown,
-        }
+    /// Of qlog's word, in any case.
+    pub fn read(word: &str) -> Option<Self> {
+        let all = [Self::Server, Self::Client, Self::Network, Self::Unknown];
+        all.into_iter().find(|vantage| word.eq_ignore_ascii_case(vantage.name()))
+    }
+}
+
+/// How times are written (draft-ietf-quic-qlog-main-schema, "Timestamps"; the first three words are those of the drafts
+/// before October 2024).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum TimeFormat {
+    /// Since 1970.
+    Absolute,
+    /// Since `reference_time`.
+    Relative,
+    /// Since the record before, in the trace; the first as `Relative`.
+    Delta,
+}
+
+impl TimeFormat {
+    /// The drafts' words.
+    pub fn read(word: &[u8]) -> Option<Self> {
+        let words = [
+            (Self::Absolute, &["absolute"][..]),
+            (Self::Relative, &["relative", "relative_to_epoch"]),
+            (Self::Delta, &["delta", "relative_to_previous_event"]),
+        ];
+        let is = |known: &&str| word.eq_ignore_ascii_case(known.as_bytes());
+        words.into_iter().find_map(|(format, known)| known.iter().any(is).then_some(format))
     }
 }
 
@@ -53,6 +77,9 @@ pub const DIMENSIONS: [&str; 13] = [
     "client_network",
 ];
 
+/// Whether a word says something.
+type IsKnown = fn(&str) -> bool;
+
 /// The header of one trace.
 #[derive(Clone, Debug)]
 pub struct Header {
@@ -62,7 +89,7 @@ pub struct Header {
     pub text: Vec<u8>,
     /// How records lie in the file.
     pub framing: Framing,
-    /// Values in it that are JSON but no values, one a line: their text stands in their place.
+    /// Values in it that are none that their field can have, one a line: their text stands in their place.
     pub unread: Vec<u8>,
 }
 
@@ -143,7 +170,7 @@ impl Header {
         text.extend_from_slice(trace.get(..before.1).unwrap_or(trace));
         let mut unread = Vec::new();
         let json = json!({"file": object(file, &mut unread), "trace": object(trace, &mut unread)});
-        Self { json, text, framing: Framing::Contained, unread }
+        Self { json, text, framing: Framing::Contained, unread }.checked()
     }
 
     /// Of a sequence: its first record. `None` when that is no JSON object.
@@ -156,7 +183,39 @@ impl Header {
         }
         let mut file = read(&record[..cursor.at], &mut unread);
         let trace = file.as_object_mut()?.shift_remove("trace").unwrap_or(Value::Null);
-        Some(Self { json: json!({"file": file, "trace": trace}), text: record.to_vec(), framing, unread })
+        Some(Self { json: json!({"file": file, "trace": trace}), text: record.to_vec(), framing, unread }.checked())
+    }
+
+    /// Adds to `unread` the values of fields that say how records are read, where they say nothing that is known.
+    fn checked(mut self) -> Self {
+        let says = |value: &Value, is_known: IsKnown| value.is_null() || value.as_str().is_some_and(is_known);
+        let is_instant = |text: &str| text == "unknown" || instant(text).is_some();
+        let is_vantage = |text: &str| Vantage::read(text).is_some();
+        let is_format = |text: &str| TimeFormat::read(text.as_bytes()).is_some();
+        let is_unit = |text: &str| places(text).is_some();
+        let reference = self.common("reference_time");
+        let told: [(&Value, IsKnown); 7] = [
+            (&self.trace("vantage_point")["type"], is_vantage),
+            (self.trace("vantagepoint"), is_vantage),
+            (self.common("time_format"), is_format),
+            (&self.trace("configuration")["time_units"], is_unit),
+            (self.common("time_units"), is_unit),
+            (&reference["epoch"], is_instant),
+            (&reference["wall_clock_time"], is_instant),
+        ];
+        let unread = told.into_iter().filter(|(value, is_known)| !says(value, *is_known));
+        let mut found: Vec<String> = unread.map(|(value, _)| value.to_string()).collect();
+        let fields = self.fields().into_iter().flatten();
+        found.extend(fields.filter(|field| !field.is_string()).map(Value::to_string));
+        for text in found {
+            self.unread.extend_from_slice(text.as_bytes());
+            self.unread.push(b'\n');
+        }
+        self
+    }
+
+    fn fields(&self) -> Option<&Vec<Value>> {
+        self.trace("event_fields").as_array().or_else(|| self.trace("fields").as_array())
     }
 
     /// Of rows, which have none.
@@ -165,10 +224,8 @@ impl Header {
     }
 
     /// Of a row of `connections`: its column `header`.
-    pub fn stored(json: &str) -> Self {
-        let mut header = Self::rows(Framing::Contained);
-        header.json = serde_json::from_str(json).unwrap_or(header.json);
-        header
+    pub fn stored(json: &str) -> Option<Self> {
+        Some(Self { json: serde_json::from_str(json).ok()?, ..Self::rows(Framing::Contained) })
     }
 
     /// It says that it is the header of a log, and is no record that lacks something.
@@ -195,7 +252,8 @@ impl Header {
             return Vantage::Server;
         }
         let point = self.trace("vantage_point");
-        point["type"].as_str().or_else(|| self.trace("vantagepoint").as_str()).map_or(Vantage::Unknown, Vantage::read)
+        let word = point["type"].as_str().or_else(|| self.trace("vantagepoint").as_str());
+        word.and_then(Vantage::read).unwrap_or(Vantage::Unknown)
     }
 
     /// `flow` of a network vantage: the sent packets are the client's.
@@ -203,40 +261,51 @@ impl Header {
         self.trace("vantage_point")["flow"].as_str().is_none_or(|flow| flow.eq_ignore_ascii_case("client"))
     }
 
-    /// Columns of the array form, empty when the trace does not name any.
+    /// Columns of the array form, empty when the trace does not name any. One without a name keeps its place.
     pub fn event_fields(&self) -> Vec<String> {
-        let fields = self.trace("event_fields").as_array().or_else(|| self.trace("fields").as_array());
-        fields.map(|list| list.iter().filter_map(|v| v.as_str().map(str::to_owned)).collect()).unwrap_or_default()
+        let name = |field: &Value| field.as_str().map(str::to_owned).unwrap_or_default();
+        self.fields().map(|list| list.iter().map(name).collect()).unwrap_or_default()
     }
 
-    /// Unit of time, milliseconds unless the header says otherwise.
-    pub fn time_unit(&self) -> &str {
+    /// Places of the unit of time: the drafts' milliseconds unless the header says otherwise.
+    pub fn time_places(&self) -> Places {
         if matches!(self.framing, Framing::QuicTrace | Framing::LineV1) {
-            return "us";
+            return 3;
         }
         let unit = self.trace("configuration")["time_units"].as_str().or_else(|| self.common("time_units").as_str());
-        unit.unwrap_or("ms")
+        unit.and_then(places).unwrap_or(6)
     }
 
-    /// Times are differences to the record before.
-    pub fn is_delta(&self) -> bool {
-        let format = self.common("time_format").as_str().unwrap_or("");
-        let first = self.event_fields().first().is_some_and(|field| field.eq_ignore_ascii_case("delta_time"));
-        first || matches!(format, "delta" | "relative_to_previous_event")
+    /// How records write their time that do not say it themselves: the newest draft's `relative_to_epoch`, which is also
+    /// how a time since 1970 is read, unless the header says otherwise.
+    pub fn time_format(&self) -> TimeFormat {
+        if self.event_fields().iter().any(|field| field.eq_ignore_ascii_case("delta_time")) {
+            return TimeFormat::Delta;
+        }
+        let word = self.common("time_format").as_str();
+        word.and_then(|word| TimeFormat::read(word.as_bytes())).unwrap_or(TimeFormat::Relative)
     }
 
-    /// Wall clock in ns since 1970 of source time 0, given the first record's source time; `None` when the trace has
-    /// no wall clock. An epoch is told from a span by its size: no connection lasts 30 years.
-    pub fn epoch_ns(&self, first_ns: i64) -> Option<i64> {
-        if plausible(first_ns) {
+    /// Wall clock in ns since 1970 from which the time `at_ns` of a record counts that has this format, and perhaps a
+    /// `reference_time` of its own; `None` when nothing tells. An epoch is told from a span by its size: no connection
+    /// lasts 30 years.
+    pub fn epoch_ns(&self, format: TimeFormat, own: Option<&Value>, at_ns: i64) -> Option<i64> {
+        let reference = own.unwrap_or_else(|| self.common("reference_time"));
+        if format == TimeFormat::Absolute {
+            return plausible(at_ns).then_some(0);
+        }
+        let epoch = reference["epoch"].as_str().and_then(instant);
+        if let Some(epoch) = epoch.filter(|epoch| epoch.checked_add(at_ns).is_some_and(plausible)) {
+            return Some(epoch);
+        }
+        if plausible(at_ns) {
             return Some(0);
         }
-        let reference = self.common("reference_time");
         let text = reference["wall_clock_time"].as_str().or_else(|| reference.as_str());
-        if let Some(at) = text.and_then(|text| text.parse::<jiff::Timestamp>().ok()) {
-            return i64::try_from(at.as_nanosecond()).ok().filter(|ns| plausible(*ns));
+        if let Some(at) = text.and_then(instant) {
+            return Some(at).filter(|ns| plausible(*ns));
         }
-        let starttime = self.trace("starttime");
+        let starttime = if own.is_some() { &Value::Null } else { self.trace("starttime") };
         let number = [reference, starttime].into_iter().find_map(|value| match value {
             Value::Number(number) => Some(number.to_string()),
             Value::String(text) => Some(text.clone()),
@@ -258,15 +327,11 @@ impl Header {
             .map(normal_id)
     }
 
-    /// An id somewhere in the header's free text that is hex: the last resort before `t-`.
-    pub fn described(&self) -> Option<String> {
-        let texts = [
-            self.trace("connectionid"),
-            self.trace("description"),
-            &self.json["file"]["description"],
-            self.trace("title"),
-        ];
-        texts.into_iter().filter_map(Value::as_str).find_map(|text| {
+    /// The id in the header's fields where writers put one: `connectionid`, and free text that the dialect names, of
+    /// which it is the last word. Any other text may end in a date.
+    pub fn described(&self, paths: &[String]) -> Option<String> {
+        let texts = paths.iter().map(|path| path.split('.').fold(&self.json, |at, key| &at[key]));
+        std::iter::once(self.trace("connectionid")).chain(texts).filter_map(Value::as_str).find_map(|text| {
             let word = text.rsplit(['=', ' ']).next().unwrap_or(text);
             let hex = word.len() >= 8
                 && word.len() <= 40
@@ -289,6 +354,11 @@ impl Header {
 /// Hex in lower case; any other id as it is.
 pub fn normal_id(id: &str) -> String {
     if id.bytes().all(|byte| byte.is_ascii_hexdigit()) { id.to_lowercase() } else { id.to_owned() }
+}
+
+/// RFC 3339, to ns since 1970.
+fn instant(text: &str) -> Option<i64> {
+    i64::try_from(text.parse::<jiff::Timestamp>().ok()?.as_nanosecond()).ok()
 }
 
 /// Between 2001 and 2100.

@@ -58,7 +58,7 @@ impl<V> Keys<V> {
     }
 
     /// The value of a key.
-    #[inline]
+    #[inline(always)]
     pub fn get(&self, key: &[u8]) -> Option<&V> {
         let (first, last) = ends(key);
         let mask = self.slots.len() - 1;

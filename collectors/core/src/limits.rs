@@ -26,7 +26,13 @@ pub const REJECT_BYTES: usize = 64 << 10;
 /// Records that decide a trace's identity (a shorter file is decided at its end).
 pub const PRELUDE: usize = 64;
 
-/// Bytes of those records, and of what was rejected among them: the identity is decided from fewer then.
+/// Records whose bytes tell a trace without a wall clock from another.
+pub const IDENTITY_RECORDS: usize = 8;
+
+/// Traces of one file that are told from others with the same header and first record by their place among them.
+pub const TRACES: usize = 1 << 16;
+
+/// Bytes of the records that decide, and of what was rejected among them: the identity is decided from fewer then.
 pub const PRELUDE_BYTES: usize = 16 << 20;
 
 /// Rejects among those records, likewise.
@@ -97,7 +103,7 @@ const fn limit(of: &'static str, value: u64, unit: &'static str, reason: Option<
 }
 
 /// All of them.
-pub const TABLE: [Limit; 24] = [
+pub const TABLE: [Limit; 26] = [
     limit("a record, a header field", RECORD_LIMIT as u64, "B", Some(Skip::TooLong), "it is passed over"),
     limit("nesting", MAX_DEPTH as u64, "levels", Some(Skip::TooDeep), "the record is passed over"),
     limit("an integer", LARGEST, "", None, "it has no column and is kept as it was written, in `more`"),
@@ -113,6 +119,20 @@ pub const TABLE: [Limit; 24] = [
     ),
     limit("bytes of those, and of rejects among them", PRELUDE_BYTES as u64, "B", None, "it is decided from fewer"),
     limit("rejects among those", PRELUDE_REJECTS as u64, "rejects", None, "it is decided from fewer"),
+    limit(
+        "records that tell one trace from another",
+        IDENTITY_RECORDS as u64,
+        "records",
+        None,
+        "they tell nothing more",
+    ),
+    limit(
+        "headers with their first record, of one file",
+        TRACES as u64,
+        "traces",
+        None,
+        "equal ones beyond it are taken for one trace",
+    ),
     limit(
         "open connections of a trace",
         CONNECTIONS as u64,

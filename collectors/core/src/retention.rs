@@ -23,6 +23,8 @@ pub struct Owing {
     pub before: u64,
     /// Where its first record stands, if another connection of the same name may have ended before; else 0.
     pub began_at: u64,
+    /// The time of that record counts from the one before it: reading begins with the first of the trace.
+    pub is_delta: bool,
 }
 
 /// What is wanted of records that are read again.
@@ -32,17 +34,19 @@ pub struct Again {
     pub owed: Owed,
     /// Where their connections begin.
     starts: BTreeSet<u64>,
+    needs_all: bool,
 }
 
 impl Again {
     /// Of `owed` alone.
     pub fn new(owed: Owed) -> Self {
-        Self { starts: owed.values().map(|owing| owing.began_at).collect(), owed }
+        let starts = owed.values().map(|owing| owing.began_at).collect();
+        Self { starts, needs_all: owed.values().any(|owing| owing.is_delta), owed }
     }
 
     /// Where reading begins.
     pub fn start(&self) -> u64 {
-        self.starts.first().copied().unwrap_or(0)
+        self.starts.first().copied().filter(|_| !self.needs_all).unwrap_or(0)
     }
 
     /// A wanted connection's first record stands here.

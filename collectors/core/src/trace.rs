@@ -5,7 +5,7 @@ use crate::client::Known;
 use crate::dialect::Units;
 use crate::event::{Event, Kind, Number, Word};
 use crate::fold::{Fold, Trace};
-use crate::header::{DIMENSIONS, Header, Vantage, normal_id};
+use crate::header::{DIMENSIONS, Header, TimeFormat, Vantage, normal_id};
 use crate::limits;
 use crate::reader::qlog::Reader;
 use crate::reader::skip::{Skip, Stop};
@@ -14,6 +14,7 @@ use crate::reader::{number, quic_trace};
 use crate::record::events::Key;
 use crate::record::rows::{Cell, Row};
 use crate::retention::{At, Standing};
+use crate::seeded::Seeded;
 use crate::tables::Tables;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -23,14 +24,19 @@ use xxhash_rust::xxh3::xxh3_64;
 pub use crate::limits::{PRELUDE, REJECT_BYTES};
 
 mod clock;
+mod identity;
 mod kept;
 mod open;
 mod order;
 mod saved;
+mod timeline;
 
 use clock::{Clock, Reading};
+pub use identity::Earlier;
+use identity::Identity;
 use open::{Connection, Open, Told};
 pub use saved::{Saved, SavedConnection};
+use timeline::{Timeline, Unplaced};
 
 /// Something that could not become a row.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -63,7 +69,11 @@ pub struct TraceReader<'c> {
     stashed_bytes: usize,
     open: Open,
     initial: Option<String>,
-    is_delta: bool,
+    /// Who logged, by the first packet of each connection whose beginning is put away: for a header that does not say.
+    first_packets: HashMap<String, Vantage, Seeded>,
+    time_format: TimeFormat,
+    timeline: Timeline,
+    identity: Identity,
     /// The caller's clock, s.
     now_s: u64,
     /// Where the record stands that is being taken; 0 for those that decide the identity.
@@ -88,13 +98,16 @@ impl<'c> TraceReader<'c> {
         let joined = fields.join(",").to_lowercase();
         let dialect = catalogue.dialects.iter().position(|dialect| dialect.holds(&header.json, &joined)).unwrap_or(0);
         let units = match catalogue.dialects.get(dialect) {
-            Some(dialect) => dialect.units(header.time_unit(), None),
+            Some(dialect) => dialect.units(header.time_places(), None),
             None => Units { time: 6, rtt: 6, delay: 6, pacing: 1 },
         };
         Self {
             reader: Reader::new(units, &fields),
             catalogue,
-            is_delta: header.is_delta(),
+            first_packets: HashMap::default(),
+            time_format: header.time_format(),
+            timeline: Timeline::default(),
+            identity: Identity::default(),
             now_s: 0,
             offset: 0,
             place: 0,
@@ -120,9 +133,22 @@ impl<'c> TraceReader<'c> {
         self.stash.as_ref().is_some_and(Vec::is_empty)
     }
 
-    /// It comes after `other` in one file: what was put away of that one's connections is no longer so.
-    pub fn follow(&mut self, other: &Self) {
+    /// It comes after `other` in one file, of which no more records come: what was put away of that one's connections
+    /// is no longer so.
+    pub fn follow(&mut self, other: &mut Self, tables: &mut Tables) {
+        other.open(tables);
         self.open.ended = other.open.ended.iter().copied().chain(1..=other.open.begun).collect();
+        self.comes_after(other.earlier());
+    }
+
+    /// It comes after these traces of its file.
+    pub fn comes_after(&mut self, earlier: Earlier) {
+        self.identity.earlier = earlier;
+    }
+
+    /// The traces of its file up to this one, once it is over.
+    pub fn earlier(&mut self) -> Earlier {
+        std::mem::take(&mut self.identity.earlier)
     }
 
     /// Header fields came after the events. True when they are in use: rows that were made before cannot have them.
@@ -130,7 +156,9 @@ impl<'c> TraceReader<'c> {
         match self.stash.take() {
             Some(stash) => {
                 let (events, bytes) = (self.stashed_events, self.stashed_bytes);
+                let earlier = self.earlier();
                 *self = Self::new(self.catalogue, header, &self.file);
+                self.comes_after(earlier);
                 (self.stash, self.stashed_events, self.stashed_bytes) = (Some(stash), events, bytes);
                 true
             }
@@ -253,9 +281,20 @@ impl<'c> TraceReader<'c> {
     fn open(&mut self, tables: &mut Tables) {
         let Some(stash) = self.stash.take() else { return };
         self.offset = 0;
-        let (mut first_rtt, mut clocks) = (None, HashMap::<String, Clock>::new());
-        for raw in stash.iter().filter_map(|stashed| if let Stashed::Record(raw) = stashed { Some(raw) } else { None })
-        {
+        let records = || {
+            stash.iter().filter_map(|stashed| match stashed {
+                Stashed::Record(raw) => Some(raw.as_slice()),
+                Stashed::Reject(_) => None,
+            })
+        };
+        // A row of line v1 says itself which connection's record it is, and which of its records.
+        if self.header.framing != Framing::LineV1 {
+            self.identity.decide(&self.header.text, records());
+        }
+        let is_silent = self.header.vantage() == Vantage::Unknown;
+        let (mut first_rtt, mut timeline) = (None, Timeline::default());
+        let mut clocks = HashMap::<String, Clock>::new();
+        for raw in records() {
             if self.parse(raw).is_err() {
                 continue;
             }
@@ -264,19 +303,22 @@ impl<'c> TraceReader<'c> {
             let rtt = || event.get(Number::SmoothedRttUs).map(|us| us as f64 / 1000.0);
             first_rtt = first_rtt.or_else(rtt);
             let group = event.str(event.group);
-            let clock = clocks.entry(group.to_owned()).or_default();
-            if !self.is_delta
-                && clock.read(event.source_ns).is_late
-                && !self.disordered.iter().any(|known| known == group)
-            {
-                self.disordered.push(group.to_owned());
+            if is_silent && event.is_packet() && !self.first_packets.contains_key(group) {
+                self.first_packets.insert(group.to_owned(), first_packet(event));
             }
             if self.initial.is_none() && event.group.len == 0 {
                 self.initial = initial_id(event, self.header.vantage(), self.header.flow_is_client());
             }
+            if timeline.place(&mut self.event, self.time_format, &self.header, &self.reader.units).is_ok() {
+                let group = self.event.str(self.event.group);
+                let clock = clocks.entry(group.to_owned()).or_default();
+                if clock.read(self.event.source_ns).is_late && !self.disordered.iter().any(|known| known == group) {
+                    self.disordered.push(group.to_owned());
+                }
+            }
         }
         if let Some(dialect) = self.catalogue.dialects.get(self.dialect) {
-            self.reader.units = dialect.units(self.header.time_unit(), first_rtt);
+            self.reader.units = dialect.units(self.header.time_places(), first_rtt);
         }
         for stashed in stash {
             match stashed {
@@ -288,10 +330,16 @@ impl<'c> TraceReader<'c> {
                 Stashed::Reject(reject) => self.take_reject(&reject, tables),
             }
         }
+        self.first_packets = HashMap::default();
     }
 
     /// The parsed event goes to its connection.
     fn take(&mut self, raw: &[u8], tables: &mut Tables) {
+        let placed = self.timeline.place(&mut self.event, self.time_format, &self.header, &self.reader.units);
+        if let Err(Unplaced) = placed {
+            self.take_reject(&beyond(Skip::NoTime, self.place, raw), tables);
+            return;
+        }
         if !self.is_wanted(tables) {
             return;
         }
@@ -315,10 +363,6 @@ impl<'c> TraceReader<'c> {
         }
         event.seq = connection.seq;
         connection.seq += 1;
-        if self.is_delta {
-            event.source_ns = connection.last_ns.wrapping_add(event.source_ns);
-            connection.last_ns = event.source_ns;
-        }
         if !connection.started {
             connection.started = true;
             connection.base_ns = event.source_ns;
@@ -355,6 +399,9 @@ impl<'c> TraceReader<'c> {
             connection.client.see(&**edge, &self.header, trace.vantage, trace.server.as_deref(), event);
             edge.redact_event(event);
         }
+        if !event.unread.is_empty() {
+            connection.values_unread += event.unread.len() as u64;
+        }
         let at = if event.kind == Kind::ConnectionClosed { At::Close } else { At::Us(event.time_us) };
         connection.look(tables, at, event.seq);
         if tables.wants_events && connection.standing.flows() {
@@ -373,7 +420,7 @@ impl<'c> TraceReader<'c> {
         let header = &self.header;
         let mut vantage = header.vantage();
         let declared = if group.is_empty() { header.declared() } else { Some(normal_id(&group)) };
-        let mut epoch_ns = header.epoch_ns(self.event.source_ns);
+        let mut epoch_ns = self.timeline.epoch_ns();
         let mut server = header.common("server").as_str().map(str::to_owned);
         if self.event.kind == Kind::ClockAnchor {
             // quiclens line v1: epoch us, host, process id, vantage.
@@ -381,23 +428,25 @@ impl<'c> TraceReader<'c> {
                 self.event.leftover("value").and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
             let mut parts = value.split(", ");
             let anchor = parts.next().and_then(|epoch| number::scaled(epoch.as_bytes(), 3));
+            if anchor.is_none() {
+                self.event.unread.push(0);
+            }
             epoch_ns = anchor.map(|anchor| anchor.wrapping_sub(self.event.source_ns));
             server = parts.next().map(str::to_owned);
-            match parts.nth(1) {
-                Some("client") => vantage = Vantage::Client,
-                Some("network") => vantage = Vantage::Network,
-                _ => {}
+            if let Some(word) = parts.nth(1) {
+                vantage = Vantage::read(word).unwrap_or(Vantage::Unknown);
             }
         }
-        let mut identity = header.text.clone();
-        for part in [raw, declared.as_deref().unwrap_or("").as_bytes(), vantage.name().as_bytes()] {
-            identity.push(0);
-            identity.extend_from_slice(part);
+        let parts = [raw, declared.as_deref().unwrap_or("").as_bytes(), vantage.name().as_bytes()];
+        let trace_id = self.identity.trace_id(&header.text, parts, epoch_ns.is_some());
+        if vantage == Vantage::Unknown {
+            let known = self.first_packets.get(&group).copied();
+            vantage = known.unwrap_or_else(|| first_packet(&self.event));
         }
-        let trace_id = format!("{:016x}", xxh3_64(&identity));
+        let id_in = self.catalogue.dialects.get(self.dialect).map_or(&[][..], |dialect| &dialect.id_in);
         let connection_id = declared
             .or_else(|| self.initial.clone())
-            .or_else(|| header.described())
+            .or_else(|| header.described(id_in))
             .unwrap_or_else(|| format!("t-{trace_id}"));
         let kept = tables.edge.as_ref().and_then(|edge| edge.redact_id(&connection_id));
         let connection_id = kept.map_or(connection_id, |id| id.unwrap_or_else(|| format!("t-{trace_id}")));
@@ -428,7 +477,6 @@ impl<'c> TraceReader<'c> {
             fold,
             seq: 0,
             base_ns: 0,
-            last_ns: 0,
             clock: Clock::default(),
             order,
             started: false,
@@ -438,9 +486,11 @@ impl<'c> TraceReader<'c> {
             heard_s: self.now_s,
             is_dirty: true,
             began_at: self.offset,
+            is_delta: self.event.time_format.unwrap_or(self.time_format) == TimeFormat::Delta,
             standing: Standing::ALL,
             is_harmed: false,
             harms_before: self.harms_before,
+            values_unread: 0,
         })
     }
 
@@ -591,6 +641,15 @@ impl<'c> TraceReader<'c> {
 fn beyond(reason: Skip, offset: u64, raw: &[u8]) -> Reject {
     let bytes = raw[..raw.len().min(REJECT_BYTES)].to_vec();
     Reject { reason: Some(reason), offset, length: raw.len() as u64, bytes }
+}
+
+/// Who logged, where the first packet of a connection is an Initial: the client speaks first (RFC 9000, 7).
+fn first_packet(event: &Event) -> Vantage {
+    match event.kind {
+        Kind::PacketSent if event.is(Word::PacketType, "initial") => Vantage::Client,
+        Kind::PacketReceived if event.is(Word::PacketType, "initial") => Vantage::Server,
+        _ => Vantage::Unknown,
+    }
 }
 
 /// DCID of the first Initial that the client sent, or what the server says it was.

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use quiclens_core::header::{DIMENSIONS, Header, Vantage};
+use quiclens_core::header::{DIMENSIONS, Header, TimeFormat, Vantage};
 use quiclens_core::reader::sniff::Framing;
 use quiclens_core::trace::TraceReader;
 use quiclens_edge::peer;
@@ -11,10 +11,12 @@ use quiclens_fuzz::memory::bounded;
 use quiclens_fuzz::{catalogue, rows};
 
 fn ask(header: &Header, is_encoded: bool) {
-    let _ = (header.vantage(), header.flow_is_client(), header.event_fields(), header.is_delta());
-    let _ = (header.time_unit(), header.declared(), header.described(), header.text_of("title"));
+    let _ = (header.vantage(), header.flow_is_client(), header.event_fields(), header.time_format());
+    let _ =
+        (header.time_places(), header.declared(), header.described(&["trace.title".into()]), header.text_of("title"));
     for first_ns in [0, 1_700_000_000_000_000_000, i64::MIN, i64::MAX] {
-        let _ = header.epoch_ns(first_ns);
+        let _ = header.epoch_ns(header.time_format(), None, first_ns);
+        let _ = header.epoch_ns(TimeFormat::Absolute, Some(&header.json), first_ns);
     }
     let client = peer::of_header(header);
     assert!(client.address.is_some() || client.port.is_none(), "a port alone says nothing");

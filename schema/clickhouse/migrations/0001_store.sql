@@ -163,6 +163,7 @@ CREATE TABLE IF NOT EXISTS connections
     cannot_show Array(LowCardinality(String)) CODEC(ZSTD(3)),
     damage Map(LowCardinality(String), UInt64) CODEC(ZSTD(3)),
     open_episodes String CODEC(ZSTD(3)),
+    values_unread UInt64 CODEC(ZSTD(3)),
     INDEX by_trace_id trace_id TYPE bloom_filter(0.01) GRANULARITY 1,
     INDEX by_connection_id connection_id TYPE bloom_filter(0.01) GRANULARITY 1
 )

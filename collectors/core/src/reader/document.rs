@@ -436,7 +436,7 @@ impl Document {
         let is_in_document = !matches!(self.state, State::Start | State::After);
         match text.first() {
             Some(b'{') if !is_in_document => {
-                let mut cursor = Cursor { text, at: 1 };
+                let mut cursor = Cursor { at: 1, ..Cursor::new(text) };
                 (cursor.key().map(|_| Resume::Document), cursor.at)
             }
             Some(b'{') if !is_value => match event_at(text) {

@@ -16,7 +16,7 @@ impl Pass<'_, '_, '_, '_> {
         let start = self.cursor.at;
         self.copy_to(start);
         let (exact, more, acked) = (self.event.exact.len(), self.event.more.len(), self.event.acked.len());
-        let (shape, kept) = (self.event.shape.len(), self.event.text.len());
+        let (shape, kept, unread) = (self.event.shape.len(), self.event.text.len(), self.event.unread.len());
         let all_objects = self.frame_list()?;
         self.event.shape.truncate(shape);
         if all_objects {
@@ -30,7 +30,9 @@ impl Pass<'_, '_, '_, '_> {
         self.event.more.truncate(more);
         self.event.acked.truncate(acked);
         self.event.text.truncate(kept);
+        self.event.unread.truncate(unread);
         (self.cursor.at, self.mark) = (start, start);
+        self.event.next_is_unread();
         self.leftover(b"frames")
     }
 
@@ -85,6 +87,7 @@ impl Pass<'_, '_, '_, '_> {
             _ => {
                 self.event.acked.truncate(first);
                 self.cursor.at = start;
+                self.event.next_is_unread();
                 self.leftover(key)
             }
         }

@@ -14,6 +14,7 @@ pub enum Fault {
 }
 
 use crate::limits::MAX_DEPTH;
+use std::borrow::Cow;
 
 /// Reads JSON values one after the other out of a slice.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +23,8 @@ pub struct Cursor<'a> {
     pub text: &'a [u8],
     /// Next byte to read.
     pub at: usize,
+    /// Of the strings that were read some have escapes.
+    pub has_escapes: bool,
 }
 
 /// What stands inside the quotes of a string, and whether it has escapes.
@@ -31,6 +34,46 @@ pub struct Text<'a> {
     pub raw: &'a [u8],
     /// A backslash occurs.
     pub escaped: bool,
+}
+
+impl<'a> Text<'a> {
+    /// The string that it stands for (RFC 8259, 7). Half of a surrogate pair stands for no character: U+FFFD.
+    #[inline]
+    pub fn plain(&self) -> Cow<'a, [u8]> {
+        if self.escaped { Cow::Owned(unescaped(self.raw)) } else { Cow::Borrowed(self.raw) }
+    }
+}
+
+#[cold]
+fn unescaped(raw: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(raw.len());
+    let mut at = 0;
+    let unit = |at: usize| -> Option<u16> {
+        let digits = raw.get(at..at + 6)?.strip_prefix(b"\\u")?;
+        u16::from_str_radix(core::str::from_utf8(digits).ok()?, 16).ok()
+    };
+    while let Some(&byte) = raw.get(at) {
+        let escape = raw.get(at + 1).filter(|_| byte == b'\\');
+        at += 1 + usize::from(escape.is_some());
+        plain.push(match escape {
+            None => byte,
+            Some(b'b') => 8,
+            Some(b'f') => 12,
+            Some(b'n') => b'\n',
+            Some(b'r') => b'\r',
+            Some(b't') => b'\t',
+            Some(b'u') => {
+                let pair = [unit(at - 2), unit(at + 4)];
+                let first = char::decode_utf16(pair.into_iter().flatten()).next();
+                let letter = first.and_then(Result::ok).unwrap_or(char::REPLACEMENT_CHARACTER);
+                at += if letter.len_utf16() == 2 { 10 } else { 4 };
+                plain.extend_from_slice(letter.encode_utf8(&mut [0; 4]).as_bytes());
+                continue;
+            }
+            Some(&other) => other,
+        });
+    }
+    plain
 }
 
 const fn string_class() -> [bool; 256] {
@@ -51,7 +94,7 @@ static STOPS: [bool; 256] = string_class();
 impl<'a> Cursor<'a> {
     /// A cursor at the start of `text`.
     pub fn new(text: &'a [u8]) -> Self {
-        Self { text, at: 0 }
+        Self { text, at: 0, has_escapes: false }
     }
 
     /// Skips white space and gives the next byte without taking it.
@@ -126,7 +169,7 @@ impl<'a> Cursor<'a> {
             if byte != b'\\' {
                 return Err(Fault::Syntax);
             }
-            escaped = true;
+            (escaped, self.has_escapes) = (true, true);
             self.escape()?;
         }
     }
@@ -298,6 +341,22 @@ mod tests {
         ] {
             let mut cursor = Cursor::new(text);
             assert_eq!(cursor.value().map(<[u8]>::len), want, "{}", String::from_utf8_lossy(text));
+        }
+    }
+
+    #[test]
+    fn strings_are_what_they_stand_for() {
+        for (text, want) in [
+            (r#""plain""#, "plain"),
+            (r#""packet\u005fsent""#, "packet_sent"),
+            (r#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{8}\u{c}\n\r\t"),
+            (r#""\u00e9\u20ac""#, "é€"),
+            (r#""a\ud83d\ude00b""#, "a😀b"),
+            (r#""\ud83dx""#, "\u{fffd}x"),
+            (r#""\ud83d\u0041\ude00""#, "\u{fffd}A\u{fffd}"),
+        ] {
+            let plain = Cursor::new(text.as_bytes()).string().unwrap().plain().into_owned();
+            assert_eq!(String::from_utf8(plain).unwrap(), want, "{text}");
         }
     }
 

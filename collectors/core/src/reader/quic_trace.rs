@@ -72,6 +72,11 @@ impl Grammar {
         Ok(Self(events))
     }
 
+    /// Rows of this event have a form that is known.
+    pub fn knows(&self, event: &[u8]) -> bool {
+        self.0.contains_key(event)
+    }
+
     fn fields<'v>(&self, event: &[u8], value: &'v str) -> Option<Vec<(&Field, &'v str)>> {
         self.0.get(event)?.iter().find_map(|variant| matched(&variant.fields, value))
     }
@@ -184,8 +189,12 @@ pub fn read(catalogue: &Catalogue, line: &[u8], event: &mut Event) -> Result<Opt
     event.shape.extend_from_slice(format!(",\"name\":{},\"data\":{{\"value\":", quoted(row.name)).as_bytes());
     event.shape.push(shape::MORE);
     event.shape.extend_from_slice(b"}}");
+    let fields = catalogue.grammar.fields(row.name.as_bytes(), row.value);
+    if fields.is_none() && catalogue.grammar.knows(row.name.as_bytes()) {
+        event.next_is_unread();
+    }
     leftover(event, "value", &quoted(row.value));
-    for (field, token) in catalogue.grammar.fields(row.name.as_bytes(), row.value).unwrap_or_default() {
+    for (field, token) in fields.into_iter().flatten() {
         set(event, field, token);
     }
     Ok(row.seq)

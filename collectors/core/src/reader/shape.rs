@@ -5,6 +5,7 @@
 
 use crate::dialect::Units;
 use crate::event::{Event, Number};
+use crate::header::TimeFormat;
 use crate::reader::json::{Cursor, Fault};
 use crate::reader::number::{Places, whole, write_double, write_scaled, write_whole};
 
@@ -121,27 +122,84 @@ struct Used {
     acked: usize,
 }
 
-/// The time of a trace as its records write it.
+/// The time of a connection as its records write it.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     /// Source time of the first record.
     base_ns: i64,
-    /// Where times are differences: source time of the record before, 0 before the first.
-    before_ns: Option<i64>,
+    /// Source time of the record before, 0 before the first.
+    before_ns: i64,
+    /// Of records that do not say it themselves.
+    format: TimeFormat,
 }
 
 impl Clock {
-    /// Of a trace whose first record has the source time `base_ns`. `is_delta`: times are differences.
-    pub fn new(base_ns: i64, is_delta: bool) -> Self {
-        Self { base_ns, before_ns: is_delta.then_some(0) }
+    /// Of a connection whose first record has the source time `base_ns`, in a trace with this format.
+    pub fn new(base_ns: i64, format: TimeFormat) -> Self {
+        Self { base_ns, before_ns: 0, format }
     }
 
     /// What the record says of its time.
     fn tell(&mut self, event: &Event) -> i64 {
         let since_ns = event.time_us.wrapping_mul(1000).wrapping_add(i64::from(event.time_ns));
         let ns = self.base_ns.wrapping_add(since_ns);
-        self.before_ns.as_mut().map_or(ns, |before| ns.wrapping_sub(std::mem::replace(before, ns)))
+        let before = std::mem::replace(&mut self.before_ns, ns);
+        let is_delta = own_format(&event.shape).unwrap_or(self.format) == TimeFormat::Delta;
+        if is_delta { ns.wrapping_sub(before) } else { ns }
     }
+}
+
+/// The bytes of a shape that stand outside its strings, with their places.
+fn outside_strings(shape: &[u8]) -> impl Iterator<Item = (usize, u8)> {
+    let (mut inside, mut escaped) = (false, false);
+    shape.iter().copied().enumerate().filter(move |(_, byte)| {
+        if inside {
+            inside = escaped || *byte != b'"';
+            escaped = !escaped && *byte == b'\\';
+            return false;
+        }
+        inside = *byte == b'"';
+        !inside
+    })
+}
+
+/// What the record itself says of how its time is written: the member `time_format` of its outermost object.
+fn own_format(shape: &[u8]) -> Option<TimeFormat> {
+    memchr::memmem::find(shape, b"format")?;
+    let mut depth = 0usize;
+    for (at, byte) in outside_strings(shape) {
+        match byte {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 1 && matches!(byte, b'{' | b',') {
+            let mut cursor = Cursor { at: at + 1, ..Cursor::new(shape) };
+            if cursor.key().is_ok_and(|key| *key.plain() == *b"time_format") {
+                return TimeFormat::read(&cursor.string().ok()?.plain());
+            }
+        }
+    }
+    None
+}
+
+/// The event's time is not what its record wrote, but counted from where those of its trace do: what it wrote is kept as
+/// it stands, in `more`.
+pub fn keep_time(event: &mut Event, written_ns: i64, units: &Units) {
+    let slots = |shape: &[u8], of: u8| outside_strings(shape).filter(|(_, byte)| *byte == of).count();
+    let Some((at, marker)) = outside_strings(&event.shape).find(|(_, byte)| matches!(*byte, TIME | TIME_TEXT)) else {
+        return;
+    };
+    let before = &event.shape[..at];
+    let in_frames = || event.frames.iter().map(|frame| slots(event.bytes(frame.shape), MORE)).sum::<usize>();
+    let place = slots(before, MORE) + if slots(before, FRAMES) > 0 { in_frames() } else { 0 };
+    let mut text = Vec::new();
+    quoted(marker == TIME_TEXT, &mut text, |out| write_scaled(written_ns, units.time, out));
+    event.shape[at] = MORE;
+    let entry = (event.keep(b"time"), event.keep(&text));
+    let place = place.min(event.more.len());
+    event.more.insert(place, entry);
+    event.unread.iter_mut().filter(|unread| **unread as usize >= place).for_each(|unread| *unread += 1);
 }
 
 /// Writes the record that an event was read from, as JSON equal to it; records of one trace in the order of their seq.

@@ -41,6 +41,11 @@ impl Rows {
         let list = |name: &str, kind: DataType| {
             Ok::<_, ArrowError>(column(name, &list_of(kind))?.map(|c| c.as_list::<i32>().clone()))
         };
+        for needed in ["name", "shape", "time_us", "time_ns"] {
+            if batch.column_by_name(needed).is_none() {
+                return Err(ArrowError::SchemaError(format!("there is no column {needed}")));
+            }
+        }
         let more = match batch.column_by_name("more") {
             None => None,
             Some(column) => {

@@ -30,7 +30,10 @@ impl Connection {
 
     /// What must be read again.
     pub(super) fn owed(&self) -> Option<(String, Owing)> {
-        Some((self.key.trace_id.clone(), Owing { before: self.standing.owed()?, began_at: self.began_at }))
+        Some((
+            self.key.trace_id.clone(),
+            Owing { before: self.standing.owed()?, began_at: self.began_at, is_delta: self.is_delta },
+        ))
     }
 
     /// Its row as of now.
@@ -38,6 +41,7 @@ impl Connection {
         let mut row = self.fold.connection(complete);
         self.standing.write(&mut row, tables.retention.as_ref().map(|retention| &retention.rules));
         row.set("time_base_ns", self.base_ns);
+        row.set("values_unread", self.values_unread);
         row
     }
 }

@@ -34,7 +34,6 @@ pub(super) struct Connection {
     pub fold: Fold,
     pub seq: u64,
     pub base_ns: i64,
-    pub last_ns: i64,
     /// Its times, should the log's clock be set back.
     pub clock: Clock,
     /// Records that wait for older ones, in a log that is out of order.
@@ -52,11 +51,15 @@ pub(super) struct Connection {
     pub is_dirty: bool,
     /// Where its first record stands; 0 for those that decide the identity.
     pub began_at: u64,
+    /// The time of that record counts from the one before it.
+    pub is_delta: bool,
     pub standing: Standing,
     /// Something of it is missing.
     pub is_harmed: bool,
     /// Records of the trace of which nothing says whose they were, before the event before its first.
     pub harms_before: u64,
+    /// Values that their column cannot hold.
+    pub values_unread: u64,
 }
 
 impl Connection {

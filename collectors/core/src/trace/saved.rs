@@ -1,6 +1,8 @@
 //! A trace's reading put away and taken up again, for checkpoints: what all its connections share, and each of them.
 
 use super::clock::Clock;
+use super::identity::Identity;
+use super::timeline::Timeline;
 use super::{Connection, Reject, Stashed, TraceReader};
 use crate::catalogue::Catalogue;
 use crate::client::Known;
@@ -35,6 +37,8 @@ pub struct Saved {
     is_plain: bool,
     harms: u64,
     harms_before: u64,
+    timeline: Timeline,
+    identity: Identity,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -50,16 +54,17 @@ pub struct SavedConnection<'f> {
     fold: Cow<'f, Fold>,
     seq: u64,
     base_ns: i64,
-    last_ns: i64,
     clock: Clock,
     started: bool,
     client: Known,
     shown: u64,
     is_closed: bool,
     began_at: u64,
+    is_delta: bool,
     standing: Standing,
     is_harmed: bool,
     harms_before: u64,
+    values_unread: u64,
 }
 
 impl Saved {
@@ -88,6 +93,8 @@ impl<'c> TraceReader<'c> {
             is_plain: self.open.is_plain,
             harms: self.harms,
             harms_before: self.harms_before,
+            timeline: self.timeline.clone(),
+            identity: self.identity.clone(),
         }
     }
 
@@ -120,7 +127,8 @@ impl<'c> TraceReader<'c> {
         let json = serde_json::from_str(&saved.header).ok()?;
         let header = Header { json, text: saved.text, framing: saved.framing, unread: Vec::new() };
         let mut reader = Self::new(catalogue, header, &saved.file);
-        reader.reader.units = Units::from_rule(&saved.unit_rule);
+        reader.reader.units = Units::from_rule(&saved.unit_rule)?;
+        (reader.timeline, reader.identity) = (saved.timeline, saved.identity);
         reader.stash = saved.stash.map(|pieces| {
             let stashed = pieces.into_iter().map(|piece| match piece {
                 Piece::Record(record) => Stashed::Record(record),
@@ -157,7 +165,6 @@ impl<'c> TraceReader<'c> {
             fold,
             seq: saved.seq,
             base_ns: saved.base_ns,
-            last_ns: saved.last_ns,
             clock: saved.clock,
             order: None,
             started: saved.started,
@@ -167,9 +174,11 @@ impl<'c> TraceReader<'c> {
             heard_s: self.now_s,
             is_dirty: false,
             began_at: saved.began_at,
+            is_delta: saved.is_delta,
             standing: saved.standing,
             is_harmed: saved.is_harmed,
             harms_before: saved.harms_before,
+            values_unread: saved.values_unread,
         });
     }
 }
@@ -181,16 +190,17 @@ impl<'f> SavedConnection<'f> {
             fold: Cow::Borrowed(&connection.fold),
             seq: connection.seq,
             base_ns: connection.base_ns,
-            last_ns: connection.last_ns,
             clock: connection.clock,
             started: connection.started,
             client: (*connection.client).clone(),
             shown: connection.shown,
             is_closed: connection.is_closed,
             began_at: connection.began_at,
+            is_delta: connection.is_delta,
             standing: connection.standing,
             is_harmed: connection.is_harmed,
             harms_before: connection.harms_before,
+            values_unread: connection.values_unread,
         }
     }
 }
