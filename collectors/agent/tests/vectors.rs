@@ -156,6 +156,12 @@ fn records_of_the_case_folders_come_back_equal() {
         ("time_formats_newest", "trace"),
         ("time_since_an_epoch", "trace"),
         ("names_with_escapes", "trace"),
+        ("draft_connectivity", "trace"),
+        ("draft_packets", "trace"),
+        ("draft_recovery", "trace"),
+        ("draft_streams", "trace"),
+        ("draft_blocked", "trace"),
+        ("draft_http3", "trace"),
         ("aioquic_burst_loss_server", "traces"),
         ("aioquic_burst_loss_client", "traces"),
     ] {
@@ -179,6 +185,74 @@ fn records_of_the_case_folders_come_back_equal() {
         };
         let back: Vec<Value> = dump(&input, "events").iter().map(plain).collect();
         assert_eq!(back, wanted.iter().map(plain).collect::<Vec<_>>(), "{case}");
+    }
+}
+
+/// Names of the events of draft-ietf-quic-qlog-quic-events-13 and -h3-events-13 as they stand after July 2026.
+const NEWEST: [&str; 49] = [
+    "quic:server_listening",
+    "quic:connection_started",
+    "quic:connection_closed",
+    "quic:connection_id_updated",
+    "quic:spin_bit_updated",
+    "quic:connection_state_updated",
+    "quic:tuple_assigned",
+    "quic:mtu_updated",
+    "quic:version_information",
+    "quic:alpn_information",
+    "quic:parameters_set",
+    "quic:parameters_restored",
+    "quic:packet_sent",
+    "quic:packet_received",
+    "quic:packet_dropped",
+    "quic:packet_buffered",
+    "quic:packets_acked",
+    "quic:udp_datagrams_sent",
+    "quic:udp_datagrams_received",
+    "quic:udp_datagram_dropped",
+    "quic:stream_state_updated",
+    "quic:frames_created",
+    "quic:frames_parsed",
+    "quic:stream_data_moved",
+    "quic:datagram_data_moved",
+    "quic:connection_data_blocked_updated",
+    "quic:stream_data_blocked_updated",
+    "quic:datagram_data_blocked_updated",
+    "quic:migration_state_updated",
+    "quic:timer_updated",
+    "quic:key_updated",
+    "quic:key_discarded",
+    "quic:recovery_parameters_set",
+    "quic:recovery_metrics_updated",
+    "quic:congestion_state_updated",
+    "quic:packet_lost",
+    "quic:marked_for_retransmit",
+    "quic:ecn_state_updated",
+    "http3:parameters_set",
+    "http3:parameters_restored",
+    "http3:stream_type_set",
+    "http3:priority_updated",
+    "http3:frame_created",
+    "http3:frame_parsed",
+    "http3:datagram_created",
+    "http3:datagram_parsed",
+    "http3:push_resolved",
+    "http:capsule_created",
+    "http:capsule_parsed",
+];
+
+#[test]
+fn every_event_of_the_newest_drafts_is_known_and_has_a_case() {
+    let catalogue = quiclens_core::catalogue::Catalogue::load().unwrap();
+    let mut cases = HashSet::new();
+    for case in std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()) {
+        let expected: Value = serde_json::from_slice(&std::fs::read(case.join("expect.json")).unwrap()).unwrap();
+        let rows = expected["event_rows"].as_array().into_iter().flatten();
+        cases.extend(rows.filter_map(|row| row["name"].as_str().map(str::to_owned)));
+    }
+    for name in NEWEST {
+        assert_eq!(catalogue.events.get(name.as_bytes()).map(|known| &*known.name), Some(name));
+        assert!(cases.contains(name), "no case expects {name}");
     }
 }
 

@@ -262,7 +262,13 @@ pub enum Kind {
     ConnectionIdUpdated,
     MigrationStateUpdated,
     StreamDataMoved,
+    DatagramDataMoved,
     StreamStateUpdated,
+    FramesCreated,
+    FramesParsed,
+    ConnectionDataBlocked,
+    StreamDataBlocked,
+    DatagramDataBlocked,
     HttpFrameCreated,
     HttpFrameParsed,
     StreamEvent,
@@ -278,7 +284,77 @@ pub enum Kind {
     ClockAnchor,
 }
 
+/// Why data waits: `$BlockedReason` of draft-ietf-quic-qlog-quic-events-13.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the draft's words")]
+pub enum BlockedReason {
+    Scheduling,
+    Pacing,
+    AmplificationProtection,
+    CongestionControl,
+    ConnectionFlowControl,
+    StreamFlowControl,
+    StreamId,
+    Application,
+}
+
+impl BlockedReason {
+    /// The draft's word; `None` for any other.
+    pub fn read(word: &str) -> Option<Self> {
+        Some(match word {
+            "scheduling" => Self::Scheduling,
+            "pacing" => Self::Pacing,
+            "amplification_protection" => Self::AmplificationProtection,
+            "congestion_control" => Self::CongestionControl,
+            "connection_flow_control" => Self::ConnectionFlowControl,
+            "stream_flow_control" => Self::StreamFlowControl,
+            "stream_id" => Self::StreamId,
+            "application" => Self::Application,
+            _ => return None,
+        })
+    }
+}
+
+/// What a stack says of data that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blocked {
+    /// It waits from now on; else no more.
+    pub is_blocked: bool,
+    /// It waited before, where that is said.
+    pub was_blocked: Option<bool>,
+    /// Why it waits, or waited.
+    pub reason: Option<BlockedReason>,
+    /// Of one stream alone.
+    pub stream_id: Option<u64>,
+}
+
 impl Event {
+    /// What one of the `*_data_blocked_updated` says; `None` for other events, and for a state that is none.
+    pub fn blocked(&self) -> Option<Blocked> {
+        let of_stream = match self.kind {
+            Kind::StreamDataBlocked => Some(self.get(Number::StreamId)?),
+            Kind::ConnectionDataBlocked | Kind::DatagramDataBlocked => None,
+            _ => return None,
+        };
+        let state = |word| match self.word(word) {
+            "blocked" => Some(true),
+            "unblocked" => Some(false),
+            _ => None,
+        };
+        Some(Blocked {
+            is_blocked: state(Word::NewState)?,
+            was_blocked: state(Word::OldState),
+            reason: BlockedReason::read(self.word(Word::Trigger)),
+            stream_id: of_stream,
+        })
+    }
+
+    /// `packet_numbers`: of the packets that are acknowledged, or in which each of the frames is. `None` where there are
+    /// none, or anything else among them.
+    pub fn packet_numbers(&self) -> Option<Vec<u64>> {
+        serde_json::from_str(self.leftover("packet_numbers")?).ok()
+    }
+
     /// Empties the event and keeps its buffers.
     pub fn clear(&mut self) {
         self.seq = 0;

@@ -203,7 +203,16 @@ impl Fold {
             Kind::StreamEvent => self.stream_event(event),
             Kind::FlowControlEvent => self.flow_control_event(event),
             Kind::CwndMayBlock => self.window_stated(event),
-            Kind::RecoveryParametersSet | Kind::StreamStateUpdated | Kind::ClockAnchor | Kind::Other => {
+            Kind::RecoveryParametersSet
+            | Kind::StreamStateUpdated
+            | Kind::DatagramDataMoved
+            | Kind::FramesCreated
+            | Kind::FramesParsed
+            | Kind::ConnectionDataBlocked
+            | Kind::StreamDataBlocked
+            | Kind::DatagramDataBlocked
+            | Kind::ClockAnchor
+            | Kind::Other => {
                 self.named(event);
             }
         }

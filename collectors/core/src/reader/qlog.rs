@@ -96,6 +96,9 @@ impl Reader {
             Named { name: None, category: None, kind: None, .. } => Err(Stop::Skip(Skip::NoName)),
             named => {
                 self.name(catalogue, &named, has_escapes, event);
+                if event.kind.is_completed() {
+                    complete(event);
+                }
                 Ok(at)
             }
         }
@@ -626,6 +629,42 @@ impl<'t> Pass<'_, '_, 't, '_> {
     }
 }
 
+impl Kind {
+    /// The kind says something of its fields.
+    #[inline(always)]
+    fn is_completed(self) -> bool {
+        matches!(
+            self,
+            Self::ConnectionDataBlocked
+                | Self::StreamDataBlocked
+                | Self::DatagramDataBlocked
+                | Self::StreamDataMoved
+                | Self::DatagramDataMoved
+        )
+    }
+}
+
+/// What the kind of an event says of its fields.
+#[inline(never)]
+fn complete(event: &mut Event) {
+    match event.kind {
+        Kind::ConnectionDataBlocked | Kind::StreamDataBlocked | Kind::DatagramDataBlocked => {
+            let reason = event.leftover("reason").and_then(|json| serde_json::from_str::<String>(json).ok());
+            if let Some(reason) = reason {
+                let len = reason.len().min(LONGEST_WORD);
+                event.set_word(Word::Trigger, &reason.as_bytes()[..floor(reason.as_bytes(), len)]);
+            }
+        }
+        // Newest draft: the length of what moves is that of `raw`, which in a packet's event is the packet's.
+        Kind::StreamDataMoved | Kind::DatagramDataMoved if event.get(Number::Length).is_none() => {
+            if let Some(length) = event.get(Number::PacketBytes) {
+                event.set(Number::Length, length);
+            }
+        }
+        _ => {}
+    }
+}
+
 impl Event {
     /// Kinds whose packets carry frames.
     pub fn is_packet(&self) -> bool {
@@ -637,7 +676,7 @@ impl Event {
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
-    use crate::event::FrameNumber;
+    use crate::event::{Blocked, BlockedReason, FrameNumber};
     use std::sync::LazyLock;
 
     static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| Catalogue::load().unwrap());
@@ -664,5 +703,45 @@ mod tests {
         assert!(unread(2, FrameNumber::Maximum));
         let texts: Vec<&str> = event.unread.iter().map(|place| event.str(event.more[*place as usize].1)).collect();
         assert_eq!(texts, ["\"seven\"", "\"0x10\"", "-1", "\"100 kB\""]);
+    }
+
+    #[test]
+    fn what_waits_says_why() {
+        let reasons = [
+            ("scheduling", BlockedReason::Scheduling),
+            ("pacing", BlockedReason::Pacing),
+            ("amplification_protection", BlockedReason::AmplificationProtection),
+            ("congestion_control", BlockedReason::CongestionControl),
+            ("connection_flow_control", BlockedReason::ConnectionFlowControl),
+            ("stream_flow_control", BlockedReason::StreamFlowControl),
+            ("stream_id", BlockedReason::StreamId),
+            ("application", BlockedReason::Application),
+        ];
+        for (word, reason) in reasons {
+            let data = format!(r#"{{"old":"unblocked","new":"blocked","stream_id":8,"reason":"{word}"}}"#);
+            let wanted =
+                Blocked { is_blocked: true, was_blocked: Some(false), reason: Some(reason), stream_id: Some(8) };
+            assert_eq!(read("quic:stream_data_blocked_updated", &data).blocked(), Some(wanted));
+        }
+        let told = |name, data| read(name, data).blocked();
+        let end = Blocked { is_blocked: false, was_blocked: None, reason: None, stream_id: None };
+        assert_eq!(
+            told("quic:connection_data_blocked_updated", r#"{"new":"unblocked","reason":"weather"}"#),
+            Some(end)
+        );
+        assert_eq!(told("quic:datagram_data_blocked_updated", r#"{"new":"unblocked","stream_id":4}"#), Some(end));
+        assert_eq!(told("quic:stream_data_blocked_updated", r#"{"new":"blocked"}"#), None);
+        assert_eq!(told("quic:connection_data_blocked_updated", r#"{"new":"perhaps"}"#), None);
+        assert_eq!(told("quic:packet_sent", r#"{"new":"blocked"}"#), None);
+    }
+
+    #[test]
+    fn frames_apart_from_packets_name_their_packets() {
+        let data = |numbers: &str| format!(r#"{{"frames":[{{"frame_type":"ping"}}],"packet_numbers":{numbers}}}"#);
+        let told = |numbers: &str| read("quic:frames_created", &data(numbers)).packet_numbers();
+        assert_eq!(told("[7]"), Some(vec![7]));
+        assert_eq!((told("[7,-1]"), told("\"7\"")), (None, None));
+        let event = read("quic:frames_parsed", &data("[1]"));
+        assert_eq!((event.kind, event.frames.len(), event.is_packet()), (Kind::FramesParsed, 1, false));
     }
 }
