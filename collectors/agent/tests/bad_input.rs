@@ -103,6 +103,39 @@ fn a_line_of_100_megabytes_is_one_reject_in_little_memory() {
     assert!(seen.peak_kib < MOST_KIB, "{} KiB", seen.peak_kib);
 }
 
+/// A record is as long as it may be in a document as in a sequence.
+#[test]
+fn a_record_may_be_as_long_in_every_form() {
+    let record = |length: usize| {
+        let (begin, end) = ("{\"time\":2,\"name\":\"a:b\",\"data\":{\"x\":\"", "\"}}");
+        format!("{begin}{}{end}", "x".repeat(length - begin.len() - end.len()))
+    };
+    for (length, events, rejected) in [(4 << 20, 3, reasons(&[])), ((4 << 20) + 1, 2, reasons(&[("too_long", 1)]))] {
+        let long = record(length);
+        let lines = format!("{HEADER}{EVENT}\n{long}\n{EVENT}\n");
+        let sequence = format!("\u{1e}{HEADER}\u{1e}{EVENT}\n\u{1e}{long}\n\u{1e}{EVENT}\n");
+        let document = format!("{{\"traces\":[{{\"events\":[{EVENT},\n{long},\n{EVENT}]}}]}}");
+        for (name, text) in [("long.ndjson", lines), ("long.sqlog", sequence), ("long.json", document)] {
+            let seen = load(&scratch(name, text.as_bytes()));
+            assert_eq!((seen.events, seen.rejected), (events, rejected.clone()), "{name}, {length}");
+        }
+    }
+}
+
+#[test]
+fn a_trace_without_events_is_counted() {
+    for (name, text) in [
+        ("no_events.json", r#"{"traces":[{"events":[]}]}"#.to_owned()),
+        ("no_events_key.json", r#"{"traces":[{"title":"x"}]}"#.to_owned()),
+        ("no_events_at_top.json", r#"{"qlog_version":"0.1","fields":["time"],"events":[]}"#.to_owned()),
+        ("header.ndjson", HEADER.to_owned()),
+        ("header.sqlog", format!("\u{1e}{HEADER}")),
+    ] {
+        let seen = load(&scratch(name, text.as_bytes()));
+        assert_eq!((seen.events, seen.rejected), (0, reasons(&[("no_events", 1)])), "{name}");
+    }
+}
+
 #[test]
 fn a_document_of_100_megabytes_on_one_line_is_read_in_little_memory() {
     let mut file = b"{\"qlog_version\":\"0.3\",\"traces\":[{\"events\":[".to_vec();

@@ -68,6 +68,7 @@ fn documents() -> Vec<Vec<u8>> {
         "document_lost_bracket",
         "vantage_after_events",
         "array_form_strings",
+        "events_at_the_top",
     ];
     let one = b"{\"qlog_version\":\"0.3\",\"trace\":{\"n\":-12.5e3,\"events\":[ 12, [], {\"time\":1,\"name\":\"a:b\"} ,null]}}";
     let read = |case: &&str| std::fs::read(vectors.join(case).join("input.qlog")).unwrap();

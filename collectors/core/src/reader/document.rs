@@ -97,6 +97,8 @@ pub struct Document {
     pub trace: Vec<u8>,
     /// The trace stands in an array of traces.
     in_list: bool,
+    /// The document is the trace, its header the trace's: `events` stand at the top (pcap2qlog of 2018).
+    is_trace: bool,
     /// The trace has shown its events.
     has_events: bool,
     traces: u32,
@@ -120,6 +122,7 @@ impl Default for Document {
             file: Vec::new(),
             trace: Vec::new(),
             in_list: false,
+            is_trace: false,
             has_events: false,
             traces: 0,
             begin: (0, 0),
@@ -187,7 +190,11 @@ impl Document {
                 (State::Trace, b'}') => {
                     window.consume(1);
                     self.close_trace(window, true);
-                    self.state = if self.in_list { State::Traces } else { State::Top };
+                    if self.is_trace {
+                        self.close(window);
+                    } else {
+                        self.state = if self.in_list { State::Traces } else { State::Top };
+                    }
                 }
                 (State::Events, b']') => {
                     self.state = State::Trace;
@@ -253,7 +260,7 @@ impl Document {
     }
 
     fn open(&mut self, window: &mut Window) {
-        (self.state, self.traces) = (State::Top, 0);
+        (self.state, self.traces, self.is_trace) = (State::Top, 0, false);
         (self.begin.0, self.lost_before.0) = (window.offset(), self.lost);
         self.file.clear();
         window.consume(1);
@@ -320,8 +327,8 @@ impl Document {
     /// One key and its value at the start of `text`: its length, or that of the way into a list of traces or events.
     fn field(&self, text: &[u8]) -> Result<(Option<State>, usize), Fault> {
         let mut cursor = Cursor::new(text);
-        let key = cursor.key()?.raw;
-        let entered = entered(self.state, key, cursor.peek()?);
+        let key = cursor.key()?.plain();
+        let entered = entered(self.state, &key, cursor.peek()?);
         if entered.is_some() {
             return Ok((entered, cursor.at + 1));
         }
@@ -332,6 +339,11 @@ impl Document {
     fn take_field(&mut self, window: &mut Window, entered: Option<State>, taken: usize) {
         match entered {
             Some(State::Events) => {
+                if self.state == State::Top {
+                    (self.begin.1, self.lost_before.1) = (self.begin.0, self.lost_before.0);
+                    self.trace.clone_from(&self.file);
+                    (self.in_list, self.is_trace) = (false, true);
+                }
                 self.has_events = true;
                 self.state = State::Events;
                 self.due.push_back(Step::Events);
@@ -464,9 +476,9 @@ impl Document {
     fn known_field(&self, text: &[u8]) -> (Result<State, Fault>, usize) {
         let mut cursor = Cursor::new(text);
         let mut known = || {
-            let key = cursor.key()?.raw;
+            let key = cursor.key()?.plain();
             let next = cursor.peek()?;
-            let (state, opens) = match (self.state, key) {
+            let (state, opens) = match (self.state, &*key) {
                 (_, b"events") => (State::Trace, b'['),
                 (State::Top | State::Traces, b"traces" | b"connections") => (State::Top, b'['),
                 (State::Top, b"trace") => (State::Top, b'{'),
@@ -477,7 +489,7 @@ impl Document {
             if next != opens {
                 return Err(Fault::Syntax);
             }
-            if key == b"events" {
+            if *key == *b"events" {
                 // The name may be that of a field of an event: what follows must be events.
                 cursor.at += 1;
                 let first = cursor.peek()?;
@@ -550,17 +562,24 @@ impl Document {
             cursor.value()?;
         }
         rest_of_object(&mut cursor)?;
+        if self.is_trace {
+            return behind_document(&mut cursor, is_final);
+        }
         if self.in_list && cursor.more(b']')? {
             let next = text[cursor.at..].trim_ascii_start();
             return trace_at(next).0;
         }
         rest_of_object(&mut cursor)?;
-        // Behind a document comes nothing, or another.
-        match cursor.peek() {
-            Err(Fault::End) if !is_final => Err(Fault::End),
-            Err(Fault::End) | Ok(b'{') => Ok(cursor.at),
-            Ok(_) | Err(_) => Err(Fault::Syntax),
-        }
+        behind_document(&mut cursor, is_final)
+    }
+}
+
+/// Behind a document comes nothing, or another.
+fn behind_document(cursor: &mut Cursor<'_>, is_final: bool) -> Result<usize, Fault> {
+    match cursor.peek() {
+        Err(Fault::End) if !is_final => Err(Fault::End),
+        Err(Fault::End) | Ok(b'{') => Ok(cursor.at),
+        Ok(_) | Err(_) => Err(Fault::Syntax),
     }
 }
 
@@ -569,7 +588,7 @@ fn entered(state: State, key: &[u8], next: u8) -> Option<State> {
     match (state, key, next) {
         (State::Top, b"traces" | b"connections", b'[') => Some(State::Traces),
         (State::Top, b"trace", b'{') => Some(State::Trace),
-        (State::Trace, b"events", b'[') => Some(State::Events),
+        (State::Trace | State::Top, b"events", b'[') => Some(State::Events),
         _ => None,
     }
 }
@@ -595,14 +614,14 @@ pub fn event_at(text: &[u8]) -> (Result<usize, Fault>, usize) {
                 return Err(Fault::Syntax);
             }
             loop {
-                let key = cursor.key()?.raw;
+                let key = cursor.key()?.plain();
                 let first = cursor.peek()?;
-                if key == b"events" && first == b'[' {
+                if *key == *b"events" && first == b'[' {
                     return Err(Fault::Syntax);
                 }
                 cursor.value()?;
-                has_time |= key == b"time" && (first == b'"' || first == b'-' || first.is_ascii_digit());
-                has_name |= matches!(key, b"name" | b"category" | b"event" | b"type") && first == b'"';
+                has_time |= *key == *b"time" && (first == b'"' || first == b'-' || first.is_ascii_digit());
+                has_name |= matches!(&*key, b"name" | b"category" | b"event" | b"type") && first == b'"';
                 if !cursor.more(b'}')? {
                     break;
                 }
@@ -636,8 +655,8 @@ fn trace_at(text: &[u8]) -> (Result<usize, Fault>, usize) {
     let mut trace = || {
         cursor.take(b'{')?;
         loop {
-            let key = cursor.key()?.raw;
-            if entered(State::Trace, key, cursor.peek()?).is_some() {
+            let key = cursor.key()?.plain();
+            if entered(State::Trace, &key, cursor.peek()?).is_some() {
                 return Ok(cursor.at);
             }
             cursor.value()?;

@@ -113,15 +113,15 @@ fn first_object(head: &[u8]) -> Result<First, Fault> {
     cursor.take(b'{')?;
     let mut is_more = !cursor.empty(b'}')?;
     while is_more {
-        let key = cursor.key()?.raw;
-        match (key, cursor.peek()?) {
-            (b"traces" | b"connections", b'[') => return Ok(First::Document),
+        let key = cursor.key()?.plain();
+        match (&*key, cursor.peek()?) {
+            (b"traces" | b"connections" | b"events", b'[') => return Ok(First::Document),
             (b"trace", b'{') => {
                 has_trace = true;
                 cursor.at += 1;
                 let mut is_more = !cursor.empty(b'}')?;
                 while is_more {
-                    if cursor.key()?.raw == b"events" && cursor.peek()? == b'[' {
+                    if *cursor.key()?.plain() == *b"events" && cursor.peek()? == b'[' {
                         return Ok(First::Document);
                     }
                     cursor.value()?;
