@@ -52,3 +52,21 @@ def test_what_could_not_be_read_is_named(run: Run, fake_collector: Make, tmp_pat
     fake_collector(f"print('''{trace(1, LOST)}''')\nprint('{json.dumps({'file': 'a.txt', 'rejected': 'not_a_log'})}')")
     ran = run("check", str(tmp_path))
     assert ran.code == 1 and "rejected, not_a_log: a.txt" in ran.out
+
+
+def test_what_nobody_reads_is_named(run: Run, fake_collector: Make, tmp_path: Path) -> None:
+    unread = {
+        "events": {"acme:thing": 12},
+        "fields": {"quic:packet_sent": {f"header.f{number:02}": number for number in range(1, 25)}},
+        "values": {"quic:packet_sent": {"frames.stream_id": 1}},
+        "others": 2,
+    }
+    line = json.dumps({**json.loads(trace(1, LOST)), "unread": unread})
+    fake_collector(f"print('''{line}''')\nprint('''{line}''')")
+    told = run("check", str(tmp_path), "--json").document["params"]["unread"]
+    assert told["events"] == {"acme:thing": 24} and told["values"] == {"quic:packet_sent frames.stream_id": 2}
+    assert told["fields"]["quic:packet_sent header.f24"] == 48 and told["others"] == 4
+    out = " ".join(run("check", str(tmp_path)).out.split())
+    assert "events that are kept and not read: acme:thing (24)" in out
+    assert "quic:packet_sent header.f24 (48), " in out and "and 4 more, see --json" in out
+    assert "values that their field cannot have, kept and not read: quic:packet_sent frames.stream_id (2)" in out

@@ -1,6 +1,7 @@
 """`check`: which causes a server's log can show, and what to switch on for the others. The collector reads it."""
 
 import json
+from collections import Counter
 from typing import Any
 
 from quiclens_api import collector
@@ -21,12 +22,25 @@ def check(path: str) -> Report:
     requests = sum(int(trace.get("requests") or 0) for trace in traces)
     return Report(
         name="check",
-        params={"log": path, "rejected": len(rejects), "rejects": rejects},
+        params={"log": path, "rejected": len(rejects), "rejects": rejects, "unread": _unread(traces)},
         columns=tuple((name, "") for name in _COLUMNS),
         rows=[_row(trace, cause) for trace in traces for cause in trace.get("causes") or ()],
         samples=len(traces),
         coverage={"requests": requests, "traced": requests, "weight": float(requests)},
     )
+
+
+def _unread(traces: list[Row]) -> Row:
+    """What of all traces nobody reads: events by name, fields and values by event and path, how often each."""
+    found: dict[str, Counter[str]] = {"events": Counter(), "fields": Counter(), "values": Counter()}
+    others = 0
+    for unread in (trace.get("unread") or {} for trace in traces):
+        found["events"].update(unread.get("events") or {})
+        for kind in ("fields", "values"):
+            for event, paths in (unread.get(kind) or {}).items():
+                found[kind].update({f"{event} {path}": count for path, count in paths.items()})
+        others += int(unread.get("others") or 0)
+    return {kind: dict(counts.most_common()) for kind, counts in found.items()} | {"others": others}
 
 
 def _row(trace: Row, cause: Row) -> list[Any]:

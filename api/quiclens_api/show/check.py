@@ -13,6 +13,12 @@ from quiclens_api.show.causes import look
 from quiclens_api.show.tables import of_printable, titled
 
 _KNOWN = {"observed": ("yes", "green"), "inferred": ("inferred", "yellow"), "cannot": ("no", "red")}
+_UNREAD = {
+    "events": "events that are kept and not read",
+    "fields": "fields that are kept and not read",
+    "values": "values that their field cannot have, kept and not read",
+}
+_NAMED = 20  # of each kind
 _SIDES = ("server", "client", "network", "unknown")
 
 Row = dict[str, Any]
@@ -39,6 +45,7 @@ def check_view(report: Report) -> Iterator[RenderableType]:
         yield from _side(stack, vantage, sides[vantage, stack])
     if not sides:
         yield Text("No trace was found in it.")
+    yield from _unread(report.params.get("unread", {}))
     yield from _rejects(report.params.get("rejects", []))
 
 
@@ -80,6 +87,16 @@ def _add(table: Table, causes: list[str], answers: Answers, is_mixed: bool) -> N
             Text(answer.because),
             Text(", ".join(answer.switch_on)),
         )
+
+
+def _unread(unread: Row) -> Iterator[Text]:
+    """Everything stays in the store; nothing of this is in an answer."""
+    for kind, title in _UNREAD.items():
+        counts = sorted(unread.get(kind, {}).items(), key=lambda each: (-each[1], each[0]))
+        if counts:
+            named = ", ".join(f"{name} ({count:,})" for name, count in counts[:_NAMED])
+            more = f" and {len(counts) - _NAMED:,} more, see --json" if len(counts) > _NAMED else ""
+            yield Text(f"{title}: {named}{more}\n")
 
 
 def _rejects(rejects: list[Row]) -> Iterator[Text]:

@@ -8,6 +8,7 @@ use crate::paths::find;
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::tables::Tables;
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -41,6 +42,7 @@ pub fn run(paths: &[PathBuf], room: Room) -> Result<(), Error> {
             Room::Summaries | Room::Check => Ok(()),
         };
         let mut files = Files::new(&catalogue, matches!(room, Room::Records | Room::Events), &mut flush);
+        files.tables.unread = matches!(room, Room::Check).then(BTreeMap::new);
         let name = path.to_string_lossy();
         match refused {
             Some(reason) => files.whole_file(&name, reason, b""),
@@ -69,6 +71,7 @@ pub fn run(paths: &[PathBuf], room: Room) -> Result<(), Error> {
                 }
             }
             Room::Check => {
+                let unread = tables.unread.unwrap_or_default();
                 for ((key, abilities, events), row) in tables.abilities.iter().zip(&tables.connections) {
                     let text = |name| row.text(name).unwrap_or("");
                     let requests = row.whole("requests");
@@ -76,6 +79,7 @@ pub fn run(paths: &[PathBuf], room: Room) -> Result<(), Error> {
                         "file": path, "connection_id": key.connection_id, "trace_id": key.trace_id, "vantage": key.vantage,
                         "stack": text("stack"), "dialect": text("dialect"), "serialization": text("serialization"),
                         "events": events, "requests": requests, "causes": abilities,
+                        "unread": unread.get(&key.trace_id),
                     });
                     write(&mut out, &line.to_string())?;
                 }

@@ -222,6 +222,11 @@ impl Catalogue {
         Ok(Self { events, tables, dialects, grammar, specs })
     }
 
+    /// An event of this name has an entry.
+    pub fn knows(&self, name: &[u8]) -> bool {
+        self.events.contains_key(name) || self.grammar.knows(name)
+    }
+
     /// Names of a table's columns that may hold an address.
     pub fn may_hold_address(&self, table: &str) -> impl Iterator<Item = &str> {
         self.columns(table).iter().filter(|column| column.may_hold_address).map(|column| column.name.as_str())

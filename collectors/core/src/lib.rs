@@ -16,3 +16,4 @@ mod seeded;
 pub mod tables;
 pub mod topics;
 pub mod trace;
+pub mod unread;

@@ -10,6 +10,7 @@ use crate::record::events::{Events, Key};
 use crate::record::rows::{Cell, Row, batch};
 use crate::retention::{Again, Owed, Retention, Standing};
 use crate::trace::Reject;
+use crate::unread::Unread;
 use arrow_schema::ArrowError;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -52,6 +53,8 @@ pub struct Tables {
     pub traces: BTreeSet<String>,
     /// Rejects so far, by reason.
     pub rejected: BTreeMap<&'static str, u64>,
+    /// What was not read of each trace, by its id; none: that is not asked.
+    pub unread: Option<BTreeMap<String, Unread>>,
     /// What each finished trace can show.
     pub abilities: Vec<(Key, Vec<Ability>, u64)>,
     /// What adds to rows who the client is, and takes from them what may not be kept.

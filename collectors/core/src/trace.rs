@@ -402,6 +402,9 @@ impl<'c> TraceReader<'c> {
         if !event.unread.is_empty() {
             connection.values_unread += event.unread.len() as u64;
         }
+        if let Some(unread) = &mut tables.unread {
+            unread.entry(connection.key.trace_id.clone()).or_default().add(event, self.catalogue);
+        }
         let at = if event.kind == Kind::ConnectionClosed { At::Close } else { At::Us(event.time_us) };
         connection.look(tables, at, event.seq);
         if tables.wants_events && connection.standing.flows() {
