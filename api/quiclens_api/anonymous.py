@@ -25,6 +25,17 @@ _RECORD_SEPARATOR = "\x1e"  # RFC 7464
 _NUMBER = re.compile(r"-?\d{1,19}(\.\d{1,9})?")
 _HEX = re.compile(r"[0-9a-fA-F]+")
 _KEY_BYTES = 32
+# Why data waits; any other reason may be a person's words.
+_BLOCKED = (
+    "scheduling",
+    "pacing",
+    "amplification_protection",
+    "congestion_control",
+    "connection_flow_control",
+    "stream_flow_control",
+    "stream_id",
+    "application",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +82,8 @@ class Anonymiser:
         """An event; in the array form of old drafts its time may be a text."""
         if isinstance(record, list):
             return [self.value(each, "time") for each in record]
-        return self.value(record)
+        # The collector wrote all times by the trace's clock; what a record says of its own is none of them.
+        return self.value({key: value for key, value in record.items() if key != "time_format"})
 
     def value(self, value: Any, key: str = "") -> Any:
         """The value that stands under a key."""
@@ -91,6 +103,7 @@ class Anonymiser:
             name = key if key in self._words.keys else f"x{self._digits(key, 15)}"
             # An event's `data` has what it says; a frame's has bytes.
             is_secret = key in self._words.secret and not (key == "data" and isinstance(value, dict))
+            is_secret &= not (key == "reason" and value in _BLOCKED)
             made[name] = self._hidden(value) if is_secret else self.value(value, key)
         return made
 

@@ -185,3 +185,30 @@ def test_the_word_list_has_nothing_that_could_be_somebodys() -> None:
     for word in kept.keys | kept.values:
         assert len(word) <= 45 and not re.fullmatch(r"[0-9a-fA-F]{6,}|.*\d+\.\d+\.\d+.*", word), word
     assert not kept.secret & kept.numbers
+
+
+def test_no_record_keeps_a_clock_of_its_own(tmp_path: Path) -> None:
+    try:
+        collector.find()
+    except CannotRun as missing:
+        pytest.skip(missing.message)
+    with stores.open(f"chdb:{tmp_path / 'store'}") as store:
+        load_into(store, sorted(VECTORS.glob("time_formats_*/input*")), [])
+        for trace, _ in traces(store):
+            file = tmp_path / "x.sqlog"
+            wanted = Wanted(trace[0], "sqlog", "as-is", file, trace[1], trace[2], is_anonymous=True)
+            found = chosen(store, wanted)
+            assert found is not None
+            export(store, wanted, found, sys.stdout.buffer)
+            records = [json.loads(record) for record in file.read_text().split("\x1e")[2:]]
+            times = [record["time"] for record in records]
+            assert times == sorted(times) and times[-1] - times[0] == found["duration_us"] / 1000
+            assert not any({"time_format", "reference_time"} & set(record) for record in records)
+
+
+def test_why_data_waits_is_kept_and_no_other_reason() -> None:
+    def said(name: str, reason: str) -> str:
+        return str(Anonymiser().record({"time": 1, "name": name, "data": {"reason": reason}})["data"]["reason"])
+
+    assert said("quic:stream_data_blocked_updated", "stream_flow_control") == "stream_flow_control"
+    assert said("quic:connection_closed", "goodbye Jane") != "goodbye Jane"

@@ -104,6 +104,7 @@ def first_line(wanted: Wanted, trace: Row) -> bytes:
     if wanted.is_anonymous:
         base_ns = trace["time_base_ns"] if abs(trace["time_base_ns"]) < _CLOCK_NS else 0
         about |= {"connection_id": "", "started_at_ms": None, "time_base_ns": base_ns, "serialization": "sequential"}
+        about["one_clock"] = True
         about["header"] = anonymous.header_of(trace["header"], trace["dialect"])
     return json.dumps(about, ensure_ascii=False).encode() + b"\n"
 

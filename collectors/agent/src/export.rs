@@ -28,6 +28,9 @@ struct Request {
     stack: String,
     format: String,
     mode: String,
+    /// Times are written by the trace's clock alone, also of records that were written by their own.
+    #[serde(default)]
+    one_clock: bool,
     #[serde(default)]
     from_us: Option<i64>,
     #[serde(default)]
@@ -37,7 +40,8 @@ struct Request {
 impl Request {
     /// How records write durations, and their times.
     fn clock(&self) -> Result<(Units, Clock), Error> {
-        clock(&self.header, &self.unit_rule, self.time_base_ns)
+        let (units, clock) = clock(&self.header, &self.unit_rule, self.time_base_ns)?;
+        Ok((units, if self.one_clock { clock.alone() } else { clock }))
     }
 }
 

@@ -65,7 +65,7 @@ pub fn record(event: &Event) -> Value {
     for (path, value) in &event.more {
         let path = event.str(*path);
         if !path.starts_with("frames.")
-            && !matches!(path, "time" | "name" | "ODCID" | "group_id")
+            && !matches!(path, "time" | "time_format" | "reference_time" | "name" | "ODCID" | "group_id")
             && let Ok(value) = serde_json::from_str(event.str(*value))
         {
             insert(&mut data, path, value);

@@ -120,6 +120,8 @@ struct Used {
     exact: usize,
     more: usize,
     acked: usize,
+    /// No time is taken from `more`.
+    is_alone: bool,
 }
 
 /// The time of a connection as its records write it.
@@ -131,12 +133,19 @@ pub struct Clock {
     before_ns: i64,
     /// Of records that do not say it themselves.
     format: TimeFormat,
+    /// It holds for all records.
+    is_alone: bool,
 }
 
 impl Clock {
     /// Of a connection whose first record has the source time `base_ns`, in a trace with this format.
     pub fn new(base_ns: i64, format: TimeFormat) -> Self {
-        Self { base_ns, before_ns: 0, format }
+        Self { base_ns, before_ns: 0, format, is_alone: false }
+    }
+
+    /// The same, for records that shall have no clock of their own.
+    pub fn alone(self) -> Self {
+        Self { is_alone: true, ..self }
     }
 
     /// What the record says of its time.
@@ -144,7 +153,8 @@ impl Clock {
         let since_ns = event.time_us.wrapping_mul(1000).wrapping_add(i64::from(event.time_ns));
         let ns = self.base_ns.wrapping_add(since_ns);
         let before = std::mem::replace(&mut self.before_ns, ns);
-        let is_delta = own_format(&event.shape).unwrap_or(self.format) == TimeFormat::Delta;
+        let own = own_format(&event.shape).filter(|_| !self.is_alone);
+        let is_delta = own.unwrap_or(self.format) == TimeFormat::Delta;
         if is_delta { ns.wrapping_sub(before) } else { ns }
     }
 }
@@ -205,7 +215,7 @@ pub fn keep_time(event: &mut Event, written_ns: i64, units: &Units) {
 /// Writes the record that an event was read from, as JSON equal to it; records of one trace in the order of their seq.
 /// An event whose lists do not fit its shape (a row that was tampered with) gives `null` in the places that are missing.
 pub fn restore(event: &Event, units: &Units, clock: &mut Clock, out: &mut Vec<u8>) {
-    let mut used = Used::default();
+    let mut used = Used { is_alone: clock.is_alone, ..Used::default() };
     fill(event, &event.shape, None, units, clock.tell(event), &mut used, out);
 }
 
@@ -218,7 +228,7 @@ fn fill(
     used: &mut Used,
     out: &mut Vec<u8>,
 ) {
-    let mut at = 0;
+    let (mut at, mut depth) = (0, usize::from(frame.is_some()));
     let mut in_string = false;
     while let Some(&byte) = shape.get(at) {
         at += 1;
@@ -269,6 +279,9 @@ fn fill(
             }
             MORE => {
                 match event.more.get(used.more) {
+                    Some((path, _)) if used.is_alone && depth == 1 && event.bytes(*path) == b"time" => {
+                        write_scaled(time_ns, units.time, out);
+                    }
                     Some((_, value)) => out.extend_from_slice(event.bytes(*value)),
                     None => out.extend_from_slice(b"null"),
                 }
@@ -299,7 +312,14 @@ fn fill(
                 in_string = true;
                 out.push(byte);
             }
-            _ => out.push(byte),
+            _ => {
+                match byte {
+                    b'{' | b'[' => depth += 1,
+                    b'}' | b']' => depth = depth.saturating_sub(1),
+                    _ => {}
+                }
+                out.push(byte);
+            }
         }
     }
 }
