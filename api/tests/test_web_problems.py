@@ -200,9 +200,10 @@ def odd(store_url: str) -> Iterator[TestClient]:
     """Connections whose ids are no hex digits; a server may call them what it likes."""
     with stores.open(store_url) as store:
         for number, name in enumerate(ODD):
-            columns = "connection_id, trace_id, vantage, source_file"
+            columns = "connection_id, trace_id, vantage, source_file, header, unit_rule"
+            units = "time=ms rtt=ms delay=ms pacing=bit/s"
             store.command(
-                f"INSERT INTO connections ({columns}) VALUES ({{id:String}}, {{trace:String}}, 'server', 'odd')",
+                f"INSERT INTO connections ({columns}) VALUES ({{id:String}}, {{trace:String}}, 'server', 'odd', '{{}}', '{units}')",
                 {"id": name, "trace": f"0dd0{number:028x}"},
             )
         with client(store_url) as made:

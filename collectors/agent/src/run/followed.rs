@@ -5,7 +5,7 @@ use crate::machine::{self, Look};
 use crate::records::{Records, SavedRecords, Turn};
 use crate::requests::{LineReader, Lines};
 use crate::run::input::Input;
-use crate::run::journal::{Entry, FileId, HEAD, Head, Known};
+use crate::run::journal::{Entry, FileId, HEAD, Head, Known, bytes_of};
 use crate::run::replay::{Pass, Replay};
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::reader::records::{RECORD_LIMIT, Window};
@@ -628,10 +628,6 @@ impl<'c> Form<'c> {
             }
         }
     }
-}
-
-fn bytes_of(state: &impl Serialize) -> Result<Vec<u8>, Error> {
-    postcard::to_stdvec(state).map_err(|error| Error::internal(format!("cannot put a state away: {error}")))
 }
 
 /// The file that `known` speaks of is gone: its connections end as far as they were read. A state that cannot be taken

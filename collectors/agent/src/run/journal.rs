@@ -121,6 +121,10 @@ const MAGIC: &[u8; 16] = b"quiclens-state-2";
 const START: u64 = 24;
 const MARK: [u8; 4] = [0xF5, 0x51, 0x4C, 0x1E];
 const OVERHEAD: usize = 16;
+
+/// Bytes of a cycle that are written at once, about.
+const WRITE: usize = 64 << 10;
+
 const COMPACT_AT: u64 = 8 << 20;
 /// Sums of heads that are kept alone: no part of theirs is there, whose sum would be 0, so that they are never sound.
 const UNSOUND: u64 = 1;
@@ -178,25 +182,10 @@ impl Journal {
         if entries.is_empty() {
             return Ok(());
         }
-        let mut bytes = Vec::new();
-        for entry in entries {
-            let sum = if entry.part == HEAD { self.live.get(&entry.file).map_or(0, |parts| parts.sum) } else { 0 };
-            let at = self.size + bytes.len() as u64;
-            let state = entry.state.as_deref().map(Cow::Borrowed);
-            let record = Record { file: entry.file, part: entry.part, sum, state };
-            let payload = postcard::to_stdvec(&record)
-                .map_err(|error| Error::internal(format!("cannot put a state away: {error}")))?;
-            push(&mut bytes, &payload)?;
-            let place = Place { at, length: (payload.len() + OVERHEAD) as u64, hash: hash_of(&record) };
-            self.live_bytes = self.live_bytes.saturating_add_signed(note(&mut self.live, &record, place));
-        }
-        push(&mut bytes, &[])?;
-        let written = self.append(&bytes);
+        let cycle = self.append(entries);
         // What a failed attempt left behind the last whole cycle goes before the next.
-        self.is_torn = written.is_err();
-        // Whatever the fault of the disk is: until the cycle is there, nothing goes on.
-        written.map_err(|error| Error::new(Kind::Disk, self.path.display(), error))?;
-        self.size += bytes.len() as u64;
+        self.is_torn = cycle.is_err();
+        self.size = cycle?;
         if self.size > self.compact_at && self.size > 3 * self.live_bytes {
             self.compact_at = COMPACT_AT;
             if let Err(said) = self.compact(Vec::new()) {
@@ -208,12 +197,32 @@ impl Journal {
         Ok(())
     }
 
-    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+    /// Writes a cycle and syncs, holding few of its bytes at once; returns where it ends.
+    fn append(&mut self, entries: &[Entry]) -> Result<u64, Error> {
+        // Whatever the fault of the disk is: until the cycle is there, nothing goes on.
+        let path = self.path.display();
+        let said = |error: io::Error| Error::new(Kind::Disk, &path, error);
         if self.is_torn {
-            self.file.set_len(self.size)?;
+            self.file.set_len(self.size).map_err(said)?;
         }
-        self.file.write_all(bytes)?;
-        self.file.sync_data()
+        let (mut at, mut bytes) = (self.size, Vec::with_capacity(WRITE));
+        for entry in entries {
+            let sum = if entry.part == HEAD { self.live.get(&entry.file).map_or(0, |parts| parts.sum) } else { 0 };
+            let state = entry.state.as_deref().map(Cow::Borrowed);
+            let record = Record { file: entry.file, part: entry.part, sum, state };
+            let payload = bytes_of(&record)?;
+            push(&mut bytes, &payload)?;
+            let place = Place { at, length: (payload.len() + OVERHEAD) as u64, hash: hash_of(&record) };
+            at += place.length;
+            self.live_bytes = self.live_bytes.saturating_add_signed(note(&mut self.live, &record, place));
+            if bytes.len() >= WRITE {
+                self.file.write_all(&bytes).map_err(said)?;
+                bytes.clear();
+            }
+        }
+        push(&mut bytes, &[])?;
+        self.file.write_all(&bytes).and_then(|()| self.file.sync_data()).map_err(said)?;
+        Ok(at + OVERHEAD as u64)
     }
 
     /// Bytes of the file.
@@ -313,6 +322,14 @@ fn push(bytes: &mut Vec<u8>, payload: &[u8]) -> Result<(), Error> {
     bytes.extend_from_slice(&xxh3_64(payload).to_le_bytes());
     bytes.extend_from_slice(payload);
     Ok(())
+}
+
+/// A state as it is put away, in no more memory than it needs: there are as many as there are open connections.
+pub fn bytes_of(state: &impl Serialize) -> Result<Vec<u8>, Error> {
+    let mut bytes =
+        postcard::to_stdvec(state).map_err(|error| Error::internal(format!("cannot put a state away: {error}")))?;
+    bytes.shrink_to_fit();
+    Ok(bytes)
 }
 
 /// The payload of the record at the start of `bytes`, if there is one and it is whole.

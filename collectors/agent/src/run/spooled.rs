@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::records::{Records, SavedRecords, Turn};
-use crate::run::journal::{Entry, FileId, HEAD, Head, Known};
+use crate::run::journal::{Entry, FileId, HEAD, Head, Known, bytes_of};
 use crate::run::spool::{Item, Reader, Run, Spool};
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::reader::records::Window;
@@ -228,8 +228,4 @@ impl<'c> Spooled<'c> {
     pub fn is_pressed(&self) -> bool {
         self.spool.is_pressed()
     }
-}
-
-fn bytes_of(state: &impl Serialize) -> Result<Vec<u8>, Error> {
-    postcard::to_stdvec(state).map_err(|error| Error::internal(format!("cannot put a state away: {error}")))
 }
