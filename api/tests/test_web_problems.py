@@ -203,7 +203,8 @@ def odd(store_url: str) -> Iterator[TestClient]:
             columns = "connection_id, trace_id, vantage, source_file, header, unit_rule"
             units = "time=ms rtt=ms delay=ms pacing=bit/s"
             store.command(
-                f"INSERT INTO connections ({columns}) VALUES ({{id:String}}, {{trace:String}}, 'server', 'odd', '{{}}', '{units}')",
+                f"INSERT INTO connections ({columns})"
+                f" VALUES ({{id:String}}, {{trace:String}}, 'server', 'odd', '{{}}', '{units}')",
                 {"id": name, "trace": f"0dd0{number:028x}"},
             )
         with client(store_url) as made:
