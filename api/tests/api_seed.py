@@ -31,6 +31,7 @@ def connection(name: Row, **more: Any) -> Row:
         "serialization": "contained",
         "header": '{"qlog_version":"0.3"}',
         "time_unit": "ms",
+        "unit_rule": "time=ms rtt=ms delay=ms pacing=bit/s",
         "dialect": "aioquic",
         "stack": "aioquic",
         "events_seen": 40,
