@@ -5,7 +5,7 @@ use crate::client::Known;
 use crate::dialect::Units;
 use crate::event::{Event, Kind, Number, Word};
 use crate::fold::{Fold, Trace};
-use crate::header::{DIMENSIONS, Header, TimeFormat, Vantage, normal_id};
+use crate::header::{DIMENSIONS, Header, Vantage, normal_id};
 use crate::limits;
 use crate::reader::qlog::Reader;
 use crate::reader::skip::{Skip, Stop};
@@ -71,7 +71,6 @@ pub struct TraceReader<'c> {
     initial: Option<String>,
     /// Who logged, by the first packet of each connection whose beginning is put away: for a header that does not say.
     first_packets: HashMap<String, Vantage, Seeded>,
-    time_format: TimeFormat,
     timeline: Timeline,
     identity: Identity,
     /// The caller's clock, s.
@@ -105,8 +104,7 @@ impl<'c> TraceReader<'c> {
             reader: Reader::new(units, &fields),
             catalogue,
             first_packets: HashMap::default(),
-            time_format: header.time_format(),
-            timeline: Timeline::default(),
+            timeline: Timeline::new(header.time_format()),
             identity: Identity::default(),
             now_s: 0,
             offset: 0,
@@ -292,7 +290,7 @@ impl<'c> TraceReader<'c> {
             self.identity.decide(&self.header.text, records());
         }
         let is_silent = self.header.vantage() == Vantage::Unknown;
-        let (mut first_rtt, mut timeline) = (None, Timeline::default());
+        let (mut first_rtt, mut timeline) = (None, self.timeline.clone());
         let mut clocks = HashMap::<String, Clock>::new();
         for raw in records() {
             if self.parse(raw).is_err() {
@@ -309,7 +307,7 @@ impl<'c> TraceReader<'c> {
             if self.initial.is_none() && event.group.len == 0 {
                 self.initial = initial_id(event, self.header.vantage(), self.header.flow_is_client());
             }
-            if timeline.place(&mut self.event, self.time_format, &self.header, &self.reader.units).is_ok() {
+            if timeline.place(&mut self.event, &self.header, &self.reader.units).is_ok() {
                 let group = self.event.str(self.event.group);
                 let clock = clocks.entry(group.to_owned()).or_default();
                 if clock.read(self.event.source_ns).is_late && !self.disordered.iter().any(|known| known == group) {
@@ -335,7 +333,7 @@ impl<'c> TraceReader<'c> {
 
     /// The parsed event goes to its connection.
     fn take(&mut self, raw: &[u8], tables: &mut Tables) {
-        let placed = self.timeline.place(&mut self.event, self.time_format, &self.header, &self.reader.units);
+        let placed = self.timeline.place(&mut self.event, &self.header, &self.reader.units);
         if let Err(Unplaced) = placed {
             self.take_reject(&beyond(Skip::NoTime, self.place, raw), tables);
             return;
@@ -489,7 +487,7 @@ impl<'c> TraceReader<'c> {
             heard_s: self.now_s,
             is_dirty: true,
             began_at: self.offset,
-            is_delta: self.event.time_format.unwrap_or(self.time_format) == TimeFormat::Delta,
+            is_delta: self.timeline.is_delta(&self.event),
             standing: Standing::ALL,
             is_harmed: false,
             harms_before: self.harms_before,

@@ -8,8 +8,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Where source time 0 of a trace lies, and when its newest record was.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Timeline {
+    /// Of records that do not say it themselves.
+    format: TimeFormat,
     zero: Option<Zero>,
     last_ns: i64,
     /// The first record came, and times are not differences: those of records that say nothing else are as they stand.
@@ -29,37 +31,39 @@ struct Zero {
 pub(super) struct Unplaced;
 
 impl Timeline {
+    /// Of a trace whose header says how its records write their times.
+    pub fn new(format: TimeFormat) -> Self {
+        Self { format, zero: None, last_ns: 0, is_simple: false }
+    }
+
+    /// The time of a record counts from the one before it.
+    pub fn is_delta(&self, event: &Event) -> bool {
+        self.format_of(event) == TimeFormat::Delta
+    }
+
+    fn format_of(&self, event: &Event) -> TimeFormat {
+        event.time_format.unwrap_or(self.format)
+    }
+
     /// Wall clock of source time 0, ns since 1970.
     pub fn epoch_ns(&self) -> Option<i64> {
         self.zero.and_then(|zero| zero.epoch_ns)
     }
 
-    /// Puts the time of the next record on the line. `format`: of records that do not say it themselves.
+    /// Puts the time of the next record on the line.
     #[inline]
-    pub fn place(
-        &mut self,
-        event: &mut Event,
-        format: TimeFormat,
-        header: &Header,
-        units: &Units,
-    ) -> Result<(), Unplaced> {
+    pub fn place(&mut self, event: &mut Event, header: &Header, units: &Units) -> Result<(), Unplaced> {
         if event.has_clock || !self.is_simple {
-            self.convert(event, format, header, units)?;
-            self.is_simple = format != TimeFormat::Delta;
+            self.convert(event, header, units)?;
+            self.is_simple = self.format != TimeFormat::Delta;
         }
         self.last_ns = event.source_ns;
         Ok(())
     }
 
     #[cold]
-    fn convert(
-        &mut self,
-        event: &mut Event,
-        format: TimeFormat,
-        header: &Header,
-        units: &Units,
-    ) -> Result<(), Unplaced> {
-        let format = event.time_format.unwrap_or(format);
+    fn convert(&mut self, event: &mut Event, header: &Header, units: &Units) -> Result<(), Unplaced> {
+        let format = self.format_of(event);
         let written_ns = event.source_ns;
         if format == TimeFormat::Delta && self.zero.is_some() {
             event.source_ns = self.last_ns.checked_add(written_ns).ok_or(Unplaced)?;
