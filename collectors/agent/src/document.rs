@@ -7,7 +7,7 @@
 
 use crate::error::Error;
 use crate::file::{Breathe, Files, Reading};
-use crate::records::unread;
+use crate::records::count_unread;
 use quiclens_core::header::Header;
 use quiclens_core::reader::brackets::{Brackets, Unbalanced};
 use quiclens_core::reader::document::{Document, Refused, Step};
@@ -98,16 +98,9 @@ impl<'c> Files<'c, '_> {
         let found = gathered.and_then(|gathered| gathered.get(&offset)).cloned();
         let is_gathered = found.is_some();
         let header = found.unwrap_or_else(|| Header::contained(&document.file, &document.trace, before));
-        let has_unread = self.count_unread(name, &header, offset);
+        let has_unread = count_unread(&mut self.tables, name, &header, offset);
         let trace = TraceReader::new(self.catalogue, header, name);
         Reader { trace, is_whole: true, before, is_gathered, has_unread }
-    }
-
-    /// Counts the values of a header that say nothing, if there are any; it stands before `offset`.
-    pub fn count_unread(&mut self, name: &str, header: &Header, offset: u64) -> bool {
-        let reject = unread(header, offset);
-        reject.iter().for_each(|reject| self.reject(name, reject));
-        reject.is_some()
     }
 
     /// The window stands on an element of the events array.
@@ -160,7 +153,7 @@ impl<'c> Files<'c, '_> {
         if !late.is_empty() && !reader.is_gathered {
             let header = Header::contained(&document.file, &document.trace, reader.before);
             if !reader.has_unread {
-                self.count_unread(name, &header, offset);
+                count_unread(&mut self.tables, name, &header, offset);
             }
             let is_decisive = DECISIVE.iter().any(|key| memchr::memmem::find(late, key).is_some());
             if !reader.trace.amend(header) && is_decisive {

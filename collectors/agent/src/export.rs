@@ -45,8 +45,12 @@ impl Request {
     }
 }
 
+fn stored(header: &str) -> Result<Header, Error> {
+    Header::stored(header).ok_or_else(|| Error::configuration("the header is no JSON".to_owned()))
+}
+
 fn clock(header: &str, unit_rule: &str, base_ns: i64) -> Result<(Units, Clock), Error> {
-    let header = Header::stored(header).ok_or_else(|| Error::configuration("the header is no JSON".to_owned()))?;
+    let header = stored(header)?;
     let units = Units::from_rule(unit_rule)
         .ok_or_else(|| Error::configuration(format!("unit_rule is none that is known: {unit_rule}")))?;
     Ok((units, Clock::new(base_ns, header.time_format())))
@@ -174,8 +178,7 @@ fn write(out: &mut impl Write, separated: bool, text: &[u8]) -> io::Result<()> {
 }
 
 fn header(request: &Request) -> Result<(Map<String, Value>, Value), Error> {
-    let mut header: Value = serde_json::from_str(&request.header)
-        .map_err(|error| Error::configuration(format!("the header is no JSON: {error}")))?;
+    let mut header = stored(&request.header)?.json;
     let file = header.get_mut("file").map(Value::take).and_then(|file| file.as_object().cloned()).unwrap_or_default();
     let trace = header.get_mut("trace").map_or(Value::Null, Value::take);
     Ok((file, trace))

@@ -110,9 +110,9 @@ impl<'c> Records<'c> {
                 whole(tables, &self.name, Skip::NoHeader, window.offset(), record);
             }
             let header = header.unwrap_or_else(|| Header::rows(self.framing));
-            self.count_unread(&header, window.offset(), tables);
-            let Self { trace, .. } = self;
-            trace.insert(TraceReader::new(self.catalogue, header, &self.name)).at(self.now_s);
+            count_unread(tables, &self.name, &header, window.offset());
+            let trace = self.trace.insert(TraceReader::new(self.catalogue, header, &self.name));
+            trace.at(self.now_s);
             return;
         };
         trace.stand(window.offset());
@@ -128,7 +128,7 @@ impl<'c> Records<'c> {
             Err(Stop::End) => Skip::NotJson,
             Err(Stop::Skip(reason @ (Skip::NoTime | Skip::NoName))) if !is_rows => {
                 if let Some(header) = Header::sequential(record, self.framing).filter(Header::begins_a_log) {
-                    self.count_unread(&header, window.offset(), tables);
+                    count_unread(tables, &self.name, &header, window.offset());
                     self.begin_another(header, tables);
                     return;
                 }
@@ -140,13 +140,6 @@ impl<'c> Records<'c> {
         self.complete &= self.framing != Framing::LineV1 || reason != Skip::Truncated;
         let reject = Reject { reason: Some(reason), offset: window.offset(), length: len as u64, bytes: kept(record) };
         trace.reject(reject, tables);
-    }
-
-    /// Counts the values of a header that say nothing.
-    fn count_unread(&self, header: &Header, offset: u64, tables: &mut Tables) {
-        if let Some(reject) = unread(header, offset) {
-            reject_of_file(tables, &self.name, &reject);
-        }
     }
 
     /// A second header among the records: the trace is over, another begins.
@@ -322,18 +315,18 @@ pub fn torn(window: &mut Window) -> Option<Reject> {
     (!is_nothing).then_some(reject)
 }
 
-/// The values of a header that say nothing, as one reject.
-pub fn unread(header: &Header, offset: u64) -> Option<Reject> {
+/// Counts the values of a header that say nothing, as one reject, if there are any; `offset` is where it stands, or ends.
+pub fn count_unread(tables: &mut Tables, name: &str, header: &Header, offset: u64) -> bool {
     let text = &header.unread;
-    (!text.is_empty()).then(|| Reject {
-        reason: Some(Skip::HeaderValue),
-        offset,
-        length: text.len() as u64,
-        bytes: kept(text),
-    })
+    let has_unread = !text.is_empty();
+    if has_unread {
+        let length = text.len() as u64;
+        reject_of_file(tables, name, &Reject { reason: Some(Skip::HeaderValue), offset, length, bytes: kept(text) });
+    }
+    has_unread
 }
 
-/// Counts bytes that are no trace's.
+/// Counts bytes that are no trace's. Files of which nothing was read are told apart by their names.
 pub fn reject_of_file(tables: &mut Tables, name: &str, reject: &Reject) {
     let identity =
         if reject.bytes.is_empty() { name.as_bytes() } else { &reject.bytes[..reject.bytes.len().min(4096)] };
@@ -342,11 +335,8 @@ pub fn reject_of_file(tables: &mut Tables, name: &str, reject: &Reject) {
 
 /// Counts a file, or a record in a header's place, of which nothing can be read; it stands at `offset`.
 pub fn whole(tables: &mut Tables, name: &str, reason: Skip, offset: u64, bytes: &[u8]) {
-    // Files of which nothing was read are told apart by their names.
-    let identity = if bytes.is_empty() { name.as_bytes() } else { &bytes[..bytes.len().min(4096)] };
-    let source = format!("{:016x}", xxh3_64(identity));
     let reject = Reject { reason: Some(reason), offset, length: bytes.len() as u64, bytes: kept(bytes) };
-    tables.reject(&source, &reject, name, "", None);
+    reject_of_file(tables, name, &reject);
 }
 
 #[cfg(test)]
