@@ -210,7 +210,7 @@ impl Journal {
             let sum = if entry.part == HEAD { self.live.get(&entry.file).map_or(0, |parts| parts.sum) } else { 0 };
             let state = entry.state.as_deref().map(Cow::Borrowed);
             let record = Record { file: entry.file, part: entry.part, sum, state };
-            let payload = bytes_of(&record)?;
+            let payload = encoded(&record)?;
             push(&mut bytes, &payload)?;
             let place = Place { at, length: (payload.len() + OVERHEAD) as u64, hash: hash_of(&record) };
             at += place.length;
@@ -302,14 +302,13 @@ fn note(live: &mut Live, record: &Record<'_>, place: Place) -> i64 {
 
 /// Records of the heads of files that cannot be taken up, each without its connections: see [`UNSOUND`].
 fn heads_alone(found: &Found) -> Result<Vec<(FileId, Vec<u8>)>, Error> {
-    let internal = |error| Error::internal(format!("cannot put a head away: {error}"));
     let mut heads = Vec::new();
     for (file, known) in found.files.iter().filter(|(_, known)| !known.is_sound) {
-        let state = postcard::to_stdvec(&known.head).map_err(internal)?;
+        let state = encoded(&known.head)?;
         let sum = if known.is_doubtful { DOUBTFUL } else { UNSOUND };
         let record = Record { file: *file, part: HEAD, sum, state: Some(Cow::Owned(state)) };
         let mut bytes = Vec::new();
-        push(&mut bytes, &postcard::to_stdvec(&record).map_err(internal)?)?;
+        push(&mut bytes, &encoded(&record)?)?;
         heads.push((*file, bytes));
     }
     Ok(heads)
@@ -326,10 +325,13 @@ fn push(bytes: &mut Vec<u8>, payload: &[u8]) -> Result<(), Error> {
 
 /// A state as it is put away, in no more memory than it needs: there are as many as there are open connections.
 pub fn bytes_of(state: &impl Serialize) -> Result<Vec<u8>, Error> {
-    let mut bytes =
-        postcard::to_stdvec(state).map_err(|error| Error::internal(format!("cannot put a state away: {error}")))?;
+    let mut bytes = encoded(state)?;
     bytes.shrink_to_fit();
     Ok(bytes)
+}
+
+fn encoded(state: &impl Serialize) -> Result<Vec<u8>, Error> {
+    postcard::to_stdvec(state).map_err(|error| Error::internal(format!("cannot put a state away: {error}")))
 }
 
 /// The payload of the record at the start of `bytes`, if there is one and it is whole.
