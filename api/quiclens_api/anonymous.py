@@ -25,17 +25,6 @@ _RECORD_SEPARATOR = "\x1e"  # RFC 7464
 _NUMBER = re.compile(r"-?\d{1,19}(\.\d{1,9})?")
 _HEX = re.compile(r"[0-9a-fA-F]+")
 _KEY_BYTES = 32
-# Why data waits; any other reason may be a person's words.
-_BLOCKED = (
-    "scheduling",
-    "pacing",
-    "amplification_protection",
-    "congestion_control",
-    "connection_flow_control",
-    "stream_flow_control",
-    "stream_id",
-    "application",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +37,8 @@ class Words:
     """Keys whose texts may be numbers, as old writers have them."""
     secret: frozenset[str]
     """Keys below which every text and number goes."""
+    reasons: frozenset[str]
+    """Texts of `reason` that may stay, though that key is secret."""
     clocks: frozenset[str]
     """Keys of wall clocks."""
 
@@ -67,6 +58,7 @@ def words() -> Words:
         values=frozenset(document["values"]) | events | halves,
         numbers=frozenset(document["numbers"]) | numbers,
         secret=frozenset(document["secret"]),
+        reasons=frozenset(document["reasons"]),
         clocks=frozenset(document["clocks"]),
     )
 
@@ -103,7 +95,7 @@ class Anonymiser:
             name = key if key in self._words.keys else f"x{self._digits(key, 15)}"
             # An event's `data` has what it says; a frame's has bytes.
             is_secret = key in self._words.secret and not (key == "data" and isinstance(value, dict))
-            is_secret &= not (key == "reason" and value in _BLOCKED)
+            is_secret &= not (key == "reason" and isinstance(value, str) and value in self._words.reasons)
             made[name] = self._hidden(value) if is_secret else self.value(value, key)
         return made
 
