@@ -21,7 +21,7 @@ from typing import Any
 from quiclens_lab.bench import as_sequence
 from quiclens_lab.bench_input import make_bench_input
 from quiclens_lab.collector_bench import figures, until_quiet, write_config
-from quiclens_lab.errors import LabError
+from quiclens_lab.errors import CannotTryError, LabError
 from quiclens_lab.machine import collector_binary, judged
 from quiclens_lab.progress import say
 
@@ -34,7 +34,7 @@ COUNTED_EVENTS = 60_000
 def against(older: Path, events: int, runs: int, keep: bool) -> dict[str, Any]:
     """Compare with the collector at `older`; `passes` is false where one of the two bars is missed.
 
-    LabError where one of the collectors does not run, or valgrind is missing.
+    CannotTryError where one of the collectors does not run, or valgrind is missing.
     """
     collectors = {"older": older, "newer": collector_binary()}
     version = _version(older)
@@ -96,7 +96,7 @@ def instructions(collectors: Mapping[str, Path], folders: Mapping[str, Path]) ->
 def counted(collector: Path, files: list[Path]) -> tuple[int, int]:
     """Events of files, and the instructions that `bench` of them takes."""
     if shutil.which("valgrind") is None:
-        raise LabError("no valgrind here; apt install valgrind")
+        raise CannotTryError("no valgrind here; apt install valgrind")
     command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(collector), "bench"]
     done = subprocess.run([*command, *map(str, files)], capture_output=True, text=True, check=False)
     collected = re.search(r"Collected : (\d+)", done.stderr)
@@ -136,5 +136,5 @@ def cpu_s(collector: Path, logs: Path, folder: Path) -> float:
 def _version(collector: Path) -> str:
     done = subprocess.run([collector, "--version"], capture_output=True, text=True, check=False)
     if done.returncode != 0 or not os.access(collector, os.X_OK):
-        raise LabError(f"{collector} does not run: {done.stderr.strip()}")
+        raise CannotTryError(f"{collector} does not run: {done.stderr.strip()}")
     return done.stdout.strip()

@@ -19,7 +19,7 @@ from quiclens_schema import store as stores
 from quiclens_schema.store import Result, Store
 
 from quiclens_lab.amplify import LONG, LONG_EVENTS
-from quiclens_lab.errors import LabError
+from quiclens_lab.errors import CannotTryError, LabError
 from quiclens_lab.machine import commit, keep_document, machine
 
 ASKED = 100  # of the short questions
@@ -40,7 +40,7 @@ def ask_bench(url: str, keep: bool) -> Row:
     with _served(url) as address, stores.open(address) as store:
         rows = {table: _count(store, table) for table in ("requests", "connections", "streams", "events")}
         if not rows["requests"] or not rows["events"]:
-            raise LabError(f"{url} is empty: quiclens demo, then quiclens-lab amplify")
+            raise CannotTryError(f"{url} is empty: quiclens demo, then quiclens-lab amplify")
         requests, connections = _requests(store), _connections(store)
         hours = _hours(store)
         took = {
@@ -137,7 +137,7 @@ def _zooms(store: Store) -> list[str]:
     sql = "SELECT max(time_us), count() FROM events WHERE connection_id = {long:String}"
     duration_us, events = store.query(sql, {"long": LONG}).one()
     if events < LONG_EVENTS:
-        raise LabError("the store has no long connection: quiclens-lab amplify")
+        raise CannotTryError("the store has no long connection: quiclens-lab amplify")
     lengths = [duration_us >> times for times in range(ZOOMS)]
     return [
         f"/api/connections/{LONG}/series?from_us={(duration_us - length) * place // 4}"

@@ -1,7 +1,7 @@
 """The command `quiclens-lab`.
 
-stdout is one JSON document; progress and errors go to stderr. Exit 0 done, 1 a check does not pass, 2 usage,
-3 cannot run.
+stdout is one JSON document; progress and errors go to stderr. Exit 0 done, 1 a check does not pass or broke (its
+document says where), 2 usage, 3 cannot run: nothing was tried.
 """
 
 import argparse
@@ -15,7 +15,8 @@ from typing import Any
 
 from quiclens_lab import progress
 from quiclens_lab.damage.options import add_options as add_damage_options
-from quiclens_lab.errors import LabError
+from quiclens_lab.errors import CannotTryError, LabError
+from quiclens_lab.judgement import BARS, broken
 from quiclens_lab.relay import FAST_KBPS, Conditions
 from quiclens_lab.scenarios import SCENARIOS, scenario_named
 from quiclens_lab.servers import PROGRAMS
@@ -67,7 +68,7 @@ def parser() -> argparse.ArgumentParser:
     starting.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
 
     locking = commands.add_parser("lockouts", help="is a lockout told, and do rows flow again when it is mended?")
-    locking.add_argument("--rounds", type=_count, default=4, help="of each of six locks")
+    locking.add_argument("--rounds", type=_count, default=5, help="of each lock")
     locking.add_argument("--jobs", type=_count, default=3)
     locking.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
 
@@ -293,7 +294,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         return start_up(options.runs, options.keep)
 
     if options.command == "lockouts":
-        from quiclens_lab.lockouts import lockouts
+        from quiclens_lab.lockouts.command import lockouts
 
         return lockouts(options.rounds, options.jobs, options.keep)
     if options.command == "logging-cost":
@@ -402,8 +403,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     try:
         document = run(options)
-    except (LabError, OSError) as error:
-        print(f"quiclens-lab: {error}", file=sys.stderr)
-        return CANNOT_RUN
+    except CannotTryError as error:
+        return _cannot_run(error)
+    except Exception as error:
+        if options.command in BARS:
+            document = broken(options, error)
+        elif isinstance(error, LabError | OSError):
+            return _cannot_run(error)
+        else:
+            raise
     print(json.dumps(document, default=str))
     return 0 if document.get("passes", True) else BAR_MISSED
+
+
+def _cannot_run(error: Exception) -> int:
+    print(f"quiclens-lab: {error}", file=sys.stderr)
+    return CANNOT_RUN

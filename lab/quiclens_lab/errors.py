@@ -1,5 +1,9 @@
-"""The lab's one error: it cannot keep its promise, and says why in one line."""
+"""The lab's errors: it cannot keep its promise, or cannot even try, and says why in one line."""
 
 
 class LabError(Exception):
-    """The lab cannot run, or a run broke a promise. The message is one line, for a person."""
+    """A run broke a promise, or a step of it failed. The message is one line, for a person."""
+
+
+class CannotTryError(LabError):
+    """Nothing was tried: a program, a file or an option is missing here. No bar is missed by that."""

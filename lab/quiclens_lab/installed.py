@@ -21,7 +21,7 @@ from typing import Any
 import pyarrow.ipc
 
 from quiclens_lab.damage.flipped_bits import VECTORS
-from quiclens_lab.errors import LabError
+from quiclens_lab.errors import CannotTryError, LabError
 from quiclens_lab.machine import collector_binary, judged
 from quiclens_lab.outside import said_by
 from quiclens_lab.podman import Podman, mounted, network
@@ -71,9 +71,9 @@ dpkg --remove quiclens-collector >/dev/null && ! systemctl is-active quiclens-co
 
 
 def installed(dist: Path, base: Path, keep: bool) -> dict[str, Any]:
-    """Install what stands in `dist`; `passes` is false where a bar is missed. LabError where it cannot be tried."""
+    """Install what stands in `dist`; `passes` is false where a bar is missed. CannotTryError without a release."""
     if len(list(dist.glob("*.deb"))) != 1 or not list(dist.glob("*.whl")):
-        raise LabError(f"{dist} has no wheels or not one deb; `make release` fills it")
+        raise CannotTryError(f"{dist} has no wheels or not one deb; `make release` fills it")
     with tempfile.TemporaryDirectory(prefix="quiclens-installed-") as scratch:
         podman = Podman(Path(scratch), ["objdump"])
         podman.debian(base, _PACKAGES, _IMAGE)

@@ -68,12 +68,12 @@ def collector_binary() -> Path:
     return Path(os.environ.get("QUICLENS_COLLECTOR", LAB.parent / "target" / "release" / "quiclens-collector"))
 
 
-def judged(name: str, found: Mapping[str, Any], passes: bool, keep: bool) -> dict[str, Any]:
-    """The document of a bar: what was found, of which commit, on which machine; also kept among the bench runs, where
-    that is asked."""
+def judged(name: str, found: Mapping[str, Any], passes: bool, keep: bool, kind: str = "bench-runs") -> dict[str, Any]:
+    """The document of a bar: what was found, of which commit, on which machine; also kept among the runs of its kind,
+    where that is asked."""
     document = {"commit": commit(), "machine": machine(), **found, "passes": passes}
     if keep:
-        keep_document("bench-runs", name, document)
+        keep_document(kind, name, document)
     return document
 
 

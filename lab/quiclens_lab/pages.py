@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from quiclens_lab.errors import LabError
+from quiclens_lab.errors import CannotTryError, LabError
 from quiclens_lab.kept import Kept
 from quiclens_lab.machine import LAB, commit, machine
 from quiclens_lab.served import served
@@ -51,7 +51,9 @@ def pages(keep: Path | None, slice_of: int, progress: Callable[[int, int], None]
     """Visit everything, or each `slice_of`-th of it. `passes` where nothing has a fault."""
     browser = os.environ.get("QUICLENS_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None or not (API / "node_modules").is_dir():
-        raise LabError("no chromium, or no node modules: `make setup`, and `apt install chromium` or QUICLENS_CHROMIUM")
+        raise CannotTryError(
+            "no chromium, or no node modules: `make setup`, and `apt install chromium` or QUICLENS_CHROMIUM"
+        )
     kept = Kept(keep, f"{commit()}.jsonl", Visit)
     done = {each.what: each for each in kept.read()}
     with tempfile.TemporaryDirectory(prefix="quiclens-pages-") as folder:

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from quiclens_lab.errors import LabError
+from quiclens_lab.errors import CannotTryError, LabError
 from quiclens_lab.machine import machine
 from quiclens_lab.outside import said_by
 from quiclens_lab.progress import say
@@ -23,12 +23,12 @@ CERTIFICATES = Path("/usr/local/share/ca-certificates")
 
 
 class Podman:
-    """podman of one run; its settings lie in a folder that outlives it. LabError where the tools are not here."""
+    """podman of one run; its settings lie in a folder that outlives it. CannotTryError where the tools are not here."""
 
     def __init__(self, scratch: Path, more: Sequence[str] = ()) -> None:
         for tool in ("podman", "runc", "mmdebstrap", *more):
             if shutil.which(tool) is None:
-                raise LabError(f"{tool} is not here: apt install podman runc mmdebstrap binutils")
+                raise CannotTryError(f"{tool} is not here: apt install podman runc mmdebstrap binutils")
         settings = scratch / "containers.conf"
         settings.write_text(_SETTINGS.format(files=machine()["open_files"]))
         self.environment: Mapping[str, str] = {"CONTAINERS_CONF": str(settings)}

@@ -18,7 +18,7 @@ from typing import Any
 from unittest import SkipTest
 from urllib.parse import quote, unquote_plus
 
-from quiclens_lab.errors import LabError
+from quiclens_lab.errors import CannotTryError, LabError
 from quiclens_lab.kept import Kept
 from quiclens_lab.machine import LAB, commit, machine
 from quiclens_lab.served import Served, served
@@ -99,7 +99,9 @@ class _Asking:
             import schemathesis
             from schemathesis.core.result import Ok
         except ImportError as error:
-            raise LabError("schemathesis is not installed: it is among the requirements of development") from error
+            raise CannotTryError(
+                "schemathesis is not installed: it is among the requirements of development"
+            ) from error
         self._running = running
         self._base = f"http://127.0.0.1:{running.port}"
         self._session = requests.Session()

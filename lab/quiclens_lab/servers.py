@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from quiclens_lab.errors import LabError
+from quiclens_lab.errors import CannotTryError, LabError
 from quiclens_lab.machine import LAB
 
 TARGET = LAB.parent / "target"
@@ -53,7 +53,7 @@ def missing(name: str) -> str | None:
 def serving(name: str, folder: Path, options: Sequence[str] = ()) -> Iterator[Running]:
     """Run a server until the block ends. What it says goes to `folder/server.log`."""
     if reason := missing(name):
-        raise LabError(reason)
+        raise CannotTryError(reason)
     folder.mkdir(parents=True, exist_ok=True)
     package = files("quiclens_lab")
     with (

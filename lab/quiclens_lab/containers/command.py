@@ -33,7 +33,7 @@ _PATHS = ("/", "/requests", "/reports", "/working", "/api/status")
 
 
 def containers(base: Path, tools: Path, keep: bool) -> dict[str, Any]:
-    """All of it; `passes` is false where something is missed. LabError where it cannot be tried."""
+    """All of it; `passes` is false where something is missed. CannotTryError where it cannot be tried."""
     missed: list[str] = []
     with tempfile.TemporaryDirectory(prefix="quiclens-containers-") as scratch:
         podman = Podman(Path(scratch))

@@ -22,7 +22,7 @@ from quiclens_lab.damage.options import FLIPPED_BITS
 from quiclens_lab.damage.sources import WholeLog, drawn, logs_below, make_aioquic
 from quiclens_lab.damage.tally import Tally
 from quiclens_lab.damage.whole_logs import Batch, Judge, Wrong, judge_logs
-from quiclens_lab.errors import LabError
+from quiclens_lab.errors import CannotTryError
 from quiclens_lab.kept import Kept
 from quiclens_lab.machine import LAB, code_of, collector_binary, commit, keep_document, machine
 from quiclens_lab.truth.collector import frozen, identity
@@ -61,7 +61,7 @@ def _whole_logs(options: argparse.Namespace, names: tuple[str, ...], collector: 
             folders.append(_aioquic(options, Path(scratch)))
         logs = [log for folder in folders for log in _chosen(folder, options)]
         if not logs:
-            raise LabError("no logs: name a folder with --logs, or a stack that is in one with --stack")
+            raise CannotTryError("no logs: name a folder with --logs, or a stack that is in one with --stack")
         kept = Kept(MADE if options.keep else None, f"{code}-{judge.identity}.jsonl", Batch)
         batches = judge_logs(logs, judge, options.jobs, kept, progress.show)
     tallies = added_up(batches, names)

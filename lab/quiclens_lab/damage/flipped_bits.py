@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from quiclens_lab.errors import LabError
+from quiclens_lab.errors import CannotTryError
 from quiclens_lab.machine import LAB
 
 TRACES = LAB.parent.parent / "shared" / "traces"
@@ -74,7 +74,7 @@ def flipped_bits(
     """Damage that many copies of the documents below `folder`; `passes` says whether all bars hold."""
     documents = [document for path in sorted(folder.rglob("*")) if (document := _document(path, collector)) is not None]
     if not documents:
-        raise LabError(f"no documents below {folder}")
+        raise CannotTryError(f"no documents below {folder}")
     jobs = [(documents[at % len(documents)], seed * 1_000_003 + at, BITS[at % len(BITS)]) for at in range(copies)]
     with ThreadPoolExecutor(2) as threads:
         read = []

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from quiclens_lab.errors import LabError
+from quiclens_lab.errors import CannotTryError
 from quiclens_lab.scenarios import SCENARIOS, scenario_named
 from quiclens_lab.strikes import run_plan
 from quiclens_lab.traces import write_traces
@@ -38,7 +38,7 @@ def logs_below(folder: Path) -> list[WholeLog]:
     else:
         named = {log: folder.name for pattern in PATTERNS for log in sorted(folder.rglob(pattern))}
     if not named:
-        raise LabError(f"no logs below {folder}")
+        raise CannotTryError(f"no logs below {folder}")
     return [WholeLog(stack, str(log.relative_to(folder)), log) for log, stack in named.items()]
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from quiclens_lab.errors import LabError
+from quiclens_lab.errors import CannotTryError, LabError
 from quiclens_lab.fuzzing import engine, seeds, sources, words
 from quiclens_lab.fuzzing.targets import Target, is_done, named
 from quiclens_lab.machine import LAB, commit, machine
@@ -139,7 +139,7 @@ def install_atheris() -> None:
         return
     pip = ROOT / ".tools" / "bin" / "pip"
     if not pip.exists():
-        raise LabError("no .tools/bin/pip; `make setup` makes it")
+        raise CannotTryError("no .tools/bin/pip; `make setup` makes it")
     draft = folder.with_suffix(".new")
     shutil.rmtree(draft, ignore_errors=True)
     command = [str(pip), "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:", "--no-deps"]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from quiclens_lab.errors import LabError
+from quiclens_lab.errors import CannotTryError
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +62,9 @@ def is_done(target: Target, executions: int, cpu_s: float, quiet_cpu_s: float) -
 
 
 def named(names: list[str]) -> list[Target]:
-    """The targets of these names, or all of them; LabError for a name that no target has."""
+    """The targets of these names, or all of them; CannotTryError for a name that no target has."""
     unknown = sorted(set(names) - {target.name for target in TARGETS})
     if unknown:
         known = ", ".join(target.name for target in TARGETS)
-        raise LabError(f"no fuzz target {', '.join(unknown)}; there are {known}")
+        raise CannotTryError(f"no fuzz target {', '.join(unknown)}; there are {known}")
     return [target for target in TARGETS if not names or target.name in names]

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from quiclens_lab.errors import LabError
+from quiclens_lab.errors import CannotTryError
 from quiclens_lab.logging_cost.figures import HEAD, rows, settings
 from quiclens_lab.logging_cost.load import LARGE, LARGE_EACH, SMALL, Load
 from quiclens_lab.logging_cost.measured import ZSTD_LEVEL, Turn, turn
@@ -28,7 +28,7 @@ def logging_cost(names: Sequence[str], load: Load, rounds: int, keep: bool, prog
     their names."""
     stacks = [stack for stack in STACKS if not names or stack.name in names]
     if reasons := [reason for stack in stacks if (reason := stack.missing())]:
-        raise LabError("; ".join(reasons))
+        raise CannotTryError("; ".join(reasons))
     before = os.getloadavg()[0]
     total, done = rounds * sum(len(shares(stack, load)) for stack in stacks), 0
 

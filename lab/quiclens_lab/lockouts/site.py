@@ -1,31 +1,21 @@
-"""`quiclens-lab lockouts`: who is locked out says so, and goes on when it is let in again.
-
-Collector, `quiclens ingest` and `quiclens serve` run as an installation has them: a real broker behind TLS, SCRAM and
-ACLs, the store behind TLS and a token, every secret a file. In each round one of them is locked out: a right that is
-granted late, a password that is wrong, a certificate of an authority that nobody knows. `/healthz` of who is locked out
-must be 503 within a minute; after the lock is mended, and nothing started again, a log that was written meanwhile must
-be stored within 30 s. stdout is one JSON document; exit 1 where one of these is missed.
-"""
+"""A collector, `quiclens ingest` and `quiclens serve` as an installation has them, on a broker with walls."""
 
 import hashlib
-import itertools
 import json
 import os
 import re
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+from confluent_kafka.admin import AdminClient
 from quiclens_ingest import broker as brokers
 from quiclens_ingest import kafka
 from quiclens_ingest.acls import least
@@ -35,49 +25,54 @@ from quiclens_schema import topics
 
 from quiclens_lab.damage.flipped_bits import VECTORS
 from quiclens_lab.errors import LabError
-from quiclens_lab.machine import collector_binary, judged
+from quiclens_lab.machine import collector_binary
 from quiclens_lab.outside import said_by
 from quiclens_lab.progress import say
 
-UNREADY_S, FLOWS_S = 60.0, 30.0
 _PATIENCE_S = 300.0
 _ROW = "SELECT count() FROM connections WHERE connection_id = {id:String}"
 
 
-def lockouts(rounds: int, jobs: int, keep: bool) -> dict[str, Any]:
-    """Every lock so many times, `jobs` at once; `passes` is false where one bar is missed."""
-    plan = [(lock, number) for number in range(rounds) for lock in LOCKS]
-    with (
-        tempfile.TemporaryDirectory(prefix="quiclens-lockouts-") as scratch,
-        _broker(Path(scratch), len(plan)) as broker,
-        ThreadPoolExecutor(jobs) as pool,
-    ):
-        sites = [_Site(Path(scratch) / str(at), broker, at) for at in range(len(plan))]
-        found = list(pool.map(lambda at: _one(plan[at][0], sites[at]), range(len(plan))))
-    missed = [each for each in found if not each["passes"]]
-    for each in missed:
-        say(f"lockouts: {each}")
-    document = {
-        "rounds": len(found),
-        "whole": len(found) - len(missed),
-        "unready_s": max(each["unready_s"] for each in found),
-        "flows_s": max(each["flows_s"] for each in found),
-        "found": found,
-    }
-    return judged("lockouts", document, not missed, keep)
+@dataclass(slots=True)
+class Broker:
+    """A broker with walls, which can be away."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Broker:
+    folder: Path
+    certificates: "Certificates"
+    walls: Walls
     running: brokers.Running
-    certificates: "_Certificates"
+
+    def stop(self) -> None:
+        brokers.stop(self.folder)
+
+    def start(self) -> None:
+        """At the address where it was, with the topics that it had or lost."""
+        self.running = brokers.start(self.folder, walls=self.walls)
+
+    def drop_topics(self) -> None:
+        """All of the project's topics, as somebody else's script does it."""
+        admin = AdminClient({"bootstrap.servers": self.running.inside})
+        for done in admin.delete_topics([each.name for each in topics.load().values()]).values():
+            done.result(30)
+
+    def make_topics(self) -> None:
+        kafka.create_topics(self.running.inside, topics.load().values())
 
 
 @dataclass(frozen=True, slots=True)
-class _Certificates:
+class Certificates:
     """Authorities and what they sign, as openssl makes them."""
 
     folder: Path
+
+    def prepare(self) -> None:
+        """What all sites share, before rounds that run at once ask for it: both authorities, the broker's chain."""
+        for name in ("known", "unknown"):
+            self.authority(name)
+        self.signed("known", self.folder / "broker")
+        pkcs8 = said_by(["openssl", "pkcs8", "-topk8", "-nocrypt", "-in", str(self.folder / "broker.key")])
+        chain = pkcs8 + (self.folder / "broker.pem").read_text() + (self.folder / "known.pem").read_text()
+        (self.folder / "broker-chain.pem").write_text(chain)
 
     def authority(self, name: str) -> Path:
         certificate = self.folder / f"{name}.pem"
@@ -110,35 +105,30 @@ class _Certificates:
 
 
 @contextmanager
-def _broker(folder: Path, users: int) -> Iterator[_Broker]:
-    certificates = _Certificates(folder)
-    for name in ("known", "unknown"):  # now, since rounds run at once
-        certificates.authority(name)
-    certificates.signed("known", folder / "broker")
-    chain = folder / "broker-chain.pem"
-    pkcs8 = said_by(["openssl", "pkcs8", "-topk8", "-nocrypt", "-in", str(folder / "broker.key")])
-    chain.write_text(pkcs8 + (folder / "broker.pem").read_text() + (folder / "known.pem").read_text())
-    names = [f"{program}-{number}" for program in ("collector", "ingest") for number in range(users)]
-    walls = Walls(chain, {"admin": "admin", **{name: _password(name) for name in names}})
-    say("lockouts: the broker")
-    running = brokers.start(folder / "kafka", walls=walls)
+def started_broker(certificates: Certificates, folder: Path, numbers: Sequence[int]) -> Iterator[Broker]:
+    """A broker behind TLS, SCRAM and ACLs for the sites of these numbers; ended afterwards."""
+    chain = certificates.folder / "broker-chain.pem"
+    names = [f"{program}-{number}" for program in ("collector", "ingest") for number in numbers]
+    walls = Walls(chain, {"admin": "admin", **{name: password_of(name) for name in names}})
+    say(f"lockouts: a broker, for {len(numbers)} rounds")
+    broker = Broker(folder, certificates, walls, brokers.start(folder, walls=walls))
     try:
-        yield _Broker(running, certificates)
+        yield broker
     finally:
-        brokers.stop(folder / "kafka")
+        broker.stop()
 
 
-def _password(user: str) -> str:
+def password_of(user: str) -> str:
     """Of a user of Kafka."""
     return f"password-of-{user}"
 
 
 @dataclass
-class _Site:
-    """A collector, ingest and a store of their own, on a broker that others use too."""
+class Site:
+    """A collector, ingest and a store of their own, on a broker that others may use too."""
 
     folder: Path
-    broker: _Broker
+    broker: Broker
     number: int
     processes: list["subprocess.Popen[str]"] = field(default_factory=list)
     health: dict[str, str] = field(default_factory=dict)
@@ -149,7 +139,7 @@ class _Site:
         return f"group-{self.number}"
 
     def password(self, program: str) -> str:
-        return _password(f"{program}-{self.number}")
+        return password_of(f"{program}-{self.number}")
 
     def file(self, name: str) -> Path:
         return self.folder / name
@@ -225,11 +215,15 @@ class _Site:
         )
         self._begin("collector", [str(collector_binary()), "run", str(config)], {})
 
+    def end_store(self) -> None:
+        """Nobody answers at the store's address from now on."""
+        self.processes[0].terminate()
+        self.processes[0].wait(_PATIENCE_S)
+
     def serve_again(self) -> None:
-        """End the store and start it at the same address: who is connected must come again."""
-        before = self.processes.pop(0)
-        before.terminate()
-        before.wait(_PATIENCE_S)
+        """End the store, if it runs, and start it at the same address: who is connected must come again."""
+        self.end_store()
+        self.processes.pop(0)
         self._serve(self.store_url.rpartition(":")[2].partition("/")[0])
         self.processes.insert(0, self.processes.pop())
 
@@ -283,7 +277,9 @@ class _Site:
         return new
 
     def has(self, connection_id: str) -> bool:
-        """Whether it is stored, asked as this user, whom the store always lets in."""
+        """Whether it is stored, asked as this user, whom the store always lets in; one that is away has nothing."""
+        if self.processes[0].poll() is not None:
+            return False
         with stores.open(f"chdb:{self.file('data')}") as store:
             return bool(store.query(_ROW, {"id": connection_id}).one()[0])
 
@@ -296,102 +292,3 @@ class _Site:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-
-
-@dataclass(frozen=True, slots=True)
-class _Lock:
-    """One way to be locked out: before the start or while all runs, of whom, and how it ends."""
-
-    name: str
-    whom: str
-    before: Callable[[_Site], None]
-    during: Callable[[_Site], None]
-    mend: Callable[[_Site], None]
-
-
-def _nothing(_: _Site) -> None:
-    """Nothing is done at that moment."""
-
-
-def _both(site: _Site) -> None:
-    site.allow("collector")
-    site.allow("ingest")
-
-
-def _another_token(site: _Site) -> None:
-    site.token("the-second-token-of-the-store")
-    site.reload()
-
-
-def _unknown_authority(site: _Site) -> None:
-    site.certify("unknown")
-    site.serve_again()  # a connection that is open stays as it is
-
-
-def _renewed(site: _Site) -> None:
-    site.certify("known")
-    site.reload()
-
-
-def _wrong(program: str) -> Callable[[_Site], None]:
-    def wrong(site: _Site) -> None:
-        site.write(f"{program}.password", "not the password")
-        _both(site)
-
-    return wrong
-
-
-def _right(program: str) -> Callable[[_Site], None]:
-    return lambda site: site.write(f"{program}.password", site.password(program))
-
-
-LOCKS = (
-    _Lock("right of the collector", "collector", lambda s: s.allow("ingest"), _nothing, lambda s: s.allow("collector")),
-    _Lock("right of ingest", "ingest", lambda s: s.allow("collector"), _nothing, lambda s: s.allow("ingest")),
-    _Lock("password of the collector", "collector", _wrong("collector"), _nothing, _right("collector")),
-    _Lock("password of ingest", "ingest", _wrong("ingest"), _nothing, _right("ingest")),
-    _Lock(
-        "password of the store",
-        "ingest",
-        _both,
-        _another_token,
-        lambda s: s.write("store.password", "the-second-token-of-the-store"),
-    ),
-    _Lock("certificate of the store", "ingest", _both, _unknown_authority, _renewed),
-)
-
-
-def _one(lock: _Lock, site: _Site) -> dict[str, Any]:
-    """One round: how long until who is locked out says so, and until rows flow."""
-    site.folder.mkdir()
-    numbers = itertools.count()
-    with ExitStack() as ending:
-        ending.callback(site.stop)
-        lock.before(site)
-        site.start()
-        if lock.during is not _nothing:
-            first = site.log(next(numbers))
-            _wait(lambda: site.has(first), "rows do not flow")
-        lock.during(site)
-        began = time.monotonic()
-        written = site.log(next(numbers))
-        unready_s = _wait(lambda: not site.is_ready(lock.whom), f"{lock.whom} does not say it") - began
-        if site.has(written):
-            raise LabError(f"{lock.name}: it was not locked out")
-        lock.mend(site)
-        began = time.monotonic()
-        flows_s = _wait(lambda: site.has(written), f"nothing flows: {site.said(lock.whom)[-500:]}") - began
-        _wait(lambda: site.is_ready(lock.whom), f"{lock.whom} stays unready")
-    say(f"lockouts: {lock.name}: {unready_s:.0f} s until it says so, {flows_s:.0f} s until rows flow")
-    passes = unready_s <= UNREADY_S and flows_s <= FLOWS_S
-    return {"lock": lock.name, "unready_s": round(unready_s, 1), "flows_s": round(flows_s, 1), "passes": passes}
-
-
-def _wait(is_so: Callable[[], bool], otherwise: str) -> float:
-    """The moment when it becomes so; LabError when it does not."""
-    until = time.monotonic() + _PATIENCE_S
-    while not is_so():
-        if time.monotonic() > until:
-            raise LabError(otherwise)
-        time.sleep(0.5)
-    return time.monotonic()

@@ -1,0 +1,103 @@
+"""The judgement of a bar: what it found, what it missed, and the document of both, also where it broke.
+
+What breaks in a stage is missed, with the stage's name, and the bar goes on with what does not need it. What breaks
+outside of any stage ends the bar: it is missed too, and the document is kept as that of a bar that ended by itself.
+Only a bar that could not be tried at all (`CannotTryError`) leaves none.
+"""
+
+import argparse
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from quiclens_lab.errors import CannotTryError, LabError
+from quiclens_lab.machine import judged
+from quiclens_lab.progress import say
+
+
+@dataclass(slots=True)
+class Judgement:
+    """What one bar has found so far."""
+
+    name: str
+    found: dict[str, Any] = field(default_factory=dict)
+    missed: list[str] = field(default_factory=list)
+
+    def miss(self, what: str) -> None:
+        """This is missed; a person is told at once."""
+        say(f"{self.name}: missed: {what}")
+        self.missed.append(what)
+
+    def want(self, is_so: bool, otherwise: str) -> None:
+        """It is so, or `otherwise` is missed."""
+        if not is_so:
+            self.miss(otherwise)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """A part of the bar, after which it goes on: where the part breaks, that is missed."""
+        try:
+            yield
+        except CannotTryError:
+            raise
+        except Exception as error:
+            self.miss(f"{name}: {_why(error)}")
+
+    def document(self, keep: bool) -> dict[str, Any]:
+        """What was found and missed; it passes where nothing is missed."""
+        return judged(self.name, {**self.found, "missed": self.missed}, not self.missed, keep)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Where a bar's document is kept: `lab/<kind>/…/<name>.json`."""
+
+    name: str
+    kind: str = "bench-runs"
+
+
+BARS: Mapping[str, Kept | None] = {
+    "against": Kept("against"),
+    "ask-bench": Kept("ask"),
+    "containers": Kept("containers"),
+    "damage": Kept("damage", "damage-runs"),
+    "faults": None,
+    "freshness": Kept("freshness"),
+    "front": Kept("front"),
+    "fuzz": None,
+    "installed": Kept("installed"),
+    "limits": Kept("limits"),
+    "link": Kept("link"),
+    "lockouts": Kept("lockouts"),
+    "logging-cost": Kept("logging-cost"),
+    "pages": None,
+    "planted": Kept("planted", "truth-runs"),
+    "schema-cases": None,
+    "simulation": None,
+    "start-up": Kept("start_up"),
+    "truth": None,
+    "watch": Kept("watch", "truth-runs"),
+}
+"""The commands that judge. None: what a run found is kept line by line, in its own form, and it goes on after that."""
+
+
+def broken(options: argparse.Namespace, error: Exception) -> dict[str, Any]:
+    """The document of a bar that broke before it could make its own; kept where that was asked of this command."""
+    why = _why(error)
+    say(f"{options.command}: broke: {why}")
+    found = {"broke": why, "missed": [why]}
+    kept = BARS[options.command]
+    if kept is None or not options.keep:
+        return judged(options.command, found, False, keep=False)
+    name = "-".join([kept.name, *getattr(options, "server", [])])
+    return judged(name, found, False, True, kept.kind)
+
+
+def _why(error: Exception) -> str:
+    """In one line; a person is told all of what the lab itself did not expect."""
+    if isinstance(error, LabError):
+        return str(error)
+    say("".join(traceback.format_exception(error)))
+    return f"{type(error).__name__}: {error}"
