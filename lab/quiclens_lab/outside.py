@@ -15,16 +15,17 @@ def said_by(
     environment: Mapping[str, str] | None = None,
     folder: Path | None = None,
     patience_s: float | None = None,
+    given: str = "",
 ) -> str:
-    """What a program says, on both its outputs; `environment` is added to ours. LabError where it fails, or has not
-    ended after `patience_s`."""
+    """What a program says, on both its outputs, when it is given this; `environment` is added to ours. LabError where
+    it fails, or has not ended after `patience_s`."""
     name = Path(command[0]).name
     try:
         done = subprocess.run(
             command,
             cwd=folder,
             env={**os.environ, **(environment or {})},
-            stdin=subprocess.DEVNULL,
+            input=given.encode(),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             timeout=patience_s,

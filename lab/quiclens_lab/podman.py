@@ -57,9 +57,9 @@ class Podman:
         """What a shell's script says in a container of its own."""
         return self.do(["podman", "run", "--rm", *options, image, "bash", "-c", script])
 
-    def do(self, command: Sequence[str], patience_s: float = 900) -> str:
+    def do(self, command: Sequence[str], patience_s: float = 900, given: str = "") -> str:
         """What a command says, with these settings."""
-        return said_by(command, self.environment, patience_s=patience_s)
+        return said_by(command, self.environment, patience_s=patience_s, given=given)
 
 
 def mounted(folders: Mapping[Path, str]) -> list[str]:

@@ -1,5 +1,6 @@
-"""What `make containers` looks for is found where it stands; its override is of services that are there."""
+"""What `make containers` looks for is found where it stands; it runs what deploy/README.md prints."""
 
+import json
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -7,23 +8,74 @@ from typing import Any
 import pytest
 import yaml
 
-from quiclens_lab.containers import command, composed
+from quiclens_lab.containers import command, composed, telling
+from quiclens_lab.containers.composed import Composed, State
+from quiclens_lab.containers.services import chosen, read
 from quiclens_lab.errors import LabError
+from quiclens_lab.judgement import Judgement
+from quiclens_lab.page_blocks import block, inline
 
 ROOT = Path(__file__).resolve().parents[2]
+SECRETS = {
+    "store": b"hunter2",
+    "web.key": b"-----BEGIN PRIVATE KEY-----\nMIIEvQ\nAbCd==\n-----END PRIVATE KEY-----",
+}
+COMPOSE = {
+    "services": {
+        "web": {"image": "w", "depends_on": {"migrate": {"condition": "service_completed_successfully"}}},
+        "migrate": {"image": "w", "restart": "on-failure", "depends_on": {"kafka": {"condition": "service_healthy"}}},
+        "kafka": {"image": "k", "restart": "unless-stopped", "healthcheck": {"test": ["CMD", "true"]}},
+        "server": {"image": "c", "profiles": ["try"]},
+        "quiclens": {"image": "w", "profiles": ["tools"]},
+    }
+}
 
 
 def test_a_secret_is_found_wherever_a_line_of_it_stands() -> None:
-    secrets = {
-        "store": b"hunter2",
-        "web.key": b"-----BEGIN PRIVATE KEY-----\nMIIEvQ\nAbCd==\n-----END PRIVATE KEY-----",
-    }
     texts = {
         "a log": "begun\npassword=hunter2 given\n",
         "metrics": "# AbCd==\n",
         "check": "-----BEGIN PRIVATE KEY-----\n",
     }
-    assert command._among(texts, secrets) == [("a log", "store"), ("metrics", "web.key")]
+    assert telling.among(texts, SECRETS) == [("a log", "store"), ("metrics", "web.key")]
+
+
+def test_a_secret_is_found_in_the_layers_of_an_image(tmp_path: Path) -> None:
+    archive = tmp_path / "image.tar"
+    archive.write_bytes(b"\0" * 5000 + b"-----BEGIN PRIVATE KEY-----" + b"\0" * 5000)
+    assert telling.in_file(archive, SECRETS) == []
+    archive.write_bytes(b"\0" * 5000 + SECRETS["web.key"] + b"\0" * 5000)
+    assert telling.in_file(archive, SECRETS) == ["web.key"]
+
+
+class _Podman:
+    """Builds images of the bytes that a careless build would take."""
+
+    def __init__(self, ignores: bool, stores: bool) -> None:
+        self._ignores, self._stores, self._image = ignores, stores, b""
+
+    def build(self, image: str, file: Path, context: Path, *, ignore: Path | None = None) -> None:
+        assert "COPY . " in file.read_text()
+        is_kept_out = ignore is not None and self._ignores
+        self._image = b"layers" if is_kept_out or not self._stores else b"".join(SECRETS.values())
+
+    def do(self, words: list[str]) -> str:
+        if words[1:3] == ["image", "save"]:
+            Path(words[4].partition("=")[2]).write_bytes(self._image)
+        return ""
+
+
+def test_the_search_of_images_is_proved_and_so_is_the_ignore_file(tmp_path: Path) -> None:
+    def proof(podman: Any) -> list[str]:
+        return telling.proof(podman, tmp_path, SECRETS, tmp_path)
+
+    assert proof(_Podman(ignores=True, stores=True)) == []
+    assert proof(_Podman(ignores=False, stores=True)) == [
+        f"deploy/Dockerfile.dockerignore lets a careless build take {name}" for name in SECRETS
+    ]
+    assert proof(_Podman(ignores=True, stores=False)) == [
+        f"the search finds no {name} in an image that has it" for name in SECRETS
+    ]
 
 
 def test_metrics_of_every_process_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,10 +92,85 @@ def test_metrics_of_every_process_are_looked_at(monkeypatch: pytest.MonkeyPatch)
     told["http://collector:9465/metrics"] += "\nquiclens_collector_x 1"
     texts = command._metrics(running)
     assert set(texts) == {"/metrics of ingest", "/metrics of the collector", "/metrics of web"}
-    assert command._among(texts, {"store": b"hunter2"}) == [("/metrics of the collector", "store")]
+    assert telling.among(texts, {"store": b"hunter2"}) == [("/metrics of the collector", "store")]
     config = tomllib.loads((ROOT / "deploy" / "containers" / "collector.toml").read_text())
     port = config["metrics_address"].rpartition(":")[2]
     assert command._METRICS["the collector"][0] == f"http://collector:{port}/metrics" and config["metrics_public"]
+
+
+def test_services_start_behind_those_on_whom_they_depend() -> None:
+    services = read(json.dumps(COMPOSE))
+    assert chosen(services, []) == ["kafka", "migrate", "web"]
+    assert chosen(services, ["try"]) == ["kafka", "migrate", "web", "server"]
+    assert [name for name, each in services.items() if each.ends] == ["web", "migrate", "server", "quiclens"]
+
+
+class _Running:
+    """Services of which one may be in another state than it should, and what retention says."""
+
+    def __init__(self, swept: str, **states: State) -> None:
+        self.services = read(json.dumps(COMPOSE))
+        self.services["retention"] = self.services["kafka"]
+        self.active = ["kafka", "migrate", "retention"]
+        self._swept, self._states = swept, states
+
+    def state(self, name: str) -> State:
+        return self._states.get(name, State("exited" if name == "migrate" else "running", 0, 0))
+
+    def is_well(self, name: str) -> bool:
+        return True
+
+    def logs(self, name: str) -> str:
+        return self._swept
+
+
+def _missed(running: Any) -> list[str]:
+    judgement = Judgement("containers")
+    command._services(judgement, running)
+    return judgement.missed
+
+
+def test_a_service_that_ended_or_came_again_and_a_retention_that_did_nothing_are_missed() -> None:
+    swept = "INFO dropped 0 partitions; 1 MB stay"
+    assert _missed(_Running(swept)) == []
+    assert _missed(_Running("nothing was dropped: no store")) == [
+        "retention has not swept: nothing was dropped: no store"
+    ]
+    for state in (State("exited", 1, 0), State("running", 0, 3)):
+        (missed,) = _missed(_Running(swept, retention=state))
+        assert missed.startswith(f"retention is {state}")
+    (missed,) = _missed(_Running(swept, migrate=State("exited", 1, 0)))
+    assert missed.startswith("migrate is ")
+
+
+def test_the_page_is_run_as_it_stands(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    done: list[str] = []
+    running = Composed.__new__(Composed)
+    running.tree, running.profiles, running.image_bytes = tmp_path, {"tools"}, {"web": 1}
+
+    def noted(*words: str) -> str:
+        done.append(" ".join(words))
+        return ""
+
+    monkeypatch.setattr(composed, "said_by", lambda words, **_: noted(words[-1]))
+    monkeypatch.setattr(Composed, "_up", lambda _: noted("up"))
+    monkeypatch.setattr(Composed, "compose", lambda _, *words, **__: noted(*words))
+    commands = block(command.PAGE, command._BLOCK)
+    assert commands[0] == "deploy/containers/secrets", "secrets are drawn before anything is built"
+    for each in [*commands, inline(command.PAGE, command._TRY)]:
+        running.do(each)
+    assert done == [
+        "deploy/containers/secrets",
+        "cp deploy/.env.example deploy/.env",
+        "up",
+        "run --rm --no-deps quiclens slow",
+        "run --rm --no-deps quiclens status --config /etc/quiclens/ingest.toml --metrics ingest:9464",
+        "run --rm --no-deps erase --client 203.0.113.0/24 --dry-run",
+        "up",
+    ]
+    assert running.profiles == {"tools", "try"}
+    with pytest.raises(LabError, match="nobody knows here"):
+        running.do("docker compose -f deploy/compose.yaml up --detach --quick")
 
 
 def test_the_override_is_of_services_that_are_there() -> None:
@@ -53,4 +180,3 @@ def test_the_override_is_of_services_that_are_there() -> None:
     override = yaml.load(composed.OVERRIDE.read_text(), loader)
     services = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text())["services"]
     assert set(override["services"]) <= set(services)
-    assert set(command._SERVICES) <= set(services)

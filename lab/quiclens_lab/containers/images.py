@@ -1,4 +1,4 @@
-"""The images: what stands in for those of registries, and ours, built by deploy/Dockerfile from the work tree."""
+"""The images: what stands in for those of registries, and ours, built by deploy/Dockerfile from a copy of the tree."""
 
 import shutil
 from collections.abc import Mapping
@@ -16,6 +16,7 @@ ROOT = LAB.parent
 STANDINS = Path(__file__).parent / "standins"
 OURS = {"collector": "quiclens-collector", "web": "quiclens-web", "quiclens": "quiclens"}
 """Names of our images, by their stage of the Dockerfile."""
+IGNORED = "deploy/Dockerfile.dockerignore"
 HERE = "localhost"
 """Where images of this machine are; a short name means one of these before any registry's."""
 _REGISTRY = "docker.io/library"
@@ -47,13 +48,15 @@ def stand_ins(podman: Podman, base: Path, caddy: Path, scratch: Path) -> None:
     podman.build(f"{_REGISTRY}/caddy:2.11", STANDINS / "caddy.Containerfile", context)
 
 
-def ours(podman: Podman) -> Mapping[str, int]:
-    """Our images; their sizes, bytes, by name."""
+def ours(podman: Podman, tree: Path) -> Mapping[str, int]:
+    """Our images, built from a tree; their sizes, bytes, by name."""
     sizes = {}
-    file, ignore = ROOT / "deploy" / "Dockerfile", ROOT / "deploy" / "Dockerfile.dockerignore"
     for stage, name in OURS.items():
         say(f"containers: the image {name}; the first compiles the collector, some minutes")
-        image = f"{HERE}/{name}:{VERSION}"
-        podman.build(image, file, ROOT, ignore=ignore, target=stage)
-        sizes[name] = int(podman.do(["podman", "image", "inspect", "--format={{.Size}}", image]))
+        podman.build(image(name), tree / "deploy" / "Dockerfile", tree, ignore=tree / IGNORED, target=stage)
+        sizes[name] = int(podman.do(["podman", "image", "inspect", "--format={{.Size}}", image(name)]))
     return sizes
+
+
+def image(name: str) -> str:
+    return f"{HERE}/{name}:{VERSION}"
