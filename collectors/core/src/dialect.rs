@@ -54,6 +54,12 @@ fn a_unit<'de, D: Deserializer<'de>>(from: D) -> Result<Places, D::Error> {
     places(&text).ok_or_else(|| D::Error::custom(format!("unknown unit {text}")))
 }
 
+/// "Values above 20 are invalid" (RFC 9000, 18.2).
+fn an_exponent<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    let exponent = u32::deserialize(from)?;
+    if exponent > 20 { Err(D::Error::custom("ack_delay_exponent is at most 20")) } else { Ok(exponent) }
+}
+
 fn some_unit<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Places>, D::Error> {
     a_unit(from).map(Some)
 }
@@ -76,6 +82,9 @@ pub struct Dialect {
     rtt_first: Option<f64>,
     #[serde(deserialize_with = "a_unit")]
     delay: Places,
+    /// The writer leaves `ack_delay` as the frame has it, to be multiplied by 2 to this power (RFC 9000, 19.3).
+    #[serde(default, deserialize_with = "an_exponent")]
+    ack_delay_exponent: u32,
     #[serde(default)]
     pacing: Pacing,
     /// Header fields of free text whose last word is the connection's id.
@@ -95,6 +104,8 @@ pub struct Units {
     pub rtt: Places,
     /// Of `ack_delay`.
     pub delay: Places,
+    /// `ack_delay` times this is a delay: a power of two, 1 where the writer has decoded it.
+    pub delay_times: u64,
     /// `pacing_rate` times this is bits a second.
     pub pacing: u64,
 }
@@ -134,23 +145,36 @@ impl Dialect {
             (Some(limit), Some(first)) if first < limit => SECONDS,
             _ => self.rtt,
         };
-        Units { time: self.time.unwrap_or(header_time), rtt, delay: self.delay, pacing: self.pacing.bits() }
+        let time = self.time.unwrap_or(header_time);
+        Units { time, rtt, delay: self.delay, delay_times: 1 << self.ack_delay_exponent, pacing: self.pacing.bits() }
     }
 }
 
 impl Units {
+    /// One unit for all durations; delays are decoded, rates are bits a second.
+    pub const fn all(unit: Places) -> Self {
+        Self { time: unit, rtt: unit, delay: unit, delay_times: 1, pacing: 1 }
+    }
+
     /// The units that [`Units::rule`] wrote down; `None` for anything else.
     pub fn from_rule(rule: &str) -> Option<Self> {
         let of = |key: &str| rule.split(' ').find_map(|pair| pair.strip_prefix(key)?.strip_prefix('='));
         let time = |key: &str| of(key).and_then(places);
         let pacing = [Pacing::Bits, Pacing::Bytes].into_iter().find(|pacing| of("pacing") == Some(pacing.name()))?;
-        Some(Self { time: time("time")?, rtt: time("rtt")?, delay: time("delay")?, pacing: pacing.bits() })
+        let exponent =
+            of("ack_delay_exponent").map_or(Some(0), |text| text.parse::<u32>().ok().filter(|e| *e <= 20))?;
+        let (delay, delay_times) = (time("delay")?, 1 << exponent);
+        Some(Self { time: time("time")?, rtt: time("rtt")?, delay, delay_times, pacing: pacing.bits() })
     }
 
     /// For people and for `connections.unit_rule`.
     pub fn rule(&self) -> String {
         let pacing = if self.pacing == Pacing::Bytes.bits() { Pacing::Bytes } else { Pacing::Bits }.name();
-        format!("time={} rtt={} delay={} pacing={pacing}", unit(self.time), unit(self.rtt), unit(self.delay))
+        let exponent = match self.delay_times.trailing_zeros() {
+            0 => String::new(),
+            exponent => format!(" ack_delay_exponent={exponent}"),
+        };
+        format!("time={} rtt={} delay={}{exponent} pacing={pacing}", unit(self.time), unit(self.rtt), unit(self.delay))
     }
 }
 

@@ -186,6 +186,15 @@ impl Frame {
         (self.present >> number as u8 & 1 == 1).then_some(self.numbers[number as usize])
     }
 
+    /// Where the data of a STREAM frame begins and ends; `None` where the frame names one of both with a value that is
+    /// none. A frame without an offset begins the stream (RFC 9000, 19.8).
+    pub fn range(&self) -> Option<(u64, u64)> {
+        let [from, length] = [FrameNumber::Offset, FrameNumber::Length]
+            .map(|number| if self.is_unread(number) { None } else { Some(self.get(number).unwrap_or(0)) });
+        let from = from?;
+        Some((from, from.saturating_add(length?)))
+    }
+
     /// The frame names it, with a value that is none: it is not absent, and no default holds.
     pub fn is_unread(&self, number: FrameNumber) -> bool {
         self.get(number).is_none() && self.unread >> number as u8 & 1 == 1

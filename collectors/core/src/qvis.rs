@@ -244,7 +244,7 @@ mod tests {
 
     fn exported(text: &Value) -> Value {
         let mut event = Event::default();
-        let units = Units { time: 3, rtt: 3, delay: 3, pacing: 1 };
+        let units = Units::all(3);
         Reader::new(units, &[]).read(&Catalogue::load().unwrap(), text.to_string().as_bytes(), &mut event).unwrap();
         record(&event)["data"].clone()
     }

@@ -98,7 +98,7 @@ impl<'c> TraceReader<'c> {
         let dialect = catalogue.dialects.iter().position(|dialect| dialect.holds(&header.json, &joined)).unwrap_or(0);
         let units = match catalogue.dialects.get(dialect) {
             Some(dialect) => dialect.units(header.time_places(), None),
-            None => Units { time: 6, rtt: 6, delay: 6, pacing: 1 },
+            None => Units::all(6),
         };
         Self {
             reader: Reader::new(units, &fields),

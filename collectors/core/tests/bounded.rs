@@ -55,7 +55,7 @@ fn number(row: &Row, name: &str) -> u64 {
 #[test]
 fn an_endless_response_has_a_bounded_state_and_parts_that_add_up() {
     let catalogue = Catalogue::load().unwrap();
-    let mut reader = Reader::new(Units { time: 6, rtt: 6, delay: 6, pacing: 1 }, &[]);
+    let mut reader = Reader::new(Units::all(6), &[]);
     let trace = Trace { connection_id: "c".into(), vantage: Vantage::Server, ..Trace::default() };
     let mut fold = Fold::new(trace);
     let mut largest = 0;

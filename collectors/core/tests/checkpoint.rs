@@ -66,7 +66,7 @@ fn timed(mut event: Event, index: usize, base: i64) -> Event {
 /// A case's events, numbered and timed.
 fn events(catalogue: &Catalogue, case: &str) -> Vec<Event> {
     let document: Value = serde_json::from_str(&vector(case)).unwrap();
-    let units = quiclens_core::dialect::Units { time: 6, rtt: 6, delay: 6, pacing: 1 };
+    let units = quiclens_core::dialect::Units::all(6);
     let mut reader = Reader::new(units, &[]);
     let read = document["traces"][0]["events"].as_array().unwrap().iter().map(|record| {
         let mut event = Event::default();
@@ -127,7 +127,7 @@ fn episodes(events: &[Event]) -> BTreeSet<String> {
 
 /// The records of a rule's case, one a line after the header.
 fn rule(catalogue: &Catalogue, case: &str) -> Vec<Event> {
-    let units = quiclens_core::dialect::Units { time: 6, rtt: 6, delay: 6, pacing: 1 };
+    let units = quiclens_core::dialect::Units::all(6);
     let mut reader = Reader::new(units, &[]);
     let text = vector(case);
     let read = text.lines().skip(1).filter_map(|line| {

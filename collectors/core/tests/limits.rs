@@ -69,7 +69,7 @@ fn complete(row: &Row) -> Option<bool> {
 
 fn read(text: &str) -> (Result<usize, Stop>, Event) {
     let mut event = Event::default();
-    let units = Units { time: 6, rtt: 6, delay: 6, pacing: 1 };
+    let units = Units::all(6);
     let read = Reader::new(units, &[]).read(&CATALOGUE, text.as_bytes(), &mut event);
     (read, event)
 }
@@ -237,7 +237,7 @@ fn so_many_ids_of_a_connection_are_remembered() {
 #[test]
 fn so_many_names_of_events_are_remembered() {
     let record = |number: usize| format!(r#"{{"time":1,"name":"a:b{number}","data":{{}}}}"#);
-    let mut reader = Reader::new(Units { time: 6, rtt: 6, delay: 6, pacing: 1 }, &[]);
+    let mut reader = Reader::new(Units::all(6), &[]);
     for number in (0..NAMES + 9).chain(0..NAMES + 9) {
         let mut event = Event::default();
         reader.read(&CATALOGUE, record(number).as_bytes(), &mut event).unwrap();

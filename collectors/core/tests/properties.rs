@@ -22,7 +22,7 @@ fn catalogue() -> &'static Catalogue {
     CATALOGUE.get_or_init(|| Catalogue::load().unwrap())
 }
 
-const UNITS: Units = Units { time: 6, rtt: 6, delay: 6, pacing: 1 };
+const UNITS: Units = Units::all(6);
 
 /// JSON values of the kinds that occur in logs, keys drawn from those that have a meaning and those that have none.
 fn value() -> impl Strategy<Value = Value> {

@@ -60,7 +60,7 @@ fn steps(records: &[String], losses: Losses) -> u64 {
 }
 
 fn all_steps(records: &[String], losses: Losses) -> u64 {
-    let units = Units { time: 6, rtt: 6, delay: 6, pacing: 1 };
+    let units = Units::all(6);
     let (mut reader, mut event) = (Reader::new(units, &[]), Event::default());
     let mut fold = Fold::new(Trace { vantage: Vantage::Server, losses, ..Trace::default() });
     for (seq, record) in records.iter().enumerate() {

@@ -6,8 +6,8 @@ use quiclens_core::limits::LARGEST;
 use quiclens_core::reader::number::{double_to_us, scaled, whole, write_double, write_scaled, write_whole};
 
 fuzz_target!(|data: &[u8]| {
-    let Some((places, token)) = data.split_first() else { return };
-    let places = u32::from(places % 13);
+    let Some((unit, token)) = data.split_first() else { return };
+    let (places, times) = (u32::from(unit % 13), 1 << (unit / 13));
     let text = core::str::from_utf8(token).unwrap_or("?");
     // RFC 8259: no sign, no leading zero.
     let is_plain = token.iter().all(u8::is_ascii_digit) && (token.len() == 1 || token.first() != Some(&b'0'));
@@ -28,10 +28,10 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!(back.parse::<f64>().map(f64::abs), text.parse::<f64>().map(f64::abs), "{text} is {back}");
     }
     if (3..=9).contains(&places)
-        && let Some((us, ulps)) = double_to_us(token, places)
+        && let Some((us, ulps)) = double_to_us(token, places, times)
     {
         let mut out = Vec::new();
-        write_double(us, ulps, places, &mut out);
+        write_double(us, ulps, places, times, &mut out);
         let back = core::str::from_utf8(&out).unwrap_or("?");
         assert_eq!(back.parse::<f64>(), text.parse::<f64>(), "{text} came back as {back}");
     }

@@ -14,8 +14,8 @@ use quiclens_fuzz::json::normal;
 use quiclens_fuzz::memory::bounded;
 use serde_json::Value;
 
-const MS: Units = Units { time: 6, rtt: 6, delay: 6, pacing: 1 };
-const US: Units = Units { time: 3, rtt: 3, delay: 3, pacing: 8 };
+const MS: Units = Units::all(6);
+const US: Units = Units { pacing: 8, delay_times: 8, ..Units::all(3) };
 const COLUMNS: [&str; 4] = ["relative_time", "category", "event", "data"];
 
 fuzz_target!(|data: &[u8]| {

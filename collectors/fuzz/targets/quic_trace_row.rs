@@ -10,7 +10,7 @@ use quiclens_core::reader::shape::{Clock, restore};
 use quiclens_fuzz::catalogue;
 use serde_json::Value;
 
-const US: Units = Units { time: 3, rtt: 3, delay: 3, pacing: 1 };
+const US: Units = Units::all(3);
 
 fuzz_target!(|line: &[u8]| {
     let named = named(line);

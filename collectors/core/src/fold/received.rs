@@ -60,15 +60,20 @@ impl Fold {
         let id = frame.get(FrameNumber::StreamId);
         match event.bytes(frame.frame_type) {
             b"ack" | b"ack_ecn" | b"ack_mp" | b"path_ack" => {
-                let delay = frame.get(FrameNumber::AckDelayUs).unwrap_or(0);
+                // quic-go leaves a delay of 0 out. One that was not read may be as long as any.
+                let is_unread = frame.is_unread(FrameNumber::AckDelayUs);
+                let otherwise = if is_unread { MAX_ACK_DELAY_US } else { 0 };
+                let delay = frame.get(FrameNumber::AckDelayUs).unwrap_or(otherwise);
                 self.recovery.held_back(delay.min(MAX_ACK_DELAY_US).cast_signed(), delay.cast_signed());
                 self.acknowledged(event, ranges);
             }
             b"stream" => {
-                let from = frame.get(FrameNumber::Offset).unwrap_or(0);
-                let to = from.saturating_add(frame.get(FrameNumber::Length).unwrap_or(0));
                 let Some(id) = id else { return };
                 let is_new = self.requests.get(id).is_none();
+                let Some((from, to)) = frame.range() else {
+                    self.open(id);
+                    return;
+                };
                 self.stream_received(Chunk { stream_id: id, from, to, fin: frame.fin }, arrival);
                 if is_new && self.is_server() {
                     self.first_readable(event, id);

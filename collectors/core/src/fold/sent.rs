@@ -181,12 +181,12 @@ impl Fold {
                 }
                 b"stream" => {
                     if let Some(stream_id) = frame.get(FrameNumber::StreamId) {
-                        let from = frame.get(FrameNumber::Offset).unwrap_or(0);
-                        let to = from.saturating_add(frame.get(FrameNumber::Length).unwrap_or(0));
                         self.seen.note_if(frame.fin, Sight::Fins);
                         // It opens with its record, which is the one that a limit rejects.
                         self.open(stream_id);
-                        departure.packet.carry(Chunk { stream_id, from, to, fin: frame.fin });
+                        if let Some((from, to)) = frame.range() {
+                            departure.packet.carry(Chunk { stream_id, from, to, fin: frame.fin });
+                        }
                     }
                 }
                 b"reset_stream" | b"reset_stream_at" => departure.resets.extend(frame.get(FrameNumber::StreamId)),

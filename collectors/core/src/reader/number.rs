@@ -129,37 +129,38 @@ pub fn write_whole(mut value: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(&buffer[at..]);
 }
 
-/// A double in `unit` (places to ns) as whole microseconds and the units in the last place between those and the
-/// double; `None` for what has no such form (negative, not finite, over 2^53 us).
-pub fn double_to_us(token: &[u8], places: Places) -> Option<(u64, i64)> {
+/// A double in `unit` (places to ns; `times`, a power of two, of them) as whole microseconds and the units in the last
+/// place between those and the double; `None` for what has no such form (negative, not finite, over 2^53 us).
+pub fn double_to_us(token: &[u8], places: Places, times: u64) -> Option<(u64, i64)> {
     let value: f64 = core::str::from_utf8(token).ok()?.parse().ok()?;
     if !value.is_finite() || value.is_sign_negative() {
         return None;
     }
-    let us = (value * us_per_unit(places)).round();
+    let us = (value * us_per_unit(places, times)).round();
     if us > 9.0e15 {
         return None;
     }
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 <= us <= 9e15")]
     let us = us as u64;
-    Some((us, value.to_bits().cast_signed().wrapping_sub(nearest(us, places).to_bits().cast_signed())))
+    Some((us, value.to_bits().cast_signed().wrapping_sub(nearest(us, places, times).to_bits().cast_signed())))
 }
 
 /// Writes the double that [`double_to_us`] took apart, in the fewest digits that give it back.
-pub fn write_double(us: u64, ulps: i64, places: Places, out: &mut Vec<u8>) {
-    let bits = nearest(us, places).to_bits().cast_signed().wrapping_add(ulps).cast_unsigned();
+pub fn write_double(us: u64, ulps: i64, places: Places, times: u64, out: &mut Vec<u8>) {
+    let bits = nearest(us, places, times).to_bits().cast_signed().wrapping_add(ulps).cast_unsigned();
     let value = f64::from_bits(bits);
     let value = if value.is_finite() { value } else { 0.0 };
     out.extend_from_slice(format!("{value:?}").as_bytes());
 }
 
 #[expect(clippy::cast_precision_loss, reason = "us <= 9e15 < 2^53")]
-fn nearest(us: u64, places: Places) -> f64 {
-    us as f64 / us_per_unit(places)
+fn nearest(us: u64, places: Places, times: u64) -> f64 {
+    us as f64 / us_per_unit(places, times)
 }
 
-fn us_per_unit(places: Places) -> f64 {
-    10f64.powi(places.cast_signed() - 3)
+#[expect(clippy::cast_precision_loss, reason = "a power of two is exact")]
+fn us_per_unit(places: Places, times: u64) -> f64 {
+    10f64.powi(places.cast_signed() - 3) * times as f64
 }
 
 #[cfg(test)]
@@ -191,15 +192,17 @@ mod tests {
 
     #[test]
     fn doubles_come_back_bit_for_bit() {
-        for token in ["413.83981599938124", "0.0", "1e-9", "80.12299999999997", "2.5e9", "333.0"] {
-            let (us, ulps) = double_to_us(token.as_bytes(), 6).unwrap();
-            let mut out = Vec::new();
-            write_double(us, ulps, 6, &mut out);
-            let back: f64 = String::from_utf8(out).unwrap().parse().unwrap();
-            assert_eq!(back.to_bits(), token.parse::<f64>().unwrap().to_bits(), "{token}");
+        for token in ["413.83981599938124", "0.0", "1e-9", "80.12299999999997", "2.5e5", "333.0"] {
+            for times in [1, 8, 1 << 20] {
+                let (us, ulps) = double_to_us(token.as_bytes(), 6, times).unwrap();
+                let mut out = Vec::new();
+                write_double(us, ulps, 6, times, &mut out);
+                let back: f64 = String::from_utf8(out).unwrap().parse().unwrap();
+                assert_eq!(back.to_bits(), token.parse::<f64>().unwrap().to_bits(), "{token}");
+            }
         }
-        assert_eq!(double_to_us(b"1e400", 6), None);
-        assert_eq!(double_to_us(b"-1.0", 6), None);
+        assert_eq!(double_to_us(b"1e400", 6, 1), None);
+        assert_eq!(double_to_us(b"-1.0", 6, 1), None);
     }
 
     #[test]

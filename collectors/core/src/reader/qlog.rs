@@ -377,12 +377,13 @@ impl<'t> Pass<'_, '_, 't, '_> {
             Action::Number(index) => self.whole_number(index, 1, key),
             Action::Pacing(index) => self.whole_number(index, self.reader.units.pacing, key),
             Action::Duration(index, unit) => {
-                let places = match unit {
-                    Unit::Rtt => self.reader.units.rtt,
-                    Unit::Delay => self.reader.units.delay,
-                    Unit::Time => self.reader.units.time,
+                let units = self.reader.units;
+                let (places, times) = match unit {
+                    Unit::Rtt => (units.rtt, 1),
+                    Unit::Delay => (units.delay, units.delay_times),
+                    Unit::Time => (units.time, 1),
                 };
-                self.duration(index, places, key)
+                self.duration(index, places, times, key)
             }
             Action::Word(index) if byte == b'"' => self.word(index, key),
             Action::Word(index) if matches!(byte, b't' | b'f') && self.frame.is_none() => {
@@ -444,7 +445,7 @@ impl<'t> Pass<'_, '_, 't, '_> {
             }
             None => {
                 // 1400.0 is a number of bytes too, but only its text gives it back.
-                match double_to_us(token, 3) {
+                match double_to_us(token, 3, 1) {
                     Some((value, 0)) => {
                         self.set(index, value.saturating_mul(times));
                     }
@@ -456,16 +457,17 @@ impl<'t> Pass<'_, '_, 't, '_> {
         }
     }
 
-    fn duration(&mut self, index: u8, places: Places, key: &[u8]) -> Result<(), Fault> {
+    fn duration(&mut self, index: u8, places: Places, times: u64, key: &[u8]) -> Result<(), Fault> {
         let Some((token, quoted, text)) = self.token()? else { return self.no_number(index, key) };
         if let Some(ns) = scaled(token, places).filter(|ns| *ns >= 0 && ns % 1000 == 0)
             && (!quoted || shape::same_text(ns, places, token))
+            && let Some(us) = (ns / 1000).unsigned_abs().checked_mul(times).filter(|us| *us <= LARGEST)
         {
-            if self.set(index, (ns / 1000).unsigned_abs()) {
+            if self.set(index, us) {
                 self.slot(text.len(), &[if quoted { shape::NUMBER_TEXT } else { shape::NUMBER }, shape::letter(index)]);
                 return Ok(());
             }
-        } else if let Some((us, ulps)) = double_to_us(token, places) {
+        } else if let Some((us, ulps)) = double_to_us(token, places, times) {
             if self.set(index, us) && !quoted {
                 self.event.exact.push(ulps);
                 self.slot(text.len(), &[shape::EXACT, shape::letter(index)]);
@@ -682,7 +684,7 @@ mod tests {
     static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| Catalogue::load().unwrap());
 
     fn read(name: &str, data: &str) -> Event {
-        let units = Units { time: 6, rtt: 6, delay: 6, pacing: 1 };
+        let units = Units::all(6);
         let text = format!(r#"{{"time":1,"name":"{name}","data":{data}}}"#);
         let mut event = Event::default();
         assert_eq!(Reader::new(units, &[]).read(&CATALOGUE, text.as_bytes(), &mut event), Ok(text.len()));

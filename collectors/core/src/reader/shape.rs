@@ -4,7 +4,7 @@
 //! strings, stand for values; none of them occurs in JSON outside strings.
 
 use crate::dialect::Units;
-use crate::event::{Event, Number};
+use crate::event::{Event, FrameNumber, Number};
 use crate::header::TimeFormat;
 use crate::reader::json::{Cursor, Fault};
 use crate::reader::number::{Places, whole, write_double, write_scaled, write_whole};
@@ -255,15 +255,20 @@ fn fill(
                     None => 0,
                 };
                 let places = if frame.is_some() { frame_places(index, units) } else { event_places(index, units) };
+                let times = if is_delay(index, frame.is_some()) { units.delay_times } else { 1 };
                 if byte == EXACT {
                     let ulps = event.exact.get(used.exact).copied().unwrap_or(0);
                     used.exact += 1;
-                    write_double(value, ulps, places.unwrap_or(6), out);
+                    write_double(value, ulps, places.unwrap_or(6), times, out);
                     continue;
                 }
                 quoted(byte == NUMBER_TEXT, out, |out| match places {
                     Some(places) => {
-                        write_scaled(i64::try_from(value.saturating_mul(1000)).unwrap_or(i64::MAX), places, out);
+                        write_scaled(
+                            i64::try_from((value / times).saturating_mul(1000)).unwrap_or(i64::MAX),
+                            places,
+                            out,
+                        );
                     }
                     None if frame.is_none() && index == Number::PacingRate as u8 => {
                         write_whole(value / units.pacing, out);
@@ -339,12 +344,16 @@ fn event_places(index: u8, units: &Units) -> Option<Places> {
         [Number::MinRttUs as u8, Number::SmoothedRttUs as u8, Number::LatestRttUs as u8, Number::RttVarianceUs as u8];
     match index {
         index if RTT.contains(&index) => Some(units.rtt),
-        index if index == Number::AckDelayUs as u8 => Some(units.delay),
+        index if is_delay(index, false) => Some(units.delay),
         index if index == Number::DeltaUs as u8 => Some(units.time),
         _ => None,
     }
 }
 
 fn frame_places(index: u8, units: &Units) -> Option<Places> {
-    (index == crate::event::FrameNumber::AckDelayUs as u8).then_some(units.delay)
+    is_delay(index, true).then_some(units.delay)
+}
+
+fn is_delay(index: u8, is_of_frame: bool) -> bool {
+    index == if is_of_frame { FrameNumber::AckDelayUs as u8 } else { Number::AckDelayUs as u8 }
 }

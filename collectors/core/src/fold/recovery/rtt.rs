@@ -19,6 +19,8 @@ pub struct Rtt {
     variance_us: Option<i64>,
     /// How long the peer held the newest acknowledgement back, as it says.
     ack_delay_us: i64,
+    /// The same of the acknowledgement that brought the newest sample.
+    latest_delay_us: i64,
     first_us: Option<i64>,
     stats: Stats,
     /// Samples by bucket.
@@ -107,7 +109,7 @@ impl Rtt {
 
     fn add(&mut self, sample_us: i64) {
         self.min_us = Some(self.min_us.map_or(sample_us, |least| least.min(sample_us)));
-        self.latest_us = Some(sample_us);
+        (self.latest_us, self.latest_delay_us) = (Some(sample_us), self.ack_delay_us);
         self.first_us.get_or_insert(sample_us);
         self.stats.add(sample_us.unsigned_abs());
         *self.histogram.entry(stats::bucket(sample_us.unsigned_abs())).or_default() += 1;
@@ -168,7 +170,7 @@ impl Rtt {
     /// acknowledgment delay", RFC 9002, 5.3), and by more than a turn of machines: bytes stand in a queue.
     pub fn has_queue(&self) -> bool {
         let (Some(latest), Some(least)) = (self.latest_us, self.min_us) else { return false };
-        let latest = latest.saturating_sub(self.ack_delay_us);
+        let latest = latest.saturating_sub(self.latest_delay_us);
         latest.saturating_mul(4) > least.saturating_mul(5) && latest.saturating_sub(least) > TURN_US
     }
 }
@@ -218,8 +220,13 @@ mod tests {
         rtt.measure(52_000);
         assert!(rtt.has_queue());
         rtt.held_back(3_000);
+        rtt.measure(52_000);
         assert!(!rtt.has_queue());
+        // The delay is that of the sample: the next acknowledgement, whose sample is not there yet, changes nothing.
         rtt.held_back(0);
+        assert!(!rtt.has_queue());
+        rtt.measure(52_000);
+        assert!(rtt.has_queue());
         rtt.restart();
         assert!(!rtt.has_queue());
     }
