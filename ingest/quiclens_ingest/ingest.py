@@ -21,6 +21,7 @@ from quiclens_ingest.message import Limits
 from quiclens_ingest.metrics import Metrics, serve
 from quiclens_ingest.reach import Reach
 from quiclens_ingest.settings import Settings, password
+from quiclens_ingest.store_watch import StoreWatch
 from quiclens_ingest.take import Duties, Taker
 
 _log = logging.getLogger("quiclens.ingest")
@@ -78,6 +79,7 @@ def ingest(
     link_seconds = 0.0 if isinstance(store, ServedStore) else settings.link_seconds
     linker = Linker(store, link_seconds, settings.late_link_seconds, metrics.linking)
     inserter = Inserter(store, producer, uuid4().hex[:12], metrics)
+    watch = StoreWatch(store)
     taker = Taker(
         consumer,
         tables,
@@ -100,15 +102,17 @@ def ingest(
         reach,
     )
     server = (
-        serve(metrics, settings.metrics_address, _health(taker, inserter, [linker.unwell, reach.unwell]))
+        serve(metrics, settings.metrics_address, _health(taker, inserter, [linker.unwell, reach.unwell, watch.unwell]))
         if settings.metrics_address
         else None
     )
     try:
+        watch.start()
         if ready is not None:
             ready("{}:{}".format(*server.server_address[:2]) if server else "")
         taker.run(stop)
     finally:
+        watch.close()
         linker.close()
         if server is not None:
             server.shutdown()
