@@ -29,6 +29,8 @@ TQUIC := target/tquic/release/tquic-traces
 QUINN_SERVER := target/quinn/release/quinn-server
 QUICHE_SERVER := target/quiche/release/quiche-server
 
+RUST_LEAST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+
 # libFuzzer is C++.
 HAS_CXX := $(shell command -v c++ || command -v g++ || command -v clang++)
 NO_CXX := make: no C++ compiler here; the fuzz targets are not built
@@ -232,7 +234,10 @@ $(MADE)/prerequisites: Makefile
 	@mkdir -p $(MADE)
 	@missing=; \
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || missing="$$missing, python >= 3.11"; \
-	for tool in cargo node npm; do command -v $$tool >/dev/null || missing="$$missing, $$tool"; done; \
+	$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || missing="$$missing, python's venv (apt install python3-venv)"; \
+	for tool in cargo node npm cc perl; do command -v $$tool >/dev/null || missing="$$missing, $$tool"; done; \
+	rust=$$({ rustc --version 2>/dev/null || true; } | cut -d' ' -f2); \
+	test "$$(printf '%s\n' $(RUST_LEAST) "$$rust" | sort -V | head -1)" = $(RUST_LEAST) || missing="$$missing, rust >= $(RUST_LEAST)"; \
 	if [ -n "$$missing" ]; then echo "make: missing on this machine: $${missing#, }" >&2; exit 1; fi
 	@touch $@
 

@@ -281,6 +281,21 @@ def _read(path: Path) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def passwords_of(path: Path) -> dict[str, str]:
+    """Users and their passwords, NAME=PASSWORD a line. BrokerError says which line is none, without what it holds."""
+    found: dict[str, str] = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if not line.strip():
+            continue
+        name, equals, password = line.partition("=")
+        if not (name and equals and password) or any(mark in line for mark in ",[] "):
+            raise BrokerError(f"{path}, line {number}: not NAME=PASSWORD without commas, brackets and spaces")
+        found[name] = password
+    if "admin" not in found:
+        raise BrokerError(f"{path}: no user admin, who gives the others their rights")
+    return found
+
+
 def main() -> int:
     """Exit 0 done, 1 not running, 3 cannot run."""
     parser = argparse.ArgumentParser(prog="python -m quiclens_ingest.broker", description="One Kafka broker here.")
@@ -288,11 +303,22 @@ def main() -> int:
     parser.add_argument("--data", type=Path, required=True, help="folder of its data, its log and its pid")
     parser.add_argument("--port", type=int, default=0, help="on 127.0.0.1; any free one if not said")
     parser.add_argument("--jars", type=Path, help="folder of Kafka's jars; target/kafka-4.1.0 if not said")
+    parser.add_argument(
+        "--certificate",
+        type=Path,
+        help="PEM file, the key in PKCS #8 and its chain: clients come by TLS and SCRAM-SHA-512, and need ACLs",
+    )
+    parser.add_argument(
+        "--passwords", type=Path, help="users of a new broker, NAME=PASSWORD a line; admin may do everything"
+    )
     given = parser.parse_args()
+    if (given.certificate is None) != (given.passwords is None):
+        parser.error("--certificate and --passwords go together")
     try:
         if given.verb == "stop":
             return 0 if stop(given.data) else 1
-        found = start(given.data, given.port, given.jars) if given.verb == "start" else status(given.data)
+        walls = Walls(given.certificate, passwords_of(given.passwords)) if given.certificate else None
+        found = start(given.data, given.port, given.jars, walls) if given.verb == "start" else status(given.data)
     except (BrokerError, OSError) as error:
         print(f"broker: {error}", file=sys.stderr)
         return 3

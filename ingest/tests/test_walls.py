@@ -1,6 +1,8 @@
 """A real broker behind TLS, passwords and ACLs: programs do with the least that is written down, and with no less."""
 
+import json
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +13,8 @@ import pytest
 from quiclens_ingest import broker as brokers
 from quiclens_ingest import kafka
 from quiclens_ingest.acls import Allowed, Operation, UnknownProgram, least
-from quiclens_ingest.broker import BrokerMissing, Walls
 from quiclens_ingest.ingest import ingest
-from quiclens_ingest.kafka import KafkaError, KafkaException
+from quiclens_ingest.kafka import BrokerError, KafkaError, KafkaException
 from quiclens_ingest.settings import PASSWORD_VARIABLE, Settings
 from quiclens_schema import topics
 from quiclens_schema.store import Store
@@ -48,12 +49,35 @@ def walled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walled]:
     names = ["-subj", "/CN=broker", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
     subprocess.run(["openssl", *made, *names], check=True, capture_output=True)
     certificate.write_bytes(key.read_bytes() + chain.read_bytes())
-    try:
-        running = brokers.start(folder / "data", walls=Walls(certificate, PASSWORDS))
-    except BrokerMissing as missing:
-        pytest.skip(f"no broker: {missing}")
-    yield Walled(running.brokers, running.inside, chain)
+    passwords = folder / "passwords"
+    passwords.write_text("".join(f"{name}={password}\n" for name, password in PASSWORDS.items()))
+    # By its script, as a user starts it.
+    script = [sys.executable, "-m", "quiclens_ingest.broker", "start", "--data", str(folder / "data")]
+    walls = ["--certificate", str(certificate), "--passwords", str(passwords)]
+    started = subprocess.run([*script, *walls], capture_output=True, text=True, check=False)
+    if started.returncode and "Java" in started.stderr:
+        pytest.skip(f"no broker: {started.stderr.strip()}")
+    assert started.returncode == 0, started.stderr
+    running = json.loads(started.stdout)
+    yield Walled(running["brokers"], running["inside"], chain)
     brokers.stop(folder / "data")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("admin=a\nedge\n", "line 2: not NAME=PASSWORD"),
+        ("admin=a\nedge=\n", "line 2: not NAME=PASSWORD"),
+        ("admin=secret,password=b\n", "line 1: not NAME=PASSWORD"),
+        ("edge=secret\n", "no user admin"),
+    ],
+)
+def test_a_file_of_passwords_that_is_none_is_refused_by_its_line(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "passwords").write_text(text)
+    with pytest.raises(BrokerError) as refused:
+        brokers.passwords_of(tmp_path / "passwords")
+    assert said in str(refused.value)
+    assert "secret" not in str(refused.value)
 
 
 def sent(walled: Walled, user: str, topic: str, message: bytes, headers: dict[str, str]) -> KafkaError | None:
