@@ -14,6 +14,7 @@ import lz4.block
 import lz4.frame
 import pytest
 from quiclens_schema.served import ROWS_TYPE
+from quiclens_schema.version import VERSION
 from serve_process import Served, until
 from store_rows import aliases, send
 
@@ -25,6 +26,10 @@ LONG = "SELECT count() FROM numbers(100000000000) WHERE sipHash64(number) = 1"
 def metric(served: Served, name: str) -> float:
     lines = served.ask(method="GET", path="/metrics").text.splitlines()
     return sum(float(line.rpartition(" ")[2]) for line in lines if line.partition("{")[0].partition(" ")[0] == name)
+
+
+def test_its_metrics_say_which_quiclens_it_is(served: Served) -> None:
+    assert f'quiclens_serve_build_info{{version="{VERSION}"}} 1.0' in served.ask(method="GET", path="/metrics").text
 
 
 def test_it_answers_ping_and_an_empty_get(served: Served) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from quiclens_ingest.linking import Rounds
 from quiclens_schema import store as stores
+from quiclens_schema.version import VERSION
 from taking import Pipe, content, seqs, sliced, until
 
 pytestmark = pytest.mark.kafka
@@ -83,6 +84,8 @@ def test_told_to_end_it_stores_and_commits_what_it_holds(tmp_path: Path, pipe: P
         return sum(float(line.split()[-1]) for line in lines) == messages
 
     until(taken)
+    with urllib.request.urlopen(f"http://{address}/metrics") as answer:
+        assert f'quiclens_ingest_build_info{{version="{VERSION}"}} 1.0' in answer.read().decode()
     with urllib.request.urlopen(f"http://{address}/healthz") as answer:
         assert json.load(answer)["ok"] is True
     assert pipe.lag() == messages
