@@ -308,7 +308,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
         return containers(options.base, options.tools, options.keep)
     if options.command == "installed":
-        from quiclens_lab.installed import installed
+        from quiclens_lab.installed.command import installed
 
         return installed(options.dist, options.base, options.keep)
     if options.command in ("dependencies", "sbom", "audit"):

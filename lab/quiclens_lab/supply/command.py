@@ -5,6 +5,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from packageurl import PackageURL
+
 from quiclens_lab.machine import LAB
 from quiclens_lab.progress import say
 from quiclens_lab.supply.advisories import database, findings
@@ -15,6 +17,7 @@ from quiclens_lab.supply.sbom import document
 
 ROOT = LAB.parent
 POLICY = "dependencies.toml"
+_PACKED = (("deb", "amd64"), ("rpm", "x86_64"))
 
 
 def dependencies() -> dict[str, Any]:
@@ -36,8 +39,18 @@ def sbom(out: Path) -> dict[str, Any]:
     """Write the SBOM."""
     rules = policy(ROOT / POLICY)
     found = with_licences(packages(ROOT), ROOT, rules)
-    out.write_text(document(found, _version()), encoding="utf-8")
+    out.write_text(document(found, _version(), own_packages(ROOT, _version())), encoding="utf-8")
     return {"sbom": str(out), "packages": len(found)}
+
+
+def own_packages(root: Path, version: str) -> list[PackageURL]:
+    """What a release of this tree brings: a wheel of each part and of the collector, a deb and an rpm of it."""
+    projects = sorted([*root.glob("*/pyproject.toml"), *root.glob("collectors/*/pyproject.toml")])
+    projects += sorted(root.glob("deploy/packages/*/pyproject.toml"))
+    names = [str(tomllib.loads(each.read_text(encoding="utf-8"))["project"]["name"]) for each in projects]
+    packages = [PackageURL("pypi", None, name, version) for name in names]
+    collector = [PackageURL(kind, None, "quiclens-collector", version, {"arch": arch}) for kind, arch in _PACKED]
+    return [*packages, *collector]
 
 
 def audit(folder: Path | None, root: Path = ROOT) -> dict[str, Any]:

@@ -19,9 +19,16 @@ from quiclens_lab.supply.lock_files import Package
 _PURL_TYPES = {"crates.io": "cargo", "PyPI": "pypi", "npm": "npm", "Go": "golang", "Maven": "maven"}
 
 
-def document(found: Iterable[Package], version: str) -> str:
-    """The document, checked against its schema. LabError when it does not fit."""
-    whole = Component(name="quiclens", version=version, type=ComponentType.APPLICATION, bom_ref="quiclens")
+def document(found: Iterable[Package], version: str, own: Iterable[PackageURL] = ()) -> str:
+    """The document, checked against its schema; `own` are the packages of quiclens itself. LabError when it does not
+    fit."""
+    whole = Component(
+        name="quiclens",
+        version=version,
+        type=ComponentType.APPLICATION,
+        bom_ref="quiclens",
+        components=[_own(each) for each in own],
+    )
     by_url: dict[str, list[Package]] = {}
     for package in found:
         by_url.setdefault(str(_url(package)), []).append(package)
@@ -34,6 +41,11 @@ def document(found: Iterable[Package], version: str) -> str:
     if wrong is not None:
         raise LabError(f"the SBOM does not fit CycloneDX's schema: {str(wrong)[:500]}")
     return text
+
+
+def _own(url: PackageURL) -> Component:
+    name, version = url.name, url.version
+    return Component(name=name, version=version, type=ComponentType.APPLICATION, bom_ref=str(url), purl=url)
 
 
 def _url(package: Package) -> PackageURL:
