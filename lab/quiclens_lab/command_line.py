@@ -93,6 +93,9 @@ def parser() -> argparse.ArgumentParser:
     installing.add_argument("--base", type=Path, required=True, metavar="FILE", help="the Debian; made where it is not")
     installing.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
 
+    stock = commands.add_parser("stock-servers", help="are servers as they are understood? runs the tests of each")
+    stock.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
+
     auditing = commands.add_parser("audit", help="known weaknesses of all packages")
     auditing.add_argument("--database", type=Path, metavar="DIR", help="advisories as OSV documents, or ZIPs of them")
 
@@ -311,6 +314,10 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         from quiclens_lab.installed.command import installed
 
         return installed(options.dist, options.base, options.keep)
+    if options.command == "stock-servers":
+        from quiclens_lab.stock_servers.command import stock_servers
+
+        return stock_servers(options.keep)
     if options.command in ("dependencies", "sbom", "audit"):
         from quiclens_lab.supply import command as supply
 

@@ -77,6 +77,7 @@ BARS: Mapping[str, Kept | None] = {
     "schema-cases": None,
     "simulation": None,
     "start-up": Kept("start_up"),
+    "stock-servers": Kept("stock-servers"),
     "truth": None,
     "watch": Kept("watch", "truth-runs"),
 }
