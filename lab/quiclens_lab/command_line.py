@@ -292,7 +292,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
         return release(options.into, options.tools)
     if options.command == "start-up":
-        from quiclens_lab.start_up import start_up
+        from quiclens_lab.start_up.command import start_up
 
         return start_up(options.runs, options.keep)
 
