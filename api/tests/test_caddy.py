@@ -1,6 +1,10 @@
 """A stock Caddy, from its own package: its requests find their traces, followed live and loaded from files."""
 
 import asyncio
+import json
+import os
+import re
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -9,30 +13,47 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from document_items import ROOT
 from serve_process import quiclens, start
 from stock_servers import BIN, COLLECTOR, ask, free_port, make_certificate, needs_collector, running
 
+PAGE = (ROOT / "deploy" / "docs" / "servers" / "quic-go-caddy.md").read_text(encoding="utf-8")
 CONNECTIONS, REQUESTS = 100, 10
 LEAST_LINKED = 0.99
-CADDYFILE = """{{
+# Beside the page's site: a certificate of ours, and something to answer.
+OPTIONS = """{
 	admin off
 	skip_install_trust
 	default_sni localhost
 	fallback_sni localhost
-}}
-:{port} {{
+}
+"""
+SITE = """:{port} {{
 	tls {folder}/chain.pem {folder}/key.pem
-	log {{
-		output file {folder}/access.jsonl {{
-			mode 0644
-		}}
-		format json
-	}}
 	respond "{body}"
-}}
 """
 
 pytestmark = needs_collector
+
+
+def of_page(kind: str, has: str, folder: Path) -> str:
+    """The block of that kind that says `has`, for logs and settings in a folder."""
+    blocks = re.findall(rf"^```{kind}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    (block,) = [str(each) for each in blocks if has in each]
+    for place, here in {"/var/log/caddy": "logs", "/etc/caddy/": "", "/etc/quiclens/": ""}.items():
+        block = block.replace(place, str(folder / here) + ("/" if not here else ""))
+    return block
+
+
+def typed(line: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    """A command line of the page in a folder, in which the store is then."""
+    environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "QUICLENS_COLLECTOR": str(COLLECTOR.resolve())}
+    environment.pop("QUICLENS_STORE", None)
+    done = subprocess.run(
+        ["bash", "-c", line], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, (line, done.stdout, done.stderr)
+    return done
 
 
 @dataclass(frozen=True)
@@ -46,32 +67,33 @@ class Logs:
 @pytest.fixture(scope="module")
 def caddy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Logs]:
     folder = tmp_path_factory.mktemp("caddy")
-    (folder / "traces").mkdir()
     make_certificate(folder)
     port = free_port()
-    (folder / "Caddyfile").write_text(CADDYFILE.format(port=port, folder=folder, body="x" * 20_000))
-    (folder / "secret").write_text("a secret of thirty-two letters..\n")
+    (folder / "logs").mkdir()
+    site = SITE.format(port=port, folder=folder, body="x" * 20_000)
+    caddyfile = of_page("caddyfile", "example.net", folder).replace("example.net {\n", site)
+    (folder / "Caddyfile").write_text(OPTIONS + caddyfile, encoding="utf-8")
+    (folder / "client_secret").write_text("a secret of thirty-two letters..\n")
     with ExitStack() as ending:
         serve = start(folder / "followed")
         ending.callback(serve.stop)
         config = folder / "collector.toml"
         config.write_text(
-            f'state_dir = "{folder}/state"\ntraces = ["{folder}/traces"]\nidle_timeout_s = 5\ncpu_cap = 0\n'
-            f'[enrich]\nsecret_file = "{folder}/secret"\n'
-            f'[[access_log]]\npath = "{folder}/access.jsonl"\nformat = {{ preset = "caddy" }}\n'
-            f'[sink]\nkind = "quiclens"\nurl = "{serve.url}"\n'
+            f'state_dir = "{folder}/state"\nidle_timeout_s = 5\ncpu_cap = 0\n'
+            f'{of_page("toml", "/var/log/caddy", folder)}[sink]\nkind = "quiclens"\nurl = "{serve.url}"\n'
         )
-        words: list[str | Path] = [BIN / "caddy", "run", "--config", folder / "Caddyfile", "--adapter", "caddyfile"]
-        here = {"HOME": str(folder), "QLOGDIR": str(folder / "traces")}
+        # As the page has it, QLOGDIR and all; HOME is where Caddy keeps what it makes.
+        words = ["bash", "-c", f"exec env {of_page('sh', 'QLOGDIR=', folder)}"]
+        here = {"HOME": str(folder), "PATH": f"{BIN}:{os.environ['PATH']}"}
         ending.enter_context(running(words, folder / "caddy.log", **here))
         ending.enter_context(running([COLLECTOR, "run", config], folder / "collector.log"))
         asyncio.run(ask(port, CONNECTIONS, REQUESTS))
-        until = time.monotonic() + 600
-        while True:
-            coverage = quiclens("audit", "--store", serve.store_url)["coverage"]
-            if coverage["requests"] == coverage["traced"] == CONNECTIONS * REQUESTS or time.monotonic() > until:
-                break
+        until, coverage = time.monotonic() + 600, dict[str, Any]()
+        while time.monotonic() < until and coverage.get("traced") != CONNECTIONS * REQUESTS:
             time.sleep(1)
+            before, coverage = coverage, quiclens("audit", "--store", serve.store_url)["coverage"]
+            if before != coverage:  # who stands still for a minute comes to no more
+                until = min(until, time.monotonic() + 60) if coverage["traced"] else until
         yield Logs(folder, coverage)
 
 
@@ -81,15 +103,18 @@ def test_requests_of_a_caddy_that_is_followed_find_their_traces(caddy: Logs) -> 
 
 
 def test_from_its_files_to_an_explained_request_in_three_commands(caddy: Logs, tmp_path: Path) -> None:
-    store = f"chdb:{tmp_path / 'store'}"
-    format_file = tmp_path / "caddy.toml"
-    format_file.write_text('preset = "caddy"\n')
-    lines = ("--requests", str(caddy.folder / "access.jsonl"), "--requests-format", str(format_file))
-    quiclens("load", str(caddy.folder / "traces"), *lines, "--store", store)
-    slow = quiclens("slow", "--limit", "1", "--store", store)
-    assert slow["coverage"]["requests"] == CONNECTIONS * REQUESTS
-    assert slow["coverage"]["traced"] >= LEAST_LINKED * CONNECTIONS * REQUESTS
-    explained = quiclens("explain", slow["requests"][0]["request_id"], "--store", store)
+    """As the page prints them, in an empty folder; what each says is read as JSON."""
+    typed(of_page("sh", "echo ", caddy.folder).splitlines()[0], tmp_path)
+    load, slow, explain = of_page("sh", "quiclens slow", caddy.folder).splitlines()
+    loaded = json.loads(typed(f"{load} --json", tmp_path).stdout)
+    assert loaded["rejected"] == {}
+    listed = json.loads(typed(f"{slow} --json", tmp_path).stdout)
+    assert listed["coverage"]["requests"] == CONNECTIONS * REQUESTS
+    assert listed["coverage"]["traced"] >= LEAST_LINKED * CONNECTIONS * REQUESTS
+    first = listed["requests"][0]
+    assert (first["method"], first["status"]) == ("GET", 200) and first["request_id"] in typed(slow, tmp_path).stdout
+    known = explain.replace("REQUEST_ID", first["request_id"])
+    explained = json.loads(typed(f"{known} --json", tmp_path).stdout)
     assert sum(part["us"] for part in explained["parts"]) == explained["duration_us"]
     assert explained["logged_duration_us"] is not None
-    assert (slow["requests"][0]["method"], slow["requests"][0]["status"]) == ("GET", 200)
+    assert "sum" in typed(known, tmp_path).stdout

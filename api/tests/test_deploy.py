@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import xml.etree.ElementTree as ET
@@ -36,6 +37,14 @@ def test_every_service_is_bounded_pinned_and_on_loopback() -> None:
             assert needs != "service_healthy" or "healthcheck" in SERVICES[other], (name, other)
 
 
+def secrets_commands() -> tuple[str, str]:
+    """As the page has them: in its block, and in the sentence on certificates."""
+    page = (DEPLOY / "README.md").read_text()
+    (first,) = re.findall(r"(?m)^(deploy/containers/secrets) ", page)
+    (renewing,) = re.findall(r"`(deploy/containers/secrets [^`]+)`", page)
+    return first, renewing
+
+
 def test_secrets_are_files_which_the_script_makes(tmp_path: Path) -> None:
     for name, service in SERVICES.items():
         for variable, value in service.get("environment", {}).items():
@@ -47,7 +56,7 @@ def test_secrets_are_files_which_the_script_makes(tmp_path: Path) -> None:
             assert source in COMPOSE["secrets"], (name, source)
     shutil.copytree(DEPLOY / "containers", tmp_path / "containers")
     made = tmp_path / "secrets"
-    script = [str(tmp_path / "containers" / "secrets")]
+    script, renewing = (shlex.split(command.replace("deploy", str(tmp_path))) for command in secrets_commands())
     subprocess.run(script, check=True)
     for secret in COMPOSE["secrets"].values():
         assert (tmp_path / secret["file"]).stat().st_size > 0, secret
@@ -55,7 +64,7 @@ def test_secrets_are_files_which_the_script_makes(tmp_path: Path) -> None:
     before = {file.name: file.read_bytes() for file in made.iterdir()}
     subprocess.run(script, check=True)
     assert {file.name: file.read_bytes() for file in made.iterdir()} == before
-    subprocess.run([*script, "--renew"], check=True)
+    subprocess.run(renewing, check=True)
     changed = {file.name for file in made.iterdir() if file.read_bytes() != before[file.name]} - {"ca.srl"}
     wanted = {f"{name}.{kind}" for name in ("clickhouse", "web", "server", "kafka-server") for kind in ("key", "pem")}
     assert changed == {*wanted, "kafka.pem"}
@@ -277,3 +286,6 @@ def test_a_unit_is_given_what_it_needs_and_no_more(unit: Path) -> None:
     command = ["systemd-analyze", "security", "--offline=true", "--threshold=20", str(unit)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
+    (told,) = re.findall(r"\(`systemd-analyze security`: ([\d.]+)", (DEPLOY / "README.md").read_text())
+    (found,) = re.findall(r"exposure level for \S+: ([\d.]+)", done.stdout)
+    assert float(found) <= float(told)

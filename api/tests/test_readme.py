@@ -1,34 +1,42 @@
-"""Every command line that a document shows works on a store."""
+"""Every `quiclens` command that a document shows runs: on the seeded store, or in a folder with what it speaks of."""
 
 import json
 import os
 import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from api_ran import Run
 from api_seed import A
+from document_cover import left_to
+from document_items import Item, command_of
 from quiclens_schema import store as stores
-from serve_process import Served
+from serve_process import Served, start, start_words, until
 
 from quiclens_api.loading import load_into
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "api" / "README.md"
-TEXTS = sorted(
-    {
-        ROOT / "README.md",
-        ROOT / "SECURITY.md",
-        ROOT / "CONTRIBUTING.md",
-        *ROOT.glob("*/README.md"),
-        *(ROOT / "deploy").glob("**/*.md"),
-    }
-)
-# What does not end, or takes minutes, or needs a broker: options are checked, it is not run.
-_NOT_RUN = ("demo", "serve", "ingest")
-_NOT_RUN_WITH = ("--brokers", "--follow")
+_SHOWN = left_to("quiclens")
+# What needs no argument is run as it stands; of the others a sentence says the name alone, or that of an option.
+_ALONE = ("slow", "watch", "failed", "status", "audit", "migrate", "retention")
 # What reads or changes files and stores is run in a folder that has what the documents speak of.
-_IN_A_FOLDER = ("load", "lines", "check", "export", "migrate", "erase")
+_IN_A_FOLDER = ("load", "lines", "check", "export", "migrate", "erase", "retention")
+# What a document's words stand for in that folder. The store is the folder's, wherever the document has it.
+_STANDS_FOR = {
+    r"--store http://quiclens@clickhouse:8123/quiclens": "",
+    r"--store chdb:(STORE|/var/lib/quiclens-store)": "",
+    r"/var/log/http/access\.jsonl": "access.jsonl",
+    r"/var/log/quic(/traces)?|\bFOLDER\b": "logs",
+    r"\bMAPPING\.toml\b": "http_log.toml",
+    r"\bFILE\b": "server.sqlog",
+    r"=…": "=acme",
+}
 _COLLECTOR = os.environ.get("QUICLENS_COLLECTOR")  # before `run` empties the environment
 _MAPPING = ROOT / "deploy" / "docs" / "your-own-table.md"
 _TABLE = """
@@ -43,44 +51,36 @@ _ROW = (
 )
 
 
-def _is_ours(line: str) -> bool:
-    return line.startswith("quiclens ") and "…" not in line
+def typed(item: Item) -> str:
+    """The command as it is typed, without its schedule and its program's name."""
+    return re.sub(r"^(\.venv/bin/)?quiclens ", "", command_of(item.text))
 
 
-def examples() -> list[str]:
-    """Lines of blocks, which are commands as they are typed."""
-    found = []
-    for path in TEXTS:
-        # Of every block, since the end of one would be taken for the beginning of the next.
-        blocks = re.findall(r"^```(\w*)\n(.*?)^```$", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-        shown = [block for kind, block in blocks if kind in ("", "sh")]
-        lines = [line for block in shown for line in block.splitlines() if _is_ours(line)]
-        found += [re.split(r"\s{2,}", line)[0] for line in lines]
-    return sorted(set(found))
+def is_name(item: Item) -> bool:
+    """Whether a sentence only names a command or an option of it: nobody can type that."""
+    command, *rest = typed(item).split()
+    is_whole = any(not word.startswith("--") for word in rest) if rest else command in (*_ALONE, "--version")
+    return item.form == "inline" and (not is_whole or item.text.endswith("…"))
 
 
-def mentions() -> list[str]:
-    """Commands within sentences, which may leave out what is clear there."""
-    found = [each for path in TEXTS for each in re.findall(r"`(quiclens [^`\n]+)`", path.read_text(encoding="utf-8"))]
-    return sorted(
-        {each for each in found if not each.startswith(("quiclens line v1", "quiclens at"))}
-    )  # a format, a log
+_NAMES = sorted({typed(item) for item in _SHOWN if is_name(item)})
+_TYPED = sorted({typed(item) for item in _SHOWN if not is_name(item)})
 
 
-def _is_in_a_folder(example: str) -> bool:
-    words = example.split()
-    return words[1] in _IN_A_FOLDER and not set(words) & set(_NOT_RUN_WITH)
+def of(*commands: str, are: bool = True, follow: bool = False) -> list[str]:
+    """Those of some commands, or all others."""
+    found = [each for each in _TYPED if (each.split()[0] in commands) == are]
+    return [each for each in found if ("--follow" in each) == follow]
 
 
-@pytest.mark.parametrize("example", [each for each in examples() if not _is_in_a_folder(each)])
+_SPECIAL = ("serve", "demo", "ingest", "--version")
+
+
+@pytest.mark.parametrize("example", of(*_IN_A_FOLDER, *_SPECIAL, are=False))
 def test_an_example_runs(run: Run, example: str) -> None:
-    known = example.replace("77b0af4b7e4b0161/8", "REQUEST_ID").replace("77b0af4b7e4b0161", "CONNECTION_ID")
-    command, *words = known.replace("REQUEST_ID", f"{A}/4").replace("CONNECTION_ID", A).split()[1:]
-    if command in _NOT_RUN or set(words) & set(_NOT_RUN_WITH):
-        check(run, command, words)
-        return
-    ran = run(command, *words, "--json")
-    assert ran.code in (0, 1) and "error" not in ran.document, ran.err
+    known = example.replace("77b0af4b7e4b0161/8", "REQUEST_ID").replace("=…", "=acme")
+    ran = run(*known.replace("REQUEST_ID", f"{A}/4").split(), "--json")
+    assert ran.code in (0, 1) and "error" not in ran.document, ran.out + ran.err
 
 
 @pytest.fixture
@@ -108,13 +108,16 @@ def desk(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(connection)
 
 
-@pytest.mark.parametrize("example", [each for each in examples() if _is_in_a_folder(each)])
+def in_folder(example: str, connection: str) -> list[str]:
+    """The words of a command, for what the folder has."""
+    for stands, here in _STANDS_FOR.items():
+        example = re.sub(stands, here, example)
+    return shlex.split(re.sub(r"77b0af4b7e4b0161|\bCONNECTION_ID\b", connection, example))
+
+
+@pytest.mark.parametrize("example", of(*_IN_A_FOLDER))
 def test_an_example_that_reads_files_runs(run: Run, desk: str, tmp_path: Path, example: str) -> None:
-    known = re.sub(r" --store https?://\S+", "", example)
-    for place in ("/var/log/quic/traces", "/var/log/quic"):
-        known = known.replace(place, str(tmp_path / "logs"))
-    known = known.replace("77b0af4b7e4b0161", desk).replace("CONNECTION_ID", desk)
-    command, *words = known.split()[1:]
+    command, *words = in_folder(example, desk)
     ran = run(command, *words, "--json")
     assert ran.code == 0 and "error" not in ran.document, ran.out + ran.err
     did = {"load": "events", "lines": "lines", "export": "events", "erase": "connections"}.get(command)
@@ -123,27 +126,85 @@ def test_an_example_that_reads_files_runs(run: Run, desk: str, tmp_path: Path, e
         assert (tmp_path / words[words.index("-o") + 1]).stat().st_size > 1000
 
 
-@pytest.mark.parametrize("mention", mentions())
-def test_a_command_that_is_mentioned_is_there_with_its_options(run: Run, mention: str) -> None:
-    command, *words = re.sub(r"[,;…]", " ", mention).split()[1:]
-    if not command.startswith("-"):
-        check(run, command, words)
+@pytest.mark.parametrize("example", of("lines", follow=True))
+def test_an_example_that_goes_on_takes_what_comes(desk: str, tmp_path: Path, example: str) -> None:
+    served = start(tmp_path / "store")
+    words = [str(Path(sys.executable).with_name("quiclens")), *in_folder(example, desk)]
+    with (tmp_path / "said").open("wb") as said:
+        process = subprocess.Popen(words, stdout=said, stderr=said)
+    try:
+        taken = until(lambda: served.one("SELECT count() FROM request_lines") == "1", 120)
+        assert taken and process.poll() is None, (tmp_path / "said").read_text()
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert (process.wait(60), served.stop()) == (0, 0)
 
 
-def check(run: Run, command: str, words: list[str]) -> None:
+@pytest.mark.parametrize("example", of("serve"))
+def test_an_example_serves(tmp_path: Path, example: str) -> None:
+    (tmp_path / "servers").write_text("edge-1\nedge-2\n", encoding="utf-8")
+    words = example.replace("/etc/quiclens", str(tmp_path)).replace("STORE", str(tmp_path / "store")).split()[1:]
+    if "--store" not in words:
+        words += ["--store", f"chdb:{tmp_path / 'store'}"]
+    served = start_words(tmp_path / "store", *re.sub(r"--listen \S+", "", " ".join(words)).split())
+    assert served.request(b"", "GET", "/ping", {}).status == 200
+    assert served.stop() == 0
+
+
+@pytest.mark.parametrize("example", of("ingest"))
+def test_ingest_checks_its_settings(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, example: str) -> None:
+    (tmp_path / "password").write_text("a password\n", encoding="utf-8")
+    monkeypatch.setenv("QUICLENS_KAFKA_PASSWORD_FILE", str(tmp_path / "password"))
+    ran = run(*example.replace("FILE", str(ROOT / "deploy" / "containers" / "ingest.toml")).split(), "--json")
+    assert ran.code == 0 and ran.document["brokers"] == "kafka:9092", ran.err
+
+
+def test_the_version_is_said() -> None:
+    assert [each for each in _TYPED if each.startswith("--")] == ["--version"]
+    done = subprocess.run([Path(sys.executable).with_name("quiclens"), "--version"], capture_output=True, text=True)
+    assert done.returncode == 0 and re.search(r"\d+\.\d+\.\d+", done.stdout)
+
+
+@pytest.mark.parametrize("mention", _NAMES)
+def test_a_command_that_is_named_is_there_with_its_options(run: Run, mention: str) -> None:
+    command, *words = re.sub(r"[,;…]", " ", mention).split()
     ran = run(command, "--help")
     assert ran.code == 0, command
-    told = set(re.findall(r"--[a-z-]+", ran.out))
-    if command == "report":
-        told |= set(re.findall(r"--[a-z-]+", run(command, words[0], "--help").out)) if words else set()
     asked = {word.partition("=")[0] for word in words if word.startswith("--")}
-    assert asked <= told, asked - told
+    assert asked <= set(re.findall(r"--[a-z-]+", ran.out)), asked
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What each form of the demo says, once."""
+    collector = Path(_COLLECTOR or ROOT / "target" / "release" / "quiclens-collector")
+    if not collector.is_file():
+        pytest.skip("no quiclens-collector: cargo build --release")
+    said = {}
+    for number, example in enumerate(of("demo")):
+        folder = tmp_path_factory.mktemp(f"demo-{number}")
+        words = [str(Path(sys.executable).with_name("quiclens")), *example.split()]
+        environment = {**os.environ, "QUICLENS_COLLECTOR": str(collector)}
+        done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        said[example] = done.stdout
+        shutil.rmtree(folder)
+    return said
+
+
+def test_the_demo_says_what_the_readme_shows(demo: dict[str, str]) -> None:
+    """The first line is `make demo`, which is `quiclens demo`; dots stand for what is left out."""
+    (shown,) = [item.text for item in left_to("output")]
+    command, *lines = shown.splitlines()
+    assert command == "$ make demo" and len(demo) == 2
+    wanted = [line.split("…")[0].rstrip() for line in lines if line.strip("… ")]
+    assert len(wanted) >= 8
+    for said in demo.values():
+        printed = [line.rstrip() for line in said.splitlines()]
+        missing = [line for line in wanted if not any(each.startswith(line) for each in printed)]
+        assert not missing, said
 
 
 def test_the_readmes_python_runs_against_a_server(served: Served) -> None:
     (block,) = re.findall(r"^```python\n(.*?)^```", README.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     exec(compile(block.replace("8123", str(served.port)), str(README), "exec"), {})
-
-
-def test_the_readme_has_examples() -> None:
-    assert len(examples()) >= 10
