@@ -28,7 +28,7 @@ class Podman:
     def __init__(self, scratch: Path, more: Sequence[str] = ()) -> None:
         for tool in ("podman", "runc", "mmdebstrap", *more):
             if shutil.which(tool) is None:
-                raise CannotTryError(f"{tool} is not here: apt install podman runc mmdebstrap binutils")
+                raise CannotTryError(f"{tool} is not here: apt install podman runc mmdebstrap binutils libarchive-tools")
         settings = scratch / "containers.conf"
         settings.write_text(_SETTINGS.format(files=machine()["open_files"]))
         self.environment: Mapping[str, str] = {"CONTAINERS_CONF": str(settings)}
