@@ -18,6 +18,7 @@ default_ulimits = ["nofile=4096:{files}", "nproc=4096:8192"]
 runtime = "runc"
 cgroup_manager = "cgroupfs"
 """
+_PACKAGES = "podman runc mmdebstrap binutils libarchive-tools"
 CERTIFICATES = Path("/usr/local/share/ca-certificates")
 """Whom this machine trusts beside Debian's authorities."""
 
@@ -28,7 +29,7 @@ class Podman:
     def __init__(self, scratch: Path, more: Sequence[str] = ()) -> None:
         for tool in ("podman", "runc", "mmdebstrap", *more):
             if shutil.which(tool) is None:
-                raise CannotTryError(f"{tool} is not here: apt install podman runc mmdebstrap binutils libarchive-tools")
+                raise CannotTryError(f"{tool} is not here: apt install {_PACKAGES}")
         settings = scratch / "containers.conf"
         settings.write_text(_SETTINGS.format(files=machine()["open_files"]))
         self.environment: Mapping[str, str] = {"CONTAINERS_CONF": str(settings)}
