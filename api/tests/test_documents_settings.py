@@ -32,6 +32,7 @@ ELSEWHERE = {
     "QUICLENS_CLICKHOUSE=host:port/database": ("deploy/compose.yaml", "${QUICLENS_CLICKHOUSE:-clickhouse:8443/q"),
     "SHOW=1": ("collectors/fuzz/targets/fold.rs", 'var_os("SHOW")'),
     "acks=all": ("collectors/agent/src/run/to_kafka.rs", '("acks", "all")'),
+    "QUICLENS_KEEP_CONTRACT=1": ("api/tests/test_documents_contract.py", 'environ.get("QUICLENS_KEEP_CONTRACT")'),
     "servers=USER": ("ingest/quiclens_ingest/acls.py", '"servers"'),
 }  # fmt: skip
 
