@@ -5,7 +5,6 @@ import os
 import re
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +15,7 @@ from api_seed import A
 from document_cover import left_to
 from document_items import Item, command_of
 from quiclens_schema import store as stores
-from serve_process import Served, start, start_words, until
+from serve_process import Served, start_words
 
 from quiclens_api.loading import load_into
 
@@ -67,10 +66,9 @@ _NAMES = sorted({typed(item) for item in _SHOWN if is_name(item)})
 _TYPED = sorted({typed(item) for item in _SHOWN if not is_name(item)})
 
 
-def of(*commands: str, are: bool = True, follow: bool = False) -> list[str]:
+def of(*commands: str, are: bool = True) -> list[str]:
     """Those of some commands, or all others."""
-    found = [each for each in _TYPED if (each.split()[0] in commands) == are]
-    return [each for each in found if ("--follow" in each) == follow]
+    return [each for each in _TYPED if (each.split()[0] in commands) == are]
 
 
 _SPECIAL = ("serve", "demo", "ingest", "--version")
@@ -124,20 +122,6 @@ def test_an_example_that_reads_files_runs(run: Run, desk: str, tmp_path: Path, e
     assert did is None or ran.document[did], ran.document
     if "-o" in words:
         assert (tmp_path / words[words.index("-o") + 1]).stat().st_size > 1000
-
-
-@pytest.mark.parametrize("example", of("lines", follow=True))
-def test_an_example_that_goes_on_takes_what_comes(desk: str, tmp_path: Path, example: str) -> None:
-    served = start(tmp_path / "store")
-    words = [str(Path(sys.executable).with_name("quiclens")), *in_folder(example, desk)]
-    with (tmp_path / "said").open("wb") as said:
-        process = subprocess.Popen(words, stdout=said, stderr=said)
-    try:
-        taken = until(lambda: served.one("SELECT count() FROM request_lines") == "1", 120)
-        assert taken and process.poll() is None, (tmp_path / "said").read_text()
-    finally:
-        process.send_signal(signal.SIGTERM)
-        assert (process.wait(60), served.stop()) == (0, 0)
 
 
 @pytest.mark.parametrize("example", of("serve"))
