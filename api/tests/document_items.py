@@ -47,6 +47,8 @@ _SQL = re.compile(r"(SELECT|INSERT|GRANT|KILL|CREATE|ALTER|SET|EXPLAIN|WITH|DROP
 _SETTING = re.compile(r'\[\[?[a-z][a-z_.]*\]\]?( [a-z_]+)?$|[a-z][a-z_."]* = .+$|[A-Z][A-Z_]{2,}=.*$|[a-z_]+=\w+$')
 # A format, a variable of the dashboards, what stands in rows. So is a word for a value on both sides: NAME=PASSWORD.
 _ONLY_WORDS = ("quiclens line v1", "quiclens at", "[redacted]")
+# Of a unit of systemd.
+_DIRECTIVE = re.compile(r"[A-Z][a-z]+[A-Za-z]*=\S*$")
 # Within a sentence the program may be left out where its page is of that program alone.
 _OF_FOLDER = {"collectors": "collector", "lab": "lab", "dashboards": "quiclens"}
 _LEFT_OUT = {
@@ -151,6 +153,8 @@ def _kind_within(page: str, text: str) -> str | None:
         return program
     if _SQL.match(text):
         return "sql"
+    if _DIRECTIVE.match(text):
+        return "directive"
     if _SETTING.match(text):
         return "setting"
     program = _OF_FOLDER.get(page.split("/")[0], "quiclens")

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 from api_ran import Run
+from document_cover import left_to
 from quiclens_ingest import broker
 
 from quiclens_api.serve import tokens
@@ -242,6 +243,16 @@ def test_systemd_accepts_the_unit(unit: Path, tmp_path: Path) -> None:
         text = re.sub(r"(?m)^(ExecStart(?:Pre)?)=\S+", r"\1=/bin/true", each.read_text())
         (tmp_path / each.name).write_text(text)
     done = subprocess.run([analyze, "verify", tmp_path / unit.name], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze")
+@pytest.mark.parametrize("directive", sorted({item.text for item in left_to("directive")}))
+def test_systemd_accepts_what_documents_say_of_units(directive: str, tmp_path: Path) -> None:
+    """As a line of its own; one without a value empties what was set before."""
+    unit = tmp_path / "documented.service"
+    unit.write_text(f"[Service]\nExecStart=/bin/true\n{directive}\n")
+    done = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 
