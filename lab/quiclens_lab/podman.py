@@ -19,6 +19,11 @@ runtime = "runc"
 cgroup_manager = "cgroupfs"
 """
 _PACKAGES = "podman runc mmdebstrap binutils libarchive-tools"
+_NAMES = {
+    "cni": (Path("/usr/lib/cni/dnsname"), "golang-github-containernetworking-plugin-dnsname"),
+    "netavark": (Path("/usr/lib/podman/aardvark-dns"), "aardvark-dns"),
+}
+"""What lets containers of a network know each other by name, and its package; podman asks for it and needs it not."""
 CERTIFICATES = Path("/usr/local/share/ca-certificates")
 """Whom this machine trusts beside Debian's authorities."""
 
@@ -33,6 +38,13 @@ class Podman:
         settings = scratch / "containers.conf"
         settings.write_text(_SETTINGS.format(files=machine()["open_files"]))
         self.environment: Mapping[str, str] = {"CONTAINERS_CONF": str(settings)}
+
+    def knows_names(self) -> None:
+        """CannotTryError where containers do not find each other by name."""
+        backend = self.do(["podman", "info", "--format={{.Host.NetworkBackend}}"]).strip()
+        program, package = _NAMES[backend]
+        if not program.exists():
+            raise CannotTryError(f"containers find no names here: apt install {package}")
 
     def debian(self, archive: Path, packages: str, image: str) -> None:
         """An image of packages alone, made where there is none yet; its archive too."""

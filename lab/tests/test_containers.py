@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 import yaml
 
+from quiclens_lab import podman
 from quiclens_lab.containers import command, composed, telling
 from quiclens_lab.containers.composed import Composed, State
 from quiclens_lab.containers.services import chosen, read
-from quiclens_lab.errors import LabError
+from quiclens_lab.errors import CannotTryError, LabError
 from quiclens_lab.judgement import Judgement
 from quiclens_lab.page_blocks import block, inline
+from quiclens_lab.podman import Podman
 
 ROOT = Path(__file__).resolve().parents[2]
 SECRETS = {
@@ -171,6 +173,16 @@ def test_the_page_is_run_as_it_stands(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert running.profiles == {"tools", "try"}
     with pytest.raises(LabError, match="nobody knows here"):
         running.do("docker compose -f deploy/compose.yaml up --detach --quick")
+
+
+def test_containers_that_find_no_names_are_no_finding(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    here = Podman.__new__(Podman)
+    monkeypatch.setattr(Podman, "do", lambda _, words: "cni\n")
+    monkeypatch.setitem(podman._NAMES, "cni", (tmp_path / "dnsname", "the-package"))
+    with pytest.raises(CannotTryError, match="apt install the-package"):
+        here.knows_names()
+    (tmp_path / "dnsname").touch()
+    here.knows_names()
 
 
 def test_the_override_is_of_services_that_are_there() -> None:

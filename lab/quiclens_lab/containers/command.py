@@ -44,6 +44,7 @@ def containers(base: Path, tools: Path, keep: bool) -> dict[str, Any]:
     judgement = Judgement("containers")
     with tempfile.TemporaryDirectory(prefix="quiclens-containers-") as scratch:
         podman = Podman(Path(scratch))
+        podman.knows_names()
         began = time.monotonic()
         with judgement.stage("images of others"):
             stand_ins(podman, base, Path(sys.executable).with_name("caddy"), Path(scratch))

@@ -174,6 +174,9 @@ class Composed:
             time.sleep(1)
 
     def logs(self, service: str) -> str:
+        """What it said; of one that was not started, that."""
+        if self.state(service) is None:
+            return f"{service} was not started"
         return self._podman.do(["podman", "logs", container(service)])
 
     def inside(self, service: str, *words: str) -> str:
