@@ -252,6 +252,7 @@ impl Standing {
                 At::Close => rules.takes_close(&outcome()),
                 At::End => rules.takes_end(&outcome()),
                 At::Us(_) => is_due && rules.takes_loss(&outcome()),
+                At::Between => false,
             };
         if is_taken {
             if !self.by_share && seq > 0 {
@@ -277,6 +278,8 @@ pub enum At {
     Us(i64),
     /// It was closed.
     Close,
+    /// Not with a record.
+    Between,
     /// Nothing comes any more.
     End,
 }

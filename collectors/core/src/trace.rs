@@ -389,7 +389,7 @@ impl<'c> TraceReader<'c> {
         self.held_bytes = (self.held_bytes + connection.held_bytes()).saturating_sub(before);
         if self.held_bytes > limits::HELD_BYTES {
             self.held_bytes = self.held_bytes.saturating_sub(connection.held_bytes());
-            connection.fold_all(tables, &self.file);
+            connection.fold_all(tables, &self.file, event.seq);
         }
         event.time_us = told_us;
         if let Some(edge) = &tables.edge {
@@ -404,15 +404,11 @@ impl<'c> TraceReader<'c> {
             unread.entry(connection.key.trace_id.clone()).or_default().add(event, self.catalogue);
         }
         let at = if event.kind == Kind::ConnectionClosed { At::Close } else { At::Us(event.time_us) };
-        connection.look(tables, at, event.seq);
+        connection.give(tables, at, event.seq);
         if tables.wants_events && connection.standing.flows() {
             tables.events.push(&connection.key, event);
         }
         tables.counted += 1;
-        if !connection.fold.output.streams.is_empty() || !connection.fold.output.episodes.is_empty() {
-            tables.streams.append(&mut connection.fold.output.streams);
-            tables.episodes.append(&mut connection.fold.output.episodes);
-        }
     }
 
     /// A connection of the file: its ids, its clock, what the header says of it.
@@ -560,20 +556,18 @@ impl<'c> TraceReader<'c> {
     /// Folds the records that wait for older ones: none is awaited any more, and no state holds them.
     fn fold_all(&mut self, tables: &mut Tables) {
         if std::mem::take(&mut self.held_bytes) > 0 {
-            self.open.all_mut().for_each(|connection| connection.fold_all(tables, &self.file));
+            self.open.all_mut().for_each(|connection| connection.fold_all(tables, &self.file, connection.seq));
         }
     }
 
     /// The last rows of a connection; `declared` is the id that the header gives it.
     fn end(&mut self, mut connection: Connection, declared: Option<&str>, complete: bool, tables: &mut Tables) {
         self.held_bytes = self.held_bytes.saturating_sub(connection.held_bytes());
-        connection.fold_all(tables, &self.file);
+        connection.fold_all(tables, &self.file, connection.seq);
         connection.fold.finish();
-        connection.look(tables, At::End, connection.seq);
+        connection.give(tables, At::End, connection.seq);
         tables.owed.extend(connection.owed());
         tables.lost += u64::from(connection.standing.is_lost());
-        tables.streams.append(&mut connection.fold.output.streams);
-        tables.episodes.append(&mut connection.fold.output.episodes);
         if let Some(id) = declared {
             connection.fold.declare(id);
         }

@@ -5,12 +5,15 @@
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::event::Event;
 use quiclens_core::fold::{Fold, Trace};
-use quiclens_core::header::Vantage;
+use quiclens_core::header::{Header, Vantage};
 use quiclens_core::reader::qlog::Reader;
 use quiclens_core::reader::quic_trace;
+use quiclens_core::reader::sniff::Framing;
 use quiclens_core::record::rows::Row;
+use quiclens_core::tables::Tables;
+use quiclens_core::trace::TraceReader;
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 fn vector(case: &str) -> String {
@@ -177,4 +180,66 @@ fn a_fold_goes_on_where_it_was_put_away() {
         timed(event, index, 1_000_000_000)
     });
     check(&events.collect::<Vec<_>>(), true);
+}
+
+/// Requests one after the other, of each of which a thread wrote one record late.
+fn late_requests() -> Vec<String> {
+    let header = r#"{"qlog_version":"0.3","qlog_format":"JSON-SEQ","trace":{"vantage_point":{"type":"server"},"common_fields":{"ODCID":"0102030405060708","time_format":"relative"}}}"#;
+    let requests = (0..200).flat_map(|number| {
+        let (ms, id) = (10 * number, 4 * number);
+        let packet = |at: f64, way: &str, packet: u64, frame: String| {
+            let header = format!(r#""header":{{"packet_type":"1RTT","packet_number":{packet}}}"#);
+            format!(r#"{{"time":{at},"name":"transport:packet_{way}","data":{{{header},"frames":[{frame}]}}}}"#)
+        };
+        let stream =
+            |length| format!(r#"{{"frame_type":"stream","stream_id":{id},"offset":0,"length":{length},"fin":true}}"#);
+        let ack = format!(r#"{{"frame_type":"ack","ack_delay":0,"acked_ranges":[[0,{number}]]}}"#);
+        [
+            packet(ms as f64, "received", 2 * number, stream(40)),
+            packet(ms as f64 + 2.0, "sent", number, stream(1000)),
+            packet(ms as f64 + 6.0, "received", 2 * number + 1, ack),
+            format!(r#"{{"time":{}.5,"name":"recovery:metrics_updated","data":{{"smoothed_rtt":4}}}}"#, ms + 5),
+        ]
+    });
+    [header.to_owned()].into_iter().chain(requests).collect()
+}
+
+/// The requests of which a trace has rows when it is shown, put away and taken up after every `every` records, as a
+/// follower does between two readings.
+fn requests_of(text: &[String], every: usize) -> BTreeSet<u64> {
+    let catalogue = Catalogue::load().unwrap();
+    let header = Header::sequential(text[0].as_bytes(), Framing::Sequential).unwrap();
+    let (mut trace, mut tables, mut parts) =
+        (TraceReader::new(&catalogue, header, "file"), Tables::default(), BTreeMap::new());
+    for (index, record) in text.iter().enumerate().skip(1) {
+        trace.stand(index as u64);
+        trace.push_whole(record.as_bytes(), &mut tables).unwrap();
+        if index % every != 0 {
+            continue;
+        }
+        trace.show(&mut tables);
+        let head = serde_json::to_string(&trace.save()).unwrap();
+        for (number, state) in trace.save_connections() {
+            match state {
+                Some(state) => drop(parts.insert(number, serde_json::to_string(&state).unwrap())),
+                None => drop(parts.remove(&number)),
+            }
+        }
+        trace = TraceReader::restore(&catalogue, serde_json::from_str(&head).unwrap()).unwrap();
+        for (number, state) in &parts {
+            trace.restore_connection(*number, serde_json::from_str(state).unwrap());
+        }
+    }
+    trace.finish(true, &mut tables);
+    tables.streams.iter().map(|row| row.whole("stream_id")).collect()
+}
+
+#[test]
+fn no_request_is_lost_with_records_that_waited_for_older_ones_when_a_trace_is_put_away() {
+    let text = late_requests();
+    let whole = requests_of(&text, usize::MAX);
+    assert_eq!(whole.len(), 200);
+    for every in [3, 9, 13, 50] {
+        assert_eq!(requests_of(&text, every), whole, "every {every}");
+    }
 }

@@ -5,7 +5,7 @@ use crate::event::Event;
 use crate::fold::Fold;
 use crate::limits::REJECT_BYTES;
 use crate::record::events::Key;
-use crate::retention::Standing;
+use crate::retention::{At, Standing};
 use crate::seeded::Seeded;
 use crate::tables::Tables;
 use crate::trace::clock::Clock;
@@ -86,10 +86,23 @@ impl Connection {
         self.order.as_deref().map_or(0, Order::bytes)
     }
 
-    /// Folds all that waits: nothing older is awaited any more.
-    pub fn fold_all(&mut self, tables: &mut Tables, file: &str) {
+    /// Folds all that waits: nothing older is awaited any more. The event of `seq` is the first that nobody has given away.
+    pub fn fold_all(&mut self, tables: &mut Tables, file: &str, seq: u64) {
         while let Some(held) = self.order.as_deref_mut().and_then(Order::next_of_all) {
             self.fold_held(&held, tables, file);
+            self.is_dirty = true;
+        }
+        self.give(tables, At::Between, seq);
+    }
+
+    /// Rows that no later event can change go to the tables, with what told them: no state holds rows. Looks at them
+    /// before, as what is kept may depend on them.
+    pub fn give(&mut self, tables: &mut Tables, at: At, seq: u64) {
+        self.look(tables, at, seq);
+        let output = &mut self.fold.output;
+        if !output.streams.is_empty() || !output.episodes.is_empty() {
+            tables.streams.append(&mut output.streams);
+            tables.episodes.append(&mut output.episodes);
         }
     }
 
