@@ -1,6 +1,7 @@
 """What `make containers` looks for is found where it stands; it runs what deploy/README.md prints."""
 
 import json
+import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -145,6 +146,18 @@ def test_a_service_that_ended_or_came_again_and_a_retention_that_did_nothing_are
     assert missed.startswith("migrate is ")
 
 
+def test_a_copy_of_the_tree_is_a_checkout_and_is_the_same_each_time(tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        composed.copy_of_tree(tmp_path / name)
+    one, other = (
+        {path.relative_to(tmp_path / name): path.stat().st_mtime for path in (tmp_path / name).rglob("*")}
+        for name in ("one", "other")
+    )
+    assert one == other and len(set(one.values())) == 1
+    assert (tmp_path / "one" / "deploy" / "compose.yaml").read_bytes() == (ROOT / "deploy/compose.yaml").read_bytes()
+    assert not (tmp_path / "one" / ".venv").exists() and not (tmp_path / "one" / "target").exists()
+
+
 def test_the_page_is_run_as_it_stands(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     done: list[str] = []
     running = Composed.__new__(Composed)
@@ -156,7 +169,9 @@ def test_the_page_is_run_as_it_stands(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
     monkeypatch.setattr(composed, "said_by", lambda words, **_: noted(words[-1]))
     monkeypatch.setattr(Composed, "_up", lambda _: noted("up"))
-    monkeypatch.setattr(Composed, "compose", lambda _, *words, **__: noted(*words))
+    monkeypatch.setattr(
+        Composed, "compose", lambda _, *words, **__: subprocess.CompletedProcess(words, 0, noted(*words), "")
+    )
     commands = block(command.PAGE, command._BLOCK)
     assert commands[0] == "deploy/containers/secrets", "secrets are drawn before anything is built"
     for each in [*commands, inline(command.PAGE, command._TRY)]:
@@ -173,6 +188,14 @@ def test_the_page_is_run_as_it_stands(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert running.profiles == {"tools", "try"}
     with pytest.raises(LabError, match="nobody knows here"):
         running.do("docker compose -f deploy/compose.yaml up --detach --quick")
+
+
+def test_a_questions_document_is_read_and_what_podman_says_beside_it_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    running = Composed.__new__(Composed)
+    done = subprocess.CompletedProcess((), 1, 'a container\n{"samples": 3}\n', "next: quiclens slow\n{}\n")
+    monkeypatch.setattr(Composed, "compose", lambda *_, **__: done)
+    assert running.question("audit") == {"samples": 3}
+    assert running.run("quiclens", "audit").endswith("next: quiclens slow\n{}\n")
 
 
 def test_containers_that_find_no_names_are_no_finding(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

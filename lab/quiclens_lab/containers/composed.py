@@ -28,6 +28,7 @@ OVERRIDE = Path(__file__).with_name("override.yaml")
 STORE = "clickhouse:8443/default"
 """Where the store answers that stands in for ClickHouse."""
 _PATIENCE_S = 300
+_BUILT_AT = 1_577_836_800  # 2020: a wheel's files are not older than 1980
 _AS_JSON = "import json, sys, yaml; json.dump(yaml.safe_load(sys.stdin), sys.stdout, default=str)"
 _FOUND = 0, 1
 """Exit codes of a question: it is answered, or nothing was found."""
@@ -81,7 +82,7 @@ class Composed:
 
     def _up(self) -> str:
         """Start all that do not run yet."""
-        shown = self.compose("config")
+        shown = self.compose("config").stdout
         self.services = read(self._podman.do([str(self._tools / "python"), "-c", _AS_JSON], given=shown))
         for name in self.active:
             if self.state(name) is not None:
@@ -102,14 +103,16 @@ class Composed:
 
     def run(self, *words: str) -> str:
         """What `run --rm` of a service says, on both its outputs. LabError where it fails; nothing may be found."""
-        return self.compose("run", "--rm", "--no-deps", *words, codes=_FOUND)
+        done = self.compose("run", "--rm", "--no-deps", *words, codes=_FOUND)
+        return done.stdout + done.stderr
 
     def question(self, *words: str) -> Any:
         """A command of quiclens with --json, in a container of its own: its document."""
-        said = self.run("quiclens", *words, "--json")
+        said = self.compose("run", "--rm", "--no-deps", "quiclens", *words, "--json", codes=_FOUND).stdout
         return json.loads(said[said.index("{") :])
 
-    def compose(self, *words: str, codes: Sequence[int] = (0,)) -> str:
+    def compose(self, *words: str, codes: Sequence[int] = (0,)) -> "subprocess.CompletedProcess[str]":
+        """Run podman-compose with the page's file and the override. LabError for an exit code that is none of these."""
         files = ("-f", "deploy/compose.yaml", "-f", str(OVERRIDE))
         profiles = [word for name in sorted({"try", "tools", *self.profiles}) for word in ("--profile", name)]
         done = subprocess.run(
@@ -124,7 +127,7 @@ class Composed:
         )
         if done.returncode not in codes:
             raise LabError(f"podman-compose {' '.join(words)}: {(done.stdout + done.stderr).strip()[-2000:]}")
-        return done.stdout if words[0] == "config" else done.stdout + done.stderr
+        return done
 
     def secrets(self) -> Mapping[str, bytes]:
         """What must never be told, by its file's name: all of deploy/secrets but certificates and digests, and the line
@@ -206,6 +209,9 @@ def copy_of_tree(into: Path) -> None:
         if source.is_file():  # one that was removed is still listed
             (into / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, into / name)
+    # Layers are known by the times of what is copied into them, too: a tree that is the same builds nothing anew.
+    for path in (into, *into.rglob("*")):
+        os.utime(path, (_BUILT_AT, _BUILT_AT))
 
 
 @contextmanager
