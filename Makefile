@@ -29,7 +29,7 @@ TQUIC := target/tquic/release/tquic-traces
 QUINN_SERVER := target/quinn/release/quinn-server
 QUICHE_SERVER := target/quiche/release/quiche-server
 
-RUST_LEAST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+RUST_LEAST = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
 # libFuzzer is C++.
 HAS_CXX := $(shell command -v c++ || command -v g++ || command -v clang++)

@@ -60,7 +60,7 @@ class Inserter:
             except (StoreError, BrokerError) as error:
                 self._metrics.retries.labels("insert").inc()
                 if delay == _BACKOFF_FIRST_SECONDS or delay >= _BACKOFF_MAX_SECONDS:
-                    _log.warning("table %s takes no rows, trying again: %s", block.source.table, _short(error))
+                    _log.warning("table %s takes no rows, trying again: %s", block.source.table, short(error))
                 with self._lock:
                     self._waiting += 1
                 given_up.wait(delay)
@@ -97,7 +97,7 @@ class Inserter:
         except (StoreError, StitchError) as error:
             if not _is_about_data(error) or (len(good) == 1 and getattr(error, "code", None) == _MEMORY_LIMIT):
                 raise
-            _log.warning("table %s refuses a block of %d messages: %s", table, len(good), _short(error))
+            _log.warning("table %s refuses a block of %d messages: %s", table, len(good), short(error))
             if len(good) == 1:
                 return list(good), 0
             each = [self._insert(table, [message]) for message in good]
@@ -125,5 +125,6 @@ def _is_about_data(error: Exception) -> bool:
     return isinstance(error, StitchError) or code in _DATA_IS_BAD or code == _MEMORY_LIMIT
 
 
-def _short(error: Exception) -> str:
+def short(error: Exception) -> str:
+    """The first line of what an error says, cut."""
     return (str(error).strip().splitlines() or ["without a word"])[0][:300]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 from quiclens_ingest.kafka import KafkaError
 
 LONGEST_AWAY_SECONDS = 45.0
-"""How long brokers may be away, as they are when they are started again, before this process is not well."""
+"""How long brokers, or the store, may be away, as when they are started again, before this process is not well."""
 _OF_THE_GROUP = (KafkaError.GROUP_AUTHORIZATION_FAILED, KafkaError.TOPIC_AUTHORIZATION_FAILED)
 _TELLING = (
     KafkaError._ALL_BROKERS_DOWN,

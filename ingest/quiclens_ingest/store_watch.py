@@ -6,8 +6,9 @@ from threading import Event, Thread
 
 from quiclens_schema.store import Store, StoreError
 
-LONGEST_AWAY_SECONDS = 45.0
-"""How long a store may be away, as it is when it is started again, before this process is not well."""
+from quiclens_ingest.insert import short
+from quiclens_ingest.reach import LONGEST_AWAY_SECONDS
+
 _PAUSE_SECONDS = 5.0
 
 
@@ -34,7 +35,7 @@ class StoreWatch:
         try:
             self._store.query("SELECT 1")
         except StoreError as error:
-            self._said = (str(error).strip().splitlines() or ["without a word"])[0][:300]
+            self._said = short(error)
         else:
             self._answered_at, self._said = self._now(), "it has not answered"
 

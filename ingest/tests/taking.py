@@ -1,15 +1,19 @@
 """What the tests with a real broker are made of: batches of real traces, a producer, and ingest in a thread."""
 
 import io
+import json
 import os
+import socket
 import subprocess
 import time
+import urllib.error
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
+from urllib.request import urlopen
 from uuid import uuid4
 
 import pyarrow as pa
@@ -214,3 +218,22 @@ def _end(reader: Consumer, place: TopicPartition) -> int:
             if time.monotonic() > until:
                 raise
         time.sleep(0.1)
+
+
+def free_address() -> str:
+    """An address of this machine at which nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return f"127.0.0.1:{free.getsockname()[1]}"
+
+
+def told(address: str) -> list[str]:
+    """What /healthz says against the process; nothing where it is ready."""
+    try:
+        with urlopen(f"http://{address}/healthz", timeout=5) as answer:
+            reasons: list[str] = json.load(answer)["reasons"]
+    except urllib.error.HTTPError as refused:
+        with refused:
+            reasons = json.load(refused)["reasons"]
+    except OSError:
+        return ["it does not answer yet"]
+    return reasons

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import urllib.request
@@ -16,7 +15,7 @@ import pytest
 from quiclens_ingest.beside import Beside
 from quiclens_ingest.settings import Settings
 from quiclens_schema import store as stores
-from taking import Pipe, seqs, sliced, until
+from taking import Pipe, free_address, seqs, sliced, until
 
 Process = subprocess.Popen[bytes]
 
@@ -107,8 +106,7 @@ def test_one_command_takes_serves_and_ends_with_all_that_it_took(tmp_path: Path,
 def test_told_to_end_it_stores_what_it_holds_before_the_store_is_closed(
     tmp_path: Path, pipe: Pipe, loaded: Any
 ) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        metrics = f"127.0.0.1:{free.getsockname()[1]}"
+    metrics = free_address()
     with serving(tmp_path, pipe, "block_age_ms = 600000\n", metrics) as (process, _):
         pipe.send(loaded.rows)
         until(lambda: messages_taken(metrics) == len(loaded.rows))

@@ -1,7 +1,6 @@
 """Whether Kafka lets anything be taken: said by /healthz, with the reason that says most, until it does again."""
 
 import json
-import socket
 import time
 import urllib.error
 from dataclasses import replace
@@ -17,7 +16,7 @@ from quiclens_ingest.reach import Reach
 from quiclens_ingest.settings import Settings
 from quiclens_schema import topics
 from quiclens_schema.store import Store
-from taking import Pipe, running, until
+from taking import Pipe, free_address, running, told, until
 
 DOWN = KafkaError(KafkaError._ALL_BROKERS_DOWN, "2/2 brokers are down")
 PASSWORD = KafkaError(KafkaError._AUTHENTICATION, "SASL authentication failed")
@@ -114,24 +113,6 @@ def test_a_member_without_partitions_is_ready(store: Store, pipe: Pipe, monkeypa
         until(lambda: told(one) == told(other) == [], 60)
         time.sleep(6)
         assert told(one) == told(other) == []
-
-
-def free_address() -> str:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return f"127.0.0.1:{free.getsockname()[1]}"
-
-
-def told(address: str) -> list[str]:
-    """What /healthz says against the process; nothing where it is ready."""
-    try:
-        with urlopen(f"http://{address}/healthz", timeout=5) as answer:
-            reasons: list[str] = json.load(answer)["reasons"]
-    except urllib.error.HTTPError as refused:
-        with refused:
-            reasons = json.load(refused)["reasons"]
-    except OSError:
-        return ["it does not answer yet"]
-    return reasons
 
 
 def test_without_a_broker_the_process_is_not_well(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,16 +1,12 @@
 """Whether the store answers is said by /healthz, also while nothing is inserted."""
 
-import json
-import socket
-import urllib.error
 from typing import Any
-from urllib.request import urlopen
 
 import pytest
 from quiclens_ingest import store_watch
 from quiclens_ingest.store_watch import StoreWatch
 from quiclens_schema.store import Result, Store, StoreError
-from taking import Pipe, running, until
+from taking import Pipe, free_address, running, told, until
 
 
 class Clock:
@@ -64,22 +60,10 @@ def test_an_idle_member_whose_store_is_away_is_not_ready_until_it_is_back(
     monkeypatch.setattr(store_watch, "LONGEST_AWAY_SECONDS", 0.5)
     monkeypatch.setattr(store_watch, "_PAUSE_SECONDS", 0.1)
     switch = Away(store)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        address = f"127.0.0.1:{free.getsockname()[1]}"
-
-    def reasons() -> list[str]:
-        try:
-            with urlopen(f"http://{address}/healthz", timeout=5) as answer:
-                return list(json.load(answer)["reasons"])
-        except urllib.error.HTTPError as refused:
-            with refused:
-                return list(json.load(refused)["reasons"])
-        except OSError:
-            return ["it does not answer yet"]
-
+    address = free_address()
     with running(switch, pipe, metrics_address=address, link_seconds=0):  # type: ignore[arg-type]
-        until(lambda: reasons() == [], 60)
+        until(lambda: told(address) == [], 60)
         switch.is_away = True
-        until(lambda: [why for why in reasons() if why.endswith(" s: Connection refused")] != [], 60)
+        until(lambda: [why for why in told(address) if why.endswith(" s: Connection refused")] != [], 60)
         switch.is_away = False
-        until(lambda: reasons() == [], 60)
+        until(lambda: told(address) == [], 60)

@@ -13,6 +13,7 @@ import pytest
 from quiclens_ingest import broker as brokers
 from quiclens_ingest import kafka
 from quiclens_ingest.acls import Allowed, Operation, UnknownProgram, least
+from quiclens_ingest.broker import BrokerMissing
 from quiclens_ingest.ingest import ingest
 from quiclens_ingest.kafka import BrokerError, KafkaError, KafkaException
 from quiclens_ingest.settings import PASSWORD_VARIABLE, Settings
@@ -51,6 +52,10 @@ def walled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walled]:
     certificate.write_bytes(key.read_bytes() + chain.read_bytes())
     passwords = folder / "passwords"
     passwords.write_text("".join(f"{name}={password}\n" for name, password in PASSWORDS.items()))
+    try:
+        brokers.fetch_jars()
+    except BrokerMissing as missing:
+        pytest.skip(f"no broker: {missing}")
     # By its script, as a user starts it.
     script = [sys.executable, "-m", "quiclens_ingest.broker", "start", "--data", str(folder / "data")]
     walls = ["--certificate", str(certificate), "--passwords", str(passwords)]

@@ -55,9 +55,13 @@ fn a_unit<'de, D: Deserializer<'de>>(from: D) -> Result<Places, D::Error> {
 }
 
 /// "Values above 20 are invalid" (RFC 9000, 18.2).
+fn is_exponent(exponent: &u32) -> bool {
+    *exponent <= 20
+}
+
 fn an_exponent<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
-    let exponent = u32::deserialize(from)?;
-    if exponent > 20 { Err(D::Error::custom("ack_delay_exponent is at most 20")) } else { Ok(exponent) }
+    let exponent = Some(u32::deserialize(from)?).filter(is_exponent);
+    exponent.ok_or_else(|| D::Error::custom("ack_delay_exponent is at most 20"))
 }
 
 fn some_unit<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Places>, D::Error> {
@@ -161,8 +165,7 @@ impl Units {
         let of = |key: &str| rule.split(' ').find_map(|pair| pair.strip_prefix(key)?.strip_prefix('='));
         let time = |key: &str| of(key).and_then(places);
         let pacing = [Pacing::Bits, Pacing::Bytes].into_iter().find(|pacing| of("pacing") == Some(pacing.name()))?;
-        let exponent =
-            of("ack_delay_exponent").map_or(Some(0), |text| text.parse::<u32>().ok().filter(|e| *e <= 20))?;
+        let exponent = of("ack_delay_exponent").map_or(Some(0), |text| text.parse().ok().filter(is_exponent))?;
         let (delay, delay_times) = (time("delay")?, 1 << exponent);
         Some(Self { time: time("time")?, rtt: time("rtt")?, delay, delay_times, pacing: pacing.bits() })
     }

@@ -192,8 +192,11 @@ mod tests {
 
     #[test]
     fn doubles_come_back_bit_for_bit() {
-        for token in ["413.83981599938124", "0.0", "1e-9", "80.12299999999997", "2.5e5", "333.0"] {
-            for times in [1, 8, 1 << 20] {
+        const TIMES: [u64; 3] = [1, 8, 1 << 20];
+        let tokens = ["413.83981599938124", "0.0", "1e-9", "80.12299999999997", "2.5e5", "333.0"];
+        // Times 2^20 the last is more than has such a form.
+        for (token, times) in tokens.map(|token| (token, &TIMES[..])).into_iter().chain([("2.5e9", &TIMES[..2])]) {
+            for &times in times {
                 let (us, ulps) = double_to_us(token.as_bytes(), 6, times).unwrap();
                 let mut out = Vec::new();
                 write_double(us, ulps, 6, times, &mut out);
@@ -201,6 +204,7 @@ mod tests {
                 assert_eq!(back.to_bits(), token.parse::<f64>().unwrap().to_bits(), "{token}");
             }
         }
+        assert_eq!(double_to_us(b"2.5e9", 6, TIMES[2]), None);
         assert_eq!(double_to_us(b"1e400", 6, 1), None);
         assert_eq!(double_to_us(b"-1.0", 6, 1), None);
     }

@@ -254,24 +254,18 @@ fn fill(
                     None if usize::from(index) < crate::event::NUMBERS.len() => event.number_at(usize::from(index)),
                     None => 0,
                 };
-                let places = if frame.is_some() { frame_places(index, units) } else { event_places(index, units) };
-                let times = if is_delay(index, frame.is_some()) { units.delay_times } else { 1 };
+                let (places, times) =
+                    if frame.is_some() { frame_scale(index, units) } else { event_scale(index, units) };
                 if byte == EXACT {
                     let ulps = event.exact.get(used.exact).copied().unwrap_or(0);
                     used.exact += 1;
                     write_double(value, ulps, places.unwrap_or(6), times, out);
                     continue;
                 }
+                let value = value / times;
                 quoted(byte == NUMBER_TEXT, out, |out| match places {
                     Some(places) => {
-                        write_scaled(
-                            i64::try_from((value / times).saturating_mul(1000)).unwrap_or(i64::MAX),
-                            places,
-                            out,
-                        );
-                    }
-                    None if frame.is_none() && index == Number::PacingRate as u8 => {
-                        write_whole(value / units.pacing, out);
+                        write_scaled(i64::try_from(value.saturating_mul(1000)).unwrap_or(i64::MAX), places, out);
                     }
                     None => write_whole(value, out),
                 });
@@ -339,21 +333,20 @@ fn quoted(yes: bool, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     }
 }
 
-fn event_places(index: u8, units: &Units) -> Option<Places> {
+/// The unit of an event's number, where it is a duration, and what its text was multiplied by.
+fn event_scale(index: u8, units: &Units) -> (Option<Places>, u64) {
     const RTT: [u8; 4] =
         [Number::MinRttUs as u8, Number::SmoothedRttUs as u8, Number::LatestRttUs as u8, Number::RttVarianceUs as u8];
     match index {
-        index if RTT.contains(&index) => Some(units.rtt),
-        index if is_delay(index, false) => Some(units.delay),
-        index if index == Number::DeltaUs as u8 => Some(units.time),
-        _ => None,
+        index if RTT.contains(&index) => (Some(units.rtt), 1),
+        index if index == Number::AckDelayUs as u8 => (Some(units.delay), units.delay_times),
+        index if index == Number::DeltaUs as u8 => (Some(units.time), 1),
+        index if index == Number::PacingRate as u8 => (None, units.pacing),
+        _ => (None, 1),
     }
 }
 
-fn frame_places(index: u8, units: &Units) -> Option<Places> {
-    is_delay(index, true).then_some(units.delay)
-}
-
-fn is_delay(index: u8, is_of_frame: bool) -> bool {
-    index == if is_of_frame { FrameNumber::AckDelayUs as u8 } else { Number::AckDelayUs as u8 }
+/// The same of a frame's number.
+fn frame_scale(index: u8, units: &Units) -> (Option<Places>, u64) {
+    if index == FrameNumber::AckDelayUs as u8 { (Some(units.delay), units.delay_times) } else { (None, 1) }
 }
