@@ -51,8 +51,10 @@ pub struct Reject {
     pub bytes: Vec<u8>,
 }
 
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 enum Stashed {
-    Record(Vec<u8>),
+    /// A record's text, and where it stands.
+    Record(Vec<u8>, u64),
     Reject(Reject),
 }
 
@@ -202,7 +204,7 @@ impl<'c> TraceReader<'c> {
             self.take(raw, tables);
             return Ok(length);
         };
-        stash.push(Stashed::Record(raw.to_vec()));
+        stash.push(Stashed::Record(raw.to_vec(), self.place));
         self.stashed_events += 1;
         self.stashed_bytes += length;
         self.open_when_full(tables);
@@ -281,7 +283,7 @@ impl<'c> TraceReader<'c> {
         self.offset = 0;
         let records = || {
             stash.iter().filter_map(|stashed| match stashed {
-                Stashed::Record(raw) => Some(raw.as_slice()),
+                Stashed::Record(raw, _) => Some(raw.as_slice()),
                 Stashed::Reject(_) => None,
             })
         };
@@ -318,9 +320,11 @@ impl<'c> TraceReader<'c> {
         if let Some(dialect) = self.catalogue.dialects.get(self.dialect) {
             self.reader.units = dialect.units(self.header.time_places(), first_rtt);
         }
+        let newest = self.place;
         for stashed in stash {
             match stashed {
-                Stashed::Record(raw) => {
+                Stashed::Record(raw, place) => {
+                    self.place = place;
                     if self.parse(&raw).is_ok() {
                         self.take(&raw, tables);
                     }
@@ -328,6 +332,7 @@ impl<'c> TraceReader<'c> {
                 Stashed::Reject(reject) => self.take_reject(&reject, tables),
             }
         }
+        self.place = newest;
         self.first_packets = HashMap::default();
     }
 

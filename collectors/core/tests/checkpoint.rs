@@ -243,3 +243,25 @@ fn no_request_is_lost_with_records_that_waited_for_older_ones_when_a_trace_is_pu
         assert_eq!(requests_of(&text, every), whole, "every {every}");
     }
 }
+
+#[test]
+fn a_record_whose_time_cannot_be_placed_is_rejected_where_it_stands_also_when_it_was_put_away() {
+    let catalogue = Catalogue::load().unwrap();
+    let header = r#"{"qlog_version":"0.3","qlog_format":"JSON-SEQ","trace":{"vantage_point":{"type":"server"}}}"#;
+    let far = r#"{"time":1,"time_format":"relative","reference_time":{"epoch":"9541-11-20T10:00:00.000Z"},"name":"a:b","data":{}}"#;
+    for is_put_away in [false, true] {
+        let header = Header::sequential(header.as_bytes(), Framing::Sequential).unwrap();
+        let (mut trace, mut tables) = (TraceReader::new(&catalogue, header, "file"), Tables::default());
+        for place in [100, 200] {
+            trace.stand(place);
+            trace.push_whole(far.as_bytes(), &mut tables).unwrap();
+            if is_put_away {
+                let head = serde_json::to_string(&trace.save()).unwrap();
+                trace = TraceReader::restore(&catalogue, serde_json::from_str(&head).unwrap()).unwrap();
+            }
+        }
+        trace.finish(true, &mut tables);
+        let places: Vec<u64> = tables.rejects.iter().map(|row| row.whole("offset")).collect();
+        assert_eq!((tables.rejected["no_time"], places), (2, vec![100, 200]));
+    }
+}

@@ -13,6 +13,9 @@ use quiclens_fuzz::rows::{has_a_trace_twice, read};
 use serde_json::Value;
 use std::collections::HashSet;
 
+/// How documents say that a time counts from the record before.
+const DIFFERENCES: [&[u8]; 2] = [b"delta", b"relative_to_previous_event"];
+
 /// The records that are not at one of these places, without the header and those of other logs among them.
 fn records(framing: Framing, text: &[u8], without: &HashSet<u64>) -> Vec<Value> {
     let (mut window, mut found) = (Window::default(), Vec::new());
@@ -62,6 +65,16 @@ fuzz_target!(|text: &[u8]| {
         batch.encode(&mut bytes).expect("which can be written");
         given = plain(&[bytes], &tables.connections).expect("and read");
     }
+    // Where times are differences, a record's counts from the one before it of its own connection when it is given back,
+    // and from that of the file before.
+    let is_told_anew =
+        tables.connections.len() > 1 && DIFFERENCES.iter().any(|word| memchr::memmem::find(text, word).is_some());
+    let without_time = |mut value: Value| {
+        if let (true, Some(members)) = (is_told_anew, value.as_object_mut()) {
+            members.remove("time");
+        }
+        value
+    };
     let given = given.iter().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")));
-    assert_eq!(sorted(given), sorted(wanted.into_iter()));
+    assert_eq!(sorted(given.map(without_time)), sorted(wanted.into_iter().map(without_time)));
 });

@@ -3,7 +3,7 @@
 use super::clock::Clock;
 use super::identity::Identity;
 use super::timeline::Timeline;
-use super::{Connection, Reject, Stashed, TraceReader};
+use super::{Connection, Stashed, TraceReader};
 use crate::catalogue::Catalogue;
 use crate::client::Known;
 use crate::dialect::Units;
@@ -30,7 +30,7 @@ pub struct Saved {
     text: Vec<u8>,
     framing: Framing,
     unit_rule: String,
-    stash: Option<Vec<Piece>>,
+    stash: Option<Vec<Stashed>>,
     initial: Option<String>,
     begun: u64,
     first: Option<String>,
@@ -39,12 +39,6 @@ pub struct Saved {
     harms_before: u64,
     timeline: Timeline,
     identity: Identity,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-enum Piece {
-    Record(Vec<u8>),
-    Reject(Reject),
 }
 
 /// One connection put away.
@@ -76,17 +70,13 @@ impl<'c> TraceReader<'c> {
     /// Puts away what is no connection's. Rows that are ready must have been taken from the tables before: they are not
     /// in it.
     pub fn save(&self) -> Saved {
-        let piece = |stashed: &Stashed| match stashed {
-            Stashed::Record(record) => Piece::Record(record.clone()),
-            Stashed::Reject(reject) => Piece::Reject(reject.clone()),
-        };
         Saved {
             file: self.file.clone(),
             header: self.header.json.to_string(),
             text: self.header.text.clone(),
             framing: self.header.framing,
             unit_rule: self.reader.units.rule(),
-            stash: self.stash.as_ref().map(|stash| stash.iter().map(piece).collect()),
+            stash: self.stash.clone(),
             initial: self.initial.clone(),
             begun: self.open.begun,
             first: self.open.first.clone(),
@@ -129,16 +119,10 @@ impl<'c> TraceReader<'c> {
         let mut reader = Self::new(catalogue, header, &saved.file);
         reader.reader.units = Units::from_rule(&saved.unit_rule)?;
         (reader.timeline, reader.identity) = (saved.timeline, saved.identity);
-        reader.stash = saved.stash.map(|pieces| {
-            let stashed = pieces.into_iter().map(|piece| match piece {
-                Piece::Record(record) => Stashed::Record(record),
-                Piece::Reject(reject) => Stashed::Reject(reject),
-            });
-            stashed.collect()
-        });
+        reader.stash = saved.stash;
         let stash = reader.stash.iter().flatten();
         (reader.stashed_events, reader.stashed_bytes) = stash.fold((0, 0), |(events, bytes), stashed| match stashed {
-            Stashed::Record(record) => (events + 1, bytes + record.len()),
+            Stashed::Record(record, _) => (events + 1, bytes + record.len()),
             Stashed::Reject(reject) => (events, bytes + reject.bytes.len()),
         });
         reader.initial = saved.initial;
