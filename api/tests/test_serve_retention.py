@@ -130,6 +130,7 @@ def test_the_command_goes_on_until_it_is_told_to_stop(tmp_path: Path) -> None:
             assert until(lambda: "nothing was dropped: there is no store" in log.read_text(), 600)
             folder.rename(store)
             assert until(lambda: "dropped 2020-01-01 of events: 1 rows" in log.read_text(), 600)
+            assert until(lambda: "dropped 0 partitions; " in log.read_text(), 600)  # nothing to do is told too
         finally:
             process.send_signal(signal.SIGTERM)
             assert process.wait(600) == 0

@@ -213,4 +213,4 @@ def _common(brokers: str, more: Mapping[str, str] | None) -> dict[str, Any]:
 
 def _say(error: KafkaError) -> None:
     """Connections come and go; the client goes on by itself, and what cannot go on is raised by poll."""
-    _log.info("%s", error.str())
+    _log.debug("%s", error.str())

@@ -275,7 +275,7 @@ class Taker:
             if share is not None:
                 share.committed = None if failed else offset.offset
         if error is not None:
-            _log.info("a commit failed and is made again: %s", error.str())
+            _log.debug("a commit failed and is made again: %s", error.str())
 
     def _measure(self) -> None:
         self._metrics.partitions.set(len(self._shares))

@@ -65,10 +65,11 @@ class LogFormatter(logging.Formatter):
 
 
 def log_to_stderr() -> None:
-    """Warnings and worse go to standard error, a line each, without a time of their own."""
+    """Ours from INFO on, and warnings of libraries, go to standard error, a line each, without a time of their own."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(LogFormatter("%(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    logging.getLogger("quiclens").setLevel(logging.INFO)
 
 
 def _escape(found: re.Match[str]) -> str:
