@@ -21,6 +21,8 @@ from quiclens_schema.store import Store
 _HOURS_AT_ONCE = 168  # a week of hours is built together: bounds the scratch tables' memory
 _SCRATCH_SECONDS_MAX = 3600  # no step takes so long: who made an older table is gone
 _MADE = ("requests", "request_rollups", "request_dimensions")
+_STEPS = ("streams", "pairs", "traced_requests", "untraced_requests", *_MADE[1:])
+_STEPS_WITHOUT_LINES = tuple(step for step in _STEPS if step not in ("pairs", "untraced_requests"))
 """Tables that are built here, each from those before it, and swapped in in this order.
 
 Who is killed in between leaves a mark or a token that has the hours built again."""
@@ -161,22 +163,28 @@ def _rewrite(store: Store, hours: Sequence[datetime]) -> int:
         scratch.make("pairs", _PAIR_COLUMNS)
         for table in _MADE:
             scratch.copy(table)
-        for step in ("lines", "streams", "pairs", "traced_requests", "untraced_requests", *_MADE[1:]):
-            _run(store, step, {**scratch.names(), **window})
-        made = {table: _rows_made(store, scratch.names()[table]) for table in _MADE}
+        bound = {**scratch.names(), **window}
+        _run(store, "lines", bound)
+        (lines,) = store.query("SELECT count() FROM {lines:Identifier}", {"lines": bound["lines"]}).one()
+        for step in _STEPS if lines else _STEPS_WITHOUT_LINES:
+            _run(store, step, bound)
+        made = _rows_made(store, scratch.names())
         for table in _MADE:
             _swap(store, table, scratch.names()[table], hours, set(made[table]))
         return sum(made["requests"].values())
 
 
-def _rows_made(store: Store, scratch: str) -> dict[str, int]:
-    """Rows of a scratch table by partition."""
+def _rows_made(store: Store, scratch: Mapping[str, str]) -> dict[str, dict[str, int]]:
+    """Rows of the scratch table of each table that is made, by partition."""
     found = store.query(
-        "SELECT partition_id, sum(rows) FROM system.parts WHERE database = currentDatabase()"
-        " AND table = {table:String} AND active GROUP BY partition_id LIMIT 100000",
-        {"table": scratch},
+        "SELECT table, partition_id, sum(rows) FROM system.parts WHERE database = currentDatabase()"
+        " AND table IN {tables:Array(String)} AND active GROUP BY table, partition_id LIMIT 100000",
+        {"tables": [scratch[table] for table in _MADE]},
     )
-    return {str(partition): int(rows) for partition, rows in found.rows}
+    return {
+        table: {partition: int(rows) for name, partition, rows in found.rows if name == scratch[table]}
+        for table in _MADE
+    }
 
 
 def _run(store: Store, name: str, bound: Mapping[str, Any]) -> None:
@@ -215,7 +223,6 @@ class Scratch:
         self._store.command(f"CREATE OR REPLACE TABLE {self._name(name)} ({columns}) ENGINE = Memory")
 
     def copy(self, name: str) -> None:
-        self._store.command(f"DROP TABLE IF EXISTS {self._name(name)} SYNC")
         self._store.command(f"CREATE TABLE {self._name(name)} AS {name}")
 
     def names(self) -> dict[str, str]:
