@@ -558,6 +558,12 @@ impl<'c> TraceReader<'c> {
         }
     }
 
+    /// Records wait for older ones. [`TraceReader::show`], without which nothing is put away, folds them as they are: what
+    /// comes later and is older is late then, as it would not have been.
+    pub fn is_waiting(&self) -> bool {
+        self.held_bytes > 0
+    }
+
     /// Folds the records that wait for older ones: none is awaited any more, and no state holds them.
     fn fold_all(&mut self, tables: &mut Tables) {
         if std::mem::take(&mut self.held_bytes) > 0 {

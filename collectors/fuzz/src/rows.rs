@@ -10,7 +10,7 @@ use quiclens_core::reader::sniff::{Framing, Sniffed, sniff};
 use quiclens_core::record::rows::Row;
 use quiclens_core::tables::Tables;
 use quiclens_core::trace::PRELUDE;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::iter::Peekable;
 
 /// All rows of one reading.
@@ -41,8 +41,19 @@ impl Rows {
             }
             assert!(ours.len() == wanted.len(), "{how}: {table}: {ours:?} instead of {wanted:?}");
         }
+        self.check_events_as(whole, how);
+    }
+
+    /// Panics where `self` and `whole` have not the same events.
+    pub fn check_events_as(&self, whole: &Self, how: &str) {
         assert_eq!(self.counted, whole.counted, "{how}: events");
         assert!(self.events == whole.events, "{how}: {:?} instead of {:?}", self.events, whole.events);
+    }
+
+    /// The streams of which there are rows, here and in `more`.
+    pub fn streams(&self, more: &[Row]) -> BTreeSet<String> {
+        let key = |row: &Row| format!("{:?} {:?}", row.get("trace_id"), row.get("stream_id"));
+        self.summaries[0].iter().chain(more).map(key).collect()
     }
 }
 

@@ -1,4 +1,5 @@
-//! A reading that is put away and taken up between any two records gives the same rows; any bytes are a state or none.
+//! A reading that is put away and taken up between any two records gives the same rows; where records waited for older
+//! ones then, it gives the same events and loses no stream. Any bytes are a state or none.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -33,22 +34,36 @@ fn again(mut records: Records<'static>, parts: &mut Parts) -> Records<'static> {
     restored
 }
 
-fn interrupted(framing: Framing, text: &[u8], every: usize) -> Tables {
-    let (mut tables, mut window, mut parts) = (tables(), Window::default(), Parts::new());
+/// Rows of a reading that is shown, put away and taken up again and again, as a follower does.
+#[derive(Default)]
+struct Interrupted {
+    tables: Tables,
+    /// Rows that were shown in between. Where records waited, those that are final are among them.
+    shown: Tables,
+    /// Records waited when it was put away.
+    has_waited: bool,
+}
+
+fn interrupted(framing: Framing, text: &[u8], every: usize) -> Interrupted {
+    let mut interrupted = Interrupted { tables: tables(), ..Interrupted::default() };
+    let Interrupted { tables, shown, has_waited } = &mut interrupted;
+    let (mut window, mut parts) = (Window::default(), Parts::new());
     window.space().extend_from_slice(text);
     let mut records = Records::new(catalogue(), framing, "input");
     for taken in 1.. {
-        match records.next(&mut window, &mut tables) {
+        match records.next(&mut window, tables) {
             Turn::NeedMore => window.end = true,
             Turn::Taken => {}
             Turn::Over => break,
         }
         if taken % every == 0 {
+            *has_waited |= records.trace().is_some_and(|trace| trace.is_waiting());
+            records.show(shown);
             records = again(records, &mut parts);
         }
     }
-    records.finish(true, &mut tables);
-    tables
+    records.finish(true, tables);
+    interrupted
 }
 
 fuzz_target!(|data: &[u8]| {
@@ -59,6 +74,13 @@ fuzz_target!(|data: &[u8]| {
     let text = if is_long { lengthened(text) } else { text.to_vec() };
     bounded(text.len(), 4096, || {
         let whole = Rows::of(read(framing, &text, Cuts::WHOLE));
-        Rows::of(interrupted(framing, &text, every)).check_same_as(&whole, &format!("{framing:?} every {every}"));
+        let Interrupted { tables, shown, has_waited } = interrupted(framing, &text, every);
+        let (ours, how) = (Rows::of(tables), format!("{framing:?} every {every}"));
+        if has_waited {
+            ours.check_events_as(&whole, &how);
+            assert_eq!(ours.streams(&shown.streams), whole.streams(&[]), "{how}: streams");
+        } else {
+            ours.check_same_as(&whole, &how);
+        }
     });
 });
