@@ -12,7 +12,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from confluent_kafka.admin import AdminClient
@@ -49,6 +49,12 @@ class Broker:
         """At the address where it was, with the topics that it had or lost."""
         self.running = brokers.start(self.folder, walls=self.walls)
 
+    def certify(self, authority: str) -> None:
+        """Start again with a certificate of this authority; its address and its topics stay."""
+        self.stop()
+        self.walls = replace(self.walls, certificate=self.certificates.chain(authority))
+        self.start()
+
     def drop_topics(self) -> None:
         """All of the project's topics, as somebody else's script does it."""
         admin = AdminClient({"bootstrap.servers": self.running.inside})
@@ -66,13 +72,17 @@ class Certificates:
     folder: Path
 
     def prepare(self) -> None:
-        """What all sites share, before rounds that run at once ask for it: both authorities, the broker's chain."""
+        """What all sites share, before rounds that run at once ask for it: both authorities, chains for brokers."""
         for name in ("known", "unknown"):
-            self.authority(name)
-        self.signed("known", self.folder / "broker")
-        pkcs8 = said_by(["openssl", "pkcs8", "-topk8", "-nocrypt", "-in", str(self.folder / "broker.key")])
-        chain = pkcs8 + (self.folder / "broker.pem").read_text() + (self.folder / "known.pem").read_text()
-        (self.folder / "broker-chain.pem").write_text(chain)
+            broker = self.folder / f"broker-of-{name}"
+            self.signed(name, broker)
+            pkcs8 = said_by(["openssl", "pkcs8", "-topk8", "-nocrypt", "-in", str(broker.with_suffix(".key"))])
+            chain = pkcs8 + broker.with_suffix(".pem").read_text() + self.authority(name).read_text()
+            self.chain(name).write_text(chain)
+
+    def chain(self, authority: str) -> Path:
+        """A broker's key and its certificate of this authority, once they are prepared."""
+        return self.folder / f"broker-chain-of-{authority}.pem"
 
     def authority(self, name: str) -> Path:
         certificate = self.folder / f"{name}.pem"
@@ -107,9 +117,8 @@ class Certificates:
 @contextmanager
 def started_broker(certificates: Certificates, folder: Path, numbers: Sequence[int]) -> Iterator[Broker]:
     """A broker behind TLS, SCRAM and ACLs for the sites of these numbers; ended afterwards."""
-    chain = certificates.folder / "broker-chain.pem"
     names = [f"{program}-{number}" for program in ("collector", "ingest") for number in numbers]
-    walls = Walls(chain, {"admin": "admin", **{name: password_of(name) for name in names}})
+    walls = Walls(certificates.chain("known"), {"admin": "admin", **{name: password_of(name) for name in names}})
     say(f"lockouts: a broker, for {len(numbers)} rounds")
     broker = Broker(folder, certificates, walls, brokers.start(folder, walls=walls))
     try:
