@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from quiclens_schema.catalogue import CAUSES
 
 from quiclens_lab.command_line import main, parser
 from quiclens_lab.errors import LabError
@@ -28,7 +29,7 @@ from quiclens_lab.truth.order import order_table
 from quiclens_lab.truth.other_stacks import read_records
 from quiclens_lab.truth.percentiles import percentiles_table
 from quiclens_lab.truth.quantiles import quantile
-from quiclens_lab.truth.samples import CAUSES, Judged, Row, Sample
+from quiclens_lab.truth.samples import Judged, Row, Sample
 from quiclens_lab.truth.savings import counterfactual_table, write_errors
 from quiclens_lab.truth.sets import sets_table
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from quiclens_schema.catalogue import CAUSES
 
 from quiclens_lab.command_line import main
 from quiclens_lab.errors import LabError
@@ -18,7 +19,7 @@ from quiclens_lab.truth.cells import PROGRAMS, Cell, cells, judged_cells
 from quiclens_lab.truth.job_lists import Way, scenario_jobs
 from quiclens_lab.truth.kept_runs import KeptRuns
 from quiclens_lab.truth.runs import judged_runs
-from quiclens_lab.truth.samples import CAUSES, Job, Judged, Row, Sample
+from quiclens_lab.truth.samples import Job, Judged, Row, Sample
 from quiclens_lab.truth.split import split
 
 CLEAN = tuple(each.name for each in CLEAN_SIZES)

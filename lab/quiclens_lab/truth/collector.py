@@ -10,8 +10,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from quiclens_schema.catalogue import CAUSES
+
 from quiclens_lab.errors import LabError
-from quiclens_lab.truth.samples import CAUSES, Row
+from quiclens_lab.truth.samples import Row
 
 CONNECTION = '{"table":"connections"'
 STREAM = '{"table":"streams"'

@@ -4,8 +4,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from quiclens_schema.catalogue import CAUSES
+
 from quiclens_lab.truth.quantiles import share_of
-from quiclens_lab.truth.samples import CAUSES, Judged, Row, Sample
+from quiclens_lab.truth.samples import Judged, Row, Sample
 
 CLEAN = "clean"
 OF_A_WINDOW = ("cwnd_blocked", "pacing")

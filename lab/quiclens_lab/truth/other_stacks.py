@@ -5,11 +5,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from quiclens_schema.catalogue import CAUSES
+
 from quiclens_lab.errors import LabError
 from quiclens_lab.path import PathFacts
 from quiclens_lab.truth.collector import judge
 from quiclens_lab.truth.runs import Progress
-from quiclens_lab.truth.samples import CAUSES, Judged, Sample
+from quiclens_lab.truth.samples import Judged, Sample
 
 RECORDS = "truth.jsonl"
 BATCH_FILES = 500

@@ -2,15 +2,10 @@
 
 from dataclasses import dataclass
 
+from quiclens_schema.catalogue import CAUSES
+
 from quiclens_lab.path import PathFacts
 from quiclens_lab.plan import ConnectionPlan
-
-CAUSES = (
-    "handshake", "amplification", "upload", "server_think", "pto", "loss_recovery", "connection_flow_control",
-    "stream_flow_control", "scheduling", "bandwidth", "cwnd_blocked", "pacing", "app_limited", "queueing", "network",
-    "remote_wait", "receiving", "receiver_hol", "unattributed",
-)  # fmt: skip
-
 
 LATE_TIMERS = "late-timers"
 WITHOUT_TAG = "without-tag"
