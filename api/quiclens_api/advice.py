@@ -20,6 +20,8 @@ ADVICE: Mapping[str, str] = {
     "or credit that grows with what is read",
     "stream_flow_control": "the client grants too little for this size and round trip: a larger "
     "initial_max_stream_data, or credit that grows with what is read",
+    "stream_limit": "the peer allows too few streams at once: a larger initial_max_streams_bidi, or MAX_STREAMS as "
+    "soon as a stream ends (RFC 9000, 4.6)",
     "scheduling": "priorities (RFC 9218), so that what a page needs first goes first; fewer large responses at once on "
     "a connection",
     "bandwidth": "fewer bytes: compression, smaller pictures, a lower bitrate; the path carries no more",

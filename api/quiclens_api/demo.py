@@ -23,6 +23,7 @@ _TELLING = (
     "cwnd_blocked",
     "stream_flow_control",
     "connection_flow_control",
+    "stream_limit",
     "bandwidth",
     "scheduling",
     "amplification",

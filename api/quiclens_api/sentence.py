@@ -271,6 +271,7 @@ CAUSE_WORDS: Mapping[str, Words] = {
     "stream_flow_control": Words(
         "the peer's flow control credit for this stream was used up", "stream flow control", _stalls
     ),
+    "stream_limit": Words("the peer let no more streams be opened", "the peer's limit of streams", _stopped),
     "scheduling": Words("other streams of the connection were sent first", "other streams", _company),
     "bandwidth": Words("the path was full and a larger window would have bought nothing", "the full path", _sent),
     "cwnd_blocked": Words("the congestion window was full and data was waiting", "the full congestion window", _window),

@@ -104,10 +104,10 @@ def windows() -> timeseries.Panel:
 
 def blocked() -> timeseries.Panel:
     description = (
-        "Share of the traced requests' time in which the congestion window, flow control or the pacer was what "
-        "they waited for."
+        "Share of the traced requests' time in which the congestion window, flow control, the limit of streams or the "
+        "pacer was what they waited for."
     )
-    series = ["cwnd_blocked", "connection_flow_control", "stream_flow_control", "pacing"]
+    series = ["cwnd_blocked", "connection_flow_control", "stream_flow_control", "stream_limit", "pacing"]
     return panels.over_time("Blocked", f"{_QUERIES}/blocked", look.SHARE, description, series=series, is_stacked=True)
 
 

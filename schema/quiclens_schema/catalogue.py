@@ -17,6 +17,7 @@ CAUSES = (
     "loss_recovery",
     "connection_flow_control",
     "stream_flow_control",
+    "stream_limit",
     "scheduling",
     "bandwidth",
     "cwnd_blocked",

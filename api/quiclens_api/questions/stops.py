@@ -12,6 +12,7 @@ BLOCKING = (
     "amplification",
     "connection_flow_control",
     "stream_flow_control",
+    "stream_limit",
     "cwnd_blocked",
     "bandwidth",
     "pacing",

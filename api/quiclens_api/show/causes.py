@@ -23,6 +23,7 @@ LOOKS: Mapping[str, Look] = {
     "loss_recovery": Look("loss recovery", "red3", "#d63a3a"),
     "connection_flow_control": Look("connection flow control", "orange3", "#e07b1a"),
     "stream_flow_control": Look("stream flow control", "dark_orange", "#f0994a"),
+    "stream_limit": Look("stream limit", "orange4", "#b5651d"),
     "scheduling": Look("other streams", "gold3", "#b99b1c"),
     "bandwidth": Look("bandwidth", "dodger_blue3", "#2e6fd8"),
     "cwnd_blocked": Look("congestion window", "yellow3", "#e2bd1c"),

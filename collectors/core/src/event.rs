@@ -1,6 +1,7 @@
 //! One trace event: typed columns, frames as arrays, whatever is left as raw JSON, and the shape that puts it together again.
 
 use crate::header::TimeFormat;
+use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 
 /// A whole-number column of `events`, in the catalogue's order.
@@ -294,7 +295,7 @@ pub enum Kind {
 }
 
 /// Why data waits: `$BlockedReason` of draft-ietf-quic-qlog-quic-events-13.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the draft's words")]
 pub enum BlockedReason {
     Scheduling,

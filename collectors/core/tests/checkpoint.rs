@@ -143,18 +143,20 @@ fn rule(catalogue: &Catalogue, case: &str) -> Vec<Event> {
     events.into_iter().enumerate().map(|(index, event)| timed(event, index, base)).collect()
 }
 
+/// The cases of all rules.
+fn rules(catalogue: &Catalogue) -> Vec<(String, Vec<Event>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schema/vectors");
+    let cases = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    cases.filter(|case| case.starts_with("rule_")).map(|case| (case.clone(), rule(catalogue, &case))).collect()
+}
+
 #[test]
 fn a_longer_reading_has_every_episode_of_a_shorter_one() {
     let catalogue = Catalogue::load().unwrap();
     let whole = ["aioquic_burst_loss_server", "aioquic_tail_loss_server", "aioquic_stream_credit_server"];
     let mut cases: Vec<(String, Vec<Event>)> =
         whole.iter().map(|case| ((*case).to_owned(), events(&catalogue, case))).collect();
-    for entry in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schema/vectors")).unwrap() {
-        let case = entry.unwrap().file_name().into_string().unwrap();
-        if case.starts_with("rule_") {
-            cases.push((case.clone(), rule(&catalogue, &case)));
-        }
-    }
+    cases.extend(rules(&catalogue));
     let mut found = 0;
     for (case, events) in &cases {
         let whole = episodes(events);
@@ -180,6 +182,15 @@ fn a_fold_goes_on_where_it_was_put_away() {
         timed(event, index, 1_000_000_000)
     });
     check(&events.collect::<Vec<_>>(), true);
+}
+
+#[test]
+fn what_every_rule_needs_is_put_away() {
+    for (case, events) in rules(&Catalogue::load().unwrap()) {
+        for frameless in [false, true] {
+            assert_eq!(fold(&events, frameless, 1), fold(&events, frameless, usize::MAX), "{case}");
+        }
+    }
 }
 
 /// Requests one after the other, of each of which a thread wrote one record late.

@@ -76,6 +76,7 @@ SELECT
     0 AS loss_recovery_us,
     0 AS connection_flow_control_us,
     0 AS stream_flow_control_us,
+    0 AS stream_limit_us,
     0 AS scheduling_us,
     0 AS bandwidth_us,
     0 AS cwnd_blocked_us,

@@ -10,7 +10,7 @@ import { duration, rate, size, whole } from "./format.js";
 /** @typedef {import("./api.js").Document} Document */
 
 // Episodes whose colours lie under the window's chart.
-const BANDS = ["cwnd_blocked", "bandwidth", "pacing", "connection_flow_control", "stream_flow_control", "amplification", "recovery", "pto"];
+const BANDS = ["cwnd_blocked", "bandwidth", "pacing", "connection_flow_control", "stream_flow_control", "stream_limit", "amplification", "recovery", "pto"];
 const GROUP = "connection";
 
 /** @param {HTMLElement} place @param {import("./connection.js").Shown} shown */

@@ -26,7 +26,7 @@ pub struct Blocked {
 impl Blocked {
     /// It, held by `cause`.
     pub fn interval(&self, cause: Cause) -> Interval {
-        Interval { cause, start_us: self.since.us, end_us: self.until.us }
+        Interval::of(cause, self.since.us, self.until.us)
     }
 }
 

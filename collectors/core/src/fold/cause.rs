@@ -15,6 +15,7 @@ pub enum Cause {
     LossRecovery,
     ConnectionFlowControl,
     StreamFlowControl,
+    StreamLimit,
     Scheduling,
     Bandwidth,
     CwndBlocked,
@@ -29,7 +30,7 @@ pub enum Cause {
 }
 
 /// Number of causes.
-pub const CAUSES: usize = 19;
+pub const CAUSES: usize = 20;
 
 impl Cause {
     /// All, in order.
@@ -42,6 +43,7 @@ impl Cause {
         Self::LossRecovery,
         Self::ConnectionFlowControl,
         Self::StreamFlowControl,
+        Self::StreamLimit,
         Self::Scheduling,
         Self::Bandwidth,
         Self::CwndBlocked,
@@ -72,6 +74,7 @@ impl Cause {
             Self::LossRecovery => "loss_recovery_us",
             Self::ConnectionFlowControl => "connection_flow_control_us",
             Self::StreamFlowControl => "stream_flow_control_us",
+            Self::StreamLimit => "stream_limit_us",
             Self::Scheduling => "scheduling_us",
             Self::Bandwidth => "bandwidth_us",
             Self::CwndBlocked => "cwnd_blocked_us",
@@ -112,4 +115,18 @@ pub struct Interval {
     pub start_us: i64,
     /// First microsecond after it.
     pub end_us: i64,
+    /// The log states it: it outranks what is inferred of that time.
+    pub is_stated: bool,
+}
+
+impl Interval {
+    /// One that is inferred, or observed by what follows from it.
+    pub const fn of(cause: Cause, start_us: i64, end_us: i64) -> Self {
+        Self { cause, start_us, end_us, is_stated: false }
+    }
+
+    /// The same, stated by the log.
+    pub const fn stated(self) -> Self {
+        Self { is_stated: true, ..self }
+    }
 }

@@ -49,6 +49,7 @@ impl Fold {
     /// The row of a stream that is over.
     pub(super) fn stream_row(&mut self, mut stream: Stream) {
         self.look_for_start(&mut stream);
+        self.stated_waits_until_now(&mut stream);
         self.requests.close(&stream);
         let ending = Ending {
             role: self.role,
@@ -79,7 +80,15 @@ impl Fold {
         let abilities = self.abilities();
         let of_log =
             |cause: Cause| abilities.iter().any(|ability| ability.cause == cause.name() && ability.known == "inferred");
-        let inferred = Cause::ALL.into_iter().filter(|cause| stream.timeline().is_inferred(*cause) || of_log(*cause));
+        let sweep = stream.timeline().sweep();
+        let is_inferred = |cause: &Cause| {
+            // What the log states is not inferred; what it might have stated, and did not, is.
+            let (part, stated) = (sweep.part(*cause), sweep.stated(*cause));
+            let is_beside = self.seen.is_stated(*cause) && part > stated;
+            let is_stated = part > 0 && part == stated;
+            is_beside || (!is_stated && (stream.timeline().is_inferred(*cause) || of_log(*cause)))
+        };
+        let inferred = Cause::ALL.into_iter().filter(is_inferred);
         inferred.map(|cause| cause.name().to_owned()).collect()
     }
 

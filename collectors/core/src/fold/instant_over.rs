@@ -1,6 +1,7 @@
 //! An instant is over: what of the fold's types is asked then, and what each of them tells the others.
 
 use crate::fold::attribution::Certain;
+use crate::fold::attribution::sweep::DOUBT;
 use crate::fold::blocked::Blocked;
 use crate::fold::cause::{Cause, Interval};
 use crate::fold::connection::capability::Sight;
@@ -11,7 +12,6 @@ use crate::fold::requests::queue::Stretch;
 use crate::fold::requests::wait::Sender;
 use crate::fold::window::pacer::Spread;
 use crate::fold::{Fold, TURN_US};
-use crate::header::Vantage;
 
 impl Fold {
     /// The current time is over.
@@ -121,7 +121,7 @@ impl Fold {
     }
 
     /// Whose limit it is when the pacer makes data wait.
-    fn cause_of_pacing(&self) -> Cause {
+    pub(super) fn cause_of_pacing(&self) -> Cause {
         if self.path_is_bottleneck() {
             Cause::Bandwidth
         } else if self.pacer.is_the_windows(self.spread()) {
@@ -142,7 +142,7 @@ impl Fold {
         if let Some((start_us, end_us)) = self.pacer.end_timer(self.now.us)
             && self.requests.is_hungry()
         {
-            self.hold(Interval { cause: self.cause_of_pacing(), start_us, end_us });
+            self.hold(Interval::of(self.cause_of_pacing(), start_us, end_us));
         }
     }
 
@@ -283,23 +283,25 @@ impl Fold {
 
     /// A condition of the connection held; requests that are open may have waited for it.
     pub(super) fn hold(&mut self, interval: Interval) {
-        if self.requests.is_any() && self.attribution.hold(interval) {
+        // A client's request tells what arrived when: what its connection could not send is no part of it.
+        let is_part = !self.is_client() || interval.cause == DOUBT;
+        if is_part && self.requests.is_any() && self.attribution.hold(interval) {
             self.sum_up();
         }
     }
 
     /// Sums up what no later event can change, so that the memory of a stream that stays open is bounded.
     fn sum_up(&mut self) {
-        let is_client = self.role == Vantage::Client;
-        let certain = Certain { us: self.certain_us(), now_us: self.now.us, is_client };
+        let certain = Certain { us: self.certain_us(), now_us: self.now.us, is_client: self.is_client() };
         self.requests.sum_up(&mut self.attribution, certain);
     }
 
     /// Before this time nothing of the connection can begin any more.
     fn certain_us(&self) -> i64 {
         let waits = [self.window.full_since(), self.credit.blocked_since(), self.amplification.since()];
-        let waits = waits.into_iter().flatten().map(|since| since.us);
+        let waits = waits.into_iter().flatten().map(|since| since.us).chain(self.stated_waits.since_us());
         let open = waits.chain(self.undecided.oldest_us()).chain(self.recovery.certain_us());
-        open.min().unwrap_or(self.now.us)
+        // A clock that went back is before what began.
+        open.min().map_or(self.now.us, |open_us| open_us.min(self.now.us))
     }
 }

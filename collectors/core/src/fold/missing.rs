@@ -54,7 +54,7 @@ impl Fold {
 
     /// Any cause may have held then.
     fn doubt(&mut self, start_us: i64, end_us: i64) {
-        self.hold(Interval { cause: DOUBT, start_us, end_us });
+        self.hold(Interval::of(DOUBT, start_us, end_us));
     }
 
     /// Data goes out, and what lies before it never did: it was in packets that the log does not show.

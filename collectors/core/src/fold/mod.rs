@@ -6,6 +6,7 @@
 //! - [`recovery`] (RFC 9002): packets on their way, round trips, probe timeouts, recovery periods;
 //! - [`window`]: bytes in flight and congestion window; beside it the pacer and the path's delivery rate;
 //! - [`credit`] and [`amplification`]: what else may stop a sender; [`blocked`]: times without room;
+//! - [`stated_waits`]: waits that the log states;
 //! - [`requests`]: streams, what was lost of them, what the application handed over, why data went out no earlier;
 //! - [`attribution`]: conditions of the connection, and the split of a request's time;
 //! - [`connection`]: handshake, close, ids, counters, and what the log can show;
@@ -34,6 +35,7 @@ pub mod recovery;
 pub mod requests;
 mod sent;
 mod stated;
+pub mod stated_waits;
 pub mod stats;
 pub mod window;
 
@@ -53,7 +55,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Rules that made a row; a higher one replaces all rows of a lower one.
-pub const ANALYSIS_VERSION: u64 = 4;
+pub const ANALYSIS_VERSION: u64 = 5;
 
 /// Two records at most this far apart belong to one turn: an ACK and what it releases (quic_trace.md 1.5: the slowest
 /// turn of the published rows takes 405 us).
@@ -108,6 +110,7 @@ pub struct Fold {
     credit: credit::Credit,
     amplification: amplification::Amplification,
     undecided: blocked::Undecided,
+    stated_waits: stated_waits::StatedWaits,
     requests: requests::Requests,
     attribution: attribution::Attribution,
     instant: instant::Instant,
@@ -138,6 +141,11 @@ impl Fold {
     /// The server's side is ours.
     fn is_server(&self) -> bool {
         self.role == Vantage::Server
+    }
+
+    /// The client's side is ours.
+    fn is_client(&self) -> bool {
+        self.role == Vantage::Client
     }
 
     /// Packets and intervals that were looked at so far, beside one a record: the work that a log costs.
@@ -203,13 +211,15 @@ impl Fold {
             Kind::StreamEvent => self.stream_event(event),
             Kind::FlowControlEvent => self.flow_control_event(event),
             Kind::CwndMayBlock => self.window_stated(event),
+            Kind::ConnectionDataBlocked | Kind::StreamDataBlocked => {
+                self.data_blocked(event);
+                self.named(event);
+            }
             Kind::RecoveryParametersSet
             | Kind::StreamStateUpdated
             | Kind::DatagramDataMoved
             | Kind::FramesCreated
             | Kind::FramesParsed
-            | Kind::ConnectionDataBlocked
-            | Kind::StreamDataBlocked
             | Kind::DatagramDataBlocked
             | Kind::ClockAnchor
             | Kind::Other => {

@@ -242,7 +242,7 @@ impl Fold {
                 }
             }
         } else {
-            self.hold(Interval { cause: Cause::Pto, start_us: answered.start_us, end_us });
+            self.hold(Interval::of(Cause::Pto, answered.start_us, end_us));
         }
         if !answered.is_logged {
             self.requests.all_mut().for_each(|stream| stream.timeline_mut().infer(Cause::Pto));

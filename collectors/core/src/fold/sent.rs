@@ -223,6 +223,9 @@ impl Fold {
         if sent.is_new && is_server {
             self.instant.begin(chunk.stream_id, now.seq);
         }
+        if sent.is_new {
+            self.no_longer_waits(chunk.stream_id);
+        }
         for (place, number) in sent.inferred {
             self.recovery.repeat(place, number);
         }

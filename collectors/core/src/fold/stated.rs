@@ -1,6 +1,6 @@
 //! What the log states outright: metrics, timers, parameters, keys, moves, and what the application does.
 
-use crate::event::{Event, Kind, Number, Word};
+use crate::event::{BlockedReason, Event, Kind, Number, Word};
 use crate::fold::Fold;
 use crate::fold::cause::{Cause, Interval};
 use crate::fold::connection::capability::Sight;
@@ -9,6 +9,8 @@ use crate::fold::moment::Moment;
 use crate::fold::recovery::SpaceKind;
 use crate::fold::recovery::rtt::StatedRtt;
 use crate::fold::requests::http;
+use crate::fold::requests::stream::Stream;
+use crate::fold::stated_waits::StatedWait;
 
 impl Fold {
     pub(super) fn metrics(&mut self, event: &Event) {
@@ -178,7 +180,7 @@ impl Fold {
         if since.us < end_us
             && let Some(stream) = self.requests.get_mut(id)
         {
-            stream.timeline_mut().hold(Interval { cause: Cause::AppLimited, start_us: since.us, end_us });
+            stream.timeline_mut().hold(Interval::of(Cause::AppLimited, since.us, end_us));
             self.stretch(Cause::AppLimited.name(), Some(id), since);
         }
     }
@@ -194,6 +196,90 @@ impl Fold {
             && let Some(stream) = self.requests.get_mut(id)
         {
             stream.name(now_us);
+        }
+    }
+
+    /// The log states that data waits, of the connection or of a stream, or no longer does.
+    pub(super) fn data_blocked(&mut self, event: &Event) {
+        let Some(blocked) = event.blocked() else { return };
+        if let Some(reason) = blocked.reason {
+            self.seen.note_stated(reason.cause());
+        }
+        let now = self.now;
+        let over = match blocked.stream_id {
+            None => self.stated_waits.state(blocked, now),
+            Some(id) => {
+                // A client's request is there before its first packet: the application has asked for it.
+                if self.is_client() && blocked.is_blocked {
+                    self.open(id);
+                }
+                self.requests.get_mut(id).and_then(|stream| stream.stated_waits_mut().state(blocked, now))
+            }
+        };
+        if let Some(over) = over {
+            self.stated_wait_over(blocked.stream_id, over);
+        }
+    }
+
+    /// New data of a stream goes out: neither it nor the connection waits any more. The record that would say so may be
+    /// missing.
+    pub(super) fn no_longer_waits(&mut self, id: u64) {
+        let now = self.now;
+        if let Some(over) = self.stated_waits.go_on(now) {
+            self.stated_wait_over(None, over);
+        }
+        if let Some(over) = self.requests.get_mut(id).and_then(|stream| stream.stated_waits_mut().go_on(now)) {
+            self.stated_wait_over(Some(id), over);
+        }
+    }
+
+    fn stated_wait_over(&mut self, stream_id: Option<u64>, over: StatedWait) {
+        let Some(interval) = self.stated_until_now(over) else { return };
+        let rate = self.delivery.rate().filter(|_| interval.cause == Cause::Bandwidth);
+        let is_client = self.is_client();
+        match stream_id {
+            None => {
+                if rate.is_some() {
+                    self.requests.measure_hungry(rate);
+                }
+                self.hold(interval);
+            }
+            Some(id) => {
+                if let Some(stream) = self.requests.get_mut(id) {
+                    if rate.is_some() {
+                        stream.measure(rate);
+                    }
+                    stream.waited(interval, is_client);
+                }
+            }
+        }
+        self.stretch(interval.cause.name(), stream_id, over.since);
+    }
+
+    /// A stated wait up to now: none where its reason is not told, or where no time has passed.
+    fn stated_until_now(&self, wait: StatedWait) -> Option<Interval> {
+        let interval = Interval::of(self.cause_of(wait.reason?), wait.since.us, self.now.us).stated();
+        (interval.start_us < interval.end_us).then_some(interval)
+    }
+
+    /// A request is over: what the log states that it waits for, it waited for until now.
+    pub(super) fn stated_waits_until_now(&self, stream: &mut Stream) {
+        let of_connection = self.stated_waits.open().filter(|_| !self.is_client());
+        for wait in of_connection.into_iter().chain(stream.stated_waits().open()) {
+            if let Some(interval) = self.stated_until_now(wait) {
+                stream.waited(interval, self.is_client());
+            }
+        }
+    }
+
+    /// What data waits for whose stack states this reason. A stack knows its window and its pacer, not whether the path
+    /// is what fills them.
+    fn cause_of(&self, reason: BlockedReason) -> Cause {
+        match reason {
+            // Whether the pacer only spreads a window is known where its rate is.
+            BlockedReason::Pacing if self.pacer.is_stated() || self.path_is_bottleneck() => self.cause_of_pacing(),
+            BlockedReason::CongestionControl if self.path_is_bottleneck() => Cause::Bandwidth,
+            reason => reason.cause(),
         }
     }
 

@@ -122,7 +122,7 @@ mod tests {
     const ENDING: Ending = Ending { role: Vantage::Server, has_fins: false, has_ends: true, carried_us: None };
 
     const fn held(start_us: i64, end_us: i64) -> Interval {
-        Interval { cause: Cause::CwndBlocked, start_us, end_us }
+        Interval::of(Cause::CwndBlocked, start_us, end_us)
     }
 
     /// A response that began at 0 and ended at 100.

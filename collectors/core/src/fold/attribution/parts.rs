@@ -13,6 +13,8 @@ pub struct Marks {
     pub start_us: i64,
     /// The request came in 0-RTT and could be read only now.
     pub readable_us: Option<i64>,
+    /// So long the peer's limit of streams did not let a client open it, as its log states.
+    pub limited_us: u64,
     pub request_end_us: Option<i64>,
     pub response_start_us: Option<i64>,
     pub first_byte_us: Option<i64>,
@@ -92,9 +94,9 @@ pub fn server(
         // what was on its way is the path's, the rest stood in queues behind others.
         let back = last_byte.saturating_add(flight.min_rtt_us).min(end);
         let carried = last_byte.saturating_add(flight.carried_us.unwrap_or(0)).clamp(back, end);
-        held.push(Interval { cause: Cause::Network, start_us: last_byte, end_us: back });
-        held.push(Interval { cause: Cause::Bandwidth, start_us: back, end_us: carried });
-        held.push(Interval { cause: Cause::Queueing, start_us: carried, end_us: end });
+        held.push(Interval::of(Cause::Network, last_byte, back));
+        held.push(Interval::of(Cause::Bandwidth, back, carried));
+        held.push(Interval::of(Cause::Queueing, carried, end));
     }
     sweep.begin(answered);
     sweep.advance(end, held, gaps);
@@ -105,13 +107,18 @@ pub fn client(marks: &Marks, sweep: &mut Sweep, held: &mut Vec<Interval>, min_rt
     let end = marks.end_us;
     let first_byte = marks.first_byte_us.unwrap_or(end).clamp(marks.start_us, end);
     let Some(sent) = marks.request_end_us.or(marks.fins_are_logged.then_some(first_byte)) else {
-        // Nothing of the request or its answer was seen but its name.
+        // Nothing of the request or its answer was seen but its name, and what the log states that it waited for.
         *sweep = Sweep::default();
-        sweep.leave(marks.duration_us());
+        let limited_us = marks.limited_us.min(marks.duration_us());
+        sweep.add_stated(Cause::StreamLimit, limited_us);
+        sweep.leave(marks.duration_us() - limited_us);
         return;
     };
     let sent = sent.clamp(marks.start_us, first_byte);
-    sweep.add(Cause::Upload, sent.abs_diff(marks.start_us));
+    let uploaded_us = sent.abs_diff(marks.start_us);
+    let limited_us = marks.limited_us.min(uploaded_us);
+    sweep.add_stated(Cause::StreamLimit, limited_us);
+    sweep.add(Cause::Upload, uploaded_us - limited_us);
     // What the sweep left over so far arrived in order: nothing held it back.
     let mut arrived = sweep.take_left();
     sweep.begin(first_byte);
@@ -136,12 +143,13 @@ mod tests {
     const FLIGHT: Option<LastFlight> = Some(LastFlight { min_rtt_us: 80, carried_us: None });
 
     const fn held(cause: Cause, start_us: i64, end_us: i64) -> Interval {
-        Interval { cause, start_us, end_us }
+        Interval::of(cause, start_us, end_us)
     }
 
     const MARKS: Marks = Marks {
         start_us: 0,
         readable_us: None,
+        limited_us: 0,
         request_end_us: Some(10),
         response_start_us: Some(100),
         first_byte_us: Some(110),

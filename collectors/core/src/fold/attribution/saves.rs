@@ -123,6 +123,7 @@ pub fn server(sweep: &Sweep, marks: &Marks, transfer: &Transfer, bytes: u64, min
             Cause::Amplification
             | Cause::ConnectionFlowControl
             | Cause::StreamFlowControl
+            | Cause::StreamLimit
             | Cause::Pacing
             | Cause::AppLimited => rounds(transfer.room.bytes).max(serial),
             Cause::Queueing | Cause::RemoteWait | Cause::Receiving | Cause::ReceiverHol => min_rtt_us,
@@ -146,7 +147,7 @@ fn queue(sweep: &Sweep, transfer: &Transfer, min_rtt_us: u64) -> u64 {
 /// path was in use.
 pub fn client(sweep: &Sweep, dead_us: u64) -> Saves {
     let mut saves = [None; CAUSES];
-    for cause in [Cause::Upload, Cause::Network, Cause::RemoteWait, Cause::Receiving] {
+    for cause in [Cause::StreamLimit, Cause::Upload, Cause::Network, Cause::RemoteWait, Cause::Receiving] {
         saves[cause as usize] = Some(sweep.part(cause));
     }
     saves[Cause::ReceiverHol as usize] = Some(dead_us.min(sweep.part(Cause::ReceiverHol)));

@@ -32,6 +32,8 @@ pub struct Sweep {
     at_us: Option<i64>,
     /// Exclusive parts.
     parts: Parts,
+    /// Of `parts`, what the log states.
+    stated: Parts,
     /// How long each condition held, whatever else held.
     overlapping: Parts,
     /// How long each condition held while none that would have held without it did.
@@ -59,6 +61,7 @@ pub fn waits_for_data(cause: Cause) -> bool {
         Cause::Amplification
             | Cause::ConnectionFlowControl
             | Cause::StreamFlowControl
+            | Cause::StreamLimit
             | Cause::Scheduling
             | Cause::Bandwidth
             | Cause::CwndBlocked
@@ -76,7 +79,7 @@ const fn bit(cause: Cause) -> u32 {
 }
 
 const LOSS: u32 = bit(Cause::Pto) | bit(Cause::LossRecovery);
-const CREDIT: u32 = bit(Cause::ConnectionFlowControl) | bit(Cause::StreamFlowControl);
+const CREDIT: u32 = bit(Cause::ConnectionFlowControl) | bit(Cause::StreamFlowControl) | bit(Cause::StreamLimit);
 const WINDOW: u32 = bit(Cause::CwndBlocked) | bit(Cause::Bandwidth);
 
 /// The conditions that would have stopped the request anyway, had `cause` been absent. A full window, used-up credit
@@ -85,11 +88,8 @@ fn would_remain(cause: Cause) -> u32 {
     match cause {
         Cause::Pto | Cause::LossRecovery => bit(Cause::AppLimited),
         Cause::Amplification => LOSS | bit(Cause::AppLimited),
-        Cause::ConnectionFlowControl => {
-            LOSS | WINDOW | bit(Cause::AppLimited) | bit(Cause::Amplification) | bit(Cause::StreamFlowControl)
-        }
-        Cause::StreamFlowControl => {
-            LOSS | WINDOW | bit(Cause::AppLimited) | bit(Cause::Amplification) | bit(Cause::ConnectionFlowControl)
+        Cause::ConnectionFlowControl | Cause::StreamFlowControl | Cause::StreamLimit => {
+            LOSS | WINDOW | bit(Cause::AppLimited) | bit(Cause::Amplification) | CREDIT & !bit(cause)
         }
         Cause::Scheduling | Cause::Bandwidth | Cause::CwndBlocked | Cause::Pacing => {
             LOSS | CREDIT | bit(Cause::AppLimited) | bit(Cause::Amplification)
@@ -102,9 +102,32 @@ fn would_remain(cause: Cause) -> u32 {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Edge {
     GapEnds(usize),
-    Ends(Cause),
-    Starts(Cause),
+    /// Beside the cause: whether the log states it.
+    Ends(Cause, bool),
+    Starts(Cause, bool),
     GapStarts(usize),
+}
+
+/// How many intervals of each cause hold.
+#[derive(Default)]
+struct Held {
+    counts: [u32; CAUSES],
+    /// The causes of which some hold.
+    mask: u32,
+}
+
+impl Held {
+    fn start(&mut self, cause: Cause) {
+        self.counts[cause as usize] += 1;
+        self.mask |= bit(cause);
+    }
+
+    fn end(&mut self, cause: Cause) {
+        self.counts[cause as usize] -= 1;
+        if self.counts[cause as usize] == 0 {
+            self.mask &= !bit(cause);
+        }
+    }
 }
 
 impl Sweep {
@@ -139,6 +162,17 @@ impl Sweep {
     /// The part of a cause, exclusive.
     pub fn part(&self, cause: Cause) -> u64 {
         self.parts[cause as usize]
+    }
+
+    /// Of a cause's part, what the log states.
+    pub fn stated(&self, cause: Cause) -> u64 {
+        self.stated[cause as usize]
+    }
+
+    /// Time outside of the sweep for which the log states its cause.
+    pub fn add_stated(&mut self, cause: Cause, us: u64) {
+        self.add(cause, us);
+        self.stated[cause as usize] += us;
     }
 
     /// How long a condition held, whatever else held.
@@ -187,8 +221,8 @@ impl Sweep {
         for interval in held.iter() {
             let (start, end) = (interval.start_us.max(from), interval.end_us.min(to_us));
             if start < end {
-                edges.push((start, Edge::Starts(interval.cause)));
-                edges.push((end, Edge::Ends(interval.cause)));
+                edges.push((start, Edge::Starts(interval.cause, interval.is_stated)));
+                edges.push((end, Edge::Ends(interval.cause, interval.is_stated)));
             }
         }
         for (at, gap) in gaps.iter().enumerate() {
@@ -199,13 +233,23 @@ impl Sweep {
             }
         }
         edges.sort_unstable();
-        let (mut open, mut gap, mut at) = ([0u32; CAUSES], None, from);
+        let (mut all, mut stated, mut gap, mut at) = (Held::default(), Held::default(), None, from);
         for (time, edge) in edges {
-            self.pass(at, time.abs_diff(at), &open, gap.is_some());
+            self.pass(at, time.abs_diff(at), (all.mask, stated.mask), gap.is_some());
             at = time;
             match edge {
-                Edge::Starts(cause) => open[cause as usize] += 1,
-                Edge::Ends(cause) => open[cause as usize] -= 1,
+                Edge::Starts(cause, is_stated) => {
+                    all.start(cause);
+                    if is_stated {
+                        stated.start(cause);
+                    }
+                }
+                Edge::Ends(cause, is_stated) => {
+                    all.end(cause);
+                    if is_stated {
+                        stated.end(cause);
+                    }
+                }
                 Edge::GapStarts(index) => gap = Some(index),
                 Edge::GapEnds(index) => {
                     if let Some(gap) = gaps.get(index) {
@@ -215,24 +259,26 @@ impl Sweep {
                 }
             }
         }
-        self.pass(at, to_us.abs_diff(at), &open, gap.is_some());
+        self.pass(at, to_us.abs_diff(at), (all.mask, stated.mask), gap.is_some());
         self.at_us = Some(to_us);
         held.retain(|interval| interval.end_us > to_us);
         gaps.retain(|gap| gap.end_us > to_us);
     }
 
-    /// From `at_us` on `us` pass in which the conditions of `open` hold.
-    fn pass(&mut self, at_us: i64, us: u64, open: &[u32; CAUSES], in_gap: bool) {
+    /// From `at_us` on `us` pass in which these conditions hold: all, and those of them that the log states.
+    fn pass(&mut self, at_us: i64, us: u64, (all, stated): (u32, u32), in_gap: bool) {
         if us == 0 {
             return;
         }
-        let mut mask = 0;
-        let is_doubtful = open[DOUBT as usize] > 0;
-        for cause in Cause::ALL {
-            if open[cause as usize] > 0 && cause != DOUBT {
-                mask |= bit(cause);
-                self.overlapping[cause as usize] += us;
-            }
+        let is_doubtful = all & bit(DOUBT) != 0;
+        let mut mask = all & !bit(DOUBT);
+        for cause in Cause::ALL.into_iter().filter(|cause| mask & bit(*cause) != 0) {
+            self.overlapping[cause as usize] += us;
+        }
+        if stated != 0 {
+            // Of what data waits for, what the log states outranks what is inferred.
+            let is_inferred = |cause: &Cause| waits_for_data(*cause) && stated & bit(*cause) == 0;
+            Cause::ALL.into_iter().filter(is_inferred).for_each(|cause| mask &= !bit(cause));
         }
         if mask & bit(Cause::AppLimited) != 0 {
             // The application is known to have had nothing: whatever else was full, no data waited for it.
@@ -251,6 +297,9 @@ impl Sweep {
         match Cause::ALL.into_iter().find(|cause| mask & bit(*cause) != 0) {
             Some(cause) => {
                 self.parts[cause as usize] += us;
+                if stated & bit(cause) != 0 {
+                    self.stated[cause as usize] += us;
+                }
                 if cause == Cause::LossRecovery && !self.is_linked {
                     self.repair_us += us;
                 }

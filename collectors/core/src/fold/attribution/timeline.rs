@@ -135,7 +135,7 @@ mod tests {
         let (mut timeline, mut conditions, mut most) = (Timeline::default(), Vec::new(), 0);
         for number in 0..4 * limits::UNDECIDED as i64 {
             let now_us = 20 * number + 10;
-            conditions.push(Interval { cause, start_us: 20 * number, end_us: now_us });
+            conditions.push(Interval::of(cause, 20 * number, now_us));
             if conditions.len() >= SUMMED_UP_AT && timeline.take(&std::mem::take(&mut conditions), 0) {
                 timeline.sum_up(0, now_us, last_byte_us);
             }

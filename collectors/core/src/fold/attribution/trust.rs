@@ -84,7 +84,8 @@ impl<'s> Trust<'s> {
             _ => 0,
         };
         // What may hold in doubtful time: what waits for data, and what a record that is missing may have been part of.
-        let others = if waits_for_data(cause)
+        // The limit of streams is never inferred: nothing of it can lie where records are missing.
+        let others = if (waits_for_data(cause) && cause != Cause::StreamLimit)
             || part > 0
             || matches!(cause, Cause::Pto | Cause::LossRecovery | Cause::Queueing | Cause::Unattributed)
         {

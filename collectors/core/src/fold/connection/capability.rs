@@ -1,7 +1,7 @@
 //! What a log can show, and which field to switch on for the rest. "Cannot know" is never drawn as zero.
 
 use crate::dialect::Losses;
-use crate::fold::cause::Cause;
+use crate::fold::cause::{Cause, Causes};
 use crate::header::Vantage;
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +29,8 @@ const FRAMES: &[&str] = &["packet_sent.frames", "packet_received.frames"];
 const ACKS: &[&str] = &["packet_received.frames[].acked_ranges"];
 const RTT: &[&str] = &["recovery_metrics_updated.smoothed_rtt"];
 const WINDOW: &[&str] = &["recovery_metrics_updated.congestion_window"];
+const REASONS: &[&str] = &["stream_data_blocked_updated", "connection_data_blocked_updated"];
+const STATED: Answer = (OBSERVED, "the log states why data waits", &[]);
 const QUEUED: &[&str] = &["http3:frame_created", "or stream_data_moved to the transport"];
 
 /// Something that a log may lack.
@@ -65,22 +67,36 @@ pub enum Sight {
 
 /// What of that was seen so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen(u16);
+pub struct Seen {
+    sights: u16,
+    /// What the log says that data waits for (`*_data_blocked_updated`). A stack may state some of it and never the rest.
+    stated: Causes,
+}
 
 impl Seen {
     /// It was seen.
     pub fn note(&mut self, sight: Sight) {
-        self.0 |= 1 << sight as u8;
+        self.sights |= 1 << sight as u8;
     }
 
     /// It was seen, if so.
     pub fn note_if(&mut self, is: bool, sight: Sight) {
-        self.0 |= u16::from(is) << sight as u8;
+        self.sights |= u16::from(is) << sight as u8;
     }
 
     /// Whether it was.
     pub fn has(self, sight: Sight) -> bool {
-        self.0 >> sight as u8 & 1 == 1
+        self.sights >> sight as u8 & 1 == 1
+    }
+
+    /// The log states that data waits for this.
+    pub fn note_stated(&mut self, cause: Cause) {
+        self.stated.insert(cause);
+    }
+
+    /// Whether it ever did.
+    pub fn is_stated(self, cause: Cause) -> bool {
+        self.stated.contains(cause)
     }
 }
 
@@ -133,6 +149,7 @@ impl Known {
 
     fn client_answer(self, cause: Cause) -> Answer {
         match cause {
+            Cause::StreamLimit => self.stream_limit_answer(),
             Cause::Upload => self.upload_answer(),
             Cause::Receiving | Cause::ReceiverHol => (OBSERVED, "stream frames of received packets", &[]),
             Cause::RemoteWait | Cause::Network if self.has_rtt => {
@@ -151,10 +168,20 @@ impl Known {
         }
     }
 
+    fn stream_limit_answer(self) -> Answer {
+        if self.seen.is_stated(Cause::StreamLimit) {
+            STATED
+        } else {
+            (CANNOT, "the log states no wait for the limit of streams", REASONS)
+        }
+    }
+
     fn server_answer(self, cause: Cause) -> Answer {
         let seen = |sight| self.seen.has(sight);
         let is_told = seen(Sight::Http) || seen(Sight::Moves);
         match cause {
+            Cause::StreamLimit => self.stream_limit_answer(),
+            cause if self.seen.is_stated(cause) => STATED,
             Cause::Upload => self.upload_answer(),
             Cause::RemoteWait | Cause::Receiving | Cause::ReceiverHol => {
                 (CANNOT, "only the client's trace shows what arrived when", &[])
@@ -236,14 +263,16 @@ impl Known {
 mod tests {
     use super::*;
 
-    const NOTHING: Known = Known {
-        role: Vantage::Server,
-        seen: Seen(0),
-        losses: Losses::Packet,
-        has_rtt: false,
-        has_pacing_rate: false,
-        has_packet_types: false,
-    };
+    fn nothing() -> Known {
+        Known {
+            role: Vantage::Server,
+            seen: Seen::default(),
+            losses: Losses::Packet,
+            has_rtt: false,
+            has_pacing_rate: false,
+            has_packet_types: false,
+        }
+    }
 
     fn known(cause: Cause, log: Known) -> &'static str {
         log.answer(cause).0
@@ -251,8 +280,8 @@ mod tests {
 
     #[test]
     fn what_a_log_lacks_it_cannot_show() {
-        assert_eq!(NOTHING.cannot_show().len(), Cause::ALL.len() - 1);
-        let mut log = NOTHING;
+        assert_eq!(nothing().cannot_show().len(), Cause::ALL.len() - 1);
+        let mut log = nothing();
         [Sight::Frames, Sight::Acks, Sight::Window].into_iter().for_each(|sight| log.seen.note(sight));
         assert_eq!(known(Cause::LossRecovery, log), OBSERVED);
         assert_eq!(known(Cause::LossRecovery, Known { losses: Losses::None, ..log }), INFERRED);
@@ -269,9 +298,23 @@ mod tests {
 
     #[test]
     fn a_client_sees_what_arrived_and_not_what_held_it_back() {
-        let mut log = Known { role: Vantage::Client, has_rtt: true, ..NOTHING };
+        let mut log = Known { role: Vantage::Client, has_rtt: true, ..nothing() };
         log.seen.note(Sight::Frames);
         assert_eq!([known(Cause::ReceiverHol, log), known(Cause::RemoteWait, log)], [OBSERVED, INFERRED]);
         assert_eq!(known(Cause::CwndBlocked, log), CANNOT);
+    }
+
+    #[test]
+    fn what_a_log_states_is_observed_and_what_it_never_states_is_known_as_without() {
+        let mut log = nothing();
+        log.seen.note(Sight::Frames);
+        log.seen.note_stated(Cause::StreamFlowControl);
+        log.seen.note_stated(Cause::Pacing);
+        assert_eq!([Cause::StreamFlowControl, Cause::Pacing].map(|cause| known(cause, log)), [OBSERVED; 2]);
+        let others = [Cause::ConnectionFlowControl, Cause::CwndBlocked, Cause::StreamLimit];
+        assert_eq!(others.map(|cause| known(cause, log)), [CANNOT; 3]);
+        log.seen.note_stated(Cause::StreamLimit);
+        let client = Known { role: Vantage::Client, ..log };
+        assert_eq!([known(Cause::StreamLimit, log), known(Cause::StreamLimit, client)], [OBSERVED; 2]);
     }
 }

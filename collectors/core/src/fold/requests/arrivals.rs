@@ -45,7 +45,7 @@ impl Arrivals {
         {
             let start_us = newest_us.max(silence.since_us);
             if now_us.saturating_sub(start_us) > silence.longest_us {
-                over = Some(Interval { cause: Cause::RemoteWait, start_us, end_us: now_us });
+                over = Some(Interval::of(Cause::RemoteWait, start_us, now_us));
             }
         }
         side.extend(chunk);
@@ -54,7 +54,7 @@ impl Arrivals {
             (true, None) => self.gap_since_us = Some(now_us),
             (false, Some(start_us)) => {
                 self.dead_us += now_us.abs_diff(newest_us.unwrap_or(start_us).max(start_us));
-                over = Some(Interval { cause: Cause::ReceiverHol, start_us, end_us: now_us });
+                over = Some(Interval::of(Cause::ReceiverHol, start_us, now_us));
                 self.gap_since_us = None;
                 self.newest_us = Some(now_us);
             }
@@ -88,7 +88,7 @@ mod tests {
         let mut receive = |from, to, now_us| arrivals.receive(&mut side, &chunk(from, to), now_us, None);
         assert_eq!([receive(0, 100, 10), receive(200, 300, 20), receive(300, 400, 50)], [None; 3]);
         let over = receive(100, 200, 80);
-        assert_eq!(over, Some(Interval { cause: Cause::ReceiverHol, start_us: 20, end_us: 80 }));
+        assert_eq!(over, Some(Interval::of(Cause::ReceiverHol, 20, 80)));
         assert_eq!((arrivals.dead_us(), arrivals.gap_since_us()), (30, None));
     }
 
@@ -99,6 +99,6 @@ mod tests {
         let mut receive = |from, to, now_us| arrivals.receive(&mut side, &chunk(from, to), now_us, silence);
         assert_eq!([receive(0, 100, 10), receive(100, 200, 250)], [None; 2]);
         let over = receive(200, 300, 400);
-        assert_eq!(over, Some(Interval { cause: Cause::RemoteWait, start_us: 250, end_us: 400 }));
+        assert_eq!(over, Some(Interval::of(Cause::RemoteWait, 250, 400)));
     }
 }

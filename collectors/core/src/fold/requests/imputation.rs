@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn an_acknowledgement_that_is_missing_came_a_round_trip_later_within_what_is_doubtful() {
-        let doubt = |start_us, end_us| Interval { cause: DOUBT, start_us, end_us };
+        let doubt = |start_us, end_us| Interval::of(DOUBT, start_us, end_us);
         let end = |doubts: &[Interval], now_us| {
             let mut imputation = Imputation::default();
             let end_us = imputation.end_after(100_000, doubts.iter(), &missing(now_us));

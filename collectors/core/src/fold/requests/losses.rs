@@ -153,7 +153,7 @@ impl Losses {
         for loss in self.open.extract_if(.., is_repaired).collect::<Vec<_>>() {
             // Nothing came back, and the answer to the probe showed what was missing: all of it is the timeout's.
             let cause = if loss.is_by_probe { Cause::Pto } else { Cause::LossRecovery };
-            held(Interval { cause, start_us: loss.due_us, end_us: now_us });
+            held(Interval::of(cause, loss.due_us, now_us));
             let bytes = (loss.to - loss.from).saturating_add(loss.repaired);
             if let Some(rest) = self.open.iter_mut().find(|rest| rest.number == loss.number) {
                 rest.repaired = rest.repaired.saturating_add(bytes);
@@ -234,7 +234,7 @@ mod tests {
         let figures: Vec<_> = repairs.iter().map(|repair| (repair.number, repair.bytes, repair.wait_us())).collect();
         assert_eq!(figures, [(7, 200, Some(300))]);
         let cause = Cause::LossRecovery;
-        let wanted = [1_500, 1_600].map(|end_us| Interval { cause, start_us: 1_050, end_us });
+        let wanted = [1_500, 1_600].map(|end_us| Interval::of(cause, 1_050, end_us));
         assert_eq!((held, losses.detection_us()), (wanted.to_vec(), Some(200)));
     }
 

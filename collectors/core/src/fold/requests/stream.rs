@@ -20,6 +20,7 @@ use crate::fold::requests::losses::{Detection, Losses, Repair};
 use crate::fold::requests::queue::{Queue, Stretch, Turn};
 use crate::fold::requests::side::Side;
 use crate::fold::requests::wait::{Explained, Sender, Wait};
+use crate::fold::stated_waits::StatedWaits;
 use crate::record::rows::{Cell, Row};
 use serde::{Deserialize, Serialize};
 
@@ -90,6 +91,7 @@ pub struct Stream {
     losses: Losses,
     timeline: Timeline,
     credit: StreamCredit,
+    stated_waits: StatedWaits,
     arrivals: Arrivals,
     /// First event that names it.
     first_seq: u64,
@@ -153,6 +155,7 @@ impl Stream {
             losses: Losses::default(),
             timeline: Timeline::default(),
             credit: StreamCredit::new(credit),
+            stated_waits: StatedWaits::default(),
             arrivals: Arrivals::default(),
             first_seq: now.seq,
             last_seq: 0,
@@ -214,6 +217,30 @@ impl Stream {
     /// Credit of the stream.
     pub fn credit_mut(&mut self) -> &mut StreamCredit {
         &mut self.credit
+    }
+
+    /// Waits of its data that the log states.
+    pub fn stated_waits(&self) -> &StatedWaits {
+        &self.stated_waits
+    }
+
+    /// Waits of its data that the log states, to be changed.
+    pub fn stated_waits_mut(&mut self) -> &mut StatedWaits {
+        &mut self.stated_waits
+    }
+
+    /// The log states that its data waited. Of what makes a client's request wait, the limit of streams alone is told
+    /// apart: the rest is `upload`.
+    pub fn waited(&mut self, interval: Interval, is_client: bool) {
+        if !is_client {
+            self.timeline.hold(interval);
+        } else if interval.cause == Cause::StreamLimit {
+            let start_us = interval.start_us.max(self.marks.start_us);
+            // A record may be late: what was sent had been let through.
+            let end_us = self.marks.request_end_us.map_or(interval.end_us, |sent_us| sent_us.min(interval.end_us));
+            let us = end_us.saturating_sub(start_us).max(0).unsigned_abs();
+            self.marks.limited_us = self.marks.limited_us.saturating_add(us);
+        }
     }
 
     /// Since when its credit is used up.
@@ -404,7 +431,7 @@ impl Stream {
         let is_known = self.queue.is_known();
         let explained = Wait { ready, is_known, other_us }.explain(sender);
         if let Some((start_us, end_us)) = explained.behind {
-            self.timeline.hold(Interval { cause: Cause::Scheduling, start_us, end_us });
+            self.timeline.hold(Interval::of(Cause::Scheduling, start_us, end_us));
             if !is_known {
                 self.timeline.infer(Cause::Scheduling);
             }
@@ -480,7 +507,7 @@ impl Stream {
     pub fn end_now(&mut self, now_us: i64, time_us: i64, why: End, rtt: &Rtt) {
         if let Some(since) = self.queue.end_empty() {
             // Cut off while the application had nothing.
-            self.timeline.hold(Interval { cause: Cause::AppLimited, start_us: since.us, end_us: now_us });
+            self.timeline.hold(Interval::of(Cause::AppLimited, since.us, now_us));
         }
         self.rtt = rtt.round_trip();
         self.transfer.end(rtt.ack_delay_us());
@@ -590,7 +617,7 @@ impl Stream {
 
     /// It waited until now, as far as it is known, for what stops it now.
     pub fn wait_until(&mut self, now_us: i64, cause: Cause, start_us: i64) {
-        self.timeline.hold(Interval { cause, start_us, end_us: now_us });
+        self.timeline.hold(Interval::of(cause, start_us, now_us));
         self.timeline.infer(cause);
     }
 
@@ -628,6 +655,7 @@ impl Stream {
         }
         let undecided = self.timeline.undecided();
         let own = self.losses.due_us().chain(self.blocked_since().map(|since| since.us));
+        let own = own.chain(self.stated_waits.since_us());
         let own = own.chain(self.arrivals.gap_since_us()).chain(self.queue.empty_since().map(|since| since.us));
         let own = own.chain(self.queue.ready().map(|ready| ready.since_us)).chain(self.marks.last_byte_us).min();
         let certain_us = own.map_or(certain.us, |own| own.min(certain.us));
