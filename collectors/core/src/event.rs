@@ -365,6 +365,16 @@ impl Event {
         serde_json::from_str(self.leftover("packet_numbers")?).ok()
     }
 
+    /// Its frames, each with the ranges that it acknowledges.
+    pub fn frames_with_ranges(&self) -> impl Iterator<Item = (&Frame, &[(u64, u64)])> {
+        let mut acked = self.acked.as_slice();
+        self.frames.iter().map(move |frame| {
+            let (ranges, rest) = acked.split_at(usize::from(frame.ack_ranges).min(acked.len()));
+            acked = rest;
+            (frame, ranges)
+        })
+    }
+
     /// Empties the event and keeps its buffers.
     pub fn clear(&mut self) {
         self.seq = 0;

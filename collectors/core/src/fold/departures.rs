@@ -30,6 +30,8 @@ pub struct Departure {
     pub path_id: u64,
     /// The log gives its number.
     pub is_numbered: bool,
+    /// Its frames are in an event of their own, which says nothing else of it.
+    pub is_loose: bool,
     /// The log says that it is a probe.
     pub is_probe: bool,
     /// It.
@@ -38,6 +40,42 @@ pub struct Departure {
     pub frames: Frames,
     /// Streams that it resets.
     pub resets: Vec<u64>,
+}
+
+impl Departure {
+    /// Both are of one packet, and one of them has its frames alone.
+    fn belongs_to(&self, other: &Self) -> bool {
+        let is_loose = self.is_loose || other.is_loose;
+        let are_numbered = self.is_numbered && other.is_numbered;
+        is_loose && are_numbered && self.place == other.place && self.packet.number == other.packet.number
+    }
+
+    /// Takes what another record of the same packet has: frames that the packet's own record has are not told twice.
+    fn join(&mut self, other: &mut Self) {
+        if self.is_loose && !other.is_loose {
+            std::mem::swap(self, other);
+        }
+        if !self.is_loose && (self.frames != Frames::default() || !self.resets.is_empty()) {
+            return;
+        }
+        self.frames = self.frames.and(other.frames);
+        self.resets.append(&mut other.resets);
+        other.packet.chunks().for_each(|chunk| self.packet.carry(*chunk));
+        self.packet.is_eliciting |= other.packet.is_eliciting;
+        self.packet.in_flight |= other.packet.in_flight;
+    }
+}
+
+impl Frames {
+    fn and(self, other: Self) -> Self {
+        Self {
+            eliciting: self.eliciting | other.eliciting,
+            acks: self.acks | other.acks,
+            padded: self.padded | other.padded,
+            pings: self.pings | other.pings,
+            challenges: self.challenges | other.challenges,
+        }
+    }
 }
 
 /// First and last packet of a range that one of them acknowledges, and where they are numbered.
@@ -96,6 +134,13 @@ impl Departures {
         if !list.is_sorted_by(in_order) {
             list.sort_by_key(|departure| (departure.place.kind as u8, departure.place.path, departure.packet.number));
         }
+        list.dedup_by(|later, first| {
+            let is_one = later.belongs_to(first);
+            if is_one {
+                first.join(later);
+            }
+            is_one
+        });
         (list, acknowledged)
     }
 
@@ -111,17 +156,45 @@ impl Departures {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fold::recovery::packets::Chunk;
 
     fn departure(number: u64, path: u64) -> Departure {
         Departure {
             place: Place { path, ..Place::default() },
             path_id: path,
             is_numbered: true,
+            is_loose: false,
             is_probe: false,
             packet: Sent { number, ..Sent::default() },
             frames: Frames::default(),
             resets: Vec::new(),
         }
+    }
+
+    #[test]
+    fn frames_in_events_of_their_own_are_those_of_their_packet() {
+        let chunk = |from| Chunk { stream_id: 0, from, to: from + 10, fin: false };
+        let loose = |number, from| {
+            let frames = Frames { eliciting: true, ..Frames::default() };
+            let mut packet = Sent { number, is_eliciting: true, in_flight: true, ..Sent::default() };
+            packet.carry(chunk(from));
+            Departure { is_loose: true, packet, frames, ..departure(number, 0) }
+        };
+        let mut own = loose(8, 20);
+        own.is_loose = false;
+        let mut bare = departure(7, 0);
+        bare.packet.bytes = 100;
+        // Two events tell of packet 7, which is logged without frames; packet 8 is told of twice.
+        let mut departures = Departures::default();
+        for departure in [loose(7, 0), loose(7, 10), loose(8, 20), bare, own] {
+            departures.add(departure);
+        }
+        let told = |departure: &Departure| {
+            let packet = &departure.packet;
+            (packet.number, packet.bytes, packet.in_flight, packet.chunks().copied().collect::<Vec<_>>())
+        };
+        let told: Vec<_> = departures.take().0.iter().map(told).collect();
+        assert_eq!(told, [(7, 100, true, vec![chunk(0), chunk(10)]), (8, 0, true, vec![chunk(20)])]);
     }
 
     fn taken(numbers: &[(u64, u64)]) -> Vec<(u64, u64)> {

@@ -215,11 +215,11 @@ impl Fold {
                 self.data_blocked(event);
                 self.named(event);
             }
+            Kind::FramesCreated => self.frames_created(event),
+            Kind::FramesParsed => self.frames_parsed(event),
             Kind::RecoveryParametersSet
             | Kind::StreamStateUpdated
             | Kind::DatagramDataMoved
-            | Kind::FramesCreated
-            | Kind::FramesParsed
             | Kind::DatagramDataBlocked
             | Kind::ClockAnchor
             | Kind::Other => {

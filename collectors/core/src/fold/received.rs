@@ -46,13 +46,21 @@ impl Fold {
             self.recovery.receive(place, number, now_us);
             passed = self.recovery.newest_unreceived(place);
         }
-        let arrival = Arrival { number, passed };
+        self.seen.note_if(!event.frames.is_empty(), Sight::PacketFrames);
+        self.frames_received(event, Arrival { number, passed });
+    }
+
+    fn frames_received(&mut self, event: &Event, arrival: Arrival) {
         self.seen.note_if(!event.frames.is_empty(), Sight::Frames);
-        let mut acked = 0;
-        for frame in &event.frames {
-            let ranges = &event.acked[acked..(acked + usize::from(frame.ack_ranges)).min(event.acked.len())];
-            acked += ranges.len();
+        for (frame, ranges) in event.frames_with_ranges() {
             self.frame_received(event, frame, ranges, arrival);
+        }
+    }
+
+    /// Frames that were read from a packet, in an event of their own: they count where packets are logged without.
+    pub(super) fn frames_parsed(&mut self, event: &Event) {
+        if !self.seen.has(Sight::PacketFrames) {
+            self.frames_received(event, Arrival::default());
         }
     }
 

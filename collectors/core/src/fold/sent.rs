@@ -1,7 +1,7 @@
 //! A packet of ours: what each of its frames tells the fold's types.
 
 use crate::dialect::Losses;
-use crate::event::{Event, FrameNumber, Number, Word};
+use crate::event::{Event, Frame, FrameNumber, Number, Word};
 use crate::fold::Fold;
 use crate::fold::attribution::saves::Room;
 use crate::fold::connection::capability::Sight;
@@ -10,6 +10,7 @@ use crate::fold::recovery::Place;
 use crate::fold::recovery::packets::Repetition;
 use crate::fold::recovery::packets::{Chunk, Sent};
 use crate::fold::requests::stream::{Outgoing, Stream};
+use std::collections::BTreeMap;
 
 impl Fold {
     /// A packet of ours goes out: what does not depend on the rest of its instant is noted at once.
@@ -29,6 +30,7 @@ impl Fold {
             place: self.place(event),
             path_id: event.get(Number::PathId).unwrap_or(0),
             is_numbered: number.is_some(),
+            is_loose: false,
             is_probe: event.is(Word::Trigger, "pto_probe"),
             packet: Sent {
                 number: number.unwrap_or(0),
@@ -44,8 +46,11 @@ impl Fold {
         if has_rows {
             departure.frames.eliciting = event.leftover("is_pure_ack") == Some("0");
         } else {
+            self.seen.note_if(!event.frames.is_empty(), Sight::PacketFrames);
             self.seen.note_if(!event.frames.is_empty(), Sight::Frames);
-            self.frames_sent(event, &mut departure);
+            for (frame, ranges) in event.frames_with_ranges() {
+                self.frame_sent(event, frame, ranges, &mut departure);
+            }
         }
         let frames = departure.frames;
         departure.packet.in_flight = frames.eliciting || frames.padded;
@@ -54,6 +59,42 @@ impl Fold {
         self.traffic.sort(is_pure_ack, departure.packet.chunk.is_some());
         if self.departures.add(departure) || has_rows {
             self.depart();
+        }
+    }
+
+    /// Frames were made for packets, in an event of their own: they count where packets are logged without.
+    pub(super) fn frames_created(&mut self, event: &Event) {
+        if self.seen.has(Sight::PacketFrames) {
+            return;
+        }
+        self.seen.note_if(!event.frames.is_empty(), Sight::Frames);
+        let (place, path_id) = (self.place(event), event.get(Number::PathId).unwrap_or(0));
+        let (time_us, seq) = (self.now.us, self.now.seq);
+        let numbers = event.packet_numbers();
+        let mut departures: BTreeMap<Option<u64>, Departure> = BTreeMap::new();
+        for (at, (frame, ranges)) in event.frames_with_ranges().enumerate() {
+            // A number is that of the frame at the same place. In which space it is, is not told: it is the one of
+            // application data, where CRYPTO frames are rare.
+            let is_crypto = event.bytes(frame.frame_type) == b"crypto";
+            let number = numbers.as_ref().and_then(|numbers| numbers.get(at).copied()).filter(|_| !is_crypto);
+            let departure = departures.entry(number).or_insert_with(|| Departure {
+                place,
+                path_id,
+                is_numbered: number.is_some(),
+                is_loose: true,
+                is_probe: false,
+                packet: Sent { number: number.unwrap_or(0), time_us, seq, ..Sent::default() },
+                frames: Frames::default(),
+                resets: Vec::new(),
+            });
+            self.frame_sent(event, frame, ranges, departure);
+        }
+        for mut departure in departures.into_values() {
+            departure.packet.is_eliciting = departure.frames.eliciting;
+            departure.packet.in_flight = departure.frames.eliciting;
+            if self.departures.add(departure) {
+                self.depart();
+            }
         }
     }
 
@@ -85,7 +126,7 @@ impl Fold {
     }
 
     fn departed(&mut self, departure: Departure) {
-        let Departure { place, path_id, is_numbered, is_probe, mut packet, frames, resets } = departure;
+        let Departure { place, path_id, is_numbered, is_probe, mut packet, frames, resets, .. } = departure;
         let now_us = self.now.us;
         packet.rtt_us = self.recovery.rtt().round_trip().known_us().unwrap_or(0);
         packet.stamp = self.delivery.stamp();
@@ -155,50 +196,45 @@ impl Fold {
         self.trace.frameless && self.window.in_flight() > 0
     }
 
-    /// Reads the frames of a packet of ours.
-    fn frames_sent(&mut self, event: &Event, departure: &mut Departure) {
-        let mut acked = 0;
-        for frame in &event.frames {
-            match event.bytes(frame.frame_type) {
-                b"ack" | b"ack_ecn" | b"ack_mp" | b"path_ack" => {
-                    departure.frames.acks = true;
-                    let ranges = &event.acked[acked..(acked + usize::from(frame.ack_ranges)).min(event.acked.len())];
-                    acked += ranges.len();
-                    let named = self.recovery.see_own_ranges(ranges);
-                    if self.window.paths() <= 1 && self.recovery.is_any_unreceived(departure.place) {
-                        self.departures.acknowledge(departure.place, named);
-                    }
-                    continue;
+    /// Reads a frame of ours; `ranges` are those of an ACK frame.
+    fn frame_sent(&mut self, event: &Event, frame: &Frame, ranges: &[(u64, u64)], departure: &mut Departure) {
+        match event.bytes(frame.frame_type) {
+            b"ack" | b"ack_ecn" | b"ack_mp" | b"path_ack" => {
+                departure.frames.acks = true;
+                let named = self.recovery.see_own_ranges(ranges);
+                if self.window.paths() <= 1 && self.recovery.is_any_unreceived(departure.place) {
+                    self.departures.acknowledge(departure.place, named);
                 }
-                b"padding" => {
-                    departure.frames.padded = true;
-                    continue;
-                }
-                // RFC 9002, 2: all frames but ACK, PADDING and CONNECTION_CLOSE elicit an acknowledgement.
-                b"connection_close" => {
-                    self.close.begin(self.now.us);
-                    continue;
-                }
-                b"stream" => {
-                    if let Some(stream_id) = frame.get(FrameNumber::StreamId) {
-                        self.seen.note_if(frame.fin, Sight::Fins);
-                        // It opens with its record, which is the one that a limit rejects.
-                        self.open(stream_id);
-                        if let Some((from, to)) = frame.range() {
-                            departure.packet.carry(Chunk { stream_id, from, to, fin: frame.fin });
-                        }
-                    }
-                }
-                b"reset_stream" | b"reset_stream_at" => departure.resets.extend(frame.get(FrameNumber::StreamId)),
-                b"data_blocked" => self.seen.note(Sight::ConnectionCredit),
-                b"stream_data_blocked" => self.seen.note(Sight::StreamCredit),
-                b"max_data" | b"max_stream_data" => self.credit.give(self.now.us),
-                b"path_challenge" => departure.frames.challenges = true,
-                b"ping" => departure.frames.pings = true,
-                _ => {}
+                return;
             }
-            departure.frames.eliciting = true;
+            b"padding" => {
+                departure.frames.padded = true;
+                return;
+            }
+            // RFC 9002, 2: all frames but ACK, PADDING and CONNECTION_CLOSE elicit an acknowledgement.
+            b"connection_close" => {
+                self.close.begin(self.now.us);
+                return;
+            }
+            b"stream" => {
+                if let Some(stream_id) = frame.get(FrameNumber::StreamId) {
+                    self.seen.note_if(frame.fin, Sight::Fins);
+                    // It opens with its record, which is the one that a limit rejects.
+                    self.open(stream_id);
+                    if let Some((from, to)) = frame.range() {
+                        departure.packet.carry(Chunk { stream_id, from, to, fin: frame.fin });
+                    }
+                }
+            }
+            b"reset_stream" | b"reset_stream_at" => departure.resets.extend(frame.get(FrameNumber::StreamId)),
+            b"data_blocked" => self.seen.note(Sight::ConnectionCredit),
+            b"stream_data_blocked" => self.seen.note(Sight::StreamCredit),
+            b"max_data" | b"max_stream_data" => self.credit.give(self.now.us),
+            b"path_challenge" => departure.frames.challenges = true,
+            b"ping" => departure.frames.pings = true,
+            _ => {}
         }
+        departure.frames.eliciting = true;
     }
 
     /// Stream data goes out.

@@ -63,6 +63,8 @@ pub enum Sight {
     Moves,
     /// First bytes of requests.
     Requests,
+    /// Frames in the events of packets, not in events of their own.
+    PacketFrames,
 }
 
 /// What of that was seen so far.
