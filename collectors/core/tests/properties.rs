@@ -99,6 +99,10 @@ fn event() -> impl Strategy<Value = Value> {
         "made:up",
         "quic:timer_updated",
         "connectivity:connection_closed",
+        "quic:stream_data_blocked_updated",
+        "quic:connection_data_blocked_updated",
+        "quic:frames_created",
+        "quic:frames_parsed",
     ]);
     let frames = prop::collection::vec(
         (prop::sample::select(vec!["stream", "ack", "ping", "max_data", "reset_stream", "padding"]), 0u64..12, 0u64..5000, 0u64..2000, any::<bool>(),
@@ -116,8 +120,13 @@ fn event() -> impl Strategy<Value = Value> {
         value(),
         (0u64..80, frames, 0u64..2000).prop_map(|(number, frames, length)| {
             json!({"header": {"packet_type": "1RTT", "packet_number": number}, "packet_number": number, "frames": frames,
-                "raw": {"length": length}, "cwnd": length * 10, "bytes_in_flight": length * 3, "latest_rtt": 0.5, "stream_id": 4})
+                "raw": {"length": length}, "cwnd": length * 10, "bytes_in_flight": length * 3, "latest_rtt": 0.5, "stream_id": 4,
+                "packet_numbers": [number, number, number + length % 3]})
         }),
+        (any::<bool>(), prop::sample::select(vec!["pacing", "congestion_control", "stream_flow_control", "stream_id", "application", "weather"]), 0u64..3)
+            .prop_map(|(is_blocked, reason, id)| {
+                json!({"new": if is_blocked { "blocked" } else { "unblocked" }, "reason": reason, "stream_id": id * 4})
+            }),
     ];
     let format = prop::sample::select(vec!["delta", "relative_to_previous_event", "absolute", "relative", "sidereal"]);
     (-1e6f64..9e12, name, data, prop::option::of(format)).prop_map(|(time, name, data, format)| {
