@@ -219,10 +219,12 @@ impl<'c> Records<'c> {
         Self::new(self.catalogue, self.framing, &self.name)
     }
 
-    /// What is left of the window is the beginning of a record, whose end will not come.
+    /// The file was cut short: its end is not there, and what is left of the window is the beginning of a record, whose
+    /// end will not come.
     pub fn tear(&mut self, window: &mut Window, tables: &mut Tables) {
-        let Some(reject) = torn(window) else { return };
+        // More may have been written between the last look and the cut.
         self.complete = false;
+        let Some(reject) = torn(window) else { return };
         match &mut self.trace {
             Some(trace) => trace.reject(reject, tables),
             None => tables.reject("", &reject, &self.name, "", None),

@@ -91,6 +91,10 @@ pub const PLACES: &[(&str, &str, u64, u64)] = &[
     ("read", "document", 10, 1),
     ("open", "document", 5, 1),
     ("copy", "document", 3, 1),
+    ("look", "sequence", 260, 1),
+    ("read", "sequence", 36, 1),
+    ("open", "sequence", 10, 1),
+    ("copy", "sequence", 1, 3),
     ("list", "log folder", 24, 1),
     ("read", "spool segment", 44, 1),
     ("write", "spool segment", 27, 1),
@@ -163,7 +167,8 @@ fn place(path: &Path) -> &'static str {
         "/state/checkpoints" => "checkpoints",
         "/state/checkpoints.new" => "checkpoints draft",
         "/state" => "state folder",
-        "/logs/a" | "/logs/b" | "/logs/d" => "log folder",
+        "/logs/a" | "/logs/b" | "/logs/d" | "/logs/s" => "log folder",
+        _ if text.starts_with("/logs/s") || text.starts_with("/logs/t") => "sequence",
         _ if text.starts_with("/logs/d") || text.starts_with("/logs/e") => "document",
         _ if text.starts_with("/logs") => "log",
         _ if text.ends_with(".arrow") => "batch",
@@ -653,6 +658,13 @@ impl World {
         let data = self.inodes[&number].data.clone();
         self.append(copy, &data);
         self.change(number, Change::Length(0), true);
+    }
+
+    /// Another process cuts a log to nothing.
+    pub fn cut_log(&mut self, path: &str) {
+        if let Some(number) = self.names.get(Path::new(path)).copied() {
+            self.change(number, Change::Length(0), true);
+        }
     }
 
     /// Inode and content of a log.

@@ -293,6 +293,8 @@ impl<'c> Followed<'c> {
         if let Form::Records(records) = &mut self.form {
             records.release();
         }
+        // What was read is taken by now, whatever becomes of this.
+        self.learn_more_of_prefix()?;
         after
     }
 
@@ -343,6 +345,17 @@ impl<'c> Followed<'c> {
             let head = &self.window.rest()[..self.window.rest().len().min(PREFIX)];
             self.prefix = (u32::try_from(head.len()).unwrap_or(0), xxh3_64(head));
         }
+    }
+
+    /// A header that was taken while it was all there was tells little: the bytes after it belong to the identity too, and
+    /// are read once more as long as the file is short.
+    fn learn_more_of_prefix(&mut self) -> io::Result<()> {
+        let read = self.window.offset() + self.window.rest().len() as u64;
+        let length = u32::try_from(read.min(PREFIX as u64)).unwrap_or(0);
+        if self.window.offset() > 0 && self.prefix.0 < length && self.input.prefix(self.prefix.0)? == self.prefix {
+            self.prefix = self.input.prefix(length)?;
+        }
+        Ok(())
     }
 
     fn learn_form(&mut self, catalogue: &'c Catalogue, whole: bool) {
@@ -635,19 +648,23 @@ impl<'c> Form<'c> {
 pub fn give_up(catalogue: &Catalogue, known: &Known, tables: &mut Tables) {
     let head = &known.head;
     let form = if known.is_sound { Form::restore(catalogue, known) } else { None };
-    match form {
+    let is_told = match form {
         Some(Form::Records(mut records)) => {
-            if let Some(trace) = records.trace() {
+            // Of a trace of which no record was read there is no row that says that its end is missing.
+            let is_begun = records.trace().is_some_and(|trace| {
                 trace.lose();
-            }
+                !trace.is_empty()
+            });
             records.finish(false, tables);
+            is_begun
         }
-        None if head.state.is_empty() && !head.name.is_empty() => {}
+        None if head.state.is_empty() && !head.name.is_empty() => true,
         // Lines may have come after those that were read; or the state of a trace was damaged.
-        Some(_) | None => {
-            let reject = Reject { reason: Some(Skip::SourceLost), offset: head.offset, ..Reject::default() };
-            tables.reject(&format!("{:016x}", head.prefix.1), &reject, &head.name, "", None);
-        }
+        Some(_) | None => false,
+    };
+    if !is_told {
+        let reject = Reject { reason: Some(Skip::SourceLost), offset: head.offset, ..Reject::default() };
+        tables.reject(&format!("{:016x}", head.prefix.1), &reject, &head.name, "", None);
     }
 }
 
@@ -656,6 +673,7 @@ pub fn give_up(catalogue: &Catalogue, known: &Known, tables: &mut Tables) {
 mod tests {
     use super::*;
     use quiclens_core::limits::EVENT_ROWS;
+    use quiclens_core::record::rows::Cell;
     use quiclens_core::retention::{Novelty, Retention, Rules};
     use std::fmt::Write;
 
@@ -688,6 +706,70 @@ mod tests {
         while file.read(&catalogue, 1, &mut tables).unwrap() == After::More {}
         assert_eq!(forgets(&mut file), (Some(true), 1, Some(false)));
         assert_eq!(forgets(&mut file), (Some(false), 0, Some(false)));
+    }
+
+    /// Found by the simulation: servers write the beginning of a header, which is the same for all of them, before the rest.
+    #[test]
+    fn a_file_that_was_met_with_a_few_bytes_is_told_by_those_that_came_later() {
+        let catalogue = Catalogue::load().unwrap();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let text = decided_by_its_last_record(30);
+        // A header alone, and one with records.
+        let end = text.find('\n').unwrap() + 1;
+        for pieces in [vec![end, end + 300, end + 700], vec![end, text.len()]] {
+            std::fs::write(file.path(), "").unwrap();
+            let (mut followed, _) = Followed::open(&catalogue, file.path(), None, None, Instant::now()).unwrap();
+            let mut tables = Tables::default();
+            for length in pieces {
+                std::fs::write(file.path(), &text[..length]).unwrap();
+                followed.look(Instant::now()).unwrap();
+                while followed.read(&catalogue, 1, &mut tables).unwrap() == After::More {}
+                let known = length.min(PREFIX);
+                let wanted = (u32::try_from(known).unwrap(), xxh3_64(&text.as_bytes()[..known]));
+                assert_eq!(followed.prefix(), wanted, "{length} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_gone_before_a_record_of_it_was_read_is_counted() {
+        let catalogue = Catalogue::load().unwrap();
+        for (records, wanted) in [(0, (1, 0)), (1, (0, 1))] {
+            let file = tempfile::NamedTempFile::new().unwrap();
+            let text = decided_by_its_last_record(30);
+            let lines: String = text.split_inclusive('\n').take(1 + records).collect();
+            std::fs::write(file.path(), &lines).unwrap();
+            let (mut followed, _) = Followed::open(&catalogue, file.path(), None, None, Instant::now()).unwrap();
+            let (mut tables, mut entries) = (Tables::default(), Vec::new());
+            while followed.read(&catalogue, 1, &mut tables).unwrap() == After::More {}
+            followed.put_away(&mut entries).unwrap();
+            let head = entries.iter().find(|entry| entry.part == HEAD).and_then(|entry| entry.state.clone());
+            let head = postcard::from_bytes(&head.unwrap()).unwrap();
+            give_up(&catalogue, &Known { head, is_sound: true, ..Known::default() }, &mut tables);
+            let lost = tables.rejected.get(Skip::SourceLost.name()).copied().unwrap_or(0);
+            assert_eq!((lost, tables.connections.len()), wanted, "{records} records");
+            let is_whole = tables.connections.iter().any(|row| row.get("complete") == Some(&Cell::Truth(true)));
+            assert!(!is_whole, "its end was not seen");
+        }
+    }
+
+    #[test]
+    fn a_trace_that_is_cut_out_of_its_file_is_not_whole() {
+        let catalogue = Catalogue::load().unwrap();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let text = decided_by_its_last_record(30);
+        std::fs::write(file.path(), text.split_inclusive('\n').take(20).collect::<String>()).unwrap();
+        for is_cut in [false, true] {
+            let (mut followed, _) = Followed::open(&catalogue, file.path(), None, None, Instant::now()).unwrap();
+            let mut tables = Tables::default();
+            while followed.read(&catalogue, 1, &mut tables).unwrap() == After::More {}
+            if is_cut {
+                followed.tear(&mut tables);
+            }
+            assert_eq!(followed.finish(&catalogue, &mut tables), Finished::All);
+            let complete: Vec<_> = tables.connections.iter().map(|row| row.get("complete").cloned()).collect();
+            assert_eq!(complete, [Some(Cell::Truth(!is_cut))]);
+        }
     }
 
     /// A log whose last record, which has no separator, is the one that decides to keep the events before it.

@@ -120,8 +120,9 @@ impl Shipper {
     }
 
     /// Gives a cycle away; waits while too many are on their way.
-    pub fn ship(&self, cycle: Cycle) -> Result<(), Error> {
+    pub fn ship(&self, mut cycle: Cycle) -> Result<(), Error> {
         self.fault()?;
+        cycle.messages.sort_by_key(is_last);
         #[cfg(test)]
         self.make_room(IN_FLIGHT - 1);
         let in_flight = self.in_flight.fetch_add(1, Ordering::SeqCst) + 1;
@@ -158,6 +159,12 @@ impl Shipper {
         }
         self.fault()
     }
+}
+
+/// A connection's row says what is there of it, and is given when that is: should nobody be able to read its log again
+/// after a kill between the two, it says nothing of what has not arrived.
+fn is_last(message: &Message) -> bool {
+    message.table == "connections"
 }
 
 /// What the thread has.
@@ -258,7 +265,8 @@ impl Ship {
         self.drain()?;
         let relief = self.relief.as_ref();
         let patience = || !relief.is_some_and(Relief::is_wanted);
-        for messages in [&cycle.droppable, &cycle.messages] {
+        let (rows, last) = cycle.messages.split_at(cycle.messages.partition_point(|message| !is_last(message)));
+        for messages in [&cycle.droppable, rows, last] {
             if !messages.is_empty() {
                 let began = machine::now();
                 let given = self.sink.give(messages, &patience);
@@ -311,6 +319,37 @@ mod tests {
         fn give(&mut self, _: &[Message], _: &Patience<'_>) -> Result<(), Error> {
             self.0.pop().map_or(Ok(()), |kind| Err(Error::new(kind, "scripted", "injected")))
         }
+    }
+
+    /// Notes which tables come together, and refuses those of one of them for good.
+    struct Noted(Arc<Mutex<Vec<Vec<&'static str>>>>, &'static str);
+
+    impl Sink for Noted {
+        fn give(&mut self, messages: &[Message], _: &Patience<'_>) -> Result<(), Error> {
+            let tables: Vec<_> = messages.iter().map(|message| message.table).collect();
+            let is_refused = tables.contains(&self.1);
+            self.0.lock().unwrap().push(tables);
+            if is_refused { Err(Error::new(Kind::SinkRefuses, "noted", "injected")) } else { Ok(()) }
+        }
+    }
+
+    #[test]
+    fn rows_of_connections_go_when_all_else_of_the_cycle_is_there() {
+        let given = |refused| {
+            let (folder, given) = (tempfile::tempdir().unwrap(), Arc::default());
+            let (journal, _) = Journal::open(folder.path()).unwrap();
+            let sink = Box::new(Noted(Arc::clone(&given), refused));
+            let shipper = Shipper::start(sink, journal, None, Metrics::new(Instant::now())).unwrap();
+            let message =
+                |table| Message { table, rows: 1, batch: table.into(), made_us: 0, heartbeat_us: None, bytes: vec![7] };
+            let messages = ["streams", "connections", "events", "connections", "rejects"].map(message).into();
+            shipper.ship(Cycle::of_files(messages, Vec::new())).unwrap();
+            let is_done = shipper.finish().is_ok();
+            (is_done, std::mem::take(&mut *given.lock().unwrap()))
+        };
+        let (rest, last) = (vec!["streams", "events", "rejects"], vec!["connections"; 2]);
+        assert_eq!(given("none"), (true, vec![rest.clone(), last]));
+        assert_eq!(given("events"), (false, vec![rest]), "no row of a connection without its events");
     }
 
     /// Ships one cycle to a sink that first answers `answers`; how shipping ended, how often it was tried again, and

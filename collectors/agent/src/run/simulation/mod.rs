@@ -7,6 +7,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 
 mod documents;
+mod sequences;
 mod store;
 mod writer;
 
@@ -29,6 +30,7 @@ use documents::Documents;
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::tables::Tables;
 use quiclens_edge::deployment::Deployment;
+use sequences::Sequences;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -48,7 +50,7 @@ idle_timeout_s = 2
 cpu_cap = 0
 redact = false
 name = "sim"
-traces = ["/logs/d"]
+traces = ["/logs/d", "/logs/s"]
 [[access_log]]
 path = "/logs/a"
 [[access_log]]
@@ -81,6 +83,7 @@ struct Schedule<'f> {
     chance: Chance,
     writer: Writer,
     documents: Documents,
+    sequences: Sequences,
     store: SharedStore,
     is_kafka: bool,
     /// Silent logs are soon over, and so are silent connections.
@@ -146,7 +149,7 @@ fn plan(chance: &mut Chance) -> (When, Fault) {
 }
 
 fn make_folders() {
-    for folder in ["/logs/a", "/logs/b", "/logs/d", "/state", "/out"] {
+    for folder in ["/logs/a", "/logs/b", "/logs/d", "/logs/s", "/state", "/out"] {
         crate::machine::create_dir_all(Path::new(folder)).unwrap();
     }
 }
@@ -222,6 +225,7 @@ fn run(seed: u64, fixed: &Fixed) -> Outcome {
         wrong = held.damaged.clone();
         wrong.extend(schedule.writer.wrong(&held, &schedule.may_miss, schedule.lives));
         wrong.extend(schedule.documents.wrong(&held, schedule.is_brief, schedule.lives));
+        wrong.extend(schedule.sequences.wrong(&held, schedule.is_brief, schedule.lives));
     }
     let world = simulated::end();
     let mut befell: BTreeMap<String, u64> = world.befell.iter().map(|(pair, count)| (named(*pair), *count)).collect();
@@ -231,6 +235,7 @@ fn run(seed: u64, fixed: &Fixed) -> Outcome {
             .did
             .iter()
             .chain(&schedule.documents.did)
+            .chain(&schedule.sequences.did)
             .map(|(what, count)| (format!("writer, {what}"), *count)),
     );
     befell.extend(schedule.store.lock().unwrap().did.iter().map(|(what, count)| (format!("broker, {what}"), *count)));
@@ -255,6 +260,7 @@ impl<'f> Schedule<'f> {
             chance: Chance(0),
             writer: Writer::default(),
             documents: Documents::default(),
+            sequences: Sequences::default(),
             store: Store::new(0, false),
             is_kafka: false,
             is_brief: true,
@@ -304,6 +310,7 @@ impl<'f> Schedule<'f> {
         let stop = Arc::new(AtomicBool::new(false));
         let (journal, mut found) = patiently(&stop, &metrics, || Journal::open(&config.state_dir))?;
         self.writer.hear(&found.files);
+        self.sequences.hear(&found.files);
         let room = Room { max_bytes: if self.drops_events { 6 << 10 } else { 256 << 10 }, min_free_bytes: 4 << 10 };
         let folder = config.state_dir.join("spool");
         let spool = patiently(&stop, &metrics, || Spool::open(&folder, room, self.drops_events, &metrics))?;
@@ -329,19 +336,19 @@ impl<'f> Schedule<'f> {
     }
 
     fn records(&self) -> u64 {
-        self.writer.records() + self.documents.records()
+        self.writer.records() + self.documents.records() + self.sequences.records()
     }
 
     fn logs(&self) -> usize {
-        self.writer.logs() + self.documents.logs()
+        self.writer.logs() + self.documents.logs() + self.sequences.logs()
     }
 
     /// A server writes, or does something with its log.
     fn write(&mut self) {
-        if self.chance.one_in(5) {
-            self.documents.act(&mut self.chance, self.lives);
-        } else {
-            self.writer.act(&mut self.chance, self.lives);
+        match self.chance.below(5) {
+            0 => self.documents.act(&mut self.chance, self.lives),
+            1 | 2 => self.sequences.act(&mut self.chance, self.is_brief, self.lives),
+            _ => self.writer.act(&mut self.chance, self.lives),
         }
     }
 

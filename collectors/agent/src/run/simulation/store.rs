@@ -5,11 +5,16 @@ use crate::machine::simulated::{self, Chance};
 use crate::run::sink::Message;
 use crate::run::to_kafka::{Broker, Shared, Stop};
 use arrow_array::cast::AsArray;
-use arrow_array::types::UInt64Type;
+use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_cast::cast;
 use arrow_ipc::reader::StreamReader;
 use arrow_schema::{ArrowError, DataType};
+use quiclens_core::dialect::Units;
+use quiclens_core::event::Event;
+use quiclens_core::header::Header;
+use quiclens_core::reader::shape::{Clock, restore};
+use quiclens_core::record::read::Rows;
 use rdkafka::error::KafkaError;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
@@ -204,6 +209,27 @@ impl Drop for Simulated {
     }
 }
 
+/// What a row of `connections` says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    version: u64,
+    /// The trace has its end, and nothing of it is missing.
+    pub is_complete: bool,
+    /// Records that became events.
+    pub events_seen: u64,
+    header: String,
+    unit_rule: String,
+    base_ns: i64,
+}
+
+impl Shown {
+    /// How its records write times; none where the row says nothing that is known.
+    fn clock(&self) -> Option<(Units, Clock)> {
+        let format = Header::stored(&self.header)?.time_format();
+        Some((Units::from_rule(&self.unit_rule)?, Clock::new(self.base_ns, format)))
+    }
+}
+
 /// What is held, by what was written.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Held {
@@ -211,6 +237,10 @@ pub struct Held {
     pub lines: BTreeMap<String, BTreeSet<(String, u64)>>,
     /// Traces of each event, by connection and seq.
     pub events: BTreeMap<(String, u64), BTreeSet<String>>,
+    /// The records that events of qlogs give back, by connection, and where each stands: trace and seq.
+    pub texts: BTreeMap<String, BTreeMap<String, BTreeSet<(String, u64)>>>,
+    /// The newest row of each connection, by its id and trace.
+    pub connections: BTreeMap<(String, String), Shown>,
     /// Rejects: reason, file, source, first and last seq.
     pub rejects: BTreeSet<(String, String, String, u64, u64)>,
     /// Batches that nobody can read.
@@ -221,22 +251,79 @@ impl Held {
     /// Of a broker, and of files in a folder.
     pub fn read(store: &SharedStore, folder: &Path) -> Self {
         let mut held = Self::default();
-        for (table, bytes) in store.lock().unwrap().batches.values() {
-            held.take(table, bytes);
-        }
+        let mut batches: Vec<(String, Vec<u8>)> = store.lock().unwrap().batches.values().cloned().collect();
         for path in simulated::files_below(folder).unwrap() {
             let table = path.parent().and_then(Path::file_name).unwrap().to_string_lossy().into_owned();
             if path.extension().is_some_and(|extension| extension == "arrow") {
-                held.take(&table, &simulated::content(&path));
+                batches.push((table, simulated::content(&path)));
             }
         }
+        // Rows of connections tell how their events are written.
+        batches.sort_by_key(|(table, _)| table != "connections");
+        for (table, bytes) in &batches {
+            held.take(table, bytes);
+        }
         held
+    }
+
+    /// Traces that events of a connection are in.
+    pub fn traces(&self, connection: &str) -> BTreeSet<&str> {
+        let events = self.events.range((connection.to_owned(), 0)..=(connection.to_owned(), u64::MAX));
+        events.flat_map(|(_, traces)| traces.iter().map(String::as_str)).collect()
+    }
+
+    /// The newest rows of a connection, one for each of its traces.
+    pub fn rows<'h>(&'h self, connection: &str) -> impl Iterator<Item = (&'h str, &'h str, &'h Shown)> + use<'h> {
+        let rows = self.connections.range((connection.to_owned(), String::new())..);
+        let connection = connection.to_owned();
+        let rows = rows.take_while(move |((id, _), _)| *id == connection);
+        rows.map(|((connection, trace), row)| (connection.as_str(), trace.as_str(), row))
+    }
+
+    fn take_connection(&mut self, key: (String, String), row: Shown) {
+        match self.connections.get(&key) {
+            Some(known) if known.version == row.version && *known != row => {
+                self.damaged.push(format!("two rows of one version of {key:?}: {known:?}, {row:?}"));
+            }
+            Some(known) if known.version >= row.version => {}
+            _ => drop(self.connections.insert(key, row)),
+        }
+    }
+
+    /// The records that events give back; of those whose connection has no row nobody can tell.
+    fn take_texts(&mut self, bytes: &[u8]) -> Result<(), ArrowError> {
+        let (mut event, mut text) = (Event::default(), Vec::new());
+        for batch in StreamReader::try_new(bytes, None)? {
+            let batch = batch?;
+            let connections = cast(batch.column_by_name("connection_id").unwrap(), &DataType::Utf8)?;
+            let rows = Rows::new(&batch)?;
+            for at in 0..rows.len() {
+                let key = (self::text(&connections, at), rows.read(at, &mut event));
+                let Some((units, mut clock)) = self.connections.get(&key).and_then(Shown::clock) else { continue };
+                text.clear();
+                restore(&event, &units, &mut clock, &mut text);
+                let (connection, trace) = key;
+                let texts = self.texts.entry(connection).or_default();
+                texts.entry(String::from_utf8_lossy(&text).into_owned()).or_default().insert((trace, event.seq));
+            }
+        }
+        Ok(())
     }
 
     fn take(&mut self, table: &str, bytes: &[u8]) {
         let wanted: &[&str] = match table {
             "request_lines" => &["path", "log_id", "offset"],
             "events" => &["connection_id", "trace_id", "seq"],
+            "connections" => &[
+                "connection_id",
+                "trace_id",
+                "version",
+                "events_seen",
+                "complete",
+                "header",
+                "unit_rule",
+                "time_base_ns",
+            ],
             "rejects" => &["reason", "file", "source", "seq", "seq_last"],
             _ => return,
         };
@@ -244,6 +331,11 @@ impl Held {
             Ok(batches) => batches,
             Err(error) => return self.damaged.push(format!("a batch of {table} cannot be read: {error}")),
         };
+        if table == "events"
+            && let Err(error) = self.take_texts(bytes)
+        {
+            self.damaged.push(format!("events cannot be given back: {error}"));
+        }
         for batch in batches {
             let texts = |name| cast(batch.column_by_name(name).unwrap(), &DataType::Utf8).unwrap();
             let numbers = |name| cast(batch.column_by_name(name).unwrap(), &DataType::UInt64).unwrap();
@@ -262,6 +354,23 @@ impl Held {
                     for row in 0..batch.num_rows() {
                         let key = (text(&connections, row), number(&seqs, row));
                         self.events.entry(key).or_default().insert(text(&traces, row));
+                    }
+                }
+                "connections" => {
+                    let (connections, traces, headers) = (texts("connection_id"), texts("trace_id"), texts("header"));
+                    let (rules, complete) = (texts("unit_rule"), texts("complete"));
+                    let (versions, seen) = (numbers("version"), numbers("events_seen"));
+                    let bases = cast(batch.column_by_name("time_base_ns").unwrap(), &DataType::Int64).unwrap();
+                    for row in 0..batch.num_rows() {
+                        let shown = Shown {
+                            version: number(&versions, row),
+                            is_complete: text(&complete, row) == "true",
+                            events_seen: number(&seen, row),
+                            header: text(&headers, row),
+                            unit_rule: text(&rules, row),
+                            base_ns: bases.as_primitive::<Int64Type>().value(row),
+                        };
+                        self.take_connection((text(&connections, row), text(&traces, row)), shown);
                     }
                 }
                 _ => {
