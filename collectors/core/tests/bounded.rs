@@ -1,4 +1,5 @@
-//! A stream that stays open for as long as you like costs no more memory, and its parts still add up.
+//! A stream that stays open for as long as you like costs no more memory, and its parts still add up; nor do connections
+//! whose records wait for older ones.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -6,9 +7,12 @@ use quiclens_core::catalogue::Catalogue;
 use quiclens_core::dialect::Units;
 use quiclens_core::event::Event;
 use quiclens_core::fold::{Fold, Trace};
-use quiclens_core::header::Vantage;
+use quiclens_core::header::{Header, Vantage};
 use quiclens_core::reader::qlog::Reader;
+use quiclens_core::reader::sniff::Framing;
 use quiclens_core::record::rows::{Cell, Row};
+use quiclens_core::tables::Tables;
+use quiclens_core::trace::TraceReader;
 
 const ROUNDS: u64 = 20_000;
 const PACKET: u64 = 1200;
@@ -78,4 +82,41 @@ fn an_endless_response_has_a_bounded_state_and_parts_that_add_up() {
     assert!(number(row, "cwnd_blocked_us") > duration / 2, "{row:?}");
     assert!(number(row, "loss_recovery_us") > 0, "{row:?}");
     assert!(largest < 1_000_000, "the state grew to {largest} bytes");
+}
+
+/// Most that the process has had, KiB.
+fn most_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+/// Every connection is out of order from its first records on, and none of its records would go on by itself.
+#[test]
+fn many_connections_whose_records_wait_cost_no_more_than_the_limit_and_lose_no_event() {
+    const CONNECTIONS: u64 = 200;
+    const RECORDS: u64 = 150;
+    let catalogue = Catalogue::load().unwrap();
+    let header = br#"{"qlog_version":"0.3","trace":{"vantage_point":{"type":"server"}}}"#;
+    let header = Header::sequential(header, Framing::NdJson).unwrap();
+    let mut trace = TraceReader::new(&catalogue, header, "file");
+    let mut tables = Tables::default();
+    let frames = vec![r#"{"frame_type":"ping"}"#; 60].join(",");
+    let before = most_kib();
+    for number in 0..RECORDS {
+        for connection in 0..CONNECTIONS {
+            // The second is older than the first; the others are no newer than records are put in order.
+            let time = if number == 1 { 5 } else { 10 };
+            let record = format!(
+                r#"{{"time":{time},"group_id":"{connection:04}","name":"transport:packet_sent","data":{{"header":{{"packet_type":"1RTT","packet_number":{number}}},"raw":{{"length":1200}},"frames":[{frames}]}}}}"#
+            );
+            trace.push_whole(record.as_bytes(), &mut tables).unwrap();
+        }
+    }
+    let grown = most_kib() - before;
+    assert!(grown < 96 << 10, "{grown} KiB");
+    trace.finish(true, &mut tables);
+    assert_eq!((tables.counted, tables.rejects.len()), (CONNECTIONS * RECORDS, 0));
+    let sent: Vec<u64> = tables.connections.iter().map(|row| number(row, "packets_sent")).collect();
+    assert_eq!(sent, vec![RECORDS; usize::try_from(CONNECTIONS).unwrap()]);
 }

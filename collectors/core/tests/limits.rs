@@ -210,6 +210,50 @@ fn a_connection_has_so_many_paths() {
     assert_eq!((kept.len(), beyond.rejects[0].whole("length")), (REJECT_BYTES, path(PATHS).len() as u64));
 }
 
+/// Each of them has records that are out of order from the first on, which then wait: so many in all, of equal length. One
+/// more comes, and last a record of every connection that is older than those which wait. How often each connection's
+/// time went back, and how many events there were.
+fn held_back(count: usize, length: usize) -> (Vec<u64>, u64) {
+    const CONNECTIONS: usize = 31;
+    let record = |connection: usize, ms: f64, length: usize| {
+        let text = format!(r#"{{"time":{ms},"group_id":"{connection:02}","name":"a:b","data":{{"x":""}}}}"#);
+        let padding = "x".repeat(length - text.len());
+        text.replace(r#""x":"""#, &format!(r#""x":"{padding}""#))
+    };
+    let short = |ms: f64| (0..CONNECTIONS).map(move |connection| record(connection, ms, 80));
+    // Those of 10, 5 and 40 ms go on when that of 70 ms comes, which waits.
+    let begun =
+        short(10.0).chain(short(5.0)).chain(short(40.0)).chain((0..CONNECTIONS).map(|each| record(each, 70.0, 80)));
+    let held = (0..count).map(|number| record(number % CONNECTIONS, 71.0, length));
+    let found = tables(HEADER, begun.chain(held).chain(short(65.0)));
+    let back = |row: &Row| match row.get("damage") {
+        Some(Cell::Counts(counts)) => {
+            counts.iter().map(|(kind, times)| u64::from(kind == "time_went_back") * times).sum()
+        }
+        _ => 0,
+    };
+    let mut rows: Vec<_> = found.connections.iter().collect();
+    rows.sort_by_key(|row| row.text("connection_id").map(str::to_owned));
+    assert_eq!(rows.len(), CONNECTIONS);
+    assert!(found.rejects.is_empty());
+    (rows.into_iter().map(back).collect(), found.counted)
+}
+
+#[test]
+fn records_of_all_connections_wait_in_so_many_bytes() {
+    // What a record that waits counts for, in `trace/order.rs`; a short one of each connection waits too.
+    let bytes = |length: usize| size_of::<Event>() + length * 24;
+    let length = 4000;
+    let most = (HELD_BYTES - 31 * bytes(80)) / bytes(length);
+    let (back, events) = held_back(most, length);
+    assert_eq!((back, events), (vec![0; 31], most as u64 + 5 * 31), "all of them wait, and go on in order");
+    let (back, events) = held_back(most + 1, length);
+    // The newest one's connection went on: its last record is older than what went on, which is counted.
+    let mut wanted = vec![0; 31];
+    wanted[most % 31] = 1;
+    assert_eq!((back, events), (wanted, most as u64 + 1 + 5 * 31));
+}
+
 #[test]
 fn so_many_packets_are_remembered_without_an_acknowledgement() {
     let sent = |number: u64| Sent { number, bytes: 1, in_flight: true, ..Sent::default() };
