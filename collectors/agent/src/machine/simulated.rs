@@ -262,6 +262,8 @@ pub struct World {
     calls: u64,
     /// Calls by their index in [`PLACES`].
     pub made: Vec<u64>,
+    /// Bytes that were read.
+    pub read_bytes: u64,
     /// Faults to come.
     pub planned: Vec<(When, Fault)>,
     full_until: Duration,
@@ -310,6 +312,7 @@ pub fn begin(seed: u64) {
         changes: 0,
         calls: 0,
         made: vec![0; PLACES.len()],
+        read_bytes: 0,
         planned: Vec::new(),
         full_until: Duration::ZERO,
         crowded_until: Duration::ZERO,
@@ -882,6 +885,7 @@ impl File {
                     let most = rest.len().min(bytes.len());
                     let length = if is_short { most.div_ceil(2) } else { most };
                     bytes[..length].copy_from_slice(&rest[..length]);
+                    world.read_bytes += length as u64;
                     world.note(&[&bytes[..length]]);
                     Ok(length)
                 })

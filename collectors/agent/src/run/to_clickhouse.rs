@@ -99,3 +99,107 @@ impl Sink for ClickHouse {
         messages.iter().try_for_each(|message| self.insert(message))
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use std::io::{BufRead, BufReader, Read, Write};
+    use std::net::TcpListener;
+
+    /// Gives two batches of three rows to a server that has one answer to every insert, with these headers and this text:
+    /// what came of it, and what the server was asked, address and bytes.
+    fn asked(status: &str, headers: &str, said: &str) -> (Result<(), Error>, Vec<(String, Vec<u8>)>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let length = said.len();
+        let answer =
+            format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n{said}");
+        let server = std::thread::spawn(move || {
+            let mut all = Vec::new();
+            // A connection that asks nothing ends it.
+            while let Ok((mut stream, _)) = listener.accept() {
+                let mut reader = BufReader::new(stream.try_clone().unwrap());
+                let (mut first, mut line, mut length) = (String::new(), String::new(), 0);
+                reader.read_line(&mut first).unwrap();
+                while reader.read_line(&mut line).unwrap() > 2 {
+                    let lower = line.to_ascii_lowercase();
+                    length = lower.strip_prefix("content-length:").map_or(length, |text| text.trim().parse().unwrap());
+                    line.clear();
+                }
+                if first.is_empty() {
+                    break;
+                }
+                let mut bytes = vec![0; length];
+                reader.read_exact(&mut bytes).unwrap();
+                all.push((first.split(' ').nth(1).unwrap().to_owned(), bytes));
+                stream.write_all(answer.as_bytes()).unwrap();
+            }
+            all
+        });
+        let message = |table| Message {
+            table,
+            rows: 3,
+            batch: "b".into(),
+            made_us: 0,
+            heartbeat_us: None,
+            bytes: format!("rows of {table}").into_bytes(),
+        };
+        let mut sink = ClickHouse::open(&format!("http://{address}/quic"), None, None, None).unwrap();
+        let given = sink.give(&[message("streams"), message("connections")], &|| true);
+        drop(std::net::TcpStream::connect(address).unwrap());
+        (given, server.join().unwrap())
+    }
+
+    fn with_written(rows: &str) -> (Result<(), Error>, Vec<(String, Vec<u8>)>) {
+        let summary = format!("X-ClickHouse-Summary: {{\"read_rows\":\"3\",\"written_rows\":\"{rows}\"}}\r\n");
+        asked("200 OK", &summary, "")
+    }
+
+    #[test]
+    fn as_many_rows_written_as_sent_or_more_is_no_error_and_each_batch_goes_once() {
+        // A materialized view's rows are counted among those written.
+        for rows in ["3", "4", "6000000000"] {
+            let (given, asked) = with_written(rows);
+            assert!(given.is_ok(), "{rows} written: {}", given.unwrap_err());
+            assert_eq!(asked.len(), 2, "{rows} written");
+            for ((url, bytes), table) in asked.iter().zip(["streams", "connections"]) {
+                let query = format!("INSERT%20INTO%20{table}%20FORMAT%20ArrowStream");
+                assert!(url.replace('+', "%20").contains(&query) && url.contains("database=quic"), "{url}");
+                assert_eq!(bytes, format!("rows of {table}").as_bytes());
+            }
+        }
+    }
+
+    #[test]
+    fn fewer_rows_written_than_sent_or_none_that_is_said_ends_it_with_both_counts() {
+        for (rows, says) in [("2", "Some(2)"), ("0", "Some(0)"), ("many", "None"), ("", "None"), ("-3", "None")] {
+            let (given, asked) = with_written(rows);
+            let error = given.unwrap_err();
+            assert_eq!(error.kind, Kind::SinkRefuses, "{rows}: {error}");
+            assert!(error.said.contains(&format!("3 rows sent, {says} written")), "{rows}: {error}");
+            assert_eq!(asked.len(), 1, "nothing is given after what was refused");
+        }
+        let (given, _) = asked("200 OK", "", "");
+        assert_eq!(given.unwrap_err().kind, Kind::SinkRefuses, "no summary");
+        let (given, _) = asked("200 OK", "X-ClickHouse-Summary: {\r\n", "");
+        assert_eq!(given.unwrap_err().kind, Kind::SinkRefuses, "a summary that is none");
+    }
+
+    #[test]
+    fn an_answer_that_is_an_error_is_one_however_many_rows_it_counts() {
+        let summary = "X-ClickHouse-Summary: {\"written_rows\":\"3\"}\r\n";
+        for (status, kind) in [
+            ("400 Bad Request", Kind::SinkRefuses),
+            ("403 Forbidden", Kind::NotLetIn),
+            ("404 Not Found", Kind::SinkRefuses),
+            ("500 Internal Server Error", Kind::SinkAway),
+            ("503 Service Unavailable", Kind::SinkAway),
+        ] {
+            let (given, _) = asked(status, summary, "Code: 60. DB::Exception: no such table\nmore");
+            let error = given.unwrap_err();
+            assert_eq!(error.kind, kind, "{status}: {error}");
+            assert!(error.said.contains("no such table") && !error.said.contains("more"), "{error}");
+        }
+    }
+}

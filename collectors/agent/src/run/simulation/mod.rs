@@ -8,6 +8,7 @@
 
 mod documents;
 mod sequences;
+mod start_up;
 mod store;
 mod writer;
 
