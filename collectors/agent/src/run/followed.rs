@@ -89,6 +89,8 @@ pub struct Followed<'c> {
     /// What the journal knows of it, or of an earlier file with its identity, goes when its own state is put away: a start
     /// before that shall know it still.
     pub replaces: bool,
+    /// The last turn ended before all was taken that it had read.
+    has_more: bool,
     /// What its end decides is decided.
     is_settled: bool,
     /// It is read when it is over, and was found to end too soon: its writer may only be silent.
@@ -197,6 +199,7 @@ impl<'c> Followed<'c> {
             reader,
             replay: None,
             replaces: false,
+            has_more: false,
             is_settled: false,
             is_cut: false,
             uncounted: (0, 0),
@@ -240,9 +243,9 @@ impl<'c> Followed<'c> {
         Ok(is_other)
     }
 
-    /// Something may be there that was not read.
+    /// Something may be there that was not read, or not taken.
     pub fn is_behind(&self) -> bool {
-        self.bytes_behind() > 0
+        self.has_more || self.bytes_behind() > 0
     }
 
     /// Bytes that are there and were not read; what is read only when it is over does not count.
@@ -289,6 +292,7 @@ impl<'c> Followed<'c> {
             records.at(now_s);
         }
         let after = self.read_on(catalogue, tables);
+        self.has_more = matches!(after, Ok(After::More));
         self.window.shrink();
         if let Form::Records(records) = &mut self.form {
             records.release();
@@ -672,9 +676,10 @@ pub fn give_up(catalogue: &Catalogue, known: &Known, tables: &mut Tables) {
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
-    use quiclens_core::limits::EVENT_ROWS;
+    use quiclens_core::limits::{EVENT_ROWS, SUMMARY_ROWS};
     use quiclens_core::record::rows::Cell;
     use quiclens_core::retention::{Novelty, Retention, Rules};
+    use quiclens_edge::access_format::{AccessFormatConfig, Preset};
     use std::fmt::Write;
 
     /// Thousands rest at once, and the tree that holds them keeps room for as many.
@@ -706,6 +711,27 @@ mod tests {
         while file.read(&catalogue, 1, &mut tables).unwrap() == After::More {}
         assert_eq!(forgets(&mut file), (Some(true), 1, Some(false)));
         assert_eq!(forgets(&mut file), (Some(false), 0, Some(false)));
+    }
+
+    /// Where rows are many, the rest of what was read waits for the next turn, though nothing more is written.
+    #[test]
+    fn what_was_read_and_not_taken_is_taken_in_the_next_turn_whether_the_file_grows_or_not() {
+        let catalogue = Catalogue::load().unwrap();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let line = |number| format!("{{\"time\":\"2026-11-22T00:00:00Z\",\"path\":\"/{number}\"}}\n");
+        std::fs::write(file.path(), (0..SUMMARY_ROWS + 100).map(line).collect::<String>()).unwrap();
+        let format = AccessFormatConfig { preset: Some(Preset::Json), ..AccessFormatConfig::default() };
+        let reader = Arc::new(LineReader::new(&format, false, None).unwrap());
+        let now = Instant::now();
+        let (mut followed, _) = Followed::open(&catalogue, file.path(), Some(reader), None, now).unwrap();
+        let mut tables = Tables::default();
+        let mut turns = Vec::new();
+        while followed.is_behind() {
+            followed.read(&catalogue, 1, &mut tables).unwrap();
+            turns.push(std::mem::take(&mut tables.request_lines).len());
+        }
+        assert_eq!(turns, [SUMMARY_ROWS, 100]);
+        assert_eq!(followed.bytes_behind(), 0);
     }
 
     /// Found by the simulation: servers write the beginning of a header, which is the same for all of them, before the rest.

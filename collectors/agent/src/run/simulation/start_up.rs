@@ -47,6 +47,8 @@ fn start(count: usize) -> (BTreeMap<(&'static str, &'static str), u64>, u64) {
     let mut schedule = Schedule { is_brief: false, ..Schedule::new(&fixed) };
     let (follower, spool) = schedule.start().unwrap();
     schedule.end(follower, &spool).unwrap();
+    // All that was there is taken, also what lay in the window when rows were many: nothing more was written after it.
+    assert_eq!(Held::read(&schedule.store, Path::new("/out")).lines.len(), count * RECORDS);
     simulated::world(|world| world.restart(false));
     let (calls, bytes) = work();
     let (mut follower, spool) = schedule.start().unwrap();
