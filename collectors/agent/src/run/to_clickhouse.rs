@@ -107,9 +107,12 @@ mod tests {
     use std::io::{BufRead, BufReader, Read, Write};
     use std::net::TcpListener;
 
+    /// Address and bytes of each request.
+    type Asked = Vec<(String, Vec<u8>)>;
+
     /// Gives two batches of three rows to a server that has one answer to every insert, with these headers and this text:
-    /// what came of it, and what the server was asked, address and bytes.
-    fn asked(status: &str, headers: &str, said: &str) -> (Result<(), Error>, Vec<(String, Vec<u8>)>) {
+    /// what came of it, and what the server was asked.
+    fn asked(status: &str, headers: &str, said: &str) -> (Result<(), Error>, Asked) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let length = said.len();
@@ -151,7 +154,7 @@ mod tests {
         (given, server.join().unwrap())
     }
 
-    fn with_written(rows: &str) -> (Result<(), Error>, Vec<(String, Vec<u8>)>) {
+    fn with_written(rows: &str) -> (Result<(), Error>, Asked) {
         let summary = format!("X-ClickHouse-Summary: {{\"read_rows\":\"3\",\"written_rows\":\"{rows}\"}}\r\n");
         asked("200 OK", &summary, "")
     }

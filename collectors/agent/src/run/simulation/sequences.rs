@@ -471,10 +471,7 @@ impl Sequences {
         if is_due && lost > 0 {
             wrong.push(format!("{lost} events lost"));
         }
-        let of = |trace: &Trace| {
-            let rows = trace.connections().flat_map(|id| held.rows(&id)).collect::<Vec<_>>();
-            rows
-        };
+        let of = |trace: &Trace| trace.connections().flat_map(|id| held.rows(&id)).collect::<Vec<_>>();
         for (connection, trace_id, row) in of(trace) {
             let stored = held.texts.get(connection).map_or(0, BTreeMap::len) as u64;
             // Of a log that cannot be read again, a kill leaves what the sink had by then, and a row that says that its end
