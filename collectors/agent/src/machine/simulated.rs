@@ -94,7 +94,7 @@ pub const PLACES: &[(&str, &str, u64, u64)] = &[
     ("look", "sequence", 260, 1),
     ("read", "sequence", 36, 1),
     ("open", "sequence", 10, 1),
-    ("copy", "sequence", 1, 3),
+    ("copy", "sequence", 1, 13),
     ("list", "log folder", 24, 1),
     ("read", "spool segment", 44, 1),
     ("write", "spool segment", 27, 1),
