@@ -1,5 +1,6 @@
 """Pages hold what they are asked for, and nothing that a log says becomes markup."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -9,6 +10,7 @@ from web_client import client
 
 from quiclens_api.advice import ADVICE
 from quiclens_api.pages.svg import Span, parts_bar, ticks, timeline
+from quiclens_api.show.causes import LOOKS
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +60,8 @@ def test_a_failure_is_a_page_for_a_browser_and_a_document_for_a_program(web: Tes
 
 def test_every_cause_has_one_colour_for_styles_and_scripts(web: TestClient) -> None:
     styles, names = web.get("/causes.css").text, web.get("/static/causes.js").text
-    assert styles.count(".cause-") == 19
+    assert re.findall(r"\.cause-(\w+)", styles) == list(LOOKS)
+    assert set(LOOKS) == set(CAUSES) and len({look.hex for look in LOOKS.values()}) == len(CAUSES)
     assert all(colour in names for colour in ("#d63a3a", "#4a86b8")) and "#d63a3a" in styles
 
 
