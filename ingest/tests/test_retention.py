@@ -208,8 +208,8 @@ def test_what_was_truncated_before_the_decision_is_lost_and_said(make: Make) -> 
     assert collector.process is not None and collector.process.stderr is not None
     with path.open("r+b") as file:
         file.truncate(0)
-    collector.wait(collector.is_complete)
-    assert stands(collector) == [("none", 1.0, 1.0)] and not collector.rows("events")
+    collector.wait(lambda: stands(collector) == [("none", 1.0, 1.0)])
+    assert not collector.is_complete() and not collector.rows("events")
     process = collector.process
     process.send_signal(signal.SIGTERM)
     assert b"events were to be kept, but their files are gone connections=1" in process.communicate()[1]
