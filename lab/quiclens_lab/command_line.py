@@ -131,9 +131,7 @@ def parser() -> argparse.ArgumentParser:
     striking.add_argument("--schedules", type=_count, default=3)
     striking.add_argument("--seed", type=int, default=1)
     striking.add_argument("--only", type=int, action="append", default=[], metavar="NUMBER", help="this schedule alone")
-    striking.add_argument(
-        "--keep", type=Path, metavar="DIR", help="for outcomes as they come, and folders of those that fail"
-    )
+    striking.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
 
     larger = commands.add_parser("amplify", help="make a store that holds a demo as large as asked")
     larger.add_argument("--store", required=True, metavar="URL", help="chdb:DIR, as quiclens demo --store filled it")

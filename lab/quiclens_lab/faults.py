@@ -24,7 +24,9 @@ from quiclens_lab import faults_live, system
 from quiclens_lab.faults_run import run
 from quiclens_lab.faults_schedule import KINDS, SPOOL, Schedule, draw_schedule
 from quiclens_lab.kept import Kept
-from quiclens_lab.machine import LAB, code_of, commit, machine
+from quiclens_lab.machine import LAB, code_of, judged
+
+MADE = LAB.parent / ".made" / "faults"
 
 SOURCES = (
     *("Cargo.lock", "requirements.lock", "schema/catalogue", "schema/clickhouse", "schema/topics"),
@@ -55,24 +57,28 @@ class Outcome:
 
 
 def faults(
-    schedules: Sequence[Schedule], jobs: int, keep: Path | None, progress: Callable[[int, int], None]
+    schedules: Sequence[Schedule],
+    jobs: int,
+    is_kept: bool,
+    progress: Callable[[int, int], None],
+    folder: Path = MADE,
 ) -> dict[str, Any]:
-    """Run the schedules, `jobs` side by side, each in a process and a folder of its own.
+    """Run the schedules, `jobs` side by side, each in a process and a folder of its own; `passes` is false where one is
+    not whole.
 
-    Below `keep` each outcome is kept as soon as it is there: a run of the same code goes on with those that are left,
-    and tries again those that were not whole.
+    In `folder` each outcome is kept as soon as it is there: a run of the same code goes on with those that are left,
+    and tries again those that were not whole. What those leave behind is kept there too.
     """
-    if keep is not None:
-        keep.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     code = code_of(LAB.parent, SOURCES)
-    kept = Kept(keep, f"{code}.jsonl", Outcome)
+    kept = Kept(folder, f"{code}.jsonl", Outcome)
     known = {(each.schedule.seed, each.schedule.number): each for each in kept.read() if each.is_whole}
     left = [each for each in schedules if (each.seed, each.number) not in known]
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # told to end, it ends what it started too
     outcomes = [known[each.seed, each.number] for each in schedules if (each.seed, each.number) in known]
     with ThreadPoolExecutor(jobs) as pool:
         try:
-            for done in as_completed([pool.submit(apart, each, keep) for each in left]):
+            for done in as_completed([pool.submit(apart, each, folder) for each in left]):
                 outcomes.append(done.result())
                 kept.add(outcomes[-1])
                 progress(len(outcomes), len(schedules))
@@ -81,22 +87,20 @@ def faults(
             raise
     outcomes.sort(key=lambda each: each.schedule.number)
     struck = Counter(strike.kind for each in outcomes for strike in each.schedule.strikes)
-    document = {
-        "commit": commit(),
+    whole = [each for each in outcomes if each.is_whole]
+    found = {
         "code": code,
-        "machine": machine(),
         "schedules": len(outcomes),
-        "passed": sum(each.is_whole for each in outcomes),
-        "passes": all(each.is_whole for each in outcomes),
+        "whole": len(whole),
+        "seconds": {"least": min(each.seconds for each in outcomes), "most": max(each.seconds for each in outcomes)},
+        "rows": dict(sum((Counter(each.rows) for each in whole), Counter())),
         "struck": dict(sorted(struck.items())),
-        "outcomes": [each.as_json() for each in outcomes],
+        "broken": [each.as_json() for each in outcomes if not each.is_whole],
     }
-    if keep is not None:
-        (keep / f"{code}.json").write_text(json.dumps(document, indent=1) + "\n")
-    return document
+    return judged("faults", found, len(whole) == len(outcomes), is_kept)
 
 
-def apart(schedule: Schedule, keep: Path | None) -> Outcome:
+def apart(schedule: Schedule, keep: Path) -> Outcome:
     """One schedule in a process of its own, for the engine that reads plainly is one to a process."""
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
@@ -111,11 +115,11 @@ def apart(schedule: Schedule, keep: Path | None) -> Outcome:
     return outcome
 
 
-def _tell(sender: Connection, schedule: Schedule, keep: Path | None) -> None:
+def _tell(sender: Connection, schedule: Schedule, keep: Path) -> None:
     sender.send(in_its_folder(schedule, keep))
 
 
-def in_its_folder(schedule: Schedule, keep: Path | None) -> Outcome:
+def in_its_folder(schedule: Schedule, keep: Path) -> Outcome:
     """One schedule. What a failed one leaves behind is kept below `keep`."""
     logging.getLogger("clickhouse_connect").setLevel(logging.CRITICAL)  # a store that is away is what we wait for
     folder = Path(tempfile.mkdtemp(prefix=f"quiclens-faults-{schedule.number}-"))
@@ -133,7 +137,7 @@ def in_its_folder(schedule: Schedule, keep: Path | None) -> Outcome:
         system.down(folder)
         for mounted in ("collector/spool", "traffic"):  # what stood in the latter is in traffic.img
             faults_live.unmount(folder / mounted)
-    if keep is not None and not outcome.is_whole:
+    if not outcome.is_whole:
         outcome = replace(outcome, folder=str(_kept(folder, keep, outcome)))
     shutil.rmtree(folder, ignore_errors=True)
     return outcome

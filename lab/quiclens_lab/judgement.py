@@ -63,7 +63,7 @@ BARS: Mapping[str, Kept | None] = {
     "ask-bench": Kept("ask"),
     "containers": Kept("containers"),
     "damage": Kept("damage", "damage-runs"),
-    "faults": None,
+    "faults": Kept("faults"),
     "freshness": Kept("freshness"),
     "front": Kept("front"),
     "fuzz": None,

@@ -168,6 +168,7 @@ def test_schedules_lose_double_and_change_nothing(tmp_path: Path) -> None:
         broker.fetch_jars()
     except BrokerMissing as missing:
         pytest.skip(f"no broker: {missing}")
-    document = faults(schedules_of(2, 1, [0, 12]), jobs=2, keep=tmp_path, progress=lambda done, total: None)
-    wrong = [each for each in document["outcomes"] if not each["is_whole"]]
-    assert document["passed"] == 2, json.dumps(wrong, indent=1, default=str)
+    schedules = schedules_of(2, 1, [0, 12])
+    document = faults(schedules, jobs=2, is_kept=False, progress=lambda done, total: None, folder=tmp_path)
+    assert document["passes"] and document["whole"] == 2, json.dumps(document["broken"], indent=1, default=str)
+    assert document["rows"]["events"] > 0
