@@ -121,6 +121,10 @@ def parser() -> argparse.ArgumentParser:
     taking.add_argument("--seconds", type=_count, default=30, help="for so long")
     taking.add_argument("--cpu-cap", type=float, default=0.0, help="cores; 0: none")
 
+    many = commands.add_parser("many-files", help="does the collector start in seconds where it knows many logs?")
+    many.add_argument("--files", type=_count, default=100_000)
+    many.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
+
     comparing = commands.add_parser("against", help="is the collector as fast as an older one?")
     comparing.add_argument("--collector", type=Path, required=True, metavar="FILE", help="the older one")
     comparing.add_argument("--events", type=_count, default=300_000, help="of each of three forms")
@@ -251,6 +255,11 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
         chosen = schedules_of(options.schedules, options.seed, options.only)
         return faults(chosen, options.jobs, options.keep, progress.show)
+
+    if options.command == "many-files":
+        from quiclens_lab.many_files import many_files
+
+        return many_files(options.files, options.keep)
 
     if options.command == "damage":
         from quiclens_lab.damage.command import run as run_damage

@@ -72,6 +72,7 @@ BARS: Mapping[str, Kept | None] = {
     "link": Kept("link"),
     "lockouts": Kept("lockouts"),
     "logging-cost": Kept("logging-cost"),
+    "many-files": Kept("many_files"),
     "pages": None,
     "planted": Kept("planted", "truth-runs"),
     "schema-cases": None,

@@ -83,7 +83,8 @@ def _cells(row: Row, client: tuple[str, ...]) -> tuple[RenderableType, ...]:
 
 def _mostly(row: Row) -> Text:
     if row["top_cause"] is None:
-        return Text("no trace", style="dim")
+        # A trace explains a request without a duration as well: there is nothing to explain.
+        return Text("no trace" if row["coverage"] == "none" else "took no time", style="dim")
     top, whole = row["top_cause_us"] or 0, row["duration_us"] or 0
     return single(row["top_cause"], top, whole, 8) + Text(f" {share(top, whole):>5} {look(row['top_cause']).name}")
 

@@ -85,7 +85,7 @@ function rows(list) {
       el("td", { class: "n" }, each.started_at ? each.started_at.slice(5, 23).replace("T", " ") : "undated"),
       el("td", {}, each.status),
       el("td", {}, each.carrier), el("td", {}, each.region), el("td", {}, each.server),
-      el("td", {}, ...(each.top_cause ? [el("i", { class: `swatch cause-${each.top_cause}` }), ` ${CAUSES.get(each.top_cause)?.name ?? each.top_cause} `, el("small", {}, duration(each.top_cause_us))] : [el("small", {}, "unknown")])),
+      el("td", {}, ...(each.top_cause ? [el("i", { class: `swatch cause-${each.top_cause}` }), ` ${CAUSES.get(each.top_cause)?.name ?? each.top_cause} `, el("small", {}, duration(each.top_cause_us))] : [el("small", {}, each.coverage === "none" ? "no trace" : "took no time")])),
       el("td", {}, el("small", {}, each.coverage))))))));
 }
 
