@@ -1,10 +1,8 @@
 """A start of the collector in a folder of many logs that it has read before: how long until it reads a new one?
 
-The logs are small, and were written an hour ago; a few still grow. What is judged is the second start: the first one
-reads everything.
+The logs are small, and over. What is judged is the second start: the first one reads everything.
 """
 
-import os
 import re
 import signal
 import subprocess
@@ -24,9 +22,7 @@ from quiclens_lab.progress import say
 
 START_S = 10.0
 """From the second start until a log that is written right then has been read."""
-GROWING = 500
 _RECORDS = 12
-"""More than a trace's reader waits for before it decides what they are."""
 _PATIENCE_S = 900.0
 
 
@@ -39,13 +35,10 @@ def many_files(files: int, keep: bool) -> dict[str, Any]:
         logs = folder / "logs"
         logs.mkdir()
         say(f"many-files: {files:,} logs")
-        old = time.time() - 3600
         for number in range(files):
-            log = _log(logs, number)
-            if number >= GROWING:
-                os.utime(log, (old, old))
+            _log(logs, number)
         config = write_config(folder, logs, 0)
-        config.write_text(f'metrics_address = "127.0.0.1:0"\n{config.read_text()}')
+        config.write_text(f'metrics_address = "127.0.0.1:0"\nidle_timeout_s = 1\n{config.read_text()}')
         took = []
         for life in (1, 2):
             with judgement.stage(f"start {life}"), _started(folder, config, life) as collector:
@@ -63,18 +56,16 @@ def many_files(files: int, keep: bool) -> dict[str, Any]:
     return judgement.document(keep)
 
 
-def _log(folder: Path, number: int) -> Path:
+def _log(folder: Path, number: int) -> None:
     header = (
         '{"qlog_version":"0.3","qlog_format":"JSON-SEQ","trace":{"vantage_point":{"type":"server"},'
         f'"common_fields":{{"ODCID":"{number:016x}","reference_time":0}}}}}}'
     )
     event = '{"time":%d,"name":"transport:packet_received","data":{"header":{"packet_type":"1RTT","packet_number":%d}}}'
     records = [header, *(event % (number, number) for number in range(_RECORDS))]
-    log = folder / f"{number:08}.sqlog"
     draft = folder.with_name("draft")
     draft.write_text("".join(f"\x1e{record}\n" for record in records))
-    draft.rename(log)
-    return log
+    draft.rename(folder / f"{number:08}.sqlog")
 
 
 class _Collector:
