@@ -160,10 +160,15 @@ def _stopped(facts: Facts, us: int) -> str:
     return f"it stopped {_times(facts.limit_stops)}, until the client's next packet" if facts.limit_stops else ""
 
 
+_HELD = {"scheduling": "other streams went first", "pacing": "the pacer held it back"}
+"""Why an answer that is ready may not go out, in a log that does not tell when it was ready."""
+
+
 def _turn(facts: Facts, us: int) -> str:
-    if facts.vantage != "server" or "scheduling" not in facts.cannot_show:
+    held = [said for cause, said in _HELD.items() if cause in facts.cannot_show]
+    if facts.vantage != "server" or not held:
         return ""
-    return "or the answer was ready and other streams went first: this log does not tell which"
+    return f"or the answer was ready and {' or '.join(held)}: this log does not tell which"
 
 
 def _company(facts: Facts, us: int) -> str:

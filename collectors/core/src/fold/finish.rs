@@ -66,10 +66,13 @@ impl Fold {
         stream.write(&mut row, self.wall(stream.marks().start_us), self.is_server(), &saves);
         row.set("inferred", Cell::List(self.inferred(&stream)));
         let mut cannot_show = self.cannot_show();
-        let turn = stream.may_have_waited_for_its_turn(self.window.largest_packet());
-        if turn && !cannot_show.iter().any(|cause| cause == Cause::Scheduling.name()) {
-            // The response may have been ready before: what looks like thinking may have been a wait for its turn.
-            cannot_show.push(Cause::Scheduling.name().to_owned());
+        // The response may have been ready before: what looks like thinking may have been a wait for its turn, or for the pacer.
+        let turn = stream.may_have_waited_for_its_turn(self.window.largest_packet()).then_some(Cause::Scheduling);
+        let pacer = stream.may_have_waited_for_the_pacer().then_some(Cause::Pacing);
+        for cause in turn.into_iter().chain(pacer) {
+            if !cannot_show.iter().any(|known| known == cause.name()) {
+                cannot_show.push(cause.name().to_owned());
+            }
         }
         row.set("cannot_show", Cell::List(cannot_show));
         self.output.streams.push(row);

@@ -10,7 +10,7 @@ use crate::fold::instant::Instant;
 use crate::fold::moment::Moment;
 use crate::fold::requests::queue::Stretch;
 use crate::fold::requests::wait::Sender;
-use crate::fold::window::pacer::Spread;
+use crate::fold::window::pacer::{Owed, Spread};
 use crate::fold::{Fold, TURN_US};
 
 impl Fold {
@@ -25,8 +25,8 @@ impl Fold {
         if instant.has_news() {
             self.confirm();
         }
-        // Until when what had been sent before made the next packet wait.
-        let owed_until_us = self.pacer.until_us();
+        // What had been sent before made the next packet wait.
+        let owed = self.pacer.owed();
         let (now_us, bytes) = (self.now.us, instant.bytes());
         if bytes > 0 {
             if self.window.in_flight() <= bytes && !self.recovery.is_by_ack(now_us) {
@@ -36,7 +36,7 @@ impl Fold {
             self.pacer.send(now_us, bytes, self.spread());
         }
         for (id, seq) in instant.senders() {
-            self.data_went_out(*id, *seq, owed_until_us);
+            self.data_went_out(*id, *seq, owed);
         }
         self.pass_others(&instant);
         self.last_senders.note(instant.carried(), now_us);
@@ -60,15 +60,18 @@ impl Fold {
     }
 
     /// New data of a stream went out, first with `seq`: why not earlier? And does more of it wait?
-    fn data_went_out(&mut self, id: u64, seq: u64, owed_until_us: i64) {
+    fn data_went_out(&mut self, id: u64, seq: u64, owed: Owed) {
         let (now, in_flight) = (self.now, self.window.in_flight());
         let paced_us = self.pacer.owed_us(now.us);
         let is_bottleneck = self.path_is_bottleneck();
-        let sender = self.sender(owed_until_us);
+        let sender = self.sender(owed.until_us);
         let other_us = self.last_senders.other_than(id);
         let smoothed_us = self.recovery.rtt().smoothed_us().unwrap_or(0);
         let Some(stream) = self.requests.get_mut(id) else { return };
         let was_known = stream.queue().is_known();
+        if sender.is_by_timer && !was_known && owed.may_have_held(now.us) {
+            stream.goes_on_as_paced(now.us, owed);
+        }
         let (mut over, mut is_idle) = (None, false);
         if let Some(explained) = stream.explain(&sender, other_us, in_flight) {
             if let Some((start_us, end_us)) = explained.behind {

@@ -21,6 +21,7 @@ use crate::fold::requests::queue::{Queue, Stretch, Turn};
 use crate::fold::requests::side::Side;
 use crate::fold::requests::wait::{Explained, Sender, Wait};
 use crate::fold::stated_waits::StatedWaits;
+use crate::fold::window::pacer::Owed;
 use crate::record::rows::{Cell, Row};
 use serde::{Deserialize, Serialize};
 
@@ -104,6 +105,8 @@ pub struct Stream {
     rtt: RoundTrip,
     queue: Queue,
     transfer: Transfer,
+    /// Its response began as the pacer let it, which made data wait when the request was complete.
+    begins_as_paced: bool,
     others: Others,
     imputation: Imputation,
 }
@@ -164,6 +167,7 @@ impl Stream {
             rtt: RoundTrip::default(),
             queue: Queue::default(),
             transfer: Transfer::default(),
+            begins_as_paced: false,
             others: Others::default(),
             imputation: Imputation::begin(received_us),
         }
@@ -287,6 +291,19 @@ impl Stream {
     /// As much as a packet of others went between the request and the response.
     pub fn may_have_waited_for_its_turn(&self, packet: u64) -> bool {
         self.others.bytes >= packet.max(1)
+    }
+
+    /// Data of it went out by a timer, right when the pacer let it.
+    pub fn goes_on_as_paced(&mut self, now_us: i64, owed: Owed) {
+        let is_first = self.marks.response_start_us == Some(now_us);
+        // Nothing went out since: else it may have waited for its turn.
+        let was_complete = |end_us: i64| owed.from_us <= end_us && end_us < owed.until_us.min(now_us);
+        self.begins_as_paced |= is_first && self.marks.request_end_us.is_some_and(was_complete);
+    }
+
+    /// The response may have been ready before, and have waited for the pacer.
+    pub fn may_have_waited_for_the_pacer(&self) -> bool {
+        self.begins_as_paced
     }
 
     /// A chunk of the peer's arrives, when the connection has sent so many stream bytes. True when it is a response that is

@@ -14,8 +14,30 @@ pub struct Pacer {
     ran: Option<(i64, i64)>,
     /// Sends by a timer, of data that is known to have waited.
     sends: u32,
-    /// What was sent so far lets the next packet go then.
-    until_us: i64,
+    /// What was sent so far makes the next packet wait.
+    owed: Owed,
+}
+
+/// What a pacer makes the next packet wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owed {
+    /// What was sent last went then.
+    pub from_us: i64,
+    /// The next packet may go then.
+    pub until_us: i64,
+}
+
+impl Owed {
+    /// Data may have been ready long before it goes out now, and have waited for nothing but the pacer: it goes when the
+    /// pacer lets it. Pacers that spread a window let data go up to a quarter faster than a window a round trip (RFC 9002,
+    /// 7.7), clocks are rounded and timers fire late.
+    pub fn may_have_held(&self, now_us: i64) -> bool {
+        let length_us = self.until_us.abs_diff(self.from_us);
+        let least_us = (length_us - length_us / 5).saturating_sub(TURN_US.unsigned_abs());
+        let waited_us = now_us.saturating_sub(self.from_us);
+        self.until_us > self.from_us
+            && u64::try_from(waited_us).is_ok_and(|waited| (least_us..=tolerated(length_us, true)).contains(&waited))
+    }
 }
 
 /// What a pacer that states no rate spreads over what: a window over a round trip (RFC 9002, 7.7).
@@ -99,20 +121,21 @@ impl Pacer {
 
     /// Packets of `bytes` went out together. A pacer that was idle lets a burst go and waits for all of it.
     pub fn send(&mut self, now_us: i64, bytes: u64, spread: Spread) {
-        let from_us = if self.is_evident() { self.until_us.max(now_us) } else { now_us };
+        let from_us = if self.is_evident() { self.owed.until_us.max(now_us) } else { now_us };
         // It never owes more than a round trip: that much it lets go at once.
         let latest_us = now_us.saturating_add_unsigned(spread.rtt_us.max(self.interval_us(bytes, spread)));
-        self.until_us = from_us.saturating_add_unsigned(self.interval_us(bytes, spread)).min(latest_us);
+        let until_us = from_us.saturating_add_unsigned(self.interval_us(bytes, spread)).min(latest_us);
+        self.owed = Owed { from_us: now_us, until_us };
     }
 
-    /// When what was sent so far lets the next packet go.
-    pub fn until_us(&self) -> i64 {
-        self.until_us
+    /// What was sent so far makes the next packet wait.
+    pub fn owed(&self) -> Owed {
+        self.owed
     }
 
     /// How long what was sent so far makes data wait that comes now, us.
     pub fn owed_us(&self, now_us: i64) -> u64 {
-        self.until_us.saturating_sub(now_us).max(0).unsigned_abs()
+        self.owed.until_us.saturating_sub(now_us).max(0).unsigned_abs()
     }
 }
 
@@ -157,6 +180,16 @@ mod tests {
         assert_eq!(pacer.end_timer(1_800), None);
         pacer.set_timer(1_000, 500);
         assert_eq!(pacer.end_timer(90_000), Some((1_000, 2_500)));
+    }
+
+    #[test]
+    fn what_goes_out_when_the_pacer_lets_it_may_have_waited_for_the_pacer() {
+        let mut pacer = Pacer::default();
+        assert!(!pacer.owed().may_have_held(0), "nothing was sent");
+        // 20 ms for a fifth of a window.
+        pacer.send(1_000, 20_000, Spread { rtt_us: 100_000, ..SPREAD });
+        let may_have_held = [1_000, 15_900, 16_000, 21_000, 24_500, 24_501].map(|us| pacer.owed().may_have_held(us));
+        assert_eq!(may_have_held, [false, false, true, true, true, false]);
     }
 
     #[test]
