@@ -28,6 +28,7 @@ NOQ := target/noq/release/noq-traces
 TQUIC := target/tquic/release/tquic-traces
 QUINN_SERVER := target/quinn/release/quinn-server
 QUICHE_SERVER := target/quiche/release/quiche-server
+NGTCP2 := target/ngtcp2
 
 RUST_LEAST = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
@@ -56,7 +57,7 @@ endef
 
 # Two streams of about the same length, which have no file in common: building the tests puts another collector in the
 # place of the one that other tests start, so that comes first.
-test: check $(MADE)/java $(QUICGO) $(QUICGO_SERVER) $(QUICGO_TESTED) $(QUINN_SERVER) $(MADE)/chromium
+test: check $(MADE)/java $(QUICGO) $(QUICGO_SERVER) $(QUICGO_TESTED) $(QUINN_SERVER) $(MADE)/ngtcp2 $(MADE)/chromium
 	cargo test --locked --release --quiet --workspace --no-run
 	$(MAKE) --no-print-directory --jobs 2 --output-sync=line test-api test-others
 	@echo "make test: ran ruff, mypy, tsc, the schema.sql comparison, rustfmt, clippy, pytest ($(PARTS)), cargo test, go test and a short turn of fuzzing"
@@ -142,7 +143,7 @@ truth: setup $(QUICGO) $(NOQ) $(if $(FINAL),$(TQUIC))
 	$(BIN)/quiclens-lab planted --keep
 
 # Real servers for `quiclens-lab live --server …` and for the end-to-end test, which skips those that are not built.
-servers: $(QUICGO_SERVER) $(QUINN_SERVER) $(QUICHE_SERVER)
+servers: $(QUICGO_SERVER) $(QUINN_SERVER) $(QUICHE_SERVER) $(MADE)/ngtcp2
 
 $(QUICGO_SERVER): $(wildcard lab/quicgo/cmd/server/*.go) lab/quicgo/go.mod lab/quicgo/go.sum | $(MADE)/go
 	cd lab/quicgo && go build -o $(CURDIR)/$@ ./cmd/server
@@ -276,6 +277,18 @@ $(MADE)/chromium: | $(MADE)/prerequisites
 	@command -v chromium >/dev/null || { test "$$(id -u)" = 0 && apt-get update -qq && \
 	DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends chromium >/dev/null; } || \
 	echo "make: no chromium here; apt install chromium, or the pages are not tested" >&2
+	@touch $@
+
+# Debian's ngtcp2-server and what of its libraries this machine lacks, unpacked and not installed: the package would start
+# a service. What needs it is skipped where it cannot be had.
+$(MADE)/ngtcp2: | $(MADE)/prerequisites
+	@rm -rf $(NGTCP2) && mkdir -p $(NGTCP2)/packages/partial && \
+	{ test "$$(id -u)" != 0 || apt-get update -qq; } && \
+	apt-get -qq -o Debug::NoLocking=1 -o Dir::Cache::archives="$(CURDIR)/$(NGTCP2)/packages" \
+	install --reinstall --download-only --no-install-recommends ngtcp2-server >/dev/null && \
+	find $(NGTCP2)/packages -name '*.deb' -exec dpkg-deb -x {} $(NGTCP2) \; && \
+	rm -r $(NGTCP2)/packages && test -x $(NGTCP2)/usr/sbin/gtlsserver || \
+	echo "make: no ngtcp2 server here: apt-get gives no ngtcp2-server; tests of it are skipped" >&2
 	@touch $@
 
 EXPORT := --frozen --no-emit-workspace --no-header --quiet --format requirements.txt
