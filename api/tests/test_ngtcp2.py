@@ -26,10 +26,10 @@ SEQS = """
 SELECT c.source_file AS file, groupArray(e.seq) AS seqs FROM events_now AS e
 INNER JOIN connections_now AS c ON c.trace_id = e.trace_id GROUP BY file"""
 CONNECTIONS = """
-SELECT connection_id, stack, complete, damage, packets_lost, cannot_show FROM connections_now LIMIT 10000"""
+SELECT connection_id, stack, complete, packets_lost FROM connections_now LIMIT 10000"""
 STREAMS = """
-SELECT connection_id, stream_id, duration_us, response_bytes, cannot_show, grade, {parts} FROM streams_now LIMIT 10000"""
-REQUESTS_OF_IT = "SELECT source, link, started_at, grade FROM requests LIMIT 10000"
+SELECT connection_id, stream_id, duration_us, cannot_show, {parts} FROM streams_now LIMIT 10000"""
+REQUESTS_OF_IT = "SELECT source, link FROM requests LIMIT 10000"
 
 pytestmark = [needs_collector, pytest.mark.skipif(ngtcp2.missing() is not None, reason=ngtcp2.missing() or "")]
 
@@ -71,7 +71,7 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Followed]:
         ending.callback(serve.stop)
         config = folder / "collector.toml"
         config.write_text(
-            f'state_dir = "{folder}/state"\ntraces = ["{traces}"]\nbatch_interval_ms = 200\nidle_timeout_s = 3\n'
+            f'state_dir = "{folder}/state"\ntraces = ["{traces}"]\nbatch_interval_ms = 200\nidle_timeout_s = 10\n'
             f'cpu_cap = 0\n[sink]\nkind = "quiclens"\nurl = "{serve.url}"\n'
         )
         ending.enter_context(running([COLLECTOR, "run", config], said))
@@ -88,6 +88,7 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Followed]:
         until(lambda: {name: len(found) for name, found in seqs().items()} == records, said.read_text)
         whole = "SELECT countIf(complete) FROM connections_now"
         until(lambda: store.query(whole).one() == (LOAD.connections,), said.read_text)
+        until(lambda: store.query("SELECT count() FROM requests").one() == (REQUESTS,), said.read_text)
         parts = ", ".join(f"{cause}_us" for cause in CAUSES)
         yield Followed(
             loaded,
@@ -103,7 +104,10 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Followed]:
 
 
 def test_every_record_is_stored_once_and_while_the_server_writes(followed: Followed) -> None:
-    assert len(followed.records) == LOAD.connections and followed.rejects == []
+    assert len(followed.records) == LOAD.connections
+    # Its file ends in half a record while its buffer has the rest; after ten silent seconds that is told, and the rest
+    # is stored when it comes.
+    assert {reason for reason, _ in followed.rejects} <= {"truncated"}
     assert followed.seqs == {name: list(range(count)) for name, count in followed.records.items()}
     assert followed.while_it_ran > 0
 

@@ -102,7 +102,6 @@ def _caddy(folder: Path, is_logged: bool) -> Iterator[Running]:
         process.wait()
 
 
-
 def _ngtcp2(folder: Path, is_logged: bool) -> AbstractContextManager[Running]:
     return ngtcp2.serving(folder, is_logged, (SMALL, LARGE))
 
