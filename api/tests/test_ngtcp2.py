@@ -1,6 +1,8 @@
 """ngtcp2's example server, from Debian's own package, behind a lossy path: its logs followed live."""
 
 import asyncio
+import re
+import shlex
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -12,12 +14,14 @@ import pytest
 from quiclens_lab import ngtcp2
 from quiclens_lab.logging_cost.load import LARGE, SMALL, Load, Loaded, ids
 from quiclens_lab.logging_cost.load import ask as ask_for_files
+from quiclens_lab.ports import free_port, hears_udp
 from quiclens_lab.relay import Conditions, Passed, relayed
 from quiclens_schema import store as stores
 from quiclens_schema.catalogue import CAUSES
 from serve_process import start
-from stock_servers import COLLECTOR, needs_collector, running
+from stock_servers import COLLECTOR, make_certificate, needs_collector, running
 
+PAGE = Path(__file__).parents[2] / "deploy" / "docs" / "servers" / "ngtcp2.md"
 LOAD = Load(connections=20, requests=5, together=2, share=1)
 REQUESTS = LOAD.connections * LOAD.requests
 PATH = Conditions(loss=0.03, delay_ms=10, rate_kbps=8000)
@@ -148,3 +152,22 @@ def test_losses_on_the_path_are_seen(followed: Followed) -> None:
 def test_nobody_says_when_or_what_was_asked(followed: Followed) -> None:
     assert {each["source"] for each in followed.requests} == {"stream"}
     assert {each["link"] for each in followed.requests} == {"none"}
+
+
+def test_the_pages_command_writes_a_log_for_each_connection(tmp_path: Path) -> None:
+    make_certificate(tmp_path)
+    traces, port = tmp_path / "traces", free_port()
+    traces.mkdir()
+    (line,) = re.findall(r"^gtlsserver --.+$", PAGE.read_text(), re.MULTILINE)
+    of_page = {"/var/log/quic/traces": str(traces), " 4433 ": f" {port} "}
+    of_page |= {"server.key": f"{tmp_path}/key.pem", "server.crt": f"{tmp_path}/chain.pem"}
+    for shown, used in of_page.items():
+        assert shown in line
+        line = line.replace(shown, used)
+    _, *words = shlex.split(line)
+    said = tmp_path / "said.log"
+    with running([ngtcp2.SERVER, *words], said, **ngtcp2.environment()):
+        until(lambda: hears_udp(port), said.read_text)
+        asyncio.run(ask_for_files(port, Load(connections=2, requests=1, together=1, share=1)))
+        until(lambda: len(list(traces.iterdir())) == 2, said.read_text)
+    assert all(re.fullmatch(r"[0-9a-f]+\.sqlog", path.name) for path in traces.iterdir())

@@ -48,7 +48,9 @@ def serving(folder: Path, is_logged: bool, sizes: Iterable[int]) -> Iterator[Run
         words = [str(SERVER), "--quiet", f"--htdocs={folder / 'files'}"]
         words += [f"--qlog-dir={folder / 'traces'}"] if is_logged else []
         words += ["127.0.0.1", str(port), str(key), str(certificate)]
-        process = subprocess.Popen(words, env=_environment(), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        process = subprocess.Popen(
+            words, env={**os.environ, **environment()}, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+        )
         try:
             until = time.monotonic() + PATIENCE_S
             while not hears_udp(port):
@@ -66,7 +68,7 @@ def serving(folder: Path, is_logged: bool, sizes: Iterable[int]) -> Iterator[Run
                 raise LabError(f"ngtcp2's server did not end within {PATIENCE_S} s of {ENDS_ON.name}") from None
 
 
-def _environment() -> dict[str, str]:
-    """With the libraries of the unpacked packages, whose folder is named after the machine."""
+def environment() -> dict[str, str]:
+    """Where the libraries of the unpacked packages are: a folder that is named after the machine."""
     folders = sorted(str(path) for path in (_ROOT / "usr" / "lib").glob("*-linux-gnu*"))
-    return {**os.environ, "LD_LIBRARY_PATH": ":".join(folders)}
+    return {"LD_LIBRARY_PATH": ":".join(folders)}
