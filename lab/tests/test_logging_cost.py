@@ -105,13 +105,14 @@ def test_a_short_round_of_a_server(name: str) -> None:
         assert each["access_log_bytes"]["value"] > 100
 
 
-def test_a_short_round_of_a_server_that_logs_all_or_none() -> None:
-    (stack,) = [each for each in STACKS if each.name == "ngtcp2"]
+@pytest.mark.parametrize("name", ["ngtcp2", "picoquic"])
+def test_a_short_round_of_a_server_that_logs_all_or_none(name: str) -> None:
+    (stack,) = [each for each in STACKS if each.name == name]
     if reason := stack.missing():
         pytest.skip(reason)
     load = Load(connections=8, requests=5, together=2, share=0.25)
-    document = logging_cost(["ngtcp2"], load, 1, False, lambda done, of: None)
-    server = document["servers"]["ngtcp2"]
+    document = logging_cost([name], load, 1, False, lambda done, of: None)
+    server = document["servers"][name]
     assert document["passes"] and document["missed"] == []
     assert [(each["share"], each["logged"]) for each in server["settings"]] == [(0, 0), (1, 8)]
     assert "cannot" in server["table"][1]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from quiclens_lab import ngtcp2
+from quiclens_lab import ngtcp2, picoquic
 from quiclens_lab.errors import LabError
 from quiclens_lab.logging_cost.load import LARGE, SMALL
 from quiclens_lab.ports import free_port
@@ -106,6 +106,10 @@ def _ngtcp2(folder: Path, is_logged: bool) -> AbstractContextManager[Running]:
     return ngtcp2.serving(folder, is_logged, (SMALL, LARGE))
 
 
+def _picoquic(folder: Path, is_logged: bool) -> AbstractContextManager[Running]:
+    return picoquic.serving(folder, is_logged, (SMALL, LARGE))
+
+
 STACKS = (
     Stack("caddy", "`QLOGDIR`, a file that grows", Packaged(_no_caddy, _caddy), takes_a_share=False),
     Stack("quic-go", "its own tracer, a file that grows", "quic-go"),
@@ -121,5 +125,12 @@ STACKS = (
         names_first_ids=False,
         has_access_log=False,
         ends_on=ngtcp2.ENDS_ON,
+    ),
+    Stack(
+        "picoquic",
+        "`picoquic_set_qlog`, a document that grows",
+        Packaged(picoquic.missing, _picoquic),
+        takes_a_share=False,
+        has_access_log=False,
     ),
 )
