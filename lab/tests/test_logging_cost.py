@@ -83,6 +83,7 @@ def test_other_connections_than_the_chosen_are_told() -> None:
     assert "not the 200" in missed(LOAD, 1, 199, [b"x"] * 199, 1000) and missed(LOAD, 1, 200, [b"x"] * 200, 1000) == ""
     assert "is empty" in missed(LOAD, 0.01, wanted, [b"x", b""], 1000)
     assert missed(LOAD, 0, set(), [], 999) == "999 lines in the access log, not 1000"
+    assert missed(LOAD, 0, set(), [], None) == "", "a server without an access log"
 
 
 @pytest.mark.parametrize("name", [stack.name for stack in STACKS if stack.name in ("quic-go", "aioquic")])
@@ -102,6 +103,19 @@ def test_a_short_round_of_a_server(name: str) -> None:
     for each in (off, share, every):
         assert each["cpu_s_per_1000"]["value"] > 0 and each["p99_ms"]["value"] >= each["p50_ms"]["value"] > 0
         assert each["access_log_bytes"]["value"] > 100
+
+
+@pytest.mark.parametrize("name", ["ngtcp2", "picoquic"])
+def test_a_short_round_of_a_server_that_logs_all_or_none(name: str) -> None:
+    (stack,) = [each for each in STACKS if each.name == name]
+    if reason := stack.missing():
+        pytest.skip(reason)
+    load = Load(connections=8, requests=5, together=2, share=0.25)
+    document = logging_cost([name], load, 1, False, lambda done, of: None)
+    server = document["servers"][name]
+    assert document["passes"] and document["missed"] == []
+    assert [(each["share"], each["logged"]) for each in server["settings"]] == [(0, 0), (1, 8)]
+    assert "cannot" in server["table"][1]
 
 
 def test_the_pages_table_is_what_was_kept() -> None:

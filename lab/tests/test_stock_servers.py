@@ -72,5 +72,5 @@ def test_a_report_without_a_test_is_an_error(tmp_path: Path) -> None:
 def test_the_files_of_tests_are_there() -> None:
     assert all((LAB.parent / tests.file).is_file() for tests in PROOFS)
     assert {name for tests in PROOFS for name in tests.servers} == {
-        *("caddy", "envoy", "quiche", "quic-go", "aioquic", "quinn")
+        *("caddy", "envoy", "ngtcp2", "quiche", "quic-go", "aioquic", "quinn")
     }

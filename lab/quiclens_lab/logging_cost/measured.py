@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import sys
 import time
 from dataclasses import dataclass
@@ -52,34 +51,36 @@ def turn(stack: Stack, load: Load, share: float, folder: Path) -> Turn:
         loaded = _asked(running.port, load)
         wanted = chosen(load, share)
         _wait_for_logs(traces, len(wanted))
-        os.kill(running.pid, signal.SIGTERM)
+        os.kill(running.pid, stack.ends_on)
         used_s = _cpu_s_at_its_end(running.pid) - before_s
     files = sorted(traces.iterdir()) if traces.is_dir() else []
     texts = [file.read_bytes() for file in files]
     names = {file.name.partition("_")[0].partition(".")[0] for file in files}
+    log = folder / "access.jsonl" if stack.has_access_log else None
     return Turn(
         share=share,
         cpu_s=round(used_s, 3),
         qlog_bytes=sum(map(len, texts)),
         qlog_zstd_bytes=sum(len(zstd.compress(text, ZSTD_LEVEL)) for text in texts),
-        access_log_bytes=(folder / "access.jsonl").stat().st_size,
+        access_log_bytes=log.stat().st_size if log else 0,
         logged=len(files),
-        missed=missed(load, share, names if stack.names_first_ids else len(files), texts, _lines(folder)),
+        missed=missed(load, share, names if stack.names_first_ids else len(files), texts, _lines(log) if log else None),
         loaded=loaded,
     )
 
 
-def missed(load: Load, share: float, logged: set[str] | int, texts: list[bytes], lines: int) -> str:
+def missed(load: Load, share: float, logged: set[str] | int, texts: list[bytes], lines: int | None) -> str:
     """What is wrong, in words: other connections are logged than the hash chooses, a log or a line is missing.
 
-    `logged` is how many, where the names of a server's logs are not the ids that its clients chose."""
+    `logged` is how many, where the names of a server's logs are not the ids that its clients chose; `lines` is None
+    where the server has no access log."""
     wanted = chosen(load, share)
     if logged != (len(wanted) if isinstance(logged, int) else wanted):
         found = logged if isinstance(logged, int) else len(logged)
         return f"logged {found} connections, not the {len(wanted)} that are chosen at a share of {share:g}"
     if not all(texts):
         return "a log of a connection is empty"
-    if lines != load.connections * load.requests:
+    if lines is not None and lines != load.connections * load.requests:
         return f"{lines} lines in the access log, not {load.connections * load.requests}"
     return ""
 
@@ -102,7 +103,7 @@ def _cpu_s_at_its_end(pid: int) -> float:
         if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
             return cpu_s(pid)
         time.sleep(0.01)
-    raise LabError(f"the server did not end within {PATIENCE_S} s of SIGTERM")
+    raise LabError(f"the server did not end within {PATIENCE_S} s of being told to")
 
 
 def _asked(port: int, load: Load) -> Loaded:
@@ -119,5 +120,5 @@ def _wait_for_logs(traces: Path, wanted: int) -> None:
         time.sleep(0.05)
 
 
-def _lines(folder: Path) -> int:
-    return sum(1 for line in (folder / "access.jsonl").read_text().splitlines() if json.loads(line))
+def _lines(log: Path) -> int:
+    return sum(1 for line in log.read_text().splitlines() if json.loads(line))

@@ -1,19 +1,22 @@
 """The servers that log, each with how its logging is switched."""
 
 import os
-import socket
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
+from quiclens_lab import ngtcp2, picoquic
 from quiclens_lab.errors import LabError
 from quiclens_lab.logging_cost.load import LARGE, SMALL
+from quiclens_lab.ports import free_port
 from quiclens_lab.servers import PATIENCE_S, Running, missing, serving
+from quiclens_lab.static_files import lay_out
 
 CADDY = Path(sys.executable).with_name("caddy")
 _CADDYFILE = """{{
@@ -38,48 +41,48 @@ _SERVES = "serving initial configuration"
 
 
 @dataclass(frozen=True, slots=True)
+class Packaged:
+    """A server from its own package, which logs all connections or none."""
+
+    missing: Callable[[], str | None]
+    serving: Callable[[Path, bool], AbstractContextManager[Running]]
+    """Below a folder, with or without qlogs."""
+
+
+@dataclass(frozen=True, slots=True)
 class Stack:
     """A server as it is measured."""
 
     name: str
     logs: str  # by whom and how
-    program: str = ""  # of `servers.py`; Caddy where there is none
+    runs: str | Packaged  # a program of `servers.py`, or a package's
     options: Sequence[str] = ()
     takes_a_share: bool = True
     names_first_ids: bool = True  # its logs are called by their clients' first destination ids
+    has_access_log: bool = True
+    ends_on: signal.Signals = signal.SIGTERM
 
     def missing(self) -> str | None:
         """Why it cannot be run here, or None."""
-        if self.program:
-            return missing(self.program)
-        return None if CADDY.is_file() else f"no {CADDY}"
+        return missing(self.runs) if isinstance(self.runs, str) else self.runs.missing()
 
     def serving(self, folder: Path, share: float) -> AbstractContextManager[Running]:
         """Run it until the block ends, with qlogs of that share of the connections below `folder/traces`."""
-        if not self.program:
-            return _caddy(folder, share > 0)
-        return serving(self.program, folder, [*self.options, "--log-share", f"{share:g}"])
+        if isinstance(self.runs, Packaged):
+            return self.runs.serving(folder, share > 0)
+        return serving(self.runs, folder, [*self.options, "--log-share", f"{share:g}"])
 
 
-STACKS = (
-    Stack("caddy", "`QLOGDIR`, a file that grows", takes_a_share=False),
-    Stack("quic-go", "its own tracer, a file that grows", "quic-go"),
-    Stack("quiche", "tokio-quiche's `qlog_dir`, a file that grows", "quiche", (), False, False),
-    Stack("quinn", "`QlogConfig`, a file that grows; four events, no frames", "quinn"),
-    Stack("aioquic", "`QuicFileLogger`, a document at the end", "aioquic", ("--documents",)),
-    Stack("aioquic-growing", "the lab's writer, a line flushed for each event", "aioquic"),
-)
+def _no_caddy() -> str | None:
+    return None if CADDY.is_file() else f"no {CADDY}"
 
 
 @contextmanager
 def _caddy(folder: Path, is_logged: bool) -> Iterator[Running]:
-    (folder / "files").mkdir(parents=True)
-    for size in (SMALL, LARGE):
-        (folder / "files" / str(size)).mkdir()
-        (folder / "files" / str(size) / "0").write_bytes(bytes(size))
+    lay_out(folder / "files", (SMALL, LARGE))
     for name, source in (("chain.pem", "test_only_certificate.pem"), ("key.pem", "test_only_key.pem")):
         (folder / name).write_bytes((files("quiclens_lab") / source).read_bytes())
-    port = _free_port()
+    port = free_port()
     (folder / "Caddyfile").write_text(_CADDYFILE.format(port=port, folder=folder))
     environment = {name: value for name, value in os.environ.items() if name != "QLOGDIR"}
     environment |= {"HOME": str(folder)} | ({"QLOGDIR": str(folder / "traces")} if is_logged else {})
@@ -99,14 +102,35 @@ def _caddy(folder: Path, is_logged: bool) -> Iterator[Running]:
         process.wait()
 
 
-def _free_port() -> int:
-    """One that is free for TCP and for UDP."""
-    while True:
-        with socket.socket() as tcp, socket.socket(type=socket.SOCK_DGRAM) as udp:
-            tcp.bind(("127.0.0.1", 0))
-            port = int(tcp.getsockname()[1])
-            try:
-                udp.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port
+def _ngtcp2(folder: Path, is_logged: bool) -> AbstractContextManager[Running]:
+    return ngtcp2.serving(folder, is_logged, (SMALL, LARGE))
+
+
+def _picoquic(folder: Path, is_logged: bool) -> AbstractContextManager[Running]:
+    return picoquic.serving(folder, is_logged, (SMALL, LARGE))
+
+
+STACKS = (
+    Stack("caddy", "`QLOGDIR`, a file that grows", Packaged(_no_caddy, _caddy), takes_a_share=False),
+    Stack("quic-go", "its own tracer, a file that grows", "quic-go"),
+    Stack("quiche", "tokio-quiche's `qlog_dir`, a file that grows", "quiche", (), False, False),
+    Stack("quinn", "`QlogConfig`, a file that grows; four events, no frames", "quinn"),
+    Stack("aioquic", "`QuicFileLogger`, a document at the end", "aioquic", ("--documents",)),
+    Stack("aioquic-growing", "the lab's writer, a line flushed for each event", "aioquic"),
+    Stack(
+        "ngtcp2",
+        "its example server's `--qlog-dir`, a file that grows by 4 kB",
+        Packaged(ngtcp2.missing, _ngtcp2),
+        takes_a_share=False,
+        names_first_ids=False,
+        has_access_log=False,
+        ends_on=ngtcp2.ENDS_ON,
+    ),
+    Stack(
+        "picoquic",
+        "`picoquic_set_qlog`, a document that grows",
+        Packaged(picoquic.missing, _picoquic),
+        takes_a_share=False,
+        has_access_log=False,
+    ),
+)

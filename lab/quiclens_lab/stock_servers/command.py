@@ -32,6 +32,7 @@ class Proof:
 PROOFS = (
     Proof("api/tests/test_caddy.py", ("caddy",), least_requests=1000),
     Proof("api/tests/test_envoy.py", ("envoy",), least_requests=1000),
+    Proof("api/tests/test_ngtcp2.py", ("ngtcp2",), least_requests=100),
     # Old versions of quic-go are of `make quic-go-versions`.
     Proof("lab/tests/test_servers_live.py", ("quiche", "quic-go", "aioquic", "quinn"), "not quic-go-v"),
 )
