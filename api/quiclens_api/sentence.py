@@ -7,7 +7,7 @@ from typing import Any
 from quiclens_api.units import duration, size
 
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_CLIENT_ONLY = ("remote_wait", "receiving", "receiver_hol")
+_CLIENT_ONLY = ("remote_wait", "receiving", "receiver_hol", "stream_limit")
 _SERVER_ONLY = (
     "server_think",
     "pto",

@@ -24,6 +24,7 @@ _MESSAGES, _BYTES, _AGE_SECONDS = 20_000, 8 << 20, 1.0
 _MESSAGE_BYTES_MAX = 16 << 20
 _QUIET_SECONDS = 5.0
 _RETRY_FIRST_SECONDS, _RETRY_MAX_SECONDS = 0.2, 10.0
+_TOPIC_SECONDS = 2.0
 
 _log = logging.getLogger("quiclens.lines")
 
@@ -53,13 +54,17 @@ class TopicReader:
     def take(self, stop: Event, turned: Callable[[], None], *, until_end: bool = False) -> TopicSummary:
         """Take until `stop` is set or, with `until_end`, until nothing is left; `turned` is called about once a second.
 
-        LoadError when the lines cannot be read at all.
+        LoadError when the lines cannot be read at all. A broker or a topic that is away is waited for, but not with
+        `until_end`.
         """
         try:
-            _partitions(self._consumer, self._source)
+            if until_end:
+                _partitions(self._consumer, self._source)
+            else:
+                self._wait_for_topic(stop, turned)
             self._consumer.subscribe([self._source.topic])
             while not stop.is_set():
-                messages = self._messages(stop)
+                messages = self._messages(stop, until_end)
                 turned()
                 if messages and self._store_until_done(messages, stop, turned):
                     self._commit(messages)
@@ -71,6 +76,20 @@ class TopicReader:
             self._consumer.close()
         return self._found
 
+    def _wait_for_topic(self, stop: Event, turned: Callable[[], None]) -> None:
+        """Until the topic has partitions or `stop` is set; what is in the way is told each time."""
+        while not stop.is_set():
+            turned()
+            try:
+                _partitions(self._consumer, self._source)
+            except LoadError as error:
+                _log.warning("%s, trying again", error)
+            except kafka.KafkaException as error:
+                _log.warning("%s, trying again: %s", self._source.place, error.args[0].str())
+            else:
+                return
+            stop.wait(_TOPIC_SECONDS)
+
     def _commit(self, messages: Sequence[kafka.Message]) -> None:
         """What is not committed is taken again, by whoever has the partition then, and gives the same rows."""
         try:
@@ -78,15 +97,17 @@ class TopicReader:
         except kafka.KafkaException as error:
             _log.warning("offsets were not committed: %s", error.args[0].str())
 
-    def _messages(self, stop: Event) -> list[kafka.Message]:
-        """What came, up to a second's worth of it."""
+    def _messages(self, stop: Event, until_end: bool) -> list[kafka.Message]:
+        """What came, up to a second's worth of it. LoadError for what lasts, a topic that is gone among it if all of it
+        is to be taken now."""
         found: list[kafka.Message] = []
         size, until = 0, time.monotonic() + _AGE_SECONDS
         while len(found) < _MESSAGES and size < _BYTES and time.monotonic() < until and not stop.is_set():
             for message in self._consumer.consume(500, 0.1):
                 error = message.error()
                 if error is not None:
-                    if error.fatal() or error.code() == kafka.KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    is_gone = error.code() == kafka.KafkaError.UNKNOWN_TOPIC_OR_PART
+                    if error.fatal() or (is_gone and until_end):
                         raise LoadError(f"{self._source.place}: {error.str()}")
                     _log.warning("a partition cannot be read, trying again: %s", error.str())
                     continue

@@ -29,8 +29,12 @@ AT = 1_795_168_800
 @pytest.fixture
 def topic(broker: Any) -> mapping.Mapping:
     name = f"edge.{uuid4().hex[:8]}"
-    create_topics(broker.address, [Topic(name, "lines", "none", "others", "quiclens lines", 2, 1, 1 << 20)])
+    create(broker, name)
     return mapping.of({"topic": name, "name": "edge", "format": {"columns": COLUMNS}})
+
+
+def create(broker: Any, name: str) -> None:
+    create_topics(broker.address, [Topic(name, "lines", "none", "others", "quiclens lines", 2, 1, 1 << 20)])
 
 
 def line(name: str) -> bytes:
@@ -112,6 +116,34 @@ def test_a_check_looks_at_the_newest_and_commits_nothing(store: Store, broker: A
         newest(nowhere, broker.address, {}, 10)
     with pytest.raises(LoadError, match=r"nowhere\.at\.all"):
         take(store, broker, nowhere)
+
+
+def test_who_follows_waits_for_a_topic_that_is_not_there_yet(
+    store: Store, broker: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    later = mapping.of({"topic": "edge.later", "format": {"columns": COLUMNS}})
+    stop, made = Event(), list[str]()
+
+    def turned() -> None:
+        if "edge.later is not there" in caplog.text and not made:
+            made.append("edge.later")
+            create(broker, "edge.later")
+            send(broker, "edge.later", 0, line("a"))
+        if stored(store):
+            stop.set()
+
+    reader = TopicReader(store, later, Converter(later, COLLECTOR, None), broker.address, "lines", {})
+    found = reader.take(stop, turned)
+    assert (found.lines, stored(store)) == (1, Counter("a")) and made
+
+
+def test_who_follows_waits_for_a_broker_that_is_away(
+    store: Store, topic: mapping.Mapping, caplog: pytest.LogCaptureFixture
+) -> None:
+    stop = Event()
+    reader = TopicReader(store, topic, Converter(topic, COLLECTOR, None), "127.0.0.1:9", "lines", {})
+    found = reader.take(stop, lambda: stop.set() if "trying again" in caplog.text else None)
+    assert not found.messages and topic.place in caplog.text
 
 
 def test_a_broker_that_is_away_is_told(store: Store, topic: mapping.Mapping) -> None:

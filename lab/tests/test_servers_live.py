@@ -30,8 +30,8 @@ PATIENCE_S = 600
 LOSS, DELAY_MS, RATE_KBPS = 0.03, 10, 8000
 
 ALL = frozenset(CAUSES) - {"unattributed"}
-CLIENTS = frozenset({"remote_wait", "receiving", "receiver_hol"})
-"""Causes of a client's trace, which no server's can show."""
+CLIENTS = frozenset({"remote_wait", "receiving", "receiver_hol", "stream_limit"})
+"""Causes of a client's trace, which no server's can show, and a limit of streams, which none of these states."""
 
 CANNOT_SHOW: dict[str, frozenset[str]] = {
     "aioquic": CLIENTS,
