@@ -122,11 +122,7 @@ def test_a_trace_is_called_by_the_id_that_its_client_chose(followed: Followed) -
     assert {bool(each["complete"]) for each in followed.connections} == {True}
 
 
-def test_each_request_has_its_stream_and_its_parts_add_up(
-    followed: Followed, record_property: Callable[[str, object], None]
-) -> None:
-    record_property("requests", len(followed.requests))
-    record_property("linked_by", "none")
+def test_each_request_has_its_stream_and_its_parts_add_up(followed: Followed) -> None:
     wanted = {(each.hex(), 4 * number) for each in ids(LOAD) for number in range(LOAD.requests)}
     assert {(each["connection_id"], each["stream_id"]) for each in followed.streams} == wanted
     assert len(followed.streams) == len(followed.requests) == REQUESTS

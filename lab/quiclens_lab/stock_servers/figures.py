@@ -23,6 +23,9 @@ def _found(item: pytest.Item) -> Iterator[tuple[str, int | str]]:
         yield "requests", len(requests)
         yield "linked", sum(each["link"] == linked_by for each in requests) if linked_by != "none" else 0
         yield "linked_by", linked_by
+    if (followed := given.get("followed")) is not None:
+        yield "requests", len(followed.requests)
+        yield "linked_by", "none"
     if hasattr(module, "ASKED") and item.name.startswith("test_each_request_of_a_stock_envoy"):
         yield "requests", len(module.ASKED)
         yield "linked_by", "none"
