@@ -120,15 +120,16 @@ def _dependencies(files: Texts) -> dict[str, set[str]]:
     return found
 
 
-def _commands(files: Texts) -> dict[str, int]:
+def _commands(files: Texts) -> dict[str, int | None]:
+    """By program; None where a revision lists them in another way."""
     cli = files.get("api/quiclens_api/app.py", "")
-    listed = re.search(r"commands = \((.*?)\)", cli, re.DOTALL)
+    listed = re.search(r"commands = \((.*?)\)", cli, re.DOTALL | re.IGNORECASE)
     lab = files.get("lab/quiclens_lab/command_line.py", "")
     agent = files.get("collectors/agent/src/main.rs", "")
     enum = re.search(r"enum Command \{(.*?)\n\}", agent, re.DOTALL)
     return {
-        "quiclens": len(re.findall(r"\w+", listed[1])) if listed else 0,
-        "quiclens-collector": len(re.findall(r"^    [A-Z]\w*[ ({,]", enum[1], re.MULTILINE)) if enum else 0,
+        "quiclens": len(re.findall(r"\w+", listed[1])) if listed else None,
+        "quiclens-collector": len(re.findall(r"^    [A-Z]\w*[ ({,]", enum[1], re.MULTILINE)) if enum else None,
         "quiclens-lab": lab.count("add_parser("),
     }
 
