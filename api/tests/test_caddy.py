@@ -111,6 +111,7 @@ def test_from_its_files_to_an_explained_request_in_three_commands(caddy: Logs, t
     listed = json.loads(typed(f"{slow} --json", tmp_path).stdout)
     assert listed["coverage"]["requests"] == CONNECTIONS * REQUESTS
     assert listed["coverage"]["traced"] >= LEAST_LINKED * CONNECTIONS * REQUESTS
+    assert listed["coverage"]["traced"] == caddy.followed["traced"], "what is followed is what is loaded"
     first = listed["requests"][0]
     assert (first["method"], first["status"]) == ("GET", 200) and first["request_id"] in typed(slow, tmp_path).stdout
     known = explain.replace("REQUEST_ID", first["request_id"])
