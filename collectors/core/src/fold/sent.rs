@@ -252,6 +252,7 @@ impl Fold {
         };
         let room = if stream.sent().packets() == 0 { self.window.room() } else { Room::default() };
         let sent = stream.send(&chunk, now, Outgoing { is_server, room, sent_before, number }, &carriers);
+        let is_stated_to_wait = self.stated_waits.open().or(stream.stated_waits().open()).is_some();
         self.recovery.count_inferred(sent.inferred.len() as u64, sent.inferred_bytes);
         self.credit.send(sent.grown);
         self.requests.count_sent(&sent);
@@ -259,7 +260,7 @@ impl Fold {
         if sent.is_new && is_server {
             self.instant.begin(chunk.stream_id, now.seq);
         }
-        if sent.is_new {
+        if sent.is_new && is_stated_to_wait {
             self.no_longer_waits(chunk.stream_id);
         }
         for (place, number) in sent.inferred {
