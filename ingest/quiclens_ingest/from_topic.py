@@ -84,8 +84,6 @@ class TopicReader:
                 _partitions(self._consumer, self._source)
             except LoadError as error:
                 _log.warning("%s, trying again", error)
-            except kafka.KafkaException as error:
-                _log.warning("%s, trying again: %s", self._source.place, error.args[0].str())
             else:
                 return
             stop.wait(_TOPIC_SECONDS)
@@ -172,8 +170,11 @@ def newest(source: Source, brokers: str, more: Mapping[str, str], count: int) ->
 
 
 def _partitions(consumer: kafka.Consumer, source: Source) -> list[int]:
-    """The partitions of the topic; LoadError when it has none, KafkaException when no broker answers."""
-    partitions = list(consumer.list_topics(source.topic, timeout=10).topics[source.topic].partitions)
+    """The partitions of the topic; LoadError when it has none, or no broker answers."""
+    try:
+        partitions = list(consumer.list_topics(source.topic, timeout=10).topics[source.topic].partitions)
+    except kafka.KafkaException as error:
+        raise LoadError(f"{source.place}: {error.args[0].str()}") from error
     if not partitions:
         raise LoadError(f"{source.place} is not there, or this user may not read it")
     return partitions

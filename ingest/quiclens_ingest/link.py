@@ -21,11 +21,12 @@ from quiclens_schema.store import Store
 _HOURS_AT_ONCE = 168  # a week of hours is built together: bounds the scratch tables' memory
 _SCRATCH_SECONDS_MAX = 3600  # no step takes so long: who made an older table is gone
 _MADE = ("requests", "request_rollups", "request_dimensions")
-_STEPS = ("streams", "pairs", "traced_requests", "untraced_requests", *_MADE[1:])
-_STEPS_WITHOUT_LINES = tuple(step for step in _STEPS if step not in ("pairs", "untraced_requests"))
 """Tables that are built here, each from those before it, and swapped in in this order.
 
 Who is killed in between leaves a mark or a token that has the hours built again."""
+_STEPS = ("streams", "pairs", "traced_requests", "untraced_requests", *_MADE[1:])
+_STEPS_WITHOUT_LINES = tuple(step for step in _STEPS if step not in ("pairs", "untraced_requests"))
+"""SQL files that build them after `lines`, in order: all, and what is left of them where there is no line."""
 _SOURCES = ("connections", "streams", "connection_aliases", "request_lines")
 
 _one_at_a_time = Lock()  # a later build must not be replaced by an earlier one
