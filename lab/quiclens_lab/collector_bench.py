@@ -77,11 +77,12 @@ def _record(value: Any) -> str:
     return "\x1e" + json.dumps(value) + "\n"
 
 
-def write_config(folder: Path, logs: Path, cpu_cap: float) -> Path:
-    """Write settings of `run`, which follows `logs` and keeps its state and what it ships below `folder`."""
+def write_config(folder: Path, logs: Path, cpu_cap: float, more: str = "") -> Path:
+    """Write settings of `run`, which follows `logs` and keeps its state and what it ships below `folder`; `more` stands
+    among them."""
     config = folder / "run.toml"
     config.write_text(
-        f'state_dir = "{folder / "state"}"\ntraces = ["{logs}"]\ncpu_cap = {cpu_cap}\n'
+        f'state_dir = "{folder / "state"}"\ntraces = ["{logs}"]\ncpu_cap = {cpu_cap}\n{more}'
         f'[sink]\nkind = "files"\nfolder = "{folder / "out"}"\n'
     )
     return config

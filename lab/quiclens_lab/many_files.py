@@ -18,6 +18,7 @@ from quiclens_lab.collector_bench import write_config
 from quiclens_lab.errors import LabError
 from quiclens_lab.judgement import Judgement
 from quiclens_lab.machine import collector_binary
+from quiclens_lab.outside import metrics_address
 from quiclens_lab.progress import say
 
 START_S = 10.0
@@ -37,8 +38,7 @@ def many_files(files: int, keep: bool) -> dict[str, Any]:
         say(f"many-files: {files:,} logs")
         for number in range(files):
             _log(logs, number)
-        config = write_config(folder, logs, 0)
-        config.write_text(f'metrics_address = "127.0.0.1:0"\nidle_timeout_s = 1\n{config.read_text()}')
+        config = write_config(folder, logs, 0, 'metrics_address = "127.0.0.1:0"\nidle_timeout_s = 1\n')
         took = []
         for life in (1, 2):
             with judgement.stage(f"start {life}"), _started(folder, config, life) as collector:
@@ -80,10 +80,10 @@ class _Collector:
         """The sum of a counter; 0 where nothing answers yet."""
         if self._process.poll() is not None:
             raise LabError(f"the collector ended: {self._log.read_text().strip()[-500:]}")
-        found = re.search(r"metrics are served.*?(127\.0\.0\.1:\d+)", self._log.read_text())
-        if found is None:
+        address = metrics_address(self._log.read_text())
+        if address is None:
             return 0
-        with urllib.request.urlopen(f"http://{found[1]}/metrics", timeout=60) as answer:
+        with urllib.request.urlopen(f"http://{address}/metrics", timeout=60) as answer:
             text = answer.read().decode()
         values = re.findall(rf"^quiclens_collector_{name}_total(?:{{[^}}]*}})? (\d+)$", text, re.MULTILINE)
         if not values:

@@ -1,6 +1,7 @@
 """Programs that are not ours: run to their end, with their last words where they fail."""
 
 import os
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -37,3 +38,9 @@ def said_by(
     if done.returncode != 0:
         raise LabError(f"{name} failed: {said.strip()[-_WORDS:] or f'exit code {done.returncode}'}")
     return said
+
+
+def metrics_address(said: str) -> str | None:
+    """Where a collector or ingest serves its metrics, by its log; None until it says so."""
+    found = re.search(r"metrics are served.*?(127\.0\.0\.1:\d+)", said)
+    return found[1] if found else None

@@ -26,7 +26,7 @@ from quiclens_schema import topics
 from quiclens_lab.damage.flipped_bits import VECTORS
 from quiclens_lab.errors import LabError
 from quiclens_lab.machine import collector_binary
-from quiclens_lab.outside import said_by
+from quiclens_lab.outside import metrics_address, said_by
 from quiclens_lab.progress import say
 
 _PATIENCE_S = 300.0
@@ -264,10 +264,10 @@ class Site:
     def is_ready(self, name: str) -> bool:
         """What `/healthz` says; ready too, as long as nobody answers there yet."""
         if name not in self.health:
-            found = re.search(r"metrics are served.*?(127\.0\.0\.1:\d+)", self.said(name))
-            if found is None:
+            address = metrics_address(self.said(name))
+            if address is None:
                 return True
-            self.health[name] = found[1]
+            self.health[name] = address
         try:
             with urllib.request.urlopen(f"http://{self.health[name]}/healthz", timeout=10) as answer:
                 return bool(answer.status == 200)
