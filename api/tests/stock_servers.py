@@ -1,17 +1,20 @@
-"""What tests of servers from their own packages have in common: a certificate, a port, processes, requests."""
+"""What tests of servers from their own packages have in common: a certificate, processes, requests."""
 
 import os
-import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from quiclens_lab.errors import LabError
 from quiclens_lab.live_client import client
+from quiclens_lab.logging_cost.load import Load, Loaded, ids
+from quiclens_lab.logging_cost.load import ask as ask_for_files
+from quiclens_lab.relay import Conditions, Passed, relayed
 
 BIN = Path(sys.executable).parent
 COLLECTOR = Path(os.environ.get("QUICLENS_COLLECTOR", "target/release/quiclens-collector"))
@@ -40,17 +43,16 @@ def make_certificate(folder: Path) -> None:
     subprocess.run(["openssl", *made], check=True, capture_output=True)
 
 
-def free_port() -> int:
-    """One that is free for TCP and for UDP."""
-    while True:
-        with socket.socket() as tcp, socket.socket(type=socket.SOCK_DGRAM) as udp:
-            tcp.bind(("127.0.0.1", 0))
-            port = int(tcp.getsockname()[1])
-            try:
-                udp.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port
+async def ask_behind(port: int, path: Conditions, load: Load) -> tuple[Loaded, Passed]:
+    """Ask a server of files over such a path: what the clients saw, and what went over the path."""
+    async with relayed(port, path) as (entry, passed):
+        return await ask_for_files(entry, load), passed
+
+
+def of_the_clients_time(streams: Iterable[Mapping[str, Any]], loaded: Loaded, load: Load) -> list[float]:
+    """Each stream's duration as a share of the time that its client waited."""
+    of_id = dict(zip((each.hex() for each in ids(load)), loaded.latencies_us, strict=True))
+    return [each["duration_us"] / of_id[each["connection_id"]][each["stream_id"] // 4] for each in streams]
 
 
 async def ask(port: int, connections: int, requests: int) -> None:

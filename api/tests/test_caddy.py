@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 from document_items import ROOT
+from quiclens_lab.ports import free_port
 from serve_process import quiclens, start
-from stock_servers import BIN, COLLECTOR, ask, free_port, make_certificate, needs_collector, running
+from stock_servers import BIN, COLLECTOR, ask, make_certificate, needs_collector, running
 
 PAGE = (ROOT / "deploy" / "docs" / "servers" / "quic-go-caddy.md").read_text(encoding="utf-8")
 CONNECTIONS, REQUESTS = 100, 10

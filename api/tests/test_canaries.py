@@ -3,7 +3,6 @@ left in a table, an answer of API, pages and commands, a metric or a log. Withou
 
 import os
 import re
-import socket
 import subprocess
 import urllib.request
 from collections.abc import Iterator, Sequence
@@ -17,6 +16,7 @@ from canaries import CANARIES, access, found, lines, qlog
 from quiclens_ingest import broker as brokers
 from quiclens_ingest import kafka
 from quiclens_ingest.broker import BrokerMissing
+from quiclens_lab.ports import free_port
 from quiclens_schema import topics
 from serve_process import Served, start, until
 from told_by import asked, rows
@@ -107,11 +107,6 @@ def system(folder: Path, broker: str, is_redacting: bool) -> Iterator[System]:
                 collector.wait(60)
     finally:
         assert served.stop() == 0
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])
 
 
 def arrive(running: System, forms: Sequence[int]) -> None:

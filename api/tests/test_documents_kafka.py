@@ -19,8 +19,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from document_cover import left_to
 from document_items import ROOT, items
 from quiclens_ingest.broker import BrokerMissing, fetch_jars
+from quiclens_lab.ports import free_port
 from serve_process import Served, start, until
-from stock_servers import free_port
 
 BIN = Path(sys.executable).parent
 COLLECTOR = Path(os.environ.get("QUICLENS_COLLECTOR", ROOT / "target/release/quiclens-collector"))

@@ -10,9 +10,10 @@ from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
 
+from quiclens_lab.ports import free_port
 from quiclens_schema import store as stores
 from serve_process import start
-from stock_servers import BIN, COLLECTOR, ask, ask_http2, free_port, make_certificate, needs_collector, running
+from stock_servers import BIN, COLLECTOR, ask, ask_http2, make_certificate, needs_collector, running
 
 PAGE = (Path(__file__).parents[2] / "deploy" / "docs" / "servers" / "envoy.md").read_text()
 CONNECTIONS, REQUESTS = 100, 10

@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 from quiclens_lab import picoquic
 from quiclens_lab.logging_cost.load import LARGE, SMALL, Load, Loaded, ids
-from quiclens_lab.logging_cost.load import ask as ask_for_files
-from quiclens_lab.relay import Conditions, Passed, relayed
+from quiclens_lab.relay import Conditions, Passed
 from quiclens_schema.catalogue import CAUSES
-from stock_servers import COLLECTOR, needs_collector
+from stock_servers import COLLECTOR, ask_behind, needs_collector, of_the_clients_time
 
 LOAD = Load(connections=40, requests=10, together=40, share=1)
 """More at once than picoquic's bound of open logs, with more packets than its bound of packets."""
@@ -36,16 +35,11 @@ class Read:
     rejects: list[dict[str, Any]]
 
 
-async def asked(port: int) -> tuple[Loaded, Passed]:
-    async with relayed(port, PATH) as (entry, passed):
-        return await ask_for_files(entry, LOAD), passed
-
-
 @pytest.fixture(scope="module")
 def read(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Read]:
     folder = tmp_path_factory.mktemp("picoquic")
     with picoquic.serving(folder, True, (SMALL, LARGE)) as server:
-        loaded, passed = asyncio.run(asked(server.port))
+        loaded, passed = asyncio.run(ask_behind(server.port, PATH, LOAD))
     rows: dict[str, list[dict[str, Any]]] = {}
     paths = sorted((folder / "traces").iterdir())
     for path in paths:
@@ -73,8 +67,7 @@ def test_each_request_has_its_stream_and_its_parts_add_up(read: Read) -> None:
 
 
 def test_the_client_waited_about_as_long_as_the_trace_says(read: Read) -> None:
-    of_id = dict(zip((each.hex() for each in ids(LOAD)), read.loaded.latencies_us, strict=True))
-    ratios = [each["duration_us"] / of_id[each["connection_id"]][each["stream_id"] // 4] for each in read.streams]
+    ratios = of_the_clients_time(read.streams, read.loaded, LOAD)
     assert 0.8 < statistics.median(ratios) < 1.3, sorted(ratios)
 
 
