@@ -95,6 +95,7 @@ check: setup
 	cd collectors/fuzz && cargo fmt --check
 	$(if $(HAS_CXX),cd collectors/fuzz && cargo clippy --locked --release --quiet --lib --bins -- -D warnings,@echo "$(NO_CXX)" >&2)
 	$(BIN)/quiclens-lab dependencies
+	$(BIN)/quiclens-lab sbom --out $(MADE)/quiclens.cdx.json
 
 bench: setup
 	$(BIN)/python -m quiclens_lab.bench

@@ -81,6 +81,14 @@ def test_every_answer_has_clickhouses_headers(served: Served) -> None:
     assert empty.status == 200 and empty.headers["content-length"] == "0"
 
 
+@pytest.mark.parametrize("text", [" ", " x", "x ", "x\r\ny: z", "\x00", "\x7f", "é", "x" * 201])
+def test_what_cannot_stand_in_a_header_is_refused_as_a_query_id_and_told_of_a_format(served: Served, text: str) -> None:
+    got = served.ask("SELECT 1", query_id=text)
+    assert (got.status, got.code) == (400, 36), got.text
+    got = served.ask("SELECT 1", default_format=text)
+    assert (got.status, got.code) == (404, 73), got.text
+
+
 @pytest.mark.parametrize(
     ("sql", "status", "code", "name"),
     [

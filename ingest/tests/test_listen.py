@@ -154,6 +154,23 @@ def test_half_and_long_lines_of_a_stream_are_counted(made: Callable[..., Listeni
         peer.close()
 
 
+def test_a_datagram_beyond_the_limit_is_passed_over(made: Callable[..., Listening], tmp_path: Path) -> None:
+    limit = 256 << 10
+    collector = made(f'kind = "unix_datagram"\npath = "{tmp_path / "s"}"')
+    collector.start()
+    client = collector.connect(tmp_path / "s", kind=socket.SOCK_DGRAM)
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 * limit)
+    if client.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) < limit + 10_000:
+        pytest.skip("this kernel gives a socket less room than the limit")
+    some = lines("c1", 0, 10_000)
+    kept = next(count for count in range(len(some)) if sum(map(len, some[: count + 1])) > limit)
+    client.sendall(b"".join(some[:kept]))
+    client.sendall(b"".join(some[kept:]).ljust(limit + 1, b"\n"))
+    collector.wait(lambda: collector.has("c1", kept) and len(collector.rows("rejects")) == 1)
+    (reject,) = collector.rows("rejects").values()
+    assert (reject["reason"], reject["length"], len(reject["bytes"])) == ("too_long", limit + 1, 65_536)
+
+
 def test_kills_lose_nothing_that_was_acknowledged(made: Callable[..., Listening], tmp_path: Path) -> None:
     path = str(tmp_path / "s")
     collector = made(f'kind = "unix_stream"\npath = "{path}"')

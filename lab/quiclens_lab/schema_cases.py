@@ -1,5 +1,7 @@
 """`quiclens-lab schema-cases`: whatever the OpenAPI document allows, and what it does not, asked by every role.
 
+So are pages, signing in, probes, the ClickHouse interface, and the routes that write (`undescribed`).
+
 No answer is an unexpected error, none says what the engine or a file outside of the store says, none has a token in it,
 and an uploader reads no row. Cases come in chunks, each with a seed of its own; what was asked is kept, so that a run
 goes on where the last one ended.
@@ -18,20 +20,40 @@ from typing import Any
 from unittest import SkipTest
 from urllib.parse import quote, unquote_plus
 
+from quiclens_schema.served import ROWS_PATH
+
 from quiclens_lab.errors import CannotTryError, LabError
 from quiclens_lab.kept import Kept
 from quiclens_lab.machine import LAB, commit, machine
 from quiclens_lab.served import Served, served
+from quiclens_lab.undescribed import documents
 
 CHUNK = 50
 ROLES = ("nobody", "reader", "writer", "uploader")
 _TRACE = LAB.parent / "schema" / "vectors" / "quiche_0_30_server" / "input.sqlog"
 _MAY_BE_503 = ("no_memory", "no_collector", "store_busy", "store_failed", "unwell")
-_PUBLIC = ("/api/openapi.json",)
+_PUBLIC = (
+    "/api/openapi.json",
+    "/ping",
+    "/replicas_status",
+    "/healthz",
+    "/login",
+    "/causes.css",
+    "/static/causes.js",
+    "/logout",
+)
+# Who gives wrong tokens waits: they come from an address of their own.
+_GUESSES_FROM = "127.0.0.2"
 # What the engine says of itself when a statement of ours fails; no answer may show it.
 _ENGINE = re.compile(
     r"DB::Exception|Code: \d+\.|In scope SELECT|SYNTAX_ERROR|clickhouse_connect|Traceback", re.IGNORECASE
 )
+
+# These tell errors of the engine to ClickHouse's clients, in its words.
+_OF_CLICKHOUSE = ("interface", "store")
+_CODE = re.compile(r'^Code: (\d+)\. DB::Exception|"engine_code":(\d+)')
+_UNKNOWN_EXCEPTION = 1002
+_UPLOADS = ("/api/traces", ROWS_PATH)
 
 Row = dict[str, Any]
 
@@ -90,6 +112,13 @@ def schema_cases(cases: int, keep: Path | None, progress: Callable[[int, int], N
     }
 
 
+def _is_documented(is_clickhouse: bool, status: int, text: str) -> bool:
+    """A 503 of ours; or, of ClickHouse's interface, an error of the engine that has a code."""
+    if is_clickhouse and (found := _CODE.search(text)):
+        return int(found[1] or found[2]) != _UNKNOWN_EXCEPTION
+    return status == 503 and json.loads(text).get("code") in _MAY_BE_503
+
+
 class _Asking:
     """The cases of one served store, in which one trace is loaded and whose secrets are known."""
 
@@ -104,15 +133,21 @@ class _Asking:
             ) from error
         self._running = running
         self._base = f"http://127.0.0.1:{running.port}"
-        self._session = requests.Session()
+        self._session, self._guessing = requests.Session(), requests.Session()
+        self._guessing.mount("http://", _from(_GUESSES_FROM))
         self._tokens = {"reader": running.reader, "writer": running.writer, "uploader": running.uploader}
         outside = folder / "outside.txt"
         outside.write_text(secrets.token_hex(32))
         self._secrets = [outside.read_text(), *self._tokens.values()]
         self._rows = self._load()
-        schema = schemathesis.openapi.from_url(f"{self._base}/api/openapi.json")
-        found = [each.ok() for each in schema.get_all_operations() if isinstance(each, Ok)]
-        self._operations = {operation.label: operation for operation in found}
+        schemas = {"": schemathesis.openapi.from_url(f"{self._base}/api/openapi.json")}
+        schemas |= {kind: schemathesis.openapi.from_dict(document) for kind, document in documents().items()}
+        self._operations = {
+            f"{kind} {each.ok().label}".strip(): (kind, each.ok())
+            for kind, schema in schemas.items()
+            for each in schema.get_all_operations()
+            if isinstance(each, Ok)
+        }
 
     def work(self) -> Iterator[tuple[str, str, str]]:
         """Every role with every operation, as the document says and not."""
@@ -126,7 +161,7 @@ class _Asking:
         from hypothesis.errors import Unsatisfiable
         from schemathesis import GenerationMode
 
-        operation = self._operations[label]
+        kind, operation = self._operations[label]
         answers: Counter[str] = Counter()
         failures: list[str] = []
 
@@ -142,7 +177,7 @@ class _Asking:
         def ask(case: Any) -> None:
             if answers.total() % 2 and mode == "positive":
                 self._of_what_is_there(case)
-            status, why = self._one(role, case)
+            status, why = self._one(role, kind, case)
             answers[str(status)] += 1
             if why:
                 failures.append(f"{role}: {case.as_curl_command()}: {why}")
@@ -152,29 +187,34 @@ class _Asking:
             ask()
         return Chunk(number, role, label, mode, answers.total(), dict(answers), failures)
 
-    def _one(self, role: str, case: Any) -> tuple[int, str]:
+    def _one(self, role: str, kind: str, case: Any) -> tuple[int, str]:
         """The status of an answer, and what is wrong with it."""
         from schemathesis.specs.openapi.checks import content_type_conformance, status_code_conformance
 
         headers = {"authorization": f"Bearer {self._tokens[role]}"} if role in self._tokens else {}
-        answer = case.call(base_url=self._base, session=self._session, headers=headers)
+        # What a browser does not ask for at `/` is ClickHouse's interface too.
+        is_clickhouse = kind in _OF_CLICKHOUSE or case.operation.path == "/"
+        session = self._guessing if case.operation.path == "/login" else self._session
+        answer = case.call(base_url=self._base, session=session, headers=headers, allow_redirects=False)
         status, text = int(answer.status_code), answer.content.decode("utf-8", "replace") if answer.content else ""
         told = f"{text} {dict(answer.headers)}"
         asked = unquote_plus(str(answer.request.url))
-        if status >= 500 and not (status == 503 and json.loads(text).get("code") in _MAY_BE_503):
+        if status >= 500 and not _is_documented(is_clickhouse, status, text):
             named = re.search(r"urn:uuid:([0-9a-f-]+)", text)
             logged = self._running.logged(f"id {named[1]}") if named else ""
             return status, f"{status} {text[:300]} {logged}"
         if any(secret in told for secret in self._secrets):
             return status, "a secret is in the answer"
-        if (found := _ENGINE.search(text)) and found[0].lower() not in asked.lower():
+        if not is_clickhouse and (found := _ENGINE.search(text)) and found[0].lower() not in asked.lower():
             return status, f"the engine speaks: {text[max(0, found.start() - 100) : found.end() + 100]}"
         if role in ("nobody", "uploader"):
-            is_upload = role == "uploader" and case.method == "POST" and case.operation.path == "/api/traces"
+            is_upload = role == "uploader" and case.method == "POST" and case.operation.path in _UPLOADS
             if status < 300 and not is_upload and case.operation.path not in _PUBLIC:
                 return status, f"{role} is answered {status}"
             if any(row in told and row not in asked for row in self._rows):
                 return status, f"{role} reads a row"
+        if kind:
+            return status, ""
         try:
             case.validate_response(answer, checks=[status_code_conformance, content_type_conformance])
         except BaseExceptionGroup as error:
@@ -202,3 +242,14 @@ class _Asking:
         if answer.status_code != 201:
             raise LabError(f"the trace could not be loaded: {answer.text[:300]}")
         return [str(each["connection_id"]) for each in answer.json()["connections_found"]]
+
+
+def _from(address: str) -> Any:
+    """What sends requests of a session from an address of this machine."""
+    from requests.adapters import HTTPAdapter
+
+    class From(HTTPAdapter):
+        def init_poolmanager(self, *args: Any, **named: Any) -> None:
+            super().init_poolmanager(*args, **named, source_address=(address, 0))
+
+    return From()

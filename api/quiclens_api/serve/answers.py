@@ -1,6 +1,7 @@
 """Sending one answer: ClickHouse's headers, compression, a bound on waiting, and errors before or in the middle."""
 
 import asyncio
+import re
 import secrets
 from collections.abc import AsyncIterator
 
@@ -24,6 +25,7 @@ _CONTENT_TYPES = {
 }
 
 _PART_BYTES = 1 << 20
+_NOT_OF_A_FIELD = re.compile(rb"[^\x21-\x7e]")
 
 
 class Sender:
@@ -98,7 +100,7 @@ class Sender:
 
     async def _begin(self, status: int) -> None:
         self.is_begun = True
-        # A header is one line: what a client put into a query_id or a summary stays inside it.
+        # A header is one line: what a client put into a format or a summary stays inside it.
         headers = [(name.lower().encode(), _line(value)) for name, value in self.headers.items()]
         await self._out({"type": "http.response.start", "status": status, "headers": headers})
 
@@ -118,4 +120,5 @@ class Sender:
 
 
 def _line(value: str) -> bytes:
-    return value.encode("ascii", "replace").replace(b"\r", b" ").replace(b"\n", b" ")
+    # RFC 9110, 5.5: visible characters, and spaces between them.
+    return _NOT_OF_A_FIELD.sub(b" ", value.encode("ascii", "replace")).strip()

@@ -47,7 +47,8 @@ _COUNTS = (
 _SHORTEST_SECONDS = 0.001
 _PARAMETER = "param_"
 _SETTING = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_QUERY_ID = re.compile(r"[\x20-\x7e]{1,200}")
+# It is told in a header, where spaces at its ends would not be part of it (RFC 9110, 5.5).
+_QUERY_ID = re.compile(r"(?! )[\x20-\x7e]{1,200}(?<! )")
 # Of the transport, or without meaning for a server that has no sessions, users or progress headers.
 _TRANSPORT = _names(
     """
@@ -90,7 +91,7 @@ def read(given: Iterable[tuple[str, str]], headers: Mapping[str, str]) -> Asked:
         said[name] = value
     query_id = said.get("query_id") or str(uuid.uuid4())
     if not _QUERY_ID.fullmatch(query_id):
-        raise Fault(36, "BAD_ARGUMENTS", "A query_id has 1 to 200 printable characters")
+        raise Fault(36, "BAD_ARGUMENTS", "A query_id has 1 to 200 printable characters, and no space at its ends")
     settings = {name: value for name, value in said.items() if not _is_ours(name)}
     for name in settings:
         if not _SETTING.fullmatch(name):

@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::file::{Breathe, Files, Reading};
 use crate::records::count_unread;
 use quiclens_core::header::Header;
+use quiclens_core::limits::HEADERS_AHEAD;
 use quiclens_core::reader::brackets::{Brackets, Unbalanced};
 use quiclens_core::reader::document::{Document, Refused, Step};
 use quiclens_core::reader::records::RECORD_LIMIT;
@@ -17,9 +18,6 @@ use quiclens_core::trace::{Earlier, REJECT_BYTES, Reject, TraceReader};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::sync::Arc;
-
-/// Most bytes of headers that a look ahead gathers.
-const MOST_GATHERED: usize = 64 << 20;
 
 /// Header fields that say how events are to be read, or whose they are.
 const DECISIVE: [&[u8]; 5] =
@@ -201,7 +199,7 @@ fn look_ahead(file: &Arc<File>, breathe: &Breathe<'_>, is_quick: bool) -> Result
     let mut traces: Vec<(u64, Vec<u8>, (usize, usize))> = Vec::new();
     let mut begun = None;
     let mut bytes = 0;
-    while bytes <= MOST_GATHERED {
+    while bytes <= HEADERS_AHEAD {
         match document.step(&mut reading.window) {
             Step::NeedMore => {
                 // Whoever reads on is told the same.
@@ -308,6 +306,15 @@ mod tests {
         }
         for name in ["document_damaged", "document_lost_bracket"] {
             assert!(!whole.iter().any(|found| found == name), "{name} is damaged");
+        }
+    }
+
+    #[test]
+    fn so_many_bytes_of_headers_are_looked_for_ahead() {
+        let trace = format!(r#"{{"events":[],"title":"{}"}}"#, "x".repeat(HEADERS_AHEAD / 21 - 100));
+        for (traces, found) in [(21, 21), (22, 0)] {
+            let text = format!(r#"{{"qlog_version":"0.3","traces":[{}]}}"#, vec![trace.as_str(); traces].join(","));
+            assert_eq!(look_ahead(&file(text.as_bytes()), &|| Ok(()), true).unwrap_or_default().len(), found);
         }
     }
 

@@ -2,11 +2,9 @@
 
 use crate::event::{Event, Kind};
 use crate::header::{Header, Vantage};
+use crate::limits::CLIENT_KEYS;
 use crate::record::rows::{Cell, Row};
 use serde::{Deserialize, Serialize};
-
-/// Keys of one connection's client that are kept: one a path, and clients that move more often are not followed.
-const MOST_KEYS: usize = 32;
 
 /// What is known of a client and of the server that it met. Columns of `request_lines` and `connections`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -108,7 +106,7 @@ impl Known {
 
     fn learn(&mut self, facts: Facts, time_us: i64) {
         if let Some(key) = &facts.client_key
-            && self.keys.len() < MOST_KEYS
+            && self.keys.len() < CLIENT_KEYS
             && !self.keys.iter().any(|(known, _)| known == key)
         {
             self.keys.push((key.clone(), time_us));
@@ -131,5 +129,21 @@ impl Known {
     /// The server's name, where the host table knows it.
     pub fn server(&self) -> Option<&str> {
         self.facts.server.as_deref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_that_moves_has_so_many_keys() {
+        let mut client = Known::default();
+        let facts = |number: usize| Facts { client_key: Some(number.to_string()), ..Facts::default() };
+        for number in (0..=CLIENT_KEYS).chain(0..3) {
+            client.learn(facts(number), number as i64);
+        }
+        let keys: Vec<String> = client.keys().map(|(key, _)| key.to_owned()).collect();
+        assert_eq!(keys, (0..CLIENT_KEYS).map(|number| number.to_string()).collect::<Vec<_>>());
     }
 }

@@ -74,6 +74,55 @@ pub const UNDECIDED: usize = 1 << 15;
 /// Names of events, as a trace writes them, that are remembered.
 pub const NAMES: usize = 512;
 
+/// Bytes that a compressed file may become.
+pub const DECOMPRESSED: u64 = 2 << 30;
+
+/// Times its own size that a compressed file may become, whatever [`DECOMPRESSED`] says: gzip reaches 1,032 on zeros
+/// (RFC 1951), qlog at most about 30.
+pub const DECOMPRESSED_RATIO: u64 = 200;
+
+/// A line of a unix stream socket or of standard input; as much as a datagram of UDP may have.
+pub const STREAM_LINE: usize = 64 << 10;
+
+/// A datagram. UDP has at most 65,507 bytes, a unix socket what its buffer holds.
+pub const DATAGRAM: usize = 256 << 10;
+
+/// Bytes of the headers of a document that are looked for ahead of the events that they describe.
+pub const HEADERS_AHEAD: usize = 64 << 20;
+
+/// Letters that are kept of a field of HTTP.
+pub const HTTP_FIELD: usize = 2048;
+
+/// Unidirectional streams of a connection whose bytes count towards its credit; HTTP/3 needs three.
+pub const OTHER_STREAMS: usize = 256;
+
+/// Packets of one instant that are judged together: a clock that stands still is no reason to keep all.
+pub const DEPARTURES: usize = 4096;
+
+/// Packets that one jump of a stream's offsets may impute.
+pub const IMPUTED: u64 = 1024;
+
+/// Keys of one connection's client: one a path.
+pub const CLIENT_KEYS: usize = 32;
+
+/// Kinds of connections that retention remembers, of which a first one is kept.
+pub const KINDS: usize = 4096;
+
+/// Bytes of a name in a database of networks. Names of carriers and cities are tens of bytes.
+pub const DATABASE_TEXT: usize = 256;
+
+/// Placeholders of an access log's format.
+pub const FORMAT_PLACES: usize = 128;
+
+/// Bytes of a field's path that is looked through for addresses, name by name.
+pub const FIELD_PATH: usize = 1024;
+
+/// Peers that read metrics at once.
+pub const METRICS_PEERS: usize = 16;
+
+/// Bytes of the line and header fields of a request for metrics.
+pub const METRICS_HEAD: usize = 4 << 10;
+
 /// Rows of a batch of events, about; a block that ClickHouse sorts in one go.
 pub const EVENT_ROWS: usize = 65_536;
 
@@ -103,7 +152,7 @@ const fn limit(of: &'static str, value: u64, unit: &'static str, reason: Option<
 }
 
 /// All of them.
-pub const TABLE: [Limit; 26] = [
+pub const TABLE: [Limit; 42] = [
     limit("a record, a header field", RECORD_LIMIT as u64, "B", Some(Skip::TooLong), "it is passed over"),
     limit("nesting", MAX_DEPTH as u64, "levels", Some(Skip::TooDeep), "the record is passed over"),
     limit("an integer", LARGEST, "", None, "it has no column and is kept as it was written, in `more`"),
@@ -199,6 +248,70 @@ pub const TABLE: [Limit; 26] = [
         "they are summed up, whatever is still open; none waits for data after the last byte",
     ),
     limit("names of events that are remembered", NAMES as u64, "names", None, "others are looked up each time"),
+    limit(
+        "a file, decompressed",
+        DECOMPRESSED,
+        "B",
+        Some(Skip::TooLargeDecompressed),
+        "the rest is not read where the next limit is crossed too",
+    ),
+    limit(
+        "a file, decompressed",
+        DECOMPRESSED_RATIO,
+        "times its size",
+        Some(Skip::TooLargeDecompressed),
+        "the rest is not read where the limit before is crossed too",
+    ),
+    limit(
+        "a line of a stream socket, of standard input",
+        STREAM_LINE as u64,
+        "B",
+        Some(Skip::TooLong),
+        "it is passed over",
+    ),
+    limit("a datagram", DATAGRAM as u64, "B", Some(Skip::TooLong), "it is passed over"),
+    limit(
+        "headers of a document that are looked for ahead of their events",
+        HEADERS_AHEAD as u64,
+        "B",
+        None,
+        "none is: what stands behind events says nothing of them",
+    ),
+    limit("a field of HTTP", HTTP_FIELD as u64, "letters", None, "it is cut; the event has all of it"),
+    limit(
+        "unidirectional streams of a connection",
+        OTHER_STREAMS as u64,
+        "streams",
+        None,
+        "bytes of others do not count towards the connection's credit",
+    ),
+    limit(
+        "packets that go out at one instant",
+        DEPARTURES as u64,
+        "packets",
+        None,
+        "they are judged before the instant ends",
+    ),
+    limit(
+        "packets that one jump of a stream's offsets imputes",
+        IMPUTED,
+        "packets",
+        None,
+        "none is: the bytes stay unexplained",
+    ),
+    limit("keys of a connection's client", CLIENT_KEYS as u64, "keys", None, "the client is not followed further"),
+    limit("kinds of connections that retention knows", KINDS as u64, "kinds", None, "the oldest is new again"),
+    limit("a name in a database of networks", DATABASE_TEXT as u64, "B", None, "it is a fault and not taken"),
+    limit("placeholders of an access log's format", FORMAT_PLACES as u64, "placeholders", None, "it is refused"),
+    limit(
+        "a field's path in which addresses are looked for",
+        FIELD_PATH as u64,
+        "B",
+        None,
+        "a longer one is redacted as a whole",
+    ),
+    limit("peers that read metrics", METRICS_PEERS as u64, "peers", None, "the oldest makes room"),
+    limit("a request for metrics", METRICS_HEAD as u64, "B", None, "it is refused"),
     limit("a batch of events", EVENT_ROWS as u64, "rows", None, "it is sent"),
     limit("a batch of any other table", SUMMARY_ROWS as u64, "rows", None, "it is sent"),
     limit("a batch", BATCH_BYTES as u64, "B", None, "it is sent"),

@@ -8,6 +8,7 @@
 
 use crate::fold::Trace;
 use crate::fold::connection::Outcome;
+use crate::limits::KINDS;
 use crate::record::rows::Row;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,8 +58,6 @@ impl Again {
 
 /// Keeps the share apart from whatever else is chosen by a hash of the id.
 const SHARE_SEED: u64 = 0x7175_6963_6c65_6e73;
-/// Kinds of connections that are remembered; the one not seen for longest is forgotten.
-const MOST_KINDS: usize = 4096;
 /// A kind that was not seen for so long is new again, s.
 const NEW_AFTER_S: u64 = 86_400;
 
@@ -164,7 +163,7 @@ impl Novelty {
             }
             return *first == who;
         }
-        if self.seen.len() >= MOST_KINDS
+        if self.seen.len() >= KINDS
             && let Some(oldest) = self.seen.iter().min_by_key(|(_, (_, at_s))| *at_s).map(|(kind, _)| *kind)
         {
             self.seen.remove(&oldest);
@@ -426,10 +425,10 @@ mod tests {
         assert!(is_new("c", "quiche", 1003));
         assert!(!is_new("d", "aioquic", 1002 + NEW_AFTER_S - 1));
         assert!(is_new("e", "aioquic", 1001 + 2 * NEW_AFTER_S));
-        for number in 0..2 * MOST_KINDS {
+        for number in 0..2 * KINDS {
             is_new("x", &number.to_string(), 1_000_000);
         }
-        assert_eq!(retention.novelty.seen.len(), MOST_KINDS);
+        assert_eq!(retention.novelty.seen.len(), KINDS);
     }
 
     #[test]

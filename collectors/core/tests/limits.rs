@@ -210,6 +210,23 @@ fn a_connection_has_so_many_paths() {
     assert_eq!((kept.len(), beyond.rejects[0].whole("length")), (REJECT_BYTES, path(PATHS).len() as u64));
 }
 
+#[test]
+fn so_much_of_a_field_of_http_is_kept() {
+    for length in [HTTP_FIELD, HTTP_FIELD + 1] {
+        let path = format!("/{}", "é".repeat(length - 1));
+        let record = format!(
+            r#"{{"time":0,"name":"http:frame_parsed","data":{{"stream_id":0,"frame":{{"frame_type":"headers","headers":[{{"name":":method","value":"GET"}},{{"name":":path","value":"{path}"}}]}}}}}}"#
+        );
+        let tables = tables(
+            HEADER,
+            [packet("received", 0, "", r#"{"frame_type":"stream","stream_id":0,"offset":0,"length":10}"#), record],
+        );
+        let Some(Cell::Text(kept)) = tables.streams[0].get("path") else { unreachable!() };
+        assert_eq!(kept.chars().count(), HTTP_FIELD);
+        assert!(path.starts_with(kept.as_str()));
+    }
+}
+
 /// Each of them has records that are out of order from the first on, which then wait: so many in all, of equal length. One
 /// more comes, and last a record of every connection that is older than those which wait. How often each connection's
 /// time went back, and how many events there were.

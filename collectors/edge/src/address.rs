@@ -1,5 +1,6 @@
 //! Client addresses: as logs write them, and what is left of one that may be kept.
 
+use quiclens_core::limits::FIELD_PATH;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// A client as a log names it. Never stored: it is looked up, hashed and truncated.
@@ -110,7 +111,7 @@ pub fn scrub_name(text: &str, prefix: Prefix) -> Option<String> {
 /// The same of a field's path, whose names are joined by points: any of them may be an address.
 pub fn scrub_path(text: &str, prefix: Prefix) -> Option<String> {
     let scrubbed = scrub(text, prefix);
-    if text.len() > LONGEST_PATH {
+    if text.len() > FIELD_PATH {
         // A value, which is JSON, or a name of which nothing is kept.
         let is_value = text.starts_with(['"', '{', '[']);
         return if is_value { scrubbed } else { Some(crate::redact::REDACTED.to_owned()) };
@@ -136,9 +137,6 @@ pub fn scrub_path(text: &str, prefix: Prefix) -> Option<String> {
     }
     scrubbed
 }
-
-/// Longest path that is looked through name by name.
-const LONGEST_PATH: usize = 1024;
 
 /// Times that an address may have been encoded.
 const SPELLINGS: usize = 3;
@@ -396,6 +394,11 @@ mod tests {
             assert_eq!(scrub_path(want, prefix), None, "{path}: again");
         }
         assert_eq!(scrub_path("frames.0.1.2.x", prefix), None);
+        // A path of more bytes than that, with the network in it, is not looked through.
+        let long = |length: usize| format!("{}192.0.2.7", "a.".repeat(length / 2)[..length - 9].to_owned());
+        let network = |length| scrub_path(&long(length), prefix);
+        assert!(network(FIELD_PATH - 11).is_some_and(|path| path.ends_with("192.0.2.0/24")));
+        assert_eq!(network(FIELD_PATH + 1).as_deref(), Some("[redacted]"));
         assert_eq!(scrub_path(&"1.".repeat(1 << 20), prefix).as_deref(), Some("[redacted]"));
         assert_eq!(scrub_name("conn_192.0.2.7_51234.qlog", prefix).as_deref(), Some("conn_192.0.2.0/24_51234.qlog"));
         for text in ["10:20:30", "1.2.3", "std::deque", "v1.2.3.4", "0.0.0.0", "::", "a::b", "12.5", "192.0.2.0/24", ""]

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use quiclens_core::catalogue::Catalogue;
+use quiclens_core::limits::FORMAT_PLACES;
 use quiclens_core::reader::skip::Skip;
 use quiclens_core::record::rows::Cell;
 use quiclens_edge::access_format::{AccessFormatConfig, Format, Line};
@@ -451,6 +452,9 @@ fn configs_that_cannot_work_are_refused_in_one_sentence() {
         let error = refused(toml);
         assert!(error.contains(part) && !error.contains('\n'), "{toml}: {error}");
     }
+    let places = |count: usize| format!("syntax = \"nginx\"\nformat = '$msec{}'", " $status".repeat(count - 1));
+    format(&places(FORMAT_PLACES));
+    assert!(refused(&places(FORMAT_PLACES + 1)).contains("from 1 to 128 placeholders, not 129"));
     assert!(toml::from_str::<AccessFormatConfig>("preset = \"iis\"").is_err());
     assert!(toml::from_str::<AccessFormatConfig>("unknown_key = 1").is_err());
 }

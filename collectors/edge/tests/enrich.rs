@@ -4,6 +4,7 @@
 mod mmdb;
 
 use mmdb::{Value, database, text};
+use quiclens_core::limits::DATABASE_TEXT;
 use quiclens_core::record::rows::{Cell, Row};
 use quiclens_edge::enrich::{EnrichConfig, Enricher, Error, Facts};
 use std::path::PathBuf;
@@ -197,6 +198,18 @@ fn wrong_types_and_sizes_in_a_database_are_counted_and_left_out() {
     assert_eq!((facts.city, facts.country, facts.asn, facts.carrier), (None, None, None, None));
     assert_eq!(facts.region.as_deref(), Some("BE"));
     assert!(facts.faults >= 4, "{}", facts.faults);
+}
+
+#[test]
+fn a_name_in_a_database_has_so_many_bytes() {
+    for (length, faults) in [(DATABASE_TEXT, 0), (DATABASE_TEXT + 1, 1)] {
+        let name = "x".repeat(length);
+        let asn = Value::Map(vec![("autonomous_system_organization", Value::Text(name.clone()))]);
+        let path = file(&format!("name-{length}"), &database(6, &[("192.0.2.0/24", asn)]));
+        let config = EnrichConfig { carrier: Some(path), ..EnrichConfig::default() };
+        let facts = ask(&Enricher::with_secret(&config, None).unwrap(), "192.0.2.7");
+        assert_eq!((facts.carrier, facts.faults), ((faults == 0).then_some(name), faults), "{length}");
+    }
 }
 
 #[test]

@@ -1,18 +1,13 @@
 //! Room 1, tail: files to bytes. Compression is told by content, never by name; output is bounded.
 
 use flate2::read::MultiGzDecoder;
+use quiclens_core::limits::{DECOMPRESSED, DECOMPRESSED_RATIO};
 use rustix::fs::OFlags;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::{FileExt as _, FileTypeExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
-
-/// Most bytes that a file may decompress to, and how many times its size that must be for it to count as a bomb: gzip
-/// reaches 1,032 on zeros (RFC 1951), qlog at most about 30.
-pub const LARGEST: u64 = 2 << 30;
-/// See [`LARGEST`].
-pub const RATIO: u64 = 200;
 
 /// Bytes read at a time where nobody says how many.
 const PIECE: usize = 256 << 10;
@@ -171,7 +166,9 @@ impl Source {
     }
 
     fn is_bomb(&self) -> bool {
-        self.compression != Compression::Plain && self.given > LARGEST && self.given / RATIO > self.size
+        self.compression != Compression::Plain
+            && self.given > DECOMPRESSED
+            && self.given / DECOMPRESSED_RATIO > self.size
     }
 }
 

@@ -4,6 +4,7 @@
 //! the descriptors of files and sockets, nor keep others from an answer.
 
 use memchr::memmem;
+use quiclens_core::limits::{METRICS_HEAD, METRICS_PEERS};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
@@ -11,10 +12,6 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 use tracing::warn;
 
-/// Peers at once; the oldest makes room for one more.
-const PEERS: usize = 16;
-/// Bytes of a request's line and header fields.
-const HEAD: usize = 4 << 10;
 /// How long a peer may take for its head, and how long to take its answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long nobody is let in after the process ran out of descriptors.
@@ -80,7 +77,7 @@ impl Server {
     pub fn open(address: &str) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
-        Ok(Self { listener, peers: VecDeque::with_capacity(PEERS), patience: PATIENCE, rests_until: None })
+        Ok(Self { listener, peers: VecDeque::with_capacity(METRICS_PEERS), patience: PATIENCE, rests_until: None })
     }
 
     /// Where it listens.
@@ -128,7 +125,7 @@ impl Server {
         let made = self.listener.accept().and_then(|(stream, _)| stream.set_nonblocking(true).map(|()| stream));
         match made {
             Ok(stream) => {
-                if self.peers.len() == PEERS {
+                if self.peers.len() == METRICS_PEERS {
                     self.peers.pop_front();
                 }
                 self.peers.push_back(Peer { stream, stage: Stage::Asks(Vec::new()), until: now + self.patience });
@@ -157,7 +154,7 @@ impl Peer {
     }
 
     fn step(&mut self, answer: &impl Fn(&str) -> Answer, until: Instant) -> io::Result<bool> {
-        let mut bytes = [0; HEAD + 1];
+        let mut bytes = [0; METRICS_HEAD + 1];
         match &mut self.stage {
             Stage::Asks(head) => {
                 let most = bytes.len() - head.len();
@@ -185,7 +182,7 @@ impl Peer {
 /// The answer to a request, once its head is whole, or is none.
 fn answered(head: &[u8], answer: &impl Fn(&str) -> Answer) -> Option<Answer> {
     if memmem::find(head, b"\r\n\r\n").is_none() {
-        let is_long = head.len() > HEAD;
+        let is_long = head.len() > METRICS_HEAD;
         return is_long.then(|| Answer::text("400 Bad Request", "the request's head has more than 4 KiB"));
     }
     let line = head.split(|byte| *byte == b'\r').next().unwrap_or_default();
@@ -268,8 +265,8 @@ mod tests {
     fn a_head_that_is_too_long_is_refused() {
         let address = served(PATIENCE);
         let head = |length: usize| format!("GET /healthz HTTP/1.1\r\nA: {}\r\n\r\n", "a".repeat(length - 30));
-        assert!(said(ask(address, head(HEAD).as_bytes())).starts_with("HTTP/1.1 200 "));
-        let refused = said(ask(address, head(HEAD + 2000).as_bytes()));
+        assert!(said(ask(address, head(METRICS_HEAD).as_bytes())).starts_with("HTTP/1.1 200 "));
+        let refused = said(ask(address, head(METRICS_HEAD + 2000).as_bytes()));
         assert!(refused.starts_with("HTTP/1.1 400 ") && refused.contains("4 KiB"), "{refused}");
     }
 
@@ -280,7 +277,7 @@ mod tests {
         let mut idle: Vec<TcpStream> = (0..64).map(|_| ask(address, b"")).collect();
         idle.push(ask(address, b"GET /hea"));
         assert!(said(ask(address, b"GET /healthz HTTP/1.1\r\n\r\n")).starts_with("HTTP/1.1 200 "));
-        let newest = idle.split_off(65 + 1 - PEERS);
+        let newest = idle.split_off(65 + 1 - METRICS_PEERS);
         assert!(idle.into_iter().all(is_let_go));
         for mut stream in newest {
             // The last of them has sent half a head before.

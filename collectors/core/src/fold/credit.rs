@@ -2,6 +2,7 @@
 
 use crate::fold::moment::Moment;
 use crate::fold::recovery::packets::Chunk;
+use crate::limits::OTHER_STREAMS;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -23,9 +24,6 @@ pub struct Credit {
     /// Streams that are no requests, and how much of them was sent.
     others: BTreeMap<u64, u64>,
 }
-
-/// Most unidirectional streams whose bytes are counted; HTTP/3 needs three.
-const OTHER_STREAMS: usize = 256;
 
 impl Credit {
     /// Data of a request goes out for the first time.
@@ -181,6 +179,16 @@ mod tests {
         assert_eq!(credit.end_wait(true), None, "the same limit gives nothing");
         credit.raise(2_000);
         assert_eq!((credit.end_wait(false), credit.blocked_since()), (Some(at(2)), None));
+    }
+
+    #[test]
+    fn so_many_streams_that_are_no_requests_are_counted() {
+        let mut credit = Credit::default();
+        let chunk = |stream: usize| Chunk { stream_id: 4 * stream as u64 + 3, from: 0, to: 10, fin: false };
+        assert!((0..OTHER_STREAMS).all(|stream| credit.send_other(&chunk(stream))));
+        assert!(!credit.send_other(&chunk(OTHER_STREAMS)));
+        assert!(credit.send_other(&Chunk { to: 15, ..chunk(OTHER_STREAMS - 1) }), "a known one goes on");
+        assert_eq!(credit.data_sent(), 10 * OTHER_STREAMS as u64 + 5);
     }
 
     #[test]

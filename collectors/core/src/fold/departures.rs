@@ -3,6 +3,7 @@
 
 use crate::fold::recovery::Place;
 use crate::fold::recovery::packets::Sent;
+use crate::limits::DEPARTURES;
 use serde::{Deserialize, Serialize};
 
 /// What a packet of ours carries, beside stream data.
@@ -91,21 +92,18 @@ struct Going {
     acknowledged: Vec<Named>,
 }
 
-/// So many of one instant are judged before its end: a clock that stands still is no reason to keep all.
-const MOST: usize = 4096;
-
 impl Departures {
     /// A packet goes out. True when there are so many that they must be judged.
     pub fn add(&mut self, departure: Departure) -> bool {
         let list = &mut self.0.get_or_insert_default().list;
         list.push(departure);
-        list.len() >= MOST
+        list.len() >= DEPARTURES
     }
 
     /// We acknowledge packets some of which the log may not show.
     pub fn acknowledge(&mut self, place: Place, ranges: impl Iterator<Item = (u64, u64)>) {
         let acknowledged = &mut self.0.get_or_insert_default().acknowledged;
-        let room = MOST.saturating_sub(acknowledged.len());
+        let room = DEPARTURES.saturating_sub(acknowledged.len());
         acknowledged.extend(ranges.take(room).map(|range| (place, range)));
     }
 
@@ -221,8 +219,8 @@ mod tests {
     #[test]
     fn a_clock_that_stands_still_keeps_so_many_at_most() {
         let mut departures = Departures::default();
-        assert_eq!((0..MOST as u64).filter(|number| departures.add(departure(*number, 0))).count(), 1);
-        departures.acknowledge(Place::default(), (0..2 * MOST as u64).map(|number| (number, number)));
-        assert_eq!(departures.take().1.len(), MOST);
+        assert_eq!((0..DEPARTURES as u64).filter(|number| departures.add(departure(*number, 0))).count(), 1);
+        departures.acknowledge(Place::default(), (0..2 * DEPARTURES as u64).map(|number| (number, number)));
+        assert_eq!(departures.take().1.len(), DEPARTURES);
     }
 }

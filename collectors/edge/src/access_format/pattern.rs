@@ -4,6 +4,7 @@ use super::FormatError;
 use super::fill::Filler;
 use super::meaning::Meaning;
 use memchr::memmem::Finder;
+use quiclens_core::limits::FORMAT_PLACES;
 use quiclens_core::reader::skip::Skip;
 use std::borrow::Cow;
 
@@ -42,9 +43,6 @@ pub(super) enum Escapes {
     Hash,
 }
 
-/// Most placeholders of a format.
-const MOST_PLACES: usize = 128;
-
 /// A compiled format.
 #[derive(Clone, Debug)]
 pub(super) struct Pattern {
@@ -82,8 +80,8 @@ impl Pattern {
                 }
             }
         }
-        if places.is_empty() || places.len() > MOST_PLACES {
-            return Err(format!("a format has from 1 to {MOST_PLACES} placeholders, not {}", places.len()).into());
+        if places.is_empty() || places.len() > FORMAT_PLACES {
+            return Err(format!("a format has from 1 to {FORMAT_PLACES} placeholders, not {}", places.len()).into());
         }
         let quoted = |text: &str| text.bytes().filter(|byte| *byte == b'"').count();
         let quotes = quoted(&first) + places.iter().map(|(_, after)| quoted(after)).sum::<usize>();

@@ -2,14 +2,12 @@
 
 use super::Error;
 use maxminddb::{LookupResult, PathElement, Reader};
+use quiclens_core::limits::DATABASE_TEXT;
 use std::fs::{File, Metadata};
 use std::io::Read;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
-
-/// Longest name that is taken from a database, in bytes. Names of carriers and cities are tens of bytes.
-const LONGEST_TEXT: usize = 256;
 
 /// A database and the file that it came from.
 #[derive(Debug)]
@@ -67,7 +65,7 @@ impl<'a> Record<'a> {
     /// A text that is not empty; one that is too long, or is no text, is a fault.
     pub fn text(&self, path: &[PathElement<'_>], faults: &mut u32) -> Option<String> {
         let text = self.get::<&'a str>(path, faults)?;
-        if text.len() > LONGEST_TEXT {
+        if text.len() > DATABASE_TEXT {
             *faults += 1;
             return None;
         }

@@ -3,9 +3,6 @@
 use quiclens_core::reader::skip::Skip;
 use quiclens_core::trace::REJECT_BYTES;
 
-/// Longest line of a stream; as much as a datagram may have.
-pub const LINE_LIMIT: usize = 64 << 10;
-
 /// What came out of a stream.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Piece {
@@ -73,9 +70,10 @@ impl Cut {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use quiclens_core::limits::STREAM_LINE;
 
     fn cut(chunks: &[&[u8]]) -> (Vec<u8>, Vec<(Skip, u64, usize)>) {
-        let (mut cut, mut lines, mut rejects) = (Cut::new(LINE_LIMIT), Vec::new(), Vec::new());
+        let (mut cut, mut lines, mut rejects) = (Cut::new(STREAM_LINE), Vec::new(), Vec::new());
         let mut give = |piece| match piece {
             Piece::Lines(some) => lines.extend(some),
             Piece::Reject(reason, length, bytes) => rejects.push((reason, length, bytes.len())),
@@ -98,9 +96,9 @@ mod tests {
 
     #[test]
     fn a_line_that_is_too_long_is_passed_by_and_the_next_one_read() {
-        let long = vec![b'x'; LINE_LIMIT + 10];
+        let long = vec![b'x'; STREAM_LINE + 10];
         let text = [b"a\n", &long[..], b"\nb\n", &long[..]].concat();
-        for size in [7, 4096, LINE_LIMIT] {
+        for size in [7, 4096, STREAM_LINE] {
             let (lines, rejects) = cut(&text.chunks(size).collect::<Vec<_>>());
             assert_eq!(lines, b"a\nb\n", "chunks of {size}");
             assert_eq!(rejects, vec![(Skip::TooLong, long.len() as u64, REJECT_BYTES); 2], "chunks of {size}");

@@ -3,9 +3,10 @@
 use crate::error::{Error, Kind};
 use crate::run::listen::config::{Listen, Mode};
 use crate::run::listen::dropped::Dropped;
-use crate::run::listen::lines::{Cut, LINE_LIMIT, Piece};
+use crate::run::listen::lines::{Cut, Piece};
 use crate::run::listen::{Ended, Intake};
 use crate::run::metrics::Metrics;
+use quiclens_core::limits::{DATAGRAM, STREAM_LINE};
 use quiclens_core::reader::skip::Skip;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::{File, Permissions};
@@ -20,8 +21,6 @@ use tracing::warn;
 
 /// Datagrams of one socket before another's turn.
 const DATAGRAMS: usize = 64;
-/// A datagram that fills this may have been longer. UDP has at most 65,507 bytes, a unix socket what its buffer holds.
-const DATAGRAM: usize = 256 << 10;
 /// Bytes of one stream before another's turn.
 const CHUNK: usize = 64 << 10;
 const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
@@ -125,7 +124,7 @@ impl Sockets {
             }
             Listen::Stdin {} => {
                 let made = io::stdin().as_fd().try_clone_to_owned();
-                ("-".to_owned(), made.map(|stdin| Socket::Stdin(File::from(stdin), Cut::new(LINE_LIMIT))))
+                ("-".to_owned(), made.map(|stdin| Socket::Stdin(File::from(stdin), Cut::new(STREAM_LINE))))
             }
             Listen::Kafka { .. } => return Ok(()),
         };
@@ -137,7 +136,8 @@ impl Sockets {
 
     /// Reads until it is told to stop, the spool breaks, or nothing is left to read.
     pub fn work(mut self, intake: &Intake) {
-        let mut buffer = vec![0; DATAGRAM];
+        // A datagram that fills it is longer than the limit.
+        let mut buffer = vec![0; DATAGRAM + 1];
         let mut looked = Instant::now();
         while !intake.is_stopped() && !self.open.is_empty() {
             let ready = self.ready();
@@ -148,7 +148,7 @@ impl Sockets {
                     Ok(After::Goes) => kept.push(named),
                     Ok(After::Over) => ended.push(named),
                     Ok(After::Peer(peer)) => {
-                        let socket = Socket::Peer(peer, Cut::new(LINE_LIMIT), Instant::now());
+                        let socket = Socket::Peer(peer, Cut::new(STREAM_LINE), Instant::now());
                         peers.push(Named { name: named.name.clone(), socket });
                         kept.push(named);
                     }

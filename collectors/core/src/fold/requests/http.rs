@@ -1,6 +1,7 @@
 //! Requests' and responses' fields out of HTTP/3 frame events.
 
 use crate::event::{Event, Number};
+use crate::limits::HTTP_FIELD;
 use crate::record::rows::Row;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -40,9 +41,6 @@ struct Raw {
     payload_length: Option<u64>,
 }
 
-/// Longest value that is kept.
-const LONGEST: usize = 2048;
-
 /// Where a HEADERS frame has its fields: `headers` in the drafts of qlog for HTTP/3, `header_fields` in logs of quic-go
 /// (http3/qlog, up to 0.63 at least, which Caddy writes).
 pub const LISTS: [&str; 4] = ["frame.headers", "headers", "frame.header_fields", "header_fields"];
@@ -52,7 +50,7 @@ pub fn headers(event: &Event, http: &mut Http) {
     let Some(json) = LISTS.iter().find_map(|list| event.leftover(list)) else { return };
     let Ok(fields) = serde_json::from_str::<Vec<Field<'_>>>(json) else { return };
     for field in fields {
-        let value = || field.value.chars().take(LONGEST).collect::<String>();
+        let value = || field.value.chars().take(HTTP_FIELD).collect::<String>();
         match &*field.name.to_ascii_lowercase() {
             ":method" => http.method = Some(value()),
             ":authority" => http.authority = Some(value()),

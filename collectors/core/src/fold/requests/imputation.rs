@@ -5,6 +5,7 @@ use crate::fold::attribution::trust::Slack;
 use crate::fold::cause::Interval;
 use crate::fold::recovery::holes::Hole;
 use crate::fold::recovery::packets::Chunk;
+use crate::limits::IMPUTED;
 use serde::{Deserialize, Serialize};
 
 /// What is imputed of a stream.
@@ -62,9 +63,6 @@ impl Missing<'_> {
 
 /// Bytes of a stream that are remembered as passed over.
 const MOST_PASSED: usize = 64;
-
-/// Packets that one jump of a stream's offsets may impute.
-const MOST_IMPUTED: u64 = 1024;
 
 /// What an acknowledgement may be held back (RFC 9000, 18.2), and as much again for a queue.
 const LONGEST_DELAY_US: i64 = 50_000;
@@ -193,7 +191,7 @@ pub fn share_out((from, to): (u64, u64), full: u64, holes: &[Hole]) -> Vec<(u64,
     }
     let full = full.max(missing.div_ceil(numbers)).max(1);
     let packets = missing.div_ceil(full);
-    if packets > MOST_IMPUTED {
+    if packets > IMPUTED {
         return Vec::new();
     }
     let mut passed = numbers.saturating_sub(packets);
@@ -235,6 +233,13 @@ mod tests {
         assert_eq!(share_out((0, 3_000), 1_200, &[hole(3, 4)]), [(3, 0, 1_500), (4, 1_500, 3_000)]);
         assert_eq!(share_out((0, 3_000), 1_200, &[]), none);
         assert_eq!(share_out((0, 1 << 60), 1_200, &[hole(0, 1 << 60)]), none, "so many are no missing records");
+    }
+
+    #[test]
+    fn one_jump_imputes_so_many_packets() {
+        let numbers = [hole(0, 2 * IMPUTED)];
+        assert_eq!(share_out((0, IMPUTED * 1_200), 1_200, &numbers).len() as u64, IMPUTED);
+        assert!(share_out((0, IMPUTED * 1_200 + 1), 1_200, &numbers).is_empty());
     }
 
     #[test]
