@@ -7,6 +7,9 @@ from typing import Any
 
 from api_ran import Run
 
+from quiclens_api.questions.check import CHANGES
+
+ROOT = Path(__file__).resolve().parents[2]
 Make = Callable[[str], Path]
 
 
@@ -46,6 +49,35 @@ def test_files_of_one_stack_and_side_are_one_table(run: Run, fake_collector: Mak
 def test_causes_of_which_the_same_is_said_stand_together(run: Run, fake_collector: Make, tmp_path: Path) -> None:
     fake_collector(f"print('''{trace(1, PROBED, LOST)}''')")
     assert "probe timeout, loss recovery" in run("check", str(tmp_path)).out
+
+
+def test_what_is_missing_in_logs_is_told_with_what_to_change(run: Run, fake_collector: Make, tmp_path: Path) -> None:
+    some = [(1, {"packets_sent_missing": 5}, {"whole": 2, "damaged": 1}), (2, {}, {"whole": 3})]
+    some += [(3, {"packets_sent_missing": 2, "time_went_back": 1}, {"repaired": 3})]
+    lines = [
+        json.dumps(json.loads(trace(number, SEEN)) | {"damage": damage, "grades": grades})
+        for number, damage, grades in some
+    ]
+    fake_collector("\n".join(f"print('''{line}''')" for line in lines))
+    params = run("check", str(tmp_path), "--json").document["params"]
+    assert params["grades"] == {"whole": 5, "damaged": 1, "repaired": 3}
+    assert [(each["kind"], each["times"], each["traces"]) for each in params["damage"]] == [
+        ("packets_sent_missing", 7, 2),
+        ("time_went_back", 1, 1),
+    ]
+    told = " ".join(run("check", str(tmp_path)).out.split())
+    assert "packets sent missing 7 2 the writer drops records" in told and "time went back 1 1 several threads" in told
+    assert "answers about their requests: 5 whole, 3 repaired, 1 damaged" in told
+
+    fake_collector(f"print('''{trace(1, SEEN)}''')")
+    assert run("check", str(tmp_path), "--json").document["params"]["damage"] == []
+    assert "answers about their requests" not in run("check", str(tmp_path)).out
+
+
+def test_every_kind_of_damage_has_a_change() -> None:
+    text = (ROOT / "schema" / "README.md").read_text().partition("### Damage")[2].partition("\n###")[0]
+    kinds = {line.split("`")[1] for line in text.splitlines() if line.startswith("| `")}
+    assert len(kinds) >= 6 and set(CHANGES) == kinds
 
 
 def test_what_could_not_be_read_is_named(run: Run, fake_collector: Make, tmp_path: Path) -> None:

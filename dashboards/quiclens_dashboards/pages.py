@@ -12,6 +12,11 @@ from quiclens_dashboards.ask import choice, dimension
 
 Panel = timeseries.Panel | trend.Panel | table.Panel | stat.Panel | barchart.Panel | geomap.Panel | text.Panel
 
+_TRUST = {
+    "every request": "1",
+    "no damaged log": "grade != 'damaged'",
+    "whole logs alone": "grade = 'whole'",
+}
 _QUICLENS, _QVIS = "http://127.0.0.1:8124", "https://qvis.quictools.info"  # until somebody says where they are
 _DIMENSIONS = {
     "carrier": "Carrier",
@@ -45,6 +50,8 @@ def page(
         made.with_variable(variable)
     for name, label in _DIMENSIONS.items():
         made.with_variable(dimension(name, label))
+    description = "Requests whose logs lack records can be left out: their largest part may be another."
+    made.with_variable(choice("trust", "Logs", description, _TRUST, "every request"))
     opening = text.Panel().title("").mode(TextMode.MARKDOWN).content(sentence).transparent(True).span(24).height(2)
     for number, panel in enumerate([opening, *panels], start=1):
         made.with_panel(panel.id(number))

@@ -212,7 +212,10 @@ def on_map(title: str, query: str, description: str, *, colour: str, size: str) 
 
 def coverage() -> stat.Panel:
     """What the dashboard's numbers stand on: without a trace, a request has a duration and no cause."""
-    description = "Requests of the window that fit what was chosen, and the share of them whose connection has a trace."
+    description = (
+        "Requests of the window that fit what was chosen, the share of them whose connection has a trace, "
+        "and how many have a damaged log: records are missing, and the largest part may be another."
+    )
     return numbers("Coverage", "coverage", description, thresholds=look.COVERAGE)
 
 

@@ -13,6 +13,8 @@ SELECT
     if(measured >= 100, all[5], NULL) AS p99,
     all_requests,
     all_traced,
+    all_repaired,
+    all_damaged,
     all_weight
 FROM
 (
@@ -21,6 +23,8 @@ FROM
         dense_rank() OVER (ORDER BY group_requests DESC, by_values) AS place,
         sum(requests) OVER () AS all_requests,
         sum(traced) OVER () AS all_traced,
+        sum(repaired) OVER () AS all_repaired,
+        sum(damaged) OVER () AS all_damaged,
         round(sum(weights) OVER (), 6) AS all_weight
     FROM
     (
@@ -34,6 +38,8 @@ FROM
                 [/* by */] AS by_values,
                 count() AS requests,
                 countIf(coverage != 'none') AS traced,
+                countIf(grade = 'repaired') AS repaired,
+                countIf(grade = 'damaged') AS damaged,
                 sum(weight) AS weights,
                 countIf(complete AND duration_us IS NOT NULL) AS measured,
                 quantilesExactIf(0.5, 0.75, 0.9, 0.95, 0.99)(assumeNotNull(duration_us), complete AND duration_us IS NOT NULL) AS all

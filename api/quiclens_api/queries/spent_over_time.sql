@@ -4,6 +4,8 @@ SELECT
     intDiv(toUnixTimestamp(assumeNotNull(started_at)), {step_s:UInt32}) * {step_s:UInt32} AS started_s,
     count() AS requests,
     countIf(coverage != 'none') AS traced,
+    countIf(grade = 'repaired') AS repaired,
+    countIf(grade = 'damaged') AS damaged,
     sum(weight) AS weights,
     [/* sums of causes */] AS cause_us
 FROM requests

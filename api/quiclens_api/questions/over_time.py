@@ -17,7 +17,7 @@ from quiclens_api.where import EVERYTHING, Where
 
 STEPS_AT_MOST = 2_000
 GROUPS_AT_MOST = 50
-_COVERAGE = ("requests", "traced", "weight")
+_COVERAGE = ("requests", "traced", "repaired", "damaged", "weight")
 QUANTILES = ("p50", "p75", "p90", "p95", "p99")
 _FEW = 25  # requests a step and group, on average, for a p95 to be worth drawing
 # Lengths of a step that people read without effort.
@@ -70,7 +70,7 @@ def spent_over_time(store: Store, asked: OverTime) -> Row:
         "cause_us": {cause: list(us) for cause, us in zip(CAUSES, shares, strict=False) if any(us)},
         "coverage": {
             "requests": sum(row["requests"] for row in rows),
-            "traced": sum(row["traced"] for row in rows),
+            **{name: sum(row[name] for row in rows) for name in ("traced", "repaired", "damaged")},
             "weight": round(math.fsum(row["weights"] for row in rows), 6),
         },
     }

@@ -44,6 +44,7 @@ def slow(store: Store, question: Slow) -> dict[str, Any]:
 
 
 def coverage(store: Store, where: Where, window: dict[str, Any] | None = None) -> dict[str, Any]:
-    """How many requests an answer speaks of, how many of those have a trace, and their weight."""
+    """How many requests an answer speaks of, how many of those have a trace, of how many of those records are missing
+    (`repaired`, `damaged`), and their weight."""
     everything = {"min_us": 0, "since": None, "until": None}
     return ask(store, "coverage", everything | (window or {}), where).dicts()[0]

@@ -45,6 +45,7 @@ def check_view(report: Report) -> Iterator[RenderableType]:
         yield from _side(stack, vantage, sides[vantage, stack])
     if not sides:
         yield Text("No trace was found in it.")
+    yield from _damaged(report.params.get("damage", []), report.params.get("grades", {}))
     yield from _unread(report.params.get("unread", {}))
     yield from _rejects(report.params.get("rejects", []))
 
@@ -87,6 +88,23 @@ def _add(table: Table, causes: list[str], answers: Answers, is_mixed: bool) -> N
             Text(answer.because),
             Text(", ".join(answer.switch_on)),
         )
+
+
+def _damaged(damage: list[Row], grades: dict[str, int]) -> Iterator[RenderableType]:
+    """What is missing in the logs; nothing where they are whole."""
+    if not damage:
+        return
+    table = titled("Missing in these logs, or out of order")
+    for name in ("what", "times", "traces", "change"):
+        table.add_column(name, overflow="fold", justify="right" if name in ("times", "traces") else "left")
+    for each in damage:
+        cells = (each["kind"].replace("_", " "), f"{each['times']:,}", f"{each['traces']:,}", each["change"])
+        table.add_row(*map(Text, cells))
+    yield table
+    told = ", ".join(
+        f"{count:,} {grade}" for grade, count in sorted(grades.items(), key=lambda each: -each[1]) if grade
+    )
+    yield Text(f"answers about their requests: {told}\n")
 
 
 def _unread(unread: Row) -> Iterator[Text]:

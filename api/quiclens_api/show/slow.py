@@ -30,6 +30,8 @@ def slow_view(document: Row, by: str = "", title: str = "Slowest requests") -> I
 def coverage_line(coverage: Row) -> Text:
     requests, traced, weight = coverage["requests"], coverage["traced"], coverage["weight"]
     words = f"drawn from {requests:,} requests, {traced:,} of them traced ({share(traced, requests)})"
+    if missing := ", ".join(f"{coverage[grade]:,} {grade}" for grade in ("repaired", "damaged") if coverage.get(grade)):
+        words += f"; records of the log are missing: {missing}"
     if abs(weight - requests) >= 0.5:
         words += f", standing for {weight:,.0f}"
     return Text(words, style="dim")
@@ -86,7 +88,10 @@ def _mostly(row: Row) -> Text:
         # A trace explains a request without a duration as well: there is nothing to explain.
         return Text("no trace" if row["coverage"] == "none" else "took no time", style="dim")
     top, whole = row["top_cause_us"] or 0, row["duration_us"] or 0
-    return single(row["top_cause"], top, whole, 8) + Text(f" {share(top, whole):>5} {look(row['top_cause']).name}")
+    told = Text(f" {share(top, whole):>5} {look(row['top_cause']).name}")
+    if row["grade"] == "damaged":
+        told += Text(", damaged log", style="yellow")
+    return single(row["top_cause"], top, whole, 8) + told
 
 
 def _moment(started_at: datetime | None) -> str:

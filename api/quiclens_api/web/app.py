@@ -29,7 +29,8 @@ from quiclens_api.web.strict import parameters_of
 _ABOUT = """Why was this HTTP/3 request slow?
 
 Ask for the slow requests, take one's `request_id`, and have it explained: its parts add up to its duration, to the
-microsecond. Every answer says in `coverage` how many requests it speaks of and how many of those have a trace.
+microsecond. Every answer says in `coverage` how many requests it speaks of, how many of those have a trace,
+and of how many of those records are missing (`repaired`, `damaged`; `where=grade=whole` leaves them out).
 Times end in `_us` and are microseconds; instants are RFC 3339 in UTC.
 A failure is a problem document (RFC 9457, `application/problem+json`): `status`, `title`, `detail`, and, for programs,
 `code`; `hint` says what to change, `instance` is the id under which the server's log has it.

@@ -72,6 +72,12 @@ pub fn run(paths: &[PathBuf], room: Room) -> Result<(), Error> {
             }
             Room::Check => {
                 let unread = tables.unread.unwrap_or_default();
+                // Requests of each trace by how far their answers can be trusted.
+                let mut grades = BTreeMap::<&str, BTreeMap<&str, u64>>::new();
+                for row in &tables.streams {
+                    let of_trace = grades.entry(row.text("trace_id").unwrap_or_default()).or_default();
+                    *of_trace.entry(row.text("grade").unwrap_or_default()).or_default() += 1;
+                }
                 for ((key, abilities, events), row) in tables.abilities.iter().zip(&tables.connections) {
                     let text = |name| row.text(name).unwrap_or("");
                     let requests = row.whole("requests");
@@ -79,6 +85,7 @@ pub fn run(paths: &[PathBuf], room: Room) -> Result<(), Error> {
                         "file": path, "connection_id": key.connection_id, "trace_id": key.trace_id, "vantage": key.vantage,
                         "stack": text("stack"), "dialect": text("dialect"), "serialization": text("serialization"),
                         "events": events, "requests": requests, "causes": abilities,
+                        "damage": row.get("damage"), "grades": grades.get(key.trace_id.as_str()),
                         "unread": unread.get(&key.trace_id),
                     });
                     write(&mut out, &line.to_string())?;

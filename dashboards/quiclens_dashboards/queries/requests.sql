@@ -10,3 +10,4 @@ WHERE started_hour > $__fromTime - INTERVAL 1 HOUR
     AND $__conditionalAll(pop IN (${pop:singlequote}), $pop)
     AND $__conditionalAll(network_type IN (${network_type:singlequote}), $network_type)
     AND $__conditionalAll(app_version IN (${app_version:singlequote}), $app_version)
+    AND $trust

@@ -86,7 +86,7 @@ function rows(list) {
       el("td", {}, each.status),
       el("td", {}, each.carrier), el("td", {}, each.region), el("td", {}, each.server),
       el("td", {}, ...(each.top_cause ? [el("i", { class: `swatch cause-${each.top_cause}` }), ` ${CAUSES.get(each.top_cause)?.name ?? each.top_cause} `, el("small", {}, duration(each.top_cause_us))] : [el("small", {}, each.coverage === "none" ? "no trace" : "took no time")])),
-      el("td", {}, el("small", {}, each.coverage))))))));
+      el("td", {}, el("small", {}, each.grade === "repaired" || each.grade === "damaged" ? `${each.coverage}, ${each.grade}` : each.coverage))))))));
 }
 
 /** @param {any} each */
