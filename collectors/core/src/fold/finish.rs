@@ -22,7 +22,7 @@ impl Fold {
             (false, true) => 1,
             (false, false) => 0,
         };
-        (ANALYSIS_VERSION << 40) + (self.now.seq.min(SEQ_LIMIT) + 1) * 3 + level
+        (ANALYSIS_VERSION << 40) + (self.newest_seq.min(SEQ_LIMIT) + 1) * 3 + level
     }
 
     /// What every row begins with. `whole`: the row says that the trace is not cut.

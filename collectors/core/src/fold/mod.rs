@@ -101,6 +101,8 @@ pub struct Fold {
     pub trace: Trace,
     role: Vantage,
     now: Moment,
+    /// The largest number of a record so far: records that were out of order come in the order of their times.
+    newest_seq: u64,
     events: u64,
     recovery: recovery::Recovery,
     window: window::Window,
@@ -173,6 +175,7 @@ impl Fold {
             self.pass_time(event.time_us);
         }
         self.now = Moment { us: event.time_us, seq: event.seq };
+        self.newest_seq = self.newest_seq.max(event.seq);
         self.events += 1;
         match event.kind {
             Kind::PacketSent => self.packet_sent(event),

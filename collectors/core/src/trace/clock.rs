@@ -3,9 +3,17 @@
 //! A record that is older than the newest by more than records are put in order ([`WINDOW_NS`]) is taken for the first after
 //! such a step, and happens at the newest time; the records after it go on from there. Where the next one is as new as ever,
 //! it was a late record alone.
+//!
+//! A record that is older by at most [`NOISE_NS`] happened after those before it, which its writer kept in order, and its
+//! clock is off: it happens at the newest time. Where a record is older by more, threads write the log, and times say in
+//! which order its records happened, also by less than that.
 
 use super::order::WINDOW_NS;
 use serde::{Deserialize, Serialize};
+
+/// What two times of a writer that keeps its records in order may be off, ns: each by a millisecond, as logs are that write
+/// whole ones.
+pub const NOISE_NS: i64 = 2_000_000;
 
 /// The clock of one connection's records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,11 +23,13 @@ pub(super) struct Clock {
     ahead_ns: i64,
     /// And was, before the newest record seemed to show a step; else the same.
     before_ns: i64,
+    /// A record was older by more than [`NOISE_NS`]: the times say in which order records happened.
+    is_unordered: bool,
 }
 
 impl Default for Clock {
     fn default() -> Self {
-        Self { newest_ns: i64::MIN, ahead_ns: 0, before_ns: 0 }
+        Self { newest_ns: i64::MIN, ahead_ns: 0, before_ns: 0, is_unordered: false }
     }
 }
 
@@ -30,7 +40,7 @@ pub(super) struct Reading {
     pub at_ns: i64,
     /// The log's clock was, right before it.
     pub is_step: bool,
-    /// It is older than a record before.
+    /// It is older than a record before, and happened before it.
     pub is_late: bool,
 }
 
@@ -48,6 +58,10 @@ impl Clock {
         if is_step {
             self.ahead_ns = newest.saturating_sub(source_ns);
             at_ns = newest;
+        }
+        self.is_unordered |= newest.saturating_sub(at_ns) > NOISE_NS;
+        if !self.is_unordered {
+            at_ns = at_ns.max(newest);
         }
         self.newest_ns = newest.max(at_ns);
         Reading { at_ns, is_step, is_late: at_ns < newest }
@@ -71,6 +85,20 @@ mod tests {
     fn a_clock_that_is_set_back_goes_on_where_it_was() {
         let wanted = [(0, false), (100, false), (100, true), (110, false), (130, false), (130, true), (135, false)];
         assert_eq!(read(&[0, 100, 40, 50, 70, -500, -495]), wanted);
+    }
+
+    #[test]
+    fn a_record_that_is_older_by_little_happens_after_those_before_it() {
+        assert_eq!(
+            read(&[10, 9, 11, 12, 10, 13]).iter().map(|(at, _)| *at).collect::<Vec<_>>(),
+            [10, 10, 11, 12, 12, 13]
+        );
+        let unordered = read(&[10, 9, 11, 8, 10, 12]);
+        assert_eq!(
+            unordered.iter().map(|(at, _)| *at).collect::<Vec<_>>(),
+            [10, 10, 11, 8, 10, 12],
+            "from then on by time"
+        );
     }
 
     #[test]

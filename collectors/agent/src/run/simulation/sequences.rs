@@ -429,8 +429,9 @@ impl Sequences {
             let twice = found.into_iter().flatten().filter(|(_, places)| places.len() > 1).count();
             // The one price of a log without a clock: where its checkpoint has fewer records than tell it from others, and
             // it is gone, these may stand under another id beside those that the sink has taken.
-            let is_known_after = self.files[trace.file].is_known_after;
-            let is_excused = is_known_after && !trace.kind.is_dated && twice < IDENTITY_RECORDS && ids.len() == 2;
+            let File { left, is_known_after, .. } = self.files[trace.file];
+            let is_gone = is_known_after || left.is_some_and(|(_, is_held, _)| !is_held);
+            let is_excused = is_gone && !trace.kind.is_dated && twice < IDENTITY_RECORDS && ids.len() == 2;
             if ids.len() > 1 && !is_excused {
                 wrong.push(format!("{connection} is in traces {ids:?}"));
             }
