@@ -59,10 +59,9 @@ def test_what_is_graded_is_worth_what_the_bars_promise(document: dict[str, Any])
     assert missed <= NOT_KEPT_YET
 
 
-# `make damage` fails by them: noise moves records across each other, and of a step forward what lies between it and the
-# acknowledgement that shows it is judged already (collectors/CAUSES.md).
+# `make damage` fails by them: of a step forward what lies between it and the acknowledgement that shows it is judged
+# already (collectors/CAUSES.md).
 NOT_KEPT_YET = {
-    "1 ms of noise: top cause as in the whole log",
     "clock steps forward: top cause as in the whole log",
     "clock steps with data in flight: noticed",
     "equal times shuffled: most that moves, of the duration",

@@ -31,7 +31,7 @@ mod order;
 mod saved;
 mod timeline;
 
-use clock::{Clock, Reading};
+use clock::{Clock, Reading, Writer};
 pub use identity::Earlier;
 use identity::Identity;
 use open::{Connection, Open, Told};
@@ -84,8 +84,8 @@ pub struct TraceReader<'c> {
     /// Records of which nothing says whose they were, and how many of them stood before the newest event.
     harms: u64,
     harms_before: u64,
-    /// Names of connections whose first records are out of order.
-    disordered: Vec<String>,
+    /// What first records tell of the writers of connections, and whether one of them is older than one before.
+    writers: HashMap<String, (Writer, bool)>,
     /// Bytes of records that wait for older ones.
     held_bytes: usize,
     /// What the header says of each connection that met this server.
@@ -113,7 +113,7 @@ impl<'c> TraceReader<'c> {
             place: 0,
             harms: 0,
             harms_before: 0,
-            disordered: Vec::new(),
+            writers: HashMap::new(),
             held_bytes: 0,
             facts: None,
             header,
@@ -293,7 +293,7 @@ impl<'c> TraceReader<'c> {
         }
         let is_silent = self.header.vantage() == Vantage::Unknown;
         let (mut first_rtt, mut timeline) = (None, self.timeline.clone());
-        let mut clocks = HashMap::<String, Clock>::new();
+        let mut clocks = HashMap::<String, (Clock, bool)>::new();
         for raw in records() {
             if self.parse(raw).is_err() {
                 continue;
@@ -311,12 +311,11 @@ impl<'c> TraceReader<'c> {
             }
             if timeline.place(&mut self.event, &self.header, &self.reader.units).is_ok() {
                 let group = self.event.str(self.event.group);
-                let clock = clocks.entry(group.to_owned()).or_default();
-                if clock.read(self.event.source_ns).is_late && !self.disordered.iter().any(|known| known == group) {
-                    self.disordered.push(group.to_owned());
-                }
+                let (clock, is_late) = clocks.entry(group.to_owned()).or_default();
+                *is_late |= clock.read(&self.event).is_late;
             }
         }
+        self.writers = clocks.into_iter().map(|(group, (clock, is_late))| (group, (clock.writer(), is_late))).collect();
         if let Some(dialect) = self.catalogue.dialects.get(self.dialect) {
             self.reader.units = dialect.units(self.header.time_places(), first_rtt);
         }
@@ -381,7 +380,7 @@ impl<'c> TraceReader<'c> {
             return;
         }
         let told_us = event.time_us;
-        let Reading { at_ns, is_step, is_late } = connection.clock.read(event.source_ns);
+        let Reading { at_ns, is_step, is_late } = connection.clock.read(event);
         if at_ns != event.source_ns {
             event.time_us = at_ns.wrapping_sub(connection.base_ns).div_euclid(1000);
         }
@@ -471,7 +470,8 @@ impl<'c> TraceReader<'c> {
             server,
         });
         let key = Key { connection_id, vantage: vantage.name(), trace_id, trace_day };
-        let order = self.disordered.contains(&group).then(Box::default);
+        let (writer, is_late) = self.writers.remove(&group).unwrap_or_default();
+        let order = (is_late && writer != Writer::Ordered).then(Box::default);
         self.open.begin(Connection {
             group,
             number: 0,
@@ -479,7 +479,7 @@ impl<'c> TraceReader<'c> {
             fold,
             seq: 0,
             base_ns: 0,
-            clock: Clock::default(),
+            clock: Clock::of(writer),
             order,
             started: false,
             client: Box::new(client),

@@ -1,19 +1,41 @@
-//! A wall clock that is set back: from then on its connection's records would all lie before what has happened.
+//! The clock of one connection's records, and whether its writer kept them in order.
 //!
-//! A record that is older than the newest by more than records are put in order ([`WINDOW_NS`]) is taken for the first after
-//! such a step, and happens at the newest time; the records after it go on from there. Where the next one is as new as ever,
-//! it was a late record alone.
+//! A wall clock that is set back: from then on all records would lie before what has happened. A record that is older than
+//! the newest by more than records are put in order ([`WINDOW_NS`]) is taken for the first after such a step, and happens at
+//! the newest time; the records after it go on from there. Where the next one is as new as ever, it was a late record alone.
 //!
-//! A record that is older by at most [`NOISE_NS`] happened after those before it, which its writer kept in order, and its
-//! clock is off: it happens at the newest time. Where a record is older by more, threads write the log, and times say in
-//! which order its records happened, also by less than that.
+//! A record that is older by less was either written late by one of several threads, and its time is right; or its writer
+//! kept records in order, and its clock is off, as that of logs which write whole milliseconds is. Packets of ours tell
+//! which: their numbers are in the order in which they went out. Where nothing tells, times decide.
 
 use super::order::WINDOW_NS;
+use crate::event::{Event, Kind, Number, Word};
 use serde::{Deserialize, Serialize};
 
-/// What two times of a writer that keeps its records in order may be off, ns: each by a millisecond, as logs are that write
-/// whole ones.
+/// What two times of a writer that keeps its records in order may be off, ns: each by a millisecond.
 pub const NOISE_NS: i64 = 2_000_000;
+
+/// In which order records stand in a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Writer {
+    /// Nothing has told yet.
+    #[default]
+    Unknown,
+    /// In that in which they happened, whatever their times say: a packet of ours had a higher number and an earlier time
+    /// than the one before.
+    Ordered,
+    /// Not so: a packet had a lower number and an earlier time than the one before, or a record was older by more than a
+    /// clock is off.
+    Unordered,
+}
+
+/// A packet of ours: of which kind, its number, and its time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Sent {
+    kind: u8,
+    number: u64,
+    at_ns: i64,
+}
 
 /// The clock of one connection's records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,13 +45,14 @@ pub(super) struct Clock {
     ahead_ns: i64,
     /// And was, before the newest record seemed to show a step; else the same.
     before_ns: i64,
-    /// A record was older by more than [`NOISE_NS`]: the times say in which order records happened.
-    is_unordered: bool,
+    writer: Writer,
+    /// The last packet of ours in the file.
+    sent: Sent,
 }
 
 impl Default for Clock {
     fn default() -> Self {
-        Self { newest_ns: i64::MIN, ahead_ns: 0, before_ns: 0, is_unordered: false }
+        Self::of(Writer::Unknown)
     }
 }
 
@@ -45,9 +68,19 @@ pub(super) struct Reading {
 }
 
 impl Clock {
-    /// The time of a record.
-    pub fn read(&mut self, source_ns: i64) -> Reading {
-        let newest = self.newest_ns;
+    /// A clock of records that such a writer wrote.
+    pub fn of(writer: Writer) -> Self {
+        Self { newest_ns: i64::MIN, ahead_ns: 0, before_ns: 0, writer, sent: Sent::default() }
+    }
+
+    /// What is known of the writer so far.
+    pub fn writer(&self) -> Writer {
+        self.writer
+    }
+
+    /// The time of a record, whose own is in `source_ns`.
+    pub fn read(&mut self, event: &Event) -> Reading {
+        let (source_ns, newest) = (event.source_ns, self.newest_ns);
         let is_old = |at: i64| newest.saturating_sub(at) > WINDOW_NS;
         if !is_old(source_ns.saturating_add(self.before_ns)) {
             self.ahead_ns = self.before_ns;
@@ -59,12 +92,34 @@ impl Clock {
             self.ahead_ns = newest.saturating_sub(source_ns);
             at_ns = newest;
         }
-        self.is_unordered |= newest.saturating_sub(at_ns) > NOISE_NS;
-        if !self.is_unordered {
-            at_ns = at_ns.max(newest);
+        if event.kind == Kind::PacketSent {
+            self.look_at(event, at_ns);
+        }
+        if at_ns < newest {
+            if newest.saturating_sub(at_ns) > NOISE_NS {
+                self.writer = Writer::Unordered;
+            }
+            if self.writer == Writer::Ordered {
+                at_ns = newest;
+            }
         }
         self.newest_ns = newest.max(at_ns);
         Reading { at_ns, is_step, is_late: at_ns < newest }
+    }
+
+    /// A packet of ours may tell in which order records stand. Paths may have numbers of their own.
+    fn look_at(&mut self, event: &Event, at_ns: i64) {
+        let Some(number) = event.get(Number::PacketNumber) else { return };
+        let kind = event.word(Word::PacketType).as_bytes().first().copied().unwrap_or_default();
+        let last = std::mem::replace(&mut self.sent, Sent { kind, number, at_ns });
+        let has_path = || event.get(Number::PathId).is_some_and(|id| id > 0);
+        if at_ns < last.at_ns && kind == last.kind && self.writer != Writer::Unordered && !has_path() {
+            if number < last.number {
+                self.writer = Writer::Unordered;
+            } else if number > last.number && last.at_ns.saturating_sub(at_ns) <= NOISE_NS {
+                self.writer = Writer::Ordered;
+            }
+        }
     }
 }
 
@@ -72,13 +127,31 @@ impl Clock {
 mod tests {
     use super::*;
 
+    fn at(clock: &mut Clock, ms: i64) -> Reading {
+        let mut event = Event::default();
+        event.source_ns = ms * 1_000_000;
+        clock.read(&event)
+    }
+
     fn read(times_ms: &[i64]) -> Vec<(i64, bool)> {
         let mut clock = Clock::default();
         let of = |ms: &i64| {
-            let Reading { at_ns, is_step, .. } = clock.read(ms * 1_000_000);
+            let Reading { at_ns, is_step, .. } = at(&mut clock, *ms);
             (at_ns / 1_000_000, is_step)
         };
         times_ms.iter().map(of).collect()
+    }
+
+    /// Packets of ours by number and time, each followed by what the clock makes of its time.
+    fn sends(packets: &[(u64, i64)]) -> (Vec<i64>, Writer) {
+        let mut clock = Clock::default();
+        let of = |(number, ms): &(u64, i64)| {
+            let mut event = Event::default();
+            (event.source_ns, event.kind) = (ms * 1_000_000, Kind::PacketSent);
+            event.set(Number::PacketNumber, *number);
+            clock.read(&event).at_ns / 1_000_000
+        };
+        (packets.iter().map(of).collect(), clock.writer())
     }
 
     #[test]
@@ -88,16 +161,15 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_is_older_by_little_happens_after_those_before_it() {
+    fn numbers_of_packets_tell_a_clock_that_is_off_from_threads() {
+        assert_eq!(sends(&[(1, 10), (2, 9), (3, 11), (4, 10)]), (vec![10, 10, 11, 11], Writer::Ordered));
+        assert_eq!(sends(&[(2, 10), (1, 9), (4, 11), (3, 10)]), (vec![10, 9, 11, 10], Writer::Unordered));
+        assert_eq!(sends(&[(1, 10), (2, 9), (4, 11), (3, 10)]), (vec![10, 10, 11, 10], Writer::Unordered));
+        assert_eq!(sends(&[(1, 10), (2, 7), (3, 11), (4, 10)]), (vec![10, 7, 11, 10], Writer::Unordered), "so much");
         assert_eq!(
-            read(&[10, 9, 11, 12, 10, 13]).iter().map(|(at, _)| *at).collect::<Vec<_>>(),
-            [10, 10, 11, 12, 12, 13]
-        );
-        let unordered = read(&[10, 9, 11, 8, 10, 12]);
-        assert_eq!(
-            unordered.iter().map(|(at, _)| *at).collect::<Vec<_>>(),
-            [10, 10, 11, 8, 10, 12],
-            "from then on by time"
+            read(&[10, 9, 11, 10]).iter().map(|(at, _)| *at).collect::<Vec<_>>(),
+            [10, 9, 11, 10],
+            "nothing tells"
         );
     }
 
