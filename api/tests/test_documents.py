@@ -28,7 +28,7 @@ def test_slow_lists_by_duration_and_counts_what_it_drew_from(run: Run) -> None:
     assert all(set(row) == SLOW for row in document["requests"])
     ids = [row["request_id"] for row in document["requests"]]
     assert ids == [f"{A}/8", f"{A}/4", "log:0f0f/128", f"{UNDATED}/8", f"{A}/0"]
-    assert document["coverage"] == {"requests": 5, "traced": 4, "weight": 6.5}
+    assert document["coverage"] == {"requests": 5, "traced": 4, "repaired": 0, "damaged": 0, "weight": 6.5}
     assert document["requests"][1]["started_at"] == "2026-11-20T10:00:00.000000Z"
     assert document["requests"][2]["top_cause"] is None
 
@@ -110,7 +110,7 @@ def test_reports_have_one_shape(run: Run, words: tuple[str, ...]) -> None:
     assert ran.code == 0 and set(document) == REPORT and document["name"] == words[min(1, len(words) - 1)]
     assert all(set(column) == {"name", "unit"} for column in document["columns"])
     assert all(len(row) == len(document["columns"]) for row in document["rows"])
-    assert set(document["coverage"]) == {"requests", "traced", "weight"}
+    assert set(document["coverage"]) == {"requests", "traced", "repaired", "damaged", "weight"}
 
 
 def test_rtt_takes_one_trace_of_each_connection(run: Run) -> None:

@@ -40,7 +40,8 @@ def test_what_a_cause_cost_is_taken_from_traced_requests_alone(run: Run, measure
     document = run("report", "tail", "--without", "loss_recovery", "--json").document
     row = only(document)
     assert document["coverage"] == {
-        "requests": 5, "traced": 4, "weight": 6.5, "compared": 3, "with_saving": 1, "cannot_show": 0,
+        "requests": 5, "traced": 4, "repaired": 0, "damaged": 0, "weight": 6.5,
+        "compared": 3, "with_saving": 1, "cannot_show": 0,
     }  # fmt: skip
     assert document["params"]["ratios"] == {"samples": 200, "ratio_low": 0.5, "ratio_mid": 1.0, "ratio_high": 1.25}
     assert row["samples"] == 3 and row["p50"] == row["without_p50"] == 49_874

@@ -19,6 +19,7 @@ SELECT
     top_cause,
     top_cause_us,
     coverage,
+    grade,
     /* column */ AS by_value
 FROM requests
 WHERE ifNull(duration_us, 0) >= {min_us:UInt64}
