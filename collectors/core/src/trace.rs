@@ -29,6 +29,7 @@ mod kept;
 mod open;
 mod order;
 mod saved;
+mod silence;
 mod timeline;
 
 use clock::{Clock, Reading, Writer};
@@ -481,6 +482,7 @@ impl<'c> TraceReader<'c> {
             base_ns: 0,
             clock: Clock::of(writer),
             order,
+            silence: None,
             started: false,
             client: Box::new(client),
             shown: 0,

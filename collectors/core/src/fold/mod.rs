@@ -40,13 +40,14 @@ pub mod stats;
 pub mod window;
 
 use crate::dialect::Losses;
-use crate::event::{Event, Kind, Number, Word};
+use crate::event::{Event, FrameNumber, Kind, Number, Word};
 use crate::header::Vantage;
 use crate::reader::skip::Skip;
 use crate::record::rows::Row;
 use connection::capability::{Seen, Sight};
 use episode::Episode;
 use moment::Moment;
+use recovery::clock_check::STEP_US;
 use recovery::period::PeriodOver;
 use recovery::{Place, SpaceKind};
 use requests::Opened;
@@ -92,6 +93,26 @@ pub struct Output {
     pub streams: Vec<Row>,
     /// Rows of `episodes`.
     pub episodes: Vec<Row>,
+}
+
+/// A packet of ours that is acknowledged: when it went out, when that is, and how long the peer held it back, as it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "above")]
+pub struct Overdue {
+    pub sent_us: i64,
+    pub now_us: i64,
+    pub delay_us: i64,
+}
+
+impl Overdue {
+    /// By how much the log's clock was set forward in a silence of `gap_us` before it, where the stack measured
+    /// `stated_us`; 0 where it was not.
+    pub fn step_us(&self, stated_us: i64, gap_us: i64) -> i64 {
+        let apart_us = self.now_us.saturating_sub(self.sent_us).saturating_sub(stated_us);
+        // Some stacks state a sample without what the peer held back, however long that was.
+        let is_step = apart_us.saturating_sub(self.delay_us) > STEP_US && gap_us.saturating_add(TURN_US) >= apart_us;
+        if is_step { apart_us.min(gap_us) } else { 0 }
+    }
 }
 
 /// State of one connection's fold.
@@ -163,6 +184,28 @@ impl Fold {
     /// The trace's declared id is an alias too.
     pub fn declare(&mut self, id: &str) {
         self.aliases.see(id, "odcid", self.now.us);
+    }
+
+    /// How long nothing was logged until `time_us`, us, where the log's clock may have been set forward in between, and the
+    /// next acknowledgement can tell.
+    pub fn silence_us(&self, time_us: i64) -> Option<i64> {
+        let gap_us = time_us.saturating_sub(self.now.us);
+        (gap_us >= STEP_US && self.recovery.can_tell_steps() && self.window.in_flight() > 0).then_some(gap_us)
+    }
+
+    /// What a received packet acknowledges of ours, as the times of the log have it.
+    pub fn overdue(&self, event: &Event) -> Option<Overdue> {
+        if event.kind != Kind::PacketReceived || SpaceKind::of(event) != SpaceKind::Application {
+            return None;
+        }
+        event.frames_with_ranges().find_map(|(frame, ranges)| {
+            let largest = ranges.iter().map(|(from, to)| *from.max(to)).max()?;
+            let place = Place { kind: SpaceKind::Application, path: 0 };
+            let goes_now = self.departures.have_any_of(place, &[(largest, largest)]).then_some(self.now.us);
+            let sent_us = self.recovery.on_its_way_since(largest).or(goes_now)?;
+            let delay_us = frame.get(FrameNumber::AckDelayUs).unwrap_or(0).cast_signed();
+            Some(Overdue { sent_us, now_us: event.time_us, delay_us })
+        })
     }
 
     /// The next event, in order of `seq`.

@@ -78,6 +78,13 @@ impl Clock {
         self.writer
     }
 
+    /// The clock was set forward by so much, it turns out: the newest time and all that follow are earlier.
+    pub fn set_back(&mut self, step_ns: i64) {
+        for at_ns in [&mut self.newest_ns, &mut self.ahead_ns, &mut self.before_ns, &mut self.sent.at_ns] {
+            *at_ns = at_ns.saturating_sub(step_ns);
+        }
+    }
+
     /// The time of a record, whose own is in `source_ns`.
     pub fn read(&mut self, event: &Event) -> Reading {
         let (source_ns, newest) = (event.source_ns, self.newest_ns);

@@ -10,6 +10,7 @@ use crate::seeded::Seeded;
 use crate::tables::Tables;
 use crate::trace::clock::Clock;
 use crate::trace::order::{Held, Order};
+use crate::trace::silence::{Silence, Verdict};
 use crate::trace::{Reject, beyond};
 use std::collections::HashMap;
 
@@ -38,6 +39,8 @@ pub(super) struct Connection {
     pub clock: Clock,
     /// Records that wait for older ones, in a log that is out of order.
     pub order: Option<Box<Order>>,
+    /// Records that wait for one that tells whether the log's clock was set forward.
+    pub silence: Option<Box<Silence>>,
     pub started: bool,
     /// What is known of its client.
     pub client: Box<Known>,
@@ -66,28 +69,57 @@ impl Connection {
     /// Folds an event in its turn: a record of the connection was late before, and older ones may come, or none was.
     pub fn fold(&mut self, event: &Event, told: Told<'_>, tables: &mut Tables, file: &str) {
         let Told { raw, place, at_ns, is_step } = told;
-        let Some(order) = self.order.as_deref_mut() else {
-            if is_step {
-                self.fold.clock_made_a_step();
+        if self.order.is_none() && self.silence.is_none() {
+            match self.fold.silence_us(event.time_us) {
+                Some(gap_us) => self.silence = Some(Box::new(Silence::of(gap_us))),
+                None => {
+                    if is_step {
+                        self.fold.clock_made_a_step();
+                    }
+                    self.fold.event(event);
+                    self.tell_beyond(event.seq, place, raw, raw.len(), tables, file);
+                    return;
+                }
             }
-            self.fold.event(event);
-            self.tell_beyond(event.seq, place, raw, raw.len(), tables, file);
+        }
+        let kept = raw[..raw.len().min(REJECT_BYTES)].to_vec();
+        let held = Held { event: event.clone(), is_step, place, raw: kept, length: raw.len() };
+        let Some(order) = self.order.as_deref_mut() else {
+            let verdict = self.silence.as_deref_mut().map(|silence| silence.hold(held, &self.fold));
+            if let Some(Verdict::Forward(step_ns)) = verdict {
+                self.go_on(step_ns, tables, file);
+            }
             return;
         };
-        let kept = raw[..raw.len().min(REJECT_BYTES)].to_vec();
-        order.hold(at_ns, Held { event: event.clone(), is_step, place, raw: kept, length: raw.len() });
+        order.hold(at_ns, held);
+        self.go_on(0, tables, file);
         while let Some(held) = self.order.as_deref_mut().and_then(Order::next) {
+            self.fold_held(&held, tables, file);
+        }
+    }
+
+    /// Folds the records behind a silence, in which the log's clock was set forward by so much.
+    fn go_on(&mut self, step_ns: i64, tables: &mut Tables, file: &str) {
+        let Some(silence) = self.silence.take() else { return };
+        if step_ns > 0 {
+            self.clock.set_back(step_ns);
+            self.fold.clock_made_a_step();
+        }
+        for mut held in silence.into_held() {
+            held.event.time_us = held.event.time_us.saturating_sub(step_ns / 1000);
             self.fold_held(&held, tables, file);
         }
     }
 
     /// Bytes of its records that wait for older ones.
     pub fn held_bytes(&self) -> usize {
-        self.order.as_deref().map_or(0, Order::bytes)
+        self.order.as_deref().map_or(0, Order::bytes) + self.silence.as_deref().map_or(0, Silence::bytes)
     }
 
     /// Folds all that waits: nothing older is awaited any more. The event of `seq` is the first that nobody has given away.
     pub fn fold_all(&mut self, tables: &mut Tables, file: &str, seq: u64) {
+        self.is_dirty |= self.silence.is_some();
+        self.go_on(0, tables, file);
         while let Some(held) = self.order.as_deref_mut().and_then(Order::next_of_all) {
             self.fold_held(&held, tables, file);
             self.is_dirty = true;

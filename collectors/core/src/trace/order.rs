@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 pub const WINDOW_NS: i64 = 20_000_000;
 
 /// A record that waits for its turn.
+#[derive(Debug)]
 pub(super) struct Held {
     pub event: Event,
     /// The log's clock was set back before it.
@@ -26,7 +27,7 @@ pub(super) struct Held {
 
 impl Held {
     /// Bytes that it has, about: a frame of three letters is a value of seventy bytes.
-    fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         size_of::<Event>() + self.length.saturating_mul(24)
     }
 }

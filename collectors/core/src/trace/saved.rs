@@ -151,6 +151,7 @@ impl<'c> TraceReader<'c> {
             base_ns: saved.base_ns,
             clock: saved.clock,
             order: None,
+            silence: None,
             started: saved.started,
             client: Box::new(saved.client),
             shown: saved.shown,

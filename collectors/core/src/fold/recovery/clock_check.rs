@@ -17,6 +17,8 @@ struct Samples {
     measured: Option<(i64, i64)>,
     /// What the log states since.
     stated_us: Option<i64>,
+    /// It stated one.
+    is_stated: bool,
     /// How long the peer held the newest acknowledgement back, as it says.
     held_us: i64,
     /// The last long time without a record: how long, until when.
@@ -24,9 +26,14 @@ struct Samples {
 }
 
 /// Stated and measured samples are at most so far apart, us: what an acknowledgement may be held back, and nearly as much again.
-const STEP_US: i64 = 45_000;
+pub const STEP_US: i64 = 45_000;
 
 impl ClockCheck {
+    /// Application data was acknowledged before, and the log states samples.
+    pub fn is_stated(&self) -> bool {
+        self.0.as_ref().is_some_and(|samples| samples.is_stated)
+    }
+
     /// A packet that went out then is acknowledged now, and is the newest that is.
     pub fn measure(&mut self, sent_us: i64, now_us: i64) {
         let samples = self.0.get_or_insert_with(|| Box::new(Samples { first_us: now_us, ..Samples::default() }));
@@ -37,6 +44,7 @@ impl ClockCheck {
     pub fn state(&mut self, sample_us: Option<i64>) {
         if let Some(samples) = &mut self.0 {
             samples.stated_us = sample_us;
+            samples.is_stated |= sample_us.is_some();
         }
     }
 

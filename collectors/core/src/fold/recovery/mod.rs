@@ -135,6 +135,17 @@ impl Recovery {
         &mut self.spaces[at].1
     }
 
+    /// Round trips of application data are stated, and no timeout makes them doubtful.
+    pub fn can_tell_steps(&self) -> bool {
+        self.clock.is_stated() && !self.probe.is_running()
+    }
+
+    /// When the packet of application data with that number went out, if it is not acknowledged.
+    pub fn on_its_way_since(&self, number: u64) -> Option<i64> {
+        let (_, space) = self.spaces.iter().find(|(place, _)| place.kind == SpaceKind::Application)?;
+        space.on_its_way_since(number)
+    }
+
     /// A packet number of ours was used.
     pub fn number(&mut self, place: Place, number: u64, now_us: i64) {
         self.space(place).number(number, now_us);

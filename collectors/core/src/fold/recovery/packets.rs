@@ -369,6 +369,13 @@ impl Space {
         numbers
     }
 
+    /// When the packet with that number went out, if it is on its way and elicits an acknowledgement.
+    pub fn on_its_way_since(&self, number: u64) -> Option<i64> {
+        let at = self.sent.binary_search_by(|known| known.packet.number.cmp(&number)).ok()?;
+        let known = self.sent.get(at).filter(|known| known.is_on_its_way() && !known.packet.is_imputed)?;
+        known.packet.is_eliciting.then_some(known.packet.time_us)
+    }
+
     /// Packets that carried any of `[from, to)` of a stream and are not acknowledged, in order.
     pub fn carriers(&self, stream_id: u64, from: u64, to: u64) -> impl Iterator<Item = &Sent> {
         let unacked = self.sent.iter().filter(|known| !known.is_acked).take(LOOKED_AT).map(|known| &known.packet);
