@@ -62,6 +62,10 @@ pub const HELD: usize = 1024;
 /// Bytes of such records of all connections of a trace, about.
 pub const HELD_BYTES: usize = 32 << 20;
 
+/// Records of one connection that wait for an acknowledgement behind a silence in which the log's clock may have been set.
+/// It is usually the first of them.
+pub const BEHIND_SILENCE: usize = 64;
+
 /// Connection ids of one connection that are remembered.
 pub const ALIASES: usize = 256;
 
@@ -152,7 +156,7 @@ const fn limit(of: &'static str, value: u64, unit: &'static str, reason: Option<
 }
 
 /// All of them.
-pub const TABLE: [Limit; 42] = [
+pub const TABLE: [Limit; 43] = [
     limit("a record, a header field", RECORD_LIMIT as u64, "B", Some(Skip::TooLong), "it is passed over"),
     limit("nesting", MAX_DEPTH as u64, "levels", Some(Skip::TooDeep), "the record is passed over"),
     limit("an integer", LARGEST, "", None, "it has no column and is kept as it was written, in `more`"),
@@ -223,6 +227,13 @@ pub const TABLE: [Limit; 42] = [
         "B",
         None,
         "those of the newest one's connection go on",
+    ),
+    limit(
+        "records that wait behind a silence, of a connection",
+        BEHIND_SILENCE as u64,
+        "records",
+        None,
+        "they go on: a clock that was set forward is noticed later, and not put right",
     ),
     limit(
         "runs of missing packet numbers of a number space",

@@ -271,6 +271,31 @@ fn records_of_all_connections_wait_in_so_many_bytes() {
     assert_eq!((back, events), (wanted, most as u64 + 1 + 5 * 31));
 }
 
+/// The duration of a request whose clock is set forward by 300 ms while its answer is on its way, 40 ms: so many records, which
+/// acknowledge nothing, are behind the silence before the one that does.
+fn duration_behind_silence(count: usize) -> u64 {
+    let rtt = |ms: usize| format!(r#"{{"time":{ms},"name":"recovery:metrics_updated","data":{{"latest_rtt":40}}}}"#);
+    let at = |ms: usize, record: String| {
+        let rest = record.find(",").map_or("", |comma| &record[comma..]);
+        format!(r#"{{"time":{ms}{rest}"#)
+    };
+    let stream = r#"{"frame_type":"stream","stream_id":0,"offset":0,"length":10,"fin":true}"#;
+    let ack = |number: usize| format!(r#"{{"frame_type":"ack","acked_ranges":[[{number},{number}]]}}"#);
+    let padding = |number: usize| at(445, packet("received", 4 + number, "", r#"{"frame_type":"padding"}"#));
+    let records =
+        [at(0, packet("sent", 1, "", r#"{"frame_type":"ping"}"#)), at(40, packet("received", 1, "", &ack(1))), rtt(40)];
+    let request = [at(100, packet("received", 2, "", stream)), at(105, packet("sent", 2, "", stream))];
+    let end = [at(445, packet("received", 3, "", &ack(2))), rtt(445)];
+    let all = records.into_iter().chain(request).chain((0..count).map(padding)).chain(end);
+    tables(HEADER, all).streams[0].whole("duration_us")
+}
+
+#[test]
+fn so_many_records_wait_behind_a_silence() {
+    assert_eq!(duration_behind_silence(BEHIND_SILENCE - 2), 45_000);
+    assert_eq!(duration_behind_silence(BEHIND_SILENCE), 345_000);
+}
+
 #[test]
 fn so_many_packets_are_remembered_without_an_acknowledgement() {
     let sent = |number: u64| Sent { number, bytes: 1, in_flight: true, ..Sent::default() };

@@ -190,7 +190,8 @@ impl Fold {
     /// next acknowledgement can tell.
     pub fn silence_us(&self, time_us: i64) -> Option<i64> {
         let gap_us = time_us.saturating_sub(self.now.us);
-        (gap_us >= STEP_US && self.recovery.can_tell_steps() && self.window.in_flight() > 0).then_some(gap_us)
+        let is_awaited = || self.window.in_flight() > 0 || !self.departures.are_none();
+        (gap_us >= STEP_US && self.recovery.can_tell_steps() && is_awaited()).then_some(gap_us)
     }
 
     /// What a received packet acknowledges of ours, as the times of the log have it.

@@ -7,11 +7,9 @@
 
 use crate::event::{Event, Number};
 use crate::fold::{Fold, Overdue};
+use crate::limits::BEHIND_SILENCE;
 use crate::trace::order::Held;
 use std::collections::VecDeque;
-
-/// So many records wait at most. The first acknowledgement is usually the first of them.
-const MOST: usize = 64;
 
 /// What the records behind the silence tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +47,7 @@ impl Silence {
         self.held.push_back(held);
         match (self.overdue, self.stated_us) {
             (Some(overdue), Some(stated_us)) => Verdict::Forward(1000 * overdue.step_us(stated_us, self.gap_us)),
-            _ if is_over || self.held.len() >= MOST => Verdict::Forward(0),
+            _ if is_over || self.held.len() >= BEHIND_SILENCE => Verdict::Forward(0),
             _ => Verdict::Waits,
         }
     }
@@ -68,5 +66,51 @@ impl Silence {
     /// Bytes that they have, about.
     pub fn bytes(&self) -> usize {
         self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A packet that went out at 100 ms is acknowledged at 440, held back for so long.
+    const fn overdue(delay_us: i64) -> Overdue {
+        Overdue { sent_us: 100_000, now_us: 440_000, delay_us }
+    }
+
+    #[test]
+    fn a_clock_was_set_forward_by_what_a_round_trip_is_too_long_and_silence_explains() {
+        assert_eq!(overdue(0).step_us(40_000, 340_000), 300_000);
+        assert_eq!(overdue(0).step_us(40_000, 299_000), 299_000, "by no more than the silence");
+        assert_eq!(overdue(0).step_us(40_000, 200_000), 0, "records came meanwhile: a queue");
+        assert_eq!(overdue(0).step_us(340_000, 340_000), 0, "as stated");
+        assert_eq!(overdue(0).step_us(296_000, 340_000), 0, "by no more than an acknowledgement is held back");
+        assert_eq!(overdue(280_000).step_us(40_000, 340_000), 0, "the peer held it back");
+    }
+
+    #[test]
+    fn records_wait_until_the_instant_of_an_acknowledgement_is_over() {
+        let held = |ms: i64, latest_us: Option<u64>| {
+            let mut event = Event::default();
+            event.time_us = ms * 1000;
+            latest_us.into_iter().for_each(|us| _ = event.set(Number::LatestRttUs, us));
+            Held { event, is_step: false, place: 0, raw: Vec::new(), length: 0 }
+        };
+        let fold = Fold::default();
+        let mut silence = Silence::of(340_000);
+        assert_eq!(silence.hold(held(440, None), &fold), Verdict::Waits);
+        silence.overdue = Some(overdue(0));
+        assert_eq!(silence.hold(held(440, None), &fold), Verdict::Waits);
+        assert_eq!(silence.hold(held(440, Some(40_000)), &fold), Verdict::Forward(300_000_000));
+        assert_eq!(silence.into_held().len(), 3);
+        let mut silence = Silence { overdue: Some(overdue(0)), ..Silence::of(340_000) };
+        assert_eq!(
+            silence.hold(held(441, Some(40_000)), &fold),
+            Verdict::Forward(0),
+            "it is over, and nothing was stated"
+        );
+        let mut silence = Silence { stated_us: Some(40_000), ..Silence::of(340_000) };
+        silence.overdue = Some(overdue(0));
+        assert_eq!(silence.hold(held(440, None), &fold), Verdict::Forward(300_000_000), "stated before");
     }
 }

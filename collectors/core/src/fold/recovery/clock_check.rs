@@ -17,8 +17,6 @@ struct Samples {
     measured: Option<(i64, i64)>,
     /// What the log states since.
     stated_us: Option<i64>,
-    /// It stated one.
-    is_stated: bool,
     /// How long the peer held the newest acknowledgement back, as it says.
     held_us: i64,
     /// The last long time without a record: how long, until when.
@@ -29,9 +27,9 @@ struct Samples {
 pub const STEP_US: i64 = 45_000;
 
 impl ClockCheck {
-    /// Application data was acknowledged before, and the log states samples.
-    pub fn is_stated(&self) -> bool {
-        self.0.as_ref().is_some_and(|samples| samples.is_stated)
+    /// When application data was acknowledged first: what went out before tells nothing.
+    pub fn first_us(&self) -> Option<i64> {
+        self.0.as_ref().map(|samples| samples.first_us)
     }
 
     /// A packet that went out then is acknowledged now, and is the newest that is.
@@ -44,7 +42,6 @@ impl ClockCheck {
     pub fn state(&mut self, sample_us: Option<i64>) {
         if let Some(samples) = &mut self.0 {
             samples.stated_us = sample_us;
-            samples.is_stated |= sample_us.is_some();
         }
     }
 

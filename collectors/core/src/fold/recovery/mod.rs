@@ -137,13 +137,14 @@ impl Recovery {
 
     /// Round trips of application data are stated, and no timeout makes them doubtful.
     pub fn can_tell_steps(&self) -> bool {
-        self.clock.is_stated() && !self.probe.is_running()
+        self.clock.first_us().is_some() && self.rtt.is_stated() && !self.probe.is_running()
     }
 
-    /// When the packet of application data with that number went out, if it is not acknowledged.
+    /// When the packet of application data with that number went out, if it is not acknowledged, and its round trip tells
+    /// of the log's clock.
     pub fn on_its_way_since(&self, number: u64) -> Option<i64> {
         let (_, space) = self.spaces.iter().find(|(place, _)| place.kind == SpaceKind::Application)?;
-        space.on_its_way_since(number)
+        space.on_its_way_since(number).filter(|sent_us| Some(*sent_us) >= self.clock.first_us())
     }
 
     /// A packet number of ours was used.

@@ -81,6 +81,11 @@ impl Rtt {
         (self.smoothed_us, self.variance_us) = (Some(smoothed), Some(variance));
     }
 
+    /// The log states samples.
+    pub fn is_stated(&self) -> bool {
+        self.is_stated
+    }
+
     /// The log states figures. True when there is a new sample among them.
     pub fn state(&mut self, stated: StatedRtt) -> bool {
         let mut has_sample = false;
