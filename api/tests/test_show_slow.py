@@ -13,7 +13,14 @@ from quiclens_api.show.slow import _mostly
     [
         ({"coverage": "none", "top_cause": None, "top_cause_us": None, "duration_us": 5}, "no trace"),
         ({"coverage": "full", "top_cause": None, "top_cause_us": None, "duration_us": 0}, "took no time"),
-        ({"coverage": "full", "top_cause": "pto", "top_cause_us": 3, "duration_us": 4}, "75 % probe timeout"),
+        (
+            {"coverage": "full", "top_cause": "pto", "top_cause_us": 3, "duration_us": 4, "grade": "whole"},
+            "75 % probe timeout",
+        ),
+        (
+            {"coverage": "full", "top_cause": "pto", "top_cause_us": 3, "duration_us": 4, "grade": "damaged"},
+            "75 % probe timeout, damaged log",
+        ),
     ],
 )
 def test_a_request_without_a_cause_says_why(row: dict[str, Any], said: str) -> None:
