@@ -59,7 +59,7 @@ def test_what_is_graded_is_worth_what_the_bars_promise(document: dict[str, Any])
     assert missed <= NOT_KEPT_YET
 
 
-# `make damage` fails by them: a step forward in a handshake, or within one instant, is not noticed (collectors/CAUSES.md).
+# `make damage` fails by them: a step in a handshake, or within an instant, is not noticed (collectors/CAUSES.md).
 NOT_KEPT_YET = {
     "clock steps with data in flight: noticed",
     "equal times shuffled: most that moves, of the duration",
