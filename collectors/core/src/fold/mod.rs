@@ -194,19 +194,23 @@ impl Fold {
         (gap_us >= STEP_US && self.recovery.can_tell_steps() && is_awaited()).then_some(gap_us)
     }
 
-    /// What a received packet acknowledges of ours, as the times of the log have it.
-    pub fn overdue(&self, event: &Event) -> Option<Overdue> {
+    /// What a received packet acknowledges of ours, as the times of the log have it: `None` where it acknowledges nothing,
+    /// `Some(None)` where that tells nothing.
+    pub fn overdue(&self, event: &Event) -> Option<Option<Overdue>> {
         if event.kind != Kind::PacketReceived || SpaceKind::of(event) != SpaceKind::Application {
             return None;
         }
-        event.frames_with_ranges().find_map(|(frame, ranges)| {
-            let largest = ranges.iter().map(|(from, to)| *from.max(to)).max()?;
+        let largest = |ranges: &[(u64, u64)]| ranges.iter().map(|(from, to)| *from.max(to)).max();
+        let (frame, largest) =
+            event.frames_with_ranges().find_map(|(frame, ranges)| Some((frame, largest(ranges)?)))?;
+        let overdue = || {
             let place = Place { kind: SpaceKind::Application, path: 0 };
             let goes_now = self.departures.have_any_of(place, &[(largest, largest)]).then_some(self.now.us);
             let sent_us = self.recovery.on_its_way_since(largest).or(goes_now)?;
             let delay_us = frame.get(FrameNumber::AckDelayUs).unwrap_or(0).cast_signed();
             Some(Overdue { sent_us, now_us: event.time_us, delay_us })
-        })
+        };
+        Some(overdue())
     }
 
     /// The next event, in order of `seq`.

@@ -1,12 +1,12 @@
 //! A silence within which the log's clock may have been set forward: packets of ours were on their way, and the log states
 //! round trips, which a stack measures by a clock that makes no steps.
 //!
-//! The records behind it wait until the instant of the first acknowledgement is over. Where the round trip that the times
+//! The records behind it wait until the first acknowledgement and what is stated with it. Where the round trip that the times
 //! give is longer than the stated one, by no more than the silence, the clock was set forward by the difference, and all
 //! times from then on are earlier by it.
 
 use crate::event::{Event, Number};
-use crate::fold::{Fold, Overdue};
+use crate::fold::{Fold, Overdue, TURN_US};
 use crate::limits::BEHIND_SILENCE;
 use crate::trace::order::Held;
 use std::collections::VecDeque;
@@ -27,35 +27,44 @@ pub(super) struct Silence {
     held: VecDeque<Held>,
     bytes: usize,
     overdue: Option<Overdue>,
-    stated_us: Option<i64>,
+    /// The sample that the log states, and when.
+    stated: Option<(i64, i64)>,
 }
 
 impl Silence {
     /// A silence of so long ends with the record that is held first.
     pub fn of(gap_us: i64) -> Self {
-        Self { gap_us, held: VecDeque::new(), bytes: 0, overdue: None, stated_us: None }
+        Self { gap_us, held: VecDeque::new(), bytes: 0, overdue: None, stated: None }
     }
 
     /// Holds a record.
     pub fn hold(&mut self, held: Held, fold: &Fold) -> Verdict {
-        let event = &held.event;
-        let is_over = self.overdue.is_some_and(|overdue| event.time_us != overdue.now_us);
-        if !is_over {
-            self.look_at(event, fold);
-        }
+        let verdict = self.look_at(&held.event, fold);
         self.bytes += held.bytes();
         self.held.push_back(held);
-        match (self.overdue, self.stated_us) {
-            (Some(overdue), Some(stated_us)) => Verdict::Forward(1000 * overdue.step_us(stated_us, self.gap_us)),
-            _ if is_over || self.held.len() >= BEHIND_SILENCE => Verdict::Forward(0),
-            _ => Verdict::Waits,
-        }
+        if self.held.len() >= BEHIND_SILENCE && verdict == Verdict::Waits { Verdict::Forward(0) } else { verdict }
     }
 
-    fn look_at(&mut self, event: &Event, fold: &Fold) {
-        self.overdue = self.overdue.or_else(|| fold.overdue(event));
-        let stated = event.get(Number::LatestRttUs).and_then(|us| i64::try_from(us).ok());
-        self.stated_us = stated.or(self.stated_us);
+    fn look_at(&mut self, event: &Event, fold: &Fold) -> Verdict {
+        let is_with = |at_us: i64| event.time_us.saturating_sub(at_us) <= TURN_US;
+        if self.overdue.is_some_and(|overdue| !is_with(overdue.now_us)) {
+            return Verdict::Forward(0);
+        }
+        // A sample that was stated longer ago is another's.
+        self.stated = self.stated.filter(|(_, at_us)| is_with(*at_us));
+        if let Some(us) = event.get(Number::LatestRttUs).and_then(|us| i64::try_from(us).ok()) {
+            self.stated = Some((us, event.time_us));
+        }
+        if self.overdue.is_none() {
+            match fold.overdue(event) {
+                Some(None) => return Verdict::Forward(0),
+                found => self.overdue = found.flatten(),
+            }
+        }
+        match (self.overdue, self.stated) {
+            (Some(overdue), Some((stated_us, _))) => Verdict::Forward(1000 * overdue.step_us(stated_us, self.gap_us)),
+            _ => Verdict::Waits,
+        }
     }
 
     /// The records that waited, in their order.
@@ -105,12 +114,15 @@ mod tests {
         assert_eq!(silence.into_held().len(), 3);
         let mut silence = Silence { overdue: Some(overdue(0)), ..Silence::of(340_000) };
         assert_eq!(
-            silence.hold(held(441, Some(40_000)), &fold),
+            silence.hold(held(442, Some(40_000)), &fold),
             Verdict::Forward(0),
             "it is over, and nothing was stated"
         );
-        let mut silence = Silence { stated_us: Some(40_000), ..Silence::of(340_000) };
+        let mut silence = Silence { stated: Some((40_000, 440_000)), ..Silence::of(340_000) };
         silence.overdue = Some(overdue(0));
         assert_eq!(silence.hold(held(440, None), &fold), Verdict::Forward(300_000_000), "stated before");
+        let mut silence = Silence { stated: Some((40_000, 430_000)), ..Silence::of(340_000) };
+        silence.overdue = Some(overdue(0));
+        assert_eq!(silence.hold(held(440, None), &fold), Verdict::Waits, "long before: another's");
     }
 }

@@ -65,9 +65,8 @@ impl ClockCheck {
     /// The instant is over: gives since when the clock made a step, if it did.
     pub fn step(&mut self) -> Option<i64> {
         let samples = self.0.as_deref_mut()?;
-        // Some stacks state a sample before the record that brought it: the clock may have made its step between the two.
-        let (sent_us, acked_us) = samples.measured.take()?;
         let stated_us = samples.stated_us.take()?;
+        let (sent_us, acked_us) = samples.measured.take()?;
         // Some stacks state a sample without what the peer held back, however long that was.
         let apart_us = acked_us.saturating_sub(sent_us).saturating_sub(stated_us).saturating_sub(samples.held_us);
         let (silent_us, until_us) = samples.silence;
