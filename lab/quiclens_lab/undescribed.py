@@ -13,7 +13,7 @@ from quiclens_schema.served import OPERATION_PATH, ROWS_PATH, ROWS_TYPE, Operati
 Document = dict[str, Any]
 
 _TEXT = {"type": "string"}
-_ROW_TIME = {"anyOf": [_TEXT, {"type": "string", "format": "date-time"}]}
+_TIME = {"anyOf": [_TEXT, {"type": "string", "format": "date-time"}]}
 _PAGES: dict[str, tuple[str, ...]] = {
     "/": ("by",),
     "/requests": ("by",),
@@ -132,7 +132,7 @@ def _operation(
 
 def _inputs(path: str, names: tuple[str, ...]) -> list[Document]:
     in_path = [part.strip("{}") for part in path.split("/") if part.startswith("{")]
-    in_query = [_input(name, _ROW_TIME if name in ("since", "until") else _TEXT) for name in names]
+    in_query = [_input(name, _TIME if name in ("since", "until") else _TEXT) for name in names]
     return [*(_input(name, _TEXT, "path") for name in in_path), *in_query]
 
 

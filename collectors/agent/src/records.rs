@@ -376,8 +376,8 @@ mod tests {
         window
     }
 
-    /// Rows of a sequence whose reading is packed after every `every` records, unless records wait, and the bytes of the largest pack after
-    /// the records that decide the identity, which are kept whole until then.
+    /// Rows of a sequence whose reading is packed after every `every` records, unless records wait, and the bytes of the
+    /// largest pack after the records that decide the identity, which are kept whole until then.
     fn read(catalogue: &Catalogue, text: &[u8], every: usize) -> ([Vec<Row>; 4], usize) {
         let (mut tables, mut window) = (Tables::default(), window(text));
         let mut records = Records::new(catalogue, Framing::Sequential, "/var/log/qlog/a.sqlog");

@@ -271,8 +271,8 @@ fn records_of_all_connections_wait_in_so_many_bytes() {
     assert_eq!((back, events), (wanted, most as u64 + 1 + 5 * 31));
 }
 
-/// The duration of a request whose clock is set forward by 300 ms while its answer is on its way, 40 ms: so many records, which
-/// acknowledge nothing, are behind the silence before the one that does.
+/// The duration of a request whose clock is set forward by 300 ms while its answer is on its way, 40 ms: so many records,
+/// which acknowledge nothing, are behind the silence before the one that does.
 fn duration_behind_silence(count: usize) -> u64 {
     let rtt = |ms: usize| format!(r#"{{"time":{ms},"name":"recovery:metrics_updated","data":{{"latest_rtt":40}}}}"#);
     let at = |ms: usize, record: String| {

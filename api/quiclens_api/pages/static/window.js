@@ -87,8 +87,9 @@ export function filter(text) {
  */
 export function covered(coverage) {
   const share = coverage.requests ? Math.round((100 * coverage.traced) / coverage.requests) : 0;
+  const missing = ["repaired", "damaged"].filter((grade) => coverage[grade]).map((grade) => `${coverage[grade].toLocaleString("en")} ${grade}`).join(", ");
   return `${coverage.requests.toLocaleString("en")} requests, ${coverage.traced.toLocaleString("en")} of them (${share} %) with a trace` +
-    (["repaired", "damaged"].some((grade) => coverage[grade]) ? `; records of their log are missing: ${["repaired", "damaged"].filter((grade) => coverage[grade]).map((grade) => `${coverage[grade].toLocaleString("en")} ${grade}`).join(", ")}` : "") +
+    (missing && `; records of their log are missing: ${missing}`) +
     (Math.round(coverage.weight) === coverage.requests ? "" : `; they stand for about ${Math.round(coverage.weight).toLocaleString("en")}`);
 }
 

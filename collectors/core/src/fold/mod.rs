@@ -47,7 +47,7 @@ use crate::record::rows::Row;
 use connection::capability::{Seen, Sight};
 use episode::Episode;
 use moment::Moment;
-use recovery::clock_check::STEP_US;
+use recovery::clock_check::Overdue;
 use recovery::period::PeriodOver;
 use recovery::{Place, SpaceKind};
 use requests::Opened;
@@ -93,26 +93,6 @@ pub struct Output {
     pub streams: Vec<Row>,
     /// Rows of `episodes`.
     pub episodes: Vec<Row>,
-}
-
-/// A packet of ours that is acknowledged: when it went out, when that is, and how long the peer held it back, as it says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "above")]
-pub struct Overdue {
-    pub sent_us: i64,
-    pub now_us: i64,
-    pub delay_us: i64,
-}
-
-impl Overdue {
-    /// By how much the log's clock was set forward in a silence of `gap_us` before it, where the stack measured
-    /// `stated_us`; 0 where it was not.
-    pub fn step_us(&self, stated_us: i64, gap_us: i64) -> i64 {
-        let apart_us = self.now_us.saturating_sub(self.sent_us).saturating_sub(stated_us);
-        // Some stacks state a sample without what the peer held back, however long that was.
-        let is_step = apart_us.saturating_sub(self.delay_us) > STEP_US && gap_us.saturating_add(TURN_US) >= apart_us;
-        if is_step { apart_us.min(gap_us) } else { 0 }
-    }
 }
 
 /// State of one connection's fold.
@@ -191,7 +171,7 @@ impl Fold {
     pub fn silence_us(&self, time_us: i64) -> Option<i64> {
         let gap_us = time_us.saturating_sub(self.now.us);
         let is_awaited = || self.window.in_flight() > 0 || !self.departures.are_none();
-        (gap_us >= STEP_US && self.recovery.can_tell_steps() && is_awaited()).then_some(gap_us)
+        (self.recovery.can_tell_step(gap_us) && is_awaited()).then_some(gap_us)
     }
 
     /// What a received packet acknowledges of ours, as the times of the log have it: `None` where it acknowledges nothing,

@@ -13,7 +13,7 @@ use crate::event::{Event, Kind, Number, Word};
 use serde::{Deserialize, Serialize};
 
 /// What two times of a writer that keeps its records in order may be off, ns: each by a millisecond.
-pub const NOISE_NS: i64 = 2_000_000;
+const NOISE_NS: i64 = 2_000_000;
 
 /// In which order records stand in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,10 +6,10 @@
 //! times from then on are earlier by it.
 
 use crate::event::{Event, Number};
-use crate::fold::{Fold, Overdue, TURN_US};
+use crate::fold::recovery::clock_check::Overdue;
+use crate::fold::{Fold, TURN_US};
 use crate::limits::BEHIND_SILENCE;
 use crate::trace::order::Held;
-use std::collections::VecDeque;
 
 /// What the records behind the silence tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub(super) enum Verdict {
 #[derive(Debug)]
 pub(super) struct Silence {
     gap_us: i64,
-    held: VecDeque<Held>,
+    held: Vec<Held>,
     bytes: usize,
     overdue: Option<Overdue>,
     /// The sample that the log states, and when.
@@ -34,14 +34,14 @@ pub(super) struct Silence {
 impl Silence {
     /// A silence of so long ends with the record that is held first.
     pub fn of(gap_us: i64) -> Self {
-        Self { gap_us, held: VecDeque::new(), bytes: 0, overdue: None, stated: None }
+        Self { gap_us, held: Vec::new(), bytes: 0, overdue: None, stated: None }
     }
 
     /// Holds a record.
     pub fn hold(&mut self, held: Held, fold: &Fold) -> Verdict {
         let verdict = self.look_at(&held.event, fold);
         self.bytes += held.bytes();
-        self.held.push_back(held);
+        self.held.push(held);
         if self.held.len() >= BEHIND_SILENCE && verdict == Verdict::Waits { Verdict::Forward(0) } else { verdict }
     }
 
@@ -68,7 +68,7 @@ impl Silence {
     }
 
     /// The records that waited, in their order.
-    pub fn into_held(self) -> VecDeque<Held> {
+    pub fn into_held(self) -> Vec<Held> {
         self.held
     }
 

@@ -23,6 +23,35 @@ struct Samples {
     silence: (i64, i64),
 }
 
+/// A packet of ours that is acknowledged: when it went out, when that is, and how long the peer held it back, as it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "above")]
+pub struct Overdue {
+    pub sent_us: i64,
+    pub now_us: i64,
+    pub delay_us: i64,
+}
+
+impl Overdue {
+    /// By how much the round trip that the times give is longer than the stated one.
+    fn apart_us(&self, stated_us: i64) -> i64 {
+        self.now_us.saturating_sub(self.sent_us).saturating_sub(stated_us)
+    }
+
+    /// The same, at least: some stacks state a sample without what the peer held back, however long that was.
+    fn least_apart_us(&self, stated_us: i64) -> i64 {
+        self.apart_us(stated_us).saturating_sub(self.delay_us)
+    }
+
+    /// By how much the log's clock was set forward in a silence of `gap_us` before it, where the stack measured
+    /// `stated_us`; 0 where it was not.
+    pub fn step_us(&self, stated_us: i64, gap_us: i64) -> i64 {
+        let apart_us = self.apart_us(stated_us);
+        let is_step = self.least_apart_us(stated_us) > STEP_US && gap_us.saturating_add(TURN_US) >= apart_us;
+        if is_step { apart_us.min(gap_us) } else { 0 }
+    }
+}
+
 /// Stated and measured samples are at most so far apart, us: what an acknowledgement may be held back, and nearly as much again.
 pub const STEP_US: i64 = 45_000;
 
@@ -67,8 +96,8 @@ impl ClockCheck {
         let samples = self.0.as_deref_mut()?;
         let stated_us = samples.stated_us.take()?;
         let (sent_us, acked_us) = samples.measured.take()?;
-        // Some stacks state a sample without what the peer held back, however long that was.
-        let apart_us = acked_us.saturating_sub(sent_us).saturating_sub(stated_us).saturating_sub(samples.held_us);
+        let overdue = Overdue { sent_us, now_us: acked_us, delay_us: samples.held_us };
+        let apart_us = overdue.least_apart_us(stated_us);
         let (silent_us, until_us) = samples.silence;
         let is_within = until_us > sent_us && silent_us.saturating_add(TURN_US) >= apart_us;
         (apart_us > STEP_US && is_within).then_some(sent_us)

@@ -12,7 +12,7 @@ pub mod rtt;
 use crate::event::{Event, Word};
 use crate::fold::TURN_US;
 use crate::fold::moment::Moment;
-use crate::fold::recovery::clock_check::ClockCheck;
+use crate::fold::recovery::clock_check::{ClockCheck, STEP_US};
 use crate::fold::recovery::holes::Hole;
 use crate::fold::recovery::packets::{Acknowledged, Chunk, Sent, Space};
 use crate::fold::recovery::period::{Period, PeriodOver};
@@ -135,9 +135,10 @@ impl Recovery {
         &mut self.spaces[at].1
     }
 
-    /// Round trips of application data are stated, and no timeout makes them doubtful.
-    pub fn can_tell_steps(&self) -> bool {
-        self.clock.first_us().is_some() && self.rtt.is_stated() && !self.probe.is_running()
+    /// The log's clock may have made a step in a silence of `gap_us`: round trips of application data are stated, and no
+    /// timeout makes them doubtful.
+    pub fn can_tell_step(&self, gap_us: i64) -> bool {
+        gap_us >= STEP_US && self.clock.first_us().is_some() && self.rtt.is_stated() && !self.probe.is_running()
     }
 
     /// When the packet of application data with that number went out, if it is not acknowledged, and its round trip tells
