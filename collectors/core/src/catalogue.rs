@@ -2,7 +2,7 @@
 
 use crate::dialect::Dialect;
 use crate::event::{FRAME_NUMBERS, Kind, NUMBERS, WORDS};
-use crate::keys::Keys;
+use crate::keys::{Keys, ends};
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
@@ -92,8 +92,36 @@ pub enum Unit {
     Time,
 }
 
-/// Keys of one object.
-pub type Table = Keys<Action>;
+/// Keys of one object: what each becomes, and its place in [`Catalogue::written`].
+pub type Table = Keys<(Action, u16)>;
+
+/// A key as most logs write it: in quotes, with its colon.
+#[derive(Clone, Debug)]
+pub struct WrittenKey {
+    text: Box<[u8]>,
+    ends: (u64, u64),
+    /// What the value under it becomes.
+    pub action: Action,
+}
+
+impl WrittenKey {
+    fn new(key: &[u8], action: Action) -> Self {
+        let text: Box<[u8]> = [b"\"", key, b"\":"].concat().into();
+        Self { ends: ends(&text), text, action }
+    }
+
+    /// The key.
+    pub fn key(&self) -> &[u8] {
+        &self.text[1..self.text.len() - 2]
+    }
+
+    /// How long it is where `text` starts with it.
+    #[inline(always)]
+    pub fn starts(&self, text: &[u8]) -> Option<usize> {
+        let start = text.get(..self.text.len())?;
+        (ends(start) == self.ends && (start.len() <= 16 || *start == *self.text)).then_some(start.len())
+    }
+}
 
 /// A known event: canonical name and what the fold makes of it.
 #[derive(Clone, Debug)]
@@ -135,6 +163,8 @@ pub struct Catalogue {
     pub events: FxHashMap<Box<[u8]>, Known>,
     /// Key tables: 0 is an event's `data`, 1 a frame, 2 the event's root, others are nested objects.
     pub tables: Vec<Table>,
+    /// All keys of all tables, as logs write them.
+    pub written: Vec<WrittenKey>,
     /// Dialects, in the order in which they are tried.
     pub dialects: Vec<Dialect>,
     /// Grammar of QUIC_TRACE rows.
@@ -212,14 +242,15 @@ impl Catalogue {
                 add(&mut tables, FRAME, at, action).map_err(in_events)?;
             }
         }
-        tables[DATA as usize].insert(b"frames", Action::Frames);
-        tables[ROOT as usize].insert(b"time_format", Action::TimeFormat);
-        tables[ROOT as usize].insert(b"reference_time", Action::ReferenceTime);
+        tables[DATA as usize].insert(b"frames", (Action::Frames, 0));
+        tables[ROOT as usize].insert(b"time_format", (Action::TimeFormat, 0));
+        tables[ROOT as usize].insert(b"reference_time", (Action::ReferenceTime, 0));
+        let written = written(&mut tables);
         let mut dialects = DIALECTS.iter().map(|text| Dialect::read(text)).collect::<Result<Vec<_>, _>>()?;
         dialects.sort_by(|a, b| (a.order, &a.name).cmp(&(b.order, &b.name)));
         let grammar = crate::reader::quic_trace::Grammar::read(GRAMMAR)
             .map_err(|why| SchemaFault::Syntax(why).of("schema/catalogue"))?;
-        Ok(Self { events, tables, dialects, grammar, specs })
+        Ok(Self { events, tables, written, dialects, grammar, specs })
     }
 
     /// An event of this name has an entry.
@@ -260,20 +291,30 @@ fn action(kind: &str, number: Option<u8>, word: Option<u8>) -> Result<Action, Sc
 
 fn add(tables: &mut Vec<Table>, table: u8, path: &str, action: Action) -> Result<(), SchemaFault> {
     let Some((key, rest)) = path.split_once('.') else {
-        tables[table as usize].insert(path.as_bytes(), action);
+        tables[table as usize].insert(path.as_bytes(), (action, 0));
         return Ok(());
     };
     let next = match tables[table as usize].get(key.as_bytes()) {
-        Some(Action::Enter(next)) => *next,
+        Some((Action::Enter(next), _)) => *next,
         Some(_) => return Err(SchemaFault::Path(path.to_owned())),
         None => {
             let next = u8::try_from(tables.len()).map_err(|_| SchemaFault::TooManyObjects)?;
             tables.push(Table::default());
-            tables[table as usize].insert(key.as_bytes(), Action::Enter(next));
+            tables[table as usize].insert(key.as_bytes(), (Action::Enter(next), 0));
             next
         }
     };
     add(tables, next, rest, action)
+}
+
+/// Gives each key its place.
+fn written(tables: &mut [Table]) -> Vec<WrittenKey> {
+    let mut written = Vec::new();
+    for (key, (action, place)) in tables.iter_mut().flat_map(Table::iter_mut) {
+        *place = u16::try_from(written.len()).unwrap_or(u16::MAX);
+        written.push(WrittenKey::new(key, *action));
+    }
+    written
 }
 
 fn kind_of(name: &str) -> Kind {

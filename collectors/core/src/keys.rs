@@ -20,7 +20,7 @@ impl<V> Default for Keys<V> {
 
 /// First and last bytes of a key, which with its length tell keys of up to 16 bytes apart.
 #[inline]
-fn ends(key: &[u8]) -> (u64, u64) {
+pub(crate) fn ends(key: &[u8]) -> (u64, u64) {
     if let (Some(first), Some(last)) = (key.first_chunk::<8>(), key.last_chunk::<8>()) {
         (u64::from_le_bytes(*first), u64::from_le_bytes(*last))
     } else if let (Some(first), Some(last)) = (key.first_chunk::<4>(), key.last_chunk::<4>()) {
@@ -55,6 +55,11 @@ impl<V> Keys<V> {
         }
         self.count += usize::from(self.slots[at].is_none());
         self.slots[at] = Some((first, last, key.into(), value));
+    }
+
+    /// Keys and their values, in no order.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (&[u8], &mut V)> {
+        self.slots.iter_mut().flatten().map(|(_, _, key, value)| (&**key, value))
     }
 
     /// The value of a key.

@@ -4,6 +4,7 @@ pub mod brackets;
 pub mod document;
 mod frames;
 pub mod json;
+mod key_order;
 pub mod number;
 pub mod qlog;
 pub mod quic_trace;
