@@ -3,11 +3,15 @@
 import json
 import subprocess
 import time
+import urllib.error
 import urllib.parse
 import urllib.request
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Event, Lock, Thread
 from typing import Any
+
+from quiclens_lab.errors import LabError
 
 PAUSE_S = 0.15
 _STREAMS = """SELECT connection_id, stream_id, max(last_seq) FROM streams
@@ -21,10 +25,14 @@ _WHOLE = f"SELECT connection_id, whole FROM ({_EVENTS}) FORMAT JSONCompact"
 
 
 def asked(url: str, sql: str) -> list[list[Any]]:
-    """The rows of a question to `quiclens serve`."""
+    """The rows of a question to `quiclens serve`; LabError with its answer where it refuses."""
     request = urllib.request.Request(f"{url}/", sql.encode(), {"Content-Type": "text/plain"})
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        rows: list[list[Any]] = json.load(answer)["data"]
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            rows: list[list[Any]] = json.load(answer)["data"]
+    except urllib.error.HTTPError as error:
+        said = error.read().decode(errors="replace").strip()
+        raise LabError(f"{sql.partition(' ')[0]} … {sql[-60:]}: {error.code} {said[-500:]}") from error
     return rows
 
 
@@ -53,6 +61,7 @@ class Watch:
     written: list[tuple[float, int]] = field(default_factory=list)
     stored: list[tuple[float, int]] = field(default_factory=list)
     before: int = 0
+    failure: Exception | None = None
     _waiting: list[Seen] = field(default_factory=list)
     _lock: Any = field(default_factory=Lock)
     _over: Event = field(default_factory=Event)
@@ -61,20 +70,32 @@ class Watch:
         """Run the writer to its end, and until all that it wrote can be queried, or patience ends."""
         self.before = self._count()
         with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as writer:
-            threads = [Thread(target=self._watch), Thread(target=self._count_on)]
+            threads = [Thread(target=self._kept, args=(work,)) for work in (self._watch, self._count_on)]
             for thread in threads:
                 thread.start()
             try:
                 self._listen(writer)
                 until = time.monotonic() + patience_s
-                while (self._waiting or self.behind_at(time.time())) and time.monotonic() < until:
+                while self.failure is None and self._is_behind() and time.monotonic() < until:
                     time.sleep(PAUSE_S)
             finally:
                 self._over.set()
                 for thread in threads:
                     thread.join()
+        if self.failure is not None:
+            raise self.failure
         if writer.returncode:
             raise OSError(f"the writer ended with {writer.returncode}")
+
+    def _kept(self, work: Callable[[], None]) -> None:
+        """Run a thread's work; what ends it ends the run, too."""
+        try:
+            work()
+        except Exception as error:
+            self.failure = error
+
+    def _is_behind(self) -> bool:
+        return bool(self._waiting) or self.behind_at(time.time()) > 0
 
     def behind_at(self, at: float) -> int:
         """Events written and not stored at a moment, by what was known last."""
