@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, ExitStack, suppress
 from dataclasses import dataclass
 from typing import TypeVar
@@ -27,7 +27,18 @@ from quiclens_api.serve.spooled import IN_MEMORY_BYTES, SpooledAnswer
 T = TypeVar("T")
 
 _AT_ONCE_BYTES = 1 << 20  # an answer up to this size is sent whole, with its length
+_TRIES = 3  # of a statement that finds rows in every other moment; what it says in the last one is told
+_TOO_MANY_ROWS = 396  # TOO_MANY_ROWS_OR_BYTES
 _BOUNDS_OF_WRITING = ("max_memory_usage", "max_execution_time")  # as those of the statement, and in the same places
+
+
+class _RowsCame(Fault):
+    """A statement that had no row a moment ago has some now: the store grows."""
+
+    @staticmethod
+    def of(fault: Fault) -> Fault:
+        """The same fault, as this one where it says so."""
+        return _RowsCame(fault.code, fault.name, str(fault)) if fault.code == _TOO_MANY_ROWS else fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,16 +160,19 @@ class Interface:
                     await places.enter_async_context(parts.whole.one())
                 await places.enter_async_context(queries.one())
                 await queries.run(lambda: handle.restrict(verdict.settings))
+                answer = self._stream if is_streamed else self._collect if is_collected else self._at_once
                 try:
-                    if is_streamed:
-                        await self._stream(query, handle, sender)
-                    elif is_collected:
-                        await self._collect(query, handle, sender)
-                    else:
-                        await self._at_once(query, handle, sender)
+                    await self._until_rows_stand(lambda: answer(query, handle, sender))
                 except Gone:
                     self._metrics.cancelled.inc()
                     raise
+
+    async def _until_rows_stand(self, answer: Callable[[], Awaitable[None]]) -> None:
+        """Answer, and once more where a statement had no row, and had some when it was asked for its names alone."""
+        for _ in range(_TRIES):
+            with suppress(_RowsCame):
+                return await answer()
+        await answer()
 
     async def _at_once(self, query: "_Query", handle: Handle, sender: Sender) -> None:
         """Answer with what the engine makes in one go."""
@@ -203,7 +217,7 @@ class Interface:
 
     async def _without_rows(self, query: "_Query", sender: Sender) -> None:
         """Answer a statement that has just found no row, for which the engine gives no piece, with a document of names
-        alone. It runs again, on a handle that takes one row at most."""
+        alone. It runs again, on a handle that takes one row at most: _RowsCame where it has more by now."""
         bounds = {"max_result_rows": "1", "max_result_bytes": str(self._limits.whole_bytes)}
         if own := sorted(bounds.keys() & query.verdict.settings.keys()):
             raise Refused(f"An answer without rows in {query.format} is none for a statement that sets {own[0]} itself")
@@ -215,7 +229,10 @@ class Interface:
                 handle.restrict(query.verdict.settings)
                 return handle
 
-            await self._at_once(query, await query.queries.run(opened), sender)
+            try:
+                await self._at_once(query, await query.queries.run(opened), sender)
+            except Fault as fault:
+                raise _RowsCame.of(fault) from fault
 
     async def _watched(self, query: "_Query", call: Callable[[], T]) -> T:
         return await self._parts.running.watched(query.run, query.queries.run(call), query.gone)
