@@ -77,7 +77,7 @@ def ingest(
     producer = kafka.producer(settings.brokers, settings.kafka)
     # Who serves an embedded store links it.
     link_seconds = 0.0 if isinstance(store, ServedStore) else settings.link_seconds
-    linker = Linker(store, link_seconds, settings.late_link_seconds, metrics.linking)
+    linker = Linker(store, link_seconds, settings.count_seconds, metrics.linking)
     inserter = Inserter(store, producer, uuid4().hex[:12], metrics)
     watch = StoreWatch(store)
     taker = Taker(

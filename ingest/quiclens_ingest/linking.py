@@ -1,46 +1,48 @@
-"""Linking while data arrive: open hours every few seconds, closed ones once they close, and again when late data come.
+"""Linking while data arrive: every few seconds what came since the last round.
 
 An embedded store is linked by the process that holds it. For a ClickHouse server, one process of the consumer group
-links: the one that has partition 0 of the connections' topic. The group gives a partition to one member and takes it
-back before another gets it, so there is no lease to renew, no clock to trust, and no table to keep; a member that hangs
-loses it after the session's time.
+links, the one that has partition 0 of the connections' topic; a lease in the store (`lease.py`) keeps any other process
+that links, as `load` does, from doing so at the same time.
 """
 
 import logging
+import math
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from datetime import datetime, timedelta
+from datetime import datetime
 from threading import Condition, Thread
 
 from quiclens_schema.store import Store, StoreError
 
-from quiclens_ingest.link import NOTHING, LinkSummary, Mark, all_hours, changed_hours, data_time, link, mark, sweep
+from quiclens_ingest import lease, rollups
+from quiclens_ingest.link import WAIT_SECONDS, LinkSummary, link, link_stored
+from quiclens_ingest.mark import NOTHING, Mark, mark
 from quiclens_ingest.metrics import LinkMetrics
+from quiclens_ingest.scratch import sweep
 
 _log = logging.getLogger("quiclens.ingest")
 
 NAME = "ingest"
-CLOSES_AFTER = timedelta(hours=1, minutes=5)  # of its beginning, by the time that the data speak of
 _RETRY_SECONDS = 5.0
 LONGEST_ROUND_SECONDS = 3600.0  # the first round over a store that was never linked may take many minutes
 LONGEST_FAILING_SECONDS = 300.0
-_SHARE_MOST = 0.2  # of the time: an open hour is built anew each round, and grows
+_SHARE_MOST = 0.5  # of the time
 
 
 def pause_after(took: float, seconds: float) -> float:
     """Seconds until the next round, after one that took `took`: those that are asked for, or so many that the store has
-    most of its time for others."""
+    half of its time for others."""
     return max(seconds, took * (1 / _SHARE_MOST - 1))
 
 
 class Linker:
     """Links in a thread of its own while it is told that it leads."""
 
-    def __init__(self, store: Store, seconds: float, late_seconds: float, metrics: LinkMetrics) -> None:
+    def __init__(self, store: Store, seconds: float, count_seconds: float, metrics: LinkMetrics) -> None:
         self._store = store
         self._seconds = seconds
-        self._late_seconds = late_seconds
+        self._count_seconds = count_seconds
         self._metrics = metrics
         self._change = Condition()
         self._is_leading = False
@@ -62,7 +64,7 @@ class Linker:
         self._metrics.is_linking.set(is_leading)
 
     def catch_up(self) -> LinkSummary:
-        """Link everything that is stored by now, late data too, and return when it is done: what that round linked.
+        """Link everything that is stored by now, and return when it is done: what that round linked.
 
         StoreError when the round fails, or when the linker ends before it.
         """
@@ -110,16 +112,20 @@ class Linker:
                 self._busy_since = time.monotonic()
                 waiting, self._waiting = self._waiting, []
             try:
-                rounds = rounds or Rounds(self._store, self._late_seconds)
+                rounds = rounds or Rounds(self._store, self._count_seconds)
                 began = time.monotonic()
-                linked = rounds.next(with_late=bool(waiting))
+                linked = rounds.next(with_counts=bool(waiting))
                 took = time.monotonic() - began
-                self._metrics.hours.inc(linked.hours)
+                self._metrics.requests.inc(linked.requests)
                 self._metrics.seconds.observe(took)
                 pause = pause_after(took, self._seconds)
                 self._failing_since = None
                 for done in waiting:
                     done.set_result(linked)
+            except lease.LeaseBusyError as error:
+                pause = self._seconds
+                for done in waiting:
+                    done.set_exception(error)
             except Exception as error:  # whatever it was, the next round begins anew, and linking goes on
                 self._metrics.failures.inc()
                 is_of_store = isinstance(error, StoreError)
@@ -139,75 +145,64 @@ class Linker:
 
 
 class Rounds:
-    """Rounds of linking, each from where the one before had come to; the store remembers it for the next process."""
+    """Rounds of linking, each from where the one before had come to; the store remembers it for the next process.
 
-    def __init__(self, store: Store, late_seconds: float, now: Callable[[], float] = time.monotonic) -> None:
+    What is counted of requests is counted anew at most every `count_seconds`, so that the five minutes that go on are not
+    counted in each round. The store remembers a round when all of it is counted.
+    """
+
+    def __init__(self, store: Store, count_seconds: float, now: Callable[[], float] = time.monotonic) -> None:
         self._store = store
-        self._late_seconds = late_seconds
+        self._count_seconds = count_seconds
         self._now = now
-        self._late: set[datetime] = set()
-        self._late_since = now()
-        self._data_time: datetime | None = None
+        self._dirty: set[datetime] = set()
+        self._counted_at = -math.inf
         sweep(store)
         self._since = self._remembered()
 
-    def next(self, with_late: bool = False) -> LinkSummary:
-        """Link what changed. Hours already closed that got late data wait to be linked together, or for `with_late`."""
+    def next(self, with_counts: bool = False) -> LinkSummary:
+        """Link what is new, and count it when it is time for that, or `with_counts`; LeaseBusyError while another
+        process links."""
         here = mark(self._store)
-        if self._since is None:
-            hours = all_hours(self._store)
-            self._data_time = data_time(self._store, NOTHING)
-        elif here == self._since and not self._late:
-            return LinkSummary(0, 0)
-        else:
-            hours = self._chosen(self._since, with_late)
-        linked = link(self._store, hours)
-        if here != self._since or hours:
+        is_due = with_counts or self._now() - self._counted_at >= self._count_seconds
+        if here == self._since and not (self._dirty and is_due):
+            return LinkSummary(0)
+        with lease.held(self._store) as held:
+            linked = link_stored(self._store, self._since, held, self._dirty.update)
             self._since = here
-            if not self._late:
-                remember(self._store, here)
+            if is_due:
+                rollups.count(self._store, self._dirty, held)
+                self._dirty, self._counted_at = set(), self._now()
+                remember(self._store, here, held)
         return linked
 
-    def _chosen(self, since: Mark, with_late: bool) -> list[datetime]:
-        """Hours to link now: open ones, those that close with these data, and the late ones when it is their time."""
-        changed = set(changed_hours(self._store, since))
-        before = self._data_time
-        latest = data_time(self._store, since)
-        self._data_time = max(filter(None, (before, latest)), default=None)
-        late = {hour for hour in changed if before is not None and hour + CLOSES_AFTER <= before}
-        if late and not self._late:
-            self._late_since = self._now()
-        self._late |= late
-        chosen = changed - late
-        if self._late and (with_late or self._now() - self._late_since >= self._late_seconds):
-            chosen |= self._late
-            self._late = set()
-        return sorted(chosen)
-
-    def _remembered(self) -> Mark | None:
-        """How far linking had come; None when nobody knows, or when a migration or a killed load wants all again."""
+    def _remembered(self) -> Mark:
+        """How far linking had come; after a migration or a killed load that wants all again, to all of it."""
         tokens = [token for (token,) in self._store.query("SELECT token FROM link_pending LIMIT 1000").rows]
         if tokens:
+            here = mark(self._store)
             link(self._store)
+            with lease.held(self._store, WAIT_SECONDS) as held:
+                remember(self._store, here, held)
             self._store.command("DELETE FROM link_pending WHERE token IN {tokens:Array(String)}", {"tokens": tokens})
-        return _remembered(self._store)
+        return _remembered(self._store) or NOTHING
 
 
-def remember(store: Store, here: Mark) -> None:
+def remember(store: Store, here: Mark, held: "lease.Lease") -> None:
     """Say in the store that everything up to this mark is linked."""
     store.command(
-        "INSERT INTO link_marks (name, mark) VALUES ({name:String}, {mark:String})",
-        {"name": NAME, "mark": here.text()},
+        "INSERT INTO link_marks (name, mark, version) VALUES ({name:String}, {mark:String}, {version:UInt64})",
+        {"name": NAME, "mark": here.text(), "version": held.version()},
     )
 
 
 def is_caught_up(store: Store) -> bool:
-    """Whether linking has come to all that is stored; late data that wait for their time are not linked yet."""
+    """Whether linking has come to all that is stored."""
     return _remembered(store) == mark(store)
 
 
 def _remembered(store: Store) -> Mark | None:
-    sql = "SELECT argMax(mark, made_at) FROM link_marks WHERE name = {name:String} HAVING count() > 0 LIMIT 1"
+    sql = "SELECT argMax(mark, version) FROM link_marks WHERE name = {name:String} HAVING count() > 0 LIMIT 1"
     found = store.query(sql, {"name": NAME}).rows
     try:
         return Mark.of(found[0][0]) if found else None

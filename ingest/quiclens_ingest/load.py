@@ -20,7 +20,8 @@ from quiclens_schema.served import Operation, ServedStore
 from quiclens_schema.store import Store, StoreError
 
 from quiclens_ingest.frames import Batch, Frame, FrameError, Progress, Summary, frames
-from quiclens_ingest.link import LinkSummary, link, link_since, mark
+from quiclens_ingest.link import LinkSummary, link, link_since
+from quiclens_ingest.mark import mark
 
 _BATCHES_HELD = 2
 

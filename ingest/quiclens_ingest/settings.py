@@ -40,9 +40,9 @@ class Settings:
     inserts_at_once: int = 2
     """Blocks of different tables that are stored at the same time."""
     link_seconds: float = 5.0
-    """How often hours that still get data are linked, at most a fifth of the time; 0 leaves it to others."""
-    late_link_seconds: float = 30.0
-    """How often closed hours that got late data are linked again."""
+    """How often what came is linked, at most half of the time; 0 leaves it to others."""
+    count_seconds: float = 15.0
+    """How often what changed is counted in rollups."""
     drain_seconds: float = 25.0
     """How long an ending process, or one that loses partitions, finishes what it holds; less than supervisors wait."""
     metrics_address: str = "127.0.0.1:9464"
@@ -61,7 +61,7 @@ _MINIMUM = {
     "message_bytes_max": 1 << 10,
     "inserts_at_once": 1,
     "link_seconds": 0,
-    "late_link_seconds": 0,
+    "count_seconds": 0,
     "drain_seconds": 0,
 }
 

@@ -150,7 +150,7 @@ class Process:
 
 
 def begin(store: Store, pipe: Pipe, **settings: Any) -> Process:
-    chosen = {"block_age_ms": 100, "link_seconds": 0.0, "late_link_seconds": 0.2, "metrics_address": "", **settings}
+    chosen = {"block_age_ms": 100, "link_seconds": 0.0, "count_seconds": 0.2, "metrics_address": "", **settings}
     metrics, stop, failures = Metrics(), Event(), list[BaseException]()
 
     def run() -> None:

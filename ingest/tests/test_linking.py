@@ -8,8 +8,9 @@ import pytest
 from arrow_batches import batch
 from prometheus_client import CollectorRegistry
 from quiclens_ingest import linking
-from quiclens_ingest.link import LinkSummary, Mark, changed_hours, mark
+from quiclens_ingest.link import LinkSummary, link_since
 from quiclens_ingest.linking import Linker, Rounds, is_caught_up, pause_after
+from quiclens_ingest.mark import Mark, mark
 from quiclens_ingest.metrics import LinkMetrics
 from quiclens_schema.store import Store, StoreError
 from taking import until
@@ -24,6 +25,11 @@ def lines(store: Store, *times: datetime, log: str = "log") -> None:
     store.insert_arrow(*batch("request_lines", rows))
 
 
+def counted(store: Store) -> int:
+    (rows,) = store.query("SELECT sum(requests) FROM request_rollups").one()
+    return int(rows)
+
+
 def requests(store: Store) -> int:
     return int(store.query("SELECT count() FROM requests LIMIT 1").one()[0])
 
@@ -35,80 +41,68 @@ class Clock:
         return self.now
 
 
-@pytest.mark.parametrize(("took", "pause"), [(0.0, 5.0), (1.0, 5.0), (10.0, 40.0)])
-def test_rounds_take_a_fifth_of_the_time_at_most(took: float, pause: float) -> None:
+@pytest.mark.parametrize(("took", "pause"), [(0.0, 5.0), (1.0, 5.0), (10.0, 10.0)])
+def test_rounds_take_half_of_the_time_at_most(took: float, pause: float) -> None:
     assert pause_after(took, 5.0) == pytest.approx(pause)
 
 
-def test_open_hours_are_linked_at_once_and_late_data_of_closed_ones_together(store: Store) -> None:
+def test_a_round_links_what_came_and_nothing_else(store: Store) -> None:
+    rounds = Rounds(store, 0, Clock())
+    lines(store, HOUR, HOUR + timedelta(minutes=59))
+    assert rounds.next().requests == 2
+    assert rounds.next().requests == 0
+    lines(store, HOUR + timedelta(hours=1, minutes=6))
+    assert rounds.next().requests == 1
+    lines(store, HOUR + timedelta(minutes=30), HOUR + timedelta(days=1))
+    assert rounds.next().requests == 2
+    assert requests(store) == 5
+
+
+def test_what_changed_is_counted_when_it_is_time_and_the_round_is_remembered_then(store: Store) -> None:
     clock = Clock()
     rounds = Rounds(store, 30, clock)
-    lines(store, HOUR, HOUR + timedelta(minutes=59))
-    assert rounds.next().hours == 1
-    assert rounds.next().hours == 0
-    lines(store, HOUR + timedelta(hours=1, minutes=6))  # ends the first hour
-    assert rounds.next().hours == 1
-    lines(store, HOUR + timedelta(minutes=30))
-    assert rounds.next().hours == 0
-    lines(store, HOUR + timedelta(minutes=31), HOUR + timedelta(hours=1, minutes=7))
-    assert rounds.next().hours == 1
-    assert requests(store) == 4
-    clock.now = 31
-    assert rounds.next().hours == 1
-    assert requests(store) == 6
-    assert rounds.next().hours == 0
-
-
-def test_an_hour_is_open_for_five_minutes_after_its_end(store: Store) -> None:
-    rounds = Rounds(store, 30, Clock())
-    lines(store, HOUR + timedelta(hours=1, minutes=4))
+    lines(store, HOUR)
     rounds.next()
-    lines(store, HOUR + timedelta(minutes=58))
-    assert rounds.next().hours == 1
-    assert requests(store) == 2
+    assert (requests(store), counted(store), is_caught_up(store)) == (1, 1, True)
+    clock.now = 29
+    lines(store, HOUR + timedelta(seconds=1))
+    rounds.next()
+    assert (requests(store), counted(store), is_caught_up(store)) == (2, 1, False)
+    clock.now = 30
+    rounds.next()
+    assert (requests(store), counted(store), is_caught_up(store)) == (2, 2, True)
+    lines(store, HOUR + timedelta(seconds=2))
+    rounds.next(with_counts=True)
+    assert (requests(store), counted(store), is_caught_up(store)) == (3, 3, True)
 
 
 def test_the_next_process_goes_on_where_the_last_one_came_to(store: Store) -> None:
     lines(store, HOUR)
-    assert Rounds(store, 30, Clock()).next().hours == 1
-    assert Rounds(store, 30, Clock()).next().hours == 0
+    assert Rounds(store, 0, Clock()).next().requests == 1
+    assert Rounds(store, 0, Clock()).next().requests == 0
     lines(store, HOUR + timedelta(hours=3))
-    assert Rounds(store, 30, Clock()).next().hours == 1
+    assert Rounds(store, 0, Clock()).next().requests == 1
 
 
-def test_late_hours_that_were_not_linked_are_by_the_next_process(store: Store) -> None:
-    rounds = Rounds(store, 30, Clock())
-    lines(store, HOUR + timedelta(hours=5))
-    rounds.next()
+def test_what_was_linked_and_not_counted_is_counted_by_the_next_process(store: Store) -> None:
     lines(store, HOUR)
-    assert rounds.next().hours == 0
-    assert Rounds(store, 30, Clock()).next().hours >= 1
-    assert requests(store) == 2
+    rounds = Rounds(store, 30, Clock())
+    rounds.next()
+    lines(store, HOUR + timedelta(seconds=1))
+    rounds.next()
+    assert counted(store) == 1
+    Rounds(store, 0, Clock()).next()
+    assert (requests(store), counted(store), is_caught_up(store)) == (2, 2, True)
 
 
 def test_what_a_migration_or_a_killed_load_wants_linked_is_linked(store: Store) -> None:
     lines(store, HOUR)
-    Rounds(store, 30, Clock()).next()
-    store.command("TRUNCATE TABLE requests")
+    Rounds(store, 0, Clock()).next()
+    store.command("TRUNCATE TABLE request_versions")
     store.command("INSERT INTO link_pending (token) VALUES ('killed')")
-    Rounds(store, 30, Clock()).next()
+    Rounds(store, 0, Clock())
     assert requests(store) == 1
     assert store.query("SELECT count() FROM link_pending LIMIT 1").one() == (0,)
-
-
-def test_linking_has_caught_up_when_nothing_waits_late_data_included(store: Store) -> None:
-    clock = Clock()
-    rounds = Rounds(store, 30, clock)
-    lines(store, HOUR + timedelta(hours=5))
-    assert not is_caught_up(store)
-    rounds.next()
-    assert is_caught_up(store)
-    lines(store, HOUR)
-    rounds.next()
-    assert not is_caught_up(store)
-    clock.now = 31
-    rounds.next()
-    assert is_caught_up(store)
 
 
 def test_a_merge_of_what_was_known_is_no_change(store: Store) -> None:
@@ -116,10 +110,10 @@ def test_a_merge_of_what_was_known_is_no_change(store: Store) -> None:
         lines(store, HOUR + timedelta(minutes=minute), HOUR + timedelta(days=1, minutes=minute))
     known = mark(store)
     store.command("OPTIMIZE TABLE request_lines FINAL")
-    assert changed_hours(store, known) == []
+    assert link_since(store, known).requests == 0
     lines(store, HOUR + timedelta(hours=2))
     store.command("OPTIMIZE TABLE request_lines FINAL")
-    assert HOUR + timedelta(hours=2) in changed_hours(store, known)
+    assert link_since(store, known).requests == 1
 
 
 def test_a_mark_is_what_was_written(store: Store) -> None:
@@ -145,11 +139,11 @@ def test_linking_that_fails_on_and_on_or_never_ends_is_told(store: Store, monkey
     going_on, fails = Event(), Event()
     fails.set()
 
-    def next_round(self: Rounds, with_late: bool = False) -> LinkSummary:
+    def next_round(self: Rounds, with_counts: bool = False) -> LinkSummary:
         if fails.is_set():
             raise StoreError("the disk is full")
         going_on.wait()
-        return LinkSummary(0, 0)
+        return LinkSummary(0)
 
     monkeypatch.setattr(Rounds, "next", next_round)
     linker = Linker(store, 0.01, 0.01, LinkMetrics("test_", CollectorRegistry()))

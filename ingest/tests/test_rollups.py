@@ -15,8 +15,8 @@ Row = dict[str, Any]
 
 # Durations around 20 ms and half a second, in 500 carriers and 24 stretches of five minutes.
 MANY = """
-INSERT INTO requests
-    (request_id, started_hour, started_at, carrier, region, source, link, coverage, weight, complete, duration_us)
+INSERT INTO request_versions
+    (request_id, started_hour, started_at, carrier, region, source, link, coverage, weight, complete, duration_us, day)
 SELECT
     toString(number),
     toStartOfHour(started_at),
@@ -28,7 +28,8 @@ SELECT
     'none',
     1,
     true,
-    toUInt64(exp(if(number % 50 = 0, 13, 10) + (cityHash64(number, 'd') % 10007) / 10007 * 2))
+    toUInt64(exp(if(number % 50 = 0, 13, 10) + (cityHash64(number, 'd') % 10007) / 10007 * 2)),
+    toDate('2026-03-04')
 FROM numbers(300000)
 """
 

@@ -4,7 +4,8 @@ from functools import partial
 from typing import Any
 
 import pytest
-from quiclens_ingest.link import link, link_since, mark
+from quiclens_ingest.link import link, link_since
+from quiclens_ingest.mark import mark
 from quiclens_schema.catalogue import CAUSES
 from quiclens_schema.store import Store
 from test_link import ID, Row, alias, line, put, requests

@@ -65,7 +65,7 @@ INGEST = """brokers = "@BROKERS@"
 metrics_address = "@METRICS@"
 block_age_ms = 200
 link_seconds = 1
-late_link_seconds = 2
+count_seconds = 2
 [kafka]
 "session.timeout.ms" = "3000"
 "heartbeat.interval.ms" = "500"

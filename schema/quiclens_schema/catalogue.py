@@ -65,6 +65,8 @@ class Table:
     order_by: tuple[str, ...]
     partition_by: str
     columns: tuple[Column, ...]
+    versions: str = ""
+    """For a view: the table that has all versions of its rows."""
 
     def column(self, name: str) -> Column:
         for column in self.columns:
@@ -74,8 +76,13 @@ class Table:
 
     @property
     def is_linked(self) -> bool:
-        """Whether link alone writes it, whole hours at a time; rows of the other tables replace each other."""
-        return self.engine == "MergeTree"
+        """Whether link alone writes it; rows of the other tables come from collectors."""
+        return bool(self.versions)
+
+    @property
+    def stored(self) -> str:
+        """The table that has its rows."""
+        return self.versions or self.name
 
     @property
     def sent_columns(self) -> tuple[str, ...]:
@@ -182,6 +189,7 @@ def _table(entry: Mapping[str, Any]) -> Table:
         order_by=tuple(entry["order_by"]),
         partition_by=entry["partition_by"],
         columns=columns,
+        versions=entry.get("versions", ""),
     )
 
 

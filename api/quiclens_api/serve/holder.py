@@ -27,7 +27,7 @@ from quiclens_api.serve.retention import Sweep, sweep
 _log = logging.getLogger("quiclens.serve")
 
 _LONGEST_SWEEP_SECONDS = 3600.0
-_LINK_SECONDS, _LATE_LINK_SECONDS = 5.0, 30.0
+_LINK_SECONDS, _COUNT_SECONDS = 2.0, 15.0
 _SETTINGS_ARE_WRONG = 36  # ClickHouse's BAD_ARGUMENTS
 _UNKNOWN_TABLE = 60
 _DATA_IS_CUT = 33  # ClickHouse's CANNOT_READ_ALL_DATA
@@ -41,7 +41,7 @@ class Holder:
         self._keep = keep
         self._metrics = metrics
         self._tell = tell
-        self._linker = Linker(store, _LINK_SECONDS, _LATE_LINK_SECONDS, metrics.linking)
+        self._linker = Linker(store, _LINK_SECONDS, _COUNT_SECONDS, metrics.linking)
         self._is_ending = Event()
         self._sweeper = Thread(target=self._sweep_for_ever, name="retention", daemon=True)
         self._sweeping_since: float | None = None

@@ -34,7 +34,7 @@ WITH
             SELECT
                 alias,
                 connection_id
-            FROM aliases_now
+            FROM {aliases:Identifier}
             WHERE length(alias) >= 8 AND alias IN (SELECT connection_id FROM {lines:Identifier})
         ) AS aliases ON aliases.alias = lines.connection_id
         WHERE lines.stream_id IS NOT NULL
@@ -67,7 +67,7 @@ WITH
         SELECT DISTINCT
             alias AS client_key,
             connection_id
-        FROM aliases_now
+        FROM {aliases:Identifier}
         WHERE role = 'client_key' AND alias IN (SELECT client_key FROM {lines:Identifier})
     ),
     -- Lines that can be told by tuple: a logged end without a duration gives no start.
@@ -130,7 +130,7 @@ WITH
                     SELECT
                         alias,
                         connection_id
-                    FROM aliases_now
+                    FROM {aliases:Identifier}
                     WHERE length(alias) >= 8 AND alias IN (SELECT connection_id FROM {lines:Identifier})
                 )
             )

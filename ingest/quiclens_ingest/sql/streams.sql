@@ -1,6 +1,6 @@
--- One row is one stream that begins in one of the hours or that a line may mean, as its best trace saw it: the server's
--- before the client's before the network's, a complete trace before a cut one, one that saw the
--- request end, most events, then the smallest trace_id: as `explain` chooses for a stream without a row of `requests`.
+-- One row is one stream of the connections in hand, as its best trace saw it: the server's before the client's before the
+-- network's, a complete trace before a cut one, one that saw the request end, most events, then the smallest trace_id: as
+-- `explain` chooses for a stream without a row of `requests`. The newest versions are chosen here, as FINAL would.
 INSERT INTO {streams:Identifier}
 SELECT
     streams.*,
@@ -25,31 +25,38 @@ SELECT
     connections.network_type,
     connections.app_version,
     connections.device
-FROM streams_now AS streams
-INNER JOIN connections_now AS connections
+FROM
+(
+    SELECT *
+    FROM streams
+    WHERE trace_day IN (SELECT day FROM {connections:Identifier})
+        AND connection_id IN (SELECT connection_id FROM {connections:Identifier})
+    ORDER BY
+        version DESC,
+        _block_number DESC
+    LIMIT 1 BY connection_id, vantage, trace_id, stream_id
+) AS streams
+INNER JOIN
+(
+    SELECT *
+    FROM connections
+    WHERE trace_day IN (SELECT day FROM {connections:Identifier})
+        AND connection_id IN (SELECT connection_id FROM {connections:Identifier})
+    ORDER BY
+        version DESC,
+        _block_number DESC
+    LIMIT 1 BY connection_id, vantage, trace_id
+) AS connections
     ON connections.connection_id = streams.connection_id
     AND connections.vantage = streams.vantage
     AND connections.trace_id = streams.trace_id
-WHERE streams.connection_id IN
+WHERE (streams.trace_id, streams.connection_id, streams.analysis_version) IN
 (
-    SELECT connection_id
-    FROM streams
-    WHERE ifNull(toStartOfHour(started_at), toDateTime(0, 'UTC')) IN {hours:Array(DateTime('UTC'))}
-    UNION ALL
-    SELECT assumeNotNull(connection_id)
-    FROM {lines:Identifier}
-    WHERE connection_id IS NOT NULL
-    UNION ALL
-    SELECT connection_id
-    FROM connection_aliases
-    WHERE alias IN
-    (
-        SELECT connection_id
-        FROM {lines:Identifier}
-        UNION ALL
-        SELECT client_key
-        FROM {lines:Identifier}
-    )
+    SELECT
+        trace_id,
+        connection_id,
+        analysis_version
+    FROM {traces:Identifier}
 )
 ORDER BY
     streams.connection_id,

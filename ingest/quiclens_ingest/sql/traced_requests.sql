@@ -157,10 +157,7 @@ FROM {streams:Identifier} AS streams
 LEFT JOIN lines
     ON lines.of_connection_id = streams.connection_id
     AND lines.of_stream_id = streams.stream_id
-WHERE started_hour IN {hours:Array(DateTime('UTC'))}
 ORDER BY
     started_hour,
     request_id
-SETTINGS
-    join_use_nulls = 1,
-    max_partitions_per_insert_block = 0
+SETTINGS join_use_nulls = 1

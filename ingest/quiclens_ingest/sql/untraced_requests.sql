@@ -100,13 +100,10 @@ SELECT
     lines.tcp_packets_retransmitted_outstanding
 FROM {lines:Identifier} AS lines
 LEFT JOIN doubtful ON doubtful.log_id = lines.log_id AND doubtful.offset = lines.offset
-WHERE started_hour IN {hours:Array(DateTime('UTC'))}
-    AND (isNull(doubtful.log_id) OR doubtful.is_ambiguous)
+WHERE (isNull(doubtful.log_id) OR doubtful.is_ambiguous)
 ORDER BY
     started_hour,
     request_id,
     lines.log_id,
     lines.offset
-SETTINGS
-    join_use_nulls = 1,
-    max_partitions_per_insert_block = 0
+SETTINGS join_use_nulls = 1

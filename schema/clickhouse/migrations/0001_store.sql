@@ -171,6 +171,7 @@ ENGINE = ReplacingMergeTree(version)
 PARTITION BY trace_day
 ORDER BY (connection_id, vantage, trace_id)
 SETTINGS
+    enable_block_number_column = 1,
     fsync_after_insert = 1,
     fsync_part_directory = 1;
 
@@ -244,6 +245,7 @@ ENGINE = ReplacingMergeTree(version)
 PARTITION BY trace_day
 ORDER BY (connection_id, vantage, trace_id, stream_id)
 SETTINGS
+    enable_block_number_column = 1,
     fsync_after_insert = 1,
     fsync_part_directory = 1;
 
@@ -301,6 +303,7 @@ ENGINE = ReplacingMergeTree(version)
 PARTITION BY trace_day
 ORDER BY (alias, connection_id, vantage, trace_id, role)
 SETTINGS
+    enable_block_number_column = 1,
     fsync_after_insert = 1,
     fsync_part_directory = 1;
 
@@ -347,18 +350,23 @@ CREATE TABLE IF NOT EXISTS request_lines
     tcp_congestion_window_packets Nullable(UInt32) CODEC(ZSTD(3)),
     tcp_packets_lost_outstanding Nullable(UInt32) CODEC(ZSTD(3)),
     tcp_packets_retransmitted_outstanding Nullable(UInt32) CODEC(ZSTD(3)),
-    INDEX by_connection_id connection_id TYPE bloom_filter(0.01) GRANULARITY 1
+    INDEX by_connection_id connection_id TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX by_time time TYPE minmax GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree
 PARTITION BY line_day
 ORDER BY (log_id, offset)
 SETTINGS
+    enable_block_number_column = 1,
     fsync_after_insert = 1,
     fsync_part_directory = 1;
 
--- One row is one request: a line with its stream, a line without one, or a stream without a line. Written by link alone, whole hours at a time.
+-- One row is one request: a line with its stream, a line without one, or a stream without a line. Written by link alone.
+-- A row is never changed: one of a higher version replaces it, or takes it away (`is_deleted`). All versions of a request
+-- lie in one partition, `day`, which is where the request began when it was linked first, so one insert shows all of a
+-- change at once. Ask the view `requests`.
 -- saves and cannot_show are its stream's, so that a report needs no join.
-CREATE TABLE IF NOT EXISTS requests
+CREATE TABLE IF NOT EXISTS request_versions
 (
     request_id String CODEC(ZSTD(3)),
     started_hour DateTime('UTC') CODEC(ZSTD(3)),
@@ -438,15 +446,103 @@ CREATE TABLE IF NOT EXISTS requests
     tcp_congestion_window_packets Nullable(UInt32) CODEC(ZSTD(3)),
     tcp_packets_lost_outstanding Nullable(UInt32) CODEC(ZSTD(3)),
     tcp_packets_retransmitted_outstanding Nullable(UInt32) CODEC(ZSTD(3)),
+    started_minute DateTime('UTC') CODEC(ZSTD(3)),
+    line_key String CODEC(ZSTD(3)),
+    day Date CODEC(ZSTD(3)),
+    version UInt64 CODEC(ZSTD(3)),
+    is_deleted UInt8 CODEC(ZSTD(3)),
     INDEX by_external_id external_id TYPE bloom_filter(0.01) GRANULARITY 1,
     INDEX by_request_id request_id TYPE bloom_filter(0.01) GRANULARITY 1
 )
-ENGINE = MergeTree
-PARTITION BY started_hour
-ORDER BY (started_hour, request_id)
+ENGINE = ReplacingMergeTree(version, is_deleted)
+PARTITION BY day
+ORDER BY (started_hour, started_minute, request_id, line_key)
 SETTINGS
     fsync_after_insert = 1,
     fsync_part_directory = 1;
+
+-- One row is one request, as it is now.
+CREATE OR REPLACE VIEW requests AS
+SELECT
+    request_id,
+    started_hour,
+    started_at,
+    external_id,
+    connection_id,
+    stream_id,
+    trace_id,
+    vantage,
+    log_id,
+    offset,
+    source,
+    link,
+    coverage,
+    weight,
+    complete,
+    duration_us,
+    logged_duration_us,
+    top_cause,
+    top_cause_us,
+    method,
+    authority,
+    path,
+    status,
+    request_bytes,
+    response_bytes,
+    protocol,
+    server,
+    cluster,
+    pop,
+    client_network,
+    carrier,
+    asn,
+    country,
+    region,
+    city,
+    h3_cell,
+    network_type,
+    app,
+    app_version,
+    device,
+    user_hash,
+    request_number,
+    arm,
+    stack,
+    congestion_controller,
+    rtt_us,
+    min_rtt_us,
+    packets_lost,
+    handshake_us,
+    amplification_us,
+    upload_us,
+    server_think_us,
+    pto_us,
+    loss_recovery_us,
+    connection_flow_control_us,
+    stream_flow_control_us,
+    stream_limit_us,
+    scheduling_us,
+    bandwidth_us,
+    cwnd_blocked_us,
+    pacing_us,
+    app_limited_us,
+    queueing_us,
+    network_us,
+    remote_wait_us,
+    receiving_us,
+    receiver_hol_us,
+    unattributed_us,
+    saves,
+    cannot_show,
+    grade,
+    imputed_us,
+    bounds_low,
+    bounds_high,
+    rtt_variance_us,
+    tcp_congestion_window_packets,
+    tcp_packets_lost_outstanding,
+    tcp_packets_retransmitted_outstanding
+FROM request_versions FINAL;
 
 -- One row is one thing that could not become a row; it may stand for a run of records, from seq to seq_last.
 -- Of two at one place the longer one holds more of what stood there: a line that was cut in the reader's hand comes
@@ -483,15 +579,27 @@ CREATE TABLE IF NOT EXISTS link_marks
 (
     name String,
     mark String,
+    version UInt64,
     made_at DateTime64(6, 'UTC') DEFAULT now64(6)
 )
-ENGINE = ReplacingMergeTree(made_at)
+ENGINE = ReplacingMergeTree(version)
 ORDER BY name
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1;
 
--- One row is five minutes of requests that are alike in seven ways. Written by link alone, whole hours at a time, with
--- those of requests.
-CREATE TABLE IF NOT EXISTS request_rollups
+-- One row is a holder of the right to link, or its renewal: it has it until expires_at, unless a higher fence is there.
+CREATE TABLE IF NOT EXISTS link_leases
+(
+    fence UInt64,
+    holder String,
+    expires_at DateTime64(6, 'UTC')
+)
+ENGINE = MergeTree
+ORDER BY fence
+SETTINGS enable_block_number_column = 1, fsync_after_insert = 1, fsync_part_directory = 1;
+
+-- One row is five minutes of requests that are alike in seven ways. Written by link alone, in
+-- versions as those of requests.
+CREATE TABLE IF NOT EXISTS rollup_versions
 (
     started_hour DateTime('UTC') CODEC(ZSTD(3)),
     bucket_at DateTime('UTC') CODEC(ZSTD(3)),
@@ -507,31 +615,64 @@ CREATE TABLE IF NOT EXISTS request_rollups
     traced UInt64 CODEC(ZSTD(3)),
     failed UInt64 CODEC(ZSTD(3)),
     weight Float64 CODEC(ZSTD(3)),
-    duration_histogram Map(UInt16, UInt64) CODEC(ZSTD(3))
+    duration_histogram Map(UInt16, UInt64) CODEC(ZSTD(3)),
+    version UInt64 CODEC(ZSTD(3)),
+    is_deleted UInt8 CODEC(ZSTD(3))
 )
-ENGINE = MergeTree
-PARTITION BY started_hour
+ENGINE = ReplacingMergeTree(version, is_deleted)
+PARTITION BY toDate(started_hour)
 ORDER BY (bucket_at, carrier, region, city, pop, protocol, network_type, app_version)
 SETTINGS
     allow_nullable_key = 1,
     fsync_after_insert = 1,
     fsync_part_directory = 1;
 
--- One row is one value of one column of an hour's requests. Written by link alone, whole hours at a time, with those of
--- requests.
-CREATE TABLE IF NOT EXISTS request_dimensions
+-- One row is five minutes of requests that are alike in seven ways, as they are now.
+CREATE OR REPLACE VIEW request_rollups AS
+SELECT
+    started_hour,
+    bucket_at,
+    carrier,
+    region,
+    city,
+    pop,
+    protocol,
+    network_type,
+    app_version,
+    requests,
+    measured,
+    traced,
+    failed,
+    weight,
+    duration_histogram
+FROM rollup_versions FINAL;
+
+-- One row is one value of one column of an hour's requests. Written by link alone, in
+-- versions as those of requests.
+CREATE TABLE IF NOT EXISTS dimension_versions
 (
     started_hour DateTime('UTC') CODEC(ZSTD(3)),
     dimension LowCardinality(String) CODEC(ZSTD(3)),
     value String CODEC(ZSTD(3)),
-    requests UInt64 CODEC(ZSTD(3))
+    requests UInt64 CODEC(ZSTD(3)),
+    version UInt64 CODEC(ZSTD(3)),
+    is_deleted UInt8 CODEC(ZSTD(3))
 )
-ENGINE = MergeTree
-PARTITION BY started_hour
+ENGINE = ReplacingMergeTree(version, is_deleted)
+PARTITION BY toDate(started_hour)
 ORDER BY (dimension, started_hour, value)
 SETTINGS
     fsync_after_insert = 1,
     fsync_part_directory = 1;
+
+-- One row is one value of one column of an hour's requests, as they are now.
+CREATE OR REPLACE VIEW request_dimensions AS
+SELECT
+    started_hour,
+    dimension,
+    value,
+    requests
+FROM dimension_versions FINAL;
 
 -- What counts now. A trace that is read again, longer or by newer rules, adds rows of a higher version; these views
 -- show the latest alone. Filters on connection_id reach the tables' keys through them.

@@ -1,6 +1,6 @@
 -- One row is five minutes of requests that are alike in seven ways: what the rows of requests say, whoever wrote them and
 -- in whatever order. Weights are added as decimals, because sums of floats depend on the order.
-INSERT INTO {request_rollups:Identifier}
+INSERT INTO {rollups:Identifier}
 SELECT
     started_hour,
     toStartOfFiveMinutes(ifNull(started_at, toDateTime64(0, 6, 'UTC'))) AS bucket_at,
@@ -20,7 +20,8 @@ SELECT
         map(toUInt16(floor(log(greatest(ifNull(duration_us, 1), 1)) / log(1.02))), toUInt64(1)),
         complete AND duration_us IS NOT NULL
     ) AS duration_histogram
-FROM {requests:Identifier}
+FROM requests
+WHERE started_hour IN {hours:Array(DateTime('UTC'))} AND bucket_at IN {buckets:Array(DateTime('UTC'))}
 GROUP BY
     started_hour,
     bucket_at,
@@ -40,4 +41,4 @@ ORDER BY
     protocol,
     network_type,
     app_version
-SETTINGS max_partitions_per_insert_block = 0
+SETTINGS do_not_merge_across_partitions_select_final = 1

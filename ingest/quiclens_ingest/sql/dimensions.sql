@@ -1,11 +1,11 @@
 -- One row is one value of one column of an hour's requests, counted from their rollups.
-INSERT INTO {request_dimensions:Identifier}
+INSERT INTO {dimensions:Identifier}
 SELECT
     started_hour,
     pair.1 AS dimension,
     assumeNotNull(pair.2) AS value,
     sum(requests) AS requests
-FROM {request_rollups:Identifier}
+FROM request_rollups
 ARRAY JOIN
     [
         ('carrier', toString(carrier)),
@@ -16,7 +16,7 @@ ARRAY JOIN
         ('network_type', toString(network_type)),
         ('app_version', toString(app_version))
     ] AS pair
-WHERE pair.2 IS NOT NULL
+WHERE started_hour IN {hours:Array(DateTime('UTC'))} AND pair.2 IS NOT NULL
 GROUP BY
     started_hour,
     dimension,
@@ -25,4 +25,4 @@ ORDER BY
     dimension,
     started_hour,
     value
-SETTINGS max_partitions_per_insert_block = 0
+SETTINGS do_not_merge_across_partitions_select_final = 1

@@ -1,0 +1,71 @@
+"""SQL files, and the tables that they use for as long as one step takes."""
+
+import time
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any
+from uuid import uuid4
+
+from quiclens_schema.store import Store
+
+_SECONDS_MAX = 3600  # no step takes so long: who made an older table is gone
+
+
+class Scratch:
+    """Tables that live as long as one step, under names that no other process takes."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._suffix = f"{int(time.time()):08x}{uuid4().hex[:24]}"  # when it was made, and nobody else's
+        self._names: dict[str, str] = {}
+
+    def make(self, name: str, columns: str) -> None:
+        """Make a table in memory; it takes the place of one of that name."""
+        self._names[name] = f"link_{name}_{self._suffix}"
+        self._store.command(f"CREATE OR REPLACE TABLE {self._names[name]} ({columns}) ENGINE = Memory")
+
+    def empty(self, name: str) -> None:
+        """Take all rows out of a table."""
+        self._store.command(f"TRUNCATE TABLE {self._names[name]}")
+
+    def run(self, file: str, bound: Mapping[str, Any] | None = None, settings: Mapping[str, Any] | None = None) -> None:
+        """Run one SQL file with those of the parameters, and of the tables' names, that it takes."""
+        self._store.command(sql(file), taken(file, {**self._names, **(bound or {})}), settings)
+
+    def rows(self, file: str, bound: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
+        """The rows of a SQL file that is a query."""
+        return self._store.query(sql(file), taken(file, {**self._names, **(bound or {})})).rows
+
+    def count(self, name: str, where: str = "1", bound: Mapping[str, Any] | None = None) -> int:
+        """Rows of a table."""
+        (rows,) = self._store.query(f"SELECT count() FROM {self._names[name]} WHERE {where}", bound).one()
+        return int(rows)
+
+    def names(self) -> dict[str, str]:
+        """Of each table the name under which the store has it."""
+        return dict(self._names)
+
+    def __enter__(self) -> "Scratch":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for name in self._names.values():
+            self._store.command(f"DROP TABLE IF EXISTS {name} SYNC")
+
+
+def sql(name: str) -> str:
+    """The text of a SQL file."""
+    return files("quiclens_ingest").joinpath("sql", f"{name}.sql").read_text(encoding="utf-8")
+
+
+def taken(name: str, bound: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the parameters that a SQL file takes."""
+    text = sql(name)
+    return {key: value for key, value in bound.items() if f"{{{key}:" in text}
+
+
+def sweep(store: Store) -> None:
+    """Drop tables that processes left behind which were killed more than an hour ago."""
+    for (name,) in store.query(sql("scratch_tables")).rows:
+        if time.time() - int(name[-32:-24], 16) > _SECONDS_MAX:
+            store.command(f"DROP TABLE IF EXISTS {name} SYNC")

@@ -1,0 +1,68 @@
+-- One row is a connection of which something was stored after the mark, or from which a trace moved away, with the day of
+-- one of its traces.
+INSERT INTO {seeds:Identifier}
+WITH
+    new_connections AS
+    (
+        SELECT
+            connection_id,
+            trace_id,
+            trace_day
+        FROM connections
+        WHERE NOT arrayExists(
+                known -> known.1 = splitByChar('_', _part)[1]
+                    AND known.2 <= toInt64(splitByChar('_', _part)[2])
+                    AND known.3 >= toInt64(splitByChar('_', _part)[3]),
+                {connections_known:Array(Tuple(String, Int64, Int64))}
+            )
+            AND NOT arrayExists(
+                known -> known.1 = _partition_id AND known.2 <= toInt64(_block_number) AND known.3 >= toInt64(_block_number),
+                {connections_known:Array(Tuple(String, Int64, Int64))}
+            )
+    )
+SELECT DISTINCT
+    connection_id,
+    trace_day AS day
+FROM
+(
+    SELECT
+        connection_id,
+        trace_day
+    FROM new_connections
+    UNION ALL
+    SELECT
+        connection_id,
+        trace_day
+    FROM connections
+    WHERE trace_day IN (SELECT trace_day FROM new_connections) AND trace_id IN (SELECT trace_id FROM new_connections)
+    UNION ALL
+    SELECT
+        connection_id,
+        trace_day
+    FROM streams
+    WHERE NOT arrayExists(
+            known -> known.1 = splitByChar('_', _part)[1]
+                AND known.2 <= toInt64(splitByChar('_', _part)[2])
+                AND known.3 >= toInt64(splitByChar('_', _part)[3]),
+            {streams_known:Array(Tuple(String, Int64, Int64))}
+        )
+        AND NOT arrayExists(
+            known -> known.1 = _partition_id AND known.2 <= toInt64(_block_number) AND known.3 >= toInt64(_block_number),
+            {streams_known:Array(Tuple(String, Int64, Int64))}
+        )
+    UNION ALL
+    SELECT
+        connection_id,
+        trace_day
+    FROM connection_aliases
+    WHERE NOT arrayExists(
+            known -> known.1 = splitByChar('_', _part)[1]
+                AND known.2 <= toInt64(splitByChar('_', _part)[2])
+                AND known.3 >= toInt64(splitByChar('_', _part)[3]),
+            {connection_aliases_known:Array(Tuple(String, Int64, Int64))}
+        )
+        AND NOT arrayExists(
+            known -> known.1 = _partition_id AND known.2 <= toInt64(_block_number) AND known.3 >= toInt64(_block_number),
+            {connection_aliases_known:Array(Tuple(String, Int64, Int64))}
+        )
+)
