@@ -7,12 +7,13 @@ A connection goes with its traces, its rejects and the lines of its requests. Ke
 import ipaddress
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, TypeVar
 from uuid import uuid4
 
 from pydantic import ConfigDict
-from quiclens_ingest.link import Scratch, link
+from quiclens_ingest.link import link
+from quiclens_ingest.scratch import Scratch
 from quiclens_schema import catalogue, erased
 from quiclens_schema.erased import Kind
 from quiclens_schema.served import Operation, ServedStore
@@ -118,7 +119,7 @@ WHERE connection_id IN (SELECT id FROM {ids:Identifier}) AND source_file != ''
 LIMIT 10000
 """
 _REJECTS = f"SELECT source, offset FROM rejects WHERE {_OF_REJECT} LIMIT 10000000"
-_HOURS = f"SELECT DISTINCT started_hour FROM requests WHERE {_OF_CONNECTION} OR {_OF_LINE} LIMIT 1000000"
+_DAYS = f"SELECT DISTINCT day FROM request_versions WHERE {_OF_CONNECTION} OR {_OF_LINE} LIMIT 1000000"
 _REPLICATED = """
 SELECT name
 FROM system.tables
@@ -193,22 +194,22 @@ class _Erasing:
         known = Erasure(int(connections), len(self._lines), self._counts())
         if self._chosen.is_trial or not (self._ids or self._lines):
             return known
-        hours = {hour for (hour,) in self._ask(_HOURS)}
+        days = {day for (day,) in self._ask(_DAYS)}
         token = uuid4().hex  # who is killed from here on leaves behind that all is to be linked
         self._store.command("INSERT INTO link_pending (token) VALUES ({token:String})", {"token": token})
         self._remember()
         for _ in range(_PASSES):
             self._delete()
-            hours |= {hour for (hour,) in self._ask(_HOURS)}
+            days |= {day for (day,) in self._ask(_DAYS)}
             left = self._counts()
             if not any(count for table, count in left.items() if table in self._sources()):
                 break
         else:
             raise StoreError("rows of what is erased came again and again; stop what writes without the store's key")
-        link(self._store, [hour.replace(tzinfo=UTC) if hour.tzinfo is None else hour for hour in hours])
+        link(self._store, days)
         self._store.command("DELETE FROM link_pending WHERE token = {token:String}", {"token": token})
-        for table in catalogue.load().tables:
-            self._store.command(_CLEAN.format(table=table))
+        for table in catalogue.load().tables.values():
+            self._store.command(_CLEAN.format(table=table.stored))
         return known
 
     def _find(self, now: datetime) -> None:
@@ -276,12 +277,11 @@ class _Erasing:
 
     def _delete(self) -> None:
         for table, of in self._conditions().items():
-            if table in self._sources():
-                sql = f"ALTER TABLE {table} DELETE WHERE {of}"
-                self._store.command(sql, self._bound(sql), {"mutations_sync": "2"})
+            sql = f"ALTER TABLE {catalogue.load().table(table).stored} DELETE WHERE {of}"
+            self._store.command(sql, self._bound(sql), {"mutations_sync": "2"})
 
     def _sources(self) -> list[str]:
-        """Tables whose rows go by statement; the others are built anew of them."""
+        """Tables that collectors fill; the others are built of them, and lose old versions of rows by statement too."""
         return [each.name for each in catalogue.load().tables.values() if not each.is_linked]
 
     def _conditions(self) -> dict[str, str]:

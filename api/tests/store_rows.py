@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from quiclens_ingest.link import mark
-from quiclens_ingest.linking import remember
+from quiclens_ingest.linking import remember_all
+from quiclens_schema import catalogue
 from quiclens_schema import store as stores
 from quiclens_schema.migrate import migrate
 from quiclens_schema.served import ROWS_PATH, ROWS_TYPE
@@ -52,7 +52,8 @@ def send(served: Served, table: str, data: bytes, rows: int, **headers: str) -> 
 def fill(folder: Path, tables: Mapping[str, Iterable[Mapping[str, Any]]]) -> None:
     """Make a store in a folder that nobody serves yet. What it has of `requests` counts as linked."""
     lines = {table: "\n".join(json.dumps(row) for row in rows) for table, rows in tables.items()}
-    plant(folder, *(f"INSERT INTO {table} FORMAT JSONEachRow\n{found}" for table, found in lines.items()))
+    stored = {table: catalogue.load().table(table).stored for table in tables}
+    plant(folder, *(f"INSERT INTO {stored[table]} FORMAT JSONEachRow\n{found}" for table, found in lines.items()))
 
 
 def plant(folder: Path, *statements: str) -> None:
@@ -61,4 +62,4 @@ def plant(folder: Path, *statements: str) -> None:
         migrate(store)
         for statement in statements:
             store.command(statement)
-        remember(store, mark(store))
+        remember_all(store)

@@ -13,7 +13,8 @@ from store_rows import plant
 from quiclens_api.reports import KINDS, Options, asked_of
 
 _ROWS = """
-INSERT INTO requests (request_id, started_hour, started_at, connection_id, stream_id, trace_id, source, link, coverage,
+INSERT INTO request_versions (
+    request_id, started_hour, started_at, connection_id, stream_id, trace_id, source, link, coverage,
     weight, complete, duration_us, status, protocol, rtt_us)
 SELECT
     if(is_quic, concat(toString(connection), '/', toString(number)), concat('log:', toString(number))),

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from expanding import Window
-from quiclens_ingest.link import mark
-from quiclens_ingest.linking import remember
+from quiclens_ingest.linking import remember_all
 from quiclens_lab.operations.command import OPERATIONS, operations
 from quiclens_lab.operations.logs import START_US
 from quiclens_schema import store as stores
@@ -34,9 +33,10 @@ _SHIFTED = {
     "streams": f"{_IDS}, started_at - ago AS started_at",
     "episodes": _IDS,
     "events": _IDS,
-    "requests": "started_hour - ago AS started_hour, started_at - ago AS started_at",
-    "request_rollups": "started_hour - ago AS started_hour, bucket_at - ago AS bucket_at",
-    "request_dimensions": "started_hour - ago AS started_hour",
+    "request_versions": "started_hour - ago AS started_hour, started_at - ago AS started_at,"
+    " started_minute - ago AS started_minute, day - ago AS day",
+    "rollup_versions": "started_hour - ago AS started_hour, bucket_at - ago AS bucket_at",
+    "dimension_versions": "started_hour - ago AS started_hour",
 }
 # On the day before, the fourth event of every trace is not there.
 _WITHOUT = {"events": "WHERE NOT (ago = toIntervalDay(1) AND seq = 3)"}
@@ -80,7 +80,7 @@ def served(folder: Path) -> Iterator[Demo]:
         window = _window(store)
         _fill(store, window)
         _twice(store, window)
-        remember(store, mark(store))  # what is planted among the requests is not to be linked again
+        remember_all(store)  # what is planted among the requests is not to be linked again
     options = ["serve", "--store", f"chdb:{folder / 'store'}", "--listen", "127.0.0.1:0", "--json"]
     kept = {name: value for name, value in os.environ.items() if not name.startswith("QUICLENS_")}
     with subprocess.Popen(

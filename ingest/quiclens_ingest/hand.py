@@ -1,7 +1,8 @@
 """One step of linking: what it starts from, all that these may mean, and the requests that come of both.
 
-A step has whole components of the graph of lines and connections, of which an edge is "this line may mean this connection"
-(by id, alias or client's key, at the same time where both are dated). So what it makes depends on nothing that it has not.
+A step has whole components of the graph of lines and connections, of which an edge is "this line may mean this
+connection" (by id, alias or client's key, at the same time where both are dated). So what it makes depends on nothing
+that it has not.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,9 @@
-"""The right to link: one holder in a store at a time, with a fencing number (Kleppmann, How to do distributed locking, 2016).
+"""The right to link: one holder in a store at a time, with a fencing number.
 
-Who takes it gets a number higher than any before. Each statement that makes something visible looks, in the store, whether
-its number is still the highest and has time left, and may not run longer than that time. Versions of rows begin with the
-number, so that also a statement that comes too late never wins over the next holder's.
+Who takes it gets a number higher than any before. Each statement that makes something visible looks, in the store,
+whether its number is still the highest and has time left, and may not run longer than that time. Versions of rows begin
+with the number, so that also a statement that comes too late never wins over the next holder's.
+See M. Kleppmann, "How to do distributed locking", 2016.
 """
 
 import os
@@ -16,7 +17,7 @@ from quiclens_schema.store import Store, StoreError
 
 SECONDS = 120
 MARGIN_SECONDS = 30
-"""A statement that shows something begins only with so much time left, and is ended by the store before that is over."""
+"""A statement that shows something begins only with so much time left, and the store ends it before that is over."""
 STATEMENT_SECONDS = MARGIN_SECONDS - 5
 _RENEWED_AFTER_SECONDS = 40.0
 _ASKED_AGAIN_SECONDS = 0.2
@@ -84,7 +85,7 @@ class Lease:
 
 @contextmanager
 def held(store: Store, wait_seconds: float = 0.0) -> Iterator[Lease]:
-    """Have the right to link, given back at the end; LeaseBusyError where somebody else has it for `wait_seconds` on."""
+    """Have the right to link and give it back at the end; LeaseBusyError where another has it for `wait_seconds` on."""
     until = time.monotonic() + wait_seconds
     if not _one_at_a_time.acquire(timeout=max(wait_seconds, 0.0) or -1):
         raise LeaseBusyError("another thread links")

@@ -1,13 +1,15 @@
 """Build `requests`: lines of access logs joined with streams of traces, and what is counted of it.
 
-The cost follows what is new. What was stored since a mark, and all that it may mean, is linked anew; of the requests that
-come of it those are written that are others than before, as new versions of their rows. A reader sees each request once,
-at every moment, as it was or as it is: all versions of one lie in one partition, and one block has all of a change.
+The cost follows what is new. What was stored since a mark, and all that it may mean, is linked anew; of the requests
+that come of it those are written that are others than before, as new versions of their rows. A reader sees each request
+once, at every moment, as it was or as it is: all versions of one lie in one partition, and one block has all of a
+change.
 """
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import partial
 
 from quiclens_schema.served import Operation, ServedStore
 from quiclens_schema.store import Store
@@ -45,7 +47,7 @@ def link(store: Store, days: Iterable[date] | None = None) -> LinkSummary:
         requests = 0
         for day in chosen:
             dirty: set[datetime] = set()
-            requests += _steps(store, lease, dirty.update, lambda hand, day=day: hand.start_with_day(day))  # type: ignore[misc]
+            requests += _steps(store, lease, dirty.update, partial(Hand.start_with_day, day=day))
             rollups.count(store, dirty, lease)
         return LinkSummary(requests)
 
@@ -61,7 +63,7 @@ def link_since(store: Store, since: Mark) -> LinkSummary:
 
 def link_stored(store: Store, since: Mark, lease: Lease, dirty: Dirty) -> LinkSummary:
     """The same, but for what is counted of requests: `dirty` is told of what that is."""
-    return LinkSummary(_steps(store, lease, dirty, lambda hand: hand.start_with_stored(since.parameters())))
+    return LinkSummary(_steps(store, lease, dirty, partial(Hand.start_with_stored, known=since.parameters())))
 
 
 def roll_up(store: Store) -> None:

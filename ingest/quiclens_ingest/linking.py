@@ -147,8 +147,8 @@ class Linker:
 class Rounds:
     """Rounds of linking, each from where the one before had come to; the store remembers it for the next process.
 
-    What is counted of requests is counted anew at most every `count_seconds`, so that the five minutes that go on are not
-    counted in each round. The store remembers a round when all of it is counted.
+    What is counted of requests is counted anew at most every `count_seconds`, so that the five minutes that go on are
+    not counted in each round. The store remembers a round when all of it is counted.
     """
 
     def __init__(self, store: Store, count_seconds: float, now: Callable[[], float] = time.monotonic) -> None:
@@ -188,12 +188,18 @@ class Rounds:
         return _remembered(self._store) or NOTHING
 
 
-def remember(store: Store, here: Mark, held: "lease.Lease") -> None:
+def remember(store: Store, here: Mark, held: lease.Lease) -> None:
     """Say in the store that everything up to this mark is linked."""
     store.command(
         "INSERT INTO link_marks (name, mark, version) VALUES ({name:String}, {mark:String}, {version:UInt64})",
         {"name": NAME, "mark": here.text(), "version": held.version()},
     )
+
+
+def remember_all(store: Store) -> None:
+    """Say that everything stored is linked, for requests that came there in another way."""
+    with lease.held(store, WAIT_SECONDS) as held:
+        remember(store, mark(store), held)
 
 
 def is_caught_up(store: Store) -> bool:

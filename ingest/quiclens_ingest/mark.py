@@ -40,7 +40,6 @@ NOTHING = Mark(tuple((table, ()) for table in _SOURCES))
 """The mark of an empty store: everything came later."""
 
 
-
 def mark(store: Store) -> Mark:
     """Remember what is stored, so that `link_since` can tell what came later."""
     found = store.query(sql("stored_blocks"), {"tables": list(_SOURCES)})

@@ -1,6 +1,6 @@
 """Lines without ids: their stream is found by client, time, method and path; where that may be several, not at all."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest

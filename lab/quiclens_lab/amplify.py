@@ -10,14 +10,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from quiclens_ingest.link import mark
-from quiclens_ingest.linking import remember
+from quiclens_ingest.linking import remember_all
 from quiclens_schema import store as stores
 from quiclens_schema.store import Store
 
 from quiclens_lab.errors import LabError
 
-TABLES = ("connections", "connection_aliases", "streams", "episodes", "request_lines", "requests", "events")
+TABLES = ("connections", "connection_aliases", "streams", "episodes", "request_lines", "request_versions", "events")
 ROWS_AT_ONCE = 2_000_000
 CARRIERS = 40
 LONG = "10000000000000ff"
@@ -26,6 +25,7 @@ REST_S = 5  # without a merge
 _BASE = "amplify_base"
 _IDS = ("connection_id", "trace_id", "external_id", "log_id", "alias")
 _PARTS = "splitByChar('/', base.request_id) AS parts, arrayEnumerate(parts)"
+_LINE = "splitByChar('/', base.line_key) AS places, arrayEnumerate(places)"
 
 Show = Callable[[str], None]
 
@@ -35,16 +35,16 @@ def amplify(url: str, requests: int, events: int, show: Show) -> dict[str, Any]:
     begun = time.monotonic()
     with stores.open(url) as store:
         base = {table: _count(store, table) for table in TABLES}
-        if not base["requests"] or not base["events"]:
+        if not base["request_versions"] or not base["events"]:
             raise LabError(f"{url} holds no demo: quiclens demo --store {url}")
-        wanted = {table: _copies(base["requests"], requests) for table in TABLES}
-        wanted["events"] = min(_copies(base["events"], events), wanted["requests"])
+        wanted = {table: _copies(base["request_versions"], requests) for table in TABLES}
+        wanted["events"] = min(_copies(base["events"], events), wanted["request_versions"])
         for table, copies in wanted.items():
             if base[table]:
                 _amplify(store, table, base[table], copies, show)
         _lengthen(store)
         _rest(store, show)
-        remember(store, mark(store))  # the requests are copies, which nobody is to link again
+        remember_all(store)  # the requests are copies, which nobody is to link again
         made = {table: _count(store, table) for table in TABLES}
     return {"rows": made, "seconds": round(time.monotonic() - begun, 1)}
 
@@ -124,6 +124,9 @@ def _copied(name: str, kind: str) -> str:
     column = f"base.`{name}`"
     if name == "request_id":  # that of a traced request is its connection's and its stream
         return f"arrayStringConcat(arrayMap((part, at) -> if(at = 1, {_hashed('part')}, part), {_PARTS}), '/')"
+    if name == "line_key":
+        changed = f"if(at = 1 AND part != '', {_hashed('part')}, part)"
+        return f"arrayStringConcat(arrayMap((part, at) -> {changed}, {_LINE}), '/')"
     if name in _IDS:
         return f"if({column} IS NULL OR {column} = '', {column}, {_hashed(column)})"
     if name == "carrier":

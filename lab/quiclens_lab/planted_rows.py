@@ -56,7 +56,7 @@ def _row(at: str) -> str:
 
 
 _USERS = f"""
-INSERT INTO requests ({_NAMES}, user_hash, arm, protocol, rtt_us, status, response_bytes, request_number)
+INSERT INTO request_versions ({_NAMES}, user_hash, arm, protocol, rtt_us, status, response_bytes, request_number)
 SELECT
     concat('users/', toString(g), '/', toString(u), '/', toString(s), '/', toString(i)),
     {_row(f"{_BEGIN} + toIntervalSecond(7200 * s + 10 * i)")},
@@ -85,7 +85,7 @@ FROM
 """
 
 _REQUESTS = f"""
-INSERT INTO requests ({_NAMES}, response_bytes)
+INSERT INTO request_versions ({_NAMES}, response_bytes)
 SELECT
     concat('requests/', toString(g), '/', toString(s)),
     {_row(f"{_BEGIN} + toIntervalSecond(s)")},
@@ -132,7 +132,7 @@ GROUP BY g, s, id, is_other, is_far, is_lossy
 """
 
 _CONNECTION_REQUESTS = f"""
-INSERT INTO requests ({_NAMES}, connection_id, stream_id, trace_id, vantage, stack, min_rtt_us, response_bytes)
+INSERT INTO request_versions ({_NAMES}, connection_id, stream_id, trace_id, vantage, stack, min_rtt_us, response_bytes)
 SELECT
     concat(id, '/', toString(4 * i)),
     {_row(f"{_BEGIN} + toIntervalSecond(s)")},

@@ -15,7 +15,7 @@ BEGINS_AT = datetime(2026, 3, 4, 12, tzinfo=UTC)
 ROWS_AT_ONCE = 1_000_000
 # Ranks as Zipf's law has them: the logarithm of a rank is even. Durations: lognormal, by Box and Muller.
 _ROWS = """
-INSERT INTO requests
+INSERT INTO request_versions
     (request_id, started_hour, started_at, carrier, region, city, source, link, coverage, weight, complete, duration_us)
 SELECT
     toString(number),

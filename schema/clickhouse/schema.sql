@@ -19,7 +19,7 @@ CREATE TABLE connection_aliases
 ENGINE = ReplacingMergeTree(version)
 PARTITION BY trace_day
 ORDER BY (alias, connection_id, vantage, trace_id, role)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
+SETTINGS enable_block_number_column = 1, fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
 
 CREATE TABLE connections
 (
@@ -119,6 +119,20 @@ CREATE TABLE connections
 ENGINE = ReplacingMergeTree(version)
 PARTITION BY trace_day
 ORDER BY (connection_id, vantage, trace_id)
+SETTINGS enable_block_number_column = 1, fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
+
+CREATE TABLE dimension_versions
+(
+    `started_hour` DateTime('UTC') CODEC(ZSTD(3)),
+    `dimension` LowCardinality(String) CODEC(ZSTD(3)),
+    `value` String CODEC(ZSTD(3)),
+    `requests` UInt64 CODEC(ZSTD(3)),
+    `version` UInt64 CODEC(ZSTD(3)),
+    `is_deleted` UInt8 CODEC(ZSTD(3))
+)
+ENGINE = ReplacingMergeTree(version, is_deleted)
+PARTITION BY toDate(started_hour)
+ORDER BY (dimension, started_hour, value)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
 
 CREATE TABLE dropped_days
@@ -238,13 +252,24 @@ PARTITION BY trace_day
 ORDER BY (connection_id, vantage, trace_id, seq)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
 
+CREATE TABLE link_leases
+(
+    `fence` UInt64,
+    `holder` String,
+    `expires_at` DateTime64(6, 'UTC')
+)
+ENGINE = MergeTree
+ORDER BY fence
+SETTINGS enable_block_number_column = 1, fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
+
 CREATE TABLE link_marks
 (
     `name` String,
     `mark` String,
+    `version` UInt64,
     `made_at` DateTime64(6, 'UTC') DEFAULT now64(6)
 )
-ENGINE = ReplacingMergeTree(made_at)
+ENGINE = ReplacingMergeTree(version)
 ORDER BY name
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
 
@@ -273,18 +298,6 @@ CREATE TABLE rejects
 )
 ENGINE = ReplacingMergeTree(length)
 ORDER BY (source, offset)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
-
-CREATE TABLE request_dimensions
-(
-    `started_hour` DateTime('UTC') CODEC(ZSTD(3)),
-    `dimension` LowCardinality(String) CODEC(ZSTD(3)),
-    `value` String CODEC(ZSTD(3)),
-    `requests` UInt64 CODEC(ZSTD(3))
-)
-ENGINE = MergeTree
-PARTITION BY started_hour
-ORDER BY (dimension, started_hour, value)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
 
 CREATE TABLE request_lines
@@ -329,37 +342,15 @@ CREATE TABLE request_lines
     `tcp_congestion_window_packets` Nullable(UInt32) CODEC(ZSTD(3)),
     `tcp_packets_lost_outstanding` Nullable(UInt32) CODEC(ZSTD(3)),
     `tcp_packets_retransmitted_outstanding` Nullable(UInt32) CODEC(ZSTD(3)),
-    INDEX by_connection_id connection_id TYPE bloom_filter(0.01) GRANULARITY 1
+    INDEX by_connection_id connection_id TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX by_time time TYPE minmax GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree
 PARTITION BY line_day
 ORDER BY (log_id, offset)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
+SETTINGS enable_block_number_column = 1, fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
 
-CREATE TABLE request_rollups
-(
-    `started_hour` DateTime('UTC') CODEC(ZSTD(3)),
-    `bucket_at` DateTime('UTC') CODEC(ZSTD(3)),
-    `carrier` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
-    `region` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
-    `city` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
-    `pop` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
-    `protocol` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
-    `network_type` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
-    `app_version` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
-    `requests` UInt64 CODEC(ZSTD(3)),
-    `measured` UInt64 CODEC(ZSTD(3)),
-    `traced` UInt64 CODEC(ZSTD(3)),
-    `failed` UInt64 CODEC(ZSTD(3)),
-    `weight` Float64 CODEC(ZSTD(3)),
-    `duration_histogram` Map(UInt16, UInt64) CODEC(ZSTD(3))
-)
-ENGINE = MergeTree
-PARTITION BY started_hour
-ORDER BY (bucket_at, carrier, region, city, pop, protocol, network_type, app_version)
-SETTINGS allow_nullable_key = 1, fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
-
-CREATE TABLE requests
+CREATE TABLE request_versions
 (
     `request_id` String CODEC(ZSTD(3)),
     `started_hour` DateTime('UTC') CODEC(ZSTD(3)),
@@ -439,13 +430,43 @@ CREATE TABLE requests
     `tcp_congestion_window_packets` Nullable(UInt32) CODEC(ZSTD(3)),
     `tcp_packets_lost_outstanding` Nullable(UInt32) CODEC(ZSTD(3)),
     `tcp_packets_retransmitted_outstanding` Nullable(UInt32) CODEC(ZSTD(3)),
+    `started_minute` DateTime('UTC') DEFAULT ifNull(toStartOfMinute(started_at), toDateTime(0, 'UTC')) CODEC(ZSTD(3)),
+    `line_key` String DEFAULT ifNull(concat(log_id, '/', toString(offset)), '') CODEC(ZSTD(3)),
+    `day` Date DEFAULT toDate(started_hour) CODEC(ZSTD(3)),
+    `version` UInt64 CODEC(ZSTD(3)),
+    `is_deleted` UInt8 CODEC(ZSTD(3)),
     INDEX by_external_id external_id TYPE bloom_filter(0.01) GRANULARITY 1,
     INDEX by_request_id request_id TYPE bloom_filter(0.01) GRANULARITY 1
 )
-ENGINE = MergeTree
-PARTITION BY started_hour
-ORDER BY (started_hour, request_id)
+ENGINE = ReplacingMergeTree(version, is_deleted)
+PARTITION BY day
+ORDER BY (started_hour, started_minute, request_id, line_key)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
+
+CREATE TABLE rollup_versions
+(
+    `started_hour` DateTime('UTC') CODEC(ZSTD(3)),
+    `bucket_at` DateTime('UTC') CODEC(ZSTD(3)),
+    `carrier` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    `region` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    `city` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    `pop` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    `protocol` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    `network_type` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    `app_version` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    `requests` UInt64 CODEC(ZSTD(3)),
+    `measured` UInt64 CODEC(ZSTD(3)),
+    `traced` UInt64 CODEC(ZSTD(3)),
+    `failed` UInt64 CODEC(ZSTD(3)),
+    `weight` Float64 CODEC(ZSTD(3)),
+    `duration_histogram` Map(UInt16, UInt64) CODEC(ZSTD(3)),
+    `version` UInt64 CODEC(ZSTD(3)),
+    `is_deleted` UInt8 CODEC(ZSTD(3))
+)
+ENGINE = ReplacingMergeTree(version, is_deleted)
+PARTITION BY toDate(started_hour)
+ORDER BY (bucket_at, carrier, region, city, pop, protocol, network_type, app_version)
+SETTINGS allow_nullable_key = 1, fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
 
 CREATE TABLE schema_migrations
 (
@@ -525,7 +546,7 @@ CREATE TABLE streams
 ENGINE = ReplacingMergeTree(version)
 PARTITION BY trace_day
 ORDER BY (connection_id, vantage, trace_id, stream_id)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
+SETTINGS enable_block_number_column = 1, fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
 
 CREATE VIEW aliases_now
 (
@@ -784,6 +805,221 @@ CREATE VIEW events_now
 )
 AS SELECT *
 FROM events
+FINAL;
+
+CREATE VIEW request_dimensions
+(
+    `started_hour` DateTime('UTC'),
+    `dimension` LowCardinality(String),
+    `value` String,
+    `requests` UInt64
+)
+AS SELECT
+    started_hour,
+    dimension,
+    value,
+    requests
+FROM dimension_versions
+FINAL;
+
+CREATE VIEW request_rollups
+(
+    `started_hour` DateTime('UTC'),
+    `bucket_at` DateTime('UTC'),
+    `carrier` LowCardinality(Nullable(String)),
+    `region` LowCardinality(Nullable(String)),
+    `city` LowCardinality(Nullable(String)),
+    `pop` LowCardinality(Nullable(String)),
+    `protocol` LowCardinality(Nullable(String)),
+    `network_type` LowCardinality(Nullable(String)),
+    `app_version` LowCardinality(Nullable(String)),
+    `requests` UInt64,
+    `measured` UInt64,
+    `traced` UInt64,
+    `failed` UInt64,
+    `weight` Float64,
+    `duration_histogram` Map(UInt16, UInt64)
+)
+AS SELECT
+    started_hour,
+    bucket_at,
+    carrier,
+    region,
+    city,
+    pop,
+    protocol,
+    network_type,
+    app_version,
+    requests,
+    measured,
+    traced,
+    failed,
+    weight,
+    duration_histogram
+FROM rollup_versions
+FINAL;
+
+CREATE VIEW requests
+(
+    `request_id` String,
+    `started_hour` DateTime('UTC'),
+    `started_at` Nullable(DateTime64(6, 'UTC')),
+    `external_id` Nullable(String),
+    `connection_id` Nullable(String),
+    `stream_id` Nullable(UInt64),
+    `trace_id` Nullable(String),
+    `vantage` LowCardinality(Nullable(String)),
+    `log_id` Nullable(String),
+    `offset` Nullable(UInt64),
+    `source` LowCardinality(String),
+    `link` LowCardinality(String),
+    `coverage` LowCardinality(String),
+    `weight` Float64,
+    `complete` Bool,
+    `duration_us` Nullable(UInt64),
+    `logged_duration_us` Nullable(UInt64),
+    `top_cause` LowCardinality(Nullable(String)),
+    `top_cause_us` Nullable(UInt64),
+    `method` LowCardinality(Nullable(String)),
+    `authority` LowCardinality(Nullable(String)),
+    `path` Nullable(String),
+    `status` Nullable(UInt16),
+    `request_bytes` Nullable(UInt64),
+    `response_bytes` Nullable(UInt64),
+    `protocol` LowCardinality(Nullable(String)),
+    `server` LowCardinality(Nullable(String)),
+    `cluster` LowCardinality(Nullable(String)),
+    `pop` LowCardinality(Nullable(String)),
+    `client_network` Nullable(String),
+    `carrier` LowCardinality(Nullable(String)),
+    `asn` Nullable(UInt32),
+    `country` LowCardinality(Nullable(String)),
+    `region` LowCardinality(Nullable(String)),
+    `city` LowCardinality(Nullable(String)),
+    `h3_cell` LowCardinality(Nullable(String)),
+    `network_type` LowCardinality(Nullable(String)),
+    `app` LowCardinality(Nullable(String)),
+    `app_version` LowCardinality(Nullable(String)),
+    `device` LowCardinality(Nullable(String)),
+    `user_hash` Nullable(String),
+    `request_number` Nullable(UInt32),
+    `arm` LowCardinality(Nullable(String)),
+    `stack` LowCardinality(Nullable(String)),
+    `congestion_controller` LowCardinality(Nullable(String)),
+    `rtt_us` Nullable(UInt64),
+    `min_rtt_us` Nullable(UInt64),
+    `packets_lost` Nullable(UInt64),
+    `handshake_us` UInt64,
+    `amplification_us` UInt64,
+    `upload_us` UInt64,
+    `server_think_us` UInt64,
+    `pto_us` UInt64,
+    `loss_recovery_us` UInt64,
+    `connection_flow_control_us` UInt64,
+    `stream_flow_control_us` UInt64,
+    `stream_limit_us` UInt64,
+    `scheduling_us` UInt64,
+    `bandwidth_us` UInt64,
+    `cwnd_blocked_us` UInt64,
+    `pacing_us` UInt64,
+    `app_limited_us` UInt64,
+    `queueing_us` UInt64,
+    `network_us` UInt64,
+    `remote_wait_us` UInt64,
+    `receiving_us` UInt64,
+    `receiver_hol_us` UInt64,
+    `unattributed_us` UInt64,
+    `saves` Map(LowCardinality(String), UInt64),
+    `cannot_show` Array(LowCardinality(String)),
+    `grade` LowCardinality(String),
+    `imputed_us` UInt64,
+    `bounds_low` Map(LowCardinality(String), UInt64),
+    `bounds_high` Map(LowCardinality(String), UInt64),
+    `rtt_variance_us` Nullable(UInt64),
+    `tcp_congestion_window_packets` Nullable(UInt32),
+    `tcp_packets_lost_outstanding` Nullable(UInt32),
+    `tcp_packets_retransmitted_outstanding` Nullable(UInt32)
+)
+AS SELECT
+    request_id,
+    started_hour,
+    started_at,
+    external_id,
+    connection_id,
+    stream_id,
+    trace_id,
+    vantage,
+    log_id,
+    offset,
+    source,
+    link,
+    coverage,
+    weight,
+    complete,
+    duration_us,
+    logged_duration_us,
+    top_cause,
+    top_cause_us,
+    method,
+    authority,
+    path,
+    status,
+    request_bytes,
+    response_bytes,
+    protocol,
+    server,
+    cluster,
+    pop,
+    client_network,
+    carrier,
+    asn,
+    country,
+    region,
+    city,
+    h3_cell,
+    network_type,
+    app,
+    app_version,
+    device,
+    user_hash,
+    request_number,
+    arm,
+    stack,
+    congestion_controller,
+    rtt_us,
+    min_rtt_us,
+    packets_lost,
+    handshake_us,
+    amplification_us,
+    upload_us,
+    server_think_us,
+    pto_us,
+    loss_recovery_us,
+    connection_flow_control_us,
+    stream_flow_control_us,
+    stream_limit_us,
+    scheduling_us,
+    bandwidth_us,
+    cwnd_blocked_us,
+    pacing_us,
+    app_limited_us,
+    queueing_us,
+    network_us,
+    remote_wait_us,
+    receiving_us,
+    receiver_hol_us,
+    unattributed_us,
+    saves,
+    cannot_show,
+    grade,
+    imputed_us,
+    bounds_low,
+    bounds_high,
+    rtt_variance_us,
+    tcp_congestion_window_packets,
+    tcp_packets_lost_outstanding,
+    tcp_packets_retransmitted_outstanding
+FROM request_versions
 FINAL;
 
 CREATE VIEW streams_now

@@ -15,7 +15,7 @@ from quiclens_schema.store import Store
 from quiclens_api.serve.keep import MB, Keep
 
 _EVENTS = ("events",)
-_LINKED = ("requests", "request_rollups", "request_dimensions")
+_LINKED = ("request_versions", "rollup_versions", "dimension_versions")
 _SUMMARIES = ("connections", "streams", "episodes", "connection_aliases", "request_lines", *_LINKED)
 _PARTS = """
 SELECT
@@ -39,7 +39,7 @@ SELECT {table:String}, {day:Date}, {rows:UInt64}, {bytes:UInt64}, {why:String}
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """One partition: a day of a table, an hour of one that link makes."""
+    """One partition: a day of a table."""
 
     table: str
     day: date | None  # None for a table without partitions
@@ -148,7 +148,7 @@ def _say_dropped(store: Store, days: Sequence[date]) -> None:
     of_traces = f"trace_id IN (SELECT trace_id FROM connections WHERE events_kept = 'dropped' AND {of_days})"
     for table, change, where in (
         ("connections", "events_kept = 'dropped'", f"events_kept = 'all' AND {of_days}"),
-        ("requests", "coverage = 'summary'", f"coverage IN ('full', 'partial') AND {of_traces}"),
+        ("request_versions", "coverage = 'summary'", f"coverage IN ('full', 'partial') AND {of_traces}"),
     ):
         store.command(f"ALTER TABLE {table} UPDATE {change} WHERE {where}", {"days": days}, {"mutations_sync": "1"})
 
