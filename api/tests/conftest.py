@@ -9,6 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from quiclens_schema import catalogue
 from quiclens_schema import store as stores
 from quiclens_schema.migrate import migrate
 
@@ -28,7 +29,7 @@ def store_url(tmp_path_factory: pytest.TempPathFactory) -> str:
         migrate(store)
         for table, rows in TABLES.items():
             lines = "\n".join(json.dumps(row) for row in rows)
-            store.command(f"INSERT INTO {table} FORMAT JSONEachRow\n{lines}")
+            store.command(f"INSERT INTO {catalogue.load().table(table).stored} FORMAT JSONEachRow\n{lines}")
     return url
 
 

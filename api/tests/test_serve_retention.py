@@ -32,9 +32,9 @@ def test_nothing_is_dropped_when_nothing_is_asked() -> None:
 
 
 def test_old_days_go_each_table_by_its_own_age() -> None:
-    partitions = [day(table, ago) for table in ("events", "streams", "request_rollups") for ago in (1, 6, 9, 89, 92)]
+    partitions = [day(table, ago) for table in ("events", "streams", "rollup_versions") for ago in (1, 6, 9, 89, 92)]
     gone = dropped(partitions, Keep(events_days=7, summaries_days=90))
-    assert sorted(gone) == ["events-89", "events-9", "events-92", "request_rollups-92", "streams-92"]
+    assert sorted(gone) == ["events-89", "events-9", "events-92", "rollup_versions-92", "streams-92"]
 
 
 def test_an_old_day_that_was_written_lately_stays() -> None:
@@ -43,9 +43,11 @@ def test_an_old_day_that_was_written_lately_stays() -> None:
 
 
 def test_one_late_table_keeps_its_whole_day_but_linking_again_does_not() -> None:
-    partitions = [day("streams", 200, written_days_ago=1), day("connections", 200), day("requests", 200)]
+    partitions = [day("streams", 200, written_days_ago=1), day("connections", 200), day("request_versions", 200)]
     assert dropped(partitions, Keep()) == []
-    linked = [day(table, 200, written_days_ago=0) for table in ("requests", "request_rollups", "request_dimensions")]
+    linked = [
+        day(table, 200, written_days_ago=0) for table in ("request_versions", "rollup_versions", "dimension_versions")
+    ]
     assert len(dropped([day("streams", 200), *linked], Keep())) == 4
 
 
@@ -72,7 +74,10 @@ def rows() -> dict[str, list[dict[str, object]]]:
     return {
         "connections": connections,
         "events": [{name: row[name] for name in names} for row in connections],
-        "requests": [{**{name: row[name] for name in names[:3:2]}, "coverage": "full"} for row in connections],
+        "requests": [
+            {**{name: row[name] for name in names[:3:2]}, "request_id": row["trace_id"], "coverage": "full"}
+            for row in connections
+        ],
         "rejects": [{"source": "a", "offset": 1}],
     }
 
