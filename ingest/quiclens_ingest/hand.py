@@ -51,7 +51,8 @@ class Hand:
             "pairs": _PAIR_COLUMNS,
             "minutes": "started_minute DateTime('UTC')",
             "requests": of_requests,
-            "old": f"{of_requests}, started_minute DateTime('UTC'), line_key String, day Date",
+            "old": f"{of_requests}, started_minute DateTime('UTC'), line_key String, day Date, crosses UInt8",
+            "crossing": "line_key String",
         }.items():
             scratch.make(name, columns)
 
@@ -86,13 +87,21 @@ class Hand:
             self._scratch.run("untraced_requests")
         self._scratch.run("traced_requests")
         self._scratch.run("old_requests")
-        written = {"fence": self._lease.fence, "version": self._lease.version(), "margin": MARGIN_SECONDS}
-        self._lease.check()
-        self._scratch.run("write_requests", written, WRITING)
-        self._lease.check()
+        self._scratch.run("crossing")
+        self._write("write_requests")
+        if self._scratch.count("crossing"):
+            self._write("write_taken")
+            self._write("write_crossed")
         for file in ("done", "done_lines"):
             self._scratch.run(file)
         return {_aware(bucket) for (bucket,) in self._scratch.rows("buckets")}
+
+    def _write(self, file: str) -> None:
+        """Run what makes something visible, while nobody else links."""
+        self._lease.check()
+        written = {"fence": self._lease.fence, "version": self._lease.version(), "margin": MARGIN_SECONDS}
+        self._scratch.run(file, written, WRITING)
+        self._lease.check()
 
     def requests(self) -> int:
         """Requests of the last step."""
@@ -118,7 +127,19 @@ def _aware(at: datetime) -> datetime:
     return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
-_OF_A_STEP = ("connections", "line_ids", "lines", "names", "traces", "aliases", "streams", "pairs", "requests", "old")
+_OF_A_STEP = (
+    "connections",
+    "line_ids",
+    "lines",
+    "names",
+    "traces",
+    "aliases",
+    "streams",
+    "pairs",
+    "requests",
+    "old",
+    "crossing",
+)
 _TIMES = "from_at Nullable(DateTime64(6, 'UTC')), to_at Nullable(DateTime64(6, 'UTC'))"
 _CONNECTION_COLUMNS = (
     "events_kept",

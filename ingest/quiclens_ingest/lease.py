@@ -24,7 +24,8 @@ _ASKED_AGAIN_SECONDS = 0.2
 _KEPT = 1000  # leases, behind the newest
 _VERSIONS = 1 << 20  # of one lease
 
-_PROCESS = f"{os.getpid():x}-{uuid4().hex[:16]}"
+PROCESS = f"{os.getpid():x}-{uuid4().hex[:16]}"
+"""This process, as holders of leases are named."""
 _one_at_a_time = Lock()  # threads of a process wait here, and not in the store
 
 _NEWEST = """
@@ -84,27 +85,28 @@ class Lease:
 
 
 @contextmanager
-def held(store: Store, wait_seconds: float = 0.0) -> Iterator[Lease]:
+def held(store: Store, wait_seconds: float = 0.0, process: str = PROCESS) -> Iterator[Lease]:
     """Have the right to link and give it back at the end; LeaseBusyError where another has it for `wait_seconds` on."""
     until = time.monotonic() + wait_seconds
-    if not _one_at_a_time.acquire(timeout=max(wait_seconds, 0.0) or -1):
+    if process == PROCESS and not _one_at_a_time.acquire(timeout=wait_seconds or -1):
         raise LeaseBusyError("another thread links")
     try:
-        lease = _acquired(store, until)
+        lease = _acquired(store, until, process)
         try:
             yield lease
         finally:
             lease.release()
     finally:
-        _one_at_a_time.release()
+        if process == PROCESS:
+            _one_at_a_time.release()
 
 
-def _acquired(store: Store, until: float) -> Lease:
-    holder = f"{_PROCESS}-{uuid4().hex[:16]}"
+def _acquired(store: Store, until: float, process: str) -> Lease:
+    holder = f"{process}-{uuid4().hex[:16]}"
     while True:
         fence, other, is_live = _newest(store)
         # An embedded store has one process: a lease of another is that of one which is gone.
-        is_gone = store.is_embedded and not other.startswith(_PROCESS)
+        is_gone = store.is_embedded and not other.startswith(process)
         if not is_live or is_gone:
             _take(store, fence + 1, holder, SECONDS)
             # Of several that took the same number, the one that the store has first holds it.

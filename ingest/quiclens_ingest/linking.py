@@ -151,8 +151,15 @@ class Rounds:
     not counted in each round. The store remembers a round when all of it is counted.
     """
 
-    def __init__(self, store: Store, count_seconds: float, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        store: Store,
+        count_seconds: float,
+        now: Callable[[], float] = time.monotonic,
+        process: str = lease.PROCESS,
+    ) -> None:
         self._store = store
+        self._process = process
         self._count_seconds = count_seconds
         self._now = now
         self._dirty: set[datetime] = set()
@@ -167,7 +174,7 @@ class Rounds:
         is_due = with_counts or self._now() - self._counted_at >= self._count_seconds
         if here == self._since and not (self._dirty and is_due):
             return LinkSummary(0)
-        with lease.held(self._store) as held:
+        with lease.held(self._store, process=self._process) as held:
             linked = link_stored(self._store, self._since, held, self._dirty.update)
             self._since = here
             if is_due:

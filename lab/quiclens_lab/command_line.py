@@ -125,6 +125,18 @@ def parser() -> argparse.ArgumentParser:
     many.add_argument("--files", type=_count, default=100_000)
     many.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
 
+    linking = commands.add_parser("link-bench", help="what a round of linking costs with a month behind it")
+    linking.add_argument("--days", type=_count, default=30, help="behind it, linked; kept in .made for the next run")
+    linking.add_argument("--a-day", type=_count, default=1_000_000, help="requests, lines and streams")
+    linking.add_argument("--seconds", type=int, default=600, help="at a steady rate; 0: none")
+    linking.add_argument("--rate", type=_count, default=3_000, help="requests a second")
+    linking.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
+
+    racing = commands.add_parser("link-race", help="processes that link one store at once, killed at any statement")
+    racing.add_argument("--kills", type=_count, default=1_000)
+    racing.add_argument("--seed", type=int, default=1)
+    racing.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
+
     comparing = commands.add_parser("against", help="is the collector as fast as an older one?")
     comparing.add_argument("--collector", type=Path, required=True, metavar="FILE", help="the older one")
     comparing.add_argument("--events", type=_count, default=300_000, help="of each of three forms")
@@ -260,6 +272,16 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         from quiclens_lab.many_files import many_files
 
         return many_files(options.files, options.keep)
+
+    if options.command == "link-bench":
+        from quiclens_lab.link_bench.command import link_bench
+
+        return link_bench(options.days, options.a_day, options.seconds, options.rate, options.keep)
+
+    if options.command == "link-race":
+        from quiclens_lab.link_race import link_race
+
+        return link_race(options.kills, options.seed, options.keep)
 
     if options.command == "damage":
         from quiclens_lab.damage.command import run as run_damage

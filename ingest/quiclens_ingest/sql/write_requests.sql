@@ -15,6 +15,7 @@ SELECT
         of_line.line_key != '', of_line.day,
         toDate(changed.started_hour)
     ) AS day,
+    changed.trace_id IS NOT NULL AND line_key IN (SELECT line_key FROM {crossing:Identifier}) AS crosses,
     {version:UInt64} AS version,
     0 AS is_deleted
 FROM
@@ -22,7 +23,7 @@ FROM
     SELECT *
     FROM {requests:Identifier}
     EXCEPT DISTINCT
-    SELECT * EXCEPT (started_minute, line_key, day)
+    SELECT * EXCEPT (started_minute, line_key, day, crosses)
     FROM {old:Identifier}
 ) AS changed
 LEFT JOIN
@@ -51,6 +52,7 @@ SELECT
     1
 FROM {old:Identifier}
 WHERE is_mine
+    AND NOT (trace_id IS NULL AND line_key IN (SELECT line_key FROM {crossing:Identifier}))
     AND (started_hour, started_minute, request_id, line_key) NOT IN
     (
         SELECT

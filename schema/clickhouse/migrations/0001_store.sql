@@ -365,6 +365,8 @@ SETTINGS
 -- A row is never changed: one of a higher version replaces it, or takes it away (`is_deleted`). All versions of a request
 -- lie in one partition, `day`, which is where the request began when it was linked first, so one insert shows all of a
 -- change at once. Ask the view `requests`.
+-- A traced request that takes a line whose own request lies in another partition, across midnight or undated, `crosses`
+-- until that one is deleted; the view shows none that was taken so.
 -- saves and cannot_show are its stream's, so that a report needs no join.
 CREATE TABLE IF NOT EXISTS request_versions
 (
@@ -449,8 +451,10 @@ CREATE TABLE IF NOT EXISTS request_versions
     started_minute DateTime('UTC') DEFAULT ifNull(toStartOfMinute(started_at), toDateTime(0, 'UTC')) CODEC(ZSTD(3)),
     line_key String DEFAULT ifNull(concat(log_id, '/', toString(offset)), '') CODEC(ZSTD(3)),
     day Date DEFAULT toDate(started_hour) CODEC(ZSTD(3)),
+    crosses UInt8 CODEC(ZSTD(3)),
     version UInt64 CODEC(ZSTD(3)),
     is_deleted UInt8 CODEC(ZSTD(3)),
+    INDEX by_crosses crosses TYPE minmax GRANULARITY 16,
     INDEX by_external_id external_id TYPE bloom_filter(0.01) GRANULARITY 1,
     INDEX by_request_id request_id TYPE bloom_filter(0.01) GRANULARITY 1
 )
@@ -542,7 +546,10 @@ SELECT
     tcp_congestion_window_packets,
     tcp_packets_lost_outstanding,
     tcp_packets_retransmitted_outstanding
-FROM request_versions FINAL;
+FROM request_versions FINAL
+WHERE (SELECT count() FROM request_versions FINAL WHERE crosses = 1) = 0
+    OR trace_id IS NOT NULL
+    OR line_key NOT IN (SELECT line_key FROM request_versions FINAL WHERE crosses = 1);
 
 -- One row is one thing that could not become a row; it may stand for a run of records, from seq to seq_last.
 -- Of two at one place the longer one holds more of what stood there: a line that was cut in the reader's hand comes

@@ -1,0 +1,198 @@
+"""The bench: rounds of linking in a full store and in an empty one, and ten minutes at a steady rate."""
+
+import json
+import shutil
+import tempfile
+import threading
+import time
+from datetime import date, timedelta
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from prometheus_client import CollectorRegistry
+from quiclens_ingest.lease import held
+from quiclens_ingest.link import link, link_stored
+from quiclens_ingest.linking import Linker, remember_all
+from quiclens_ingest.mark import mark
+from quiclens_ingest.metrics import LinkMetrics
+from quiclens_ingest.rollups import count
+from quiclens_schema import store as stores
+from quiclens_schema.migrate import migrate
+from quiclens_schema.store import Store
+
+from quiclens_lab.judgement import Judgement
+from quiclens_lab.link_bench.rows import REQUESTS_EACH, Rows
+from quiclens_lab.machine import LAB, hash_of
+from quiclens_lab.progress import say
+
+MADE = LAB.parent / ".made" / "link-bench"
+TODAY = date(2026, 3, 4)
+ROUND_REQUESTS = 3_000
+ROUNDS = 12
+TIMES_EMPTY = 1.5
+"""What a round costs in the full store, against the empty one."""
+ROUND_S = 1.0
+FRESH_S = 5.0
+"""p99, from the insert of a second's requests until all of them are linked."""
+MORE_MIB = 2048.0
+"""Memory of the process, engine included, more than before the steady rate."""
+_ASKED_AGAIN_S = 0.1
+_PATIENCE_S = 120.0
+
+
+def link_bench(days: int, a_day: int, seconds: int, rate: int, keep: bool) -> dict[str, Any]:
+    """Fill a store with so many days of so many requests, linked (kept for the next run), and measure both."""
+    bars = {"times_empty": TIMES_EMPTY, "round_s": ROUND_S, "fresh_p99_s": FRESH_S, "more_mib": MORE_MIB}
+    judgement = Judgement("link_bench", {"days": days, "a_day": a_day, "seconds": seconds, "rate": rate, "bars": bars})
+    with judgement.stage("fill"):
+        full = _filled(days, a_day)
+    with judgement.stage("rounds"):
+        took: dict[str, list[float]] = {"empty": [], "full": []}
+        with tempfile.TemporaryDirectory(prefix="quiclens-bench-") as folder, stores.open(f"chdb:{folder}/s") as store:
+            migrate(store)
+            took["empty"] = _rounds(store)
+        with stores.open(f"chdb:{full}") as store:
+            _without_today(store)
+            took["full"] = _rounds(store)
+            judgement.found["round_s"] = {name: round(median(each), 3) for name, each in took.items()}
+            judgement.found["rounds_s"] = took
+            times = median(took["full"]) / median(took["empty"])
+            judgement.found["times_empty"] = round(times, 3)
+            say(f"link-bench: a round of {ROUND_REQUESTS:,}: {judgement.found['round_s']}, {times:.2f} times")
+            judgement.want(times <= TIMES_EMPTY, f"a round costs {times:.2f} times what it costs in an empty store")
+            judgement.want(
+                median(took["full"]) <= ROUND_S, f"a round of {ROUND_REQUESTS:,} took {median(took['full']):.2f} s"
+            )
+            if seconds:
+                judgement.found["steady"] = _steady(store, seconds, rate, judgement)
+    return judgement.document(keep)
+
+
+def _filled(days: int, a_day: int) -> Path:
+    """A store of so many days before today, linked; made once for what its rows and its tables are."""
+    here = Path(__file__).with_name("rows.py")
+    ingest = sorted((LAB.parent / "ingest" / "quiclens_ingest").rglob("*.sql"))
+    migrations = sorted((LAB.parent / "schema" / "clickhouse" / "migrations").glob("*.sql"))
+    place = MADE / f"{days}x{a_day}-{hash_of(LAB.parent, [here, *ingest, *migrations])}"
+    if (place / "filled.json").exists():
+        return place / "store"
+    shutil.rmtree(MADE, ignore_errors=True)
+    begun = time.monotonic()
+    with stores.open(f"chdb:{place / 'store'}") as store:
+        migrate(store)
+        for ago in range(days, 0, -1):
+            day = TODAY - timedelta(days=ago)
+            Rows(day, a_day // REQUESTS_EACH, ago, 0.0, 86_380.0).insert(store)
+            link(store, [day])
+            say(f"link-bench: {day} is filled and linked, {time.monotonic() - begun:.0f} s")
+        remember_all(store)
+        _rest(store)
+    (place / "filled.json").write_text(json.dumps({"seconds": round(time.monotonic() - begun, 1)}))
+    return place / "store"
+
+
+def _without_today(store: Store) -> None:
+    """Drop what an earlier run left."""
+    sources = ("connections", "connection_aliases", "streams", "request_lines")
+    for table in (*sources, "request_versions", "rollup_versions", "dimension_versions"):
+        store.command(f"ALTER TABLE {table} DROP PARTITION '{TODAY}'")
+    remember_all(store)
+    _rest(store)
+
+
+def _rest(store: Store) -> None:
+    quiet = 0
+    while quiet < 3:
+        quiet = 0 if store.query("SELECT 1 FROM system.merges LIMIT 1").rows else quiet + 1
+        time.sleep(1)
+
+
+def _rounds(store: Store) -> list[float]:
+    """Seconds of each round, what is counted of its requests included; a first one is not measured."""
+    took = []
+    known = mark(store)
+    for number in range(ROUNDS + 1):
+        Rows(TODAY, ROUND_REQUESTS // REQUESTS_EACH, 1_000 + number, 36_000.0 + number).insert(store)
+        here = mark(store)
+        begun = time.perf_counter()
+        with held(store) as lease:
+            dirty: set[Any] = set()
+            linked = link_stored(store, known, lease, dirty.update)
+            count(store, dirty, lease)
+        took.append(round(time.perf_counter() - begun, 3))
+        known = here
+        assert linked.requests == ROUND_REQUESTS, linked
+    return took[1:]
+
+
+def _steady(store: Store, seconds: int, rate: int, judgement: Judgement) -> dict[str, Any]:
+    """Insert so many requests each second, while a linker runs as in `quiclens serve`."""
+    remember_all(store)
+    at_rest = peak = _resident_mib()
+    linker = Linker(store, 2.0, 15.0, LinkMetrics("bench_", CollectorRegistry()))
+    waiting: dict[int, tuple[Rows, float]] = {}
+    fresh: list[float] = []
+    lock = threading.Lock()
+    is_over = threading.Event()
+
+    def write() -> None:
+        begun = time.monotonic()
+        for number in range(seconds):
+            time.sleep(max(0.0, begun + number - time.monotonic()))
+            rows = Rows(TODAY, rate // REQUESTS_EACH, 10_000 + number, 43_200.0 + number)
+            rows.insert(store)
+            with lock:
+                waiting[number] = (rows, time.monotonic())
+        is_over.set()
+
+    linker.lead(True)
+    writer = threading.Thread(target=write)
+    writer.start()
+    until = time.monotonic() + seconds + _PATIENCE_S
+    next_told = time.monotonic() + 30
+    while (not is_over.is_set() or waiting) and time.monotonic() < until:
+        with lock:
+            oldest = min(waiting, default=None)
+        if oldest is not None and _is_linked(store, waiting[oldest][0]):
+            with lock:
+                fresh.append(time.monotonic() - waiting.pop(oldest)[1])
+        else:
+            time.sleep(_ASKED_AGAIN_S)
+        peak = max(peak, _resident_mib())
+        if time.monotonic() > next_told:
+            next_told += 30
+            say(f"link-bench: {len(fresh)} s linked, last after {fresh[-1] if fresh else 0:.1f} s, {peak:.0f} MiB")
+    writer.join()
+    linker.close()
+    fresh.sort()
+    p99 = fresh[int(len(fresh) * 0.99)] if fresh else float("inf")
+    never = len(waiting)
+    more = peak - at_rest
+    judgement.want(not never, f"{never} seconds' requests were never linked")
+    judgement.want(p99 <= FRESH_S, f"p99 of freshness is {p99:.1f} s")
+    judgement.want(more <= MORE_MIB, f"the process took {more:.0f} MiB more than at rest")
+    return {
+        "fresh_s": {"p50": round(median(fresh), 2), "p99": round(p99, 2), "max": round(fresh[-1], 2)} if fresh else {},
+        "never_linked": never,
+        "at_rest_mib": round(at_rest),
+        "peak_mib": round(peak),
+    }
+
+
+def _is_linked(store: Store, rows: Rows) -> bool:
+    log, offset = rows.last_line()
+    found = store.query(
+        "SELECT count() FROM requests WHERE started_hour IN (toDateTime({day:Date}) + toIntervalHour({hour:UInt32}),"
+        " toDateTime({day:Date}) + toIntervalHour({hour:UInt32} + 1))"
+        " AND log_id = {log:String} AND offset = {offset:UInt64} AND link = 'id'",
+        {"day": rows.day, "hour": int(rows.from_s // 3600), "log": log, "offset": offset},
+    )
+    return bool(found.one()[0])
+
+
+def _resident_mib() -> float:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1024
+    return 0.0
