@@ -13,9 +13,9 @@ CREATE DATABASE IF NOT EXISTS quiclens;
 CREATE ROLE IF NOT EXISTS quiclens_migrate;
 GRANT SELECT, INSERT, CREATE TABLE, DROP VIEW ON quiclens.* TO quiclens_migrate;
 
--- quiclens ingest, load and link: rows, and requests that are built in tables of their own and swapped in.
+-- quiclens ingest, load and link: rows, and requests that are built in tables of their own.
 CREATE ROLE IF NOT EXISTS quiclens_ingest;
-GRANT SELECT, INSERT, CREATE TABLE, DROP TABLE, ALTER DELETE ON quiclens.* TO quiclens_ingest;
+GRANT SELECT, INSERT, CREATE TABLE, DROP TABLE, TRUNCATE, ALTER DELETE ON quiclens.* TO quiclens_ingest;
 GRANT SELECT ON system.parts TO quiclens_ingest;
 
 -- A collector that sends to ClickHouse itself, without Kafka.
@@ -29,7 +29,7 @@ GRANT SELECT ON system.parts TO quiclens_retention;
 
 -- quiclens erase.
 CREATE ROLE IF NOT EXISTS quiclens_erase;
-GRANT SELECT, INSERT, CREATE TABLE, DROP TABLE, ALTER DELETE ON quiclens.* TO quiclens_erase;
+GRANT SELECT, INSERT, CREATE TABLE, DROP TABLE, TRUNCATE, ALTER DELETE ON quiclens.* TO quiclens_erase;
 GRANT SELECT ON system.parts TO quiclens_erase;
 
 -- Pages, the JSON API, all commands that ask, Grafana.
