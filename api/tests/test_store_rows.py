@@ -116,8 +116,8 @@ def test_operations_answer_what_they_did(served: Served) -> None:
         return served.request(body, "POST", f"/store/operations/{name}", {})
 
     assert json.loads(run("migrate").text)["applied"] == []
-    assert json.loads(run("link").text).keys() == {"requests"}
-    assert json.loads(run("link-changed").text).keys() == {"requests"}
+    assert json.loads(run("link").text).keys() == {"hours", "requests"}
+    assert json.loads(run("link-changed").text).keys() == {"hours", "requests"}
     kept = {"events_days": 0, "summaries_days": 0, "disk_bytes": 0}
     assert json.loads(run("retention", json.dumps(kept).encode()).text)["dropped"] == []
     assert run("shutdown").status == 404

@@ -26,8 +26,9 @@ WAIT_SECONDS = 600.0
 
 @dataclass(frozen=True, slots=True)
 class LinkSummary:
-    """What linking did: requests that were made anew, of which most may be as they were."""
+    """What linking did: requests that were made anew, of which most may be as they were, and hours in which they begin."""
 
+    hours: int
     requests: int
 
 
@@ -44,12 +45,15 @@ def link(store: Store, days: Iterable[date] | None = None) -> LinkSummary:
         return store.operate(Operation.LINK, LinkSummary)
     with held(store, WAIT_SECONDS) as lease:
         chosen = [day for (day,) in store.query(sql("days")).rows] if days is None else sorted(set(days))
+        hours: set[datetime] = set()
         requests = 0
         for day in chosen:
             dirty: set[datetime] = set()
-            requests += _steps(store, lease, dirty.update, partial(Hand.start_with_day, day=day))
+            linked = _steps(store, lease, dirty.update, partial(Hand.start_with_day, day=day))
             rollups.count(store, dirty, lease)
-        return LinkSummary(requests)
+            requests += linked.requests
+            hours |= _hours(dirty)
+        return LinkSummary(len(hours), requests)
 
 
 def link_since(store: Store, since: Mark) -> LinkSummary:
@@ -63,7 +67,7 @@ def link_since(store: Store, since: Mark) -> LinkSummary:
 
 def link_stored(store: Store, since: Mark, lease: Lease, dirty: Dirty) -> LinkSummary:
     """The same, but for what is counted of requests: `dirty` is told of what that is."""
-    return LinkSummary(_steps(store, lease, dirty, partial(Hand.start_with_stored, known=since.parameters())))
+    return _steps(store, lease, dirty, partial(Hand.start_with_stored, known=since.parameters()))
 
 
 def roll_up(store: Store) -> None:
@@ -74,12 +78,18 @@ def roll_up(store: Store) -> None:
             rollups.count(store, {bucket for (bucket,) in found}, lease)
 
 
-def _steps(store: Store, lease: Lease, dirty: Dirty, start: Callable[[Hand], None]) -> int:
+def _steps(store: Store, lease: Lease, dirty: Dirty, start: Callable[[Hand], None]) -> LinkSummary:
+    hours: set[datetime] = set()
     requests = 0
     with Scratch(store) as scratch:
         hand = Hand(store, scratch, lease)
         start(hand)
         while (buckets := hand.next()) is not None:
             dirty(buckets)
+            hours |= _hours(buckets)
             requests += hand.requests()
-    return requests
+    return LinkSummary(len(hours), requests)
+
+
+def _hours(buckets: set[datetime]) -> set[datetime]:
+    return {bucket.replace(minute=0) for bucket in buckets}

@@ -116,7 +116,7 @@ class Linker:
                 began = time.monotonic()
                 linked = rounds.next(with_counts=bool(waiting))
                 took = time.monotonic() - began
-                self._metrics.requests.inc(linked.requests)
+                self._metrics.hours.inc(linked.hours)
                 self._metrics.seconds.observe(took)
                 pause = pause_after(took, self._seconds)
                 self._failing_since = None
@@ -173,7 +173,7 @@ class Rounds:
         here = mark(self._store)
         is_due = with_counts or self._now() - self._counted_at >= self._count_seconds
         if here == self._since and not (self._dirty and is_due):
-            return LinkSummary(0)
+            return LinkSummary(0, 0)
         with lease.held(self._store, process=self._process) as held:
             linked = link_stored(self._store, self._since, held, self._dirty.update)
             self._since = here

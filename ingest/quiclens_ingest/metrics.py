@@ -22,7 +22,7 @@ class LinkMetrics:
         self.seconds = Histogram(
             prefix + "link_seconds", "time of a round of linking", buckets=_SECONDS, registry=registry
         )
-        self.requests = Counter(prefix + "linked_requests", "requests made anew, changed or not", registry=registry)
+        self.hours = Counter(prefix + "linked_hours", "hours whose requests were made anew", registry=registry)
         self.failures = Counter(prefix + "link_failures", "rounds of linking that failed", registry=registry)
         self.is_linking = Gauge(prefix + "linking", "1 where this process is the one that links", registry=registry)
 

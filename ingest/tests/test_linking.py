@@ -143,7 +143,7 @@ def test_linking_that_fails_on_and_on_or_never_ends_is_told(store: Store, monkey
         if fails.is_set():
             raise StoreError("the disk is full")
         going_on.wait()
-        return LinkSummary(0)
+        return LinkSummary(0, 0)
 
     monkeypatch.setattr(Rounds, "next", next_round)
     linker = Linker(store, 0.01, 0.01, LinkMetrics("test_", CollectorRegistry()))

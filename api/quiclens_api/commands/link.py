@@ -22,6 +22,6 @@ def link(store: StoreUrl = DEFAULT_URL, as_json: AsJson = False) -> int:
     """
     with opened(store) as data:
         summary = link_all(data)
-    document = {"requests": summary.requests}
-    answer(as_json, document, f"{summary.requests:,} requests")
+    document = {"hours": summary.hours, "requests": summary.requests}
+    answer(as_json, document, f"{summary.requests:,} requests in {summary.hours:,} hours")
     return DONE if summary.requests else NOTHING_FOUND
