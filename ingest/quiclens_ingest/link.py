@@ -26,7 +26,7 @@ WAIT_SECONDS = 600.0
 
 @dataclass(frozen=True, slots=True)
 class LinkSummary:
-    """What linking did: requests that were made anew, of which most may be as they were, and hours in which they begin."""
+    """What linking did: hours of requests that were made anew, and these; most may be as they were."""
 
     hours: int
     requests: int
