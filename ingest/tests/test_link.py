@@ -1,4 +1,4 @@
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -357,3 +357,56 @@ def fill_steps() -> list[dict[str, list[Row]]]:
         by_alias = line(number + 100, time=at + timedelta(seconds=1), connection_id=short, stream_id=4)
         steps.append({"request_lines": [by_alias]})
     return steps
+
+
+MIDNIGHT = datetime(2026, 3, 5, tzinfo=UTC)
+
+
+def by_tuple(at: datetime) -> Row:
+    return line(1, time=at, connection_id=None, stream_id=None, client_key="key", method="GET", path="/")
+
+
+@pytest.mark.parametrize("is_undated", [False, True])
+def test_a_line_that_a_request_of_another_day_takes_is_seen_once(
+    store: Store, is_undated: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each stood in its own day before: at no statement is the line missing, or there twice."""
+    trace = connection(started_at=MIDNIGHT, trace_day=MIDNIGHT.date())
+    later = {**trace, "version": trace["version"] + 1}
+    if is_undated:
+        trace = {**trace, "started_at": None, "trace_day": date(1970, 1, 1)}
+        later = {**later, "trace_day": date(1970, 1, 1)}
+    get: Row = {"method": "GET", "path": "/"}
+    at = MIDNIGHT - timedelta(milliseconds=10)
+    put(store, request_lines=[by_tuple(at)], connections=[trace], streams=[stream(trace, **get)])
+    link(store)
+    assert {row["request_id"] for row in requests(store)} == {f"{ID}/0", "log:log1/1"}
+    since = mark(store)
+    key = {**alias(later, "key"), "role": "client_key"}
+    put(store, connection_aliases=[key], connections=[later], streams=[stream(later, **get)])
+    seen: list[int] = []
+    run = Store.command
+
+    def command(self: Store, *arguments: Any, **named: Any) -> None:
+        run(self, *arguments, **named)
+        seen.extend(Store.query(self, "SELECT countIf(log_id IS NOT NULL) FROM requests").one())
+
+    monkeypatch.setattr(Store, "command", command)
+    link_since(store, since)
+    assert set(seen) == {1}
+    row = only(store)
+    assert (row["request_id"], row["link"], row["offset"]) == (f"{ID}/0", "tuple", 1)
+    assert store.query("SELECT count() FROM request_versions FINAL WHERE crosses").one() == (0,)
+
+
+def test_a_request_that_gets_a_clock_is_found_at_its_time(store: Store) -> None:
+    undated = connection(started_at=None, trace_day=date(1970, 1, 1))
+    put(store, connections=[undated], streams=[stream(undated)])
+    link(store)
+    assert only(store)["started_at"] is None
+    since = mark(store)
+    put(store, request_lines=[line()])
+    link_since(store, since)
+    assert only(store)["started_hour"] == NOON
+    link(store)
+    assert only(store)["started_hour"] == NOON
