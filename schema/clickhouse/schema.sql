@@ -433,8 +433,10 @@ CREATE TABLE request_versions
     `started_minute` DateTime('UTC') DEFAULT ifNull(toStartOfMinute(started_at), toDateTime(0, 'UTC')) CODEC(ZSTD(3)),
     `line_key` String DEFAULT ifNull(concat(log_id, '/', toString(offset)), '') CODEC(ZSTD(3)),
     `day` Date DEFAULT toDate(started_hour) CODEC(ZSTD(3)),
+    `crosses` UInt8 CODEC(ZSTD(3)),
     `version` UInt64 CODEC(ZSTD(3)),
     `is_deleted` UInt8 CODEC(ZSTD(3)),
+    INDEX by_crosses crosses TYPE minmax GRANULARITY 16,
     INDEX by_external_id external_id TYPE bloom_filter(0.01) GRANULARITY 1,
     INDEX by_request_id request_id TYPE bloom_filter(0.01) GRANULARITY 1
 )
@@ -1020,7 +1022,18 @@ AS SELECT
     tcp_packets_lost_outstanding,
     tcp_packets_retransmitted_outstanding
 FROM request_versions
-FINAL;
+FINAL
+WHERE ((
+    SELECT count()
+    FROM request_versions
+    FINAL
+    WHERE crosses = 1
+) = 0) OR (trace_id IS NOT NULL) OR (line_key NOT IN (
+    SELECT line_key
+    FROM request_versions
+    FINAL
+    WHERE crosses = 1
+));
 
 CREATE VIEW streams_now
 (
