@@ -128,7 +128,7 @@ def _fill(store: Store, window: Window) -> None:
         "rejects (source, offset, reason, ingested_at)": (
             f"'planted long ago', number, 'not_json', '{_text(bad - timedelta(minutes=20))}' FROM numbers(3)"
         ),
-        "request_rollups (started_hour, bucket_at, carrier, requests, measured, traced, duration_histogram)": (
+        "rollup_versions (started_hour, bucket_at, carrier, requests, measured, traced, duration_histogram)": (
             "toStartOfHour(at), at, 'slow', samples, samples, 1, durations FROM ("
             f"SELECT toDateTime('{_text(bad - timedelta(minutes=60))}', 'UTC') AS at, 10000 AS samples,"
             " map(500, 9900, 600, 100) AS durations UNION ALL"
@@ -144,15 +144,19 @@ def _twice(store: Store, window: Window) -> None:
     """The demo's hour 30 days later, once as it is, and once with another stack that takes twice as long."""
     ids = "concat(connection_id, '-twice') AS connection_id"
     later = "trace_day + INTERVAL 30 DAY AS trace_day, started_at + INTERVAL 30 DAY AS started_at"
-    request = "started_hour + INTERVAL 30 DAY AS started_hour, started_at + INTERVAL 30 DAY AS started_at"
-    twice = f"{request}, {ids}, 'twice' AS stack, 2 * duration_us AS duration_us"
+    request = (
+        "started_hour + INTERVAL 30 DAY AS started_hour, started_at + INTERVAL 30 DAY AS started_at,"
+        " started_minute + INTERVAL 30 DAY AS started_minute, day + INTERVAL 30 DAY AS day"
+    )
+    other = "concat(request_id, '-twice') AS request_id"
+    twice = f"{request}, {ids}, {other}, 'twice' AS stack, 2 * duration_us AS duration_us"
     day = f"trace_day = toDate('{window.since:%Y-%m-%d}')"
     hour = f"started_hour = toDateTime({int(window.since.timestamp())})"
     for table, where, replaced in (
         ("connections", day, later),
         ("connections", day, f"{ids}, concat(trace_id, '-twice') AS trace_id, {later}"),
-        ("requests", hour, request),
-        ("requests", hour, twice),
+        ("request_versions", hour, request),
+        ("request_versions", hour, twice),
     ):
         store.command(f"INSERT INTO {table} SELECT * REPLACE ({replaced}) FROM (SELECT * FROM {table} WHERE {where})")
 

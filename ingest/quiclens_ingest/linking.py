@@ -184,15 +184,20 @@ class Rounds:
         return linked
 
     def _remembered(self) -> Mark:
-        """How far linking had come; after a migration or a killed load that wants all again, to all of it."""
+        """How far linking had come. Where nobody knows, or a migration or a killed load wants all again, all is linked
+        first, day by day: its memory is bounded however much there is."""
         tokens = [token for (token,) in self._store.query("SELECT token FROM link_pending LIMIT 1000").rows]
-        if tokens:
-            here = mark(self._store)
+        since = remembered(self._store)
+        if since is not None and not tokens:
+            return since
+        here = mark(self._store)
+        if here != NOTHING:
             link(self._store)
-            with lease.held(self._store, WAIT_SECONDS) as held:
-                remember(self._store, here, held)
+        with lease.held(self._store, WAIT_SECONDS, self._process) as held:
+            remember(self._store, here, held)
+        if tokens:
             self._store.command("DELETE FROM link_pending WHERE token IN {tokens:Array(String)}", {"tokens": tokens})
-        return _remembered(self._store) or NOTHING
+        return here
 
 
 def remember(store: Store, here: Mark, held: lease.Lease) -> None:
@@ -211,10 +216,11 @@ def remember_all(store: Store) -> None:
 
 def is_caught_up(store: Store) -> bool:
     """Whether linking has come to all that is stored."""
-    return _remembered(store) == mark(store)
+    return remembered(store) == mark(store)
 
 
-def _remembered(store: Store) -> Mark | None:
+def remembered(store: Store) -> Mark | None:
+    """How far linking has come, as the store remembers it; None where it does not."""
     sql = "SELECT argMax(mark, version) FROM link_marks WHERE name = {name:String} HAVING count() > 0 LIMIT 1"
     found = store.query(sql, {"name": NAME}).rows
     try:

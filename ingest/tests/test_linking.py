@@ -8,6 +8,7 @@ import pytest
 from arrow_batches import batch
 from prometheus_client import CollectorRegistry
 from quiclens_ingest import linking
+from quiclens_ingest.hand import Hand
 from quiclens_ingest.link import LinkSummary, link_since
 from quiclens_ingest.linking import Linker, Rounds, is_caught_up, pause_after
 from quiclens_ingest.mark import Mark, mark
@@ -77,6 +78,7 @@ def test_what_changed_is_counted_when_it_is_time_and_the_round_is_remembered_the
 
 
 def test_the_next_process_goes_on_where_the_last_one_came_to(store: Store) -> None:
+    Rounds(store, 0, Clock())
     lines(store, HOUR)
     assert Rounds(store, 0, Clock()).next().requests == 1
     assert Rounds(store, 0, Clock()).next().requests == 0
@@ -84,9 +86,18 @@ def test_the_next_process_goes_on_where_the_last_one_came_to(store: Store) -> No
     assert Rounds(store, 0, Clock()).next().requests == 1
 
 
+def test_where_nobody_knows_how_far_linking_came_all_is_linked_day_by_day(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Hand, "start_with_stored", None)  # that would hold all of it at once
+    lines(store, HOUR, HOUR + timedelta(days=1))
+    Rounds(store, 0, Clock())
+    assert (requests(store), counted(store), is_caught_up(store)) == (2, 2, True)
+
+
 def test_what_was_linked_and_not_counted_is_counted_by_the_next_process(store: Store) -> None:
-    lines(store, HOUR)
     rounds = Rounds(store, 30, Clock())
+    lines(store, HOUR)
     rounds.next()
     lines(store, HOUR + timedelta(seconds=1))
     rounds.next()
