@@ -65,7 +65,8 @@ def populations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     plant(
         folder,
         f"""
-        INSERT INTO requests (request_id, started_hour, started_at, connection_id, source, link, coverage, weight,
+        INSERT INTO request_versions (
+            request_id, started_hour, started_at, connection_id, source, link, coverage, weight,
             complete, duration_us, carrier, region, network_type, device, app_version, pop, status, response_bytes)
         SELECT concat(toString(connection), '/', toString(number % {CONNECTION})), toStartOfHour(at), at,
             toString(connection), 'log', 'id', 'full', 1, true,

@@ -46,7 +46,7 @@ def changed(cell: str, beyond: int, samples: int = 200) -> list[Row]:
 
 def fill(store: Store, *rows: Row) -> None:
     lines = "\n".join(json.dumps(row) for row in rows)
-    store.command(f"INSERT INTO request_rollups FORMAT JSONEachRow\n{lines}")
+    store.command(f"INSERT INTO rollup_versions FORMAT JSONEachRow\n{lines}")
 
 
 def beta_binomial(beyond: int, samples: int, rank: int, before: int) -> Fraction:
@@ -123,7 +123,7 @@ def test_requests_that_come_in_clumps_count_as_fewer(store: Store) -> None:
     """The slow ones of the hour before fell on two of twelve stretches; nine more are what one such makes."""
     now = rollup("a/b/c", {FAST: 191, SLOWER: 9}, minutes_ago=5)
     for at_once, dispersion, is_found in ({20: 5, 40: 5}, 4.54, False), (dict.fromkeys(range(10, 65, 5), 1), 1, True):
-        store.command("TRUNCATE TABLE request_rollups")
+        store.command("TRUNCATE TABLE rollup_versions")
         counts = {minutes: {FAST: 990, SLOW: 10, SLOWER: at_once.get(minutes, 0)} for minutes in range(10, 70, 5)}
         fill(store, now, *[rollup("a/b/c", each, minutes) for minutes, each in counts.items()])
         report = watch(store, Watch(NOON))
