@@ -133,7 +133,7 @@ CREATE TABLE dimension_versions
 ENGINE = ReplacingMergeTree(version, is_deleted)
 PARTITION BY toDate(started_hour)
 ORDER BY (dimension, started_hour, value)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
+SETTINGS min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1, fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
 
 CREATE TABLE dropped_days
 (
@@ -443,7 +443,7 @@ CREATE TABLE request_versions
 ENGINE = ReplacingMergeTree(version, is_deleted)
 PARTITION BY day
 ORDER BY (started_hour, started_minute, request_id, line_key)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
+SETTINGS min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1, fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
 
 CREATE TABLE rollup_versions
 (
@@ -468,7 +468,7 @@ CREATE TABLE rollup_versions
 ENGINE = ReplacingMergeTree(version, is_deleted)
 PARTITION BY toDate(started_hour)
 ORDER BY (bucket_at, carrier, region, city, pop, protocol, network_type, app_version)
-SETTINGS allow_nullable_key = 1, fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
+SETTINGS allow_nullable_key = 1, min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1, fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
 
 CREATE TABLE schema_migrations
 (

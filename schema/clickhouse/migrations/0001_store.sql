@@ -367,6 +367,7 @@ SETTINGS
 -- change at once. Ask the view `requests`.
 -- A traced request that takes a line whose own request lies in another partition, across midnight or undated, `crosses`
 -- until that one is deleted; the view shows none that was taken so.
+-- A day to which nothing was written for an hour becomes one part, of which FINAL costs nothing.
 -- saves and cannot_show are its stream's, so that a report needs no join.
 CREATE TABLE IF NOT EXISTS request_versions
 (
@@ -462,6 +463,8 @@ ENGINE = ReplacingMergeTree(version, is_deleted)
 PARTITION BY day
 ORDER BY (started_hour, started_minute, request_id, line_key)
 SETTINGS
+    min_age_to_force_merge_seconds = 3600,
+    min_age_to_force_merge_on_partition_only = 1,
     fsync_after_insert = 1,
     fsync_part_directory = 1;
 
@@ -631,6 +634,8 @@ PARTITION BY toDate(started_hour)
 ORDER BY (bucket_at, carrier, region, city, pop, protocol, network_type, app_version)
 SETTINGS
     allow_nullable_key = 1,
+    min_age_to_force_merge_seconds = 3600,
+    min_age_to_force_merge_on_partition_only = 1,
     fsync_after_insert = 1,
     fsync_part_directory = 1;
 
@@ -669,6 +674,8 @@ ENGINE = ReplacingMergeTree(version, is_deleted)
 PARTITION BY toDate(started_hour)
 ORDER BY (dimension, started_hour, value)
 SETTINGS
+    min_age_to_force_merge_seconds = 3600,
+    min_age_to_force_merge_on_partition_only = 1,
     fsync_after_insert = 1,
     fsync_part_directory = 1;
 
