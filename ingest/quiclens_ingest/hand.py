@@ -16,7 +16,9 @@ from quiclens_ingest.lease import MARGIN_SECONDS, STATEMENT_SECONDS, Lease
 from quiclens_ingest.scratch import Scratch
 
 AT_ONCE = 50_000
-"""Connections and lines from which one step starts: bounds its memory."""
+"""Connections and lines from which one step starts."""
+REQUESTS_AT_ONCE = 100_000
+"""Requests of these connections, unless one alone has more: bounds a step's memory."""
 STEPS_MOST = 16
 """Turns from lines to connections and back. Who needs more has clients whose keys are shared over hours."""
 WRITING = {"max_execution_time": STATEMENT_SECONDS, "timeout_overflow_mode": "throw"}
@@ -35,7 +37,7 @@ class Hand:
         requests = load_catalogue().table("requests")
         of_requests = ", ".join(f"`{column.name}` {column.type}" for column in requests.columns)
         for name, columns in {
-            "seeds": "connection_id String, day Date",
+            "seeds": "connection_id String, day Date, requests UInt64",
             "seed_lines": "log_id String, offset UInt64, day Date",
             "done": "connection_id String",
             "done_lines": "log_id String, offset UInt64",
@@ -72,7 +74,7 @@ class Hand:
         """Link the next of what it starts from; in which five minutes requests may have changed, None at the end."""
         for name in _OF_A_STEP:
             self._scratch.empty(name)
-        self._scratch.run("take_seeds", {"limit": AT_ONCE})
+        self._scratch.run("take_seeds", {"limit": AT_ONCE, "requests_at_once": REQUESTS_AT_ONCE})
         taken = self._scratch.count("connections")
         if taken < AT_ONCE:
             self._scratch.run("take_seed_lines", {"limit": AT_ONCE - taken})

@@ -3,8 +3,9 @@ from typing import Any
 
 import pytest
 from arrow_batches import batch
+from quiclens_ingest import hand
 from quiclens_ingest.link import link, link_since
-from quiclens_ingest.mark import mark
+from quiclens_ingest.mark import NOTHING, mark
 from quiclens_schema.catalogue import CAUSES
 from quiclens_schema.store import Store
 
@@ -410,3 +411,15 @@ def test_a_request_that_gets_a_clock_is_found_at_its_time(store: Store) -> None:
     assert only(store)["started_hour"] == NOON
     link(store)
     assert only(store)["started_hour"] == NOON
+
+
+def test_many_steps_give_what_one_gives(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(store)
+    link(store)
+    at_once = requests(store)
+    for limits in ((2, 100), (100, 1), (1, 1)):
+        monkeypatch.setattr(hand, "AT_ONCE", limits[0])
+        monkeypatch.setattr(hand, "REQUESTS_AT_ONCE", limits[1])
+        store.command("TRUNCATE TABLE request_versions")
+        link_since(store, NOTHING)
+        assert requests(store) == at_once

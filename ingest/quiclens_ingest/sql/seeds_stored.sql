@@ -1,5 +1,5 @@
 -- One row is a connection of which something was stored after the mark, or from which a trace moved away, with the day of
--- one of its traces.
+-- one of its traces, and about how many requests it has.
 INSERT INTO {seeds:Identifier}
 WITH
     new_connections AS
@@ -7,7 +7,8 @@ WITH
         SELECT
             connection_id,
             trace_id,
-            trace_day
+            trace_day,
+            requests
         FROM connections
         WHERE NOT arrayExists(
                 known -> known.1 = splitByChar('_', _part)[1]
@@ -20,25 +21,29 @@ WITH
                 {connections_known:Array(Tuple(String, Int64, Int64))}
             )
     )
-SELECT DISTINCT
+SELECT
     connection_id,
-    trace_day AS day
+    trace_day AS day,
+    greatest(max(each.requests), count()) AS requests
 FROM
 (
     SELECT
         connection_id,
-        trace_day
+        trace_day,
+        requests
     FROM new_connections
     UNION ALL
     SELECT
         connection_id,
-        trace_day
+        trace_day,
+        requests
     FROM connections
     WHERE trace_day IN (SELECT trace_day FROM new_connections) AND trace_id IN (SELECT trace_id FROM new_connections)
     UNION ALL
     SELECT
         connection_id,
-        trace_day
+        trace_day,
+        0 AS requests
     FROM streams
     WHERE NOT arrayExists(
             known -> known.1 = splitByChar('_', _part)[1]
@@ -53,7 +58,8 @@ FROM
     UNION ALL
     SELECT
         connection_id,
-        trace_day
+        trace_day,
+        0 AS requests
     FROM connection_aliases
     WHERE NOT arrayExists(
             known -> known.1 = splitByChar('_', _part)[1]
@@ -65,4 +71,7 @@ FROM
             known -> known.1 = _partition_id AND known.2 <= toInt64(_block_number) AND known.3 >= toInt64(_block_number),
             {connection_aliases_known:Array(Tuple(String, Int64, Int64))}
         )
-)
+) AS each
+GROUP BY
+    connection_id,
+    day

@@ -3,15 +3,32 @@
 -- for on every day.
 INSERT INTO {connections:Identifier}
 WITH
-    taken AS
+    left_over AS
     (
         SELECT
             connection_id,
             min(day) AS first_day,
-            max(day) AS last_day
-        FROM {seeds:Identifier}
+            max(day) AS last_day,
+            max(each.requests) AS of_connection
+        FROM {seeds:Identifier} AS each
         WHERE connection_id NOT IN (SELECT connection_id FROM {done:Identifier})
         GROUP BY connection_id
+    ),
+    -- The first ones, and no more of them than have so many requests; but one, whatever it has.
+    taken AS
+    (
+        SELECT
+            connection_id,
+            first_day,
+            last_day
+        FROM
+        (
+            SELECT
+                *,
+                sum(of_connection) OVER (ORDER BY first_day, connection_id ROWS UNBOUNDED PRECEDING) - of_connection AS before
+            FROM left_over
+        )
+        WHERE before < {requests_at_once:UInt64}
         ORDER BY
             first_day,
             connection_id
