@@ -70,6 +70,8 @@ BARS: Mapping[str, Kept | None] = {
     "installed": Kept("installed"),
     "limits": Kept("limits"),
     "link": Kept("link"),
+    "link-bench": Kept("link_bench"),
+    "link-race": Kept("link_race"),
     "lockouts": Kept("lockouts"),
     "logging-cost": Kept("logging-cost"),
     "many-files": Kept("many_files"),

@@ -17,7 +17,7 @@ from typing import Any
 
 from quiclens_ingest.lease import LeaseBusyError, LeaseLostError
 from quiclens_ingest.link import link
-from quiclens_ingest.linking import Rounds
+from quiclens_ingest.linking import Rounds, remember_all
 from quiclens_schema import store as stores
 from quiclens_schema.migrate import migrate
 from quiclens_schema.store import Store, StoreError
@@ -200,6 +200,7 @@ def link_race(kills: int, seed: int, keep: bool) -> dict[str, Any]:
         stores.open(f"chdb:{folder}/store") as store,
     ):
         migrate(store)
+        remember_all(store)
         reader, rows = _Reader(store), _Rows(chance)
         turn = 0
         while struck["killed"] < kills and not reader.wrong:
