@@ -5,15 +5,18 @@ connection" (by id, alias or client's key, at the same time where both are dated
 that it has not.
 """
 
+import logging
 from collections.abc import Mapping
-from datetime import UTC, date, datetime
+from dataclasses import dataclass
+from datetime import date, datetime
 from typing import Any
 
 from quiclens_schema.catalogue import load as load_catalogue
-from quiclens_schema.store import Store
 
-from quiclens_ingest.lease import MARGIN_SECONDS, STATEMENT_SECONDS, Lease
-from quiclens_ingest.scratch import Scratch
+from quiclens_ingest.lease import Lease
+from quiclens_ingest.scratch import Scratch, columns_of
+
+_log = logging.getLogger("quiclens.ingest")
 
 AT_ONCE = 50_000
 """Connections and lines from which one step starts."""
@@ -21,21 +24,24 @@ REQUESTS_AT_ONCE = 100_000
 """Requests of these connections, unless one alone has more: bounds a step's memory."""
 STEPS_MOST = 16
 """Turns from lines to connections and back. Who needs more has clients whose keys are shared over hours."""
-WRITING = {"max_execution_time": STATEMENT_SECONDS, "timeout_overflow_mode": "throw"}
-"""Settings of a statement that shows something: the lease outlives it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """Requests that were made anew, and the five minutes in which one may have changed."""
+
+    buckets: frozenset[datetime]
+    requests: int
 
 
 class Hand:
     """The scratch tables of the steps of one round."""
 
-    def __init__(self, store: Store, scratch: Scratch, lease: Lease) -> None:
+    def __init__(self, scratch: Scratch, lease: Lease) -> None:
         self._scratch = scratch
         self._lease = lease
-        self.cut = 0
-        """Steps that ended before all that lines may mean was there."""
-        lines = f"{_line_columns()}, start_at DateTime64(6, 'UTC'), end_at DateTime64(6, 'UTC'), step UInt8"
-        requests = load_catalogue().table("requests")
-        of_requests = ", ".join(f"`{column.name}` {column.type}" for column in requests.columns)
+        of_lines = columns_of("request_lines", without=("line_day", "more"))
+        of_requests = columns_of("requests")
         for name, columns in {
             "seeds": "connection_id String, day Date, requests UInt64",
             "seed_lines": "log_id String, offset UInt64, day Date",
@@ -43,7 +49,7 @@ class Hand:
             "done_lines": "log_id String, offset UInt64",
             "connections": f"connection_id String, day Date, {_TIMES}, is_traced Bool, step UInt8",
             "line_ids": "log_id String, offset UInt64, day Date",
-            "lines": lines,
+            "lines": f"{of_lines}, start_at DateTime64(6, 'UTC'), end_at DateTime64(6, 'UTC'), step UInt8",
             "names": f"is_key Bool, name String, {_TIMES}, step UInt8",
             "called": "is_key Bool, name String, start_at DateTime64(6, 'UTC'), end_at DateTime64(6, 'UTC')",
             "found": "is_key Bool, name String, connection_id String, trace_day Date",
@@ -70,8 +76,8 @@ class Hand:
         for file in ("seeds_of_day", "seed_lines_of_day", "seed_minutes"):
             self._scratch.run(file, {"day": day})
 
-    def next(self) -> set[datetime] | None:
-        """Link the next of what it starts from; in which five minutes requests may have changed, None at the end."""
+    def next(self) -> Linked | None:
+        """Link the next of what it starts from; None at the end."""
         for name in _OF_A_STEP:
             self._scratch.empty(name)
         self._scratch.run("take_seeds", {"limit": AT_ONCE, "requests_at_once": REQUESTS_AT_ONCE})
@@ -90,24 +96,15 @@ class Hand:
         self._scratch.run("traced_requests")
         self._scratch.run("old_requests")
         self._scratch.run("crossing")
-        self._write("write_requests")
+        self._lease.show(self._scratch, "write_requests")
         if self._scratch.count("crossing"):
-            self._write("write_taken")
-            self._write("write_crossed")
+            self._lease.show(self._scratch, "write_taken")
+            self._lease.show(self._scratch, "write_crossed")
+        self._lease.check()
         for file in ("done", "done_lines"):
             self._scratch.run(file)
-        return {_aware(bucket) for (bucket,) in self._scratch.rows("buckets")}
-
-    def _write(self, file: str) -> None:
-        """Run what makes something visible, while nobody else links."""
-        self._lease.check()
-        written = {"fence": self._lease.fence, "version": self._lease.version(), "margin": MARGIN_SECONDS}
-        self._scratch.run(file, written, WRITING)
-        self._lease.check()
-
-    def requests(self) -> int:
-        """Requests of the last step."""
-        return self._scratch.count("requests")
+        buckets = frozenset(bucket for (bucket,) in self._scratch.rows("buckets"))
+        return Linked(buckets, self._scratch.count("requests"))
 
     def _complete(self) -> None:
         """Have all that is connected with what it starts from."""
@@ -122,11 +119,7 @@ class Hand:
                 return
             self._scratch.run("names", now)
             self._scratch.run("named_lines", now)
-        self.cut += 1
-
-
-def _aware(at: datetime) -> datetime:
-    return at if at.tzinfo else at.replace(tzinfo=UTC)
+        _log.warning("what lines may mean goes on beyond %d connections and lines of a chain; it is cut", STEPS_MOST)
 
 
 _OF_A_STEP = (
@@ -169,18 +162,10 @@ _PAIR_COLUMNS = (
 )
 
 
-def _line_columns() -> str:
-    table = load_catalogue().table("request_lines")
-    return ", ".join(
-        f"`{column.name}` {column.type}" for column in table.columns if column.name not in ("line_day", "more")
-    )
-
-
 def _stream_columns() -> str:
-    catalogue = load_catalogue()
-    connections = catalogue.table("connections")
-    columns = [f"`{column.name}` {column.type}" for column in catalogue.table("streams").columns]
-    columns += [
+    connections = load_catalogue().table("connections")
+    columns = [
+        columns_of("streams"),
         f"connection_started_at {connections.column('started_at').type}",
         f"connection_duration_us {connections.column('duration_us').type}",
         f"connection_complete {connections.column('complete').type}",

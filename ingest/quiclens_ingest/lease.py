@@ -15,10 +15,12 @@ from uuid import uuid4
 
 from quiclens_schema.store import Store, StoreError
 
+from quiclens_ingest.scratch import Scratch
+
 SECONDS = 120
 MARGIN_SECONDS = 30
 """A statement that shows something begins only with so much time left, and the store ends it before that is over."""
-STATEMENT_SECONDS = MARGIN_SECONDS - 5
+_SHOWING = {"max_execution_time": MARGIN_SECONDS - 5, "timeout_overflow_mode": "throw"}
 _RENEWED_AFTER_SECONDS = 40.0
 _ASKED_AGAIN_SECONDS = 0.2
 _KEPT = 1000  # leases, behind the newest
@@ -74,6 +76,12 @@ class Lease:
         fence, holder, _ = _newest(self._store)
         if (fence, holder) != (self.fence, self._holder):
             raise LeaseLostError(f"somebody else links: fence {fence}, ours was {self.fence}")
+
+    def show(self, scratch: Scratch, file: str) -> None:
+        """Run a SQL file that makes something visible, while nobody else links; `check` tells whether it did."""
+        self.check()
+        bound = {"fence": self.fence, "version": self.version(), "margin": MARGIN_SECONDS}
+        scratch.run(file, bound, _SHOWING)
 
     def release(self) -> None:
         """Give it back before its time."""

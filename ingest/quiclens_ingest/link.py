@@ -15,7 +15,7 @@ from quiclens_schema.served import Operation, ServedStore
 from quiclens_schema.store import Store
 
 from quiclens_ingest import rollups
-from quiclens_ingest.hand import Hand
+from quiclens_ingest.hand import Hand, Linked
 from quiclens_ingest.lease import Lease, held
 from quiclens_ingest.mark import Mark
 from quiclens_ingest.scratch import Scratch, sql
@@ -31,9 +31,11 @@ class LinkSummary:
     hours: int
     requests: int
 
-
-Dirty = Callable[[set[datetime]], None]
-"""Takes the five minutes in which requests may have changed."""
+    @staticmethod
+    def of(*parts: Linked) -> "LinkSummary":
+        """What all of these did together."""
+        hours = rollups.hours_of(bucket for each in parts for bucket in each.buckets)
+        return LinkSummary(len(hours), sum(each.requests for each in parts))
 
 
 def link(store: Store, days: Iterable[date] | None = None) -> LinkSummary:
@@ -45,29 +47,24 @@ def link(store: Store, days: Iterable[date] | None = None) -> LinkSummary:
         return store.operate(Operation.LINK, LinkSummary)
     with held(store, WAIT_SECONDS) as lease:
         chosen = [day for (day,) in store.query(sql("days")).rows] if days is None else sorted(set(days))
-        hours: set[datetime] = set()
-        requests = 0
+        parts = []
         for day in chosen:
-            dirty: set[datetime] = set()
-            linked = _steps(store, lease, dirty.update, partial(Hand.start_with_day, day=day))
-            rollups.count(store, dirty, lease)
-            requests += linked.requests
-            hours |= _hours(dirty)
-        return LinkSummary(len(hours), requests)
+            parts.append(_steps(store, lease, partial(Hand.start_with_day, day=day)))
+            rollups.count(store, parts[-1].buckets, lease)
+        return LinkSummary.of(*parts)
 
 
 def link_since(store: Store, since: Mark) -> LinkSummary:
     """Link all that anything stored after the mark can have changed."""
     with held(store, WAIT_SECONDS) as lease:
-        dirty: set[datetime] = set()
-        linked = link_stored(store, since, lease, dirty.update)
-        rollups.count(store, dirty, lease)
-        return linked
+        linked = link_stored(store, since, lease)
+        rollups.count(store, linked.buckets, lease)
+        return LinkSummary.of(linked)
 
 
-def link_stored(store: Store, since: Mark, lease: Lease, dirty: Dirty) -> LinkSummary:
-    """The same, but for what is counted of requests: `dirty` is told of what that is."""
-    return _steps(store, lease, dirty, partial(Hand.start_with_stored, known=since.parameters()))
+def link_stored(store: Store, since: Mark, lease: Lease) -> Linked:
+    """The same, but for what is counted of requests."""
+    return _steps(store, lease, partial(Hand.start_with_stored, known=since.parameters()))
 
 
 def roll_up(store: Store) -> None:
@@ -78,18 +75,13 @@ def roll_up(store: Store) -> None:
             rollups.count(store, {bucket for (bucket,) in found}, lease)
 
 
-def _steps(store: Store, lease: Lease, dirty: Dirty, start: Callable[[Hand], None]) -> LinkSummary:
-    hours: set[datetime] = set()
+def _steps(store: Store, lease: Lease, start: Callable[[Hand], None]) -> Linked:
+    buckets: set[datetime] = set()
     requests = 0
     with Scratch(store) as scratch:
-        hand = Hand(store, scratch, lease)
+        hand = Hand(scratch, lease)
         start(hand)
-        while (buckets := hand.next()) is not None:
-            dirty(buckets)
-            hours |= _hours(buckets)
-            requests += hand.requests()
-    return LinkSummary(len(hours), requests)
-
-
-def _hours(buckets: set[datetime]) -> set[datetime]:
-    return {bucket.replace(minute=0) for bucket in buckets}
+        while (linked := hand.next()) is not None:
+            buckets |= linked.buckets
+            requests += linked.requests
+    return Linked(frozenset(buckets), requests)

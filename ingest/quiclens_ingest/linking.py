@@ -16,6 +16,7 @@ from threading import Condition, Thread
 from quiclens_schema.store import Store, StoreError
 
 from quiclens_ingest import lease, rollups
+from quiclens_ingest.hand import Linked
 from quiclens_ingest.link import WAIT_SECONDS, LinkSummary, link, link_stored
 from quiclens_ingest.mark import NOTHING, Mark, mark
 from quiclens_ingest.metrics import LinkMetrics
@@ -175,13 +176,16 @@ class Rounds:
         if here == self._since and not (self._dirty and is_due):
             return LinkSummary(0, 0)
         with lease.held(self._store, process=self._process) as held:
-            linked = link_stored(self._store, self._since, held, self._dirty.update)
-            self._since = here
+            linked = Linked(frozenset(), 0)
+            if here != self._since:
+                linked = link_stored(self._store, self._since, held)
+                self._since = here
+                self._dirty |= linked.buckets
             if is_due:
                 rollups.count(self._store, self._dirty, held)
                 self._dirty, self._counted_at = set(), self._now()
                 remember(self._store, here, held)
-        return linked
+        return LinkSummary.of(linked)
 
     def _remembered(self) -> Mark:
         """How far linking had come. Where nobody knows, or a migration or a killed load wants all again, all is linked
@@ -193,8 +197,7 @@ class Rounds:
         here = mark(self._store)
         if here != NOTHING:
             link(self._store)
-        with lease.held(self._store, WAIT_SECONDS, self._process) as held:
-            remember(self._store, here, held)
+        remember_up_to(self._store, here, self._process)
         if tokens:
             self._store.command("DELETE FROM link_pending WHERE token IN {tokens:Array(String)}", {"tokens": tokens})
         return here
@@ -208,10 +211,15 @@ def remember(store: Store, here: Mark, held: lease.Lease) -> None:
     )
 
 
+def remember_up_to(store: Store, here: Mark, process: str = lease.PROCESS) -> None:
+    """The same, where nobody holds the lease yet."""
+    with lease.held(store, WAIT_SECONDS, process) as held:
+        remember(store, here, held)
+
+
 def remember_all(store: Store) -> None:
     """Say that everything stored is linked, for requests that came there in another way."""
-    with lease.held(store, WAIT_SECONDS) as held:
-        remember(store, mark(store), held)
+    remember_up_to(store, mark(store))
 
 
 def is_caught_up(store: Store) -> bool:

@@ -20,9 +20,8 @@ from quiclens_schema.served import Operation, ServedStore
 from quiclens_schema.store import Store, StoreError
 
 from quiclens_ingest.frames import Batch, Frame, FrameError, Progress, Summary, frames
-from quiclens_ingest.lease import held
-from quiclens_ingest.link import WAIT_SECONDS, LinkSummary, link, link_since
-from quiclens_ingest.linking import remember, remembered
+from quiclens_ingest.link import LinkSummary, link, link_since
+from quiclens_ingest.linking import remember_up_to, remembered
 from quiclens_ingest.mark import NOTHING, mark
 
 _BATCHES_HELD = 2
@@ -116,8 +115,7 @@ def and_link(store: Store, insert: Callable[[], Inserted]) -> tuple[Inserted, Li
         here = mark(store)
         linked = link(store) if was_interrupted else link_since(store, before)
         if was_interrupted or was_caught_up:
-            with held(store, WAIT_SECONDS) as lease:
-                remember(store, here, lease)
+            remember_up_to(store, here)
         return done, linked
 
 

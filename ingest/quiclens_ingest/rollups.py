@@ -3,12 +3,10 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from quiclens_schema.catalogue import load as load_catalogue
 from quiclens_schema.store import Store
 
-from quiclens_ingest.hand import WRITING
-from quiclens_ingest.lease import MARGIN_SECONDS, Lease
-from quiclens_ingest.scratch import Scratch
+from quiclens_ingest.lease import Lease
+from quiclens_ingest.scratch import Scratch, columns_of
 
 _AT_ONCE = 24  # of five minutes: bounds the memory
 
@@ -18,24 +16,25 @@ def count(store: Store, buckets: Iterable[datetime], lease: Lease) -> None:
     left = sorted(buckets)
     with Scratch(store) as scratch:
         for name, table in _TABLES.items():
-            columns = ", ".join(f"`{column.name}` {column.type}" for column in load_catalogue().table(table).columns)
-            scratch.make(name, columns)
-            scratch.make(f"old_{name}", columns)
+            scratch.make(name, columns_of(table))
+            scratch.make(f"old_{name}", columns_of(table))
         for at in range(0, len(left), _AT_ONCE):
             _count(scratch, left[at : at + _AT_ONCE], lease)
 
 
 def _count(scratch: Scratch, buckets: Sequence[datetime], lease: Lease) -> None:
-    hours = sorted({bucket.replace(minute=0) for bucket in buckets})
-    bound = {"buckets": _naive(buckets), "hours": _naive(hours)}
+    bound = {"buckets": _naive(buckets), "hours": _naive(sorted(hours_of(buckets)))}
     for name in _TABLES:
         for table in (name, f"old_{name}"):
             scratch.empty(table)
             scratch.run(table, bound)
-        written = {"fence": lease.fence, "version": lease.version(), "margin": MARGIN_SECONDS}
-        lease.check()
-        scratch.run(f"write_{name}", written, WRITING)
+        lease.show(scratch, f"write_{name}")
     lease.check()
+
+
+def hours_of(buckets: Iterable[datetime]) -> set[datetime]:
+    """The hours in which these five minutes lie."""
+    return {bucket.replace(minute=0) for bucket in buckets}
 
 
 def _naive(instants: Iterable[datetime]) -> list[datetime]:

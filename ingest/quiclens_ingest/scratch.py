@@ -1,14 +1,18 @@
 """SQL files, and the tables that they use for as long as one step takes."""
 
+import re
 import time
 from collections.abc import Mapping
+from functools import cache
 from importlib.resources import files
 from typing import Any
 from uuid import uuid4
 
+from quiclens_schema import catalogue
 from quiclens_schema.store import Store
 
 _SECONDS_MAX = 3600  # no step takes so long: who made an older table is gone
+_INCLUDED = re.compile(r"\(/\* (\w+)\.sql(?: of (\w+))? \*/\)")
 
 
 class Scratch:
@@ -53,9 +57,18 @@ class Scratch:
             self._store.command(f"DROP TABLE IF EXISTS {name} SYNC")
 
 
-def sql(name: str) -> str:
-    """The text of a SQL file."""
-    return files("quiclens_ingest").joinpath("sql", f"{name}.sql").read_text(encoding="utf-8")
+@cache
+def sql(name: str, table: str = "") -> str:
+    """The text of a SQL file, with the files that it includes written into it; `{known:…}` is the mark of `table`."""
+    text = files("quiclens_ingest").joinpath("sql", f"{name}.sql").read_text(encoding="utf-8")
+    text = text.replace("{known:", f"{{{table}_known:")
+    return _INCLUDED.sub(lambda found: f"(\n{sql(found[1], found[2] or '')})", text)
+
+
+def columns_of(table: str, without: tuple[str, ...] = ()) -> str:
+    """Columns of a table of the catalogue with their types, for a scratch table."""
+    columns = catalogue.load().table(table).columns
+    return ", ".join(f"`{column.name}` {column.type}" for column in columns if column.name not in without)
 
 
 def taken(name: str, bound: Mapping[str, Any]) -> dict[str, Any]:
@@ -64,8 +77,8 @@ def taken(name: str, bound: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in bound.items() if f"{{{key}:" in text}
 
 
-def sweep(store: Store) -> None:
-    """Drop tables that processes left behind which were killed more than an hour ago."""
+def sweep(store: Store, after_seconds: float = _SECONDS_MAX) -> None:
+    """Drop tables that processes left behind which were killed, and that were made so long ago."""
     for (name,) in store.query(sql("scratch_tables")).rows:
-        if time.time() - int(name[-32:-24], 16) > _SECONDS_MAX:
+        if time.time() - int(name[-32:-24], 16) > after_seconds:
             store.command(f"DROP TABLE IF EXISTS {name} SYNC")

@@ -61,7 +61,7 @@ def test_who_lost_the_lease_shows_nothing_and_is_told_so(store: Store) -> None:
     with held(store) as mine:
         lease._take(store, mine.fence + 1, "another-1", 60)
         with pytest.raises(LeaseLostError, match="fence 2, ours was 1"):
-            link_stored(store, NOTHING, mine, lambda buckets: None)
+            link_stored(store, NOTHING, mine)
     assert requests(store) == 0
 
 
@@ -71,7 +71,7 @@ def test_what_is_shown_looks_at_the_lease_itself(store: Store, monkeypatch: pyte
     monkeypatch.setattr(lease.Lease, "check", lambda self: None)
     with held(store) as mine:
         lease._take(store, mine.fence + 1, "another-1", 60)
-        link_stored(store, NOTHING, mine, lambda buckets: None)
+        link_stored(store, NOTHING, mine)
     assert requests(store) == 0
 
 
@@ -80,7 +80,7 @@ def test_a_lease_without_time_left_shows_nothing(store: Store, monkeypatch: pyte
     monkeypatch.setattr(lease, "SECONDS", lease.MARGIN_SECONDS - 1)
     monkeypatch.setattr(lease.Lease, "check", lambda self: None)
     with held(store) as mine:
-        link_stored(store, NOTHING, mine, lambda buckets: None)
+        link_stored(store, NOTHING, mine)
     assert requests(store) == 0
 
 

@@ -43,7 +43,7 @@ def amplify(url: str, requests: int, events: int, show: Show) -> dict[str, Any]:
             if base[table]:
                 _amplify(store, table, base[table], copies, show)
         _lengthen(store)
-        _rest(store, show)
+        rest(store, show)
         remember_all(store)  # the requests are copies, which nobody is to link again
         made = {table: _count(store, table) for table in TABLES}
     return {"rows": made, "seconds": round(time.monotonic() - begun, 1)}
@@ -104,7 +104,7 @@ def _lengthen(store: Store) -> None:
         )
 
 
-def _rest(store: Store, show: Show) -> None:
+def rest(store: Store, show: Show) -> None:
     """Wait until the engine has merged what was inserted at once: it would merge while it is asked."""
     quiet = 0
     while quiet < REST_S:

@@ -18,6 +18,7 @@ from typing import Any
 from quiclens_ingest.lease import LeaseBusyError, LeaseLostError
 from quiclens_ingest.link import link
 from quiclens_ingest.linking import Rounds, remember_all
+from quiclens_ingest.scratch import sweep
 from quiclens_schema import store as stores
 from quiclens_schema.migrate import migrate
 from quiclens_schema.store import Store, StoreError
@@ -209,7 +210,7 @@ def link_race(kills: int, seed: int, keep: bool) -> dict[str, Any]:
                 _insert(store, table, row)
             _turn(store, reader, chance, turn, struck)
             if turn % 20 == 0:
-                _clean(store)
+                sweep(store, after_seconds=-1)  # what killed linkers left behind
             if turn % 50 == 0:
                 say(f"link-race: {turn} turns, {struck}, {reader.looks:,} looks")
         Rounds(store, 0, process=f"last-{seed}").next(with_counts=True)
@@ -276,9 +277,3 @@ def _insert(store: Store, table: str, row: Mapping[str, Any]) -> None:
         name: value.replace(tzinfo=None) if isinstance(value, datetime) else value for name, value in values.items()
     }
     store.command(f"INSERT INTO {table} ({', '.join(values)}) SELECT {selected}", bound)
-
-
-def _clean(store: Store) -> None:
-    """Drop what killed linkers left behind, as `sweep` does once it is old."""
-    for (name,) in store.query("SELECT name FROM system.tables WHERE match(name, '^link_[a-z_]+_[0-9a-f]{32}$')").rows:
-        store.command(f"DROP TABLE IF EXISTS {name} SYNC")

@@ -35,11 +35,6 @@ _BOUNDS_OF_WRITING = ("max_memory_usage", "max_execution_time")  # as those of t
 class _RowsCame(Fault):
     """A statement that had no row a moment ago has some now: the store grows."""
 
-    @staticmethod
-    def of(fault: Fault) -> Fault:
-        """The same fault, as this one where it says so."""
-        return _RowsCame(fault.code, fault.name, str(fault)) if fault.code == _TOO_MANY_ROWS else fault
-
 
 @dataclass(frozen=True, slots=True)
 class Parts:
@@ -232,7 +227,9 @@ class Interface:
             try:
                 await self._at_once(query, await query.queries.run(opened), sender)
             except Fault as fault:
-                raise _RowsCame.of(fault) from fault
+                if fault.code != _TOO_MANY_ROWS:
+                    raise
+                raise _RowsCame(fault.code, fault.name, str(fault)) from fault
 
     async def _watched(self, query: "_Query", call: Callable[[], T]) -> T:
         return await self._parts.running.watched(query.run, query.queries.run(call), query.gone)

@@ -7,8 +7,5 @@ SELECT
     end_at
 FROM {lines:Identifier}
 ARRAY JOIN
-    arrayConcat(
-        if(isNull(connection_id), [], [(false, assumeNotNull(connection_id))]),
-        if(isNull(client_key), [], [(true, assumeNotNull(client_key))])
-    ) AS each
+    (/* names_of_a_line.sql */) AS each
 WHERE step = {step:UInt8}

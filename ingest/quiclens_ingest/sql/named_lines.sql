@@ -16,8 +16,8 @@ WITH
     (
         SELECT
             *,
-            if(time_is = 'end', time - toIntervalMicrosecond(ifNull(duration_us, 0)), time) AS start_at,
-            if(time_is = 'end', time, time + toIntervalMicrosecond(ifNull(duration_us, 0))) AS end_at
+            (/* start_of_a_line.sql */) AS start_at,
+            (/* end_of_a_line.sql */) AS end_at
         FROM request_lines
         WHERE (
                 within.3
@@ -52,10 +52,7 @@ WHERE (log_id, offset) IN
             start_at,
             end_at,
             arrayJoin(
-                arrayConcat(
-                    if(isNull(connection_id), [], [(false, assumeNotNull(connection_id))]),
-                    if(isNull(client_key), [], [(true, assumeNotNull(client_key))])
-                )
+                (/* names_of_a_line.sql */)
             ) AS name
         FROM candidates
     ) AS named

@@ -9,8 +9,8 @@ SELECT
         if(is_tcp, NULL, stream_id) AS stream_id,
         if(is_tcp, NULL, client_key) AS client_key
     ),
-    if(time_is = 'end', time - toIntervalMicrosecond(ifNull(duration_us, 0)), time) AS start_at,
-    if(time_is = 'end', time, time + toIntervalMicrosecond(ifNull(duration_us, 0))) AS end_at,
+    (/* start_of_a_line.sql */) AS start_at,
+    (/* end_of_a_line.sql */) AS end_at,
     0 AS step
 FROM request_lines
 WHERE line_day IN (SELECT day FROM {line_ids:Identifier})

@@ -10,16 +10,7 @@ WITH
             trace_day,
             requests
         FROM connections
-        WHERE NOT arrayExists(
-                known -> known.1 = splitByChar('_', _part)[1]
-                    AND known.2 <= toInt64(splitByChar('_', _part)[2])
-                    AND known.3 >= toInt64(splitByChar('_', _part)[3]),
-                {connections_known:Array(Tuple(String, Int64, Int64))}
-            )
-            AND NOT arrayExists(
-                known -> known.1 = _partition_id AND known.2 <= toInt64(_block_number) AND known.3 >= toInt64(_block_number),
-                {connections_known:Array(Tuple(String, Int64, Int64))}
-            )
+        WHERE (/* stored_after.sql of connections */)
     )
 SELECT
     connection_id,
@@ -45,32 +36,14 @@ FROM
         trace_day,
         0 AS requests
     FROM streams
-    WHERE NOT arrayExists(
-            known -> known.1 = splitByChar('_', _part)[1]
-                AND known.2 <= toInt64(splitByChar('_', _part)[2])
-                AND known.3 >= toInt64(splitByChar('_', _part)[3]),
-            {streams_known:Array(Tuple(String, Int64, Int64))}
-        )
-        AND NOT arrayExists(
-            known -> known.1 = _partition_id AND known.2 <= toInt64(_block_number) AND known.3 >= toInt64(_block_number),
-            {streams_known:Array(Tuple(String, Int64, Int64))}
-        )
+    WHERE (/* stored_after.sql of streams */)
     UNION ALL
     SELECT
         connection_id,
         trace_day,
         0 AS requests
     FROM connection_aliases
-    WHERE NOT arrayExists(
-            known -> known.1 = splitByChar('_', _part)[1]
-                AND known.2 <= toInt64(splitByChar('_', _part)[2])
-                AND known.3 >= toInt64(splitByChar('_', _part)[3]),
-            {connection_aliases_known:Array(Tuple(String, Int64, Int64))}
-        )
-        AND NOT arrayExists(
-            known -> known.1 = _partition_id AND known.2 <= toInt64(_block_number) AND known.3 >= toInt64(_block_number),
-            {connection_aliases_known:Array(Tuple(String, Int64, Int64))}
-        )
+    WHERE (/* stored_after.sql of connection_aliases */)
 ) AS each
 GROUP BY
     connection_id,

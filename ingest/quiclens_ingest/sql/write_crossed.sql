@@ -1,9 +1,6 @@
 -- One row is a traced request whose line has no request of its own any more: as it was, but that it crosses nothing.
 INSERT INTO request_versions
-WITH (
-    SELECT max(fence) = {fence:UInt64} AND maxIf(expires_at, fence = {fence:UInt64}) > now64(6) + toIntervalSecond({margin:UInt32})
-    FROM link_leases
-) AS is_mine
+WITH (/* is_mine.sql */) AS is_mine
 SELECT *
 REPLACE (0 AS crosses, {version:UInt64} AS version)
 FROM request_versions AS stored FINAL

@@ -2,10 +2,7 @@
 -- partition goes in as one block, so that who reads sees all of a change or nothing of it: a row that moves to another
 -- minute, or takes a line from another, stays in the partition in which it was. Nothing is written without the lease.
 INSERT INTO request_versions
-WITH (
-    SELECT max(fence) = {fence:UInt64} AND maxIf(expires_at, fence = {fence:UInt64}) > now64(6) + toIntervalSecond({margin:UInt32})
-    FROM link_leases
-) AS is_mine
+WITH (/* is_mine.sql */) AS is_mine
 SELECT
     changed.*,
     ifNull(toStartOfMinute(changed.started_at), toDateTime(0, 'UTC')) AS started_minute,

@@ -1,9 +1,6 @@
 -- One row is a rollup that is new or has changed, or one that is there no more, as in `write_requests`.
 INSERT INTO rollup_versions
-WITH (
-    SELECT max(fence) = {fence:UInt64} AND maxIf(expires_at, fence = {fence:UInt64}) > now64(6) + toIntervalSecond({margin:UInt32})
-    FROM link_leases
-) AS is_mine
+WITH (/* is_mine.sql */) AS is_mine
 SELECT
     *,
     {version:UInt64} AS version,

@@ -1,10 +1,7 @@
 -- One row is the own request of a line that a traced request has taken across partitions: it is there no more. Nobody has
 -- seen it since `write_requests`.
 INSERT INTO request_versions
-WITH (
-    SELECT max(fence) = {fence:UInt64} AND maxIf(expires_at, fence = {fence:UInt64}) > now64(6) + toIntervalSecond({margin:UInt32})
-    FROM link_leases
-) AS is_mine
+WITH (/* is_mine.sql */) AS is_mine
 SELECT
     *,
     {version:UInt64} AS version,

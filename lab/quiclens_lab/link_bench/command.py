@@ -1,6 +1,7 @@
 """The bench: rounds of linking in a full store and in an empty one, and ten minutes at a steady rate."""
 
 import json
+import os
 import shutil
 import tempfile
 import threading
@@ -11,16 +12,16 @@ from statistics import median
 from typing import Any
 
 from prometheus_client import CollectorRegistry
-from quiclens_ingest.lease import held
-from quiclens_ingest.link import link, link_stored
+from quiclens_ingest.link import link, link_since
 from quiclens_ingest.linking import Linker, remember_all
 from quiclens_ingest.mark import mark
 from quiclens_ingest.metrics import LinkMetrics
-from quiclens_ingest.rollups import count
 from quiclens_schema import store as stores
 from quiclens_schema.migrate import migrate
 from quiclens_schema.store import Store
 
+from quiclens_lab.amplify import rest
+from quiclens_lab.freshness.processor import resident_mib
 from quiclens_lab.judgement import Judgement
 from quiclens_lab.link_bench.rows import REQUESTS_EACH, Rows
 from quiclens_lab.machine import LAB, hash_of
@@ -87,7 +88,7 @@ def _filled(days: int, a_day: int) -> Path:
             link(store, [day])
             say(f"link-bench: {day} is filled and linked, {time.monotonic() - begun:.0f} s")
         remember_all(store)
-        _rest(store)
+        rest(store, say)
     (place / "filled.json").write_text(json.dumps({"seconds": round(time.monotonic() - begun, 1)}))
     return place / "store"
 
@@ -98,14 +99,7 @@ def _without_today(store: Store) -> None:
     for table in (*sources, "request_versions", "rollup_versions", "dimension_versions"):
         store.command(f"ALTER TABLE {table} DROP PARTITION '{TODAY}'")
     remember_all(store)
-    _rest(store)
-
-
-def _rest(store: Store) -> None:
-    quiet = 0
-    while quiet < 3:
-        quiet = 0 if store.query("SELECT 1 FROM system.merges LIMIT 1").rows else quiet + 1
-        time.sleep(1)
+    rest(store, say)
 
 
 def _rounds(store: Store) -> list[float]:
@@ -116,10 +110,7 @@ def _rounds(store: Store) -> list[float]:
         Rows(TODAY, ROUND_REQUESTS // REQUESTS_EACH, 1_000 + number, 36_000.0 + number).insert(store)
         here = mark(store)
         begun = time.perf_counter()
-        with held(store) as lease:
-            dirty: set[Any] = set()
-            linked = link_stored(store, known, lease, dirty.update)
-            count(store, dirty, lease)
+        linked = link_since(store, known)
         took.append(round(time.perf_counter() - begun, 3))
         known = here
         assert linked.requests == ROUND_REQUESTS, linked
@@ -129,7 +120,7 @@ def _rounds(store: Store) -> list[float]:
 def _steady(store: Store, seconds: int, rate: int, judgement: Judgement) -> dict[str, Any]:
     """Insert so many requests each second, while a linker runs as in `quiclens serve`."""
     remember_all(store)
-    at_rest = peak = _resident_mib()
+    at_rest = peak = resident_mib(os.getpid())
     linker = Linker(store, 2.0, 15.0, LinkMetrics("bench_", CollectorRegistry()))
     waiting: dict[int, tuple[Rows, float]] = {}
     fresh: list[float] = []
@@ -159,7 +150,7 @@ def _steady(store: Store, seconds: int, rate: int, judgement: Judgement) -> dict
                 fresh.append(time.monotonic() - waiting.pop(oldest)[1])
         else:
             time.sleep(_ASKED_AGAIN_S)
-        peak = max(peak, _resident_mib())
+        peak = max(peak, resident_mib(os.getpid()))
         if time.monotonic() > next_told:
             next_told += 30
             say(f"link-bench: {len(fresh)} s linked, last after {fresh[-1] if fresh else 0:.1f} s, {peak:.0f} MiB")
@@ -189,10 +180,3 @@ def _is_linked(store: Store, rows: Rows) -> bool:
         {"day": rows.day, "hour": int(rows.from_s // 3600), "log": log, "offset": offset},
     )
     return bool(found.one()[0])
-
-
-def _resident_mib() -> float:
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) / 1024
-    return 0.0
