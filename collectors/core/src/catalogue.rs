@@ -92,8 +92,8 @@ pub enum Unit {
     Time,
 }
 
-/// Keys of one object: what each becomes, and its place in [`Catalogue::written`].
-pub type Table = Keys<(Action, u16)>;
+/// Keys of one object: the place of each in [`Catalogue::written`].
+pub type Table = Keys<u16>;
 
 /// A key as most logs write it: in quotes, with its colon.
 #[derive(Clone, Debug)]
@@ -163,7 +163,7 @@ pub struct Catalogue {
     pub events: FxHashMap<Box<[u8]>, Known>,
     /// Key tables: 0 is an event's `data`, 1 a frame, 2 the event's root, others are nested objects.
     pub tables: Vec<Table>,
-    /// All keys of all tables, as logs write them.
+    /// All keys of all tables, as logs write them, and what each becomes.
     pub written: Vec<WrittenKey>,
     /// Dialects, in the order in which they are tried.
     pub dialects: Vec<Dialect>,
@@ -227,25 +227,31 @@ impl Catalogue {
         for name in crate::reader::quic_trace::OWN_EVENTS {
             events.insert(name.0.as_bytes().into(), Known { name: name.0.into(), kind: name.1 });
         }
-        let mut tables = vec![Table::default(), Table::default(), Table::default()];
+        let mut objects =
+            Objects { tables: vec![Table::default(), Table::default(), Table::default()], written: vec![] };
         for spec in &file.field {
             let index = |names: &[&str]| position(names, &spec.name);
             for at in &spec.at {
                 let (table, path) = at.strip_prefix('.').map_or((DATA, at.as_str()), |path| (ROOT, path));
                 let action = action(&spec.kind, index(&NUMBERS), index(&WORDS)).map_err(in_events)?;
-                add(&mut tables, table, path, action).map_err(in_events)?;
+                objects.add(table, path, action).map_err(in_events)?;
             }
         }
         for spec in &file.frame_field {
             for at in &spec.at {
                 let action = action(&spec.kind, position(&FRAME_NUMBERS, &spec.name), Some(0)).map_err(in_events)?;
-                add(&mut tables, FRAME, at, action).map_err(in_events)?;
+                objects.add(FRAME, at, action).map_err(in_events)?;
             }
         }
-        tables[DATA as usize].insert(b"frames", (Action::Frames, 0));
-        tables[ROOT as usize].insert(b"time_format", (Action::TimeFormat, 0));
-        tables[ROOT as usize].insert(b"reference_time", (Action::ReferenceTime, 0));
-        let written = written(&mut tables);
+        let others = [
+            (DATA, "frames", Action::Frames),
+            (ROOT, "time_format", Action::TimeFormat),
+            (ROOT, "reference_time", Action::ReferenceTime),
+        ];
+        for (table, key, action) in others {
+            objects.insert(table, key, action).map_err(in_events)?;
+        }
+        let Objects { tables, written } = objects;
         let mut dialects = DIALECTS.iter().map(|text| Dialect::read(text)).collect::<Result<Vec<_>, _>>()?;
         dialects.sort_by(|a, b| (a.order, &a.name).cmp(&(b.order, &b.name)));
         let grammar = crate::reader::quic_trace::Grammar::read(GRAMMAR)
@@ -289,32 +295,35 @@ fn action(kind: &str, number: Option<u8>, word: Option<u8>) -> Result<Action, Sc
     })
 }
 
-fn add(tables: &mut Vec<Table>, table: u8, path: &str, action: Action) -> Result<(), SchemaFault> {
-    let Some((key, rest)) = path.split_once('.') else {
-        tables[table as usize].insert(path.as_bytes(), (action, 0));
-        return Ok(());
-    };
-    let next = match tables[table as usize].get(key.as_bytes()) {
-        Some((Action::Enter(next), _)) => *next,
-        Some(_) => return Err(SchemaFault::Path(path.to_owned())),
-        None => {
-            let next = u8::try_from(tables.len()).map_err(|_| SchemaFault::TooManyObjects)?;
-            tables.push(Table::default());
-            tables[table as usize].insert(key.as_bytes(), (Action::Enter(next), 0));
-            next
-        }
-    };
-    add(tables, next, rest, action)
+/// The objects whose fields are looked up, while they are made.
+struct Objects {
+    tables: Vec<Table>,
+    written: Vec<WrittenKey>,
 }
 
-/// Gives each key its place.
-fn written(tables: &mut [Table]) -> Vec<WrittenKey> {
-    let mut written = Vec::new();
-    for (key, (action, place)) in tables.iter_mut().flat_map(Table::iter_mut) {
-        *place = u16::try_from(written.len()).unwrap_or(u16::MAX);
-        written.push(WrittenKey::new(key, *action));
+impl Objects {
+    fn insert(&mut self, table: u8, key: &str, action: Action) -> Result<(), SchemaFault> {
+        let place = u16::try_from(self.written.len()).map_err(|_| SchemaFault::TooManyObjects)?;
+        self.written.push(WrittenKey::new(key.as_bytes(), action));
+        self.tables[table as usize].insert(key.as_bytes(), place);
+        Ok(())
     }
-    written
+
+    fn add(&mut self, table: u8, path: &str, action: Action) -> Result<(), SchemaFault> {
+        let Some((key, rest)) = path.split_once('.') else { return self.insert(table, path, action) };
+        let known = self.tables[table as usize].get(key.as_bytes());
+        let next = match known.map(|place| self.written[usize::from(*place)].action) {
+            Some(Action::Enter(next)) => next,
+            Some(_) => return Err(SchemaFault::Path(path.to_owned())),
+            None => {
+                let next = u8::try_from(self.tables.len()).map_err(|_| SchemaFault::TooManyObjects)?;
+                self.tables.push(Table::default());
+                self.insert(table, key, Action::Enter(next))?;
+                next
+            }
+        };
+        self.add(next, rest, action)
+    }
 }
 
 fn kind_of(name: &str) -> Kind {
@@ -359,9 +368,9 @@ mod tests {
     fn a_fault_of_the_schema_names_its_kind_and_its_file() {
         assert_eq!(action("number", None, None), Err(SchemaFault::Field("number".to_owned())));
         assert_eq!(action("unheard-of", Some(0), None), Err(SchemaFault::Field("unheard-of".to_owned())));
-        let mut tables = vec![Table::default()];
-        assert_eq!(add(&mut tables, DATA, "raw", Action::Flag), Ok(()));
-        let fault = add(&mut tables, DATA, "raw.length", Action::Flag);
+        let mut objects = Objects { tables: vec![Table::default()], written: vec![] };
+        assert_eq!(objects.add(DATA, "raw", Action::Flag), Ok(()));
+        let fault = objects.add(DATA, "raw.length", Action::Flag);
         assert_eq!(fault, Err(SchemaFault::Path("raw.length".to_owned())));
         let said = SchemaFault::Path("raw.length".to_owned()).of("events.toml").to_string();
         assert_eq!(said, "events.toml: raw.length is a column and an object");

@@ -57,11 +57,6 @@ impl<V> Keys<V> {
         self.slots[at] = Some((first, last, key.into(), value));
     }
 
-    /// Keys and their values, in no order.
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = (&[u8], &mut V)> {
-        self.slots.iter_mut().flatten().map(|(_, _, key, value)| (&**key, value))
-    }
-
     /// The value of a key.
     #[inline(always)]
     pub fn get(&self, key: &[u8]) -> Option<&V> {

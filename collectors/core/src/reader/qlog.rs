@@ -389,9 +389,9 @@ impl<'t> Pass<'_, '_, 't, '_> {
     #[inline(never)]
     fn field(&mut self, table: u8, key: &[u8]) -> Result<Option<u16>, Fault> {
         match self.catalogue.tables[table as usize].get(key) {
-            Some((action, place)) => {
-                self.column(*action, key)?;
-                return Ok(Some(*place));
+            Some(&place) => {
+                self.column(self.catalogue.written[usize::from(place)].action, key)?;
+                return Ok(Some(place));
             }
             None if self.cursor.has_escapes => self.escaped_field(table, key)?,
             None => self.leftover(key)?,
