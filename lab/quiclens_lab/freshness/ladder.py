@@ -1,10 +1,12 @@
-"""How much a pipeline sustains: the rate is raised until what waits grows."""
+"""How much a pipeline sustains: the rate is raised until what waits grows, then between the last two rates."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 FIRST, FACTOR, STEPS = 25_000, 1.5, 9  # events a second: up to 640,000
+HALVINGS = 3  # of the last step: what is sustained is known to a twentieth
 WRITTEN_SHARE = 0.85
 GROWS_S = 1.0  # what waits has grown when it has by what comes in so long
 Series = Sequence[tuple[float, int]]  # since 1970, and how many events until then
@@ -28,6 +30,10 @@ class Step:
     def is_written(self) -> bool:
         """The writer came up with what was asked of it."""
         return self.written > WRITTEN_SHARE * self.asked
+
+    @property
+    def is_good(self) -> bool:
+        return self.is_kept_up and self.is_written
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -63,7 +69,8 @@ def _at(series: Series, at: float) -> float:
 
 
 def climb(measure: Callable[[int, int], Step]) -> dict[str, Any]:
-    """Measure ever higher rates until one is not kept up with; `measure` gets the rate and the step's number.
+    """Measure ever higher rates until one is not kept up with, then rates between it and the last that was, each the
+    geometric middle; `measure` gets the rate and the step's number.
 
     What a pipeline that falls behind stores a second is what it can do at most. On a machine with nothing to spare the
     writer, which shares it, may be the first that cannot go on.
@@ -72,15 +79,22 @@ def climb(measure: Callable[[int, int], Step]) -> dict[str, Any]:
     rate = float(FIRST)
     for number in range(STEPS):
         steps.append(measure(round(rate), number))
-        if not (steps[-1].is_kept_up and steps[-1].is_written):
+        if not steps[-1].is_good:
             break
         rate *= FACTOR
+    first_bad = steps[-1]
+    if len(steps) > 1 and not first_bad.is_good:
+        low, high = float(steps[-2].asked), float(first_bad.asked)
+        for _ in range(HALVINGS):
+            middle = math.sqrt(low * high)
+            steps.append(measure(round(middle), len(steps)))
+            low, high = (middle, high) if steps[-1].is_good else (low, middle)
     cheapest = min((sum(each.cpu_s.values()) for each in steps if each.cpu_s), default=None)
     kept = [each for each in steps if each.is_kept_up]
     return {
         "sustained_per_second": round(max((min(each.written, each.stored) for each in kept), default=0)),
         "at_most_per_second": round(max(each.stored for each in steps)),
         "cpu_s_per_million": cheapest and round(cheapest, 2),
-        "ended_by": "pipeline" if not steps[-1].is_kept_up else "writer" if not steps[-1].is_written else "steps",
+        "ended_by": "pipeline" if not first_bad.is_kept_up else "writer" if not first_bad.is_written else "steps",
         "steps": [each.as_json() for each in steps],
     }
