@@ -13,7 +13,7 @@ from typing import Any
 
 from quiclens_schema.catalogue import load as load_catalogue
 
-from quiclens_ingest.lease import Lease
+from quiclens_ingest.lease import LinkLease
 from quiclens_ingest.scratch import Scratch, columns_of
 
 _log = logging.getLogger("quiclens.ingest")
@@ -37,7 +37,7 @@ class Linked:
 class Hand:
     """The scratch tables of the steps of one round."""
 
-    def __init__(self, scratch: Scratch, lease: Lease) -> None:
+    def __init__(self, scratch: Scratch, lease: LinkLease) -> None:
         self._scratch = scratch
         self._lease = lease
         of_lines = columns_of("request_lines", without=("line_day", "more"))

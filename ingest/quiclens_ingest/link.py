@@ -16,7 +16,7 @@ from quiclens_schema.store import Store
 
 from quiclens_ingest import rollups
 from quiclens_ingest.hand import Hand, Linked
-from quiclens_ingest.lease import Lease, held
+from quiclens_ingest.lease import LinkLease, held
 from quiclens_ingest.mark import Mark
 from quiclens_ingest.scratch import Scratch, sql
 
@@ -62,7 +62,7 @@ def link_since(store: Store, since: Mark) -> LinkSummary:
         return LinkSummary.of(linked)
 
 
-def link_stored(store: Store, since: Mark, lease: Lease) -> Linked:
+def link_stored(store: Store, since: Mark, lease: LinkLease) -> Linked:
     """The same, but for what is counted of requests."""
     return _steps(store, lease, partial(Hand.start_with_stored, known=since.parameters()))
 
@@ -75,7 +75,7 @@ def roll_up(store: Store) -> None:
             rollups.count(store, {bucket for (bucket,) in found}, lease)
 
 
-def _steps(store: Store, lease: Lease, start: Callable[[Hand], None]) -> Linked:
+def _steps(store: Store, lease: LinkLease, start: Callable[[Hand], None]) -> Linked:
     buckets: set[datetime] = set()
     requests = 0
     with Scratch(store) as scratch:

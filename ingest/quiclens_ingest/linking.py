@@ -32,9 +32,9 @@ _SHARE_MOST = 0.5  # of the time
 
 
 def pause_after(took: float, seconds: float) -> float:
-    """Seconds until the next round, after one that took `took`: those that are asked for, or so many that the store has
-    half of its time for others."""
-    return max(seconds, took * (1 / _SHARE_MOST - 1))
+    """Seconds until the next round, after one that took `took`: rounds begin every `seconds`, or so rarely that the
+    store has half of its time for others."""
+    return max(seconds - took, took * (1 / _SHARE_MOST - 1))
 
 
 class Linker:
@@ -203,7 +203,7 @@ class Rounds:
         return here
 
 
-def remember(store: Store, here: Mark, held: lease.Lease) -> None:
+def remember(store: Store, here: Mark, held: lease.LinkLease) -> None:
     """Say in the store that everything up to this mark is linked."""
     store.command(
         "INSERT INTO link_marks (name, mark, version) VALUES ({name:String}, {mark:String}, {version:UInt64})",

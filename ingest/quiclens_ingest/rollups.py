@@ -5,13 +5,13 @@ from datetime import datetime
 
 from quiclens_schema.store import Store
 
-from quiclens_ingest.lease import Lease
+from quiclens_ingest.lease import LinkLease
 from quiclens_ingest.scratch import Scratch, columns_of
 
 _AT_ONCE = 24  # of five minutes: bounds the memory
 
 
-def count(store: Store, buckets: Iterable[datetime], lease: Lease) -> None:
+def count(store: Store, buckets: Iterable[datetime], lease: LinkLease) -> None:
     """Count the requests that began in these five minutes anew, and write what is another number than before."""
     left = sorted(buckets)
     with Scratch(store) as scratch:
@@ -22,7 +22,7 @@ def count(store: Store, buckets: Iterable[datetime], lease: Lease) -> None:
             _count(scratch, left[at : at + _AT_ONCE], lease)
 
 
-def _count(scratch: Scratch, buckets: Sequence[datetime], lease: Lease) -> None:
+def _count(scratch: Scratch, buckets: Sequence[datetime], lease: LinkLease) -> None:
     bound = {"buckets": _naive(buckets), "hours": _naive(sorted(hours_of(buckets)))}
     for name in _TABLES:
         for table in (name, f"old_{name}"):

@@ -12,6 +12,8 @@ from quiclens_schema import catalogue
 from quiclens_schema.store import Store
 
 _SECONDS_MAX = 3600  # no step takes so long: who made an older table is gone
+# Steps are many and small: compiling an expression costs more than it saves.
+_SETTINGS = {"compile_expressions": 0, "compile_aggregate_expressions": 0, "compile_sort_description": 0}
 _INCLUDED = re.compile(r"\(/\* (\w+)\.sql(?: of (\w+))? \*/\)")
 
 
@@ -34,7 +36,7 @@ class Scratch:
 
     def run(self, file: str, bound: Mapping[str, Any] | None = None, settings: Mapping[str, Any] | None = None) -> None:
         """Run one SQL file with those of the parameters, and of the tables' names, that it takes."""
-        self._store.command(sql(file), taken(file, {**self._names, **(bound or {})}), settings)
+        self._store.command(sql(file), taken(file, {**self._names, **(bound or {})}), {**_SETTINGS, **(settings or {})})
 
     def rows(self, file: str, bound: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
         """The rows of a SQL file that is a query."""

@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 from arrow_batches import batch
-from quiclens_ingest import lease
-from quiclens_ingest.lease import LeaseBusyError, LeaseLostError, held
+from quiclens_ingest.lease import LEASES, MARGIN_SECONDS, LeaseBusyError, LeaseLostError, LinkLease, held
 from quiclens_ingest.link import link_stored
 from quiclens_ingest.mark import NOTHING
+from quiclens_schema.lease import PROCESS
 from quiclens_schema.store import Store
 
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
@@ -36,30 +36,30 @@ def test_a_second_thread_of_the_process_waits_for_the_first(store: Store) -> Non
 
 
 def test_a_live_lease_of_this_process_is_not_taken(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    lease._take(store, 7, f"{lease.PROCESS}-other", 60)
+    LEASES.take(store, 7, f"{PROCESS}-other", 60)
     with pytest.raises(LeaseBusyError, match="somebody else links"), held(store):
         pass
-    lease._take(store, 7, f"{lease.PROCESS}-other", 0)
+    LEASES.take(store, 7, f"{PROCESS}-other", 0)
     with held(store) as mine:
         assert mine.fence == 8
 
 
 def test_a_lease_of_a_process_that_is_gone_is_taken_at_once(store: Store) -> None:
-    lease._take(store, 7, "gone-1", 3600)
+    LEASES.take(store, 7, "gone-1", 3600)
     with held(store) as mine:
         assert mine.fence == 8
 
 
 def test_of_two_that_take_one_number_the_first_in_the_store_has_it(store: Store) -> None:
-    lease._take(store, 7, f"{lease.PROCESS}-first", 60)
-    lease._take(store, 7, f"{lease.PROCESS}-second", 600)
-    assert lease._newest(store) == (7, f"{lease.PROCESS}-first", True)
+    LEASES.take(store, 7, f"{PROCESS}-first", 60)
+    LEASES.take(store, 7, f"{PROCESS}-second", 600)
+    assert LEASES.newest(store) == (7, f"{PROCESS}-first", True)
 
 
 def test_who_lost_the_lease_shows_nothing_and_is_told_so(store: Store) -> None:
     put_a_line(store)
     with held(store) as mine:
-        lease._take(store, mine.fence + 1, "another-1", 60)
+        LEASES.take(store, mine.fence + 1, "another-1", 60)
         with pytest.raises(LeaseLostError, match="fence 2, ours was 1"):
             link_stored(store, NOTHING, mine)
     assert requests(store) == 0
@@ -68,24 +68,24 @@ def test_who_lost_the_lease_shows_nothing_and_is_told_so(store: Store) -> None:
 def test_what_is_shown_looks_at_the_lease_itself(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A linker that was held up between its look and its statement writes nothing."""
     put_a_line(store)
-    monkeypatch.setattr(lease.Lease, "check", lambda self: None)
+    monkeypatch.setattr(LinkLease, "check", lambda self: None)
     with held(store) as mine:
-        lease._take(store, mine.fence + 1, "another-1", 60)
+        LEASES.take(store, mine.fence + 1, "another-1", 60)
         link_stored(store, NOTHING, mine)
     assert requests(store) == 0
 
 
 def test_a_lease_without_time_left_shows_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     put_a_line(store)
-    monkeypatch.setattr(lease, "SECONDS", lease.MARGIN_SECONDS - 1)
-    monkeypatch.setattr(lease.Lease, "check", lambda self: None)
+    monkeypatch.setattr(LEASES, "_seconds", MARGIN_SECONDS - 1)
+    monkeypatch.setattr(LinkLease, "check", lambda self: None)
     with held(store) as mine:
         link_stored(store, NOTHING, mine)
     assert requests(store) == 0
 
 
 def test_a_long_round_renews_its_lease(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lease, "_RENEWED_AFTER_SECONDS", -1.0)
+    monkeypatch.setattr(LEASES, "_seconds", 0)
     with held(store) as mine:
         mine.check()
         mine.check()

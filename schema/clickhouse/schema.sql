@@ -470,10 +470,21 @@ PARTITION BY toDate(started_hour)
 ORDER BY (bucket_at, carrier, region, city, pop, protocol, network_type, app_version)
 SETTINGS allow_nullable_key = 1, min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1, fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
 
+CREATE TABLE schema_leases
+(
+    `fence` UInt64,
+    `holder` String,
+    `expires_at` DateTime64(6, 'UTC')
+)
+ENGINE = MergeTree
+ORDER BY fence
+SETTINGS enable_block_number_column = 1, fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
+
 CREATE TABLE schema_migrations
 (
     `number` UInt32,
     `name` String,
+    `checksum` String,
     `applied_at` DateTime64(6, 'UTC') DEFAULT now64(6)
 )
 ENGINE = ReplacingMergeTree

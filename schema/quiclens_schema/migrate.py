@@ -1,10 +1,16 @@
-"""Numbered SQL migrations, applied in order, remembered in `schema_migrations`; they only go forward."""
+"""Numbered SQL migrations, applied in order, remembered in `schema_migrations`; they only go forward.
 
+One process at a time migrates a store, under a lease; others that start meanwhile wait for it, and then have nothing
+left to do. One that was killed in between is followed by the next that starts: each statement can be run twice.
+"""
+
+import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from quiclens_schema import store as stores
+from quiclens_schema.lease import PROCESS, TABLE, Leases
 from quiclens_schema.served import Operation, ServedStore
 from quiclens_schema.store import Store, StoreError
 
@@ -14,6 +20,7 @@ CREATE TABLE IF NOT EXISTS schema_migrations
 (
     number UInt32,
     name String,
+    checksum String,
     applied_at DateTime64(6, 'UTC') DEFAULT now64(6)
 )
 ENGINE = ReplacingMergeTree
@@ -47,12 +54,18 @@ ORDER BY (kind, hash)
 """
 
 
+LEASES = Leases("schema_leases", "migrates", seconds=600)
+_WAIT_SECONDS = 1200.0
+"""How long a process waits for another that migrates."""
+
+
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """One file of clickhouse/migrations."""
+    """One file of clickhouse/migrations; `checksum` is the SHA-256 of its statements in hexadecimal."""
 
     number: int
     name: str
+    checksum: str
     statements: tuple[str, ...]
 
 
@@ -83,7 +96,7 @@ def migrations(folder: Path | None = None) -> tuple[Migration, ...]:
         number = int(match[1])
         if number != len(found) + 1:
             raise StoreError(f"{path.name}: migrations are numbered without gaps from 0001")
-        found.append(Migration(number, path.stem, statements(path.read_text(encoding="utf-8"))))
+        found.append(_migration(number, path.stem, statements(path.read_text(encoding="utf-8"))))
     return tuple(found)
 
 
@@ -93,11 +106,15 @@ def statements(sql: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in parts if _has_code(part))
 
 
+def _migration(number: int, name: str, parts: tuple[str, ...]) -> Migration:
+    return Migration(number, name, hashlib.sha256(";\n".join(parts).encode()).hexdigest(), parts)
+
+
 def _has_code(part: str) -> bool:
     return any(line.strip() and not line.strip().startswith("--") for line in part.splitlines())
 
 
-def migrate(store: Store, folder: Path | None = None) -> tuple[str, ...]:
+def migrate(store: Store, folder: Path | None = None, process: str = PROCESS) -> tuple[str, ...]:
     """Apply what the store lacks and return the names applied; nothing happens the second time.
 
     A store that another process serves is migrated by that process. StoreError when the store, or that process, knows
@@ -110,33 +127,49 @@ def migrate(store: Store, folder: Path | None = None) -> tuple[str, ...]:
             message = f"the process that serves the store knows migration {done_there.known:04d}, this quiclens"
             raise StoreError(f"{message} {len(known):04d}: start it again with this version")
         return done_there.applied
-    store.command(_REMEMBER)
-    store.command(_REMEMBER_DROPPED)
-    store.command(_REMEMBER_ERASED)
-    applied = dict(store.query("SELECT DISTINCT number, name FROM schema_migrations").rows)
+    for statement in (_REMEMBER, _REMEMBER_DROPPED, _REMEMBER_ERASED, TABLE.format(name="schema_leases")):
+        store.command(statement)
+    if not _missing(store, known):
+        return ()
+    with LEASES.held(store, _WAIT_SECONDS, process) as lease:
+        done: list[str] = []
+        for migration in _missing(store, known):
+            for statement in migration.statements:
+                lease.check()
+                store.command(statement)
+            lease.check()
+            store.command(
+                "INSERT INTO schema_migrations (number, name, checksum)"
+                " VALUES ({number:UInt32}, {name:String}, {checksum:String})",
+                {"number": migration.number, "name": migration.name, "checksum": migration.checksum},
+            )
+            done.append(migration.name)
+        return tuple(done)
+
+
+def _missing(store: Store, known: tuple[Migration, ...]) -> list[Migration]:
+    """Those that the store lacks; StoreError when what it has is not what we know."""
+    # A store from before there were checksums has no such column.
+    found = store.query("SELECT DISTINCT number, name, COLUMNS('^checksum$') FROM schema_migrations").rows
+    applied = {int(number): (name, *checksum) for number, name, *checksum in found}
     for migration in known:
-        if applied.get(migration.number, migration.name) != migration.name:
+        name, *checksum = applied.get(migration.number, (migration.name, migration.checksum))
+        if name != migration.name or not checksum:
             raise StoreError(
-                f"the store was made by a quiclens before 0.2 ({applied[migration.number]}), whose tables were others: "
+                f"the store was made by a quiclens before 0.2 ({name}), whose tables were others: "
                 "load its logs into a new store"
+            )
+        if checksum != [migration.checksum]:
+            raise StoreError(
+                f"the store was made by a quiclens whose {name}.sql was another (SHA-256 {checksum[0][:12]}…, this one "
+                f"has {migration.checksum[:12]}…): use that version, or load its logs into a new store"
             )
     newer = applied.keys() - {migration.number for migration in known}
     if newer:
         raise StoreError(
             f"the store was migrated to {max(newer):04d} by a newer quiclens; this one knows {len(known):04d}"
         )
-    done: list[str] = []
-    for migration in known:
-        if migration.number in applied:
-            continue
-        for statement in migration.statements:
-            store.command(statement)
-        store.command(
-            "INSERT INTO schema_migrations (number, name) VALUES ({number:UInt32}, {name:String})",
-            {"number": migration.number, "name": migration.name},
-        )
-        done.append(migration.name)
-    return tuple(done)
+    return [migration for migration in known if migration.number not in applied]
 
 
 def dump(store: Store) -> str:

@@ -1,8 +1,11 @@
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from quiclens_schema import store as stores
-from quiclens_schema.migrate import dump, migrate, migrations, migrations_folder, statements
+from quiclens_schema.lease import LeaseLostError
+from quiclens_schema.migrate import LEASES, dump, migrate, migrations, migrations_folder, statements
 from quiclens_schema.store import Store, StoreError
 
 
@@ -48,6 +51,84 @@ def test_a_store_from_before_the_migrations_became_one_is_refused(store: Store) 
     with pytest.raises(StoreError, match=r"before 0\.2 \(0001_tables\).*load its logs into a new store"):
         migrate(store)
     assert dump(store) == before
+
+
+def test_a_store_whose_migration_had_other_statements_is_refused(store: Store) -> None:
+    store.command("TRUNCATE TABLE schema_migrations")
+    (migration, *_) = migrations()
+    store.command(
+        f"INSERT INTO schema_migrations (number, name, checksum) VALUES (1, '{migration.name}', '{'0' * 64}')"
+    )
+    with pytest.raises(StoreError, match=rf"{migration.name}\.sql was another \(SHA-256 0{{12}}…, this one has"):
+        migrate(store)
+
+
+def test_comments_and_blanks_between_statements_do_not_change_a_checksum(tmp_path: Path) -> None:
+    (tmp_path / "0001_one.sql").write_text("SELECT 1;\nSELECT 2;\n")
+    (first,) = migrations(tmp_path)
+    (tmp_path / "0001_one.sql").write_text("SELECT 1;\n\nSELECT 2;\n-- end\n")
+    (second,) = migrations(tmp_path)
+    (tmp_path / "0001_one.sql").write_text("SELECT 1;\nSELECT 3;\n")
+    (third,) = migrations(tmp_path)
+    assert first.checksum == second.checksum != third.checksum
+
+
+class _OfAProcess:
+    """A store as one of several processes has it, each of which may be killed at a statement."""
+
+    is_embedded = False
+
+    def __init__(self, store: Store, killed_at: int = 0) -> None:
+        self._store = store
+        self._left = killed_at
+
+    def query(self, sql: str, *more: Any) -> Any:
+        return self._store.query(sql, *more)
+
+    def command(self, sql: str, *more: Any) -> None:
+        self._left -= 1
+        if self._left == 0:
+            raise KeyboardInterrupt
+        self._store.command(sql, *more)
+
+
+def test_of_several_that_start_at_once_one_migrates_and_the_others_wait_for_it(tmp_path: Path) -> None:
+    with stores.open(f"chdb:{tmp_path / 'store'}") as store:
+
+        def start(number: int) -> tuple[str, ...]:
+            return migrate(cast("Store", _OfAProcess(store)), process=f"process-{number}")
+
+        with ThreadPoolExecutor(6) as pool:
+            done = list(pool.map(start, range(6)))
+        assert sorted(done)[:5] == [()] * 5
+        assert max(done) == tuple(migration.name for migration in migrations())
+        assert store.query("SELECT number FROM schema_migrations").rows == [
+            (migration.number,) for migration in migrations()
+        ]
+        assert dump(store) == (migrations_folder().parent / "schema.sql").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("killed_at", [1, 5, 6, 7, 20, 33])
+def test_what_a_killed_process_left_is_migrated_by_the_next(tmp_path: Path, killed_at: int) -> None:
+    with stores.open(f"chdb:{tmp_path / 'store'}") as store:
+        with pytest.raises(KeyboardInterrupt):
+            migrate(cast("Store", _OfAProcess(store, killed_at)))
+        assert migrate(store) == tuple(migration.name for migration in migrations())
+        assert dump(store) == (migrations_folder().parent / "schema.sql").read_text(encoding="utf-8")
+
+
+def test_a_process_that_lost_its_lease_migrates_no_further(tmp_path: Path) -> None:
+    with stores.open(f"chdb:{tmp_path / 'store'}") as store:
+
+        class Overtaken(_OfAProcess):
+            def command(self, sql: str, *more: Any) -> None:
+                super().command(sql, *more)
+                if "CREATE TABLE IF NOT EXISTS connections" in sql:
+                    LEASES.take(store, 99, "another", 600)
+
+        with pytest.raises(LeaseLostError, match="fence 99, ours was 1"):
+            migrate(cast("Store", Overtaken(store)))
+        assert store.query("SELECT count() FROM schema_migrations").one() == (0,)
 
 
 def test_a_gap_in_the_numbers_is_refused(tmp_path: Path) -> None:
