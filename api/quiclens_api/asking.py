@@ -17,7 +17,7 @@ _BY = "/* by */"
 _BY_KEYS = "/* by keys */"
 _COLUMN = "/* column */"
 _CAUSES = "/* causes */"
-_CAUSE_SUMS = "/* sums of causes */"
+_CAUSE_SUMS = "/* weighted sums of causes */"
 _SAMPLES = "/* samples */"
 _INCLUDED = re.compile(r"\(/\* (\w+)\.sql \*/\)")
 
@@ -27,7 +27,7 @@ def sql(name: str) -> str:
     """The text of one question, with the causes' columns and the questions that it includes written into it."""
     text = (resources.files("quiclens_api") / "queries" / f"{name}.sql").read_text(encoding="utf-8").strip()
     text = text.replace(_CAUSES, ", ".join(f"{cause}_us" for cause in CAUSES))
-    text = text.replace(_CAUSE_SUMS, ", ".join(f"sum({cause}_us)" for cause in CAUSES))
+    text = text.replace(_CAUSE_SUMS, ", ".join(f"sum({cause}_us * trace_weight)" for cause in CAUSES))
     return _INCLUDED.sub(lambda found: f"(\n{sql(found[1])}\n)", text)
 
 

@@ -85,7 +85,8 @@ def request(request_id: str, name: Row | None, duration_us: int | None, **more: 
         "complete": True,
         "duration_us": duration_us,
     }
-    return row | more
+    row |= more
+    return {**row, "trace_weight": row["weight"] if name else 0}
 
 
 LOSSY = parts(server_think=100_000, loss_recovery=412_000, network=80_000, queueing=48_000)

@@ -51,8 +51,8 @@ def asked(store: Store, name: str, by: list[str], where: list[str], options: Opt
 
 def test_one_figure_of_each_request_with_or_without_a_trace(store: Store) -> None:
     quic, tcp = asked(store, "rtt", ["protocol"], [], Options(of="requests"))
-    assert (quic["protocol"], quic["samples"], quic["draws"], quic["p50"]) == ("h3", 40, 10, 40_019)
-    assert (tcp["protocol"], tcp["samples"], tcp["draws"], tcp["p50"]) == ("h2", 30, 30, 60_054)
+    assert (quic["protocol"], quic["samples"], quic["clusters"], quic["p50"]) == ("h3", 40, 10, 40_019)
+    assert (tcp["protocol"], tcp["samples"], tcp["clusters"], tcp["p50"]) == ("h2", 30, 30, 60_054)
     for row in (quic, tcp):
         assert row["p50_low"] < row["p50"] < row["p50_high"] and row["p99"] is None
     (only,) = asked(store, "rtt", [], ["protocol=h2"], Options(of="requests"))

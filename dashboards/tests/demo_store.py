@@ -78,6 +78,7 @@ def served(folder: Path) -> Iterator[Demo]:
     )
     with stores.open(f"chdb:{folder / 'store'}") as store:
         window = _window(store)
+        _weigh(store)
         _fill(store, window)
         _twice(store, window)
         remember_all(store)  # what is planted among the requests is not to be linked again
@@ -105,6 +106,18 @@ def _window(store: Store) -> Window:
 def _hour_of(epoch_us: int) -> Window:
     since = datetime.fromtimestamp(epoch_us // 1_000_000, UTC).replace(minute=0, second=0)
     return Window(since, since + timedelta(hours=1), step_s=1800)
+
+
+def _weigh(store: Store) -> None:
+    """The servers of one carrier trace one connection of four, and its requests are known by traces alone."""
+    at_once = {"mutations_sync": "1"}
+    chosen = "connection_id IN (SELECT connection_id FROM requests WHERE carrier = 'Vale DSL')"
+    store.command(f"ALTER TABLE connections UPDATE trace_probability = 0.25 WHERE {chosen}", settings=at_once)
+    store.command(
+        "ALTER TABLE request_versions UPDATE weight = 4, trace_weight = if(trace_weight > 0, 4, 0)"
+        " WHERE carrier = 'Vale DSL'",
+        settings=at_once,
+    )
 
 
 def _fill(store: Store, window: Window) -> None:

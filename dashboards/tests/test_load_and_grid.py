@@ -1,8 +1,7 @@
-"""Rates and medians, counted again from the rows of the store."""
+"""Rates and medians, counted again from the rows of the store, some of which stand for several."""
 
 from collections import defaultdict
 from datetime import timedelta
-from statistics import median_high
 
 import pytest
 from demo_store import Demo
@@ -24,18 +23,34 @@ def connections(demo: Demo) -> dict[str, Row]:
     return {row["connection_id"]: row for row in found}
 
 
+def middle(durations: list[tuple[int, float]]) -> int:
+    """The least duration up to which half of the weight lies."""
+    half, seen = sum(weight for _, weight in durations) / 2, 0.0
+    for us, weight in sorted(durations):
+        seen += weight
+        if seen >= half:
+            return us
+    raise AssertionError("half of the weight is not beyond all of it")
+
+
 def test_every_request_is_in_one_class_of_sizes(demo: Demo) -> None:
     counted: dict[str, int] = defaultdict(int)
+    stand_for: dict[str, float] = defaultdict(float)
     for request in requests(demo):
         limits = {100: "≤ 100 B", 1000: "≤ 1 kB", 5000: "≤ 5 kB", 10_000: "≤ 10 kB", 100_000: "≤ 100 kB"}
         limits |= {1_000_000: "≤ 1 MB"}
         fits = (name for limit, name in limits.items() if request["response_bytes"] <= limit)
-        counted[next(fits, "> 1 MB")] += 1
+        name = next(fits, "> 1 MB")
+        counted[name] += 1
+        stand_for[name] += request["weight"]
     shown = rows(demo, "load", "Response sizes")
     assert {row["size"]: row["requests"] for row in shown} == counted
-    assert [row["requests_per_second"] for row in shown] == [row["requests"] / HOUR_S for row in shown]
+    assert {row["size"]: row["requests_per_second"] for row in shown} == pytest.approx(
+        {name: weight / HOUR_S for name, weight in stand_for.items()}
+    )
+    assert sum(stand_for.values()) > sum(counted.values())
     over_time = rows(demo, "load", "Requests by response size", "timeseries")
-    for name, number in counted.items():
+    for name, number in stand_for.items():
         rates = [row["requests_per_second"] for row in over_time if row["size"] == name]
         assert sum(rates) * demo.window.step_s == pytest.approx(number)
 
@@ -43,30 +58,33 @@ def test_every_request_is_in_one_class_of_sizes(demo: Demo) -> None:
 def test_rates_are_those_of_the_window(demo: Demo) -> None:
     asked, begun = requests(demo), connections(demo)
     (shown,) = rows(demo, "load", "Rates", "stat")
-    bits = 8 * sum(request["response_bytes"] for request in asked)
-    assert shown["requests_per_second"] == pytest.approx(len(asked) / HOUR_S)
-    assert shown["connections_per_second"] == pytest.approx(len(begun) / HOUR_S)
+    bits = 8 * sum(request["weight"] * request["response_bytes"] for request in asked)
+    opened = sum(1 / connection["trace_probability"] for connection in begun.values())
+    assert shown["requests_per_second"] == pytest.approx(sum(request["weight"] for request in asked) / HOUR_S)
+    assert shown["connections_per_second"] == pytest.approx(opened / HOUR_S)
     assert shown["response_bits_per_second"] == pytest.approx(bits / HOUR_S)
     over_time = rows(demo, "load", "New connections", "timeseries")
-    assert sum(row["new_per_second"] for row in over_time) * demo.window.step_s == pytest.approx(len(begun))
+    assert sum(row["new_per_second"] for row in over_time) * demo.window.step_s == pytest.approx(opened)
     over_time = rows(demo, "load", "Bits", "timeseries")
     assert sum(row["response_bits_per_second"] for row in over_time) * demo.window.step_s == pytest.approx(bits)
 
 
 def test_a_cell_of_the_grid_is_the_median_of_its_requests(demo: Demo) -> None:
     begun = connections(demo)
-    counted: dict[tuple[str, str], list[int]] = defaultdict(list)
+    counted: dict[tuple[str, str], list[tuple[int, float]]] = defaultdict(list)
     for each in requests(demo):
         if each["complete"] and each["coverage"] != "none" and each["min_rtt_us"] is not None:
             connection = begun[each["connection_id"]]
-            counted[each["stack"], _path(each["min_rtt_us"], connection)].append(each["duration_us"])
+            counted[each["stack"], _path(each["min_rtt_us"], connection)].append(
+                (each["duration_us"], each["trace_weight"])
+            )
     shown = rows(demo, "grid", "Cells")
     assert {(row["implementation"], row["path"]): row["measured"] for row in shown} == {
         cell: len(durations) for cell, durations in counted.items()
     }
     for row in shown:
         durations = counted[row["implementation"], row["path"]]
-        assert row["p50"] == (median_high(durations) if len(durations) >= 4 else None)
+        assert row["p50"] == (middle(durations) if len(durations) >= 4 else None)
     heat = {(row["implementation"], row["path"]): row["p50"] for row in rows(demo, "grid", "Median completion time")}
     assert heat == {(row["implementation"], row["path"]): row["p50"] for row in shown}
 

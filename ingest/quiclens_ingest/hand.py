@@ -155,6 +155,10 @@ _CONNECTION_COLUMNS = (
     "network_type",
     "app_version",
     "device",
+    "zero_rtt",
+    "migrations",
+    "initial_congestion_window",
+    "stack_version",
 )
 _PAIR_COLUMNS = (
     "log_id String, offset UInt64, start_at DateTime64(6, 'UTC'), rank UInt8, connection_id String,"

@@ -1,12 +1,15 @@
 """Rows with known truths, made by the engine from hashes: the same seed gives the same rows.
 
 Each carrier is one sample of the same population, so that a report by carrier is as many experiments as there are
-carriers. Three populations, each in a region of its own:
+carriers. Populations, each in a region of its own:
 
 - `users` are alike within themselves, come in sessions, and choose their arm badly: who has a slow path seldom gets
   QUIC, and a session mostly begins over TCP, which is slow once.
 - `requests` are independent, and come at random seconds.
-- `connections` have requests that are alike, round trips, losses and repairs.
+- `connections` have requests that are alike, round trips, losses and repairs. Half of them, which are slower and lose
+  more, come from servers that trace one connection of four: of the rows they are a fifth.
+- `clusters-20` and others have so many users a carrier, as far as they are seen, with 1 to 19 requests each that are
+  alike. A fifth of those seen stand for four each, and are slower.
 """
 
 from quiclens_schema.store import Store
@@ -27,8 +30,14 @@ NEW_PER_SECOND, PER_CONNECTION, RTT_SAMPLES = 0.15, 3, 20
 RTT_US, SIGMA_PATH, SIGMA_SAMPLE = 350_000, 0.4, 0.2
 SIGMA_CONNECTION, SIGMA_REQUEST = 0.3, 0.5
 LOSSY, LOSSY_HANDSHAKE, LOSSY_DATA = 0.45, 0.30, 0.76
+LOSSY_SAMPLED = 0.65
+SAMPLED, SAMPLED_PROBABILITY, SAMPLED_SLOWER = 0.5, 0.25, 1.6  # of servers that trace a share: their share, and what
 REPAIR_US, SIGMA_REPAIR = 1_000_000, 1.0
 SLOWER = {"implementation": 1.3, "rtt": 2.0, "loss": 1.5}
+
+# clusters
+SIZES = (10, 20, 60, 200)
+SIGMA_USER, SIGMA_ALONE, REQUESTS_MOST = 0.35, 0.55, 19
 
 _NAMES = "request_id, started_hour, started_at, source, link, coverage, weight, complete, duration_us, carrier, region"
 
@@ -39,6 +48,8 @@ def plant(store: Store, groups: int, seed: int) -> None:
     settings = {"max_partitions_per_insert_block": 1000}
     for statement in (_USERS, _REQUESTS, _CONNECTIONS, _CONNECTION_REQUESTS, _REPAIRS):
         store.command(statement, values, settings)
+    for size in SIZES:
+        store.command(_CLUSTERS, {**values, "size": size}, settings)
 
 
 def _uniform(name: str, *of: str) -> str:
@@ -108,9 +119,12 @@ _EACH_CONNECTION = f"""
         concat('planted-', toString(g), '-', toString(s)) AS id,
         {_uniform("implementation", "g", "s")} < 0.5 AS is_other,
         {_uniform("far", "g", "s")} < 0.5 AS is_far,
-        {_uniform("lossy", "g", "s")} < {LOSSY} AS is_lossy
+        {_uniform("sampled", "g", "s")} < {SAMPLED} AS is_sampled,
+        if(is_sampled, {SAMPLED_PROBABILITY}, 1) AS traced_with,
+        if(is_sampled, {SAMPLED_SLOWER}, 1) AS slower,
+        {_uniform("lossy", "g", "s")} < if(is_sampled, {LOSSY_SAMPLED}, {LOSSY}) AS is_lossy
     FROM numbers({{groups:UInt32}} * 3600)
-    WHERE {_uniform("opens", "g", "s")} < {NEW_PER_SECOND}
+    WHERE {_uniform("opens", "g", "s")} < {NEW_PER_SECOND} AND {_uniform("traced", "g", "s")} < traced_with
 """
 
 _CONNECTIONS = f"""
@@ -120,29 +134,30 @@ INSERT INTO connections (connection_id, vantage, trace_id, version, analysis_ver
 SELECT
     id, 'server', id, 1, 1, '{DAY}', {_BEGIN} + toIntervalSecond(s), 1,
     if(is_other, 'slower', 'faster'), concat('carrier-', leftPad(toString(g), 4, '0')), 'connections',
-    'none', 1, 1, 1, 'none',
+    'none', 1, traced_with, 1, 'none',
     1000, if(is_lossy, 15, 0),
     is_lossy AND {_uniform("handshake", "g", "s")} < {LOSSY_HANDSHAKE},
     is_lossy AND {_uniform("data", "g", "s")} < {LOSSY_DATA},
-    sumMap(map(toUInt16(floor(log({RTT_US} * exp({SIGMA_PATH} * {_normal("path", "g", "s")}
+    sumMap(map(toUInt16(floor(log({RTT_US} * slower * exp({SIGMA_PATH} * {_normal("path", "g", "s")}
         + {SIGMA_SAMPLE} * {_normal("sample", "g", "s", "i")})) / log(1.02))), toUInt64(1))),
     {RTT_SAMPLES}
 FROM (SELECT *, arrayJoin(range({RTT_SAMPLES})) AS i FROM ({_EACH_CONNECTION}))
-GROUP BY g, s, id, is_other, is_far, is_lossy
+GROUP BY g, s, id, is_other, is_far, is_lossy, traced_with
 """
 
 _CONNECTION_REQUESTS = f"""
-INSERT INTO request_versions ({_NAMES}, connection_id, stream_id, trace_id, vantage, stack, min_rtt_us, response_bytes)
+INSERT INTO request_versions ({_NAMES}, connection_id, stream_id, trace_id, vantage, stack, min_rtt_us, response_bytes,
+    trace_weight)
 SELECT
     concat(id, '/', toString(4 * i)),
     {_row(f"{_BEGIN} + toIntervalSecond(s)")},
-    'http', 'id', 'summary', 1, 1,
-    toUInt64({MEDIAN_US} * if(is_other, {SLOWER["implementation"]}, 1) * if(is_far, {SLOWER["rtt"]}, 1)
+    'http', 'id', 'summary', 1 / traced_with, 1,
+    toUInt64({MEDIAN_US} * slower * if(is_other, {SLOWER["implementation"]}, 1) * if(is_far, {SLOWER["rtt"]}, 1)
         * if(is_lossy, {SLOWER["loss"]}, 1)
         * exp({SIGMA_CONNECTION} * {_normal("connection", "g", "s")}
             + {SIGMA_REQUEST} * {_normal("of", "g", "s", "i")})),
     concat('carrier-', leftPad(toString(g), 4, '0')), 'connections',
-    id, 4 * i, id, 'server', if(is_other, 'slower', 'faster'), if(is_far, 80000, 20000), 50000
+    id, 4 * i, id, 'server', if(is_other, 'slower', 'faster'), if(is_far, 80000, 20000), 50000, 1 / traced_with
 FROM (SELECT *, arrayJoin(range({PER_CONNECTION})) AS i FROM ({_EACH_CONNECTION}))
 """
 
@@ -151,7 +166,28 @@ INSERT INTO episodes (connection_id, vantage, trace_id, kind, path_id, stream_id
     analysis_version, trace_day, start_us, end_us, confirmed, trigger, bytes, count, detection_us, wait_us)
 SELECT
     id, 'server', id, 'repair', 0, -1, i, i, 1, 1, '{DAY}', 0, 1, 1, 'time_threshold', 1200, 1,
-    toUInt64(1000), toUInt64({REPAIR_US} * exp({SIGMA_REPAIR} * {_normal("repair", "g", "s", "i")}))
+    toUInt64(1000), toUInt64({REPAIR_US} * slower * exp({SIGMA_REPAIR} * {_normal("repair", "g", "s", "i")}))
 FROM (SELECT *, arrayJoin(range(2)) AS i FROM ({_EACH_CONNECTION}))
 WHERE is_lossy
+"""
+
+_CLUSTERS = f"""
+INSERT INTO request_versions ({_NAMES}, user_hash)
+SELECT
+    concat('clusters/', toString({{size:UInt32}}), '/', toString(g), '/', toString(u), '/', toString(i)),
+    {_row(f"{_BEGIN} + toIntervalSecond((u * {REQUESTS_MOST} + i) % 3600)")},
+    'http', 'none', 'none', if(u % 5 = 0, 4, 1), 1,
+    toUInt64({MEDIAN_US} * if(u % 5 = 0, {SAMPLED_SLOWER}, 1)
+        * exp({SIGMA_USER} * {_normal("own", "{size:UInt32}", "g", "u")}
+            + {SIGMA_ALONE} * {_normal("each", "{size:UInt32}", "g", "u", "i")})),
+    concat('carrier-', leftPad(toString(g), 4, '0')), concat('clusters-', toString({{size:UInt32}})),
+    concat('user-', toString(g), '-', toString(u))
+FROM
+(
+    SELECT
+        number % {{groups:UInt32}} AS g,
+        intDiv(number, {{groups:UInt32}}) AS u,
+        arrayJoin(range(1 + toUInt8({REQUESTS_MOST} * {_uniform("many", "{size:UInt32}", "g", "u")}))) AS i
+    FROM numbers({{groups:UInt32}} * {{size:UInt32}})
+)
 """

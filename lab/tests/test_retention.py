@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from quiclens_api.intervals import Estimate
 from quiclens_api.questions.asked import Asked
 from quiclens_api.questions.audit import audit
 from quiclens_api.questions.events import (
@@ -24,7 +23,8 @@ from quiclens_api.questions.events import (
     events,
     kept,
 )
-from quiclens_api.sampling import Chances, Kept, ratio, total
+from quiclens_api.statistics.estimates import Estimate
+from quiclens_api.statistics.kept import Chances, Kept, ratio, total
 from quiclens_ingest.load import load
 from quiclens_schema import store as stores
 from quiclens_schema.migrate import migrate

@@ -430,6 +430,12 @@ CREATE TABLE request_versions
     `tcp_congestion_window_packets` Nullable(UInt32) CODEC(ZSTD(3)),
     `tcp_packets_lost_outstanding` Nullable(UInt32) CODEC(ZSTD(3)),
     `tcp_packets_retransmitted_outstanding` Nullable(UInt32) CODEC(ZSTD(3)),
+    `end_is` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    `trace_weight` Float64 CODEC(ZSTD(3)),
+    `zero_rtt` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    `migrations` Nullable(UInt32) CODEC(ZSTD(3)),
+    `initial_congestion_window` Nullable(UInt64) CODEC(ZSTD(3)),
+    `stack_version` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
     `started_minute` DateTime('UTC') DEFAULT ifNull(toStartOfMinute(started_at), toDateTime(0, 'UTC')) CODEC(ZSTD(3)),
     `line_key` String DEFAULT ifNull(concat(log_id, '/', toString(offset)), '') CODEC(ZSTD(3)),
     `day` Date DEFAULT toDate(started_hour) CODEC(ZSTD(3)),
@@ -951,7 +957,13 @@ CREATE VIEW requests
     `rtt_variance_us` Nullable(UInt64),
     `tcp_congestion_window_packets` Nullable(UInt32),
     `tcp_packets_lost_outstanding` Nullable(UInt32),
-    `tcp_packets_retransmitted_outstanding` Nullable(UInt32)
+    `tcp_packets_retransmitted_outstanding` Nullable(UInt32),
+    `end_is` LowCardinality(Nullable(String)),
+    `trace_weight` Float64,
+    `zero_rtt` LowCardinality(Nullable(String)),
+    `migrations` Nullable(UInt32),
+    `initial_congestion_window` Nullable(UInt64),
+    `stack_version` LowCardinality(Nullable(String))
 )
 AS SELECT
     request_id,
@@ -1031,7 +1043,13 @@ AS SELECT
     rtt_variance_us,
     tcp_congestion_window_packets,
     tcp_packets_lost_outstanding,
-    tcp_packets_retransmitted_outstanding
+    tcp_packets_retransmitted_outstanding,
+    end_is,
+    trace_weight,
+    zero_rtt,
+    migrations,
+    initial_congestion_window,
+    stack_version
 FROM request_versions
 FINAL
 WHERE ((

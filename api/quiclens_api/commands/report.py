@@ -19,6 +19,7 @@ from quiclens_api.questions.asked import Asked, Report
 from quiclens_api.reports import KINDS, Options, asked_of
 from quiclens_api.show.picture import picture
 from quiclens_api.show.report import events_view, loss_view, rtt_view
+from quiclens_api.show.slow import groups_line
 from quiclens_api.show.studies import compare_view, coverage_view, grid_view, load_view, use_rate_view
 from quiclens_api.show.tail import tail_view
 from quiclens_api.show.written import comma_separated, markdown
@@ -100,8 +101,9 @@ def report(
 
     Two intervals, never mixed. sampling: other requests of the same kind would have given another quantile.
     prediction (--without): how far predicted savings were from true ones where the lab ran requests again without the
-    cause, as if all of them erred to the same side. Requests of one user are alike, so compare, coverage and use-rate
-    take users as the draws; tail takes requests as independent.
+    cause, as if all of them erred to the same side. Requests of one user are alike, so intervals are by user, where
+    one is known, else by connection; a request that stands for others, since only some were traced, counts as many.
+    Requests that were reset or answered with 5xx are failed, and no samples of a tail.
 
     Examples:
 
@@ -124,7 +126,8 @@ def report(
     with opened(store) as data:
         found = KINDS[name].answer(data, asked)
     if form is Format.table or as_json:
-        answer(as_json, found.document(), *VIEWS[name](found, asked))
+        left_out = groups_line(found.groups, found.groups_shown)
+        answer(as_json, found.document(), *VIEWS[name](found, asked), *([left_out] if left_out else []))
     else:
         print_text(markdown(found) if form is Format.markdown else comma_separated(found))
     if draw:

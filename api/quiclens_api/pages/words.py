@@ -24,8 +24,9 @@ WORDS = (
      "duration can be much different; or they can"),
     ("between", "least and most that a part can be, where records of the log are missing"),
     ("weight", "how many requests one stands for, where a server traces only some"),
-    ("samples, draws", "what was measured; what is independent of each other, such as users: the fewer draws, the "
-     "wider an interval"),
+    ("samples, clusters", "what was measured; what it comes in, such as users, whose samples are alike: the fewer "
+     "clusters, the wider an interval"),
+    ("failed", "given up (reset), or answered with a status of 500 or more; no sample of a tail"),
     ("arm", "the side of an experiment that a request was on, as the access log says"),
     ("p95", "95 % of requests took no longer; null where too few were measured"),
 )  # fmt: skip

@@ -4,16 +4,13 @@ SELECT
     h3_cell,
     count() AS requests,
     countIf(coverage != 'none') AS traced,
-    countIf(complete AND duration_us IS NOT NULL) AS measured,
-    if(measured >= 4, quantileExactIf(0.5)(duration_us, complete), NULL) AS p50,
-    if(measured >= 20, quantileExactIf(0.95)(duration_us, complete), NULL) AS p95,
-    arrayMap(us -> toUInt64(us), sumForEachIf([/* causes */], coverage != 'none')) AS cause_us
+    countIf((/* measured_request.sql */)) AS measured,
+    if(measured >= 4, quantileExactWeightedIf(0.5)(duration_us, toUInt64(round(weight * 1000000)), (/* measured_request.sql */)), NULL) AS p50,
+    if(measured >= 20, quantileExactWeightedIf(0.95)(duration_us, toUInt64(round(weight * 1000000)), (/* measured_request.sql */)), NULL) AS p95,
+    arrayMap(us -> toUInt64(round(us)), sumForEach(arrayMap(us -> us * trace_weight, [/* causes */]))) AS cause_us
 FROM requests
 WHERE h3_cell IS NOT NULL
-    AND started_hour >= toStartOfHour(ifNull({since:Nullable(DateTime64(6, 'UTC'))}, toDateTime64(0, 6, 'UTC')))
-    AND ({until:Nullable(DateTime64(6, 'UTC'))} IS NULL OR started_hour <= toStartOfHour(assumeNotNull({until:Nullable(DateTime64(6, 'UTC'))})))
-    AND ({since:Nullable(DateTime64(6, 'UTC'))} IS NULL OR started_at >= {since:Nullable(DateTime64(6, 'UTC'))})
-    AND ({until:Nullable(DateTime64(6, 'UTC'))} IS NULL OR started_at IS NULL OR started_at < {until:Nullable(DateTime64(6, 'UTC'))})
+    AND (/* in_window.sql */)
 /* conditions */
 GROUP BY h3_cell
 ORDER BY

@@ -42,7 +42,9 @@ FROM
         ifNull(c.network_type, line.network_type) AS network_type,
         ifNull(c.app_version, line.app_version) AS app_version,
         ifNull(c.device, line.device) AS device,
-        ifNull(c.client_network, line.client_network) AS client_network
+        ifNull(c.client_network, line.client_network) AS client_network,
+        coalesce(line.user_hash, c.connection_id) AS sample_cluster,
+        1 / if(c.trace_probability > 0, c.trace_probability, 1) AS connection_weight
     FROM connections_now AS c
     LEFT JOIN
     (
@@ -60,11 +62,11 @@ FROM
             min(network_type) AS network_type,
             min(app_version) AS app_version,
             min(device) AS device,
-            min(client_network) AS client_network
+            min(client_network) AS client_network,
+            min(user_hash) AS user_hash
         FROM requests
         WHERE connection_id IS NOT NULL
         GROUP BY connection_id
-        LIMIT 100000000
     ) AS line ON line.connection_id = c.connection_id
 )
 WHERE ({since:Nullable(DateTime64(6, 'UTC'))} IS NULL OR started_at >= {since:Nullable(DateTime64(6, 'UTC'))})
@@ -77,4 +79,3 @@ ORDER BY
     events_seen DESC,
     trace_id
 LIMIT 1 BY connection_id
-LIMIT 100000000

@@ -1,18 +1,49 @@
--- One row is one group of samples: those at the ranks given for it, nothing where a rank is 0.
+-- One row is one group of samples: how many there are, their weight, how many groups and
+-- samples there are in all, and for each level the least value up to which at
+-- least such a share of the weight lies (null for a level below 0). Levels are those of the group, in the order of `keys`;
+-- without keys all groups have the first ones.
 SELECT
-    key_text,
-    arrayMap(rank -> if(rank > 0, sorted[rank], NULL), {ranks:Array(Array(UInt64))}[indexOf({keys:Array(String)}, key_text)]) AS cuts
+    key_id,
+    key,
+    samples,
+    whole AS weight,
+    count() OVER () AS groups,
+    sum(samples) OVER () AS all_samples,
+    if(empty({keys:Array(UInt64)}), {levels:Array(Array(Float64))}[1], {levels:Array(Array(Float64))}[indexOf({keys:Array(UInt64)}, key_id)]) AS wanted,
+    if(
+        is_even,
+        arrayMap(level -> if(level < 0, NULL, sorted[toUInt64(greatest(1, ceil(level * length(sorted) - 1e-6)))]), wanted),
+        arrayMap(level -> if(level < 0, NULL, sorted[arrayFirstIndex(upto -> upto >= level * whole * (1 - 1e-12), summed)]), wanted)
+    ) AS cuts
 FROM
 (
     SELECT
-        toString(key) AS key_text,
-        arraySort(groupArray(value)) AS sorted
+        key_id,
+        key,
+        samples,
+        whole,
+        is_even,
+        arraySort(values) AS sorted,
+        if(is_even, [], arrayCumSum(arraySort((weight, value) -> value, weights, values))) AS summed
     FROM
     (
-        /* samples */
+        SELECT
+            cityHash64(toString(each.key)) AS key_id,
+            any(each.key) AS key,
+            sum(number) AS samples,
+            sum(weight * number) AS whole,
+            min(weight * number) = max(weight * number) AS is_even,
+            groupArray(value) AS values,
+            groupArray(weight * number) AS weights
+        FROM
+        (
+            /* samples */
+        ) AS each
+        WHERE weight > 0 AND (empty({keys:Array(UInt64)}) OR cityHash64(toString(each.key)) IN (SELECT arrayJoin({keys:Array(UInt64)})))
+        GROUP BY key_id
     )
-    WHERE has({keys:Array(String)}, key_text)
-    GROUP BY key_text
-    LIMIT {limit:UInt32}
 )
+ORDER BY
+    weight DESC,
+    toString(key)
 LIMIT {limit:UInt32}

@@ -2,9 +2,9 @@
 SELECT
     arrayPopBack(each_by) AS by_values,
     assumeNotNull(each_by[-1]) AS arm,
-    coalesce(user_hash, connection_id, request_id) AS draw,
-    user_hash IS NOT NULL AS is_user,
-    complete AND ifNull(status, 200) < 400 AS is_success,
+    coalesce(user_hash, connection_id, request_id) AS sample_cluster,
+    weight,
+    is_failed,
     duration_us,
     rtt_us,
     arrayJoin(arrayFilter(
@@ -19,4 +19,4 @@ SELECT
         ]
     )) AS stratum
 FROM (/* requests_in_sessions.sql */)
-WHERE each_by[-1] IS NOT NULL
+WHERE each_by[-1] IS NOT NULL AND complete

@@ -1,33 +1,37 @@
--- One row is one group: its new connections, the most within one second, and the sum of squares of each minute's number.
+-- One row is one group: its new connections, for how many they stand, the most within one second; and of the buckets that
+-- the stretch is cut into, from its beginning, the sum of squares, and the last one's.
 SELECT
     by_values,
+    sum(rows_of) AS samples,
     sum(n) AS number,
     max(most) AS peak,
-    sum(n * n) AS sum_nn
+    sum(n * n) AS sum_nn,
+    sumIf(n, bucket = {last_bucket:UInt32}) AS n_last
 FROM
 (
     SELECT
         by_values,
-        toStartOfMinute(second) AS minute,
-        toFloat64(sum(of_second)) AS n,
+        intDiv(second, {bucket_s:UInt32}) AS bucket,
+        sum(rows_of_second) AS rows_of,
+        sum(of_second) AS n,
         max(of_second) AS most
     FROM
     (
         SELECT
             CAST([/* by */] AS Array(Nullable(String))) AS by_values,
-            toStartOfSecond(assumeNotNull(started_at)) AS second,
-            count() AS of_second
+            intDiv(toUnixTimestamp64Micro(assumeNotNull(started_at)) - {first_us:Int64}, 1000000) AS second,
+            count() AS rows_of_second,
+            sum(connection_weight) AS of_second
         FROM (/* chosen_connections.sql */)
         WHERE started_at IS NOT NULL
+            AND toUnixTimestamp64Micro(assumeNotNull(started_at)) BETWEEN {first_us:Int64} AND {last_us:Int64}
         GROUP BY
             by_values,
             second
-        LIMIT 1000000000000
     )
     GROUP BY
         by_values,
-        minute
-    LIMIT 1000000000000
+        bucket
 )
 GROUP BY by_values
 ORDER BY

@@ -6,10 +6,6 @@ SELECT
         AND ({chosen_since:Nullable(DateTime64(6, 'UTC'))} IS NULL OR started_at >= {chosen_since:Nullable(DateTime64(6, 'UTC'))})
         AND ({chosen_until:Nullable(DateTime64(6, 'UTC'))} IS NULL OR started_at < {chosen_until:Nullable(DateTime64(6, 'UTC'))}) AS is_chosen
 FROM requests
-WHERE complete
-    AND duration_us IS NOT NULL
-    AND started_hour >= toStartOfHour(ifNull({since:Nullable(DateTime64(6, 'UTC'))}, toDateTime64(0, 6, 'UTC')))
-    AND ({until:Nullable(DateTime64(6, 'UTC'))} IS NULL OR started_hour <= toStartOfHour(assumeNotNull({until:Nullable(DateTime64(6, 'UTC'))})))
-    AND ({since:Nullable(DateTime64(6, 'UTC'))} IS NULL OR started_at >= {since:Nullable(DateTime64(6, 'UTC'))})
-    AND ({until:Nullable(DateTime64(6, 'UTC'))} IS NULL OR started_at IS NULL OR started_at < {until:Nullable(DateTime64(6, 'UTC'))})
+WHERE (/* measured_request.sql */)
+    AND (/* in_window.sql */)
 /* conditions */

@@ -1,5 +1,5 @@
--- One row: how many requests there are, how many of them are chosen, and how unevenly the chosen ones fall on connections
--- (n = requests, s = chosen ones of one connection).
+-- One row: how many requests there are, how many of them are chosen, and how unevenly the chosen ones fall on users, else
+-- on connections (n = requests, s = chosen ones of one of them).
 SELECT
     sum(n) AS requests,
     sum(s) AS chosen,
@@ -12,6 +12,6 @@ FROM
         toFloat64(count()) AS n,
         toFloat64(countIf(is_chosen)) AS s
     FROM (/* population */)
-    GROUP BY ifNull(connection_id, request_id)
+    GROUP BY coalesce(user_hash, connection_id, request_id)
 )
 LIMIT 1

@@ -2,8 +2,10 @@
 -- connection, its size, its path's least round trip and its connection's share of lost packets, each as a class.
 SELECT
     arrayConcat(each_by, [toNullable(implementation), toNullable(handshake), toNullable(toString(size_class)), toNullable(toString(rtt_class)), toNullable(toString(loss_class))]) AS key,
-    connection_id AS draw,
-    duration AS value
+    sample_cluster,
+    duration AS value,
+    trace_weight AS weight,
+    1 AS number
 FROM
 (
     SELECT
@@ -13,19 +15,16 @@ FROM
         arrayFirstIndex(bound -> ifNull(r.response_bytes, 0) <= bound, {size_bounds:Array(UInt64)}) AS size_class,
         arrayFirstIndex(bound -> ifNull(r.min_rtt_us, r.rtt_us) <= bound, {rtt_bounds_us:Array(UInt64)}) AS rtt_class,
         arrayFirstIndex(bound -> c.packets_lost <= bound * c.packets_sent, {loss_bounds:Array(Float64)}) AS loss_class,
-        r.connection_id AS connection_id,
+        coalesce(r.user_hash, r.connection_id) AS sample_cluster,
+        r.trace_weight AS trace_weight,
         assumeNotNull(r.duration_us) AS duration
     FROM
     (
         SELECT *
         FROM requests
-        WHERE complete AND duration_us IS NOT NULL AND trace_id IS NOT NULL AND (min_rtt_us IS NOT NULL OR rtt_us IS NOT NULL)
-            AND started_hour >= toStartOfHour(ifNull({since:Nullable(DateTime64(6, 'UTC'))}, toDateTime64(0, 6, 'UTC')))
-        AND ({until:Nullable(DateTime64(6, 'UTC'))} IS NULL OR started_hour <= toStartOfHour(assumeNotNull({until:Nullable(DateTime64(6, 'UTC'))})))
-        AND ({since:Nullable(DateTime64(6, 'UTC'))} IS NULL OR started_at >= {since:Nullable(DateTime64(6, 'UTC'))})
-        AND ({until:Nullable(DateTime64(6, 'UTC'))} IS NULL OR started_at IS NULL OR started_at < {until:Nullable(DateTime64(6, 'UTC'))})
+        WHERE (/* measured_request.sql */) AND trace_id IS NOT NULL AND (min_rtt_us IS NOT NULL OR rtt_us IS NOT NULL)
+            AND (/* in_window.sql */)
         /* conditions */
-        LIMIT 1000000000000
     ) AS r
     INNER JOIN
     (
@@ -38,6 +37,5 @@ FROM
             packets_sent
         FROM connections_now
         WHERE packets_sent > 0
-        LIMIT 100000000
     ) AS c ON c.connection_id = r.connection_id AND c.vantage = r.vantage AND c.trace_id = r.trace_id
 )

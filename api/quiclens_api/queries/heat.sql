@@ -4,7 +4,8 @@ SELECT
     toUnixTimestamp(toStartOfInterval(started_at, toIntervalSecond({step_s:UInt32}))) AS started_s,
     toInt32(floor(6 * log10(greatest(1, duration_us)))) AS band,
     count() AS requests,
-    countIf(coverage != 'none') AS traced
+    countIf(coverage != 'none') AS traced,
+    round(sum(weight), 6) AS weight
 FROM requests
 WHERE (/* began_within.sql */)
     AND duration_us IS NOT NULL

@@ -41,8 +41,10 @@ FROM
                 countIf(grade = 'repaired') AS repaired,
                 countIf(grade = 'damaged') AS damaged,
                 sum(weight) AS weights,
-                countIf(complete AND duration_us IS NOT NULL) AS measured,
-                quantilesExactIf(0.5, 0.75, 0.9, 0.95, 0.99)(assumeNotNull(duration_us), complete AND duration_us IS NOT NULL) AS all
+                countIf((/* measured_request.sql */)) AS measured,
+                quantilesExactWeightedIf(0.5, 0.75, 0.9, 0.95, 0.99)(
+                    assumeNotNull(duration_us), toUInt64(round(weight * 1000000)), (/* measured_request.sql */)
+                ) AS all
             FROM requests
             WHERE (/* began_within.sql */)
             /* conditions */

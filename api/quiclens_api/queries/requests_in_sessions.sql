@@ -18,7 +18,8 @@ FROM
             coalesce(user_hash, request_id) AS who,
             started_at,
             complete,
-            status,
+            (/* failed_request.sql */) AS is_failed,
+            weight,
             duration_us,
             response_bytes,
             request_number,
@@ -26,11 +27,7 @@ FROM
             protocol,
             ifNull(dateDiff('second', lagInFrame(started_at) OVER (PARTITION BY who ORDER BY started_at, request_id ROWS BETWEEN 1 PRECEDING AND CURRENT ROW), started_at) >= 1800, 1) AS begins
         FROM requests
-        WHERE started_hour >= toStartOfHour(ifNull({since:Nullable(DateTime64(6, 'UTC'))}, toDateTime64(0, 6, 'UTC')))
-    AND ({until:Nullable(DateTime64(6, 'UTC'))} IS NULL OR started_hour <= toStartOfHour(assumeNotNull({until:Nullable(DateTime64(6, 'UTC'))})))
-    AND ({since:Nullable(DateTime64(6, 'UTC'))} IS NULL OR started_at >= {since:Nullable(DateTime64(6, 'UTC'))})
-    AND ({until:Nullable(DateTime64(6, 'UTC'))} IS NULL OR started_at IS NULL OR started_at < {until:Nullable(DateTime64(6, 'UTC'))})
+        WHERE (/* in_window.sql */)
         /* conditions */
-        LIMIT 1000000000000
     )
 )

@@ -1,45 +1,29 @@
--- One row is one group: the sessions of its users, how many of them used QUIC for everything, for some, for nothing,
--- and how each kind falls on users (a = sessions of the kind of one user, n = all of one user).
+-- One row is one session of a user and one kind of session, the last of the key: whether it is of that kind, which it is when
+-- QUIC was used for everything, for some, for nothing.
 SELECT
-    by_values,
-    sum(n) AS sessions,
-    count() AS users,
-    sum(requests_of_user) AS requests,
-    sumForEach(kinds) AS sum_a,
-    sumForEach(arrayMap(a -> a * a, kinds)) AS sum_aa,
-    sumForEach(arrayMap(a -> a * n, kinds)) AS sum_an,
-    sum(n * n) AS sum_nn
+    arrayConcat(by_values, [toNullable(kind.1)]) AS key,
+    user_hash AS sample_cluster,
+    toFloat64(1) AS weight,
+    1 AS number,
+    kind.2 AS hits
 FROM
 (
     SELECT
-        by_values,
+        each_by AS by_values,
         user_hash,
-        toFloat64(count()) AS n,
-        sum(requests_of_session) AS requests_of_user,
-        [toFloat64(countIf(over_quic = requests_of_session)), toFloat64(countIf(over_quic > 0 AND over_quic < requests_of_session)), toFloat64(countIf(over_quic = 0))] AS kinds
-    FROM
-    (
-        SELECT
-            each_by AS by_values,
-            user_hash,
-            session,
-            count() AS requests_of_session,
-            countIf(protocol = 'h3') AS over_quic
-        FROM (/* requests_in_sessions.sql */)
-        WHERE number_in_session IS NOT NULL AND protocol IS NOT NULL
-        GROUP BY
-            by_values,
-            user_hash,
-            session
-        LIMIT 1000000000000
-    )
+        session,
+        count() AS requests_of_session,
+        countIf(protocol = 'h3') AS over_quic
+    FROM (/* requests_in_sessions.sql */)
+    WHERE number_in_session IS NOT NULL AND protocol IS NOT NULL
     GROUP BY
         by_values,
-        user_hash
-    LIMIT 1000000000000
+        user_hash,
+        session
 )
-GROUP BY by_values
-ORDER BY
-    sessions DESC,
-    toString(by_values)
-LIMIT {limit:UInt32}
+ARRAY JOIN
+    [
+        ('sessions_all_quic', toUInt8(over_quic = requests_of_session)),
+        ('sessions_mixed', toUInt8(over_quic > 0 AND over_quic < requests_of_session)),
+        ('sessions_without_quic', toUInt8(over_quic = 0))
+    ] AS kind

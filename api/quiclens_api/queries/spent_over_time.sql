@@ -1,5 +1,6 @@
 -- One row is one stretch of time: how many requests began in it, how many of those are traced, and what the time of these
--- was spent on, in us by cause; a request without a trace has no parts.
+-- was spent on, in us by cause; a request without a trace has no parts, and one with a trace counts for as many as
+-- its parts speak for.
 SELECT
     intDiv(toUnixTimestamp(assumeNotNull(started_at)), {step_s:UInt32}) * {step_s:UInt32} AS started_s,
     count() AS requests,
@@ -7,7 +8,7 @@ SELECT
     countIf(grade = 'repaired') AS repaired,
     countIf(grade = 'damaged') AS damaged,
     sum(weight) AS weights,
-    [/* sums of causes */] AS cause_us
+    arrayMap(us -> toUInt64(round(us)), [/* weighted sums of causes */]) AS cause_us
 FROM requests
 WHERE (/* began_within.sql */)
 /* conditions */

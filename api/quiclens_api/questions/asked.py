@@ -53,7 +53,11 @@ class Asked:
 
 @dataclass(frozen=True)
 class Report:
-    """A table with a name: what every report, and every dashboard, draws."""
+    """A table with a name: what every report, and every dashboard, draws.
+
+    `groups` is how many groups there are, of which the first `groups_shown` have rows; None where it has no groups.
+    `samples` and `coverage` are of all groups.
+    """
 
     name: str
     columns: tuple[tuple[str, str], ...]
@@ -61,6 +65,8 @@ class Report:
     samples: int
     coverage: Row
     params: Row = field(default_factory=dict)
+    groups: int | None = None
+    groups_shown: int | None = None
 
     def document(self) -> Row:
         return {
@@ -69,6 +75,8 @@ class Report:
             "columns": [{"name": name, "unit": unit} for name, unit in self.columns],
             "rows": self.rows,
             "samples": self.samples,
+            "groups": self.groups,
+            "groups_shown": self.groups_shown,
             "coverage": self.coverage,
         }
 

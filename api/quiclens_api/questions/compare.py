@@ -5,18 +5,16 @@ that were assigned: who compares by the transport that won a race (`--between pr
 networks differ is seen by the round trips beside, a trace's or, of TCP, those that the server logged.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from quiclens_schema.store import Store
 
-from quiclens_api.asking import ask
-from quiclens_api.differences import Clusters, clustered_share, difference, relative
 from quiclens_api.failure import usage
-from quiclens_api.intervals import Estimate, Spread, rounded
 from quiclens_api.questions.asked import Asked, Report
-from quiclens_api.questions.clustered import SAMPLES_GROUPS_AT_MOST, Key, Sampled, sampled
+from quiclens_api.questions.clustered import Key, Sampled, Shared, sampled, shares
 from quiclens_api.questions.slow import coverage
+from quiclens_api.statistics.estimates import Estimate, difference, relative, rounded
 
 COMPARED = (("p75", 0.75), ("p90", 0.9), ("p99", 0.99))
 PATHS = (("rtt_p50", 0.5),)
@@ -41,14 +39,13 @@ _COLUMNS = (
     ("difference_high", ""),
     ("samples", ""),
     ("base_samples", ""),
-    ("draws", ""),
-    ("base_draws", ""),
+    ("clusters", ""),
+    ("base_clusters", ""),
 )
 
-Row = dict[str, Any]
 Place = tuple[tuple[str | None, ...], str]  # a group, a stratum
-Arms = dict[str, Row]
-Measured = tuple[tuple[tuple[str, float], ...], dict[Key, Sampled]]  # quantiles by name, and the samples of each arm
+Arms = dict[str, Shared]
+Measured = tuple[tuple[tuple[str, float], ...], Mapping[Key, Sampled]]  # quantiles by name, and the samples of each arm
 
 
 def compare(store: Store, asked: Asked) -> Report:
@@ -58,15 +55,17 @@ def compare(store: Store, asked: Asked) -> Report:
     """
     by = (*asked.by, asked.between)
     parameters = {**asked.window, "later": asked.later}
-    found = ask(store, "compared_groups", {**parameters, "limit": SAMPLES_GROUPS_AT_MOST}, asked.where, by).dicts()
+    found = shares(store, "compared_failures", asked, by, parameters).by_key
     base = _base(found, asked.base, asked.between)
     measured = [
-        (names, sampled(store, samples, asked, by, [quantile for _, quantile in names], parameters) if found else {})
+        (
+            names,
+            sampled(store, samples, asked, by, [quantile for _, quantile in names], parameters).by_key if found else {},
+        )
         for names, samples in ((COMPARED, "compared_durations"), (PATHS, "compared_rtts"))
     ]
     counted = coverage(store, asked.where, asked.window)
-    everything = [row for row in found if row["stratum"] == "all"]
-    counted["in_an_arm"] = sum(row["requests"] for row in everything)
+    counted["in_an_arm"] = sum(each.samples for key, each in found.items() if key[-2] == "all")
     return Report(
         name="compare",
         params=asked.params | {"between": asked.between, "base": base, "later": asked.later},
@@ -77,22 +76,22 @@ def compare(store: Store, asked: Asked) -> Report:
     )
 
 
-def _base(found: Sequence[Row], wanted: str, between: str) -> str | None:
+def _base(found: Mapping[Key, Shared], wanted: str, between: str) -> str | None:
     sizes: dict[str, int] = {}
-    for row in found:
-        if row["stratum"] == "all":
-            sizes[row["arm"]] = sizes.get(row["arm"], 0) + row["requests"]
+    for (*_, stratum, arm), each in found.items():
+        if stratum == "all":
+            sizes[str(arm)] = sizes.get(str(arm), 0) + each.samples
     if wanted and found and wanted not in sizes:
         raise usage(f"no request has {between} {wanted!r}", f"{between} is one of {', '.join(sorted(sizes))}")
     return wanted or max(sizes, key=lambda arm: (sizes[arm], arm), default=None)
 
 
-def _places(found: Sequence[Row]) -> dict[Place, Arms]:
+def _places(found: Mapping[Key, Shared]) -> dict[Place, Arms]:
     """Arms by group and stratum: groups with most requests first, strata in the order in which they cut."""
-    groups = dict.fromkeys(tuple(row["by_values"]) for row in found)
+    groups = dict.fromkeys(key[:-2] for key in found)
     places: dict[Place, Arms] = {(group, stratum): {} for group in groups for stratum in STRATA}
-    for row in found:
-        places[tuple(row["by_values"]), row["stratum"]][row["arm"]] = row
+    for (*group, stratum, arm), each in found.items():
+        places[tuple(group), str(stratum)][str(arm)] = each
     return places
 
 
@@ -104,21 +103,16 @@ def _rows(place: Place, arms: Arms, base: str | None, measured: Sequence[Measure
         for names, found in measured:
             most, least = (found.get((*group, stratum, each)) for each in (arm, base))
             sizes = [each.samples if each else 0 for each in (most, least)]
-            draws = [each.draws if each else 0 for each in (most, least)]
+            clusters = [each.clusters if each else 0 for each in (most, least)]
             for index, (name, _) in enumerate(names):
                 of, to = (each.quantiles[index] if each else Estimate(None) for each in (most, least))
                 cells = [*rounded([of.value, to.value]), *_ends(relative(of, to))]
-                yield [*group, stratum, arm, base, name, "us", *cells, *sizes, *draws]
-        of, to = (_failed(arms[each]) for each in (arm, base))
+                yield [*group, stratum, arm, base, name, "us", *cells, *sizes, *clusters]
+        failed, failed_of_base = arms[arm], arms[base]
+        of, to = failed.share, failed_of_base.share
         cells = [*rounded([of.value, to.value], 6), *_ends(difference(of, to))]
-        pair = (arms[arm], arms[base])
-        counts = [each[name] for name in ("requests", "draws") for each in pair]
-        yield [*group, stratum, arm, base, "failed", "share", *cells, *(int(count) for count in counts)]
-
-
-def _failed(arm: Row) -> Estimate:
-    spread = Spread(arm["sum_aa"], arm["sum_an"], arm["sum_nn"])
-    return clustered_share(int(arm["requests"]), Clusters(arm["draws"], arm["failed"], spread))
+        counts = [failed.samples, failed_of_base.samples, failed.clusters, failed_of_base.clusters]
+        yield [*group, stratum, arm, base, "failed", "share", *cells, *counts]
 
 
 def _ends(found: Estimate) -> list[float | int | None]:

@@ -8,10 +8,10 @@ from quiclens_schema.store import Store
 
 from quiclens_api.asking import ask
 from quiclens_api.failure import CannotRun
-from quiclens_api.intervals import Estimate, rounded
 from quiclens_api.questions.asked import GROUPS_AT_MOST, Asked, Report
 from quiclens_api.questions.slow import coverage
-from quiclens_api.sampling import Chances, Kept, ratio, total
+from quiclens_api.statistics.estimates import Estimate, rounded
+from quiclens_api.statistics.kept import Chances, Kept, ratio, total
 
 # Places in the sums of event_sums.sql.
 EVENTS, BYTES_SENT, PACKETS_SENT, PACKETS_LOST, RTT_US, RTT_SAMPLES = range(6)

@@ -1,17 +1,19 @@
 """Which conditions are more common among some requests than among all: counts in, ranked findings out. Pure.
 
-A condition's requests are compared with all others. Requests of one connection are alike, so counts are taken as those
-of fewer independent requests: both are divided by the design effect (Rao and Scott, Biometrics 48, 1992). The chance
-of so many by accident is a binomial tail; of all conditions that were looked at, those are found that Benjamini and
-Hochberg's procedure (JRSS B 57, 1995) leaves at a false discovery rate of 5 %, half of it each for single conditions
-and for pairs.
+A condition's requests are compared with all others. Requests of one user (else connection) are alike, so counts are
+taken as those of fewer independent requests: all are divided by the design effect (Rao and Scott, Biometrics 48, 1992).
+The chance of so many by accident is that of Fisher's exact test, the tail of a hypergeometric distribution. A pair must
+be above all others and above the rest of either of its conditions: its chance is the largest of the three (Berger,
+Technometrics 24, 1982). Of all conditions that have requests enough, those are found that Benjamini and Hochberg's
+procedure (JRSS B 57, 1995) leaves at a false discovery rate of 5 %, half of it each for single conditions and for
+pairs; nothing is left out after it.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from quiclens_api.intervals import binomial_tail
+from quiclens_api.statistics.distributions import hypergeometric_tail
 
 FALSE_DISCOVERIES = 0.05
 FEWEST = 20  # requests that a condition must hold for
@@ -67,13 +69,13 @@ def design_effect(requests: float, chosen: float, sum_ss: float, sum_sn: float, 
 def found(singles: Sequence[Group], pairs: Sequence[Group], tested_pairs: int, whole: Population) -> list[Finding]:
     """What stands out, the surest largest effect first. `tested_pairs` counts those too that were not worth counting.
 
-    A pair is there only where both its conditions matter: its share must be surely above that of either without the
-    other. A single condition that stands out only through a pair is named after it, with that pair in `through`.
+    A pair is there only where both its conditions matter. A single condition that stands out only through a pair is
+    named after it, with that pair in `through`.
     """
     known = {group.names[0]: group for group in singles}
     ones = _passing([_finding(group, whole) for group in singles if group.requests >= FEWEST], len(singles))
-    twos = _passing([_finding(group, whole) for group in pairs if group.requests >= FEWEST], tested_pairs)
-    real = [each for each in twos if all(_matters(each.group, known[name], whole) for name in each.group.names)]
+    together = [_pair(group, known, whole) for group in pairs if group.requests >= FEWEST]
+    real = _passing(together, tested_pairs)
     judged = [_through(each, real, whole) for each in ones]
     rank = {name: place for place, name in enumerate(known)}
     places = {each.group.names: [rank[name] for name in each.group.names] for each in (*real, *judged)}
@@ -114,8 +116,22 @@ def _finding(group: Group, whole: Population) -> Finding:
         _share(whole.chosen - group.chosen, whole.requests - group.requests),
     )
     excess, error = _excess(group, elsewhere, whole)
-    chance = binomial_tail(group.chosen / whole.effect, group.requests / whole.effect, whole.share)
+    chance = _chance(group, whole.requests, whole.chosen, whole.effect)
     return Finding(group, share, elsewhere, excess, excess - SURE * error, excess + SURE * error, chance)
+
+
+def _pair(group: Group, known: Mapping[str, Group], whole: Population) -> Finding:
+    """A pair, whose chance is the largest of those against all others and against the rest of either condition."""
+    found = _finding(group, whole)
+    against = [_chance(group, known[name].requests, known[name].chosen, whole.effect) for name in group.names]
+    return replace(found, chance=max(found.chance, *against))
+
+
+def _chance(group: Group, requests: int, chosen: int, effect: float) -> float:
+    """That so many of a group are chosen by accident, of so many requests of which it is a part; 1 where it is all."""
+    if group.requests >= requests:
+        return 1.0
+    return hypergeometric_tail(*(each / effect for each in (group.chosen, group.requests, chosen, requests)))
 
 
 def _excess(group: Group, elsewhere: float, whole: Population) -> tuple[float, float]:
@@ -129,16 +145,7 @@ def _passing(findings: list[Finding], tested: int) -> list[Finding]:
     ordered = sorted(findings, key=lambda each: each.chance)
     line = FALSE_DISCOVERIES / 2 / max(1, tested)
     kept = max((place for place, each in enumerate(ordered, 1) if each.chance <= place * line), default=0)
-    return [each for each in ordered[:kept] if each.excess_low > 0]
-
-
-def _matters(pair: Group, single: Group, whole: Population) -> bool:
-    """The pair's share is surely above that of the rest of one of its conditions."""
-    rest = single.requests - pair.requests
-    if rest <= 0:
-        return False
-    excess, error = _excess(pair, _share(single.chosen - pair.chosen, rest), whole)
-    return excess > SURE * error
+    return ordered[:kept]
 
 
 def _through(single: Finding, pairs: Sequence[Finding], whole: Population) -> Finding:
@@ -148,7 +155,7 @@ def _through(single: Finding, pairs: Sequence[Finding], whole: Population) -> Fi
             rest = Group(
                 single.group.names, single.group.requests - pair.group.requests, single.group.chosen - pair.group.chosen
             )
-            if rest.requests > 0 and _finding(rest, whole).excess_low <= 0:
+            if rest.requests > 0 and _finding(rest, whole).chance > FALSE_DISCOVERIES:
                 return replace(single, through=pair.group.names)
     return single
 

@@ -5,10 +5,10 @@ from typing import Any
 
 from quiclens_schema.store import Store
 
-from quiclens_api.intervals import rounded
 from quiclens_api.questions.asked import Asked, Report
 from quiclens_api.questions.clustered import Sampled, sampled
 from quiclens_api.questions.slow import coverage
+from quiclens_api.statistics.estimates import rounded
 
 SIZE_BOUNDS = (10_000, 100_000, 1_000_000, 10_000_000)
 RTT_BOUNDS_US = (10_000, 25_000, 50_000, 100_000, 200_000, 400_000)
@@ -21,21 +21,23 @@ _FIGURES = (("p50", 0.5), ("p90", 0.9))
 
 
 def grid(store: Store, asked: Asked) -> Report:
-    """One row per cell: median and p90 with intervals by connection. The round trip is the least that the stream saw,
-    the loss that of its connection; only traced requests have both."""
+    """One row per cell: median and p90 with intervals by user, else by connection. The round trip is the least that the
+    stream saw, the loss that of its connection; only traced requests have both."""
     bounds = {"size_bounds": list(SIZE_BOUNDS), "rtt_bounds_us": list(RTT_BOUNDS_US), "loss_bounds": list(LOSS_BOUNDS)}
     levels = [quantile for _, quantile in _FIGURES]
     found = sampled(store, "grid_durations", asked, asked.by, levels, {**asked.window, **bounds})
-    cells = sorted(found.items(), key=lambda item: _place(item[0]))
+    cells = sorted(found.by_key.items(), key=lambda item: _place(item[0]))
     axes = (("implementation", ""), ("handshake", ""), ("size", ""), ("rtt", ""), ("loss", ""))
     quantiles = tuple((name + end, "us") for name, _ in _FIGURES for end in ("", "_low", "_high"))
     return Report(
         name="grid",
         params=asked.params,
-        columns=(*asked.by_columns, *axes, *quantiles, ("samples", ""), ("connections", "")),
+        columns=(*asked.by_columns, *axes, *quantiles, ("samples", ""), ("clusters", "")),
         rows=[_row(key, cell) for key, cell in cells],
-        samples=sum(cell.samples for cell in found.values()),
+        samples=found.samples,
         coverage=coverage(store, asked.where, asked.window),
+        groups=found.all,
+        groups_shown=len(cells),
     )
 
 
@@ -48,4 +50,4 @@ def _row(key: Sequence[str | None], cell: Sampled) -> list[Any]:
     *words, size, rtt, loss = key
     names = [_SIZES[int(size or 0)], _RTTS[int(rtt or 0)], _LOSSES[int(loss or 0)]]
     quantiles = [end for each in cell.quantiles for end in rounded([each.value, each.low, each.high])]
-    return [*words, *names, *quantiles, cell.samples, cell.draws]
+    return [*words, *names, *quantiles, cell.samples, cell.clusters]

@@ -17,7 +17,7 @@ Row = dict[str, Any]
 
 
 def heat(store: Store, asked: OverTime) -> Row:
-    """Columns of cells: `started_at`, `from_us` and `to_us` of the band, `requests`, `traced`."""
+    """Columns of cells: `started_at`, `from_us` and `to_us` of the band, `requests`, `traced`, `weight`."""
     step_s = asked.step_s or fitting_step(asked.since, asked.until)
     window: Row = {"since": bound(asked.since), "until": bound(asked.until)}
     rows = ask(store, "heat", {**window, "step_s": step_s, "limit": _CELLS_AT_MOST}, asked.where).dicts()
@@ -31,6 +31,7 @@ def heat(store: Store, asked: OverTime) -> Row:
         "to_us": [edge_us(row["band"] + 1) for row in rows],
         "requests": [row["requests"] for row in rows],
         "traced": [row["traced"] for row in rows],
+        "weight": [row["weight"] for row in rows],
         "coverage": coverage(store, asked.where, {**window, "min_us": 0}),
     }
 

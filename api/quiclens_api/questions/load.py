@@ -1,16 +1,20 @@
 """`report load`: requests a second by size of response, and new connections, as goquic published them (2015)."""
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from quiclens_schema.store import Store
 
 from quiclens_api.asking import ask
-from quiclens_api.intervals import Estimate, rounded
 from quiclens_api.questions.asked import GROUPS_AT_MOST, Asked, Report
+from quiclens_api.questions.clustered import Key
 from quiclens_api.questions.slow import coverage
-from quiclens_api.sampling import student95
+from quiclens_api.statistics.estimates import Estimate, rounded
+from quiclens_api.statistics.rates import Counts, rate
 
 BOUNDS = (100, 1_000, 5_000, 10_000, 100_000, 1_000_000)
 _SIZES = (
@@ -22,60 +26,112 @@ _SIZES = (
     "to 100 kB",
     "to 1 MB",
 )  # as arrayFirstIndex counts
-_MINUTES_AT_LEAST = 10
+_BUCKETS_AT_MOST = 1_000
+_ROWS_AT_MOST = 1_000_000
+_MINUTE_S = 60
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 Row = dict[str, Any]
 
 
+@dataclass(frozen=True)
+class _Stretch:
+    """From one moment to another, in us since 1970, cut into buckets from its beginning; the last may be short."""
+
+    first_us: int
+    last_us: int
+
+    @property
+    def seconds(self) -> float:
+        return (self.last_us - self.first_us) / 1e6
+
+    @property
+    def bucket_s(self) -> int:
+        return _MINUTE_S * max(1, math.ceil(self.seconds / _MINUTE_S / _BUCKETS_AT_MOST))
+
+    @property
+    def buckets(self) -> int:
+        return max(1, math.ceil(self.seconds / self.bucket_s))
+
+    def parameters(self) -> Row:
+        return {
+            "first_us": self.first_us,
+            "bucket_s": self.bucket_s,
+            "last_bucket": self.buckets - 1,
+        }
+
+    def counts(self, row: Row) -> Counts:
+        return Counts(row["number"], row["sum_nn"], row["n_last"], self.seconds, self.bucket_s)
+
+
 def load(store: Store, asked: Asked) -> Report:
-    """One row per group, figure and size: the mean rate over the whole stretch, with an interval that takes minutes as
-    the draws, and the most within one second. The stretch is that of the requests which match, not of the clock."""
-    window = {**asked.window, "limit": GROUPS_AT_MOST * (len(BOUNDS) + 2)}
-    extent = ask(store, "load_extent", asked.window, asked.where).dicts()[0]
-    minutes = extent["last_s"] // 60 - extent["first_s"] // 60 + 1 if extent["requests"] else 0
-    requests = ask(store, "request_load", {**window, "bounds": list(BOUNDS)}, asked.where, asked.by).dicts()
-    connections = ask(store, "connection_load", window, asked.where, asked.by).dicts() if minutes else []
-    groups = dict.fromkeys(tuple(row["by_values"]) for row in (*requests, *connections))
+    """One row per group, figure and size: the mean rate over the exact stretch that was asked for (where that is open,
+    from the first request or to the last), with an interval that takes minutes as the clusters; and the most within
+    one second. Requests and connections count for as many as they stand for."""
+    stretch = _stretch(store, asked)
+    requests: list[Row] = []
+    connections: list[Row] = []
+    if stretch is not None:
+        window = {**asked.window, "limit": _ROWS_AT_MOST, **stretch.parameters()}
+        requests = ask(store, "request_load", {**window, "bounds": list(BOUNDS)}, asked.where, asked.by).dicts()
+        until = {"last_us": stretch.last_us}
+        connections = ask(store, "connection_load", {**window, **until}, asked.where, asked.by).dicts()
+    of_requests, of_connections = _by_group(requests), _by_group(connections)
+    every = list(dict.fromkeys([*of_requests, *of_connections]))
+    groups = every[:GROUPS_AT_MOST]
     columns = ("figure", ""), ("size", ""), ("per_second", "1/s"), ("per_second_low", "1/s"), ("per_second_high", "1/s")
-    more = ("peak_per_second", "1/s"), ("bits_per_second", "bit/s"), ("samples", ""), ("minutes", "")
+    more = ("peak_per_second", "1/s"), ("bits_per_second", "bit/s"), ("samples", ""), ("stretch_s", "s")
     return Report(
         name="load",
         params=asked.params,
         columns=(*asked.by_columns, *columns, *more),
-        rows=[[*group, *cells] for group in groups for cells in _figures(group, requests, connections, minutes)],
-        samples=sum(int(row["number"]) for row in requests),
+        rows=[
+            [*group, *cells]
+            for group in groups
+            if stretch is not None
+            for cells in _figures(of_requests[group], of_connections[group], stretch)
+        ],
+        samples=sum(int(row["samples"]) for row in requests),
         coverage=coverage(store, asked.where, asked.window),
+        groups=len(every),
+        groups_shown=len(groups),
     )
 
 
-def _figures(group: Any, requests: list[Row], connections: list[Row], minutes: int) -> Iterator[list[Any]]:
-    own = sorted(
-        (row for row in requests if tuple(row["by_values"]) == group), key=lambda row: _order(row["size_class"])
-    )
-    for row in own:
+def _stretch(store: Store, asked: Asked) -> _Stretch | None:
+    """None where no request was made, or all at one moment."""
+    extent = ask(store, "load_extent", asked.window, asked.where).dicts()[0]
+    if not extent["requests"]:
+        return None
+    first_us = int(extent["first_us"]) if asked.since is None else _us(asked.since)
+    last_us = int(extent["last_us"]) if asked.until is None else _us(asked.until)
+    return _Stretch(first_us, last_us) if last_us > first_us else None
+
+
+def _us(instant: datetime) -> int:
+    return (instant - _EPOCH) // timedelta(microseconds=1)
+
+
+def _by_group(rows: list[Row]) -> defaultdict[Key, list[Row]]:
+    found: defaultdict[Key, list[Row]] = defaultdict(list)
+    for row in rows:
+        found[tuple(row["by_values"])].append(row)
+    return found
+
+
+def _figures(requests: list[Row], connections: list[Row], stretch: _Stretch) -> Iterator[list[Any]]:
+    for row in sorted(requests, key=lambda row: _order(row["size_class"])):
         size = "unknown" if row["size_class"] < 0 else _SIZES[row["size_class"]]
-        yield [
-            "requests",
-            size,
-            *_rate(row, minutes),
-            round(8 * row["response_bytes"] / 60 / minutes),
-            int(row["number"]),
-            minutes,
-        ]
+        bits = round(8 * row["response_bytes"] / stretch.seconds)
+        yield ["requests", size, *_rate(row, stretch), bits, int(row["samples"]), round(stretch.seconds, 6)]
     for row in connections:
-        if tuple(row["by_values"]) == group:
-            yield ["new connections", None, *_rate(row, minutes), None, int(row["number"]), minutes]
+        yield ["new connections", None, *_rate(row, stretch), None, int(row["samples"]), round(stretch.seconds, 6)]
 
 
 def _order(size_class: int) -> int:
     return size_class if size_class > 0 else len(_SIZES) - size_class
 
 
-def _rate(row: Row, minutes: int) -> list[float | int | None]:
-    mean = row["number"] / minutes
-    found = Estimate(mean / 60)
-    if minutes >= _MINUTES_AT_LEAST:
-        squares = max(0.0, row["sum_nn"] - minutes * mean * mean)
-        half = student95(minutes - 1) * math.sqrt(squares / (minutes - 1) / minutes) / 60
-        found = Estimate(mean / 60, max(0.0, mean / 60 - half), mean / 60 + half)
-    return [*rounded([found.value, found.low, found.high], 4), row["peak"]]
+def _rate(row: Row, stretch: _Stretch) -> list[float | int | None]:
+    found: Estimate = rate(stretch.counts(row))
+    return [*rounded([found.value, found.low, found.high], 4), round(row["peak"], 3)]

@@ -5,14 +5,12 @@ from typing import Any
 from quiclens_schema.store import Store
 
 from quiclens_api.asking import ask
-from quiclens_api.differences import Clusters, clustered_share
-from quiclens_api.intervals import Spread, rounded
 from quiclens_api.questions.asked import GROUPS_AT_MOST, Asked, Report
+from quiclens_api.questions.clustered import Shared, shares
 from quiclens_api.questions.slow import coverage
+from quiclens_api.statistics.estimates import rounded
 
 _KINDS = ("sessions_all_quic", "sessions_mixed", "sessions_without_quic")
-
-Row = dict[str, Any]
 
 
 def sessions(store: Store, asked: Asked) -> Report:
@@ -20,10 +18,11 @@ def sessions(store: Store, asked: Asked) -> Report:
 
     Requests whose user or time nobody logged have no session, and are counted in the coverage as such.
     """
-    parameters = {**asked.window, "limit": GROUPS_AT_MOST}
-    groups = ask(store, "session_protocols", parameters, asked.where, asked.by).dicts()
+    found = shares(store, "session_protocols", asked, asked.by, asked.window).by_key
     counted = coverage(store, asked.where, asked.window)
-    counted["in_sessions"] = sum(group["requests"] for group in groups)
+    in_sessions = ask(store, "requests_in_a_session", asked.window, asked.where, asked.by).one()
+    counted["in_sessions"] = int(in_sessions[0])
+    groups = list(dict.fromkeys(key[:-1] for key in found))
     columns = (
         ("figure", ""),
         *(("share" + end, "share") for end in ("", "_low", "_high")),
@@ -34,14 +33,14 @@ def sessions(store: Store, asked: Asked) -> Report:
         name="coverage",
         params=asked.params,
         columns=(*asked.by_columns, *columns),
-        rows=[[*group["by_values"], *_cells(group, kind)] for group in groups for kind in range(len(_KINDS))],
-        samples=sum(int(group["sessions"]) for group in groups),
+        rows=[[*group, *_cells(kind, found[(*group, kind)])] for group in groups[:GROUPS_AT_MOST] for kind in _KINDS],
+        samples=sum(found[(*group, _KINDS[0])].samples for group in groups),
         coverage=counted,
+        groups=len(groups),
+        groups_shown=min(len(groups), GROUPS_AT_MOST),
     )
 
 
-def _cells(group: Row, kind: int) -> list[Any]:
-    count = int(group["sessions"])
-    spread = Spread(group["sum_aa"][kind], group["sum_an"][kind], group["sum_nn"])
-    share = clustered_share(count, Clusters(group["users"], group["sum_a"][kind], spread))
-    return [_KINDS[kind], *rounded([share.value, share.low, share.high], 6), count, group["users"]]
+def _cells(kind: str, found: Shared) -> list[Any]:
+    share = found.share
+    return [kind, *rounded([share.value, share.low, share.high], 6), found.samples, found.clusters]

@@ -1,71 +1,86 @@
 """`report tail`: how long the slow requests of each group took, and would have taken without one cause."""
 
-from collections.abc import Iterator
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from quiclens_schema.store import Store
 
 from quiclens_api.asking import ask
-from quiclens_api.intervals import needed, ranks
 from quiclens_api.questions.asked import GROUPS_AT_MOST, Asked, Report
+from quiclens_api.questions.clustered import Key, Sampled, Shared, points, sampled, shares
 from quiclens_api.questions.rtt import QUANTILES
 from quiclens_api.questions.slow import coverage
 from quiclens_api.savings import Ratios, ratios
+from quiclens_api.statistics.clusters import needed, samples_needed
+from quiclens_api.statistics.estimates import Estimate, rounded
 
-_CUTS = ("cuts", "without_cuts", "without_low_cuts", "without_high_cuts")
+_LEVELS = [quantile for _, quantile in QUANTILES]
 
 Row = dict[str, Any]
+Values = Mapping[Key, Sequence[float | None]]
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """Of each group: durations as they were, as predicted without the cause, and that by the least and the most that
+    was saved; and how many requests failed."""
+
+    now: Mapping[Key, Sampled]
+    then: Mapping[Key, Sampled]
+    least: Values
+    most: Values
+    failed: Mapping[Key, Shared]
 
 
 def tail(store: Store, asked: Asked) -> Report:
-    """One row per group, most requests first. A quantile is null where the group has too few requests for it."""
+    """One row per group, most requests first. Requests that failed are no samples: a reset is no fast success. A
+    quantile is null where the group has too few requests for it, an end of its interval where nothing bounds it."""
     known = ratios(asked.without) if asked.without else None
     window = {**asked.window, "without": asked.without}
     groups = ask(store, "tail_groups", {**window, "limit": GROUPS_AT_MOST}, asked.where, asked.by).dicts()
-    cuts = _cuts(store, asked, window, groups, known)
+    keys = [group["key_id"] for group in groups]
+    answer = _answer(store, asked, window, known, keys) if groups else _Answer({}, {}, {}, {}, {})
     counted = coverage(store, asked.where, asked.window)
     if asked.without:
         for name, column in (
-            ("compared", "measured"),
-            ("with_saving", "with_saving"),
-            ("cannot_show", "cannot_show_it"),
+            ("compared", "all_measured"),
+            ("with_saving", "all_with_saving"),
+            ("cannot_show", "all_cannot_show_it"),
         ):
-            counted[name] = sum(group[column] for group in groups)
+            counted[name] = groups[0][column] if groups else 0
     return Report(
         name="tail",
         params=asked.params | {"without": asked.without or None, "ratios": asdict(known) if known else None},
         columns=(*asked.by_columns, *_columns(bool(asked.without))),
-        rows=[list(_cells(group, cuts.get(group["by_key"], {}), asked.without, known)) for group in groups],
-        samples=sum(group["measured"] for group in groups),
+        rows=[list(_cells(group, answer, asked.without, known)) for group in groups],
+        samples=groups[0]["all_measured"] if groups else 0,
         coverage=counted,
+        groups=groups[0]["groups"] if groups else 0,
+        groups_shown=len(groups),
     )
 
 
-def _cuts(store: Store, asked: Asked, window: Row, groups: list[Row], known: Ratios | None) -> dict[str, Row]:
-    """The sorted durations of each group at the ranks of every quantile and of its interval."""
-    measured = [group for group in groups if group["measured"] > 0]
-    if not measured:
-        return {}
-    parameters = {
-        **window,
-        "keys": [group["by_key"] for group in measured],
-        "ranks": [places(group["measured"]) for group in measured],
-        "ratio_low": known.ratio_low if known else 1.0,
-        "ratio_high": known.ratio_high if known else 1.0,
-        "limit": GROUPS_AT_MOST,
-    }
-    return {row["by_key"]: row for row in ask(store, "tail", parameters, asked.where, asked.by).dicts()}
+def _answer(store: Store, asked: Asked, window: Row, known: Ratios | None, keys: Sequence[int]) -> _Answer:
+    def durations(ratio: float) -> Mapping[Key, Sampled]:
+        given = {**window, "ratio": ratio}
+        return sampled(store, "tail_samples", asked, asked.by, _LEVELS, given, GROUPS_AT_MOST, keys).by_key
 
+    def values(ratio: float) -> Values:
+        return points(store, "tail_samples", asked, asked.by, _LEVELS, {**window, "ratio": ratio})
 
-def places(samples: int) -> list[int]:
-    """Three ranks for each quantile, its own and those of its interval; 0 where there is none."""
-    found = [ranks(samples, quantile) for _, quantile in QUANTILES]
-    return [rank or 0 for each in found for rank in ((each.at, each.low, each.high) if each else (0, 0, 0))]
+    return _Answer(
+        durations(0.0),
+        durations(1.0) if asked.without else {},
+        values(known.ratio_high) if known else {},
+        values(known.ratio_low) if known else {},
+        shares(store, "failed_requests", asked, asked.by, asked.window).by_key,
+    )
 
 
 def _columns(is_without: bool) -> Iterator[tuple[str, str]]:
-    yield from (("requests", ""), ("traced", ""), ("samples", ""))
+    yield from (("requests", ""), ("traced", ""), ("samples", ""), ("weight", ""), ("clusters", ""))
+    yield from (("failed" + end, "share") for end in ("", "_low", "_high"))
     for name, _ in QUANTILES:
         yield from ((name + end, "us") for end in ("", "_sampling_low", "_sampling_high"))
         if is_without:
@@ -75,26 +90,41 @@ def _columns(is_without: bool) -> Iterator[tuple[str, str]]:
     yield ("note", "")
 
 
-def _cells(group: Row, found: Row, without: str, known: Ratios | None) -> Iterator[Any]:
-    yield from group["by_values"]
+def _cells(group: Row, answer: _Answer, without: str, known: Ratios | None) -> Iterator[Any]:
+    key = tuple(group["by_values"])
+    now, then, failed = answer.now.get(key), answer.then.get(key), answer.failed.get(key)
+    yield from key
     yield from (group["requests"], group["traced"], group["measured"])
-    for index in range(len(QUANTILES)):
-        now, then, least, most = (
-            found.get(name, [None] * 3 * len(QUANTILES))[3 * index : 3 * index + 3] for name in _CUTS
-        )
-        yield from now
+    yield from (round(now.weight, 3) if now else 0, now.clusters if now else 0)
+    yield from rounded(_ends(failed.share if failed else Estimate(None)), 6)
+    for place in range(len(QUANTILES)):
+        found = now.quantiles[place] if now else Estimate(None)
+        yield from rounded(_ends(found))
         if without:
-            low, high = (least[0], most[0]) if known else (None, None)
-            yield from (*then, low, high, _less(now[0], then[0]), _less(now[0], high), _less(now[0], low))
-    yield _note(group["measured"], without)
+            changed = then.quantiles[place] if then else Estimate(None)
+            is_known = known is not None and changed.value is not None
+            low, high = (each[key][place] if is_known else None for each in (answer.least, answer.most))
+            value, other = found.value, changed.value
+            yield from rounded([*_ends(changed), low, high])
+            yield from rounded([_less(value, other), _less(value, high), _less(value, low)])
+    yield _note(group["measured"], now.clusters if now else 0, without)
 
 
-def _less(value: int | None, other: int | None) -> int | None:
+def _ends(found: Estimate) -> tuple[float | None, float | None, float | None]:
+    return found.value, found.low, found.high
+
+
+def _less(value: float | None, other: float | None) -> float | None:
     return None if value is None or other is None else value - other
 
 
-def _note(samples: int, without: str) -> str | None:
-    """Which quantiles have too few samples, None when all have enough."""
-    short = [f"{name} needs {needed(quantile)}" for name, quantile in QUANTILES if samples < needed(quantile)]
+def _note(samples: int, clusters: int, without: str) -> str | None:
+    """Which quantiles have too few samples or clusters, None when all have enough."""
     what = "traced requests" if without else "requests"
-    return f"too few {what} ({samples}): {', '.join(short)}" if short else None
+    short = [
+        f"{name} needs {samples_needed(quantile)}" for name, quantile in QUANTILES if samples < samples_needed(quantile)
+    ]
+    if short:
+        return f"too few {what} ({samples}): {', '.join(short)}"
+    short = [f"{name} needs {needed(quantile)}" for name, quantile in QUANTILES if clusters < needed(quantile)]
+    return f"too few users or connections for intervals ({clusters}): {', '.join(short)}" if short else None

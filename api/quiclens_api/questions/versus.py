@@ -10,6 +10,7 @@ from quiclens_api.asking import ask
 from quiclens_api.questions.asked import Asked, Report
 from quiclens_api.questions.rtt import QUANTILES
 from quiclens_api.questions.tail import tail
+from quiclens_api.statistics.estimates import Estimate, difference, rounded
 
 Row = dict[str, Any]
 
@@ -17,7 +18,7 @@ Row = dict[str, Any]
 def versus(store: Store, first: Asked, second: Asked) -> Row:
     """The groups `a` and `b` with their quantiles and 95 % intervals in us, and each quantile's difference, b less a.
 
-    The difference's interval takes the ends of both, so it is wider than it need be: what it leaves out is sure.
+    Requests that failed are no samples. The difference's interval is that of groups which were drawn apart.
     """
     groups = [_group(store, asked) for asked in (first, second)]
     return {"a": groups[0], "b": groups[1], "differences": [_difference(name, *groups) for name, _ in QUANTILES]}
@@ -51,14 +52,7 @@ def _quantiles(report: Report) -> Row:
 
 
 def _difference(name: str, first: Row, second: Row) -> Row:
-    a, b = first["quantiles"][name], second["quantiles"][name]
-    return {
-        "quantile": name,
-        "us": _less(b["us"], a["us"]),
-        "low_us": _less(b["low_us"], a["high_us"]),
-        "high_us": _less(b["high_us"], a["low_us"]),
-    }
-
-
-def _less(value: int | None, other: int | None) -> int | None:
-    return None if value is None or other is None else value - other
+    base, of = (Estimate(*each["quantiles"][name].values()) for each in (first, second))
+    found = difference(of, base)
+    value, low, high = rounded([found.value, found.low, found.high])
+    return {"quantile": name, "us": value, "low_us": low, "high_us": high}

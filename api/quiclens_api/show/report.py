@@ -38,16 +38,15 @@ def rtt_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
         yield from _nothing(report)
         return
     table = _table("Round trip times [95 % interval]", *asked.by)
-    names, draws = [name for name, _ in QUANTILES], report.columns[-1][0]
-    for name in (*names, "samples", draws):
+    names = [name for name, _ in QUANTILES]
+    for name in (*names, "samples", "clusters"):
         table.add_column(name, justify="right", no_wrap=True)
     for row in report.dicts():
         quantiles = [with_interval(*(row[name + end] for end in ("", "_low", "_high")), unit="us") for name in names]
         group = [Text(shown(row[name])) for name in asked.by]
-        table.add_row(*group, *quantiles, samples(row["samples"]), samples(row[draws]))
+        table.add_row(*group, *quantiles, samples(row["samples"]), samples(row["clusters"]))
     yield table
-    who = "users (else connections)" if asked.of == "requests" else "connections"
-    yield from _footer(report, f"intervals take {who} as the draws; ? = too few to bound; few = below 30")
+    yield from _footer(report, "intervals by user, else by connection; ? = too few to bound; few = below 30")
 
 
 @of_printable

@@ -37,6 +37,14 @@ def coverage_line(coverage: Row) -> Text:
     return Text(words, style="dim")
 
 
+def groups_line(groups: int | None, groups_shown: int | None) -> Text | None:
+    """How many groups have no row, where some have none."""
+    if not groups or not groups_shown or groups <= groups_shown:
+        return None
+    words = f"{groups_shown:,} of {groups:,} groups are shown, those with most; totals are of all (--where chooses)"
+    return Text(words, style="yellow")
+
+
 def shown(value: Any) -> str:
     return "unknown" if value is None or value == "" else str(value)
 

@@ -39,9 +39,7 @@ def compare_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
         words = [Text(shown(first[name])) for name in asked.by] + [Text(first["stratum"].replace("_", " "))]
         table.add_row(*words, Text(first["arm"]), *figures, samples(first["samples"]), samples(first["base_samples"]))
     yield table
-    yield Text(
-        "users (else connections) are the draws; ? = too few to bound; too few = below one beyond it", style="dim"
-    )
+    yield Text("by user, else by connection; ? = too few to bound; too few = below one beyond it", style="dim")
     yield coverage_line(report.coverage)
 
 
@@ -70,26 +68,26 @@ def _sign(difference: float) -> str:
 
 @of_printable
 def coverage_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
-    note = "a session is a user's requests with less than half an hour between two; users are the draws"
+    note = "a session is a user's requests with less than half an hour between two; intervals by user"
     empty = "No request has both a user and a time, so there are no sessions (user_hash of the access log)."
     yield from _drawn(report, "Sessions over QUIC", note, empty)
 
 
 @of_printable
 def use_rate_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
-    note = "of the requests whose protocol is known; users (else connections) are the draws"
+    note = "of the requests whose protocol is known; intervals by user, else by connection"
     yield from _drawn(report, "Requests over QUIC", note, "No request's protocol is known.")
 
 
 @of_printable
 def load_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
-    note = "means over the whole stretch, minutes are the draws; the peak is the most within one second"
+    note = "means over the whole stretch, intervals by minute; the peak is the most within one second"
     yield from _drawn(report, "Requests by size of response, and connections", note, "No request has a time.")
 
 
 @of_printable
 def grid_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
-    note = "least round trip of the stream, lost packets of the connection; connections are the draws"
+    note = "least round trip of the stream, lost packets of the connection; intervals by user, else by connection"
     yield from _drawn(report, "Durations by implementation, round trip and loss", note, "No traced requests match.")
 
 

@@ -31,13 +31,13 @@ def tail_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
 
 def _plain(report: Report, asked: Asked) -> Table:
     table = titled("Durations of requests [95 % sampling interval]")
-    for name in (*asked.by, *(name for name, _ in QUANTILES), "ended", "requests", "traced"):
+    for name in (*asked.by, *(name for name, _ in QUANTILES), "failed", "ended well", "requests", "traced"):
         table.add_column(name, justify="left" if name in asked.by else "right", no_wrap=True)
     for row in report.dicts():
         quantiles = [_interval(row, name, "sampling") for name, _ in QUANTILES]
-        table.add_row(
-            *_group(row, asked), *quantiles, samples(row["samples"]), f"{row['requests']:,}", f"{row['traced']:,}"
-        )
+        failed = with_interval(row["failed"], row["failed_low"], row["failed_high"], unit="share")
+        counts = (samples(row["samples"]), f"{row['requests']:,}", f"{row['traced']:,}")
+        table.add_row(*_group(row, asked), *quantiles, failed, *counts)
     return table
 
 
@@ -74,7 +74,7 @@ def _interval(row: Row, name: str, kind: str) -> str | Text:
 
 
 def _notes(report: Report, asked: Asked) -> Iterator[Text]:
-    note = "sampling: exact binomial interval, requests that ended taken as independent; ? = too few to bound"
+    note = "sampling: intervals by user, else by connection; failed ones are no samples; ? = too few to bound"
     if any(row["note"] for row in report.dicts()):
         note += "; too few = fewer than one request expected beyond the quantile"
     yield Text(note, style="dim")

@@ -16,7 +16,8 @@ def markdown(report: Report) -> str:
     lines = [heads, ["---"] * len(heads), *([_markdown(value) for value in row] for row in report.rows)]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     counted = ", ".join(f"{name} {value}" for name, value in report.coverage.items())
-    return f"### {report.name}\n\n{table}\n\n{report.samples} samples; {counted}.\n"
+    shown = f"; {report.groups_shown} of {report.groups} groups shown" if report.groups else ""
+    return f"### {report.name}\n\n{table}\n\n{report.samples} samples; {counted}{shown}.\n"
 
 
 def comma_separated(report: Report) -> str:

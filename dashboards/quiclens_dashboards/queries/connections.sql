@@ -1,7 +1,10 @@
 -- One row is one connection of the window that fits what was chosen, as the trace that speaks for it saw it (server
 -- before client before network, complete before cut, most events). A log without packets says nothing of a connection.
--- The inner step is the view connections_now, held to the days of the window. Written into others.
-SELECT *
+-- It stands for `millionths` millionths of a connection. The inner step is the view connections_now, held to the days of the window. Written into others.
+SELECT
+    *,
+    1 / if(trace_probability > 0, trace_probability, 1) AS weight,
+    toUInt64(round(weight * 1000000)) AS millionths
 FROM
 (
     SELECT *

@@ -24,7 +24,11 @@ SELECT
     connections.h3_cell,
     connections.network_type,
     connections.app_version,
-    connections.device
+    connections.device,
+    connections.zero_rtt,
+    connections.migrations,
+    connections.initial_congestion_window,
+    connections.stack_version
 FROM
 (
     SELECT *

@@ -152,7 +152,13 @@ SELECT
     lines.rtt_variance_us,
     lines.tcp_congestion_window_packets,
     lines.tcp_packets_lost_outstanding,
-    lines.tcp_packets_retransmitted_outstanding
+    lines.tcp_packets_retransmitted_outstanding,
+    streams.end_is,
+    1 / if(streams.trace_probability > 0, streams.trace_probability, 1) AS trace_weight,
+    nullIf(streams.zero_rtt, '') AS zero_rtt,
+    streams.migrations,
+    streams.initial_congestion_window,
+    nullIf(streams.stack_version, '') AS stack_version
 FROM {streams:Identifier} AS streams
 LEFT JOIN lines
     ON lines.of_connection_id = streams.connection_id

@@ -97,7 +97,13 @@ SELECT
     lines.rtt_variance_us,
     lines.tcp_congestion_window_packets,
     lines.tcp_packets_lost_outstanding,
-    lines.tcp_packets_retransmitted_outstanding
+    lines.tcp_packets_retransmitted_outstanding,
+    NULL AS end_is,
+    0 AS trace_weight,
+    NULL AS zero_rtt,
+    NULL AS migrations,
+    NULL AS initial_congestion_window,
+    NULL AS stack_version
 FROM {lines:Identifier} AS lines
 LEFT JOIN doubtful ON doubtful.log_id = lines.log_id AND doubtful.offset = lines.offset
 WHERE (isNull(doubtful.log_id) OR doubtful.is_ambiguous)

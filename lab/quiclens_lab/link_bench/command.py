@@ -6,7 +6,9 @@ import shutil
 import tempfile
 import threading
 import time
-from datetime import date, timedelta
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -70,6 +72,15 @@ def link_bench(days: int, a_day: int, seconds: int, rate: int, keep: bool) -> di
     return judgement.document(keep)
 
 
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """The requests of one second, by the last of them, and when all were inserted."""
+
+    request_id: str
+    minute: datetime
+    inserted: float
+
+
 def _filled(days: int, a_day: int) -> Path:
     """A store of so many days before today, linked; made once for what its rows and its tables are."""
     here = Path(__file__).with_name("rows.py")
@@ -122,7 +133,7 @@ def _steady(store: Store, seconds: int, rate: int, judgement: Judgement) -> dict
     remember_all(store)
     at_rest = peak = resident_mib(os.getpid())
     linker = Linker(store, 2.0, 15.0, LinkMetrics("bench_", CollectorRegistry()))
-    waiting: dict[int, tuple[Rows, float]] = {}
+    waiting: dict[int, _Batch] = {}
     fresh: list[float] = []
     lock = threading.Lock()
     is_over = threading.Event()
@@ -133,8 +144,10 @@ def _steady(store: Store, seconds: int, rate: int, judgement: Judgement) -> dict
             time.sleep(max(0.0, begun + number - time.monotonic()))
             rows = Rows(TODAY, rate // REQUESTS_EACH, 10_000 + number, 43_200.0 + number)
             rows.insert(store)
+            inserted = time.monotonic()
+            batch = _Batch(*rows.last_request(store), inserted)
             with lock:
-                waiting[number] = (rows, time.monotonic())
+                waiting[number] = batch
         is_over.set()
 
     linker.lead(True)
@@ -144,12 +157,12 @@ def _steady(store: Store, seconds: int, rate: int, judgement: Judgement) -> dict
     next_told = time.monotonic() + 30
     while (not is_over.is_set() or waiting) and time.monotonic() < until:
         with lock:
-            oldest = min(waiting, default=None)
-        if oldest is not None and _is_linked(store, waiting[oldest][0]):
-            with lock:
-                fresh.append(time.monotonic() - waiting.pop(oldest)[1])
-        else:
-            time.sleep(_ASKED_AGAIN_S)
+            now = dict(waiting)
+        done = _linked(store, now)
+        seen_at = time.monotonic()
+        with lock:
+            fresh += [seen_at - waiting.pop(number).inserted for number in done]
+        time.sleep(_ASKED_AGAIN_S)
         peak = max(peak, resident_mib(os.getpid()))
         if time.monotonic() > next_told:
             next_told += 30
@@ -171,12 +184,21 @@ def _steady(store: Store, seconds: int, rate: int, judgement: Judgement) -> dict
     }
 
 
-def _is_linked(store: Store, rows: Rows) -> bool:
-    log, offset = rows.last_line()
+def _linked(store: Store, waiting: Mapping[int, _Batch]) -> list[int]:
+    """Which of the seconds that wait can be seen linked, by the last request of each: found by the table's key, so that
+    asking does not hold linking up."""
+    if not waiting:
+        return []
+    minutes = sorted({batch.minute for batch in waiting.values()})
     found = store.query(
-        "SELECT count() FROM requests WHERE started_hour IN (toDateTime({day:Date}) + toIntervalHour({hour:UInt32}),"
-        " toDateTime({day:Date}) + toIntervalHour({hour:UInt32} + 1))"
-        " AND log_id = {log:String} AND offset = {offset:UInt64} AND link = 'id'",
-        {"day": rows.day, "hour": int(rows.from_s // 3600), "log": log, "offset": offset},
+        "SELECT request_id FROM request_versions FINAL"
+        " WHERE started_hour IN {hours:Array(DateTime('UTC'))} AND started_minute IN {minutes:Array(DateTime('UTC'))}"
+        " AND request_id IN {ids:Array(String)} AND link = 'id' LIMIT 100000",
+        {
+            "hours": sorted({minute.replace(minute=0, tzinfo=None) for minute in minutes}),
+            "minutes": [minute.replace(tzinfo=None) for minute in minutes],
+            "ids": [batch.request_id for batch in waiting.values()],
+        },
     )
-    return bool(found.one()[0])
+    seen = {request_id for (request_id,) in found.rows}
+    return [number for number, batch in waiting.items() if batch.request_id in seen]

@@ -1,7 +1,7 @@
 """Connections, streams, aliases and lines that mean each other, made by the engine itself, as many as one likes."""
 
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 
 from quiclens_schema.store import Store
 
@@ -78,6 +78,12 @@ class Rows:
         for sql in _STATEMENTS:
             store.command(sql, {name: value for name, value in bound.items() if f"{{{name}:" in sql})
 
-    def last_line(self) -> tuple[str, int]:
-        """Log and offset of the line that is inserted last."""
-        return f"log-{self.salt}", (self.requests - 1) * 200
+    def last_request(self, store: Store) -> tuple[str, datetime]:
+        """The id of the request whose line is inserted last, and the minute in which it begins."""
+        sql = (
+            f"SELECT concat({_ID}, '/', toString(4 * k)), toStartOfMinute({_AT})"
+            f" FROM (SELECT {{connections:UInt64}} - 1 AS c, {REQUESTS_EACH} - 1 AS k)"
+        )
+        bound = {name: getattr(self, name) for name in ("day", "connections", "salt", "from_s", "span_s")}
+        request_id, minute = store.query(sql, bound).one()
+        return str(request_id), minute

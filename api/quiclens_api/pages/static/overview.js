@@ -1,5 +1,5 @@
 // @ts-check
-// The overview: tails over time, causes over time, what changed, what is different, the map.
+// The overview: tails over time, causes over time, what is different, the map.
 
 import { ask, newest } from "./api.js";
 import { CAUSES } from "./causes.js";
@@ -7,13 +7,13 @@ import { draw } from "./chart.js";
 import { nameColours } from "./colours.js";
 import { el, fill, find } from "./dom.js";
 import { findingsTable } from "./findings.js";
-import { duration, ms, percent, whole } from "./format.js";
+import { ms, percent } from "./format.js";
 import { showMap } from "./map.js";
 import { change, state } from "./state.js";
 import { chosen, covered, filter, wire } from "./window.js";
 
 const newestOverview = newest();
-const LATER = ["#shares", "#changed", "#different"]; // what is filled after the tails
+const LATER = ["#shares", "#different"]; // what is filled after the tails
 
 /** @type {import("./api.js").Document | null} */
 let last = null;
@@ -28,7 +28,6 @@ function show() {
     last = byGroup;
     fill(find("#coverage"), covered(byGroup.coverage));
     tails();
-    changed(byGroup);
     shares(await ask("/api/spent-over-time", window, signal));
     fill(find("#different"), findingsTable(await ask("/api/different", { ...window, limit: 8 }, signal)));
     if (document.querySelector("#map-left")) await showMap(window, signal);
@@ -116,34 +115,6 @@ function stacked(columns) {
     below[at] += (value ?? 0) / totals[at];
     return below[at];
   }));
-}
-
-/** The last quarter of the window against what came before, group by group. @param {import("./api.js").Document} document_ */
-function changed(document_) {
-  const turn = seconds(document_.since) + 0.75 * (seconds(document_.until) - seconds(document_.since));
-  const rows = document_.series.map((/** @type {any} */ one) => {
-    const halves = [[0, 0, 0], [0, 0, 0]];
-    one.started_at.forEach((/** @type {string} */ text, /** @type {number} */ at) => {
-      const half = halves[seconds(text) < turn ? 0 : 1];
-      half[0] += one.requests[at];
-      if (one.p95[at] !== null) { half[1] += one.p95[at] * one.requests[at]; half[2] += one.requests[at]; }
-    });
-    const [before, now] = halves.map(([requests, sum, counted]) => ({ requests, p95: counted ? sum / counted : null }));
-    return { name: Object.values(one.group).map((value) => value ?? "unknown").join(", "), before, now };
-  });
-  const known = rows.filter((/** @type {any} */ row) => row.before.p95 !== null && row.now.p95 !== null);
-  if (!known.length) {
-    fill(find("#changed"), el("p", { class: "teach" }, "Too few requests a step to compare: a longer window, or a coarser grouping."));
-    return;
-  }
-  known.sort((/** @type {any} */ a, /** @type {any} */ b) => b.now.p95 / b.before.p95 - a.now.p95 / a.before.p95);
-  fill(find("#changed"), el("table", {},
-    el("thead", {}, el("tr", {}, el("th", {}, chosen().by.replaceAll("_", " ")), el("th", { class: "n" }, "mean p95 before"), el("th", { class: "n" }, "now"), el("th", { class: "n" }, "change"), el("th", { class: "n" }, "requests now"))),
-    el("tbody", {}, ...known.map((/** @type {any} */ row) => {
-      const ratio = row.now.p95 / row.before.p95 - 1;
-      return el("tr", {}, el("td", {}, row.name), el("td", { class: "n" }, duration(row.before.p95)), el("td", { class: "n" }, duration(row.now.p95)),
-        el("td", { class: `n ${ratio > 0.1 ? "up" : ratio < -0.1 ? "down" : ""}` }, `${ratio > 0 ? "+" : "−"}${percent(Math.abs(ratio))}`), el("td", { class: "n" }, whole(row.now.requests)));
-    }))));
 }
 
 if (document.querySelector("#window")) {

@@ -41,13 +41,18 @@ function drawn(src, name) {
   return el("a", { href: src, download: `${name}.svg`, title: "save as SVG" }, image);
 }
 
+/** How many groups have no row, where some have none. @param {import("./api.js").Document} report */
+function leftOut(report) {
+  return report.groups > report.groups_shown ? `${report.groups_shown.toLocaleString("en")} of ${report.groups.toLocaleString("en")} groups are shown, those with most; totals are of all. ` : "";
+}
+
 /** @param {import("./api.js").Document} report */
 function table(report) {
   const csv = () => save(new Blob([[report.columns.map((/** @type {any} */ column) => column.name), ...report.rows].map((row) => row.map(quoted).join(",")).join("\n")], { type: "text/csv" }), `${report.name}.csv`);
   const json = () => save(new Blob([JSON.stringify(report, null, 1)], { type: "application/json" }), `${report.name}.json`);
   const columns = columnsOf(report);
   return el("div", {},
-    el("p", { class: "coverage" }, `${report.samples.toLocaleString("en")} samples. ${covered(report.coverage)}. `, el("button", { type: "button", onclick: csv }, "CSV"), " ", el("button", { type: "button", onclick: json }, "JSON")),
+    el("p", { class: "coverage" }, `${report.samples.toLocaleString("en")} samples. ${covered(report.coverage)}. ${leftOut(report)}`, el("button", { type: "button", onclick: csv }, "CSV"), " ", el("button", { type: "button", onclick: json }, "JSON")),
     report.rows.length ? el("div", { class: "wide" }, el("table", {},
       el("thead", {}, el("tr", {}, ...columns.map((column) => el("th", { title: column.unit, class: column.isNumber ? "n" : "" }, column.name.replaceAll("_", " "))))),
       el("tbody", {}, ...report.rows.map((/** @type {any[]} */ row) => el("tr", {}, ...columns.map((column) => cell(report, column, row))))))) : el("p", { class: "teach" }, "Nothing to report of these requests."));

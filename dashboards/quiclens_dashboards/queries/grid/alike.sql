@@ -11,9 +11,9 @@ SELECT
     ) AS path,
     count() AS measured,
     uniqExact(connection_id) AS connections,
-    quantileExact(0.5)(response_bytes) AS response_p50_bytes,
-    if(measured >= 4, quantileExact(0.5)(duration_us), NULL) AS p50,
-    if(measured >= 20, quantileExact(0.95)(duration_us), NULL) AS p95
+    quantileExactWeighted(0.5)(response_bytes, trace_millionths) AS response_p50_bytes,
+    if(measured >= 4, quantileExactWeighted(0.5)(duration_us, trace_millionths), NULL) AS p50,
+    if(measured >= 20, quantileExactWeighted(0.95)(duration_us, trace_millionths), NULL) AS p95
 FROM
 (
     SELECT
@@ -21,6 +21,7 @@ FROM
         r.connection_id AS connection_id,
         assumeNotNull(r.duration_us) AS duration_us,
         r.response_bytes AS response_bytes,
+        r.trace_millionths AS trace_millionths,
         multiIf(
             r.min_rtt_us < 20000, 1,
             r.min_rtt_us < 50000, 2,
@@ -38,8 +39,7 @@ FROM
     (
         SELECT *
         FROM (/* requests.sql */)
-        WHERE complete
-            AND duration_us IS NOT NULL
+        WHERE is_measured
             AND coverage != 'none'
             AND min_rtt_us IS NOT NULL
             AND response_bytes >= ${least_bytes:raw}

@@ -17,9 +17,9 @@ FROM
         h3ToGeo(polar_cell) AS pole,
         h3ToGeo(if(h3IsValid(cell), cell, polar_cell)) AS middle,
         count() AS requests,
-        countIf(complete AND duration_us IS NOT NULL) AS measured,
-        quantileExactIf(0.5)(duration_us, complete) AS p50,
-        quantileExactIf(0.95)(duration_us, complete) AS p95
+        countIf(is_measured) AS measured,
+        quantileExactWeightedIf(0.5)(duration_us, millionths, is_measured) AS p50,
+        quantileExactWeightedIf(0.95)(duration_us, millionths, is_measured) AS p95
     FROM (/* requests.sql */) AS r
     WHERE r.h3_cell IS NOT NULL AND h3IsValid(cell)
     GROUP BY h3_cell

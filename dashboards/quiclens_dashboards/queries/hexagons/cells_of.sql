@@ -5,9 +5,9 @@ SELECT
     any(r.city) AS city,
     count() AS requests,
     countIf(coverage != 'none') AS traced,
-    countIf(complete AND duration_us IS NOT NULL) AS measured,
-    if(measured >= 4, quantileExactIf(0.5)(duration_us, complete), NULL) AS p50,
-    if(measured >= 20, quantileExactIf(0.95)(duration_us, complete), NULL) AS p95
+    countIf(is_measured) AS measured,
+    if(measured >= 4, quantileExactWeightedIf(0.5)(duration_us, millionths, is_measured), NULL) AS p50,
+    if(measured >= 20, quantileExactWeightedIf(0.95)(duration_us, millionths, is_measured), NULL) AS p95
 FROM (/* requests.sql */) AS r
 WHERE r.h3_cell IS NOT NULL
 GROUP BY

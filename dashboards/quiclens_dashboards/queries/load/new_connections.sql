@@ -2,8 +2,8 @@
 -- sampling left without a trace.
 SELECT
     $__timeInterval(assumeNotNull(started_at)) AS time,
-    sum(1 / if(trace_probability > 0, trace_probability, 1)) / $__interval_s AS new_per_second,
-    sumIf(1 / if(trace_probability > 0, trace_probability, 1), zero_rtt != '') / $__interval_s AS with_0rtt_per_second
+    sum(weight) / $__interval_s AS new_per_second,
+    sumIf(weight, zero_rtt != '') / $__interval_s AS with_0rtt_per_second
 FROM (/* connections.sql */)
 GROUP BY time
 ORDER BY time

@@ -13,7 +13,7 @@ FROM
     UNION ALL
     SELECT
         0 AS requests,
-        sum(1 / if(trace_probability > 0, trace_probability, 1)) AS connections,
+        sum(weight) AS connections,
         0 AS bits
     FROM (/* connections.sql */)
 )

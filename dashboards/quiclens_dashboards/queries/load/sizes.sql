@@ -2,12 +2,12 @@
 SELECT
     size,
     count() AS requests,
-    countIf(complete AND duration_us IS NOT NULL) AS measured,
+    countIf(is_measured) AS measured,
     sum(weight) / greatest(dateDiff('second', $__fromTime, $__toTime), 1) AS requests_per_second,
     8 * sum(weight * response_bytes) / greatest(dateDiff('second', $__fromTime, $__toTime), 1)
         AS response_bits_per_second,
-    if(measured >= 4, quantileExactIf(0.5)(duration_us, complete), NULL) AS p50,
-    if(measured >= 20, quantileExactIf(0.95)(duration_us, complete), NULL) AS p95
+    if(measured >= 4, quantileExactWeightedIf(0.5)(duration_us, millionths, is_measured), NULL) AS p50,
+    if(measured >= 20, quantileExactWeightedIf(0.95)(duration_us, millionths, is_measured), NULL) AS p95
 FROM (/* load/sized_requests.sql */)
 GROUP BY
     size,

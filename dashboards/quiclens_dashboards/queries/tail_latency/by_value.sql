@@ -5,7 +5,8 @@ WITH chosen AS
     SELECT
         assumeNotNull(started_at) AS started_at,
         duration_us,
-        complete,
+        millionths,
+        is_measured,
         ifNull(toString(${by:raw}), 'unknown') AS by_value
     FROM (/* requests.sql */)
 )
@@ -13,8 +14,8 @@ SELECT
     $__timeInterval(started_at) AS time,
     by_value,
     if(
-        countIf(complete AND duration_us IS NOT NULL) >= round(1 / least(${quantile:raw}, 1 - ${quantile:raw}), 6),
-        quantileExactIf(${quantile:raw})(duration_us, complete),
+        countIf(is_measured) >= round(1 / least(${quantile:raw}, 1 - ${quantile:raw}), 6),
+        quantileExactWeightedIf(${quantile:raw})(duration_us, millionths, is_measured),
         NULL
     ) AS quantile_us
 FROM chosen

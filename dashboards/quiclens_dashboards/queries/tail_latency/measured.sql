@@ -8,8 +8,8 @@ FROM
 (
     SELECT
         count() AS measured,
-        quantilesExact(0.5, 0.95, 0.99)(assumeNotNull(duration_us)) AS cuts
+        quantilesExactWeighted(0.5, 0.95, 0.99)(assumeNotNull(duration_us), millionths) AS cuts
     FROM (/* requests.sql */)
-    WHERE complete AND duration_us IS NOT NULL
+    WHERE is_measured
 )
 LIMIT 1

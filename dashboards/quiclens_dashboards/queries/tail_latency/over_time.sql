@@ -12,9 +12,9 @@ FROM
     SELECT
         $__timeInterval(assumeNotNull(started_at)) AS time,
         count() AS measured,
-        quantilesExact(0.5, 0.75, 0.9, 0.95, 0.99)(assumeNotNull(duration_us)) AS cuts
+        quantilesExactWeighted(0.5, 0.75, 0.9, 0.95, 0.99)(assumeNotNull(duration_us), millionths) AS cuts
     FROM (/* requests.sql */)
-    WHERE complete AND duration_us IS NOT NULL
+    WHERE is_measured
     GROUP BY time
 )
 ORDER BY time

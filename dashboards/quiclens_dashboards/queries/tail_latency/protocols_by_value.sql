@@ -3,10 +3,10 @@ SELECT
     ifNull(toString(${by:raw}), 'unknown') AS by_value,
     countIf(is_quic) AS quic_measured,
     countIf(is_tcp) AS tcp_measured,
-    if(quic_measured >= 1, quantileExactIf(0.5)(duration_us, is_quic), NULL) AS quic_p50,
-    if(tcp_measured >= 1, quantileExactIf(0.5)(duration_us, is_tcp), NULL) AS tcp_p50,
-    if(quic_measured >= 20, quantileExactIf(0.95)(duration_us, is_quic), NULL) AS quic_p95,
-    if(tcp_measured >= 20, quantileExactIf(0.95)(duration_us, is_tcp), NULL) AS tcp_p95
+    if(quic_measured >= 1, quantileExactWeightedIf(0.5)(duration_us, millionths, is_quic), NULL) AS quic_p50,
+    if(tcp_measured >= 1, quantileExactWeightedIf(0.5)(duration_us, millionths, is_tcp), NULL) AS tcp_p50,
+    if(quic_measured >= 20, quantileExactWeightedIf(0.95)(duration_us, millionths, is_quic), NULL) AS quic_p95,
+    if(tcp_measured >= 20, quantileExactWeightedIf(0.95)(duration_us, millionths, is_tcp), NULL) AS tcp_p95
 FROM
 (
     SELECT
@@ -14,7 +14,7 @@ FROM
         ifNull(protocol = 'h3', false) AS is_quic,
         ifNull(protocol IN ('h1', 'h2'), false) AS is_tcp
     FROM (/* requests.sql */)
-    WHERE complete AND duration_us IS NOT NULL
+    WHERE is_measured
 )
 GROUP BY by_value
 ORDER BY

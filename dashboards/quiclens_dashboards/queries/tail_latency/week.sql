@@ -8,15 +8,15 @@ FROM
     SELECT
         toDayOfWeek(started_at, 0, 'UTC') AS weekday,
         toHour(started_at, 'UTC') AS hour_of_day,
-        if(countIf(complete) >= 20, quantileExactIf(0.95)(duration_us, complete), NULL) AS p95
+        if(count() >= 20, quantileExactWeighted(0.95)(duration_us, millionths), NULL) AS p95
     FROM
     (
         SELECT
             assumeNotNull(started_at) AS started_at,
             duration_us,
-            complete
+            millionths
         FROM (/* requests.sql */)
-        WHERE duration_us IS NOT NULL
+        WHERE is_measured
     )
     GROUP BY
         weekday,

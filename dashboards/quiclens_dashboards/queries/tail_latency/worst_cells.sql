@@ -17,8 +17,8 @@ FROM
         city,
         count() AS requests,
         countIf(coverage != 'none') AS traced,
-        countIf(complete AND duration_us IS NOT NULL) AS measured,
-        quantilesExactIf(0.5, 0.95, 0.99)(duration_us, complete) AS cuts
+        countIf(is_measured) AS measured,
+        quantilesExactWeightedIf(0.5, 0.95, 0.99)(duration_us, millionths, is_measured) AS cuts
     FROM (/* requests.sql */)
     GROUP BY
         carrier,

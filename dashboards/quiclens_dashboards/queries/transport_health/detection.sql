@@ -3,13 +3,14 @@ SELECT
     trigger,
     count() AS repairs,
     uniqExact(connection_id) AS connections,
-    quantileExact(0.5)(detection_us) AS detection_p50,
-    quantileExact(0.5)(detection_rtt) AS detection_rtt_p50,
-    if(repairs >= 20, quantileExact(0.95)(detection_rtt), NULL) AS detection_rtt_p95
+    quantileExactWeighted(0.5)(detection_us, millionths) AS detection_p50,
+    quantileExactWeighted(0.5)(detection_rtt, millionths) AS detection_rtt_p50,
+    if(repairs >= 20, quantileExactWeighted(0.95)(detection_rtt, millionths), NULL) AS detection_rtt_p95
 FROM
 (
     SELECT
         toString(e.trigger) AS trigger,
+        c.millionths AS millionths,
         e.connection_id AS connection_id,
         assumeNotNull(e.detection_us) AS detection_us,
         e.detection_us / nullIf(c.rtt_mean_us, 0) AS detection_rtt

@@ -5,11 +5,11 @@ SELECT
     congestion_controller,
     count() AS connections,
     sum(requests) AS requests,
-    quantileExact(0.5)(rtt_mean_us) AS rtt_mean_p50,
-    quantileExact(0.5)(handshake_us) AS handshake_p50,
-    sum(packets_lost) / nullIf(sum(packets_sent), 0) AS lost_share,
-    sum(least(packets_spurious, packets_lost)) / nullIf(sum(packets_lost), 0) AS spurious_of_lost_share,
-    countIf(ptos > 0) / connections AS with_pto_share
+    quantileExactWeighted(0.5)(rtt_mean_us, millionths) AS rtt_mean_p50,
+    quantileExactWeighted(0.5)(handshake_us, millionths) AS handshake_p50,
+    sum(weight * packets_lost) / nullIf(sum(weight * packets_sent), 0) AS lost_share,
+    sum(weight * least(packets_spurious, packets_lost)) / nullIf(sum(weight * packets_lost), 0) AS spurious_of_lost_share,
+    sumIf(weight, ptos > 0) / nullIf(sum(weight), 0) AS with_pto_share
 FROM (/* connections.sql */)
 GROUP BY
     stack,

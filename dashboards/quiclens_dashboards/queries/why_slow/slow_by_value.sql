@@ -4,7 +4,7 @@ SELECT
     count() AS requests,
     countIf(coverage != 'none') AS traced,
     traced / requests AS traced_share,
-    topKWeighted(1)(assumeNotNull(top_cause), ifNull(top_cause_us, 0))[1] AS top_cause,
+    topKWeighted(1)(assumeNotNull(top_cause), toUInt64(round(trace_weight * ifNull(top_cause_us, 0))))[1] AS top_cause,
     max(duration_us) AS slowest_us
 FROM (/* why_slow/slow_requests.sql */)
 GROUP BY by_value

@@ -1,5 +1,5 @@
--- One row is one slow request: it ended, and took at least as long as the chosen quantile. Written into others.
+-- One row is one slow request: it ended well, and took at least as long as the chosen quantile. Written into others.
 SELECT *
 FROM (/* requests.sql */)
-WHERE complete
-    AND duration_us >= (SELECT quantileExactIf(${slow:raw})(duration_us, complete) FROM (/* requests.sql */))
+WHERE is_measured
+    AND duration_us >= (SELECT quantileExactWeightedIf(${slow:raw})(duration_us, millionths, is_measured) FROM (/* requests.sql */))

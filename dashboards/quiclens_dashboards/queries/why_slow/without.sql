@@ -5,8 +5,8 @@ SELECT
     sum(can_show) AS measured,
     sum(can_show AND saving > 0) AS with_saving,
     count() - measured AS cannot_show,
-    if(measured >= 100, quantileExactIf(0.99)(duration, can_show), NULL) AS p99,
-    if(measured >= 100, quantileExactIf(0.99)(duration - least(duration, saving), can_show), NULL) AS without_p99,
+    if(measured >= 100, quantileExactWeightedIf(0.99)(duration, trace_millionths, can_show), NULL) AS p99,
+    if(measured >= 100, quantileExactWeightedIf(0.99)(duration - least(duration, saving), trace_millionths, can_show), NULL) AS without_p99,
     p99 - without_p99 AS saved_p99
 FROM
 (
@@ -14,9 +14,10 @@ FROM
         arrayJoin([/* removable causes */]) AS without,
         assumeNotNull(duration_us) AS duration,
         saves[without] AS saving,
+        trace_millionths,
         coverage != 'none' AND NOT has(r.cannot_show, without) AS can_show
     FROM (/* requests.sql */) AS r
-    WHERE complete AND duration_us IS NOT NULL
+    WHERE is_measured
 )
 GROUP BY without
 ORDER BY

@@ -16,7 +16,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from quiclens_api.intervals import Z95, Estimate
+from quiclens_api.statistics.distributions import student95
+from quiclens_api.statistics.estimates import Estimate
 
 DRAWS_AT_LEAST = 10  # connections that chance alone kept; with fewer an interval means nothing
 
@@ -104,14 +105,3 @@ def _freedom(terms: Sequence[float]) -> float:
     count, squares = len(terms), math.fsum(term * term for term in terms)
     kurtosis = count * squares / math.fsum(terms) ** 2 if squares > 0 else 3.0
     return min(count - 1, max(4.0, 2 * count / (kurtosis - 1) if kurtosis > 1 else count - 1))
-
-
-def student95(freedom: float) -> float:
-    """The 97.5 % quantile of Student's t, to 0.3 % from 4 degrees on (Abramowitz and Stegun, 26.7.5)."""
-    z = Z95
-    terms = (
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-    )
-    return z + math.fsum(term / freedom ** (power + 1) for power, term in enumerate(terms))

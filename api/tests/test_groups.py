@@ -1,0 +1,95 @@
+"""Nothing is left out in silence: totals are of all groups, resets are failures, rates are over the exact stretch."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from quiclens_schema import store as stores
+from quiclens_schema.store import Store
+from serve_process import start
+from store_rows import plant
+
+from quiclens_api.questions.asked import GROUPS_AT_MOST, Report
+from quiclens_api.reports import KINDS, Options, asked_of
+from quiclens_api.show.slow import groups_line
+from quiclens_api.show.written import markdown
+
+CARRIERS, WITHOUT_QUIC, REQUESTS = 25_000, 4_000, 3_639
+
+# Two requests of each carrier; of each sixth or so none over QUIC. And 15 seconds of one busy carrier, of which a tenth
+# was reset at once.
+_ROWS = f"""
+INSERT INTO request_versions (
+    request_id, started_hour, started_at, source, link, coverage, weight, complete, duration_us,
+    carrier, region, protocol, end_is)
+SELECT
+    concat('many/', toString(number)), toStartOfHour(at), at, 'log', 'none', 'none', 1, true, 100000,
+    concat('carrier-', toString(number % {CARRIERS})), 'many',
+    if(number % {CARRIERS} < {WITHOUT_QUIC}, 'h2', 'h3'), NULL
+FROM
+(
+    SELECT number, toDateTime64('2026-11-20 10:00:00', 6, 'UTC') + toIntervalMillisecond(number) AS at
+    FROM numbers({2 * CARRIERS})
+)
+UNION ALL
+SELECT
+    concat('busy/', toString(number)), toStartOfHour(at), at, 'log', 'none', 'none', 1, true,
+    if(number % 10 = 0, 10, 50000 + number), 'busy', 'busy', 'h3', if(number % 10 = 0, 'reset', 'acked')
+FROM
+(
+    SELECT
+        number,
+        toDateTime64('2026-11-20 12:00:00', 6, 'UTC') + toIntervalMicrosecond(number * 15000000 / {REQUESTS}) AS at
+    FROM numbers({REQUESTS})
+)
+"""
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    folder = tmp_path_factory.mktemp("groups") / "store"
+    plant(folder, _ROWS)
+    served = start(folder, "--keep-events", "0", "--keep-summaries", "0")
+    with stores.open(served.store_url) as opened:
+        yield opened
+    assert served.stop() == 0
+
+
+def asked(store: Store, name: str, by: list[str], region: str) -> Report:
+    window = (datetime(2026, 11, 20, 12, tzinfo=UTC), datetime(2026, 11, 20, 12, 0, 15, tzinfo=UTC))
+    stretch = window if region == "busy" else (None, None)
+    return KINDS[name].answer(store, asked_of(name, by, [f"region={region}"], stretch, Options(), datetime.now(UTC)))
+
+
+def test_totals_are_those_of_all_groups_not_of_those_with_a_row(store: Store) -> None:
+    found = asked(store, "use-rate", ["carrier"], "many")
+    assert (found.groups, found.groups_shown, len(found.rows)) == (CARRIERS, GROUPS_AT_MOST, GROUPS_AT_MOST)
+    assert found.samples == found.coverage["protocol_known"] == 2 * CARRIERS
+    assert found.coverage["groups_without_quic"] == WITHOUT_QUIC
+
+
+@pytest.mark.parametrize("name", ["tail", "load"])
+def test_other_reports_count_the_groups_that_have_no_row(store: Store, name: str) -> None:
+    found = asked(store, name, ["carrier"], "many")
+    assert (found.groups, found.groups_shown) == (CARRIERS, GROUPS_AT_MOST)
+    assert found.samples == 2 * CARRIERS
+    said: dict[str, Any] = found.document()
+    assert (said["groups"], said["groups_shown"]) == (CARRIERS, GROUPS_AT_MOST)
+    assert "1000 of 25000 groups shown" in markdown(found)
+    line = groups_line(found.groups, found.groups_shown)
+    assert line is not None and line.plain.startswith("1,000 of 25,000 groups are shown")
+
+
+def test_resets_are_failures_and_change_no_quantile(store: Store) -> None:
+    (row,) = asked(store, "tail", [], "busy").dicts()
+    resets = -(-REQUESTS // 10)
+    assert (row["requests"], row["samples"]) == (REQUESTS, REQUESTS - resets)
+    assert row["failed"] == pytest.approx(0.1, abs=1e-3) and row["failed_low"] < 0.1 < row["failed_high"]
+    assert row["p50"] == pytest.approx(50_000 + REQUESTS / 2, abs=2)
+
+
+def test_fifteen_seconds_of_load_are_fifteen_seconds(store: Store) -> None:
+    (row, *_) = asked(store, "load", [], "busy").dicts()
+    assert row["per_second"] == pytest.approx(REQUESTS / 15, rel=0.005) == pytest.approx(242.6, rel=0.005)
+    assert row["stretch_s"] == 15 and row["per_second_low"] is None
