@@ -24,6 +24,7 @@ from quiclens_lab.faults_compare import (
     without_cut,
 )
 from quiclens_lab.faults_fates import Fates
+from quiclens_lab.faults_linking import Linkers
 from quiclens_lab.faults_live import Live
 from quiclens_lab.faults_schedule import Schedule
 from quiclens_lab.faults_socket import Sender
@@ -70,14 +71,15 @@ def run(schedule: Schedule, live: Live) -> Found:
     writer = Writer([*logs, *documents], schedule.planned_s, fates.turn)
     sender = Sender(live.socket, traffic.sent if live.listens else [], schedule.planned_s)
     striker = Striker(live, writer, shared, logs, documents, sender)
-    writer.start()
-    sender.start()
-    striker.strike_all(schedule.strikes)
-    writer.join()
-    sender.join()
-    for log in (*logs, *documents):
-        log.close()
-    fates.finish()
+    with Linkers(live, schedule.seed * 1_000 + schedule.number) as linkers:
+        writer.start()
+        sender.start()
+        striker.strike_all(schedule.strikes)
+        writer.join()
+        sender.join()
+        for log in (*logs, *documents):
+            log.close()
+        fates.finish()
     laps.append(time.monotonic())
     with ThreadPoolExecutor(1, thread_name_prefix="reading") as beside:
         reading = beside.submit(_readings, live, list(shared.values()), striker.cluttered)
@@ -90,9 +92,11 @@ def run(schedule: Schedule, live: Live) -> Found:
     laps.append(time.monotonic())
     wrong = shown(differing) if differing else {}
     wrong |= _uncounted(live, striker.flips) | _lost_by_reading(readings[0], records)
+    wrong |= {"linkers": linkers.wrong} if linkers.wrong else {}
     names = ("strikes", "quiet", "judging")
     phases_s = {name: round(end - begin, 1) for name, begin, end in zip(names, laps, laps[1:], strict=False)}
     did = {"reused inodes": fates.reused, "struck documents": striker.documents_struck}
+    did |= {f"links {end}": times for end, times in sorted(linkers.counts.items())}
     return Found(phases_s, {**readings[0].counts, "records": records, **judge.counts, **did}, wrong)
 
 

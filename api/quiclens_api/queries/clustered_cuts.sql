@@ -1,7 +1,6 @@
--- One row is one group of samples: how many there are, their weight, how many groups and
--- samples there are in all, and for each level the least value up to which at
--- least such a share of the weight lies (null for a level below 0). Levels are those of the group, in the order of `keys`;
--- without keys all groups have the first ones.
+-- One row is one group of samples: how many there are, their weight, how many groups and samples there are in all, and for
+-- each level the least value up to which at least such a share of the weight lies (null for a level below 0). Levels are
+-- those of the group, in the order of `keys`; without keys all groups have the first ones.
 SELECT
     key_id,
     key,
@@ -18,8 +17,8 @@ SELECT
 FROM
 (
     SELECT
-        key_id,
-        key,
+        /* key */ AS key,
+        cityHash64(toString(key)) AS key_id,
         samples,
         whole,
         is_even,
@@ -28,8 +27,7 @@ FROM
     FROM
     (
         SELECT
-            cityHash64(toString(each.key)) AS key_id,
-            any(each.key) AS key,
+            /* keys */,
             sum(number) AS samples,
             sum(weight * number) AS whole,
             min(weight * number) = max(weight * number) AS is_even,
@@ -38,10 +36,11 @@ FROM
         FROM
         (
             /* samples */
-        ) AS each
-        WHERE weight > 0 AND (empty({keys:Array(UInt64)}) OR cityHash64(toString(each.key)) IN (SELECT arrayJoin({keys:Array(UInt64)})))
-        GROUP BY key_id
+        )
+        WHERE weight > 0
+        GROUP BY /* keys */
     )
+    WHERE empty({keys:Array(UInt64)}) OR key_id IN (SELECT arrayJoin({keys:Array(UInt64)}))
 )
 ORDER BY
     weight DESC,

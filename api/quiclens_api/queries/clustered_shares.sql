@@ -1,54 +1,40 @@
 -- One row is one group of samples: sums over its clusters, of all that is counted (n is its weight in one cluster), and of
--- what of it counts (a). The last three are each divided by what a cluster leaves to others.
+-- what of it counts (a). The last three are each divided by 1 - n / weight, what a cluster leaves to
+-- others, as the first terms of its series.
 SELECT
-    key,
-    length(all_n) AS clusters,
-    samples,
-    whole AS weight,
-    squares,
-    arraySum(n -> n * n, all_n) AS cluster_squares,
-    hits,
-    hit_squares,
-    counted,
-    arrayMap(n -> 1 / greatest(1e-9, 1 - n / whole), all_n) AS left,
-    arraySum((a, each) -> a * a * each, all_a, left) AS aa,
-    arraySum((a, n, each) -> a * n * each, all_a, all_n, left) AS an,
-    arraySum((n, each) -> n * n * each, all_n, left) AS nn
+    /* key */ AS key,
+    count() AS clusters,
+    sum(samples_of) AS samples,
+    sum(counted_of) AS counted,
+    sum(n) AS weight,
+    sum(squares_of) AS squares,
+    sum(n * n) AS cluster_squares,
+    sum(a) AS hits,
+    sum(squares_hit) AS hit_squares,
+    sum(a * a) + sum(a * a * n) / weight + sum(a * a * n * n) / pow(weight, 2) AS aa,
+    sum(a * n) + sum(a * n * n) / weight + sum(a * n * n * n) / pow(weight, 2) AS an,
+    cluster_squares + sum(n * n * n) / weight + sum(n * n * n * n) / pow(weight, 2) AS nn
 FROM
 (
     SELECT
-        any(of_cluster.key) AS key,
-        sum(samples_of) AS samples,
-        sum(counted_of) AS counted,
-        sum(n) AS whole,
-        sum(squares_of) AS squares,
-        sum(a) AS hits,
-        sum(squares_hit) AS hit_squares,
-        groupArray(n) AS all_n,
-        groupArray(a) AS all_a
+        /* keys */,
+        cityHash64(sample_cluster) AS cluster_id,
+        sum(toUInt64(number)) AS samples_of,
+        sum(toUInt64(hits)) AS counted_of,
+        sum(each.weight * number) AS n,
+        sum(each.weight * each.weight * number) AS squares_of,
+        sum(each.weight * hits) AS a,
+        sum(each.weight * each.weight * hits) AS squares_hit
     FROM
     (
-        SELECT
-            cityHash64(toString(each.key)) AS key_id,
-            cityHash64(each.sample_cluster) AS cluster_id,
-            any(each.key) AS key,
-            sum(toUInt64(each.number)) AS samples_of,
-            sum(toUInt64(each.hits)) AS counted_of,
-            sum(each.weight * each.number) AS n,
-            sum(each.weight * each.weight * each.number) AS squares_of,
-            sum(each.weight * each.hits) AS a,
-            sum(each.weight * each.weight * each.hits) AS squares_hit
-        FROM
-        (
-            /* samples */
-        ) AS each
-        WHERE each.weight > 0 AND each.number > 0
-        GROUP BY
-            key_id,
-            cluster_id
-    ) AS of_cluster
-    GROUP BY key_id
+        /* samples */
+    ) AS each
+    WHERE each.weight > 0 AND number > 0
+    GROUP BY
+        /* keys */,
+        cluster_id
 )
+GROUP BY /* keys */
 ORDER BY
     weight DESC,
     toString(key)

@@ -1,6 +1,6 @@
 -- One row is one bucket of one connection's round trips: its middle, and how many samples lie in it.
 SELECT
-    CAST([/* by */] AS Array(Nullable(String))) AS key,
+    /* key columns */
     sample_cluster,
     pow(1.02, bucket + 0.5) AS value,
     connection_weight AS weight,

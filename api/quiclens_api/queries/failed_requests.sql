@@ -1,6 +1,6 @@
 -- One row is one request of a tail that ended: whether it failed.
 SELECT
-    CAST([/* by */] AS Array(Nullable(String))) AS key,
+    /* key columns */
     coalesce(user_hash, connection_id, request_id) AS sample_cluster,
     weight,
     1 AS number,

@@ -1,6 +1,6 @@
 -- One row is one sample: the smoothed round trip when a request ended, as its trace told it or as its server logged it.
 SELECT
-    CAST([/* by */] AS Array(Nullable(String))) AS key,
+    /* key columns */
     coalesce(user_hash, connection_id, request_id) AS sample_cluster,
     assumeNotNull(rtt_us) AS value,
     weight,

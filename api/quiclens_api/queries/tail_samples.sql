@@ -1,7 +1,7 @@
 -- One row is one sample of a tail: how long a request took that ended as it should, less the share of what a cause cost it
 -- that is asked for. Without a cause all such requests are there, with one those whose trace could have shown it.
 SELECT
-    CAST([/* by */] AS Array(Nullable(String))) AS key,
+    /* key columns */
     coalesce(user_hash, connection_id, request_id) AS sample_cluster,
     assumeNotNull(duration_us) - least(assumeNotNull(duration_us), toUInt64(round(saves[{without:String}] * {ratio:Float64}))) AS value,
     if({without:String} = '', requests.weight, trace_weight) AS weight,

@@ -72,29 +72,27 @@ def sampled(
     """`samples` names a question whose rows are (key, sample_cluster, value, weight, number). Of all groups or `only`
     those of these hashes (`key_id`) the ones with most weight."""
     given = {**parameters, "limit": most}
-    wanted = [_MEDIAN, *quantiles]
+    wanted = list(dict.fromkeys([_MEDIAN, *quantiles]))
     groups = _cuts(store, samples, asked, by, given, only, [wanted] * max(1, len(only)))
     found: dict[int, list[float | None]] = {}
     clusters: dict[int, int] = {}
     for some in _some(groups):
-        bound = {"keys": [group["key_id"] for group in some], "cuts": [group["cuts"] for group in some]}
-        sums = {
-            row["key_id"]: row
-            for row in ask(store, "clustered_sums", {**given, **bound}, asked.where, by, samples).dicts()
-        }
+        bound = {"keys": [group["key"] for group in some], "cuts": [group["cuts"] for group in some]}
+        told = ask(store, "clustered_sums", {**given, **bound}, asked.where, by, samples, len(wanted)).dicts()
+        sums = {row["key_id"]: row for row in told}
         ends = []
         for group in some:
             row = sums[group["key_id"]]
             clusters[group["key_id"]] = row["clusters"]
-            ends.append([_NO_LEVEL if each is None else each for each in _ends(row, quantiles)])
-        for row in _cuts(store, samples, asked, by, given, bound["keys"], ends):
+            ends.append([_NO_LEVEL if each is None else each for each in _ends(row, quantiles, wanted)])
+        for row in _cuts(store, samples, asked, by, given, [group["key_id"] for group in some], ends):
             found[row["key_id"]] = row["cuts"]
     by_key = {
         tuple(group["key"]): Sampled(
             int(group["samples"]),
             float(group["weight"]),
             clusters[group["key_id"]],
-            list(_estimates(group, found[group["key_id"]], quantiles)),
+            list(_estimates(group, found[group["key_id"]], quantiles, wanted)),
         )
         for group in groups
     }
@@ -126,10 +124,13 @@ def points(
     return {tuple(row["key"]): row["cuts"] for row in rows}
 
 
-def _estimates(group: Row, ends: Sequence[float | None], quantiles: Sequence[float]) -> Iterator[Estimate]:
+def _estimates(
+    group: Row, ends: Sequence[float | None], quantiles: Sequence[float], wanted: Sequence[float]
+) -> Iterator[Estimate]:
     for place, quantile in enumerate(quantiles):
         is_enough = group["samples"] >= samples_needed(quantile)
-        yield Estimate(group["cuts"][1 + place], *ends[2 * place : 2 * place + 2]) if is_enough else Estimate(None)
+        value = group["cuts"][wanted.index(quantile)]
+        yield Estimate(value, *ends[2 * place : 2 * place + 2]) if is_enough else Estimate(None)
 
 
 def _cuts(
@@ -145,10 +146,10 @@ def _cuts(
     return ask(store, "clustered_cuts", bound, asked.where, by, samples).dicts()
 
 
-def _ends(row: Mapping[str, Any], quantiles: Sequence[float]) -> Iterator[float | None]:
-    median = _clusters(row, 0)
-    for place, quantile in enumerate(quantiles, 1):
-        yield from levels(quantile, _clusters(row, place), median)
+def _ends(row: Mapping[str, Any], quantiles: Sequence[float], wanted: Sequence[float]) -> Iterator[float | None]:
+    median = _clusters(row, wanted.index(_MEDIAN))
+    for quantile in quantiles:
+        yield from levels(quantile, _clusters(row, wanted.index(quantile)), median)
 
 
 def _clusters(row: Mapping[str, Any], cut: int | None = None) -> Clusters:

@@ -19,10 +19,9 @@ a Gaussian copula, for two thirds. Simulations of populations that are alike by 
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from quiclens_api.statistics.distributions import TAIL, Z95, binomial_tail, likeness_at, student95
+from quiclens_api.statistics.distributions import TAIL, Z95, binomial_place, binomial_tail, likeness_at, student95
 from quiclens_api.statistics.estimates import Estimate, wilson
 
 CLUSTERS_AT_LEAST = 10
@@ -171,16 +170,9 @@ def places(worth: float, quantile: float) -> tuple[float | None, float | None]:
     """
     if worth < 1:
         return None, None
-    at = quantile * worth
     has_low = binomial_tail(1, worth, quantile) >= 1 - TAIL
     has_high = binomial_tail(worth, worth, quantile) <= TAIL
-    low = _bisect(lambda place: binomial_tail(place, worth, quantile) >= 1 - TAIL, 1, at) if has_low else None
-    high = _bisect(lambda place: binomial_tail(place, worth, quantile) > TAIL, at, worth) if has_high else None
-    return low, high
-
-
-def _bisect(is_before: Callable[[float], bool], first: float, last: float) -> float:
-    for _ in range(40):
-        middle = (first + last) / 2
-        first, last = (middle, last) if is_before(middle) else (first, middle)
-    return first
+    return (
+        binomial_place(TAIL, worth, quantile) if has_low else None,
+        binomial_place(1 - TAIL, worth, quantile) if has_high else None,
+    )

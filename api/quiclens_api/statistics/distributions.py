@@ -29,6 +29,11 @@ def binomial_tail(hits: float, draws: float, share: float) -> float:
     return float(_special().betainc(hits, draws - hits + 1, share)) if share < 1 else 1.0
 
 
+def binomial_place(chance: float, draws: float, share: float) -> float:
+    """Of so many hits or more, which need not be whole, the chance is 1 - `chance`: the inverse of `binomial_tail`."""
+    return float(_special().bdtrik(chance, draws, share)) + 1
+
+
 def hypergeometric_tail(hits: float, draws: float, marked: float, whole: float) -> float:
     """The chance of at least so many hits in `draws` of `whole`, of which `marked` are marked; no number need be whole.
 
