@@ -40,6 +40,7 @@ class Hand:
     def __init__(self, scratch: Scratch, lease: LinkLease) -> None:
         self._scratch = scratch
         self._lease = lease
+        self._is_begun = False
         of_lines = columns_of("request_lines", without=("line_day", "more"))
         of_requests = columns_of("requests")
         for name, columns in {
@@ -47,6 +48,7 @@ class Hand:
             "seed_lines": "log_id String, offset UInt64, day Date",
             "done": "connection_id String",
             "done_lines": "log_id String, offset UInt64",
+            "taken": "connection_id String, first_day Date, last_day Date",
             "connections": f"connection_id String, day Date, {_TIMES}, is_traced Bool, step UInt8",
             "line_ids": "log_id String, offset UInt64, day Date",
             "lines": f"{of_lines}, start_at DateTime64(6, 'UTC'), end_at DateTime64(6, 'UTC'), step UInt8",
@@ -56,7 +58,8 @@ class Hand:
             "traces": "trace_id String, connection_id String, analysis_version UInt16",
             "aliases": "alias String, connection_id String, role LowCardinality(String)",
             "streams": _stream_columns(),
-            "pairs": _PAIR_COLUMNS,
+            "means": f"{_MEANT_COLUMNS}, is_shared UInt8",
+            "pairs": f"{_MEANT_COLUMNS}, is_ambiguous UInt8",
             "minutes": "started_minute DateTime('UTC')",
             "requests": of_requests,
             "old": f"{of_requests}, started_minute DateTime('UTC'), line_key String, day Date, crosses UInt8",
@@ -71,6 +74,7 @@ class Hand:
 
     def start_with_day(self, day: date) -> None:
         """Start from all of a day."""
+        self._is_begun = False
         for name in ("seeds", "seed_lines", "done", "done_lines", "minutes"):
             self._scratch.empty(name)
         for file in ("seeds_of_day", "seed_lines_of_day", "seed_minutes"):
@@ -78,10 +82,15 @@ class Hand:
 
     def next(self) -> Linked | None:
         """Link the next of what it starts from; None at the end."""
+        if self._is_begun and not self._scratch.rows("left_over")[0][0]:
+            return None
+        self._is_begun = True
         for name in _OF_A_STEP:
             self._scratch.empty(name)
         self._scratch.run("take_seeds", {"limit": AT_ONCE, "requests_at_once": REQUESTS_AT_ONCE})
-        taken = self._scratch.count("connections")
+        taken = self._scratch.count("taken")
+        if taken:
+            self._scratch.run("seeded_connections")
         if taken < AT_ONCE:
             self._scratch.run("take_seed_lines", {"limit": AT_ONCE - taken})
             if not taken and not self._scratch.count("line_ids"):
@@ -91,8 +100,12 @@ class Hand:
         for file in ("traces", "aliases", "streams"):
             self._scratch.run(file)
         if self._scratch.count("lines"):
+            self._scratch.run("means_by_id")
+            if self._scratch.rows("tellable")[0][0]:
+                self._scratch.run("means_by_tuple")
             self._scratch.run("pairs")
-            self._scratch.run("untraced_requests")
+            if self._scratch.rows("untold")[0][0]:
+                self._scratch.run("untraced_requests")
         self._scratch.run("traced_requests")
         self._scratch.run("old_requests")
         self._scratch.run("crossing")
@@ -123,6 +136,7 @@ class Hand:
 
 
 _OF_A_STEP = (
+    "taken",
     "connections",
     "line_ids",
     "lines",
@@ -130,6 +144,7 @@ _OF_A_STEP = (
     "traces",
     "aliases",
     "streams",
+    "means",
     "pairs",
     "requests",
     "old",
@@ -160,9 +175,8 @@ _CONNECTION_COLUMNS = (
     "initial_congestion_window",
     "stack_version",
 )
-_PAIR_COLUMNS = (
-    "log_id String, offset UInt64, start_at DateTime64(6, 'UTC'), rank UInt8, connection_id String,"
-    " stream_id UInt64, is_ambiguous UInt8"
+_MEANT_COLUMNS = (
+    "log_id String, offset UInt64, start_at DateTime64(6, 'UTC'), rank UInt8, connection_id String, stream_id UInt64"
 )
 
 

@@ -1,0 +1,71 @@
+-- One row is a line and a stream that it may mean by its connection's id (rank 0), or else by an alias of at least 4 bytes
+-- (1), and its stream id: on the same server where both are known, and at the same time where both are dated. A minute is
+-- allowed for clocks that differ.
+INSERT INTO {means:Identifier}
+WITH
+    candidates AS
+    (
+        SELECT
+            lines.log_id AS log_id,
+            lines.offset AS offset,
+            lines.start_at AS start_at,
+            lines.end_at AS end_at,
+            lines.server AS server,
+            lines.stream_id AS stream_id,
+            assumeNotNull(lines.connection_id) AS connection_id,
+            0 AS rank
+        FROM {lines:Identifier} AS lines
+        WHERE lines.connection_id IS NOT NULL AND lines.stream_id IS NOT NULL
+        UNION DISTINCT
+        SELECT
+            lines.log_id AS log_id,
+            lines.offset AS offset,
+            lines.start_at AS start_at,
+            lines.end_at AS end_at,
+            lines.server AS server,
+            lines.stream_id AS stream_id,
+            aliases.connection_id AS connection_id,
+            1 AS rank
+        FROM {lines:Identifier} AS lines
+        INNER JOIN
+        (
+            SELECT
+                alias,
+                connection_id
+            FROM {aliases:Identifier}
+            WHERE length(alias) >= 8 AND alias IN (SELECT connection_id FROM {lines:Identifier})
+        ) AS aliases ON aliases.alias = lines.connection_id
+        WHERE lines.stream_id IS NOT NULL
+    )
+SELECT
+    log_id,
+    offset,
+    start_at,
+    rank,
+    connection_id,
+    stream_id,
+    false AS is_shared
+FROM
+(
+    SELECT
+        candidates.log_id AS log_id,
+        candidates.offset AS offset,
+        candidates.start_at AS start_at,
+        candidates.connection_id AS connection_id,
+        streams.stream_id AS stream_id,
+        candidates.rank AS rank
+    FROM candidates
+    INNER JOIN {streams:Identifier} AS streams
+        ON streams.connection_id = candidates.connection_id
+        AND streams.stream_id = candidates.stream_id
+    WHERE (isNull(candidates.server) OR isNull(streams.server) OR candidates.server = streams.server)
+        AND (
+            isNull(streams.connection_started_at)
+            OR (
+                candidates.end_at >= streams.connection_started_at - toIntervalMinute(1)
+                AND candidates.start_at <= streams.connection_started_at
+                    + toIntervalMicrosecond(streams.connection_duration_us) + toIntervalMinute(1)
+            )
+        )
+)
+QUALIFY rank = min(rank) OVER (PARTITION BY log_id, offset)
