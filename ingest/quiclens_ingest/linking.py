@@ -28,12 +28,12 @@ NAME = "ingest"
 _RETRY_SECONDS = 5.0
 LONGEST_ROUND_SECONDS = 3600.0  # the first round over a store that was never linked may take many minutes
 LONGEST_FAILING_SECONDS = 300.0
-_SHARE_MOST = 0.5  # of the time
+_SHARE_MOST = 2 / 3  # of the time
 
 
 def pause_after(took: float, seconds: float) -> float:
     """Seconds until the next round, after one that took `took`: rounds begin every `seconds`, or so rarely that the
-    store has half of its time for others."""
+    store has a third of its time for others. A round is one thread's work, mostly."""
     return max(seconds - took, took * (1 / _SHARE_MOST - 1))
 
 

@@ -40,7 +40,7 @@ class Settings:
     inserts_at_once: int = 2
     """Blocks of different tables that are stored at the same time."""
     link_seconds: float = 5.0
-    """How often what came is linked, at most half of the time; 0 leaves it to others."""
+    """How often what came is linked, at most two thirds of the time; 0 leaves it to others."""
     count_seconds: float = 15.0
     """How often what changed is counted in rollups."""
     drain_seconds: float = 25.0
