@@ -139,8 +139,13 @@ def test_a_request_of_another_connection_is_told_without_causes(both: Both) -> N
 def test_tails_and_comparisons_of_durations_are_the_same(both: Both) -> None:
     every, share = (figures(each) for each in both.ask("report", "tail", "--by", "carrier"))
     for one, other in zip(every, share, strict=True):
-        assert one["samples"] == other["samples"] == other["requests"] > other["traced"] > 0
-        assert (one["p50"], one["p75"]) == pytest.approx((other["p50"], other["p75"]), abs=CLOCK_US)
+        assert one["requests"] == other["requests"] > other["traced"] > 0
+        for each in (one, other):
+            assert each["samples"] == each["requests"] - round(each["failed"] * each["requests"])
+        # That a request was given up is known to its trace alone.
+        assert 0 <= other["samples"] - one["samples"] <= 1
+        if one["samples"] == other["samples"]:
+            assert (one["p50"], one["p75"]) == pytest.approx((other["p50"], other["p75"]), abs=CLOCK_US)
     rates = [each["rows"] for each in both.ask("report", "use-rate")]
     assert rates[0] == rates[1] != []
     every, share = (figures(each) for each in both.ask("report", "compare", "--between", "protocol"))
@@ -157,10 +162,10 @@ def test_watch_finds_the_same(both: Both) -> None:
 def test_what_only_traces_know_has_fewer_samples_and_wider_intervals(both: Both) -> None:
     words = ("report", "tail", "--without", "loss_recovery")
     every, share = (figures(each)[0] for each in both.ask(*words))
-    assert every["samples"] == every["traced"] > share["samples"] == share["traced"]
+    assert every["traced"] >= every["samples"] > share["traced"] >= share["samples"] > 0
     assert width(share, "p50_sampling") > width(every, "p50_sampling")
     every, share = (figures(each)[0] for each in both.ask("report", "rtt"))
-    assert every["connections"] > share["connections"] and every["samples"] > share["samples"]
+    assert every["clusters"] > share["clusters"] and every["samples"] > share["samples"]
     every, share = (figures(each)[0] for each in both.ask("report", "loss"))
     assert every["samples"] == CONNECTIONS and share["samples"] == len(both.chosen)
     assert width(share, "") > width(every, "")

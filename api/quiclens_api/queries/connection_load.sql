@@ -1,5 +1,6 @@
 -- One row is one group: its new connections, for how many they stand, the most within one second; and of the buckets that
--- the stretch is cut into, from its beginning, the sum of squares, and the last one's.
+-- the stretch is cut into, from its beginning, the sum of squares, and the last one's. A connection begins before its
+-- first request, so that it may begin before the stretch does: it counts in the first bucket.
 SELECT
     by_values,
     sum(rows_of) AS samples,
@@ -11,7 +12,7 @@ FROM
 (
     SELECT
         by_values,
-        intDiv(second, {bucket_s:UInt32}) AS bucket,
+        least(intDiv(second, {bucket_s:UInt32}), {last_bucket:UInt32}) AS bucket,
         sum(rows_of_second) AS rows_of,
         sum(of_second) AS n,
         max(of_second) AS most
@@ -19,12 +20,11 @@ FROM
     (
         SELECT
             CAST([/* by */] AS Array(Nullable(String))) AS by_values,
-            intDiv(toUnixTimestamp64Micro(assumeNotNull(started_at)) - {first_us:Int64}, 1000000) AS second,
+            intDiv(greatest(0, toUnixTimestamp64Micro(assumeNotNull(started_at)) - {first_us:Int64}), 1000000) AS second,
             count() AS rows_of_second,
             sum(connection_weight) AS of_second
         FROM (/* chosen_connections.sql */)
         WHERE started_at IS NOT NULL
-            AND toUnixTimestamp64Micro(assumeNotNull(started_at)) BETWEEN {first_us:Int64} AND {last_us:Int64}
         GROUP BY
             by_values,
             second

@@ -74,8 +74,7 @@ def load(store: Store, asked: Asked) -> Report:
     if stretch is not None:
         window = {**asked.window, "limit": _ROWS_AT_MOST, **stretch.parameters()}
         requests = ask(store, "request_load", {**window, "bounds": list(BOUNDS)}, asked.where, asked.by).dicts()
-        until = {"last_us": stretch.last_us}
-        connections = ask(store, "connection_load", {**window, **until}, asked.where, asked.by).dicts()
+        connections = ask(store, "connection_load", window, asked.where, asked.by).dicts()
     of_requests, of_connections = _by_group(requests), _by_group(connections)
     every = list(dict.fromkeys([*of_requests, *of_connections]))
     groups = every[:GROUPS_AT_MOST]
