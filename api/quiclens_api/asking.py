@@ -7,6 +7,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from quiclens_ingest.scratch import sql as ingest_sql
 from quiclens_schema.catalogue import CAUSES
 from quiclens_schema.store import Parameters, Result, Store
 
@@ -23,6 +24,7 @@ _KEY_COLUMNS = "/* key columns */"
 _EACH_CUT = re.compile(r"/\* each cut: (.*?) \*/")
 _NO_VALUE = "'\\0'"  # in place of NULL, which is not equal to itself
 _INCLUDED = re.compile(r"\(/\* (\w+)\.sql \*/\)")
+_OF_INGEST = re.compile(r"\(/\* ingest/(\w+)\.sql \*/\)")  # what linking goes by too stands there alone
 
 
 @cache
@@ -31,6 +33,7 @@ def sql(name: str) -> str:
     text = (resources.files("quiclens_api") / "queries" / f"{name}.sql").read_text(encoding="utf-8").strip()
     text = text.replace(_CAUSES, ", ".join(f"{cause}_us" for cause in CAUSES))
     text = text.replace(_CAUSE_SUMS, ", ".join(f"sum({cause}_us * trace_weight)" for cause in CAUSES))
+    text = _OF_INGEST.sub(lambda found: f"(\n{ingest_sql(found[1]).strip()}\n)", text)
     return _INCLUDED.sub(lambda found: f"(\n{sql(found[1])}\n)", text)
 
 

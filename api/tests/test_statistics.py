@@ -33,7 +33,6 @@ def summed(samples: list[Sample], cut: float) -> Clusters:
     left = {cluster: 1 / max(1e-9, 1 - each / whole) for cluster, each in n.items()}
     return Clusters(
         len(n),
-        len(samples),
         whole,
         sum(each[2] ** 2 for each in samples),
         sum(each**2 for each in n.values()),

@@ -12,9 +12,9 @@ from grafana_foundation_sdk.builders import dashboard as builders
 from grafana_foundation_sdk.cog.builder import Builder
 from grafana_foundation_sdk.cog.variants import Dataquery
 from grafana_foundation_sdk.models import dashboard
-from quiclens_api.asking import sql as question
 from quiclens_api.questions.watch import BY, alert_sql
 from quiclens_api.savings import REMOVABLE
+from quiclens_ingest.scratch import sql as ingest_sql
 from quiclens_schema.catalogue import CAUSES
 
 PLUGIN = "grafana-clickhouse-datasource"
@@ -30,7 +30,7 @@ _COMMENT = re.compile(r"(?m)^--.*\n")
 _REMOVABLE = "/* removable causes */"
 _DIMENSION = "/* dimension */"
 _WATCH = "(/* quiclens watch */)"
-_FAILED = "(/* quiclens failed_request */)"
+_MEASURED = "(/* quiclens measured_request */)"
 
 
 @cache
@@ -41,7 +41,7 @@ def sql(name: str) -> str:
     text = _EACH_CAUSE.sub(lambda mark: ",\n    ".join(mark[1].format(cause=cause) for cause in CAUSES), text)
     if _WATCH in text:
         text = text.replace(_WATCH, f"(\n{_COMMENT.sub('', alert_sql(BY, '$__toTime'))}\n)")
-    text = text.replace(_FAILED, f"(\n{_COMMENT.sub('', question('failed_request'))}\n)")
+    text = text.replace(_MEASURED, f"(\n{_COMMENT.sub('', ingest_sql('measured_request'))}\n)")
     return _OTHER_FILE.sub(lambda mark: f"(\n{_COMMENT.sub('', sql(mark[1]))}\n)", text)
 
 

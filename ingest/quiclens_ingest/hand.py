@@ -82,7 +82,7 @@ class Hand:
 
     def next(self) -> Linked | None:
         """Link the next of what it starts from; None at the end."""
-        if self._is_begun and not self._scratch.rows("left_over")[0][0]:
+        if self._is_begun and not self._scratch.holds("left_over"):
             return None
         self._is_begun = True
         for name in _OF_A_STEP:
@@ -101,10 +101,10 @@ class Hand:
             self._scratch.run(file)
         if self._scratch.count("lines"):
             self._scratch.run("means_by_id")
-            if self._scratch.rows("tellable")[0][0]:
+            if self._scratch.holds("tellable"):
                 self._scratch.run("means_by_tuple")
             self._scratch.run("pairs")
-            if self._scratch.rows("untold")[0][0]:
+            if self._scratch.holds("untold"):
                 self._scratch.run("untraced_requests")
         self._scratch.run("traced_requests")
         self._scratch.run("old_requests")

@@ -42,6 +42,11 @@ class Scratch:
         """The rows of a SQL file that is a query."""
         return self._store.query(sql(file), taken(file, {**self._names, **(bound or {})})).rows
 
+    def holds(self, file: str) -> bool:
+        """What a SQL file says that asks whether something is so."""
+        ((is_so,),) = self.rows(file)
+        return bool(is_so)
+
     def count(self, name: str, where: str = "1", bound: Mapping[str, Any] | None = None) -> int:
         """Rows of a table."""
         (rows,) = self._store.query(f"SELECT count() FROM {self._names[name]} WHERE {where}", bound).one()

@@ -206,9 +206,9 @@ def _widths(store: Store, size: int, reports: Sequence[tuple[Report, str]], seed
         {"region": f"clusters-{size}", "carriers": chosen},
     ).rows
     chance = random.Random(seed)
-    samples = {
-        carrier: [(user, us, weight) for each, user, us, weight in rows if each == carrier] for carrier in chosen
-    }
+    samples: dict[str, list[tuple[str, int, float]]] = {carrier: [] for carrier in chosen}
+    for carrier, user, us, weight in rows:
+        samples[carrier].append((user, us, weight))
     drawn = {carrier: _resampled(each, chance) for carrier, each in samples.items()}
     for name in _QUANTILES:
         if size < ANSWERED[name]:

@@ -4,9 +4,9 @@ SELECT
     h3_cell,
     count() AS requests,
     countIf(coverage != 'none') AS traced,
-    countIf((/* measured_request.sql */)) AS measured,
-    if(measured >= 4, quantileExactWeightedIf(0.5)(duration_us, toUInt64(round(weight * 1000000)), (/* measured_request.sql */)), NULL) AS p50,
-    if(measured >= 20, quantileExactWeightedIf(0.95)(duration_us, toUInt64(round(weight * 1000000)), (/* measured_request.sql */)), NULL) AS p95,
+    countIf((/* ingest/measured_request.sql */)) AS measured,
+    if(measured >= 4, quantileExactWeightedIf(0.5)(duration_us, toUInt64(round(weight * 1000000)), (/* ingest/measured_request.sql */)), NULL) AS p50,
+    if(measured >= 20, quantileExactWeightedIf(0.95)(duration_us, toUInt64(round(weight * 1000000)), (/* ingest/measured_request.sql */)), NULL) AS p95,
     arrayMap(us -> toUInt64(round(us)), sumForEach(arrayMap(us -> us * trace_weight, [/* causes */]))) AS cause_us
 FROM requests
 WHERE h3_cell IS NOT NULL

@@ -6,6 +6,6 @@ SELECT
         AND ({chosen_since:Nullable(DateTime64(6, 'UTC'))} IS NULL OR started_at >= {chosen_since:Nullable(DateTime64(6, 'UTC'))})
         AND ({chosen_until:Nullable(DateTime64(6, 'UTC'))} IS NULL OR started_at < {chosen_until:Nullable(DateTime64(6, 'UTC'))}) AS is_chosen
 FROM requests
-WHERE (/* measured_request.sql */)
+WHERE (/* ingest/measured_request.sql */)
     AND (/* in_window.sql */)
 /* conditions */

@@ -4,7 +4,7 @@ SELECT
     coalesce(user_hash, connection_id, request_id) AS sample_cluster,
     weight,
     1 AS number,
-    toUInt8((/* failed_request.sql */)) AS hits
+    toUInt8((/* ingest/failed_request.sql */)) AS hits
 FROM requests
 WHERE complete
     AND (/* in_window.sql */)

@@ -22,7 +22,7 @@ FROM
     (
         SELECT *
         FROM requests
-        WHERE (/* measured_request.sql */) AND trace_id IS NOT NULL AND (min_rtt_us IS NOT NULL OR rtt_us IS NOT NULL)
+        WHERE (/* ingest/measured_request.sql */) AND trace_id IS NOT NULL AND (min_rtt_us IS NOT NULL OR rtt_us IS NOT NULL)
             AND (/* in_window.sql */)
         /* conditions */
     ) AS r

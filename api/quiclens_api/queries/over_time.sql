@@ -41,9 +41,9 @@ FROM
                 countIf(grade = 'repaired') AS repaired,
                 countIf(grade = 'damaged') AS damaged,
                 sum(weight) AS weights,
-                countIf((/* measured_request.sql */)) AS measured,
+                countIf((/* ingest/measured_request.sql */)) AS measured,
                 quantilesExactWeightedIf(0.5, 0.75, 0.9, 0.95, 0.99)(
-                    assumeNotNull(duration_us), toUInt64(round(weight * 1000000)), (/* measured_request.sql */)
+                    assumeNotNull(duration_us), toUInt64(round(weight * 1000000)), (/* ingest/measured_request.sql */)
                 ) AS all
             FROM requests
             WHERE (/* began_within.sql */)

@@ -18,7 +18,7 @@ FROM
             coalesce(user_hash, request_id) AS who,
             started_at,
             complete,
-            (/* failed_request.sql */) AS is_failed,
+            (/* ingest/failed_request.sql */) AS is_failed,
             weight,
             duration_us,
             response_bytes,

@@ -16,11 +16,11 @@ FROM
         countIf(coverage != 'none') AS traced,
         countIf({without:String} != '' AND coverage != 'none' AND has(cannot_show, {without:String})) AS cannot_show_it,
         countIf(
-            (/* measured_request.sql */)
+            (/* ingest/measured_request.sql */)
             AND ({without:String} = '' OR (coverage != 'none' AND NOT has(cannot_show, {without:String})))
         ) AS measured,
         countIf(
-            (/* measured_request.sql */) AND coverage != 'none' AND NOT has(cannot_show, {without:String})
+            (/* ingest/measured_request.sql */) AND coverage != 'none' AND NOT has(cannot_show, {without:String})
             AND saves[{without:String}] > 0
         ) AS with_saving
     FROM requests

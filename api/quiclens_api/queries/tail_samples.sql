@@ -7,7 +7,7 @@ SELECT
     if({without:String} = '', requests.weight, trace_weight) AS weight,
     1 AS number
 FROM requests
-WHERE (/* measured_request.sql */)
+WHERE (/* ingest/measured_request.sql */)
     AND ({without:String} = '' OR (coverage != 'none' AND NOT has(cannot_show, {without:String})))
     AND (/* in_window.sql */)
 /* conditions */

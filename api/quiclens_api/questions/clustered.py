@@ -157,7 +157,6 @@ def _clusters(row: Mapping[str, Any], cut: int | None = None) -> Clusters:
     hits, hit_squares, aa, an = (row[name] if cut is None else row[name][cut] for name in names)
     return Clusters(
         row["clusters"],
-        int(row["samples"]),
         row["weight"],
         row["squares"],
         row["cluster_squares"],

@@ -106,14 +106,10 @@ def _rows(place: Place, arms: Arms, base: str | None, measured: Sequence[Measure
             clusters = [each.clusters if each else 0 for each in (most, least)]
             for index, (name, _) in enumerate(names):
                 of, to = (each.quantiles[index] if each else Estimate(None) for each in (most, least))
-                cells = [*rounded([of.value, to.value]), *_ends(relative(of, to))]
+                cells = [*rounded([of.value, to.value]), *relative(of, to).rounded(6)]
                 yield [*group, stratum, arm, base, name, "us", *cells, *sizes, *clusters]
         failed, failed_of_base = arms[arm], arms[base]
         of, to = failed.share, failed_of_base.share
-        cells = [*rounded([of.value, to.value], 6), *_ends(difference(of, to))]
+        cells = [*rounded([of.value, to.value], 6), *difference(of, to).rounded(6)]
         counts = [failed.samples, failed_of_base.samples, failed.clusters, failed_of_base.clusters]
         yield [*group, stratum, arm, base, "failed", "share", *cells, *counts]
-
-
-def _ends(found: Estimate) -> list[float | int | None]:
-    return rounded([found.value, found.low, found.high], 6)

@@ -10,7 +10,7 @@ from quiclens_api.asking import ask
 from quiclens_api.failure import CannotRun
 from quiclens_api.questions.asked import GROUPS_AT_MOST, Asked, Report
 from quiclens_api.questions.slow import coverage
-from quiclens_api.statistics.estimates import Estimate, rounded
+from quiclens_api.statistics.estimates import Estimate
 from quiclens_api.statistics.kept import Chances, Kept, ratio, total
 
 # Places in the sums of event_sums.sql.
@@ -65,5 +65,5 @@ def _figures(group: Row, sums: list[Kept]) -> Iterator[list[Any]]:
 
 
 def _cells(name: str, unit: str, found: Estimate, digits: int | None, samples: int) -> list[Any]:
-    value, low, high = rounded([found.value, found.low, found.high], digits)
+    value, low, high = found.rounded(digits)
     return [name, unit, value, None if low is None else max(low, 0), high, samples]

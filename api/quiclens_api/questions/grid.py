@@ -8,7 +8,6 @@ from quiclens_schema.store import Store
 from quiclens_api.questions.asked import Asked, Report
 from quiclens_api.questions.clustered import Sampled, sampled
 from quiclens_api.questions.slow import coverage
-from quiclens_api.statistics.estimates import rounded
 
 SIZE_BOUNDS = (10_000, 100_000, 1_000_000, 10_000_000)
 RTT_BOUNDS_US = (10_000, 25_000, 50_000, 100_000, 200_000, 400_000)
@@ -49,5 +48,5 @@ def _place(key: Sequence[str | None]) -> tuple[Any, ...]:
 def _row(key: Sequence[str | None], cell: Sampled) -> list[Any]:
     *words, size, rtt, loss = key
     names = [_SIZES[int(size or 0)], _RTTS[int(rtt or 0)], _LOSSES[int(loss or 0)]]
-    quantiles = [end for each in cell.quantiles for end in rounded([each.value, each.low, each.high])]
+    quantiles = [end for each in cell.quantiles for end in each.rounded()]
     return [*words, *names, *quantiles, cell.samples, cell.clusters]

@@ -13,8 +13,7 @@ from quiclens_api.asking import ask
 from quiclens_api.questions.asked import GROUPS_AT_MOST, Asked, Report
 from quiclens_api.questions.clustered import Key
 from quiclens_api.questions.slow import coverage
-from quiclens_api.statistics.estimates import Estimate, rounded
-from quiclens_api.statistics.rates import Counts, rate
+from quiclens_api.statistics.rates import Counts, buckets, rate
 
 BOUNDS = (100, 1_000, 5_000, 10_000, 100_000, 1_000_000)
 _SIZES = (
@@ -49,15 +48,11 @@ class _Stretch:
     def bucket_s(self) -> int:
         return _MINUTE_S * max(1, math.ceil(self.seconds / _MINUTE_S / _BUCKETS_AT_MOST))
 
-    @property
-    def buckets(self) -> int:
-        return max(1, math.ceil(self.seconds / self.bucket_s))
-
     def parameters(self) -> Row:
         return {
             "first_us": self.first_us,
             "bucket_s": self.bucket_s,
-            "last_bucket": self.buckets - 1,
+            "last_bucket": buckets(self.seconds, self.bucket_s) - 1,
         }
 
     def counts(self, row: Row) -> Counts:
@@ -132,5 +127,4 @@ def _order(size_class: int) -> int:
 
 
 def _rate(row: Row, stretch: _Stretch) -> list[float | int | None]:
-    found: Estimate = rate(stretch.counts(row))
-    return [*rounded([found.value, found.low, found.high], 4), round(row["peak"], 3)]
+    return [*rate(stretch.counts(row)).rounded(4), round(row["peak"], 3)]

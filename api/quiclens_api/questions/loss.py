@@ -10,7 +10,7 @@ from quiclens_api.questions.asked import GROUPS_AT_MOST, Asked, Report
 from quiclens_api.questions.clustered import Key, Sampled, Shared, sampled, shares
 from quiclens_api.questions.rtt import QUANTILES
 from quiclens_api.questions.slow import coverage
-from quiclens_api.statistics.estimates import Estimate, rounded
+from quiclens_api.statistics.estimates import Estimate
 
 # Figures of repairs: name, unit, decimals.
 _REPAIRS = (("retransmission_delay", "us", None), ("retransmissions", "", None), ("detection_delay", "us", None))
@@ -76,13 +76,11 @@ def _figures(group: Key, answer: _Answer, triggers: list[str]) -> Iterator[list[
 
 def _share(figure: str, found: Shared | None) -> list[Any]:
     share = found.share if found else Estimate(None)
-    ends = rounded([share.value, share.low, share.high], 6)
-    return [figure, "share", *ends, found.samples if found else 0, found.clusters if found else 0]
+    return [figure, "share", *share.rounded(6), found.samples if found else 0, found.clusters if found else 0]
 
 
 def _quantiles(figure: str, unit: str, digits: int | None, found: Sampled | None) -> Iterator[list[Any]]:
     samples = found.samples if found else 0
     for place, (name, _) in enumerate(QUANTILES):
         each = found.quantiles[place] if found else Estimate(None)
-        ends = rounded([each.value, each.low, each.high], digits)
-        yield [f"{figure}_{name}", unit, *ends, samples, found.clusters if found else 0]
+        yield [f"{figure}_{name}", unit, *each.rounded(digits), samples, found.clusters if found else 0]

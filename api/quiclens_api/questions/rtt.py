@@ -12,7 +12,6 @@ from quiclens_schema.store import Store
 from quiclens_api.questions.asked import GROUPS_AT_MOST, Asked, Report
 from quiclens_api.questions.clustered import sampled
 from quiclens_api.questions.slow import coverage
-from quiclens_api.statistics.estimates import rounded
 
 QUANTILES = (("p50", 0.5), ("p75", 0.75), ("p95", 0.95), ("p99", 0.99))
 
@@ -27,7 +26,7 @@ def rtt(store: Store, asked: Asked) -> Report:
     for key, group in found.by_key.items():
         cells: list[Any] = list(key)
         for each in group.quantiles:
-            cells += rounded([each.value, each.low, each.high])
+            cells += each.rounded()
         rows.append([*cells, group.samples, group.clusters])
     quantiles = [(name + end, "us") for name, _ in QUANTILES for end in ("", "_low", "_high")]
     return Report(

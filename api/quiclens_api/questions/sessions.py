@@ -8,7 +8,6 @@ from quiclens_api.asking import ask
 from quiclens_api.questions.asked import GROUPS_AT_MOST, Asked, Report
 from quiclens_api.questions.clustered import Shared, shares
 from quiclens_api.questions.slow import coverage
-from quiclens_api.statistics.estimates import rounded
 
 _KINDS = ("sessions_all_quic", "sessions_mixed", "sessions_without_quic")
 
@@ -42,5 +41,4 @@ def sessions(store: Store, asked: Asked) -> Report:
 
 
 def _cells(kind: str, found: Shared) -> list[Any]:
-    share = found.share
-    return [kind, *rounded([share.value, share.low, share.high], 6), found.samples, found.clusters]
+    return [kind, *found.share.rounded(6), found.samples, found.clusters]

@@ -96,22 +96,18 @@ def _cells(group: Row, answer: _Answer, without: str, known: Ratios | None) -> I
     yield from key
     yield from (group["requests"], group["traced"], group["measured"])
     yield from (round(now.weight, 3) if now else 0, now.clusters if now else 0)
-    yield from rounded(_ends(failed.share if failed else Estimate(None)), 6)
+    yield from (failed.share if failed else Estimate(None)).rounded(6)
     for place in range(len(QUANTILES)):
         found = now.quantiles[place] if now else Estimate(None)
-        yield from rounded(_ends(found))
+        yield from found.rounded()
         if without:
             changed = then.quantiles[place] if then else Estimate(None)
             is_known = known is not None and changed.value is not None
             low, high = (each[key][place] if is_known else None for each in (answer.least, answer.most))
             value, other = found.value, changed.value
-            yield from rounded([*_ends(changed), low, high])
+            yield from (*changed.rounded(), *rounded([low, high]))
             yield from rounded([_less(value, other), _less(value, high), _less(value, low)])
     yield _note(group["measured"], now.clusters if now else 0, without)
-
-
-def _ends(found: Estimate) -> tuple[float | None, float | None, float | None]:
-    return found.value, found.low, found.high
 
 
 def _less(value: float | None, other: float | None) -> float | None:

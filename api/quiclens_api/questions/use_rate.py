@@ -7,7 +7,6 @@ from quiclens_schema.store import Store
 from quiclens_api.questions.asked import FEW_SAMPLES, GROUPS_AT_MOST, Asked, Report
 from quiclens_api.questions.clustered import Shared, shares
 from quiclens_api.questions.slow import coverage
-from quiclens_api.statistics.estimates import rounded
 
 
 def use_rate(store: Store, asked: Asked) -> Report:
@@ -32,8 +31,7 @@ def use_rate(store: Store, asked: Asked) -> Report:
 
 
 def _cells(group: Shared) -> list[Any]:
-    share = group.share
-    cells = [group.hits, *rounded([share.value, share.low, share.high], 6), group.samples, group.clusters]
+    cells = [group.hits, *group.share.rounded(6), group.samples, group.clusters]
     return [*cells, _note(group.samples, group.hits)]
 
 

@@ -10,7 +10,7 @@ from quiclens_api.asking import ask
 from quiclens_api.questions.asked import Asked, Report
 from quiclens_api.questions.rtt import QUANTILES
 from quiclens_api.questions.tail import tail
-from quiclens_api.statistics.estimates import Estimate, difference, rounded
+from quiclens_api.statistics.estimates import Estimate, difference
 
 Row = dict[str, Any]
 
@@ -53,6 +53,5 @@ def _quantiles(report: Report) -> Row:
 
 def _difference(name: str, first: Row, second: Row) -> Row:
     base, of = (Estimate(*each["quantiles"][name].values()) for each in (first, second))
-    found = difference(of, base)
-    value, low, high = rounded([found.value, found.low, found.high])
+    value, low, high = difference(of, base).rounded()
     return {"quantile": name, "us": value, "low_us": low, "high_us": high}

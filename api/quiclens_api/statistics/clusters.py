@@ -38,7 +38,6 @@ class Clusters:
     """
 
     clusters: int
-    samples: int
     weight: float
     squares: float  # of the samples' weights
     cluster_squares: float  # of n

@@ -19,6 +19,15 @@ class Estimate:
     low: float | None = None
     high: float | None = None
 
+    @property
+    def ends(self) -> tuple[float | None, float | None, float | None]:
+        """The value and both ends."""
+        return self.value, self.low, self.high
+
+    def rounded(self, digits: int | None = None) -> list[float | int | None]:
+        """The value and both ends as a row has them: whole numbers, or `digits` decimals."""
+        return rounded(self.ends, digits)
+
 
 def wilson(hits: float, total: float) -> Estimate:
     """A share of independent samples with Wilson's score interval (JASA 22, 1927), which stays right near 0 and 1."""
@@ -45,12 +54,11 @@ def difference(of: Estimate, base: Estimate) -> Estimate:
 def relative(of: Estimate, base: Estimate) -> Estimate:
     """By what share of `base` `of` is more (or less, below 0); there is none of what is not above 0."""
     found = difference(_log(of), _log(base))
-    return Estimate(*(None if each is None else math.expm1(each) for each in (found.value, found.low, found.high)))
+    return Estimate(*(None if each is None else math.expm1(each) for each in found.ends))
 
 
 def _log(estimate: Estimate) -> Estimate:
-    ends = (estimate.value, estimate.low, estimate.high)
-    return Estimate(*(math.log(each) if each is not None and each > 0 else None for each in ends))
+    return Estimate(*(math.log(each) if each is not None and each > 0 else None for each in estimate.ends))
 
 
 def rounded(values: Sequence[float | None], digits: int | None = None) -> list[float | int | None]:

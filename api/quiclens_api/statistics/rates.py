@@ -20,15 +20,16 @@ class Counts:
     seconds: float
     bucket_s: float
 
-    @property
-    def buckets(self) -> int:
-        return max(1, math.ceil(self.seconds / self.bucket_s))
+
+def buckets(seconds: float, bucket_s: float) -> int:
+    """Into how many buckets a stretch is cut; the last may be short."""
+    return max(1, math.ceil(seconds / bucket_s))
 
 
 def rate(counts: Counts) -> Estimate:
     """The mean rate, 1/s. Its error is that of a ratio of sums over buckets, of numbers to lengths (Särndal et al.,
     "Model Assisted Survey Sampling", 5.6); there is no interval with fewer than `BUCKETS_AT_LEAST` of them."""
-    value, many = counts.number / counts.seconds, counts.buckets
+    value, many = counts.number / counts.seconds, buckets(counts.seconds, counts.bucket_s)
     if many < BUCKETS_AT_LEAST:
         return Estimate(value)
     length, last_length = counts.bucket_s, counts.seconds - counts.bucket_s * (many - 1)

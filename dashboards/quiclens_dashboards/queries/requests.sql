@@ -2,7 +2,7 @@
 -- millionths of a request it stands, and its parts. Written into others.
 SELECT
     *,
-    complete AND duration_us IS NOT NULL AND NOT (/* quiclens failed_request */) AS is_measured,
+    (/* quiclens measured_request */) AS is_measured,
     toUInt64(round(weight * 1000000)) AS millionths,
     toUInt64(round(trace_weight * 1000000)) AS trace_millionths
 FROM requests

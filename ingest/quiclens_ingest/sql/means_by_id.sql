@@ -27,14 +27,7 @@ WITH
             aliases.connection_id AS connection_id,
             1 AS rank
         FROM {lines:Identifier} AS lines
-        INNER JOIN
-        (
-            SELECT
-                alias,
-                connection_id
-            FROM {aliases:Identifier}
-            WHERE length(alias) >= 8 AND alias IN (SELECT connection_id FROM {lines:Identifier})
-        ) AS aliases ON aliases.alias = lines.connection_id
+        INNER JOIN (/* aliases_of_lines.sql */) AS aliases ON aliases.alias = lines.connection_id
         WHERE lines.stream_id IS NOT NULL
     )
 SELECT

@@ -74,13 +74,6 @@ FROM
         AND (
             isNull(told.named_id)
             OR told.named_id = streams.connection_id
-            OR (assumeNotNull(told.named_id), streams.connection_id) IN
-            (
-                SELECT
-                    alias,
-                    connection_id
-                FROM {aliases:Identifier}
-                WHERE length(alias) >= 8 AND alias IN (SELECT connection_id FROM {lines:Identifier})
-            )
+            OR (assumeNotNull(told.named_id), streams.connection_id) IN (/* aliases_of_lines.sql */)
         )
 )

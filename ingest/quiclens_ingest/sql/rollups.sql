@@ -12,13 +12,13 @@ SELECT
     network_type,
     app_version,
     count() AS requests,
-    countIf(complete AND duration_us IS NOT NULL AND NOT (/* failed_request.sql */)) AS measured,
+    countIf((/* measured_request.sql */)) AS measured,
     countIf(coverage != 'none') AS traced,
     countIf(complete AND (/* failed_request.sql */)) AS failed,
     toFloat64(sum(toDecimal64(weight, 6))) AS stands_for,
     sumMapIf(
         map(toUInt16(floor(log(greatest(ifNull(duration_us, 1), 1)) / log(1.02))), toUInt64(1)),
-        complete AND duration_us IS NOT NULL AND NOT (/* failed_request.sql */)
+        (/* measured_request.sql */)
     ) AS duration_histogram
 FROM requests
 WHERE started_hour IN {hours:Array(DateTime('UTC'))} AND bucket_at IN {buckets:Array(DateTime('UTC'))}
