@@ -40,7 +40,6 @@ _NETWORKS = """
 SELECT DISTINCT client_network
 FROM (SELECT client_network FROM connections UNION ALL SELECT client_network FROM request_lines)
 WHERE client_network IS NOT NULL
-LIMIT 10000000
 """
 _CONNECTIONS_OF_CLIENTS = """
 SELECT DISTINCT connection_id
@@ -80,13 +79,11 @@ _ALIASES = """
 SELECT DISTINCT alias
 FROM connection_aliases
 WHERE connection_id IN (SELECT id FROM {ids:Identifier}) AND role != 'client_key'
-LIMIT 10000000
 """
 _TRACES = """
 SELECT DISTINCT trace_id
 FROM (SELECT connection_id, trace_id FROM connections UNION ALL SELECT connection_id, trace_id FROM events)
 WHERE connection_id IN (SELECT id FROM {ids:Identifier}) AND trace_id != ''
-LIMIT 10000000
 """
 _LINES_OF_CONNECTIONS = """
 SELECT DISTINCT assumeNotNull(log_id), assumeNotNull(offset)
@@ -116,10 +113,9 @@ _FILES = """
 SELECT DISTINCT splitByChar('/', source_file)[-1]
 FROM connections
 WHERE connection_id IN (SELECT id FROM {ids:Identifier}) AND source_file != ''
-LIMIT 10000
 """
-_REJECTS = f"SELECT source, offset FROM rejects WHERE {_OF_REJECT} LIMIT 10000000"
-_DAYS = f"SELECT DISTINCT day FROM request_versions WHERE {_OF_CONNECTION} OR {_OF_LINE} LIMIT 1000000"
+_REJECTS = f"SELECT source, offset FROM rejects WHERE {_OF_REJECT}"
+_DAYS = f"SELECT DISTINCT day FROM request_versions WHERE {_OF_CONNECTION} OR {_OF_LINE}"
 _REPLICATED = """
 SELECT name
 FROM system.tables

@@ -4,14 +4,18 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from quiclens_api import collector
 from quiclens_api.failure import CannotRun
+from quiclens_api.show.load import load_view
+
+VECTORS = Path(__file__).parents[2] / "schema" / "vectors"
 
 
-def load(store: Path, *words: str) -> tuple[int, dict[str, object]]:
+def load(store: Path, *words: str) -> tuple[int, dict[str, Any]]:
     """In a process of its own: the embedded engine takes one folder per process."""
     try:
         collector.find()
@@ -20,7 +24,8 @@ def load(store: Path, *words: str) -> tuple[int, dict[str, object]]:
     command = [sys.executable, "-m", "quiclens_api.main", "load", *words, "--store", f"chdb:{store}", "--json"]
     done = subprocess.run(command, capture_output=True, check=False)
     document = json.loads(done.stdout)
-    assert set(document) == {"files", "connections", "events", "requests", "rejected", "erased", "bytes", "seconds"}
+    wanted = {"files", "connections", "events", "requests", "rejected", "values_unread", "erased", "bytes", "seconds"}
+    assert set(document) == wanted
     return done.returncode, document
 
 
@@ -47,3 +52,19 @@ def test_nothing_to_load_is_a_usage_error_and_makes_no_store(tmp_path: Path) -> 
     done = subprocess.run(command, capture_output=True, check=False)
     assert done.returncode == 2 and json.loads(done.stdout)["error"]["code"] == "usage"
     assert not (tmp_path / "store").exists()
+
+
+def test_values_that_their_column_cannot_hold_are_counted(tmp_path: Path) -> None:
+    for case, requests in (("quic_trace_deck_tabs", ()), ("access_log_durations", ("access.log", "format.toml"))):
+        folder = VECTORS / case
+        words = [str(next(folder.glob("input.*")))]
+        if requests:
+            words += ["--requests", str(folder / requests[0]), "--requests-format", str(folder / requests[1])]
+        code, document = load(tmp_path / case, *words)
+        assert (code, document["rejected"], document["values_unread"]) == (0, {}, 1), case
+        said = load_view(document)
+        assert any("1 values that their column cannot hold" in str(line) for line in said), case
+    status = [sys.executable, "-m", "quiclens_api.main", "status", "--store", f"chdb:{tmp_path / 'quic_trace_deck_tabs'}"]
+    found = json.loads(subprocess.run([*status, "--json"], capture_output=True, check=True).stdout)
+    at = [column["name"] for column in found["columns"]].index("values_unread")
+    assert [row[at] for row in found["rows"]] == [1]

@@ -87,7 +87,7 @@ def rows(title: str, query: str, description: str, *, unit: str = look.COUNT, is
     panel = (
         table.Panel()
         .title(title)
-        .description(description)
+        .description(description + _at_most(query))
         .datasource(source())
         .with_target(Target(query, TABLE))
         .unit(unit)
@@ -98,6 +98,13 @@ def rows(title: str, query: str, description: str, *, unit: str = look.COUNT, is
         .filterable(True)
     )
     return _dressed(panel, query, [*look.units(), *look.links(), *look.cause_cells(), *look.coverage_cells()])
+
+
+def _at_most(query: str) -> str:
+    """What a table's description says where its list may be cut."""
+    text = sql(query)
+    limit = text.rpartition("LIMIT ")[2].strip()
+    return f" At most {limit} rows are shown; `rows_in_all` is how many there are." if "AS rows_in_all" in text else ""
 
 
 def matrix(

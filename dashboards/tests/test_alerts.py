@@ -109,7 +109,7 @@ def test_a_rule_is_as_provisioning_wants_it(name: str) -> None:
     assert query["datasourceUid"] == "quiclens" and comparison["model"]["expression"] == query["refId"]
     assert query["relativeTimeRange"]["from"] > query["relativeTimeRange"]["to"] >= 0
     sql = query["model"]["rawSql"]
-    assert sql.startswith("-- One row") and re.search(r"LIMIT \d+$", sql)
+    assert sql.startswith("-- One row") and not re.search(r"LIMIT \d{5,}", sql)
     assert set(re.findall(r"\$\w+", sql)) <= {"$__toTime", "$__fromTime", "$__timeFilter"}  # rules have no variables
     # Grafana fills in its own environment here; anything else with a dollar would be lost.
     for text in rule["annotations"].values():

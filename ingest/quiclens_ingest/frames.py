@@ -48,6 +48,7 @@ class Summary:
     events: int
     requests: int
     rejected: dict[str, int]
+    values_unread: int  # that their column cannot hold
     bytes: int
     seconds: float
 
@@ -98,6 +99,7 @@ def _summary(body: dict[str, Any]) -> Summary:
         events=int(body["events"]),
         requests=int(body["requests"]),
         rejected={str(reason): int(count) for reason, count in body["rejected"].items()},
+        values_unread=int(body["values_unread"]),
         bytes=int(body["bytes"]),
         seconds=float(body["seconds"]),
     )

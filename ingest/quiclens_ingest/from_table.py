@@ -144,7 +144,7 @@ class TableReader:
                 UNION ALL
                 SELECT source AS id, uniqExact(offset) AS known FROM rejects
                 WHERE source IN {ids:Array(String)} GROUP BY id
-            ) GROUP BY id LIMIT 1000000"""
+            ) GROUP BY id"""
         found = self._store.query(sql, {"ids": list(by_id)}).rows if by_id else []
         return {by_id[log_id]: int(known) for log_id, known in found}
 
@@ -155,7 +155,7 @@ class TableReader:
         sql = f"""
             SELECT {at}, count() FROM {_TABLE}
             WHERE {self._from("first")} {"" if end is None else "AND NOT (" + self._from("end") + ")"}
-            GROUP BY {at} ORDER BY {at} LIMIT 1000000"""
+            GROUP BY {at} ORDER BY {at}"""
         found = self._store.query(sql, self._bound(sql, step=step, first=first, end=end)).rows
         return {int(at): int(count) for at, count in found}
 
@@ -197,7 +197,7 @@ class TableReader:
         database, table = self._place
         sql = """
             SELECT name, type FROM system.columns
-            WHERE database = {database:String} AND table = {table:String} LIMIT 100000"""
+            WHERE database = {database:String} AND table = {table:String}"""
         try:
             types = dict(self._store.query(sql, {"database": database, "table": table}).rows)
         except StoreError as error:

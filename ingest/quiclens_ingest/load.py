@@ -42,6 +42,7 @@ class LoadSummary:
     events: int
     requests: int
     rejected: dict[str, int]
+    values_unread: int
     erased: int
     bytes: int
     seconds: float
@@ -55,6 +56,7 @@ class LoadSummary:
             "events": self.events,
             "requests": self.requests,
             "rejected": self.rejected,
+            "values_unread": self.values_unread,
             "erased": self.erased,
             "bytes": self.bytes,
             "seconds": round(self.seconds, 3),
@@ -89,6 +91,7 @@ def load(
         events=summary.events,
         requests=summary.requests,
         rejected=summary.rejected,
+        values_unread=summary.values_unread,
         erased=erased,
         bytes=summary.bytes,
         seconds=time.monotonic() - began,

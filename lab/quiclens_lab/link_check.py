@@ -36,7 +36,7 @@ AT_ONCE_MAX = 8
 TWICE = 0.02  # of turns have one path asked for twice at the same moment: a client that polls, or tries again
 PATIENCE_S = 120
 ID_BAR, TUPLE_BAR = 0.999, 0.99
-ROW = "SELECT external_id, connection_id, stream_id, link FROM requests WHERE log_id IS NOT NULL LIMIT 10000000"
+ROW = "SELECT external_id, connection_id, stream_id, link FROM requests WHERE log_id IS NOT NULL"
 
 SECRET = "the secret of the lab's deployment"
 MAPPING = {

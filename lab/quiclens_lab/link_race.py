@@ -31,10 +31,9 @@ _STATEMENTS_OF_A_ROUND = 70  # about: one that is not reached is no kill
 _SEEN = """
 SELECT request_id, started_at, trace_id, log_id, offset, ifNull(duration_us, 0)
 FROM requests
-LIMIT 1000000
 """
-_TOLD = "SELECT * FROM requests ORDER BY started_hour, request_id, log_id, offset LIMIT 1000000"
-_ROLLED_UP = "SELECT * FROM request_rollups ORDER BY bucket_at LIMIT 1000000"
+_TOLD = "SELECT * FROM requests ORDER BY started_hour, request_id, log_id, offset"
+_ROLLED_UP = "SELECT * FROM request_rollups ORDER BY bucket_at"
 
 
 class _KilledError(BaseException):

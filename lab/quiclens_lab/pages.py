@@ -99,7 +99,7 @@ def _names(store: str, table: str, thing: str) -> list[str]:
     from quiclens_schema import store as stores
 
     with stores.open(store) as opened:
-        sql = f"SELECT DISTINCT {thing}_id FROM {table} ORDER BY {thing}_id LIMIT 100000"
+        sql = f"SELECT DISTINCT {thing}_id FROM {table} ORDER BY {thing}_id"
         return [str(name) for (name,) in opened.query(sql).rows]
 
 

@@ -202,7 +202,7 @@ def _widths(store: Store, size: int, reports: Sequence[tuple[Report, str]], seed
     chosen = sorted(ours)[:_BOOTSTRAPPED]
     rows = store.query(
         "SELECT carrier, user_hash, duration_us, weight FROM requests"
-        " WHERE region = {region:String} AND carrier IN {carriers:Array(String)} ORDER BY duration_us LIMIT 10000000",
+        " WHERE region = {region:String} AND carrier IN {carriers:Array(String)} ORDER BY duration_us",
         {"region": f"clusters-{size}", "carriers": chosen},
     ).rows
     chance = random.Random(seed)

@@ -37,7 +37,6 @@ SELECT fence, holder, expires_at > now64(6)
 FROM {table:Identifier}
 WHERE fence = (SELECT max(fence) FROM {table:Identifier})
 ORDER BY _block_number
-LIMIT 100000
 """
 _TAKE = """
 INSERT INTO {table:Identifier} (fence, holder, expires_at)

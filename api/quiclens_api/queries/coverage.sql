@@ -16,6 +16,5 @@ FROM
     WHERE ifNull(duration_us, 0) >= {min_us:UInt64}
         AND (/* in_window.sql */)
     /* conditions */
-    LIMIT 1000000000000
 )
 LIMIT 1

@@ -32,7 +32,6 @@ INNER JOIN
         connection_id,
         vantage,
         trace_id
-    LIMIT 100000000
 ) AS e ON e.connection_id = c.connection_id AND e.vantage = c.vantage AND e.trace_id = c.trace_id
 GROUP BY
     by_key,

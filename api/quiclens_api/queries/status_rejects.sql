@@ -15,7 +15,6 @@ LEFT JOIN
         min(toNullable(vantage)) AS vantage
     FROM connections_now
     GROUP BY trace_id
-    LIMIT 100000000
 ) AS c ON c.trace_id = r.trace_id
 GROUP BY
     server,

@@ -6,6 +6,7 @@ SELECT
     count() AS traces,
     sum(events_seen) AS events,
     sum(requests) AS requests,
+    sum(values_unread) AS values_unread_in_all,
     max(started_at + toIntervalMicrosecond(duration_us)) AS last_event_at
 FROM connections_now
 GROUP BY

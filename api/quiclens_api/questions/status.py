@@ -26,6 +26,7 @@ _COLUMNS = (
     ("last_event_at", ""),
     ("lag_s", "s"),
     ("rejects", ""),
+    ("values_unread", ""),
 )
 
 
@@ -43,11 +44,11 @@ def status(store: Store, url: str, now: datetime, expected: Sequence[str] = ()) 
         rejects[tuple(who)][reason] = count
         by_reason[reason] += count
     rows, heard = [], []
-    for *who, traces, events, requests, last in ask(store, "status_servers", {"limit": GROUPS_AT_MOST}).rows:
+    for *who, traces, events, requests, unread, last in ask(store, "status_servers", {"limit": GROUPS_AT_MOST}).rows:
         lag = None if last is None else seconds_ago(last, now)
         heard.append((who[0], last))
-        rows.append([*who, traces, events, requests, last, lag, rejects.pop(tuple(who), {})])
-    rows += [[*who, 0, 0, 0, None, None, counts] for who, counts in rejects.items()]
+        rows.append([*who, traces, events, requests, last, lag, rejects.pop(tuple(who), {}), unread])
+    rows += [[*who, 0, 0, 0, None, None, counts, 0] for who, counts in rejects.items()]
     collectors = [
         {"collector": name, "heartbeat_at": made, "heartbeat_age_s": round(max(0.0, (now - made).total_seconds()), 1)}
         for name, made in ask(store, "status_collectors", {"limit": GROUPS_AT_MOST}).rows

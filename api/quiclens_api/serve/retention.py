@@ -28,7 +28,6 @@ SELECT
 FROM system.parts
 WHERE database = currentDatabase() AND active
 GROUP BY table, partition, partition_id
-LIMIT 1000000
 """
 _ANY_SIZE = {"max_partition_size_to_drop": "0", "max_table_size_to_drop": "0"}  # 50 GB otherwise
 _REMEMBER = """

@@ -21,6 +21,9 @@ def load_view(document: dict[str, Any], next_step: str = "") -> Iterator[Rendera
     yield Text(f"{size(document['bytes'])} in {document['seconds']:.1f} s ({rate})", style="dim")
     for reason, count in document["rejected"].items():
         yield Text(f"rejected, {reason}: {count:,}", style="yellow")
+    if document["values_unread"]:
+        said = f"{document['values_unread']:,} values that their column cannot hold: kept, used by nothing"
+        yield Text(f"{said}; `quiclens check` names those of traces", style="yellow")
     if document["erased"]:
         yield Text(f"dropped, erased before: {document['erased']:,} rows", style="yellow")
     if next_step and (document["connections"] or document["requests"]):

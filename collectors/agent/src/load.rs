@@ -96,7 +96,7 @@ pub fn run(
     flush(&mut tables, true)?;
     let summary = json!({"summary": {
         "files": opened, "connections": tables.traces.len(), "events": tables.counted, "requests": lines,
-        "rejected": tables.rejected, "bytes": bytes, "seconds": started.elapsed().as_secs_f64(),
+        "rejected": tables.rejected, "values_unread": tables.values_unread, "bytes": bytes, "seconds": started.elapsed().as_secs_f64(),
     }});
     let mut out = shared.borrow_mut();
     written(writeln!(out, "{summary}").and_then(|()| out.flush()))

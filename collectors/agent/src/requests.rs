@@ -7,10 +7,9 @@ use crate::records::{Turn, torn};
 use quiclens_core::reader::records::{Step, Window, next_record};
 use quiclens_core::reader::skip::Skip;
 use quiclens_core::reader::sniff::Framing;
-use quiclens_core::record::rows::Row;
 use quiclens_core::tables::Tables;
 use quiclens_core::trace::Reject;
-use quiclens_edge::access_format::{AccessFormatConfig, Format};
+use quiclens_edge::access_format::{AccessFormatConfig, Format, Line};
 use quiclens_edge::deployment::Deployment;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -37,12 +36,12 @@ impl LineReader {
         })
     }
 
-    fn read(&self, line: &[u8]) -> Result<Row, Skip> {
+    fn read(&self, line: &[u8]) -> Result<Line, Skip> {
         let mut read = self.format.read(line)?;
         if let Some(deployment) = &self.deployment {
             deployment.enrich_line(&mut read);
         }
-        Ok(read.row)
+        Ok(read)
     }
 }
 
@@ -108,10 +107,11 @@ impl Lines {
         }
         let log_id = self.log_id.get_or_insert_with(|| format!("{:016x}", xxh3_64(line)));
         match reader.read(line) {
-            Ok(mut row) => {
+            Ok(Line { mut row, values_unread, .. }) => {
                 row.set("log_id", log_id.as_str());
                 row.set("offset", offset);
                 tables.request_lines.push(row);
+                tables.values_unread += values_unread;
                 self.count += 1;
             }
             Err(reason) => {

@@ -49,6 +49,8 @@ pub struct Tables {
     pub rejects: Vec<Row>,
     /// Events so far.
     pub counted: u64,
+    /// Values so far that their column cannot hold: of events and of lines of access logs.
+    pub values_unread: u64,
     /// Distinct traces so far.
     pub traces: BTreeSet<String>,
     /// Rejects so far, by reason.

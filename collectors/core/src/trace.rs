@@ -404,6 +404,9 @@ impl<'c> TraceReader<'c> {
         }
         if !event.unread.is_empty() {
             connection.values_unread += event.unread.len() as u64;
+            if tables.again.is_none() {
+                tables.values_unread += event.unread.len() as u64;
+            }
         }
         if let Some(unread) = &mut tables.unread {
             unread.entry(connection.key.trace_id.clone()).or_default().add(event, self.catalogue);

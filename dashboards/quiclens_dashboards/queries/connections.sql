@@ -31,4 +31,3 @@ ORDER BY
     events_seen DESC,
     trace_id
 LIMIT 1 BY connection_id
-LIMIT 100000000

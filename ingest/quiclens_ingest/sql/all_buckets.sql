@@ -3,4 +3,3 @@ SELECT DISTINCT toStartOfFiveMinutes(ifNull(started_at, toDateTime64(0, 6, 'UTC'
 FROM request_versions
 WHERE day = {day:Date}
 ORDER BY bucket_at
-LIMIT 10000000

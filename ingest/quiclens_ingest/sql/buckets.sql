@@ -9,4 +9,3 @@ FROM
     FROM {old:Identifier}
 )
 ORDER BY bucket_at
-LIMIT 10000000

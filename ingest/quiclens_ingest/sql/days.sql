@@ -12,4 +12,3 @@ FROM
     FROM request_versions
 )
 ORDER BY day
-LIMIT 1000000

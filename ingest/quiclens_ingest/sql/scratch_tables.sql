@@ -3,4 +3,3 @@ SELECT name
 FROM system.tables
 WHERE database = currentDatabase() AND match(name, '^link_[a-z_]+_[0-9a-f]{32}$')
 ORDER BY name
-LIMIT 10000

@@ -11,4 +11,3 @@ ORDER BY
     table,
     partition_id,
     min_block_number
-LIMIT 1000000

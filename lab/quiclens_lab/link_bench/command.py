@@ -193,7 +193,7 @@ def _linked(store: Store, waiting: Mapping[int, _Batch]) -> list[int]:
     found = store.query(
         "SELECT request_id FROM request_versions FINAL"
         " WHERE started_hour IN {hours:Array(DateTime('UTC'))} AND started_minute IN {minutes:Array(DateTime('UTC'))}"
-        " AND request_id IN {ids:Array(String)} AND link = 'id' LIMIT 100000",
+        " AND request_id IN {ids:Array(String)} AND link = 'id'",
         {
             "hours": sorted({minute.replace(minute=0, tzinfo=None) for minute in minutes}),
             "minutes": [minute.replace(tzinfo=None) for minute in minutes],

@@ -43,6 +43,7 @@ pub struct Metrics {
     pub records: Counter,
     /// Records that became events.
     pub events: Counter,
+    values_unread: Counter,
     /// Bytes that stand in growing files and were not read.
     pub bytes_behind: Gauge,
     rejects: By,
@@ -121,6 +122,7 @@ impl Metrics {
         let bytes = add(one, "read_bytes", "bytes read");
         let records = add(one, "records", "records and lines taken, rejected ones included");
         let events = add(one, "events", "records that became events");
+        let values_unread = add(one, "values_unread", "values that their column cannot hold; kept in more");
         let bytes_behind = add(one, "behind_bytes", "bytes of growing files that were not read yet");
         let rejects = add(one, "rejects", "what could not become a row");
         let rows = add(one, "rows", "rows acknowledged");
@@ -161,6 +163,7 @@ impl Metrics {
             bytes,
             records,
             events,
+            values_unread,
             bytes_behind,
             rejects,
             rows,
@@ -196,14 +199,16 @@ impl Metrics {
 
     /// What all tables have counted since they began.
     pub fn counted<'t>(&self, all: impl Iterator<Item = &'t Tables>) {
-        let (mut events, mut rejected) = (0, BTreeMap::<&'static str, u64>::new());
+        let (mut events, mut unread, mut rejected) = (0, 0, BTreeMap::<&'static str, u64>::new());
         for tables in all {
             events += tables.counted;
+            unread += tables.values_unread;
             for (reason, count) in &tables.rejected {
                 *rejected.entry(reason).or_default() += count;
             }
         }
         self.events.inc_by(events.saturating_sub(self.events.get()));
+        self.values_unread.inc_by(unread.saturating_sub(self.values_unread.get()));
         for (reason, count) in rejected {
             let counter = self.rejects.get_or_create(&[("reason", reason)]);
             counter.inc_by(count.saturating_sub(counter.get()));
@@ -309,7 +314,12 @@ mod tests {
     #[test]
     fn totals_are_taken_over_and_never_counted_twice() {
         let metrics = Metrics::new(Instant::now());
-        let of = |counted, count| Tables { counted, rejected: [("not_json", count)].into(), ..Tables::default() };
+        let of = |counted, count| Tables {
+            counted,
+            values_unread: count,
+            rejected: [("not_json", count)].into(),
+            ..Tables::default()
+        };
         metrics.counted([of(10, 2)].iter());
         metrics.counted([of(10, 2), of(5, 1)].iter());
         metrics.sent("events", 100, 9000);
@@ -319,6 +329,7 @@ mod tests {
         let text = metrics.text();
         for line in [
             "quiclens_collector_events_total 15",
+            "quiclens_collector_values_unread_total 3",
             "quiclens_collector_rejects_total{reason=\"not_json\"} 3",
             "quiclens_collector_rows_total{table=\"events\"} 150",
             "quiclens_collector_batches_total{table=\"events\"} 2",

@@ -77,7 +77,9 @@ impl Grammar {
         self.0.contains_key(event)
     }
 
+    /// White space at a row's end, as a table's export leaves it, belongs to no value.
     fn fields<'v>(&self, event: &[u8], value: &'v str) -> Option<Vec<(&Field, &'v str)>> {
+        let value = value.trim_end_matches([' ', '\t']);
         self.0.get(event)?.iter().find_map(|variant| matched(&variant.fields, value))
     }
 }
@@ -144,7 +146,9 @@ pub fn row(line: &str) -> Option<Row<'_>> {
             Some(Row { connection: if server.is_empty() { client } else { server }, seq: None, time, name, value })
         }
         // `quiclens line v1` is cut by tabs alone.
-        [connection, seq, time, name, value] if separator == "\t" && is_time(time) => {
+        [connection, seq, time, name, value]
+            if separator == "\t" && is_time(time) && whole(seq.as_bytes()).is_some() =>
+        {
             let seq = whole(seq.as_bytes()).filter(|seq| *seq < SEQ_LIMIT)?;
             Some(Row { connection, seq: Some(seq), time, name, value })
         }
@@ -255,6 +259,17 @@ mod tests {
             assert!(is_heading(heading), "{heading}");
         }
         assert!(!is_heading("deadbeef00000001\t7\t100\tstream_event\ton_error, 4, 12, idle timeout"));
+    }
+
+    #[test]
+    fn tabs_at_the_end_of_a_row_belong_to_its_value() {
+        for ends in ["", "\t", "\t\t", "\t\t\t", " \t "] {
+            let text = format!("100\tpacket_sent\t12{ends}");
+            let found = row(&text).expect(&text);
+            assert_eq!((found.time, found.name, found.seq), ("100", "packet_sent", None), "{text:?}");
+            assert_eq!(found.value.trim_end(), "12", "{text:?}");
+            assert_eq!(found.value.len(), 2 + ends.len(), "the value is kept as it stands: {text:?}");
+        }
     }
 
     #[test]

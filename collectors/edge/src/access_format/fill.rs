@@ -2,7 +2,7 @@
 
 use super::config::TimeIs;
 use super::meaning::Meaning;
-use super::time::decimal;
+use super::time::{decimal, duration};
 use crate::address::{self, Client, Prefix};
 use crate::redact::{self, REDACTED};
 use quiclens_core::header::normal_id;
@@ -32,6 +32,8 @@ pub struct Line {
     pub client: Client,
     /// Latitude and longitude in degrees, where the line gives them.
     pub location: Option<(f64, f64)>,
+    /// Pieces that are no value of their column: they are in `more`.
+    pub values_unread: u64,
 }
 
 /// Makes a line's row, piece by piece.
@@ -50,6 +52,7 @@ pub(super) struct Filler<'r> {
     tcp: Vec<(&'static str, String, String)>,
     latitude: Option<f64>,
     longitude: Option<f64>,
+    values_unread: u64,
 }
 
 impl<'r> Filler<'r> {
@@ -68,6 +71,7 @@ impl<'r> Filler<'r> {
             tcp: Vec::new(),
             latitude: None,
             longitude: None,
+            values_unread: 0,
         }
     }
 
@@ -104,7 +108,11 @@ impl<'r> Filler<'r> {
         match meaning {
             Meaning::More | Meaning::Private => false,
             Meaning::Time(clock, time_is) => {
-                let read = clock.read(text, self.rules.offset_minutes).filter(|_| self.time.is_none());
+                let read = clock.read(text, self.rules.offset_minutes);
+                if read.is_none() {
+                    return self.unread();
+                }
+                let read = read.filter(|_| self.time.is_none());
                 self.time = self.time.or(read);
                 if read.is_some() && self.row.get("time_is").is_none() {
                     self.row.set("time_is", time_is.name());
@@ -116,7 +124,7 @@ impl<'r> Filler<'r> {
                     self.fraction_us = us;
                     true
                 }
-                _ => false,
+                _ => self.unread(),
             },
             Meaning::TimeIs => {
                 let known = matches!(text, "start" | "end");
@@ -133,15 +141,19 @@ impl<'r> Filler<'r> {
                 self.tcp.push((column, name.to_owned(), text.to_owned()));
                 true
             }
-            Meaning::Duration(column, unit) => match decimal(text, unit.places()).map(u64::try_from) {
-                Some(Ok(us)) => self.column(column, us),
-                _ => false,
+            // `-1` is how HAProxy says that a request never came so far.
+            Meaning::Duration(_, _) if text == "-1" => false,
+            Meaning::Duration(column, unit) => match duration(text, *unit) {
+                Some(us) => self.column(column, us),
+                None => self.unread(),
             },
             Meaning::Count => {
                 let number = text.parse::<u64>().ok().and_then(|count| count.checked_sub(1));
-                let number = number.filter(|number| *number <= u64::from(u32::MAX));
-                self.count = number;
-                number.is_some_and(|number| self.column("request_number", number))
+                self.count = number.filter(|number| *number <= u64::from(u32::MAX));
+                match self.count {
+                    Some(number) => self.column("request_number", number),
+                    None => self.unread(),
+                }
             }
             Meaning::ConnectionId => self.column("connection_id", normal_id(text)),
             Meaning::ExternalId(rank) => self.external(*rank, name, text),
@@ -177,6 +189,12 @@ impl<'r> Filler<'r> {
         }
     }
 
+    /// Counts a piece that is no value of its column.
+    fn unread(&mut self) -> bool {
+        self.values_unread += 1;
+        false
+    }
+
     fn column(&mut self, name: &'static str, value: impl Into<Cell>) -> bool {
         let is_first = self.row.get(name).is_none();
         if is_first {
@@ -188,8 +206,9 @@ impl<'r> Filler<'r> {
     fn whole(&mut self, column: &'static str, limit: u64, text: &str) -> bool {
         match text.parse::<u64>() {
             // `+5` parses, and is how HAProxy marks a figure that is not final.
-            Ok(number) if number <= limit && !text.starts_with('+') => self.column(column, number),
-            _ => false,
+            Ok(_) if text.starts_with('+') => false,
+            Ok(number) if number <= limit => self.column(column, number),
+            _ => self.unread(),
         }
     }
 
@@ -298,9 +317,9 @@ impl<'r> Filler<'r> {
         {
             self.column("stream_id", number * 4);
         }
-        let Self { mut row, more, client, latitude, longitude, .. } = self;
+        let Self { mut row, more, client, latitude, longitude, values_unread, .. } = self;
         row.set("more", Cell::List(more));
-        Ok(Line { row, client, location: latitude.zip(longitude) })
+        Ok(Line { row, client, location: latitude.zip(longitude), values_unread })
     }
 
     /// TCP's figures, where the line says that it came over TCP; else they are kept under their names.

@@ -2,6 +2,7 @@
 
 use super::config::Unit;
 use jiff::civil::DateTime;
+use jiff::fmt::friendly::SpanParser;
 use jiff::tz::Offset;
 
 /// A form of time.
@@ -132,6 +133,16 @@ pub(super) fn decimal(text: &str, places: i32) -> Option<i64> {
         value = value.checked_mul(10)?;
     }
     Some(if negative { -value } else { value })
+}
+
+/// A duration in microseconds, rounded towards zero: a number of `unit`, or one that says its units itself, as Go, Rust
+/// and jiff write it (`0.34s`, `1m3.5s`, `250µs`). `None` for what is no duration, and for one below zero.
+pub(super) fn duration(text: &str, unit: Unit) -> Option<u64> {
+    let us = match decimal(text, unit.places()) {
+        Some(us) => i128::from(us),
+        None => SpanParser::new().parse_duration(text).ok()?.as_micros(),
+    };
+    u64::try_from(us).ok()
 }
 
 /// RFC 3339, with `T` or a space, with or without colon in the offset, with or without an offset; also the slashed
@@ -298,6 +309,32 @@ mod tests {
             assert_eq!(Clock::Auto(Unit::Seconds).read(text, 0), Some(us), "{text}");
         }
         assert_eq!(Clock::Auto(Unit::Seconds).read("2100-02-29T00:00:00Z", 0), None);
+    }
+
+    #[test]
+    fn a_duration_may_say_its_unit() {
+        for (text, unit, us) in [
+            ("0.34", Unit::Seconds, Some(340_000)),
+            ("0.34s", Unit::Seconds, Some(340_000)),
+            ("0.34s", Unit::Milliseconds, Some(340_000)),
+            ("340ms", Unit::Seconds, Some(340_000)),
+            ("1.5259ms", Unit::Microseconds, Some(1525)),
+            ("250µs", Unit::Seconds, Some(250)),
+            ("250us", Unit::Seconds, Some(250)),
+            ("999ns", Unit::Seconds, Some(0)),
+            ("1m3.5s", Unit::Seconds, Some(63_500_000)),
+            ("1h0m0.000001s", Unit::Seconds, Some(3_600_000_001)),
+            ("12 ms", Unit::Seconds, Some(12_000)),
+            ("-1", Unit::Milliseconds, None),
+            ("-0.34s", Unit::Seconds, None),
+            ("0.34 s ago", Unit::Seconds, None),
+            ("0.34q", Unit::Seconds, None),
+            ("s", Unit::Seconds, None),
+            ("", Unit::Seconds, None),
+            ("9999999999999h", Unit::Seconds, None),
+        ] {
+            assert_eq!(duration(text, unit), us, "{text} {unit:?}");
+        }
     }
 
     #[test]

@@ -10,7 +10,6 @@ FROM
         AND trace_day >= toDate($__toTime - INTERVAL 1 DAY, 'UTC')
         AND trace_day <= toDate($__toTime, 'UTC')
     GROUP BY connection_id
-    LIMIT 100000
 )
 HAVING count() > 0
 LIMIT 1

@@ -26,4 +26,3 @@ ORDER BY
     version DESC,
     connection_id DESC
 LIMIT 1 BY trace_id
-LIMIT 10000000

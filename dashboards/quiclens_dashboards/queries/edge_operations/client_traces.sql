@@ -16,4 +16,3 @@ ORDER BY
     version DESC,
     connection_id DESC
 LIMIT 1 BY trace_id
-LIMIT 100000000

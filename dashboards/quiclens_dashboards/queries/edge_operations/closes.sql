@@ -8,7 +8,8 @@ SELECT
     if(close_owner = '', 'unknown', toString(close_owner)) AS owner,
     toString(vantage) AS logged_by,
     count() AS connections,
-    connections / sum(connections) OVER () AS connections_share
+    connections / sum(connections) OVER () AS connections_share,
+    count() OVER () AS rows_in_all
 FROM (/* connections.sql */)
 GROUP BY
     reason,

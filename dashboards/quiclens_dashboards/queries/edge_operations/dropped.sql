@@ -8,4 +8,3 @@ FROM (/* edge_operations/host_events.sql */)
 WHERE name = 'quic:packet_dropped'
 GROUP BY time
 ORDER BY time
-LIMIT 10000

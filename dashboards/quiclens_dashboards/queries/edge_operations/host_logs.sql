@@ -22,4 +22,3 @@ FROM
         connection_id DESC
     LIMIT 1 BY trace_id
 )
-LIMIT 1000000

@@ -45,4 +45,3 @@ WHERE is_wrong_host
 ORDER BY
     meant_for,
     landed_in
-LIMIT 10000

@@ -22,4 +22,3 @@ GROUP BY
 ORDER BY
     time,
     by_value
-LIMIT 100000

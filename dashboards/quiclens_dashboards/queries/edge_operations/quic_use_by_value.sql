@@ -5,7 +5,8 @@ SELECT
     count() AS measured,
     countIf(protocol = 'h3') AS quic,
     countIf(protocol != 'h3') AS tcp,
-    if(measured >= 20, sumIf(weight, protocol = 'h3') / sum(weight), NULL) AS quic_share
+    if(measured >= 20, sumIf(weight, protocol = 'h3') / sum(weight), NULL) AS quic_share,
+    count() OVER () AS rows_in_all
 FROM (/* requests.sql */)
 WHERE protocol IS NOT NULL
 GROUP BY by_value

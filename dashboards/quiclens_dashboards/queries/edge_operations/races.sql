@@ -10,7 +10,8 @@ SELECT
     countIf(winner != 'quic' AND quic_us IS NULL AND quic_error = '') / races AS quic_cancelled_share,
     quantileExact(0.5)(quic_us) AS quic_p50,
     quantileExact(0.5)(tcp_us) AS tcp_p50,
-    quantileExact(0.5)(tcp_delay_us) AS tcp_delay_p50
+    quantileExact(0.5)(tcp_delay_us) AS tcp_delay_p50,
+    count() OVER () AS rows_in_all
 FROM
 (
     SELECT

@@ -21,4 +21,3 @@ FROM
 )
 GROUP BY time
 ORDER BY time
-LIMIT 10000

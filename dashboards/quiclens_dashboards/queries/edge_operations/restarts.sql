@@ -13,7 +13,8 @@ SELECT
         name = 'quic:packet_dropped'
             AND trigger IN ('cannot_forward', 'server_shutdown', 'worker_not_initialized')
     ) AS dropped,
-    sumIf(packets, name = 'host:stateless_reset_sent' AND since_start_us >= 0) AS resets_sent
+    sumIf(packets, name = 'host:stateless_reset_sent' AND since_start_us >= 0) AS resets_sent,
+    count() OVER () AS rows_in_all
 FROM (/* edge_operations/restart_events.sql */)
 GROUP BY
     server,

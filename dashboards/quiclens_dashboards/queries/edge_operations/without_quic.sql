@@ -6,7 +6,8 @@ SELECT
     any(network_type) AS network_type,
     count() AS measured,
     min(started_at) AS first_at,
-    max(started_at) AS last_at
+    max(started_at) AS last_at,
+    count() OVER () AS rows_in_all
 FROM (/* requests.sql */)
 WHERE protocol IS NOT NULL AND carrier IS NOT NULL
 GROUP BY carrier

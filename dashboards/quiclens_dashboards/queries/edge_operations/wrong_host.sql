@@ -10,7 +10,8 @@ SELECT
     toString(min(id_process)) AS id_process,
     sum(packets) AS packets,
     min(at) AS first_at,
-    max(at) AS last_at
+    max(at) AS last_at,
+    count() OVER () AS rows_in_all
 FROM (/* edge_operations/server_ids.sql */)
 WHERE name = 'quic:packet_dropped'
 GROUP BY

@@ -6,7 +6,8 @@ SELECT
     connections,
     response_p50_bytes,
     p50,
-    p95
+    p95,
+    count() OVER () AS rows_in_all
 FROM (/* grid/alike.sql */)
 ORDER BY
     rtt_class,

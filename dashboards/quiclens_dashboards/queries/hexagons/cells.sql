@@ -7,7 +7,8 @@ SELECT
     traced,
     measured,
     p50,
-    p95
+    p95,
+    count() OVER () AS rows_in_all
 FROM (/* hexagons/cells_of.sql */)
 ORDER BY
     p95 DESC NULLS LAST,

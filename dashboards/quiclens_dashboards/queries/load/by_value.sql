@@ -4,7 +4,8 @@ SELECT
     sum(requests) AS requests,
     sum(weighted) / greatest(dateDiff('second', $__fromTime, $__toTime), 1) AS requests_per_second,
     max(weighted) / 60 AS busiest_minute_per_second,
-    8 * sum(bytes) / greatest(dateDiff('second', $__fromTime, $__toTime), 1) AS response_bits_per_second
+    8 * sum(bytes) / greatest(dateDiff('second', $__fromTime, $__toTime), 1) AS response_bits_per_second,
+    count() OVER () AS rows_in_all
 FROM
 (
     SELECT

@@ -11,4 +11,3 @@ GROUP BY
 ORDER BY
     time,
     size_class
-LIMIT 100000

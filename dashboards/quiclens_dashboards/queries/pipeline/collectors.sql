@@ -2,7 +2,8 @@
 -- them: no trace is theirs.
 SELECT
     substring(connection_id, length('heartbeat:') + 1) AS collector,
-    fromUnixTimestamp64Micro(max(start_us), 'UTC') AS heartbeat_at
+    fromUnixTimestamp64Micro(max(start_us), 'UTC') AS heartbeat_at,
+    count() OVER () AS rows_in_all
 FROM episodes
 WHERE startsWith(connection_id, 'heartbeat:')
     AND kind = 'heartbeat'

@@ -8,4 +8,3 @@ SELECT
 FROM (/* requests.sql */)
 GROUP BY time
 ORDER BY time
-LIMIT 10000

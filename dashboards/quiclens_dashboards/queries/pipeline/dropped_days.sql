@@ -7,7 +7,8 @@ SELECT
     max(day) AS last_day,
     sum(rows) AS rows_dropped,
     sum(bytes) AS bytes_dropped,
-    max(dropped_at) AS last_dropped_at
+    max(dropped_at) AS last_dropped_at,
+    count() OVER () AS rows_in_all
 FROM dropped_days
 GROUP BY
     table_name,

@@ -4,7 +4,8 @@ SELECT
     link,
     count() AS requests,
     countIf(coverage != 'none') AS traced,
-    traced / requests AS traced_share
+    traced / requests AS traced_share,
+    count() OVER () AS rows_in_all
 FROM (/* requests.sql */)
 GROUP BY
     source,

@@ -11,4 +11,3 @@ GROUP BY
 ORDER BY
     time,
     reason
-LIMIT 100000

@@ -6,7 +6,8 @@ SELECT
     sum(events_seen) AS events,
     sum(requests) AS requests,
     min(event_probability) AS event_probability,
-    min(trace_probability) AS trace_probability
+    min(trace_probability) AS trace_probability,
+    count() OVER () AS rows_in_all
 FROM connections FINAL
 WHERE trace_day >= toDate($__fromTime, 'UTC') AND trace_day <= toDate($__toTime, 'UTC') AND $__timeFilter(started_at)
 GROUP BY server_name

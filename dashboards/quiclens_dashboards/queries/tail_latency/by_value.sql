@@ -26,4 +26,3 @@ GROUP BY
 ORDER BY
     time,
     by_value
-LIMIT 100000

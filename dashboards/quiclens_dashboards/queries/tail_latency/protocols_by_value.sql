@@ -6,7 +6,8 @@ SELECT
     if(quic_measured >= 1, quantileExactWeightedIf(0.5)(duration_us, millionths, is_quic), NULL) AS quic_p50,
     if(tcp_measured >= 1, quantileExactWeightedIf(0.5)(duration_us, millionths, is_tcp), NULL) AS tcp_p50,
     if(quic_measured >= 20, quantileExactWeightedIf(0.95)(duration_us, millionths, is_quic), NULL) AS quic_p95,
-    if(tcp_measured >= 20, quantileExactWeightedIf(0.95)(duration_us, millionths, is_tcp), NULL) AS tcp_p95
+    if(tcp_measured >= 20, quantileExactWeightedIf(0.95)(duration_us, millionths, is_tcp), NULL) AS tcp_p95,
+    count() OVER () AS rows_in_all
 FROM
 (
     SELECT

@@ -18,4 +18,3 @@ FROM
 )
 GROUP BY time
 ORDER BY time
-LIMIT 10000

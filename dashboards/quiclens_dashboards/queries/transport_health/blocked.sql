@@ -10,4 +10,3 @@ FROM (/* requests.sql */)
 WHERE coverage != 'none' AND duration_us > 0
 GROUP BY time
 ORDER BY time
-LIMIT 10000

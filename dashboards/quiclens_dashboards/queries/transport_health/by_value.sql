@@ -7,7 +7,8 @@ SELECT
     if(connections >= 20, quantileExactWeighted(0.95)(rtt_mean_us, millionths), NULL) AS rtt_mean_p95,
     quantileExactWeighted(0.5)(handshake_us, millionths) AS handshake_p50,
     sum(weight * packets_lost) / nullIf(sum(weight * packets_sent), 0) AS lost_share,
-    sumIf(weight, ptos > 0) / nullIf(sum(weight), 0) AS with_pto_share
+    sumIf(weight, ptos > 0) / nullIf(sum(weight), 0) AS with_pto_share,
+    count() OVER () AS rows_in_all
 FROM (/* connections.sql */)
 GROUP BY by_value
 ORDER BY

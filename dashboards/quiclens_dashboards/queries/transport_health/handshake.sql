@@ -7,4 +7,3 @@ FROM (/* connections.sql */)
 WHERE handshake_complete AND handshake_us IS NOT NULL
 GROUP BY time
 ORDER BY time
-LIMIT 10000

@@ -6,4 +6,3 @@ SELECT
 FROM (/* connections.sql */)
 GROUP BY time
 ORDER BY time
-LIMIT 10000

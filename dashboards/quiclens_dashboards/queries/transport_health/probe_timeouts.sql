@@ -6,4 +6,3 @@ SELECT
 FROM (/* connections.sql */) AS c
 GROUP BY time
 ORDER BY time
-LIMIT 10000

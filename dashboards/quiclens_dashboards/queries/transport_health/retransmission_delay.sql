@@ -8,4 +8,3 @@ FROM (/* connections.sql */)
 WHERE retransmission_delay_mean_us IS NOT NULL
 GROUP BY time
 ORDER BY time
-LIMIT 10000

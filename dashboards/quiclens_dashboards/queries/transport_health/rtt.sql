@@ -8,4 +8,3 @@ FROM (/* connections.sql */)
 WHERE rtt_samples > 0
 GROUP BY time
 ORDER BY time
-LIMIT 10000

@@ -7,4 +7,3 @@ SELECT
 FROM (/* connections.sql */)
 GROUP BY time
 ORDER BY time
-LIMIT 10000

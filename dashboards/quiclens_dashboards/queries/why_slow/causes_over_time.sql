@@ -6,4 +6,3 @@ FROM (/* why_slow/slow_requests.sql */)
 WHERE coverage != 'none' AND duration_us > 0
 GROUP BY time
 ORDER BY time
-LIMIT 10000
