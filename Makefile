@@ -39,7 +39,6 @@ HAS_CXX := $(shell command -v c++ || command -v g++ || command -v clang++)
 NO_CXX := make: no C++ compiler here; the fuzz targets are not built
 
 PARTS := schema ingest api dashboards lab
-PYTHON_FILES := $(foreach part,$(PARTS),$(part)/quiclens_$(part) $(wildcard $(part)/tests))
 RUST_FILES := Cargo.toml Cargo.lock $(shell find collectors schema/catalogue schema/topics -type f -not -path '*/target/*')
 
 export UV_PROJECT_ENVIRONMENT := .venv
@@ -62,7 +61,7 @@ endef
 test: check $(MADE)/java $(QUICGO) $(QUICGO_SERVER) $(QUICGO_TESTED) $(QUINN_SERVER) $(MADE)/ngtcp2 $(MADE)/chromium
 	cargo test --locked --release --quiet --workspace --no-run
 	$(MAKE) --no-print-directory --jobs 2 --output-sync=line test-api test-others
-	@echo "make test: ran ruff, mypy, tsc, the schema.sql comparison, rustfmt, clippy, pytest ($(PARTS)), cargo test, go test and a short turn of fuzzing"
+	@echo "make test: ran ruff, mypy, import-linter, tsc, the schema.sql comparison, rustfmt, clippy, pytest ($(PARTS)), cargo test, go test and a short turn of fuzzing"
 
 test-api:
 	$(BIN)/pytest --quiet api/tests
@@ -86,7 +85,8 @@ down: setup
 check: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	for part in $(PARTS); do $(BIN)/mypy $$(ls -d $$part/quiclens_$$part $$part/tests 2>/dev/null); done
+	for part in $(PARTS); do $(BIN)/mypy $$(ls -d $$part/quiclens_$$part $$part/*/quiclens_* $$part/tests 2>/dev/null); done
+	$(BIN)/lint-imports --no-logo >$(MADE)/imports || { cat $(MADE)/imports; exit 1; }
 	$(BIN)/python -m quiclens_schema.migrate dump | diff -u schema/clickhouse/schema.sql -
 	$(BIN)/python -m quiclens_dashboards --check
 	cd api && npx --no-install tsc --project .
@@ -229,7 +229,7 @@ $(MADE)/%-tools/made: tools/%.requirements.lock | $(MADE)/prerequisites
 	@touch $@
 
 clean:
-	rm -rf .venv .tools $(MADE) target dist api/node_modules api/quiclens_api/pages/vendor
+	rm -rf .venv .tools $(MADE) target dist api/node_modules api/web/quiclens_web/pages/vendor
 	find . -name __pycache__ -prune -exec rm -rf {} +
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
 

@@ -3,7 +3,7 @@
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 
 const from = (path) => new URL(`node_modules/${path}`, import.meta.url);
-const to = (name) => new URL(`quiclens_api/pages/vendor/${name}`, import.meta.url);
+const to = (name) => new URL(`web/quiclens_web/pages/vendor/${name}`, import.meta.url);
 
 mkdirSync(to(""), { recursive: true });
 for (const [path, name] of [

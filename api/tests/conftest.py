@@ -13,7 +13,7 @@ from quiclens_schema import catalogue
 from quiclens_schema import store as stores
 from quiclens_schema.migrate import migrate
 
-from quiclens_api.main import main
+from quiclens_command_line.main import main
 
 sys.path.insert(0, str(Path(__file__).parent))  # pytest's importlib mode leaves a test folder's own modules out
 

@@ -8,7 +8,7 @@ import sys
 
 from quiclens_schema import engine
 
-from quiclens_api.main import main
+from quiclens_command_line.main import main
 
 # What the engine asks for beside the rights on a database, whoever opens it.
 OPENING = ("SHOW DATABASES ON *.*", "SELECT ON system.parts")

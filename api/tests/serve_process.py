@@ -95,7 +95,7 @@ def start(folder: Path, *options: str, **environment: str) -> Served:
 
 def start_words(folder: Path, *options: str, **environment: str) -> Served:
     """Start serve on a free port and wait until it says that it is ready."""
-    words = [sys.executable, "-m", "quiclens_api.main", "serve", "--listen", "127.0.0.1:0", "--json", *options]
+    words = [sys.executable, "-m", "quiclens_command_line", "serve", "--listen", "127.0.0.1:0", "--json", *options]
     kept = {name: value for name, value in os.environ.items() if not name.startswith("QUICLENS_")}
     descriptor, log = mkstemp(".log", "serve-", folder.parent)  # a pipe that nobody reads would stop it once it is full
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=descriptor, text=True, env={**kept, **environment})

@@ -1,6 +1,6 @@
 import pytest
 
-from quiclens_api.main import several_access_logs
+from quiclens_command_line.main import several_access_logs
 
 
 @pytest.mark.parametrize(

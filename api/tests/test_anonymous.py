@@ -11,12 +11,12 @@ import pytest
 from quiclens_schema import store as stores
 from quiclens_schema.store import Store
 
-from quiclens_api import collector
-from quiclens_api.anonymous import Anonymiser, header_of, words
-from quiclens_api.failure import CannotRun
-from quiclens_api.loading import load_into
-from quiclens_api.main import main
-from quiclens_api.questions.export import Wanted, chosen, export
+from quiclens_command_line.loading import load_into
+from quiclens_command_line.main import main
+from quiclens_questions import collector
+from quiclens_questions.anonymous import Anonymiser, header_of, words
+from quiclens_questions.export import Wanted, chosen, export
+from quiclens_questions.failure import CannotRun
 
 VECTORS = Path(__file__).parents[2] / "schema" / "vectors"
 # Runs of one simulated connection: their traces go by one id.

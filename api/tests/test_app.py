@@ -7,9 +7,20 @@ import sys
 import pytest
 from api_ran import Run
 
-from quiclens_api.app import COMMANDS
+from quiclens_command_line.app import COMMANDS
 
-HEAVY = ("fastapi", "pydantic", "clickhouse_connect", "numpy", "pyarrow", "uvicorn", "rich", "quiclens_api.commands")
+HEAVY = (
+    "fastapi",
+    "pydantic",
+    "clickhouse_connect",
+    "numpy",
+    "pyarrow",
+    "uvicorn",
+    "rich",
+    "quiclens_command_line.commands",
+    "quiclens_web",
+    "quiclens_store_server",
+)
 
 
 def test_the_help_of_all_commands_shows_what_each_says_of_itself(run: Run) -> None:
@@ -24,7 +35,8 @@ def test_the_help_of_all_commands_shows_what_each_says_of_itself(run: Run) -> No
 
 @pytest.mark.parametrize("option", ["--help", "--version"])
 def test_what_commands_need_is_not_imported_to_tell_of_them(option: str) -> None:
-    code = f"import sys; from quiclens_api.main import main; main([{option!r}]); print(*sys.modules, file=sys.stderr)"
+    run_it = f"from quiclens_command_line.main import main; main([{option!r}])"
+    code = f"import sys; {run_it}; print(*sys.modules, file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "quiclens" in done.stdout
     loaded = {module for module in done.stderr.split() if module.startswith(HEAVY)}

@@ -9,9 +9,9 @@ from quiclens_schema import store as stores
 from quiclens_schema.migrate import migrate
 from quiclens_schema.store import Store
 
-from quiclens_api.questions.audit import audit as ask_audit
-from quiclens_api.serve.keep import Keep
-from quiclens_api.serve.retention import sweep
+from quiclens_questions.audit import audit as ask_audit
+from quiclens_store_server.retention import sweep
+from quiclens_web.front.keep import Keep
 
 TRACE = "connection_id, vantage, trace_id, trace_day"
 WHO = "'c', 'server', 't', toDate('2026-01-01')"

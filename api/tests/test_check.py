@@ -7,7 +7,7 @@ from typing import Any
 
 from api_ran import Run
 
-from quiclens_api.questions.check import CHANGES
+from quiclens_questions.check import CHANGES
 
 ROOT = Path(__file__).resolve().parents[2]
 Make = Callable[[str], Path]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from api_ran import Run
 
-from quiclens_api.commands import migrate
+from quiclens_command_line.commands import migrate
 
 
 @pytest.fixture

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from serve_process import start
 
-from quiclens_api.serve import landlock
-from quiclens_api.serve.landlock import NotConfined
+from quiclens_store_server import landlock
+from quiclens_store_server.landlock import NotConfined
 
 PROBES = """
 import json, os, socket, subprocess, sys
 from pathlib import Path
-import quiclens_api.main  # with everything that serve imports
-from quiclens_api.serve.confinement import confine, temporary_folder
+import quiclens_command_line.main  # with everything that serve imports
+from quiclens_store_server.confinement import confine, temporary_folder
 store, outside = Path(sys.argv[1]), Path(sys.argv[2])
 listening = socket.create_server(("127.0.0.1", 0))
 with temporary_folder() as temporary:
@@ -115,7 +115,7 @@ def test_serve_is_confined_and_says_by_what(tmp_path: Path) -> None:
 def test_a_process_with_other_threads_is_not_taken_for_confined(tmp_path: Path) -> None:
     script = """
 import threading, time
-from quiclens_api.serve.landlock import NotConfined, restrict
+from quiclens_store_server.landlock import NotConfined, restrict
 threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
 try:
     restrict([])
@@ -127,5 +127,5 @@ except NotConfined as reason:
 
 
 def test_the_command_starts_no_threads_before_it_is_confined() -> None:
-    script = "import os, quiclens_api.main; print(len(os.listdir('/proc/self/task')))"
+    script = "import os, quiclens_command_line.main; print(len(os.listdir('/proc/self/task')))"
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout == "1\n"

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from quiclens_api.demo import Places, clear
-from quiclens_api.failure import CannotRun
+from quiclens_command_line.demo import Places, clear
+from quiclens_questions.failure import CannotRun
 
 
 def test_a_folder_that_no_demo_made_is_left_alone(tmp_path: Path) -> None:

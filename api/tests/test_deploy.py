@@ -16,7 +16,7 @@ from api_ran import Run
 from document_cover import left_to
 from quiclens_ingest import broker
 
-from quiclens_api.serve import tokens
+from quiclens_web.front import tokens
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"

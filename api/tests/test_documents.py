@@ -6,7 +6,7 @@ import pytest
 from api_ran import Run
 from api_seed import UNDATED, A
 
-from quiclens_api.savings import interval_us
+from quiclens_questions.savings import interval_us
 
 SLOW = {
     "request_id", "external_id", "connection_id", "stream_id", "started_at", "server", "carrier", "region", "vantage",

@@ -21,7 +21,7 @@ from quiclens_ingest.metrics import Metrics
 from quiclens_schema import catalogue
 from serve_process import Served
 
-from quiclens_api.app import COMMANDS
+from quiclens_command_line.app import COMMANDS
 
 KEPT = Path(__file__).with_name("contract.toml")
 COLLECTOR = Path(os.environ.get("QUICLENS_COLLECTOR", ROOT / "target/release/quiclens-collector"))

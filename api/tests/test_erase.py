@@ -20,11 +20,11 @@ from quiclens_schema.store import Store, StoreError
 from serve_process import Served, start
 from store_rows import aliases, fill, send, stream
 
-from quiclens_api import collector
-from quiclens_api.erase import Chosen, erase
-from quiclens_api.failure import CannotRun
-from quiclens_api.loading import load_into
-from quiclens_api.main import main
+from quiclens_command_line.loading import load_into
+from quiclens_command_line.main import main
+from quiclens_questions import collector
+from quiclens_questions.failure import CannotRun
+from quiclens_store_server.erase import Chosen, erase
 
 LINE = {"line_day": DAY, "time": "2026-11-20 10:00:00", "time_is": "end"}
 LINES = [
@@ -120,7 +120,7 @@ def test_nothing_of_it_is_on_disk(folder: Path) -> None:
     subprocess.run([sys.executable, "-c", code, str(folder)], check=True)
     assert holding(folder, marker)
     ran = subprocess.run(
-        [sys.executable, "-m", "quiclens_api.main", "erase", A, "--yes", "--json", "--store", f"chdb:{folder}"],
+        [sys.executable, "-m", "quiclens_command_line", "erase", A, "--yes", "--json", "--store", f"chdb:{folder}"],
         capture_output=True, check=True, text=True,
     )  # fmt: skip
     assert json.loads(ran.stdout)["connections"] == 1

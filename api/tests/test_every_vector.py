@@ -23,7 +23,7 @@ DOCUMENTS = ("", "/streams", "/counts", "/episodes", "/blocked", "/recovery", "/
 def vectors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """The inputs of all cases, loaded into one store and served."""
     store = tmp_path_factory.mktemp("vectors") / "store"
-    words = [sys.executable, "-m", "quiclens_api.main", "load", str(VECTORS), "--store", f"chdb:{store}", "--json"]
+    words = [sys.executable, "-m", "quiclens_command_line", "load", str(VECTORS), "--store", f"chdb:{store}", "--json"]
     done = subprocess.run(words, capture_output=True, check=False, text=True)
     assert done.returncode == 1, done.stderr  # some inputs are bad on purpose
     served = start(store)

@@ -69,6 +69,6 @@ def test_a_folder_that_is_not_there_cannot_be_written(run: Run, fake_collector: 
 
 def test_standard_output_is_the_log_alone(store_url: str, fake_collector: Make) -> None:
     fake_collector(KEEP)
-    command = [sys.executable, "-m", "quiclens_api.main", "export", A, "-o", "-", "--store", store_url]
+    command = [sys.executable, "-m", "quiclens_command_line", "export", A, "-o", "-", "--store", store_url]
     done = subprocess.run(command, capture_output=True, check=True)
     assert done.stdout == b"{}"

@@ -17,7 +17,7 @@ import pytest
 from quiclens_schema import store as stores
 from quiclens_schema.migrate import migrate
 
-from quiclens_api.questions.export import Wanted, export
+from quiclens_questions.export import Wanted, export
 
 ROOT = Path(__file__).resolve().parents[2]
 TRACES = ROOT.parent / "shared" / "traces"
@@ -41,7 +41,7 @@ def stated() -> dict[str, int]:
 
 def quiclens(*arguments: str, store: Path) -> tuple[int, bytes]:
     """Stores of one deployment have one secret, so that their clients' keys are the same."""
-    command = [sys.executable, "-m", "quiclens_api.main", *arguments, "--store", f"chdb:{store}", "--json"]
+    command = [sys.executable, "-m", "quiclens_command_line", *arguments, "--store", f"chdb:{store}", "--json"]
     secret = {"QUICLENS_CLIENT_SECRET": "the secret of one deployment"}
     done = subprocess.run(command, env={**os.environ, **secret}, capture_output=True, check=False)
     assert done.returncode in (0, 1), done.stderr.decode()

@@ -10,9 +10,9 @@ from quiclens_schema.store import Store
 from serve_process import start
 from store_rows import plant
 
-from quiclens_api.questions.different import Different, different
-from quiclens_api.questions.findings import Group, Population, design_effect, found
-from quiclens_api.statistics.distributions import binomial_tail
+from quiclens_questions.different import Different, different
+from quiclens_questions.findings import Group, Population, design_effect, found
+from quiclens_questions.statistics.distributions import binomial_tail
 
 BASE = datetime(2026, 1, 1, tzinfo=UTC)
 RUNS, REQUESTS, CONNECTION = 20, 3_000, 5

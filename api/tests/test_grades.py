@@ -8,8 +8,8 @@ from api_seed import SERVER, request
 from quiclens_schema import store as stores
 from store_rows import fill
 
-from quiclens_api.main import main
-from quiclens_api.questions.over_time import OverTime, over_time, spent_over_time
+from quiclens_command_line.main import main
+from quiclens_questions.over_time import OverTime, over_time, spent_over_time
 
 GRADES = ["whole"] * 5 + ["repaired"] * 3 + ["damaged"] * 2
 

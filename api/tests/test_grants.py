@@ -121,10 +121,10 @@ def test_tables_of_system_are_granted_to_whom_asks_them() -> None:
     always = {"system.tables", "system.columns"}  # a server shows everybody what he may see of these
     sources = {
         "ingest": [*(ROOT / "ingest" / "quiclens_ingest").rglob("*.py"), *SQL],
-        "retention": [ROOT / "api" / "quiclens_api" / "serve" / "retention.py"],
-        "erase": [ROOT / "api" / "quiclens_api" / "erase.py", *SQL],
+        "retention": [ROOT / "api" / "store_server" / "quiclens_store_server" / "retention.py"],
+        "erase": [ROOT / "api" / "store_server" / "quiclens_store_server" / "erase.py", *SQL],
         "read": [
-            *(ROOT / "api" / "quiclens_api" / "queries").iterdir(),
+            *(ROOT / "api" / "questions" / "quiclens_questions" / "queries").iterdir(),
             *(ROOT / "dashboards" / "quiclens_dashboards" / "queries").rglob("*.sql"),
         ],
         "migrate": [ROOT / "schema" / "quiclens_schema" / "migrate.py"],

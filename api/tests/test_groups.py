@@ -10,10 +10,10 @@ from quiclens_schema.store import Store
 from serve_process import start
 from store_rows import plant
 
-from quiclens_api.questions.asked import GROUPS_AT_MOST, Report
-from quiclens_api.reports import KINDS, Options, asked_of
-from quiclens_api.show.slow import groups_line
-from quiclens_api.show.written import markdown
+from quiclens_command_line.show.slow import groups_line
+from quiclens_command_line.show.written import markdown
+from quiclens_questions.asked import GROUPS_AT_MOST, Report
+from quiclens_questions.reports import KINDS, Options, asked_of
 
 CARRIERS, WITHOUT_QUIC, REQUESTS = 25_000, 4_000, 3_639
 

@@ -17,9 +17,9 @@ from quiclens_schema import store as stores
 from quiclens_schema.plain_text import printable
 from store_rows import fill
 
-from quiclens_api.main import main
-from quiclens_api.reports import KINDS
-from quiclens_api.where import request_columns
+from quiclens_command_line.main import main
+from quiclens_questions.reports import KINDS
+from quiclens_questions.where import request_columns
 
 HOSTILE = (
     "=1+1\x1b[31m\x9b2J\x1b]0;title\x07\u202e\u2066\u2028\x7f\x00\r\nFORGED\t[/none][bold]b[/bold] :smile: "

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from quiclens_api import collector
-from quiclens_api.failure import CannotRun
-from quiclens_api.show.load import load_view
+from quiclens_command_line.show.load import load_view
+from quiclens_questions import collector
+from quiclens_questions.failure import CannotRun
 
 VECTORS = Path(__file__).parents[2] / "schema" / "vectors"
 
@@ -21,7 +21,7 @@ def load(store: Path, *words: str) -> tuple[int, dict[str, Any]]:
         collector.find()
     except CannotRun as missing:
         pytest.skip(missing.message)
-    command = [sys.executable, "-m", "quiclens_api.main", "load", *words, "--store", f"chdb:{store}", "--json"]
+    command = [sys.executable, "-m", "quiclens_command_line", "load", *words, "--store", f"chdb:{store}", "--json"]
     done = subprocess.run(command, capture_output=True, check=False)
     document = json.loads(done.stdout)
     wanted = {"files", "connections", "events", "requests", "rejected", "values_unread", "erased", "bytes", "seconds"}
@@ -48,7 +48,7 @@ def test_an_access_log_alone_can_be_listed(tmp_path: Path) -> None:
 
 
 def test_nothing_to_load_is_a_usage_error_and_makes_no_store(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "quiclens_api.main", "load", "--store", f"chdb:{tmp_path / 'store'}", "--json"]
+    command = [sys.executable, "-m", "quiclens_command_line", "load", "--store", f"chdb:{tmp_path / 'store'}", "--json"]
     done = subprocess.run(command, capture_output=True, check=False)
     assert done.returncode == 2 and json.loads(done.stdout)["error"]["code"] == "usage"
     assert not (tmp_path / "store").exists()
@@ -64,7 +64,8 @@ def test_values_that_their_column_cannot_hold_are_counted(tmp_path: Path) -> Non
         assert (code, document["rejected"], document["values_unread"]) == (0, {}, 1), case
         said = load_view(document)
         assert any("1 values that their column cannot hold" in str(line) for line in said), case
-    status = [sys.executable, "-m", "quiclens_api.main", "status", "--store", f"chdb:{tmp_path / 'quic_trace_deck_tabs'}"]
+    store = f"chdb:{tmp_path / 'quic_trace_deck_tabs'}"
+    status = [sys.executable, "-m", "quiclens_command_line", "status", "--store", store]
     found = json.loads(subprocess.run([*status, "--json"], capture_output=True, check=True).stdout)
     at = [column["name"] for column in found["columns"]].index("values_unread")
     assert [row[at] for row in found["rows"]] == [1]

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from quiclens_api.failure import UsageMistake
-from quiclens_api.moment import moment, rfc3339
-from quiclens_api.show.bars import cells, stacked
-from quiclens_api.units import duration, share, size
+from quiclens_command_line.show.bars import cells, stacked
+from quiclens_questions.failure import UsageMistake
+from quiclens_questions.moment import moment, rfc3339
+from quiclens_questions.units import duration, share, size
 
 NOW = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
 

@@ -17,7 +17,7 @@ from document_items import Item, command_of
 from quiclens_schema import store as stores
 from serve_process import Served, start_words
 
-from quiclens_api.loading import load_into
+from quiclens_command_line.loading import load_into
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "api" / "README.md"

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from quiclens_schema import engine
 
-from quiclens_api.serve import gate, reviewed
-from quiclens_api.serve.faults import Refused
+from quiclens_store_server import gate, reviewed
+from quiclens_web.front.faults import Refused
 
 ASKED = {
     "functions": "SELECT name FROM system.functions",

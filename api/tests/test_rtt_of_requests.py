@@ -10,7 +10,7 @@ from quiclens_schema.store import Store
 from serve_process import start
 from store_rows import plant
 
-from quiclens_api.reports import KINDS, Options, asked_of
+from quiclens_questions.reports import KINDS, Options, asked_of
 
 _ROWS = """
 INSERT INTO request_versions (

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from quiclens_api.statistics.distributions import student95
-from quiclens_api.statistics.estimates import Estimate
-from quiclens_api.statistics.kept import Chances, Kept, ratio, total
+from quiclens_questions.statistics.distributions import student95
+from quiclens_questions.statistics.estimates import Estimate
+from quiclens_questions.statistics.kept import Chances, Kept, ratio, total
 
 # Ten of forty connections drawn with probability a quarter, and one that was certain: y is 1 to 10, x is 2.
 DRAWN = [Kept(4.0, (float(y), 2.0)) for y in range(1, 11)]

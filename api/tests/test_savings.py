@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from quiclens_api.savings import savings_note
+from quiclens_questions.savings import savings_note
 
 
 def part(us: int, saves_us: int | None) -> dict[str, Any]:

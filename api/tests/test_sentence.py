@@ -3,8 +3,8 @@
 import pytest
 from quiclens_schema.catalogue import CAUSES
 
-from quiclens_api.sentence import CAUSE_WORDS, Facts, sentence, untraced
-from quiclens_api.show.logged import logged_facts
+from quiclens_questions.logged import logged_facts
+from quiclens_questions.sentence import CAUSE_WORDS, Facts, sentence, untraced
 
 MS = 1_000
 TABLE = [

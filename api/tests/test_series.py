@@ -8,7 +8,7 @@ from quiclens_schema.store import Store
 from serve_process import start
 from store_rows import plant
 
-from quiclens_api.questions.series import BUCKETS, EXACT_AT_MOST, Row, View, series
+from quiclens_questions.series import BUCKETS, EXACT_AT_MOST, Row, View, series
 
 EVENTS = 60_000
 EACH_US = 10

@@ -7,10 +7,10 @@ import pytest
 from api_ran import Run
 from serve_process import Served
 
-from quiclens_api.failure import UsageMistake
-from quiclens_api.serve.access import is_loopback
-from quiclens_api.serve.serving import address
-from quiclens_api.serve.tokens import Role, TokenError, digest, read
+from quiclens_questions.failure import UsageMistake
+from quiclens_web.front.access import is_loopback
+from quiclens_web.front.serving import address
+from quiclens_web.front.tokens import Role, TokenError, digest, read
 
 WRITE = "INSERT INTO link_pending (token) VALUES ('x')"
 

@@ -6,8 +6,8 @@ import zlib
 
 import pytest
 
-from quiclens_api.serve.codecs import ENCODINGS, decoded, encoder, framer, unframed
-from quiclens_api.serve.faults import Fault
+from quiclens_store_server.codecs import ENCODINGS, decoded, encoder, framer, unframed
+from quiclens_web.front.faults import Fault
 
 DATA = random.Random(1).randbytes(3_000_000) + bytes(2_000_000)
 

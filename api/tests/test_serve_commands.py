@@ -146,7 +146,7 @@ def test_without_sql_pages_answer_and_so_do_commands_of_the_stores_user(run: Run
 
 def test_help_teaches() -> None:
     told = subprocess.run(
-        [sys.executable, "-m", "quiclens_api.main", "serve", "--help"], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "quiclens_command_line", "serve", "--help"], capture_output=True, text=True, check=True
     ).stdout
     for word in ("--listen", "--keep-events", "--max-disk-gb", "QUICLENS_SERVE_TOKEN", "curl", "quiclens serve"):
         assert word in told

@@ -10,9 +10,9 @@ import pytest
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
-from quiclens_api.serve.connections import ConnectionLimits, Connections
-from quiclens_api.serve.metrics import FrontMetrics
-from quiclens_api.serve.serving import Listening, _Server, bind
+from quiclens_web.front.connections import ConnectionLimits, Connections
+from quiclens_web.front.metrics import FrontMetrics
+from quiclens_web.front.serving import Listening, _Server, bind
 
 LIMITS = ConnectionLimits(head_seconds=0.5, idle_seconds=1, body_seconds=0.5, write_seconds=0.5)
 HEAD = b"GET / HTTP/1.1\r\nHost: x\r\n"

@@ -9,7 +9,7 @@ import chdb
 import pytest
 from serve_process import Served, start
 
-from quiclens_api.serve import pieces, reviewed
+from quiclens_store_server import pieces, reviewed
 
 ALLOWED = sorted(name for name, may in reviewed.names("formats").items() if may)
 COLUMNS = """

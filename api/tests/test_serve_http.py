@@ -18,7 +18,7 @@ from quiclens_schema.version import VERSION
 from serve_process import Served, until
 from store_rows import aliases, send
 
-from quiclens_api.serve.codecs import decoded, framer
+from quiclens_store_server.codecs import decoded, framer
 
 LONG = "SELECT count() FROM numbers(100000000000) WHERE sipHash64(number) = 1"
 

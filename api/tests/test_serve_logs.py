@@ -2,7 +2,7 @@
 
 import logging
 
-from quiclens_api.serve.logs import RateLimit
+from quiclens_web.front.logs import RateLimit
 
 
 def record(text: str, *values: object, logger: str = "quiclens.serve") -> logging.LogRecord:

@@ -42,6 +42,6 @@ def test_a_proxy_that_is_trusted_names_who_asks(tmp_path: Path, served: Served) 
 
 @pytest.mark.parametrize("option", [["--user-header", "x-user"], ["--trust-proxy", "10.0.0.1"]])
 def test_a_header_without_its_proxy_is_a_mistake(tmp_path: Path, option: list[str]) -> None:
-    words = [sys.executable, "-m", "quiclens_api.main", "serve", "--store", f"chdb:{tmp_path}", "--json", *option]
+    words = [sys.executable, "-m", "quiclens_command_line", "serve", "--store", f"chdb:{tmp_path}", "--json", *option]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60)
     assert done.returncode == 2 and json.loads(done.stdout)["error"]["code"] == "usage"

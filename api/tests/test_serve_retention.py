@@ -10,8 +10,8 @@ from api_seed import CLIENT, OLD, SERVER, connection
 from serve_process import Served, start, until
 from store_rows import fill
 
-from quiclens_api.serve.keep import Keep
-from quiclens_api.serve.retention import Partition, plan
+from quiclens_store_server.retention import Partition, plan
+from quiclens_web.front.keep import Keep
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 FOREVER = Keep(events_days=0, summaries_days=0)
@@ -127,7 +127,7 @@ def wait_for_a_look(served: Served) -> None:
 def test_the_command_goes_on_until_it_is_told_to_stop(tmp_path: Path) -> None:
     folder, store, log = tmp_path / "made", tmp_path / "store", tmp_path / "log"
     fill(folder, rows())
-    words = [sys.executable, "-m", "quiclens_api.main", "retention", "--store", f"chdb:{store}"]
+    words = [sys.executable, "-m", "quiclens_command_line", "retention", "--store", f"chdb:{store}"]
     words += ["--every-hours", "0.0001", "--keep-events", "0.00001", "--keep-summaries", "0"]
     with log.open("wb") as told:
         process = subprocess.Popen(words, stderr=told)

@@ -5,9 +5,9 @@ from typing import Any, cast
 
 import pytest
 
-from quiclens_api.serve import running
-from quiclens_api.serve.access import Role
-from quiclens_api.serve.running import Running
+from quiclens_store_server import running
+from quiclens_store_server.running import Running
+from quiclens_web.front.access import Role
 
 
 def test_a_statement_that_nothing_ends_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

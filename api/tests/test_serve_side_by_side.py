@@ -13,9 +13,9 @@ from quiclens_schema import store as stores
 from serve_process import Served, start, until
 from store_rows import aliases, send
 
-from quiclens_api.serve.faults import Fault
-from quiclens_api.serve.memory import MemoryBudget
-from quiclens_api.serve.settings import Limits
+from quiclens_web.front.faults import Fault
+from quiclens_web.front.memory import MemoryBudget
+from quiclens_web.front.settings import Limits
 
 AT_ONCE = Limits().queries_at_once
 RUNNING = f'running{{kind="queries"}} {AT_ONCE}'

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from quiclens_api.serve import spooled
-from quiclens_api.serve.faults import Fault
-from quiclens_api.serve.spooled import SpooledAnswer
+from quiclens_store_server import spooled
+from quiclens_store_server.spooled import SpooledAnswer
+from quiclens_web.front.faults import Fault
 
 
 def answer_of(pieces: Sequence[bytes], most: int = 1 << 30) -> SpooledAnswer:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from rich.text import Text
 
-from quiclens_api.show.slow import _mostly
+from quiclens_command_line.show.slow import _mostly
 
 
 @pytest.mark.parametrize(

@@ -6,18 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from quiclens_api.statistics.clusters import (
-    Clusters,
-    effective,
-    levels,
-    needed,
-    places,
-    samples_needed,
-    share,
-)
-from quiclens_api.statistics.distributions import binomial_tail, hypergeometric_tail, likeness_at, student95
-from quiclens_api.statistics.estimates import Estimate, difference, relative, wilson
-from quiclens_api.statistics.rates import Counts, rate
+from quiclens_questions.statistics.clusters import Clusters, effective, levels, needed, places, samples_needed, share
+from quiclens_questions.statistics.distributions import binomial_tail, hypergeometric_tail, likeness_at, student95
+from quiclens_questions.statistics.estimates import Estimate, difference, relative, wilson
+from quiclens_questions.statistics.rates import Counts, rate
 
 Sample = tuple[int, float, float]  # cluster, value, weight
 

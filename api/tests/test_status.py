@@ -10,9 +10,9 @@ from quiclens_schema import store as stores
 from rich.console import Console
 from rich.text import Text
 
-from quiclens_api.questions.freshness import read
-from quiclens_api.questions.status import status as ask_status
-from quiclens_api.show.status import status_view
+from quiclens_command_line.show.status import status_view
+from quiclens_questions.freshness import read
+from quiclens_questions.status import status as ask_status
 
 
 def test_the_first_lines_say_what_works(store_url: str) -> None:

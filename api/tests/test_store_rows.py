@@ -9,7 +9,7 @@ import pytest
 from serve_process import Got, Served
 from store_rows import aliases, batches_of_aliases, send, stream
 
-from quiclens_api.serve.codecs import encoder
+from quiclens_store_server.codecs import encoder
 
 
 def zstd(data: bytes) -> bytes:

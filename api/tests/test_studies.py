@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from api_ran import Run
 
-from quiclens_api.reports import KINDS
+from quiclens_questions.reports import KINDS
 
 
 def rows(document: dict[str, Any]) -> list[dict[str, Any]]:

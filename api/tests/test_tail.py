@@ -7,9 +7,9 @@ import pytest
 from api_ran import Run
 from quiclens_schema.catalogue import CAUSES
 
-from quiclens_api import savings
-from quiclens_api.failure import CannotRun
-from quiclens_api.savings import REMOVABLE, Ratios, read
+from quiclens_questions import savings
+from quiclens_questions.failure import CannotRun
+from quiclens_questions.savings import REMOVABLE, Ratios, read
 
 MEASURED = Ratios(samples=200, ratio_low=0.5, ratio_mid=1.0, ratio_high=1.25)
 

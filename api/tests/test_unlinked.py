@@ -8,7 +8,7 @@ from quiclens_ingest.link import link
 from quiclens_schema import store as stores
 from store_rows import fill
 
-from quiclens_api.questions.explain import explain
+from quiclens_questions.explain import explain
 
 CAUSES = parts(network=40_000)
 # Of a trace: whether it has its end, whether it saw the request end, how many events it has.

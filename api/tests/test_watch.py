@@ -15,10 +15,10 @@ from quiclens_schema.migrate import migrate
 from quiclens_schema.store import Store
 from starlette.testclient import TestClient
 
-from quiclens_api.questions.watch import Watch, alert_sql, watch
-from quiclens_api.show.watch import watch_view
-from quiclens_api.web.app import create_app
-from quiclens_api.web.settings import Settings
+from quiclens_command_line.show.watch import watch_view
+from quiclens_questions.watch import Watch, alert_sql, watch
+from quiclens_web.api.app import create_app
+from quiclens_web.api.settings import Settings
 
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
 FAST, SLOW, SLOWER = 500, 600, 700  # buckets

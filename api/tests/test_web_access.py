@@ -8,9 +8,9 @@ from fastapi.testclient import TestClient
 from quiclens_schema import store as stores
 from web_client import app_of, client
 
-from quiclens_api.serve.access import Access, Role, Token, network
-from quiclens_api.serve.door import RequestLimits
-from quiclens_api.web.settings import Limits
+from quiclens_web.api.settings import Limits
+from quiclens_web.front.access import Access, Role, Token, network
+from quiclens_web.front.door import RequestLimits
 
 
 def token(name: str, role: Role, text: str) -> Token:
@@ -275,8 +275,8 @@ def test_so_many_requests_of_one_visitor_run_at_once(store_url: str) -> None:
 
 
 def test_what_did_not_come_through_the_door_is_not_served(store_url: str) -> None:
-    from quiclens_api.web.app import create_app
-    from quiclens_api.web.settings import Settings
+    from quiclens_web.api.app import create_app
+    from quiclens_web.api.settings import Settings
 
     with stores.open(store_url) as store, TestClient(create_app(Settings(store))) as bare:
         with pytest.raises(RuntimeError, match="through the door"):

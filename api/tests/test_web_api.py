@@ -8,7 +8,7 @@ from api_ran import Run
 from fastapi.testclient import TestClient
 from web_client import client
 
-from quiclens_api.web.settings import Limits
+from quiclens_web.api.settings import Limits
 
 WINDOW = {"since": "2026-11-20T09:00:00Z", "until": "2026-11-20T12:00:00Z"}
 

@@ -8,9 +8,9 @@ from fastapi.testclient import TestClient
 from quiclens_schema.catalogue import CAUSES
 from web_client import client
 
-from quiclens_api.advice import ADVICE
-from quiclens_api.pages.svg import Span, parts_bar, ticks, timeline
-from quiclens_api.show.causes import LOOKS
+from quiclens_questions.advice import ADVICE
+from quiclens_questions.causes import LOOKS
+from quiclens_web.pages.svg import Span, parts_bar, ticks, timeline
 
 
 @pytest.fixture(scope="module")

@@ -15,11 +15,11 @@ from quiclens_schema import store as stores
 from serve_process import Served, start, start_words, until
 from web_client import client
 
-from quiclens_api.serve.app import create_app
-from quiclens_api.serve.metrics import FrontMetrics
-from quiclens_api.serve.settings import Settings
-from quiclens_api.web import routes_files, routes_reports, routes_requests
-from quiclens_api.web.settings import Limits
+from quiclens_store_server.app import create_app
+from quiclens_web.api import routes_files, routes_reports, routes_requests
+from quiclens_web.api.settings import Limits
+from quiclens_web.front.metrics import FrontMetrics
+from quiclens_web.front.settings import Settings
 
 MEMBERS = {"type", "title", "status", "detail", "instance", "code", "hint"}
 HTML = {"accept": "text/html"}
@@ -63,7 +63,7 @@ def test_an_unexpected_error_is_logged_counted_and_answered_with_its_id(
 
 
 def test_an_unexpected_error_is_a_page_for_a_browser(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quiclens_api.pages.routes.explain", broken)
+    monkeypatch.setattr("quiclens_web.pages.routes.explain", broken)
     with client(store_url) as web:
         shown = web.get("/requests/x/1", headers=HTML)
     assert shown.status_code == 500 and shown.headers["content-type"].startswith("text/html")
@@ -73,7 +73,7 @@ def test_an_unexpected_error_is_a_page_for_a_browser(store_url: str, monkeypatch
 def test_clickhouses_interface_tells_an_unexpected_error_in_its_own_form(
     store_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("quiclens_api.serve.interface.protocol.read", broken)
+    monkeypatch.setattr("quiclens_store_server.interface.protocol.read", broken)
     with stores.open(store_url) as store:
         assert store.folder is not None
         app = create_app(store, Settings(folder=store.folder, instance="x"))
@@ -266,13 +266,13 @@ def test_a_task_that_ended_or_hangs_is_told_by_healthz(store_url: str, monkeypat
         go_on.wait(30)
         raise SystemExit  # which no loop survives
 
-    monkeypatch.setattr("quiclens_api.serve.holder.sweep", sweep)
+    monkeypatch.setattr("quiclens_store_server.holder.sweep", sweep)
     with stores.open(store_url) as store:
         assert store.folder is not None
         app = create_app(store, Settings(folder=store.folder, instance="x"))
         with TestClient(app, base_url="http://127.0.0.1:8123") as served:
             assert hangs.wait(30) and served.get("/healthz").status_code == 200
-            monkeypatch.setattr("quiclens_api.serve.holder._LONGEST_SWEEP_SECONDS", 0.0)
+            monkeypatch.setattr("quiclens_store_server.holder._LONGEST_SWEEP_SECONDS", 0.0)
             told = served.get("/healthz")
             assert told.status_code == 503 and "a retention sweep has run" in told.json()["detail"]
             go_on.set()

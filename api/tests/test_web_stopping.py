@@ -10,7 +10,7 @@ from quiclens_schema.store import StoreError
 from serve_process import Served, until
 from test_serve_http import metric
 
-from quiclens_api.web.stopping import GivenUp, StoppableStore
+from quiclens_web.api.stopping import GivenUp, StoppableStore
 
 LONG = "SELECT count() FROM numbers(100000000000) WHERE sipHash64(number) = 1"
 

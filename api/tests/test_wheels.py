@@ -12,6 +12,9 @@ from quiclens_lab.release import PARTS, WHOLE, wheel_of
 ROOT = Path(__file__).resolve().parents[2]
 # Folders of a part in the tree, and where they are in its wheel.
 DATA = {part: {f"quiclens_{part}": f"quiclens_{part}"} for part in PARTS}
+DATA["api"] = {
+    f"{name}/quiclens_{name}": f"quiclens_{name}" for name in ("questions", "web", "store_server", "command_line")
+}
 DATA["schema"] |= {name: f"quiclens_schema/{name}" for name in ("catalogue", "clickhouse/migrations", "topics")}
 
 
@@ -44,13 +47,13 @@ def test_installed_parts_find_their_data_and_say_their_version(wheels: dict[str,
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(tmp_path)
     script = """
-import quiclens_schema, quiclens_api
-from quiclens_api.pages import page
+import quiclens_schema, quiclens_questions
+from quiclens_web.pages import page
 from quiclens_schema import catalogue, topics
 from quiclens_schema.migrate import migrations
 from quiclens_schema.version import VERSION
 assert migrations() and topics.load() and catalogue.load()
-print(quiclens_schema.__file__, quiclens_api.__file__, VERSION, sep="\\n")
+print(quiclens_schema.__file__, quiclens_questions.__file__, VERSION, sep="\\n")
 """
     done = subprocess.run(
         [sys.executable, "-c", script],
@@ -88,6 +91,6 @@ def test_all_parts_have_one_version_which_the_command_says() -> None:
     versions = _versions()
     assert len(set(versions.values())) == 1, versions
     done = subprocess.run(
-        [sys.executable, "-m", "quiclens_api.main", "--version"], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "quiclens_command_line", "--version"], capture_output=True, text=True, check=True
     )
     assert done.stdout == f"quiclens {versions['api']}\n"

@@ -12,10 +12,10 @@ from fastapi.testclient import TestClient
 from quiclens_schema import store as stores
 from web_client import client
 
-from quiclens_api.expected import expected
-from quiclens_api.failure import UsageMistake
-from quiclens_api.questions.status import status
-from quiclens_api.questions.working import Check, Recent, Seen, checks, next_steps
+from quiclens_command_line.expected import expected
+from quiclens_questions.failure import UsageMistake
+from quiclens_questions.status import status
+from quiclens_questions.working import Check, Recent, Seen, checks, next_steps
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 HEALTHY: dict[str, Any] = {

@@ -10,13 +10,13 @@ from quiclens_schema import store as stores
 from quiclens_schema.store import Store
 from starlette.types import ASGIApp
 
-from quiclens_api.serve.access import Access, Doorkeeper
-from quiclens_api.serve.door import Door, RequestLimits
-from quiclens_api.serve.metrics import FrontMetrics
-from quiclens_api.serve.observed import Observed
-from quiclens_api.serve.problems import Answers
-from quiclens_api.web.app import create_app
-from quiclens_api.web.settings import Settings
+from quiclens_web.api.app import create_app
+from quiclens_web.api.settings import Settings
+from quiclens_web.front.access import Access, Doorkeeper
+from quiclens_web.front.door import Door, RequestLimits
+from quiclens_web.front.metrics import FrontMetrics
+from quiclens_web.front.observed import Observed
+from quiclens_web.front.problems import Answers
 
 
 def app_of(

@@ -12,9 +12,9 @@ from grafana_foundation_sdk.builders import dashboard as builders
 from grafana_foundation_sdk.cog.builder import Builder
 from grafana_foundation_sdk.cog.variants import Dataquery
 from grafana_foundation_sdk.models import dashboard
-from quiclens_api.questions.watch import BY, alert_sql
-from quiclens_api.savings import REMOVABLE
 from quiclens_ingest.scratch import sql as ingest_sql
+from quiclens_questions.savings import REMOVABLE
+from quiclens_questions.watch import BY, alert_sql
 from quiclens_schema.catalogue import CAUSES
 
 PLUGIN = "grafana-clickhouse-datasource"

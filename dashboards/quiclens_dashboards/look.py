@@ -11,7 +11,7 @@ from grafana_foundation_sdk.builders import dashboard as builders
 from grafana_foundation_sdk.cog.builder import Builder
 from grafana_foundation_sdk.models import dashboard
 from grafana_foundation_sdk.models.dashboard import DynamicConfigValue as Property
-from quiclens_api.show.causes import LOOKS
+from quiclens_questions.causes import LOOKS
 
 US, SHARE, COUNT, BYTES, RATIO = "µs", "percentunit", "short", "bytes", "none"  # Grafana's names of units
 PER_SECOND, BITS_PER_SECOND, DEGREES = "cps", "bps", "degree"

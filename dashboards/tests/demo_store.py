@@ -58,7 +58,7 @@ class Demo:
 
 @contextmanager
 def served(folder: Path) -> Iterator[Demo]:
-    command = [sys.executable, "-m", "quiclens_api.main"]
+    command = [sys.executable, "-m", "quiclens_command_line"]
     words = [
         "demo",
         "--dir",

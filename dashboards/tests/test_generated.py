@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from quiclens_api.show.causes import LOOKS
+from quiclens_questions.causes import LOOKS
 from reading import PAGES, Row, queries, variables
 
 from quiclens_dashboards import ask, look

@@ -22,7 +22,7 @@ def rows(demo: Demo, page: str, title: str, kind: str = "table", **chosen: str |
 
 def report(demo: Demo, *words: str) -> Row:
     window = ["--since", demo.window.since.isoformat(), "--until", demo.window.until.isoformat()]
-    command = [sys.executable, "-m", "quiclens_api.main", "report", *words, *window]
+    command = [sys.executable, "-m", "quiclens_command_line", "report", *words, *window]
     done = subprocess.run([*command, "--store", f"chdb:{demo.folder}", "--json"], check=True, capture_output=True)
     document: Row = json.loads(done.stdout)
     return document

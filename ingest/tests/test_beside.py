@@ -25,7 +25,7 @@ def serving(folder: Path, pipe: Pipe, settings: str = "", metrics: str = "") -> 
     """The process, and where it answers, once it does; killed afterwards if it still runs."""
     config = folder / "ingest.toml"
     config.write_text(f'brokers = "{pipe.brokers}"\ngroup = "{pipe.group}"\nmetrics_address = "{metrics}"\n{settings}')
-    words = [sys.executable, "-m", "quiclens_api.main", "serve", "--listen", "127.0.0.1:0", "--json"]
+    words = [sys.executable, "-m", "quiclens_command_line", "serve", "--listen", "127.0.0.1:0", "--json"]
     with (folder / "said.txt").open("ab") as said:
         process = subprocess.Popen(
             [*words, "--store", f"chdb:{folder / 'store'}", "--ingest-config", str(config)],

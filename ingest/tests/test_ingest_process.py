@@ -25,7 +25,7 @@ pytestmark = pytest.mark.kafka
 def start(folder: Path, pipe: Pipe, settings: str = "", *more: str) -> "subprocess.Popen[bytes]":
     config = folder / "ingest.toml"
     config.write_text(f'brokers = "{pipe.brokers}"\ngroup = "{pipe.group}"\nmetrics_address = ""\n{settings}')
-    program = [sys.executable, "-m", "quiclens_api.main", "ingest", "--config", str(config), "--json", *more]
+    program = [sys.executable, "-m", "quiclens_command_line", "ingest", "--config", str(config), "--json", *more]
     quiet = {**os.environ, "PYTHONWARNINGS": "ignore"}
     with (folder / "said.txt").open("ab") as said:
         return subprocess.Popen(

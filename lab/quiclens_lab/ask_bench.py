@@ -26,7 +26,7 @@ ASKED = 100  # of the short questions
 ASKED_LONG = 5
 ZOOMS = 8  # halvings: eight thousand events are left of a million
 GRANULE = 8192
-SERVE = [sys.executable, "-m", "quiclens_api.main", "serve", "--listen", "127.0.0.1:0", "--json"]
+SERVE = [sys.executable, "-m", "quiclens_command_line", "serve", "--listen", "127.0.0.1:0", "--json"]
 
 # The bars, in milliseconds. `p95` of short questions, the slowest of the long ones.
 BARS = {"explain": 150, "slow_of_an_hour": 300, "tails_by_carrier_of_a_day": 1_000, "different_of_a_million": 5_000,
@@ -177,8 +177,8 @@ class _Watched:
 
 
 def _reads(store: Store, requests: Sequence[str], connections: Sequence[tuple[str, int]]) -> Row:
-    from quiclens_api.questions.connection_page import streams, traces
-    from quiclens_api.questions.explain import explain
+    from quiclens_questions.connection_page import streams, traces
+    from quiclens_questions.explain import explain
 
     watched: Any = _Watched(store)
     for request in requests:

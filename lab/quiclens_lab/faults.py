@@ -31,7 +31,8 @@ MADE = LAB.parent / ".made" / "faults"
 SOURCES = (
     *("Cargo.lock", "requirements.lock", "schema/catalogue", "schema/clickhouse", "schema/topics"),
     *(f"collectors/{crate}" for crate in ("core", "tail", "edge", "heap", "agent/src")),
-    *("schema/quiclens_schema", "ingest/quiclens_ingest", "api/quiclens_api/serve"),
+    *("schema/quiclens_schema", "ingest/quiclens_ingest"),
+    *("api/store_server/quiclens_store_server", "api/web/quiclens_web/front"),
 )
 """What a schedule judges."""
 

@@ -49,7 +49,7 @@ class Linkers:
 
     def _ask(self, chance: random.Random) -> None:
         while not self._over.wait(chance.uniform(*_PAUSES_S)):
-            command = [sys.executable, "-m", "quiclens_api.main", "link", "--store", self.live.url, "--json"]
+            command = [sys.executable, "-m", "quiclens_command_line", "link", "--store", self.live.url, "--json"]
             is_killed = chance.random() < KILLED
             with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
                 try:

@@ -85,7 +85,7 @@ def server_lines(connections: int) -> Iterator[str]:
 
 
 def _load(path: Path, folder: str, *options: str) -> dict[str, Any]:
-    command = [sys.executable, "-m", "quiclens_api.main", "load", str(path), *options]
+    command = [sys.executable, "-m", "quiclens_command_line", "load", str(path), *options]
     command += ["--json", "--store", f"chdb:{Path(folder) / 'store'}-{path.name}"]
     environment = {**os.environ, "QUICLENS_COLLECTOR": str(collector_binary())}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)

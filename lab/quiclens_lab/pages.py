@@ -89,7 +89,7 @@ def pages(keep: Path | None, slice_of: int, progress: Callable[[int, int], None]
 
 
 def _load(store: str) -> None:
-    words = [sys.executable, "-m", "quiclens_api.main", "load", str(VECTORS), "--store", store, "--json"]
+    words = [sys.executable, "-m", "quiclens_command_line", "load", str(VECTORS), "--store", store, "--json"]
     done = subprocess.run(words, capture_output=True, check=False, text=True)
     if done.returncode != 1:  # some inputs are bad on purpose
         raise LabError(f"the cases cannot be loaded: {done.stderr}")
@@ -125,7 +125,7 @@ def _commanded(store: str, commands: Sequence[tuple[str, str]]) -> Iterator[Visi
     def run(words: tuple[str, str]) -> Visit:
         name, thing = words
         out = [] if name == "explain" else ["--output", "-"]
-        program = [sys.executable, "-m", "quiclens_api.main", name, "--store", store, *out, "--", thing]
+        program = [sys.executable, "-m", "quiclens_command_line", name, "--store", store, *out, "--", thing]
         done = subprocess.run(program, capture_output=True, text=True, check=False, errors="replace", timeout=_SECONDS)
         is_told = done.returncode in _COMMANDS and "Traceback" not in done.stderr
         return Visit(" ".join(words), () if is_told else (f"exit code {done.returncode}: {done.stderr[-500:]}",))

@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 from statistics import NormalDist, median
 from typing import Any
 
-from quiclens_api.questions.asked import Report
-from quiclens_api.reports import KINDS, Options, asked_of
-from quiclens_api.statistics.clusters import needed
+from quiclens_questions.asked import Report
+from quiclens_questions.reports import KINDS, Options, asked_of
+from quiclens_questions.statistics.clusters import needed
 from quiclens_schema import store as stores
 from quiclens_schema.migrate import migrate
 from quiclens_schema.store import Store

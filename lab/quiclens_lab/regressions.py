@@ -12,8 +12,8 @@ from random import Random
 from statistics import fmean
 from typing import Any
 
-from quiclens_api.asking import sql
-from quiclens_api.questions.watch import JUDGED, RATE
+from quiclens_questions.asking import sql
+from quiclens_questions.watch import JUDGED, RATE
 from quiclens_schema import store as stores
 from quiclens_schema.store import Store
 

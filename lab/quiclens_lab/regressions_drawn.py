@@ -13,7 +13,7 @@ from functools import cache
 from random import Random
 from statistics import NormalDist
 
-from quiclens_api.questions.watch import SAMPLES_MIN
+from quiclens_questions.watch import SAMPLES_MIN
 
 PER_SECOND, WINDOW_S, BASELINE_S = 3_000, 300, 86_400
 CARRIERS, CITIES, REGIONS = 4_500, 600, 20

@@ -4,8 +4,8 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from quiclens_api.questions.watch import BUCKET_S, Watch, watch
 from quiclens_ingest.link import roll_up
+from quiclens_questions.watch import BUCKET_S, Watch, watch
 from quiclens_schema.migrate import migrate
 from quiclens_schema.store import Store
 

@@ -64,7 +64,7 @@ def served(folder: Path, needs_token: bool = True) -> Iterator[Served]:
             for role, token in (("reader", reader), ("writer", writer), ("uploader", uploader))
         )
     )
-    words = [sys.executable, "-m", "quiclens_api.main", "serve", "--listen", "127.0.0.1:0", "--json"]
+    words = [sys.executable, "-m", "quiclens_command_line", "serve", "--listen", "127.0.0.1:0", "--json"]
     words += ["--store", f"chdb:{folder / 'store'}", *(["--tokens", str(tokens)] if needs_token else [])]
     with (folder / "serve.log").open("w") as log:
         process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=log, text=True)

@@ -122,7 +122,7 @@ def _dependencies(files: Texts) -> dict[str, set[str]]:
 
 def _commands(files: Texts) -> dict[str, int | None]:
     """By program; None where a revision lists them in another way."""
-    cli = files.get("api/quiclens_api/app.py", "")
+    cli = files.get("api/command_line/quiclens_command_line/app.py") or files.get("api/quiclens_api/app.py", "")
     listed = re.search(r"commands = \((.*?)\)", cli, re.DOTALL | re.IGNORECASE)
     lab = files.get("lab/quiclens_lab/command_line.py", "")
     agent = files.get("collectors/agent/src/main.rs", "")
@@ -143,7 +143,8 @@ def _tables(files: Texts) -> set[str]:
 
 def _options(files: Texts) -> dict[str, int]:
     """Options of the commands, and keys of configuration files."""
-    typer = sum(text.count("typer.Option(") for name, text in files.items() if name.startswith("api/quiclens_api/"))
+    of_commands = ("api/command_line/", "api/quiclens_api/")
+    typer = sum(text.count("typer.Option(") for name, text in files.items() if name.startswith(of_commands))
     keys = sum(
         len(re.findall(r"^    pub [a-z_]+: ", text, re.MULTILINE))
         for name, text in files.items()

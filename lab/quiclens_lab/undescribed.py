@@ -5,10 +5,10 @@ probes; the ClickHouse interface, whose path is that of a page; rows and operati
 from typing import Any
 
 from pydantic import TypeAdapter
-from quiclens_api.erase import Chosen
-from quiclens_api.serve.keep import Keep
 from quiclens_schema import catalogue
 from quiclens_schema.served import OPERATION_PATH, ROWS_PATH, ROWS_TYPE, Operation
+from quiclens_store_server.erase import Chosen
+from quiclens_web.front.keep import Keep
 
 Document = dict[str, Any]
 

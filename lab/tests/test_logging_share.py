@@ -19,7 +19,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from quiclens_api.main import main
+from quiclens_command_line.main import main
 from quiclens_ingest.load import load
 from quiclens_schema import store as stores
 from quiclens_schema.migrate import migrate

@@ -12,20 +12,12 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from quiclens_api.questions.asked import Asked
-from quiclens_api.questions.audit import audit
-from quiclens_api.questions.events import (
-    BYTES_SENT,
-    PACKETS_LOST,
-    PACKETS_SENT,
-    RTT_SAMPLES,
-    RTT_US,
-    events,
-    kept,
-)
-from quiclens_api.statistics.estimates import Estimate
-from quiclens_api.statistics.kept import Chances, Kept, ratio, total
 from quiclens_ingest.load import load
+from quiclens_questions.asked import Asked
+from quiclens_questions.audit import audit
+from quiclens_questions.events import BYTES_SENT, PACKETS_LOST, PACKETS_SENT, RTT_SAMPLES, RTT_US, events, kept
+from quiclens_questions.statistics.estimates import Estimate
+from quiclens_questions.statistics.kept import Chances, Kept, ratio, total
 from quiclens_schema import store as stores
 from quiclens_schema.migrate import migrate
 from quiclens_schema.store import Store

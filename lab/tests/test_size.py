@@ -1,6 +1,6 @@
 """`make size`: what it counts of the commands is what they are."""
 
-from quiclens_api.app import COMMANDS
+from quiclens_command_line.app import COMMANDS
 
 from quiclens_lab.size import size, texts
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from quiclens_api.app import COMMANDS
+from quiclens_command_line.app import COMMANDS
 
 from quiclens_lab.errors import LabError
 from quiclens_lab.judgement import Judgement

@@ -157,7 +157,7 @@ FUNCTIONS_NOT_REFUSED_HERE: dict[str, dict[str, str | None]] = {
     },
 }
 POLYGON = "[[[(0., 0.), (1., 1.), (0., 1.)]]]"
-REVIEWED = Path(__file__).parents[2] / "api" / "quiclens_api" / "serve" / "reviewed_lists"
+REVIEWED = Path(__file__).parents[2] / "api" / "store_server" / "quiclens_store_server" / "reviewed_lists"
 
 
 @pytest.fixture(scope="module")

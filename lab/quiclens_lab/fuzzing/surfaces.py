@@ -16,11 +16,13 @@ NOW = datetime(2026, 11, 20, 10, tzinfo=UTC)
 TABLES = ("events", "streams", "connections", "episodes", "request_lines", "rejects")
 BOUNDARY = b"quiclens"
 
+_OURS = ("quiclens_questions", "quiclens_store_server", "quiclens_web", "quiclens_ingest", "quiclens_schema")
+
 
 def codecs() -> Callable[[bytes], None]:
     """Content encodings and ClickHouse's frames: bounded, refused with a Fault, and what we write is read back."""
-    from quiclens_api.serve import codecs as tried
-    from quiclens_api.serve.faults import Fault
+    from quiclens_store_server import codecs as tried
+    from quiclens_web.front.faults import Fault
 
     grown: list[int] = []
 
@@ -54,10 +56,10 @@ def codecs() -> Callable[[bytes], None]:
 
 def form() -> Callable[[bytes], None]:
     """A multipart body that comes in pieces: parameters, or a Fault; wherever it is cut, the same ones."""
-    from quiclens_api.serve import bodies
-    from quiclens_api.serve.faults import Fault
-    from quiclens_api.serve.memory import MemoryBudget
-    from quiclens_api.serve.settings import Limits
+    from quiclens_store_server import bodies
+    from quiclens_web.front.faults import Fault
+    from quiclens_web.front.memory import MemoryBudget
+    from quiclens_web.front.settings import Limits
     from starlette.requests import Request
 
     def read(body: bytes, size: int) -> Any:
@@ -89,10 +91,10 @@ def protocol() -> Callable[[bytes], None]:
     """Parameters and headers of a request: read, or a Fault; a limit is never passed."""
     from urllib.parse import parse_qsl
 
-    from quiclens_api.serve import protocol as tried
-    from quiclens_api.serve.codecs import ENCODINGS
-    from quiclens_api.serve.faults import Fault
-    from quiclens_api.serve.settings import Limits
+    from quiclens_store_server import protocol as tried
+    from quiclens_store_server.codecs import ENCODINGS
+    from quiclens_web.front.faults import Fault
+    from quiclens_web.front.settings import Limits
 
     limits = Limits()
 
@@ -115,8 +117,8 @@ def protocol() -> Callable[[bytes], None]:
 
 def where() -> Callable[[bytes], None]:
     """`--where`: a condition of the catalogue's own words and a bound value, or a usage mistake."""
-    from quiclens_api import where as tried
-    from quiclens_api.failure import UsageMistake
+    from quiclens_questions import where as tried
+    from quiclens_questions.failure import UsageMistake
 
     columns = tried.request_columns()
 
@@ -179,12 +181,12 @@ def statement() -> Callable[[bytes], None]:
     import tempfile
     from pathlib import Path
 
-    from quiclens_api.serve import pieces, reviewed
-    from quiclens_api.serve.engine import Engine
-    from quiclens_api.serve.faults import Fault
-    from quiclens_api.serve.judge import Judge
     from quiclens_schema import store as stores
     from quiclens_schema.migrate import migrate
+    from quiclens_store_server import pieces, reviewed
+    from quiclens_store_server.engine import Engine
+    from quiclens_store_server.judge import Judge
+    from quiclens_web.front.faults import Fault
 
     folder = tempfile.mkdtemp(prefix="quiclens-statement-")
     with stores.open(f"chdb:{folder}") as store:
@@ -224,7 +226,7 @@ SURFACES: dict[str, Callable[[], Callable[[bytes], None]]] = {
 
 
 def _bodies() -> Iterator[bytes]:
-    from quiclens_api.serve import codecs as tried
+    from quiclens_store_server import codecs as tried
 
     for number, name in enumerate(tried.ENCODINGS):
         for encoder in (tried.encoder(name), tried.framer(name)):
@@ -303,7 +305,7 @@ def main(arguments: list[str]) -> None:
     """Hand one surface to atheris; it ends the process."""
     atheris: Any = importlib.import_module("atheris")
     name, *options = arguments
-    with atheris.instrument_imports(include=["quiclens_api", "quiclens_ingest", "quiclens_schema", "starlette"]):
+    with atheris.instrument_imports(include=[*_OURS, "starlette"]):
         check = SURFACES[name]()
     atheris.Setup([sys.argv[0], *options], check)
     atheris.Fuzz()

@@ -207,7 +207,7 @@ class Site:
         words = [
             sys.executable,
             "-m",
-            "quiclens_api.main",
+            "quiclens_command_line",
             "ingest",
             "--config",
             str(config),
@@ -237,7 +237,8 @@ class Site:
         self.processes.insert(0, self.processes.pop())
 
     def _serve(self, port: str) -> None:
-        words = [sys.executable, "-m", "quiclens_api.main", "serve", "--store", f"chdb:{self.file('data')}", "--json"]
+        words = [sys.executable, "-m", "quiclens_command_line", "serve", "--json"]
+        words += ["--store", f"chdb:{self.file('data')}"]
         words += ["--listen", f"127.0.0.1:{port}", "--public-host", "localhost", "--tokens", str(self.file("tokens"))]
         words += ["--tls-cert", str(self.file("store.pem")), "--tls-key", str(self.file("store.key"))]
         process = self._begin("serve", words, {}, stdout=subprocess.PIPE)

@@ -1,0 +1,147 @@
+"""quiclens report"""
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from quiclens_schema.store import DEFAULT_URL
+from rich.console import RenderableType
+
+from quiclens_command_line.commands.options import AsJson, Since, StoreUrl, Until, WhereTexts
+from quiclens_command_line.output import answer, print_text, say
+from quiclens_command_line.show.report import events_view, loss_view, rtt_view
+from quiclens_command_line.show.slow import groups_line
+from quiclens_command_line.show.studies import compare_view, coverage_view, grid_view, load_view, use_rate_view
+from quiclens_command_line.show.tail import tail_view
+from quiclens_command_line.show.written import comma_separated, markdown
+from quiclens_questions.asked import Asked, Report
+from quiclens_questions.failure import DONE, NOTHING_FOUND, CannotRun, usage
+from quiclens_questions.moment import moment
+from quiclens_questions.opening import opened
+from quiclens_questions.picture import picture
+from quiclens_questions.reports import KINDS, Options, asked_of
+
+View = Callable[[Report, Asked], Iterator[RenderableType]]
+VIEWS: Mapping[str, View] = {
+    "tail": tail_view,
+    "compare": compare_view,
+    "rtt": rtt_view,
+    "loss": loss_view,
+    "coverage": coverage_view,
+    "use-rate": use_rate_view,
+    "grid": grid_view,
+    "load": load_view,
+    "events": events_view,
+}
+
+
+class Format(StrEnum):
+    table = "table"
+    markdown = "markdown"
+    csv = "csv"
+
+
+Bys = Annotated[
+    list[str] | None,
+    typer.Option("--by", metavar="COLUMN", help="One row per value of this column; repeat, or a,b, for combinations."),
+]
+Without = Annotated[
+    str,
+    typer.Option("--without", metavar="CAUSE", help="tail: also predict the quantiles had this cause been absent."),
+]
+Between = Annotated[
+    str, typer.Option("--between", metavar="COLUMN", help="compare: whose values are the arms; arm if not said.")
+]
+Base = Annotated[
+    str,
+    typer.Option("--base", metavar="VALUE", help="compare: the arm to compare with; the largest if not said."),
+]
+Later = Annotated[
+    int | None,
+    typer.Option("--later", min=0, metavar="N", help="compare: later requests are not the first N of a session; 1."),
+]
+Of = Annotated[
+    str,
+    typer.Option("--of", metavar="WHAT", help="rtt: requests, also over TCP as logged; connections if not said."),
+]
+As = Annotated[Format, typer.Option("--format", help="How to write it; --json is the whole document.")]
+Picture = Annotated[Path | None, typer.Option("--picture", metavar="FILE.svg", help="Also draw it into this file.")]
+
+
+def report(
+    name: Annotated[str, typer.Argument(metavar="NAME", help=f"{', '.join(KINDS)}.")],
+    by: Bys = None,
+    where: WhereTexts = None,
+    since: Since = "",
+    until: Until = "",
+    without: Without = "",
+    between: Between = "",
+    base: Base = "",
+    later: Later = None,
+    of: Of = "",
+    form: As = Format.table,
+    draw: Picture = None,
+    store: StoreUrl = DEFAULT_URL,
+    as_json: AsJson = False,
+) -> int:
+    """Quantiles and shares of many requests, each with its number of samples and a 95 % interval.
+
+    tail: how long requests took, p50 to p99.
+    compare: arms of an experiment, quantile by quantile, overall and in strata that cut biases out; their round trips
+    stand beside, since arms with other paths differ for other reasons.
+    rtt: round trip times of traced connections; --of requests, one of each request, by trace or as its server's TCP
+    had it, so that --by protocol is QUIC beside TCP.
+    loss: how often packets are lost, how they are found lost, how long until sent again.
+    coverage: sessions that used QUIC for everything, for some, for nothing. use-rate: requests over QUIC.
+    grid: durations by implementation, round trip and loss. load: requests and new connections a second.
+    events: sums and means of events, weighted where collectors kept the events of a share of the connections.
+
+    Two intervals, never mixed. sampling: other requests of the same kind would have given another quantile.
+    prediction (--without): how far predicted savings were from true ones where the lab ran requests again without the
+    cause, as if all of them erred to the same side. Requests of one user are alike, so intervals are by user, where
+    one is known, else by connection; a request that stands for others, since only some were traced, counts as many.
+    Requests that were reset or answered with 5xx are failed, and no samples of a tail.
+
+    Examples:
+
+    \b
+    quiclens report tail --by carrier --by region --since 2d
+    quiclens report tail --without loss_recovery
+    quiclens report compare --base tcp --picture compare.svg
+    quiclens report compare --between protocol --where region=south
+    quiclens report rtt --by carrier --format markdown
+    quiclens report rtt --of requests --by protocol
+    quiclens report use-rate --by carrier --since 7d
+    quiclens report events --by carrier
+    """
+    if name not in KINDS:
+        raise usage(f"there is no report {name!r}", f"reports are {', '.join(KINDS)}")
+    now = datetime.now(UTC)
+    window = (moment(since, now) if since else None, moment(until, now) if until else None)
+    words = [word for text in by or [] for word in text.split(",")]
+    asked = asked_of(name, words, where or [], window, Options(without, between, base, later, of), now)
+    with opened(store) as data:
+        found = KINDS[name].answer(data, asked)
+    if form is Format.table or as_json:
+        left_out = groups_line(found.groups, found.groups_shown)
+        answer(as_json, found.document(), *VIEWS[name](found, asked), *([left_out] if left_out else []))
+    else:
+        print_text(markdown(found) if form is Format.markdown else comma_separated(found))
+    if draw:
+        _draw(found, draw)
+    return DONE if found.rows else NOTHING_FOUND
+
+
+def _draw(found: Report, path: Path) -> None:
+    drawn = picture(found)
+    if drawn is None:
+        say(f"nothing to draw, {path} was not written")
+        return
+    try:
+        path.write_text(drawn, encoding="utf-8")
+    except OSError as error:
+        raise CannotRun("cannot_write", f"cannot write {path}: {error.strerror}", "choose another --picture") from error
+    say(f"drawn into {path}")

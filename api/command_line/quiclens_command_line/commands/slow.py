@@ -1,0 +1,65 @@
+"""quiclens slow"""
+
+import math
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+from quiclens_schema.store import DEFAULT_URL
+
+from quiclens_command_line.commands.options import AsJson, By, Limit, Since, StoreUrl, Until, WhereTexts
+from quiclens_command_line.output import answer
+from quiclens_command_line.show.slow import slow_view
+from quiclens_questions import where as conditions
+from quiclens_questions.failure import DONE, NOTHING_FOUND, usage
+from quiclens_questions.moment import moment
+from quiclens_questions.opening import opened
+from quiclens_questions.slow import Slow
+from quiclens_questions.slow import slow as ask_slow
+
+_MICROSECONDS_AT_MOST = (1 << 63) - 1
+
+
+def slow(
+    since: Since = "",
+    until: Until = "",
+    min_ms: Annotated[float, typer.Option("--min-ms", metavar="N", help="Only requests at least this long.")] = 0,
+    where: WhereTexts = None,
+    by: By = "",
+    limit: Limit = 20,
+    store: StoreUrl = DEFAULT_URL,
+    as_json: AsJson = False,
+) -> int:
+    """List the slowest requests, with what each waited for most.
+
+    Undated requests, of traces without a wall clock, are there only without --since.
+
+    Examples:
+
+    \b
+    quiclens slow --since 2h --min-ms 500
+    quiclens slow --by carrier --limit 3
+    quiclens slow --where region=south --where 'status>=500'
+    quiclens slow --where top_cause=loss_recovery --json
+
+    Then explain one of them: quiclens explain REQUEST_ID
+    """
+    now = datetime.now(UTC)
+    question = Slow(
+        limit=limit,
+        since=moment(since, now) if since else None,
+        until=moment(until, now) if until else None,
+        min_us=_microseconds(min_ms),
+        where=conditions.read(where or [], now),
+        by=conditions.by_column(by) if by else "",
+    )
+    with opened(store) as data:
+        document = ask_slow(data, question)
+    answer(as_json, document, *slow_view(document, question.by))
+    return DONE if document["requests"] else NOTHING_FOUND
+
+
+def _microseconds(milliseconds: float) -> int:
+    if not math.isfinite(milliseconds) or not 0 <= milliseconds * 1e3 <= _MICROSECONDS_AT_MOST:
+        raise usage(f"--min-ms {milliseconds} is no length of time", "write milliseconds, 0 or more")
+    return math.ceil(milliseconds * 1e3)

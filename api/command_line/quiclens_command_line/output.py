@@ -1,0 +1,77 @@
+"""Where words go: the answer to stdout, everything else to stderr. None has a control character but ends of lines."""
+
+import sys
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from quiclens_schema.plain_text import printable, printable_lines
+
+from quiclens_questions.document import document_text
+
+if TYPE_CHECKING:
+    # Imported where it is used: a document for programs, and help, do without.
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
+
+_PIPE_WIDTH = 160  # columns where nobody says how wide the screen is
+
+
+def print_document(document: Mapping[str, Any]) -> None:
+    _utf8()
+    sys.stdout.write(document_text(document) + "\n")
+    sys.stdout.flush()
+
+
+def print_text(text: str) -> None:
+    _utf8()
+    sys.stdout.write(printable_lines(text))
+    sys.stdout.flush()
+
+
+def print_human(*parts: "RenderableType") -> None:
+    from rich.console import Console
+
+    _utf8()
+    width = None if sys.stdout.isatty() else _PIPE_WIDTH
+    console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=width)
+    for part in parts:
+        console.print(_Printable(part))
+
+
+def answer(as_json: bool, document: Mapping[str, Any], *human: "RenderableType") -> None:
+    """Print the answer once, in the form that was asked for."""
+    if as_json:
+        print_document(document)
+    else:
+        print_human(*human)
+
+
+def say(message: str) -> None:
+    """A line for the person who waits; never part of the answer."""
+    print(printable(message), file=sys.stderr, flush=True)
+
+
+def errors() -> "Console":
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False, markup=False, emoji=False)
+
+
+class _Printable:
+    """What the console makes of a part, without a control character that came from data; its own colours stay."""
+
+    def __init__(self, part: "RenderableType") -> None:
+        self._part = part
+
+    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[Segment]":
+        from rich.segment import Segment
+
+        part = console.render_str(printable(self._part)) if isinstance(self._part, str) else self._part
+        for segment in console.render(part, options):
+            yield Segment(printable_lines(segment.text), segment.style)
+
+
+def _utf8() -> None:
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(encoding="utf-8", errors="replace")

@@ -1,0 +1,162 @@
+"""One request: a bar that adds up, its marks, its episodes, the log around it, and a sentence."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import JustifyMethod, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from quiclens_command_line.show.bars import fill, stacked
+from quiclens_command_line.show.event_rows import event_rows
+from quiclens_command_line.show.stretches import episode_rows, marks
+from quiclens_command_line.show.tables import of_printable
+from quiclens_questions.advice import ADVICE, worth_advice
+from quiclens_questions.causes import look
+from quiclens_questions.explain import Explanation
+from quiclens_questions.logged import logged_facts
+from quiclens_questions.savings import REMOVABLE, ratios, savings_note
+from quiclens_questions.sentence import missing
+from quiclens_questions.units import duration, milliseconds, share
+
+_BAR_WIDTH = 72
+_LEGEND: tuple[JustifyMethod, ...] = ("left", "left", "right", "right", "left", "left", "left")
+
+Row = dict[str, Any]
+
+
+@of_printable
+def explain_view(found: Explanation, events: int) -> Iterator[RenderableType]:
+    document, stream = found.document, found.stream
+    yield _title(found)
+    if stream is not None:
+        parts = document["parts"]
+        yield Text()
+        yield stacked([(part["cause"], part["us"]) for part in parts], _BAR_WIDTH)
+        yield _legend(document)
+        yield marks(stream)
+        if document["episodes"]:
+            yield episode_rows(document["episodes"], stream["start_us"])
+        if still_open := document["connection"].get("open_episodes"):
+            yield Text(f"not over when the trace ended: {', '.join(map(str, still_open))}", style="dim")
+        if document["events"] and events:
+            yield event_rows(document["events"], stream, events)
+        yield _coverage(document)
+        yield from _interval_note(parts)
+        yield from _bounds_note(document)
+        hidden = missing(document["cannot_show"], stream["vantage"])
+        if hidden:
+            yield Text(f"this log cannot show: {', '.join(look(cause).name for cause in hidden)}", style="dim")
+    elif found.request:
+        yield Text()
+        yield _logged(found.request)
+    for cause in worth_advice(document["parts"]):
+        yield Text(f"what usually helps against {look(cause).name}: {ADVICE[cause]}", style="dim")
+    yield Text()
+    yield Text(document["sentence"], style="bold")
+
+
+def _bounds_note(document: Row) -> Iterator[Text]:
+    """Between what the parts lie, where records of the log are missing."""
+    if document["grade"] not in ("repaired", "damaged"):
+        return
+    parts = [part["cause"] for part in document["parts"]]
+    names = {**{cause: look(cause).name for cause in parts}, "duration": "duration"}
+    bounds = [(names[name], *bounds) for name, bounds in document["bounds_us"].items() if name in names]
+    between = "; between: " + ", ".join(f"{name} {duration(low)} to {duration(high)}" for name, low, high in bounds)
+    between = between if bounds else ""
+    yield Text(f"{document['grade']}: records of this log are missing{between}", style="yellow")
+
+
+def _logged(request: Row) -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for name, value in logged_facts(request):
+        table.add_row(Text(name, style="dim"), value)
+    return table
+
+
+def _title(found: Explanation) -> Text:
+    document, about = found.document, found.stream or {}
+    request = " ".join(str(value) for name in ("method", "path") if (value := _either(name, found.request, about)))
+    status = _either("status", found.request, about)
+    title = Text(document["request_id"], style="bold")
+    for word in (request, f"status {status}" if status else "", *_who(found.request)):
+        if word:
+            title.append(f"  {word}", style="not bold")
+    if document["duration_us"] is not None:
+        title.append(f"  {duration(document['duration_us'])}", style="bold")
+    logged = document["logged_duration_us"]
+    if logged is not None and found.stream is not None:
+        title.append(f" (access log: {duration(logged)})", style="not bold dim")
+    return title
+
+
+def _either(name: str, *rows: Row) -> Any:
+    return next((row[name] for row in rows if row.get(name) is not None), None)
+
+
+def _who(request: Row) -> list[str]:
+    return [str(request[name]) for name in ("carrier", "region", "server") if request.get(name)]
+
+
+def _legend(document: Row) -> Table:
+    """Each part with its share, how long its condition held in all, and what its absence would have saved."""
+    total, held = document["duration_us"], document["overlapping"]
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for justify in _LEGEND:
+        table.add_column(justify=justify, no_wrap=True)
+    for index, part in enumerate(document["parts"]):
+        in_all = held.get(part["cause"], 0)
+        table.add_row(
+            Text(fill(index) * 2, style=look(part["cause"]).colour),
+            look(part["cause"]).name,
+            f"{milliseconds(part['us'], 3)} ms",
+            share(part["us"], total),
+            Text(part["known"] if part["known"] == "inferred" else "", style="dim"),
+            Text(f"held {duration(in_all)} in all" if in_all > part["us"] else "", style="dim"),
+            Text(_saves(part), style="dim"),
+        )
+    table.add_row("", "sum", f"{milliseconds(total, 3)} ms", share(total, total), "", "", "", style="bold")
+    return table
+
+
+def _saves(part: Row) -> str:
+    """What stays in any case (the round trip) is not said to save anything."""
+    if part["saves_us"] is None or part["cause"] not in REMOVABLE:
+        return ""
+    words = f"without it {duration(part['saves_us'])} less"
+    if part["saves_interval_us"] is None or not part["saves_us"]:
+        return words
+    return f"{words} ({'–'.join(duration(each) for each in part['saves_interval_us'])})"
+
+
+def _interval_note(parts: list[Row]) -> Iterator[Text]:
+    """What the intervals of the savings are; nothing where there are none."""
+    known = [ratios(part["cause"]) for part in parts if part["saves_interval_us"]]
+    if not known:
+        return
+    words = "(A–B): between what the true saving lay in 95 % of the lab's simulated requests"
+    if any(found is not None and not found.samples for found in known):
+        words = "(A–B): placeholders, until the lab has measured what each cause's absence saves"
+    yield Text(words, style="dim")
+    if note := savings_note(parts):
+        yield Text(note, style="dim")
+
+
+def _coverage(document: Row) -> Text:
+    coverage, connection = document["coverage"], document["connection"]
+    words = {"full": "all events kept", "partial": "trace cut or incomplete", "summary": "events not kept"}
+    link = {
+        "none": "no access log line",
+        "id": "linked by id",
+        "alias": "linked by another id of the connection",
+        "tuple": "linked by time and client",
+    }
+    told = [
+        f"trace {connection.get('trace_id', '–')} of {connection.get('stack') or 'an unknown stack'}",
+        f"{connection.get('vantage', 'unknown')} side",
+        f"{coverage['events_seen'] or 0:,} events",
+        words.get(coverage["coverage"], coverage["coverage"]),
+        link.get(coverage["link"], ""),
+    ]
+    return Text(", ".join(word for word in told if word), style="dim")

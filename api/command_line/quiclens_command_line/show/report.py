@@ -1,0 +1,181 @@
+"""Reports as tables: numbers with their unit and, where there is one, their interval."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from quiclens_command_line.show.slow import coverage_line, shown
+from quiclens_command_line.show.tables import of_printable, titled
+from quiclens_questions.asked import FEW_SAMPLES, Asked, Report
+from quiclens_questions.rtt import QUANTILES
+from quiclens_questions.units import age
+
+_LOSS_NAMES = {
+    "connections_with_loss": "connections with loss",
+    "of_those_in_handshake": "  of those, in the handshake",
+    "of_those_in_data": "  of those, in data",
+    "retransmission_delay": "delay until retransmission",
+    "detection_delay": "delay until declared lost",
+    "retransmissions": "retransmissions of one range",
+    "losses_spurious": "declared lost, and arrived all the same",
+    "connections_with_pto": "connections with a probe timeout",
+    "ptos_spurious": "probe timeouts that were not needed",
+}
+_TRIGGERS = {
+    "inferred": "lost by what was sent again (inferred)",
+    "pto": "found lost by probe timeout",
+    "unknown": "found lost, the log does not say how",
+}
+
+
+@of_printable
+def rtt_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
+    if not report.rows:
+        yield from _nothing(report)
+        return
+    table = _table("Round trip times [95 % interval]", *asked.by)
+    names = [name for name, _ in QUANTILES]
+    for name in (*names, "samples", "clusters"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in report.dicts():
+        quantiles = [with_interval(*(row[name + end] for end in ("", "_low", "_high")), unit="us") for name in names]
+        group = [Text(shown(row[name])) for name in asked.by]
+        table.add_row(*group, *quantiles, samples(row["samples"]), samples(row["clusters"]))
+    yield table
+    yield from _footer(report, "intervals by user, else by connection; ? = too few to bound; few = below 30")
+
+
+@of_printable
+def loss_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
+    if not report.rows:
+        yield from _nothing(report)
+        return
+    table, before = _table("Loss and repair [95 % interval]", *asked.by, "figure"), None
+    for name in ("value", "samples"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in report.dicts():
+        group = [shown(row[name]) for name in asked.by]
+        if before is not None and group != before:
+            table.add_section()
+        if not row["samples"] and row["unit"] != "share":
+            continue  # quantiles of nothing; the shares say that there is nothing
+        leading = [Text(each if group != before else "") for each in group]
+        before = group
+        value: str | Text = with_interval(row["value"], row["low"], row["high"], unit=row["unit"])
+        if row["value"] is None and row["samples"]:
+            value = Text("too few", style="yellow")
+        table.add_row(*leading, _figure(row["figure"]), value, samples(row["samples"]))
+    yield table
+    kinds = "intervals: Wilson for shares, exact order statistics for quantiles, repairs taken as independent"
+    yield from _footer(report, f"{kinds}; ? = too few to bound; few = below 30")
+
+
+@of_printable
+def events_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
+    if not report.rows:
+        yield from _nothing(report)
+        return
+    table, before = _table("Of all connections, by their events [95 % interval]", *asked.by, "figure"), None
+    for name in ("value", "connections kept"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in report.dicts():
+        group = [shown(row[name]) for name in asked.by]
+        if before is not None and group != before:
+            table.add_section()
+        leading = [Text(each if group != before else "") for each in group]
+        before = group
+        if row["figure"].startswith("connections"):
+            value = f"{row['value']:,}"
+        else:
+            value = with_interval(row["value"], row["low"], row["high"], unit=row["unit"])
+        table.add_row(*leading, Text(row["figure"].replace("_", " ")), value, samples(row["samples"]))
+    yield table
+    reach = "connections out of reach could not have been kept, no figure speaks of them"
+    yield from _footer(report, f"kept connections weigh 1 / probability; ? = too few to bound; {reach}")
+
+
+def _figure(figure: str) -> str:
+    name, _, quantile = figure.rpartition("_p")
+    if quantile.isdigit():
+        return f"{_figure(name)}, p{quantile}"
+    if figure.startswith("detection_by_"):
+        return "  declared lost after"
+    if figure.startswith("lost_by_"):
+        trigger = figure.removeprefix("lost_by_")
+        return _TRIGGERS.get(trigger, f"found lost by {trigger.replace('_', ' ')}")
+    return _LOSS_NAMES.get(figure, figure)
+
+
+@of_printable
+def plain_view(report: Report, title: str, empty: str) -> Iterator[RenderableType]:
+    """Any report as it is: failed, status."""
+    if not report.rows:
+        yield Text(empty)
+        return
+    table = _table(title)
+    told = [index for index in range(len(report.columns)) if any(row[index] not in (None, {}) for row in report.rows)]
+    for index in told:
+        is_number = any(isinstance(row[index], int | float) for row in report.rows)
+        table.add_column(
+            report.columns[index][0].removesuffix("_s").replace("_", " "), justify="right" if is_number else "left"
+        )
+    for row in report.rows:
+        table.add_row(*(_cell(row[index], report.columns[index][1]) for index in told))
+    yield table
+    yield coverage_line(report.coverage)
+
+
+def _table(title: str, *leading: str) -> Table:
+    table = titled(title)
+    for name in leading:
+        table.add_column(name, no_wrap=True)
+    return table
+
+
+def with_interval(value: float | None, low: float | None, high: float | None, *, unit: str) -> str:
+    """A value and its interval in one unit, so that they compare at a glance."""
+    if value is None:
+        return "–"
+    scale, digits, name = _scale(max(value, high or 0), unit)
+    shown = [f"{each / scale:,.{digits}f}" if each is not None else "?" for each in (value, low, high)]
+    return f"{shown[0]}{name} [{shown[1]} … {shown[2]}]"
+
+
+def _scale(largest: float, unit: str) -> tuple[float, int, str]:
+    if unit == "us":
+        return (1e6, 2, " s") if largest >= 1e6 else (1e3, 0 if largest >= 1e5 else 1, " ms")
+    if unit == "rtt":
+        return 1, 2, " RTT"
+    if unit == "1/s":
+        return 1, 0 if largest >= 100 else 2, "/s"
+    return (0.01, 1, " %") if unit == "share" else (1, 0, "")
+
+
+def samples(count: int) -> Text:
+    return Text(f"{count:,}") if count >= FEW_SAMPLES else Text(f"{count:,} few", style="yellow")
+
+
+def _cell(value: Any, unit: str) -> Text:
+    if isinstance(value, datetime):
+        return Text(f"{value:%Y-%m-%d %H:%M:%S}")
+    if isinstance(value, dict):
+        return Text(", ".join(f"{name} {count:,}" for name, count in value.items()) or "–")
+    if isinstance(value, int):
+        return Text(age(value) if unit == "s" else f"{value:,}")
+    return Text("–" if value is None or value == "" else str(value))
+
+
+def _nothing(report: Report) -> Iterator[RenderableType]:
+    yield Text("No connections match.")
+    yield coverage_line(report.coverage)
+
+
+def _footer(report: Report, note: str) -> Iterator[RenderableType]:
+    yield Text(note, style="dim")
+    if report.samples < FEW_SAMPLES:
+        yield Text(f"too few samples ({report.samples}) to conclude anything", style="yellow")
+    yield coverage_line(report.coverage)

@@ -1,0 +1,70 @@
+"""The moments of a request and the stretches in which something held it up, as tables."""
+
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from quiclens_command_line.show.tables import titled
+from quiclens_questions.units import duration, milliseconds, size
+
+_EPISODES_SHOWN = 15
+_MARKS = (
+    ("start_us", "start"),
+    ("request_end_us", "request complete"),
+    ("response_start_us", "response begins"),
+    ("first_byte_us", "first byte"),
+    ("last_byte_us", "last byte"),
+    ("end_us", "end"),
+)
+
+Row = dict[str, Any]
+
+
+def marks(stream: Row) -> Table:
+    """Milliseconds since the start of the request, and since the mark before."""
+    table = titled("Marks")
+    for name in ("mark", "at ms", "+ ms", ""):
+        table.add_column(name, justify="right" if "ms" in name else "left")
+    before = stream["start_us"]
+    length = max(1, stream["end_us"] - stream["start_us"])
+    for name, words in sorted(_MARKS, key=lambda mark: (stream[mark[0]] is None, stream[mark[0]] or 0)):
+        at = stream[name]
+        if at is None:
+            table.add_row(Text(words, style="dim"), "–", "", Text("not in this log", style="dim"))
+            continue
+        place = round(40 * min(1.0, max(0.0, (at - stream["start_us"]) / length)))
+        line = Text("─" * place + "●" + "─" * (40 - place), style="dim")
+        note = {"start_us": stream["start_is"], "end_us": stream["end_is"]}.get(name, "")
+        at_ms = milliseconds(at - stream["start_us"], 3)
+        table.add_row(words + (f" ({note})" if note else ""), at_ms, milliseconds(at - before, 3), line)
+        before = at
+    return table
+
+
+def episode_rows(found: list[Row], start_us: int) -> Table:
+    table = titled("Episodes")
+    table.add_column("kind")
+    table.add_column("whose")
+    for name in ("from ms", "to ms", "length", "packet", "bytes", "count", "detection", "wait"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("seen by")
+    longest = sorted(found, key=lambda row: row["start_us"] - row["end_us"])[:_EPISODES_SHOWN]
+    for row in sorted(longest, key=lambda row: (row["start_us"], row["first_seq"])):
+        table.add_row(
+            row["kind"],
+            "connection" if row["stream_id"] < 0 else f"stream {row['stream_id']}",
+            milliseconds(row["start_us"] - start_us),
+            milliseconds(row["end_us"] - start_us),
+            duration(row["end_us"] - row["start_us"]),
+            str(row.get("packet_number", "")),
+            size(row["bytes"]) if row["bytes"] else "",
+            str(row["count"] or ""),
+            duration(row["detection_us"]) if "detection_us" in row else "",
+            duration(row["wait_us"]) if "wait_us" in row else "",
+            row["trigger"],
+        )
+    if len(found) > len(longest):
+        table.caption = f"the longest {len(longest)} of {len(found)}"
+        table.caption_justify = "left"
+    return table

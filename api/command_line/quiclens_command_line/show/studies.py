@@ -1,0 +1,125 @@
+"""The published tables: an arm against another, sessions, use rate, load, grid."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from quiclens_command_line.show.report import samples, with_interval
+from quiclens_command_line.show.slow import coverage_line, shown
+from quiclens_command_line.show.tables import of_printable, titled
+from quiclens_questions.asked import FEW_SAMPLES, Asked, Report
+from quiclens_questions.compare import COMPARED, PATHS
+
+Row = dict[str, Any]
+_ENDS = ("_low", "_high")
+
+
+@of_printable
+def compare_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
+    """Strata down, quantiles across, as the table was published."""
+    base, between = report.params["base"], report.params["between"]
+    if not report.rows:
+        yield Text(
+            f"There are no two values of {between} to compare: log it with each request, or name another column."
+        )
+        yield coverage_line(report.coverage)
+        return
+    table = titled(f"Latency of requests that succeeded, against {between} {base} [95 % interval]")
+    for name in (*asked.by, "stratum", between):
+        table.add_column(name.replace("_", " "), no_wrap=True)
+    measured = [name for name, _ in (*COMPARED, *PATHS)]
+    for name in (*(name.replace("_", " ") for name in measured), "failed, points", "requests", f"of {base}"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for cells in _by_arm(report, asked):
+        figures = [_change(cells[name]) for name in (*measured, "failed")]
+        first = cells["failed"]
+        words = [Text(shown(first[name])) for name in asked.by] + [Text(first["stratum"].replace("_", " "))]
+        table.add_row(*words, Text(first["arm"]), *figures, samples(first["samples"]), samples(first["base_samples"]))
+    yield table
+    yield Text("by user, else by connection; ? = too few to bound; too few = below one beyond it", style="dim")
+    yield coverage_line(report.coverage)
+
+
+def _by_arm(report: Report, asked: Asked) -> Iterator[dict[str, Row]]:
+    found: dict[tuple[Any, ...], dict[str, Row]] = {}
+    for row in report.dicts():
+        found.setdefault(tuple(row[name] for name in (*asked.by, "stratum", "arm")), {})[row["figure"]] = row
+    yield from found.values()
+
+
+def _change(row: Row) -> Text:
+    if row["difference"] is None:
+        return Text("too few", style="yellow")
+    value, low, high = (
+        "?" if each is None else f"{100 * each:+.1f}"
+        for each in (row["difference"], row["difference_low"], row["difference_high"])
+    )
+    is_sure = row["difference_low"] is not None and row["difference_high"] is not None
+    colour = "" if not is_sure or row["difference_low"] <= 0 <= row["difference_high"] else _sign(row["difference"])
+    return Text(f"{value} % [{low} … {high}]", style=colour)
+
+
+def _sign(difference: float) -> str:
+    return "green" if difference < 0 else "red"
+
+
+@of_printable
+def coverage_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
+    note = "a session is a user's requests with less than half an hour between two; intervals by user"
+    empty = "No request has both a user and a time, so there are no sessions (user_hash of the access log)."
+    yield from _drawn(report, "Sessions over QUIC", note, empty)
+
+
+@of_printable
+def use_rate_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
+    note = "of the requests whose protocol is known; intervals by user, else by connection"
+    yield from _drawn(report, "Requests over QUIC", note, "No request's protocol is known.")
+
+
+@of_printable
+def load_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
+    note = "means over the whole stretch, intervals by minute; the peak is the most within one second"
+    yield from _drawn(report, "Requests by size of response, and connections", note, "No request has a time.")
+
+
+@of_printable
+def grid_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
+    note = "least round trip of the stream, lost packets of the connection; intervals by user, else by connection"
+    yield from _drawn(report, "Durations by implementation, round trip and loss", note, "No traced requests match.")
+
+
+def _drawn(report: Report, title: str, note: str, empty: str) -> Iterator[RenderableType]:
+    if report.rows:
+        yield _table(report, title)
+        yield Text(f"{note}; ? = too few to bound; few = below {FEW_SAMPLES}", style="dim")
+    else:
+        yield Text(empty)
+    yield coverage_line(report.coverage)
+
+
+def _table(report: Report, title: str) -> Table:
+    """Every column once: the ends of an interval stand with their value."""
+    names = [name for name, _ in report.columns]
+    units = dict(report.columns)
+    kept = [name for name in names if not any(name.endswith(end) and name.removesuffix(end) in units for end in _ENDS)]
+    rows = report.dicts()
+    kept = [name for name in kept if any(row[name] is not None for row in rows)]
+    table = titled(f"{title} [95 % interval]")
+    for name in kept:
+        is_text = all(isinstance(row[name], str | None) for row in rows)
+        table.add_column(name.replace("_", " "), justify="left" if is_text else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(*(_cell(row, name, units) for name in kept))
+    return table
+
+
+def _cell(row: Row, name: str, units: dict[str, str]) -> str | Text:
+    value = row[name]
+    if name + "_low" in units:
+        return with_interval(value, row[name + "_low"], row[name + "_high"], unit=units[name])
+    if name == "samples":
+        return samples(value)
+    return Text(f"{value:,}" if isinstance(value, int | float) else shown(value))

@@ -1,0 +1,104 @@
+"""The tail of the durations as a table: a quantile per column, and with a cause left out what it would have been."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from quiclens_command_line.show.report import samples, with_interval
+from quiclens_command_line.show.slow import coverage_line, shown
+from quiclens_command_line.show.tables import of_printable, titled
+from quiclens_questions.asked import Asked, Report
+from quiclens_questions.causes import look
+from quiclens_questions.rtt import QUANTILES
+
+Row = dict[str, Any]
+
+
+@of_printable
+def tail_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
+    if not report.rows:
+        yield Text("No requests match.")
+    else:
+        yield _without(report, asked) if asked.without else _plain(report, asked)
+        yield from _notes(report, asked)
+    yield coverage_line(report.coverage)
+    if asked.without:
+        yield _compared(report.coverage)
+
+
+def _plain(report: Report, asked: Asked) -> Table:
+    table = titled("Durations of requests [95 % sampling interval]")
+    for name in (*asked.by, *(name for name, _ in QUANTILES), "failed", "ended well", "requests", "traced"):
+        table.add_column(name, justify="left" if name in asked.by else "right", no_wrap=True)
+    for row in report.dicts():
+        quantiles = [_interval(row, name, "sampling") for name, _ in QUANTILES]
+        failed = with_interval(row["failed"], row["failed_low"], row["failed_high"], unit="share")
+        counts = (samples(row["samples"]), f"{row['requests']:,}", f"{row['traced']:,}")
+        table.add_row(*_group(row, asked), *quantiles, failed, *counts)
+    return table
+
+
+def _without(report: Report, asked: Asked) -> Table:
+    """A line for each quantile of each group."""
+    table = titled(f"Durations of traced requests, as they were and without {look(asked.without).name}")
+    for name in asked.by:
+        table.add_column(name, no_wrap=True)
+    table.add_column("")
+    for name in ("measured [sampling]", "without it [prediction]", "saved [prediction]", "samples"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in report.dicts():
+        for index, (name, _) in enumerate(QUANTILES):
+            table.add_row(
+                *(_group(row, asked) if index == 0 else [Text()] * len(asked.by)),
+                name,
+                _interval(row, name, "sampling"),
+                _interval(row, f"without_{name}", "prediction"),
+                _interval(row, f"saved_{name}", "prediction"),
+                samples(row["samples"]) if index == 0 else "",
+            )
+        table.add_section()
+    return table
+
+
+def _group(row: Row, asked: Asked) -> list[Text]:
+    return [Text(shown(row[name])) for name in asked.by]
+
+
+def _interval(row: Row, name: str, kind: str) -> str | Text:
+    if row[name] is None:
+        return Text("too few", style="yellow")
+    return with_interval(row[name], row[f"{name}_{kind}_low"], row[f"{name}_{kind}_high"], unit="us")
+
+
+def _notes(report: Report, asked: Asked) -> Iterator[Text]:
+    note = "sampling: intervals by user, else by connection; failed ones are no samples; ? = too few to bound"
+    if any(row["note"] for row in report.dicts()):
+        note += "; too few = fewer than one request expected beyond the quantile"
+    yield Text(note, style="dim")
+    if not asked.without:
+        return
+    ratios = report.params["ratios"]
+    if ratios is None:
+        yield Text("prediction: the lab has not measured this cause, so there is no interval", style="yellow")
+    elif not ratios["samples"]:
+        words = (
+            f"prediction: a placeholder ({ratios['ratio_low']:g} to {ratios['ratio_high']:g} times what is predicted)"
+        )
+        yield Text(f"{words} until the lab has measured this cause", style="yellow")
+    else:
+        words = (
+            f"prediction: true savings were {ratios['ratio_low']:.2f} to {ratios['ratio_high']:.2f} times the predicted"
+        )
+        yield Text(f"{words} in 95 % of {ratios['samples']:,} simulated requests", style="dim")
+
+
+def _compared(coverage: Row) -> Text:
+    words = (
+        f"{coverage['compared']:,} traced and complete ones were compared, {coverage['with_saving']:,} of them had it"
+    )
+    if coverage["cannot_show"]:
+        words += f"; the logs of {coverage['cannot_show']:,} cannot show this cause"
+    return Text(words, style="dim")

@@ -1,0 +1,55 @@
+"""Cells whose tail has just become slower, as a table."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from quiclens_command_line.show.slow import coverage_line, shown
+from quiclens_command_line.show.tables import of_printable, titled
+from quiclens_questions.asked import Report
+from quiclens_questions.units import duration
+
+_NUMBERS = ("p99 before", "p99 now", "slower than", "before", "now", "times", "requests", "p")
+
+Row = dict[str, Any]
+
+
+@of_printable
+def watch_view(report: Report) -> Iterator[RenderableType]:
+    params = report.params
+    stretch = f"{params['since']:%Y-%m-%d %H:%M} to {params['until']:%H:%M} UTC"
+    if not report.coverage["requests"]:
+        yield Text(f"No requests from {stretch}. --until T ends the stretch at another time.")
+        return
+    if not report.rows:
+        yield Text(f"No cell has become slower, {stretch}.")
+    else:
+        by = params["by"]
+        table = titled(f"Slower than before, {stretch}")
+        for name in by:
+            table.add_column(name, no_wrap=True, max_width=28)
+        for name in _NUMBERS:
+            table.add_column(name, justify="right", no_wrap=True)
+        for row in report.dicts():
+            table.add_row(*(Text(text) for text in (*_cell(row, by), *_figures(row))))
+        yield table
+    note = f"{params['tested']:,} cells tested ({params['tested_pooled']:,} of them pooled)"
+    if params["left_out"]:
+        note += f"; too few requests, now or before, in {params['left_out']:,} more ({params['left_out_requests']:,})"
+    yield Text(f"{note}; at most {params['rate']:.0%} of those found are chance", style="dim")
+    yield coverage_line(report.coverage)
+
+
+def _cell(row: Row, by: list[str]) -> Iterator[str]:
+    for place, name in enumerate(by):
+        is_pooled = place >= len(by) - row["pooled"]
+        yield "others" if is_pooled else shown(row[name])
+
+
+def _figures(row: Row) -> Iterator[str]:
+    yield from (duration(row[name]) for name in ("p99_before", "p99", "beyond_us"))
+    yield from (f"{row[name]:.2%}" for name in ("share_before", "share"))
+    yield f"{row['times_more']:,.1f}" if row["times_more"] else "–"
+    yield from (f"{row['samples']:,}", f"{row['p']:.1g}")

@@ -1,0 +1,1 @@
+"""What is asked of a store: SQL, statistics, and one document for each answer."""

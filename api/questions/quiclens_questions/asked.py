@@ -1,0 +1,86 @@
+"""What a report was asked, and the table that it answers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from quiclens_questions.moment import bound
+from quiclens_questions.where import EVERYTHING, Where
+
+GROUPS_AT_MOST = 1_000
+FEW_SAMPLES = 30
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Groups, conditions (and how they were written), a stretch of time, and what some reports take besides.
+
+    `without` is a cause to leave out (tail); `between` the column of the arms, `base` the arm that others are compared
+    with, `later` how many requests of a session are no later ones (compare); `of` is whose round trips are asked (rtt).
+    """
+
+    by: tuple[str, ...] = ()
+    where: Where = EVERYTHING
+    texts: Sequence[str] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+    without: str = ""
+    between: str = "arm"
+    base: str = ""
+    later: int = 1
+    of: str = ""
+
+    @property
+    def window(self) -> Row:
+        """The stretch of time as the questions' parameters; undated things are within it only without a beginning."""
+        return {
+            "since": bound(self.since) if self.since else None,
+            "until": bound(self.until) if self.until else None,
+        }
+
+    @property
+    def params(self) -> Row:
+        """What the document says was asked."""
+        return {"by": list(self.by), "where": list(self.texts), "since": self.since, "until": self.until}
+
+    @property
+    def by_columns(self) -> tuple[tuple[str, str], ...]:
+        return tuple((name, "") for name in self.by)
+
+
+@dataclass(frozen=True)
+class Report:
+    """A table with a name: what every report, and every dashboard, draws.
+
+    `groups` is how many groups there are, of which the first `groups_shown` have rows; None where it has no groups.
+    `samples` and `coverage` are of all groups.
+    """
+
+    name: str
+    columns: tuple[tuple[str, str], ...]
+    rows: list[list[Any]]
+    samples: int
+    coverage: Row
+    params: Row = field(default_factory=dict)
+    groups: int | None = None
+    groups_shown: int | None = None
+
+    def document(self) -> Row:
+        return {
+            "name": self.name,
+            "params": self.params,
+            "columns": [{"name": name, "unit": unit} for name, unit in self.columns],
+            "rows": self.rows,
+            "samples": self.samples,
+            "groups": self.groups,
+            "groups_shown": self.groups_shown,
+            "coverage": self.coverage,
+        }
+
+    def dicts(self) -> list[Row]:
+        """Rows by column name."""
+        names = [name for name, _ in self.columns]
+        return [dict(zip(names, row, strict=True)) for row in self.rows]

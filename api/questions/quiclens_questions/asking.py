@@ -1,0 +1,89 @@
+"""Questions to the store: one file in queries/ each, with conditions from the catalogue and bound parameters."""
+
+import re
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from quiclens_ingest.scratch import sql as ingest_sql
+from quiclens_schema.catalogue import CAUSES
+from quiclens_schema.store import Parameters, Result, Store
+
+from quiclens_questions.where import Where
+
+_CONDITIONS = "/* conditions */"
+_BY = "/* by */"
+_BY_KEYS = "/* by keys */"
+_COLUMN = "/* column */"
+_CAUSES = "/* causes */"
+_CAUSE_SUMS = "/* weighted sums of causes */"
+_SAMPLES = "/* samples */"
+_KEY_COLUMNS = "/* key columns */"
+_EACH_CUT = re.compile(r"/\* each cut: (.*?) \*/")
+_NO_VALUE = "'\\0'"  # in place of NULL, which is not equal to itself
+_INCLUDED = re.compile(r"\(/\* (\w+)\.sql \*/\)")
+_OF_INGEST = re.compile(r"\(/\* ingest/(\w+)\.sql \*/\)")  # what linking goes by too stands there alone
+
+
+@cache
+def sql(name: str) -> str:
+    """The text of one question, with the causes' columns and the questions that it includes written into it."""
+    text = (resources.files("quiclens_questions") / "queries" / f"{name}.sql").read_text(encoding="utf-8").strip()
+    text = text.replace(_CAUSES, ", ".join(f"{cause}_us" for cause in CAUSES))
+    text = text.replace(_CAUSE_SUMS, ", ".join(f"sum({cause}_us * trace_weight)" for cause in CAUSES))
+    text = _OF_INGEST.sub(lambda found: f"(\n{ingest_sql(found[1]).strip()}\n)", text)
+    return _INCLUDED.sub(lambda found: f"(\n{sql(found[1])}\n)", text)
+
+
+def together(*questions: Callable[[], Any]) -> list[Any]:
+    """The answers of questions that do not need each other's, asked at one time."""
+    with ThreadPoolExecutor(len(questions)) as threads:
+        return [asked.result() for asked in [threads.submit(question) for question in questions]]
+
+
+def ask(
+    store: Store,
+    name: str,
+    parameters: Parameters | None = None,
+    where: Where | None = None,
+    by: Sequence[str] = (),
+    samples: str = "",
+    cuts: int = 0,
+) -> Result:
+    """Ask one question. `where` needs a `/* conditions */` mark, `by` (names of the catalogue) a `/* by */` mark, and
+    may have `/* by keys */`, the same as columns to group by after others, which is quicker than by their texts, or
+    `/* column */`, the first of them as it is;
+    `samples` (the name of another question) a `/* samples */` mark, `cuts` how often `/* each cut: … */` is written."""
+    text, bound = sql(name), dict(parameters or {})
+    if samples:
+        text = _of_samples(text, sql(samples), by, cuts)
+    text = text.replace(_BY, ", ".join(f"toString(`{column}`)" for column in by))
+    text = text.replace(_BY_KEYS, "".join(f", `{column}`" for column in by))
+    text = text.replace(_COLUMN, f"`{by[0]}`" if by else "")
+    if where is not None:
+        text = text.replace(_CONDITIONS, where.sql())
+        bound |= where.parameters()
+    return store.query(text, dict[str, Any](bound))
+
+
+def _of_samples(text: str, samples: str, by: Sequence[str], cuts: int) -> str:
+    """A question about samples, with these written into it. Their key is an array, or, which is quicker, columns in
+    place of the mark `/* key columns */`."""
+    keys, values = ["key"], "key"
+    given, same = "of_key.1 AS given_1", "toString(given.given_1) = toString(each.key)"
+    if _KEY_COLUMNS in samples:
+        keys = [f"key_{place}" for place in range(1, max(1, len(by)) + 1)]
+        texts = [f"ifNull(toString(`{column}`), {_NO_VALUE})" for column in by] or ["''"]
+        written = "".join(f"{each} AS {key}, " for each, key in zip(texts, keys, strict=True))
+        samples = samples.replace(_KEY_COLUMNS, written)
+        known = ", ".join(f"nullIf(toString({key}), {_NO_VALUE})" for key in keys) if by else ""
+        values = f"CAST([{known}] AS Array(Nullable(String)))"
+        parts = [f"ifNull(of_key.1[{place}], {_NO_VALUE})" for place in range(1, len(by) + 1)] or ["''"]
+        given = ", ".join(f"{part} AS given_{place}" for place, part in enumerate(parts, 1))
+        same = " AND ".join(f"given.given_{place} = each.{key}" for place, key in enumerate(keys, 1))
+    text = _EACH_CUT.sub(lambda mark: ", ".join(mark[1].format(cut=cut) for cut in range(1, cuts + 1)), text)
+    for mark, written in (("keys", ", ".join(keys)), ("key", values), ("given keys", given), ("same keys", same)):
+        text = text.replace(f"/* {mark} */", written)
+    return text.replace(_SAMPLES, samples)

@@ -1,0 +1,115 @@
+"""`report compare`: the arms of an experiment, as Facebook compared QUIC with TCP (2018), biases cut out by strata.
+
+Latency is that of requests which succeeded, which selects; so the share that failed stands beside it. Arms are those
+that were assigned: who compares by the transport that won a race (`--between protocol`) compares networks. How far
+networks differ is seen by the round trips beside, a trace's or, of TCP, those that the server logged.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from quiclens_schema.store import Store
+
+from quiclens_questions.asked import Asked, Report
+from quiclens_questions.clustered import Key, Sampled, Shared, sampled, shares
+from quiclens_questions.failure import usage
+from quiclens_questions.slow import coverage
+from quiclens_questions.statistics.estimates import Estimate, difference, relative, rounded
+
+COMPARED = (("p75", 0.75), ("p90", 0.9), ("p99", 0.99))
+PATHS = (("rtt_p50", 0.5),)
+STRATA = (
+    "all",
+    "responses_below_4_kib",
+    "reused_connections",
+    "later_requests",
+    "rtt_below_500_ms",
+    "later_and_rtt_below_500_ms",
+)
+_COLUMNS = (
+    ("stratum", ""),
+    ("arm", ""),
+    ("base", ""),
+    ("figure", ""),
+    ("unit", ""),
+    ("value", ""),
+    ("base_value", ""),
+    ("difference", ""),
+    ("difference_low", ""),
+    ("difference_high", ""),
+    ("samples", ""),
+    ("base_samples", ""),
+    ("clusters", ""),
+    ("base_clusters", ""),
+)
+
+Place = tuple[tuple[str | None, ...], str]  # a group, a stratum
+Arms = dict[str, Shared]
+Measured = tuple[tuple[tuple[str, float], ...], Mapping[Key, Sampled]]  # quantiles by name, and the samples of each arm
+
+
+def compare(store: Store, asked: Asked) -> Report:
+    """One row per group, stratum, arm and figure, against the base arm: the one named, or the one with most requests.
+
+    Quantiles differ by a share of the base's, failures by points.
+    """
+    by = (*asked.by, asked.between)
+    parameters = {**asked.window, "later": asked.later}
+    found = shares(store, "compared_failures", asked, by, parameters).by_key
+    base = _base(found, asked.base, asked.between)
+    measured = [
+        (
+            names,
+            sampled(store, samples, asked, by, [quantile for _, quantile in names], parameters).by_key if found else {},
+        )
+        for names, samples in ((COMPARED, "compared_durations"), (PATHS, "compared_rtts"))
+    ]
+    counted = coverage(store, asked.where, asked.window)
+    counted["in_an_arm"] = sum(each.samples for key, each in found.items() if key[-2] == "all")
+    return Report(
+        name="compare",
+        params=asked.params | {"between": asked.between, "base": base, "later": asked.later},
+        columns=(*asked.by_columns, *_COLUMNS),
+        rows=[row for place, arms in _places(found).items() for row in _rows(place, arms, base, measured)],
+        samples=int(counted["in_an_arm"]),
+        coverage=counted,
+    )
+
+
+def _base(found: Mapping[Key, Shared], wanted: str, between: str) -> str | None:
+    sizes: dict[str, int] = {}
+    for (*_, stratum, arm), each in found.items():
+        if stratum == "all":
+            sizes[str(arm)] = sizes.get(str(arm), 0) + each.samples
+    if wanted and found and wanted not in sizes:
+        raise usage(f"no request has {between} {wanted!r}", f"{between} is one of {', '.join(sorted(sizes))}")
+    return wanted or max(sizes, key=lambda arm: (sizes[arm], arm), default=None)
+
+
+def _places(found: Mapping[Key, Shared]) -> dict[Place, Arms]:
+    """Arms by group and stratum: groups with most requests first, strata in the order in which they cut."""
+    groups = dict.fromkeys(key[:-2] for key in found)
+    places: dict[Place, Arms] = {(group, stratum): {} for group in groups for stratum in STRATA}
+    for (*group, stratum, arm), each in found.items():
+        places[tuple(group), str(stratum)][str(arm)] = each
+    return places
+
+
+def _rows(place: Place, arms: Arms, base: str | None, measured: Sequence[Measured]) -> Iterator[list[Any]]:
+    group, stratum = place
+    if base not in arms:
+        return
+    for arm in sorted(set(arms) - {base}):
+        for names, found in measured:
+            most, least = (found.get((*group, stratum, each)) for each in (arm, base))
+            sizes = [each.samples if each else 0 for each in (most, least)]
+            clusters = [each.clusters if each else 0 for each in (most, least)]
+            for index, (name, _) in enumerate(names):
+                of, to = (each.quantiles[index] if each else Estimate(None) for each in (most, least))
+                cells = [*rounded([of.value, to.value]), *relative(of, to).rounded(6)]
+                yield [*group, stratum, arm, base, name, "us", *cells, *sizes, *clusters]
+        failed, failed_of_base = arms[arm], arms[base]
+        of, to = failed.share, failed_of_base.share
+        cells = [*rounded([of.value, to.value], 6), *difference(of, to).rounded(6)]
+        counts = [failed.samples, failed_of_base.samples, failed.clusters, failed_of_base.clusters]
+        yield [*group, stratum, arm, base, "failed", "share", *cells, *counts]

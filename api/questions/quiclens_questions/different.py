@@ -1,0 +1,235 @@
+"""What is different about the slow ones: attributes, and pairs of them, that they have more often than the others.
+
+Over all rows, not a sample. A condition is a value of a categorical attribute, or a measured attribute at or above (or
+below) a quantile of its own. `findings.py` says which of them stand out, and in which order.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from quiclens_schema.store import Result, Store
+
+from quiclens_questions.asking import sql
+from quiclens_questions.findings import FEWEST, Finding, Group, Population, design_effect, found
+from quiclens_questions.moment import bound
+from quiclens_questions.slow import coverage
+from quiclens_questions.where import EVERYTHING, Where
+
+CATEGORIES = (
+    "carrier", "country", "region", "city", "asn", "network_type", "pop", "cluster", "server", "protocol", "app",
+    "app_version", "device", "method", "status", "authority", "stack", "congestion_controller", "arm", "request_number",
+)  # fmt: skip
+NUMBERS = ("min_rtt_us", "packets_lost", "request_bytes", "response_bytes")
+_UPPER = (0.5, 0.75, 0.9, 0.95, 0.99)
+_LOWER = (0.5, 0.25, 0.1)
+_VALUES_AT_MOST = 200  # of one attribute, those with most of the chosen
+_PAIRED_AT_MOST = 8  # conditions of one attribute that are looked at in pairs
+_PAIRS_AT_MOST = 250
+_DURATION_MAX = (1 << 63) - 1
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Different:
+    """The population, and which of it are asked about: durations (0: from its p95 on) and a stretch of time."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+    where: Where = EVERYTHING
+    chosen_from_us: int = 0
+    chosen_to_us: int = _DURATION_MAX
+    chosen_since: datetime | None = None
+    chosen_until: datetime | None = None
+    categories: tuple[str, ...] = CATEGORIES
+    numbers: tuple[str, ...] = NUMBERS
+    limit: int = 20
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Something that holds for a request or does not, and how it is asked: an expression with one bound value."""
+
+    attribute: str
+    operator: str
+    value: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.attribute}{self.operator}{self.value}"
+
+    def sql(self, parameter: str) -> str:
+        if self.operator == "=":
+            return f"ifNull(toString({self.attribute}) = {{{parameter}:String}}, 0)"
+        return f"ifNull({self.attribute} {self.operator} {{{parameter}:UInt64}}, 0)"
+
+    def document(self) -> Row:
+        return {"attribute": self.attribute, "operator": self.operator, "value": self.value}
+
+
+def different(store: Store, asked: Different) -> Row:
+    """The document: the population, what was chosen of it, and the findings, the surest largest effect first."""
+    window = _window(asked)
+    edges = _edges(store, asked, window)
+    if asked.chosen_from_us == 0 and asked.chosen_since is None and asked.chosen_to_us == _DURATION_MAX:
+        window["chosen_from_us"] = edges["slow_us"] or 0
+    whole = _whole(store, asked, window)
+    findings: list[Finding] = []
+    conditions: dict[str, Condition] = {}
+    if 0 < whole.chosen < whole.requests:
+        counted = _singles(store, asked, window, edges)
+        conditions = {condition.name: condition for condition, _ in counted}
+        singles = [group for _, group in counted]
+        pairs, tested = _pairs(store, asked, window, counted, whole)
+        findings = found(singles, pairs, tested, whole)
+    return {
+        "requests": whole.requests,
+        "chosen": whole.chosen,
+        "chosen_from_us": window["chosen_from_us"],
+        "design_effect": round(whole.effect, 2),
+        "tested": len(conditions),
+        "findings": [_shown(each, conditions) for each in findings[: asked.limit]],
+        "coverage": coverage(store, asked.where, {"since": window["since"], "until": window["until"]}),
+    }
+
+
+def _window(asked: Different) -> Row:
+    ends = {name: getattr(asked, name) for name in ("since", "until", "chosen_since", "chosen_until")}
+    times = {name: bound(end) if end else None for name, end in ends.items()}
+    return {**times, "chosen_from_us": asked.chosen_from_us, "chosen_to_us": asked.chosen_to_us}
+
+
+def _edges(store: Store, asked: Different, window: Row) -> Row:
+    """The slow ones' least duration, and for each measured attribute its quantiles, null where it has no value."""
+    levels = ", ".join(str(level) for level in (*_UPPER, *_LOWER))
+    exact = [f"quantilesExact({levels})({name})" for name in asked.numbers]
+    row = _ask(store, "different_edges", asked, window, {"numbers": ", ".join(exact) or "[0]"}).dicts()[0]
+    return row
+
+
+def _whole(store: Store, asked: Different, window: Row) -> Population:
+    row = _ask(store, "different_totals", asked, window).dicts()[0]
+    return Population(int(row["requests"]), int(row["chosen"]), design_effect(**row))
+
+
+def _singles(store: Store, asked: Different, window: Row, edges: Row) -> list[tuple[Condition, Group]]:
+    population = "(/* population */)"
+    parts = [
+        f"SELECT '{name}' AS attribute, '=' AS operator, assumeNotNull(toString({name})) AS value, count() AS n, "
+        f"countIf(is_chosen) AS s FROM {population} WHERE {name} IS NOT NULL GROUP BY value "
+        f"HAVING n >= {FEWEST} ORDER BY s DESC, value LIMIT {_VALUES_AT_MOST}"
+        for name in asked.categories
+    ]
+    numbers = _measured(asked, edges)
+    bound_values = {}
+    if numbers:
+        tuples = []
+        for place, condition in enumerate(numbers):
+            bound_values[f"edge_{place}"] = int(condition.value)
+            holds = condition.sql(f"edge_{place}")
+            tuples.append(
+                f"('{condition.attribute}', '{condition.operator}', '{int(condition.value)}', "
+                f"countIf({holds}), countIf({holds} AND is_chosen))"
+            )
+        counted = f"SELECT arrayJoin([{', '.join(tuples)}]) AS each FROM {population}"
+        parts.append(
+            "SELECT each.1 AS attribute, each.2 AS operator, each.3 AS value, each.4 AS n, each.5 AS s "
+            f"FROM ({counted}) WHERE n >= {FEWEST}"
+        )
+    text = "\nUNION ALL\n".join(f"SELECT * FROM ({part})" for part in parts)
+    limit = {"limit": _VALUES_AT_MOST * (len(parts) + 1), **bound_values}
+    rows = _ask(store, "different_values", asked, {**window, **limit}, {"attributes": text}).dicts()
+    rows.sort(key=lambda row: (*asked.categories, *asked.numbers).index(row["attribute"]))
+    found_conditions = [Condition(row["attribute"], row["operator"], row["value"]) for row in rows]
+    return [(each, Group((each.name,), row["n"], row["s"])) for each, row in zip(found_conditions, rows, strict=True)]
+
+
+def _measured(asked: Different, edges: Row) -> list[Condition]:
+    """At or above its upper quantiles, at or below its lower ones; equal ones once."""
+    conditions = {}
+    for name, values in zip(asked.numbers, edges["edges"], strict=False):
+        for place, value in enumerate(values):
+            if value is not None and value == value:
+                operator = ">=" if place < len(_UPPER) else "<="
+                each = Condition(name, operator, str(int(value)))
+                conditions[each.name] = each
+    return list(conditions.values())
+
+
+def _pairs(
+    store: Store, asked: Different, window: Row, counted: Sequence[tuple[Condition, Group]], whole: Population
+) -> tuple[list[Group], int]:
+    """The pairs with most of the chosen beyond what is expected, and how many pairs there could have been."""
+    by_attribute: dict[str, list[tuple[Condition, Group]]] = {}
+    for condition, group in counted:
+        by_attribute.setdefault(condition.attribute, []).append((condition, group))
+    sizes = [len(each) for each in by_attribute.values()]
+    possible = (sum(sizes) ** 2 - sum(size * size for size in sizes)) // 2
+    picked: list[Condition] = []
+    groups: list[Group] = []
+    attributes: list[int] = []
+    for place, several in enumerate(by_attribute.values()):
+        surest = sorted(several, key=lambda one: -_surplus(one[1], whole))[:_PAIRED_AT_MOST]
+        picked += [condition for condition, _ in surest]
+        groups += [group for _, group in surest]
+        attributes += [place] * len(surest)
+    held = {"held": ", ".join(condition.sql(f"value_{place}") for place, condition in enumerate(picked))}
+    values: Row = {
+        f"value_{place}": condition.value if condition.operator == "=" else int(condition.value)
+        for place, condition in enumerate(picked)
+    }
+    limit = {"attributes": attributes, "fewest": 5, "limit": 20_000}
+    rows = _ask(store, "different_pairs", asked, {**window, **values, **limit}, held).rows
+    # More than its conditions lead one to expect; the excess is at most what is chosen.
+    likely = sorted(rows, key=lambda row: -_promise(groups[row[0] - 1], groups[row[1] - 1], row[2], whole))[
+        :_PAIRS_AT_MOST
+    ]
+    if not likely:
+        return [], possible
+    both = ", ".join(f"countIf(held[{first}] AND held[{second}])" for first, second, _ in likely)
+    (totals,) = _ask(store, "different_pair_totals", asked, {**window, **values}, {**held, "pairs": both}).one()
+    return [
+        Group((picked[first - 1].name, picked[second - 1].name), n, s)
+        for (first, second, s), n in zip(likely, totals, strict=True)
+    ], possible
+
+
+def _surplus(group: Group, whole: Population) -> float:
+    """Standard errors above what is expected."""
+    expected = group.requests * whole.share
+    return (group.chosen - expected) / math.sqrt(max(1.0, expected))
+
+
+def _promise(first: Group, second: Group, chosen: int, whole: Population) -> float:
+    """Standard errors above what two independent conditions would give; the pair's size is not known yet."""
+    expected = first.chosen * second.chosen / whole.chosen
+    return (chosen - expected) / math.sqrt(max(1.0, expected))
+
+
+def _ask(store: Store, name: str, asked: Different, window: Row, marks: Mapping[str, str] | None = None) -> Result:
+    """Ask with the population and further text of ours written in; every value travels as a parameter."""
+    text = sql(name)
+    for mark, written in (marks or {}).items():
+        text = text.replace(f"/* {mark} */", written)
+    text = text.replace("/* population */", sql("different_population").replace("/* conditions */", asked.where.sql()))
+    parameters = {**window, **asked.where.parameters()}
+    return store.query(text, {key: value for key, value in parameters.items() if "{" + key + ":" in text})
+
+
+def _shown(finding: Finding, conditions: Mapping[str, Condition]) -> Row:
+    return {
+        "conditions": [conditions[name].document() for name in finding.group.names],
+        "requests": finding.group.requests,
+        "chosen": finding.group.chosen,
+        "share": round(finding.share, 6),
+        "share_elsewhere": round(finding.share_elsewhere, 6),
+        "excess": round(finding.excess, 1),
+        "excess_low": round(finding.excess_low, 1),
+        "excess_high": round(finding.excess_high, 1),
+        "chance": finding.chance,
+        "through": [conditions[name].document() for name in finding.through],
+        "also": [conditions[name].document() for name in finding.also],
+    }

@@ -1,0 +1,22 @@
+"""`failed`: connections that never became a request, by carrier, region and reason."""
+
+from quiclens_schema.store import Store
+
+from quiclens_questions.asked import Asked, Report
+from quiclens_questions.asking import ask
+from quiclens_questions.slow import coverage
+
+
+def failed(store: Store, asked: Asked, limit: int) -> Report:
+    """Most connections first; `of` is how many connections this carrier and region had in all."""
+    found = ask(store, "failed", {**asked.window, "limit": limit}, asked.where).rows
+    rows = [list(row) for row in found if row[3] > 0]
+    columns = (("carrier", ""), ("region", ""), ("reason", ""), ("connections", ""), ("of", ""))
+    return Report(
+        name="failed",
+        params=asked.params | {"limit": limit},
+        columns=columns,
+        rows=rows,
+        samples=sum(row[3] for row in rows),
+        coverage=coverage(store, asked.where, asked.window),
+    )

@@ -1,0 +1,107 @@
+"""How long requests took over time, in groups, and what their time was spent on."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import Any
+
+from quiclens_schema.catalogue import CAUSES
+from quiclens_schema.store import Store
+
+from quiclens_questions.asking import ask
+from quiclens_questions.failure import usage
+from quiclens_questions.moment import bound
+from quiclens_questions.where import EVERYTHING, Where
+
+STEPS_AT_MOST = 2_000
+GROUPS_AT_MOST = 50
+_COVERAGE = ("requests", "traced", "repaired", "damaged", "weight")
+QUANTILES = ("p50", "p75", "p90", "p95", "p99")
+_FEW = 25  # requests a step and group, on average, for a p95 to be worth drawing
+# Lengths of a step that people read without effort.
+_STEPS = (1, 5, 10, 30, 60, 300, 600, 1800, 3600, 3 * 3600, 6 * 3600, 86_400, 7 * 86_400)
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class OverTime:
+    """A stretch of time, cut into steps (0: at most 120, and few enough for a tail in each), and the largest groups."""
+
+    since: datetime
+    until: datetime
+    step_s: int = 0
+    by: tuple[str, ...] = ()
+    where: Where = EVERYTHING
+    groups: int = 10
+
+
+def over_time(store: Store, asked: OverTime) -> Row:
+    """For each group columns over `started_at`: requests, traced, and quantiles in us."""
+    window = _window(store, asked)
+    limits = {"groups": asked.groups, "limit": GROUPS_AT_MOST * (STEPS_AT_MOST + 2)}
+    rows = ask(store, "over_time", {**window, **limits}, asked.where, asked.by).dicts()
+    grouped = groupby(rows, key=lambda row: row["by_values"])
+    found = [_series(dict(zip(asked.by, values, strict=True)), list(each)) for values, each in grouped]
+    return {
+        "since": asked.since,
+        "until": asked.until,
+        "step_s": window["step_s"],
+        "by": list(asked.by),
+        "series": sorted(found, key=lambda one: -sum(one["requests"])),
+        "coverage": {name: rows[0][f"all_{name}"] if rows else 0 for name in _COVERAGE},
+    }
+
+
+def spent_over_time(store: Store, asked: OverTime) -> Row:
+    """Columns over `started_at`: requests, traced, and by cause the us that traced ones spent."""
+    window = _window(store, asked)
+    rows = ask(store, "spent_over_time", {**window, "limit": STEPS_AT_MOST + 2}, asked.where).dicts()
+    shares = list(zip(*(row["cause_us"] for row in rows), strict=True))
+    return {
+        "since": asked.since,
+        "until": asked.until,
+        "step_s": window["step_s"],
+        "started_at": [_moment(row) for row in rows],
+        "requests": [row["requests"] for row in rows],
+        "traced": [row["traced"] for row in rows],
+        "cause_us": {cause: list(us) for cause, us in zip(CAUSES, shares, strict=False) if any(us)},
+        "coverage": {
+            "requests": sum(row["requests"] for row in rows),
+            **{name: sum(row[name] for row in rows) for name in ("traced", "repaired", "damaged")},
+            "weight": round(math.fsum(row["weights"] for row in rows), 6),
+        },
+    }
+
+
+def _window(store: Store, asked: OverTime) -> Row:
+    """The parameters of a stretch and its steps."""
+    seconds = (asked.until - asked.since).total_seconds()
+    if seconds <= 0:
+        raise usage("the stretch of time ends before it begins", "give since before until")
+    window: Row = {"since": bound(asked.since), "until": bound(asked.until)}
+    step_s = asked.step_s
+    if not step_s:
+        began = ask(store, "began", window, asked.where).dicts()[0]["requests"]
+        of_a_group = began / (min(asked.groups, 6) if asked.by else 1)
+        step_s = fitting_step(asked.since, asked.until, most=max(4, min(120, of_a_group / _FEW)))
+    if seconds / step_s > STEPS_AT_MOST:
+        raise usage(f"steps of {step_s} s give more than {STEPS_AT_MOST} of them", "longer steps, or leave step_s out")
+    return {**window, "step_s": step_s}
+
+
+def fitting_step(since: datetime, until: datetime, most: float = 120) -> int:
+    """The shortest readable step that gives at most so many of them."""
+    seconds = (until - since).total_seconds()
+    return next((step for step in _STEPS if seconds / step <= most), _STEPS[-1])
+
+
+def _series(group: Row, rows: Sequence[Row]) -> Row:
+    columns = {name: [row[name] for row in rows] for name in ("requests", "traced", *QUANTILES)}
+    return {"group": group, "started_at": [_moment(row) for row in rows], **columns}
+
+
+def _moment(row: Row) -> datetime:
+    return datetime.fromtimestamp(row["started_s"], UTC)

@@ -1,0 +1,111 @@
+"""Every report by its name: what it answers, of which columns it can be asked, and which options it takes."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from quiclens_schema.catalogue import Column
+from quiclens_schema.store import Store
+
+from quiclens_questions.asked import Asked, Report
+from quiclens_questions.compare import compare
+from quiclens_questions.connections import connection_columns
+from quiclens_questions.events import events
+from quiclens_questions.failure import usage
+from quiclens_questions.grid import grid
+from quiclens_questions.load import load
+from quiclens_questions.loss import loss
+from quiclens_questions.rtt import rtt
+from quiclens_questions.savings import removable
+from quiclens_questions.sessions import sessions
+from quiclens_questions.tail import tail
+from quiclens_questions.use_rate import use_rate
+from quiclens_questions.where import by_column, read, request_columns
+
+BY_AT_MOST = 4
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One report. `takes` are the options that only some reports know; `of`, of what it can be asked, and by what."""
+
+    answer: Callable[[Store, Asked], Report]
+    columns: Callable[[], dict[str, Column]]
+    about: str
+    takes: frozenset[str] = frozenset()
+    of: Mapping[str, Callable[[], dict[str, Column]]] = field(default_factory=dict)
+
+    def columns_of(self, of: str) -> dict[str, Column]:
+        """Of what else it can be asked, it can be by that one's columns."""
+        if of and of not in self.of:
+            raise usage(f"there is no report of {of!r}", f"of is {', '.join(self.of)}")
+        return self.of[of]() if of else self.columns()
+
+
+KINDS: Mapping[str, Kind] = {
+    "tail": Kind(tail, request_columns, "how long requests took, p50 to p99", frozenset({"without"})),
+    "compare": Kind(
+        compare,
+        request_columns,
+        "arms of an experiment against each other, biases cut out",
+        frozenset({"between", "base", "later"}),
+    ),
+    "rtt": Kind(
+        rtt,
+        connection_columns,
+        "round trip times",
+        frozenset({"of"}),
+        {"connections": connection_columns, "requests": request_columns},
+    ),
+    "loss": Kind(loss, connection_columns, "how often packets are lost, how long repairs take"),
+    "coverage": Kind(sessions, request_columns, "sessions that used QUIC for everything, for some, for nothing"),
+    "use-rate": Kind(use_rate, request_columns, "which share of requests goes over QUIC, and for whom none does"),
+    "grid": Kind(grid, request_columns, "durations by implementation, round trip and loss"),
+    "load": Kind(load, connection_columns, "requests a second by size of response, new connections a second"),
+    "events": Kind(events, connection_columns, "sums and means of events, weighted where only some were kept"),
+}
+
+
+@dataclass(frozen=True)
+class Options:
+    """What only some reports know; empty or None where it was not given."""
+
+    without: str = ""
+    between: str = ""
+    base: str = ""
+    later: int | None = None
+    of: str = ""
+
+    def given(self) -> set[str]:
+        return {name for name, value in vars(self).items() if value not in ("", None)}
+
+
+def asked_of(
+    name: str,
+    by: Sequence[str],
+    where: Sequence[str],
+    window: tuple[datetime | None, datetime | None],
+    options: Options,
+    now: datetime,
+) -> Asked:
+    """What was asked, checked; a usage mistake names the report that takes an option which this one does not."""
+    kind = KINDS[name]
+    for wrong in sorted(options.given() - kind.takes):
+        right = ", ".join(other for other, each in KINDS.items() if wrong in each.takes)
+        raise usage(f"--{wrong} is for report {right}, not {name}", f"quiclens report {right} --{wrong} …")
+    columns = kind.columns_of(options.of)
+    known = tuple(dict.fromkeys(by_column(each, columns) for each in by))
+    if len(known) > BY_AT_MOST:
+        raise usage(f"by names more than {BY_AT_MOST} columns", "fewer of them")
+    return Asked(
+        by=known,
+        where=read(where, now, columns),
+        texts=tuple(where),
+        since=window[0],
+        until=window[1],
+        without=removable(options.without) if options.without else "",
+        between=by_column(options.between or "arm", columns) if "between" in kind.takes else "arm",
+        base=options.base,
+        later=1 if options.later is None else options.later,
+        of=options.of,
+    )

@@ -1,0 +1,57 @@
+"""Two groups of requests side by side: how long they took, and what their time was spent on."""
+
+from dataclasses import replace
+from typing import Any
+
+from quiclens_schema.catalogue import CAUSES
+from quiclens_schema.store import Store
+
+from quiclens_questions.asked import Asked, Report
+from quiclens_questions.asking import ask
+from quiclens_questions.rtt import QUANTILES
+from quiclens_questions.statistics.estimates import Estimate, difference
+from quiclens_questions.tail import tail
+
+Row = dict[str, Any]
+
+
+def versus(store: Store, first: Asked, second: Asked) -> Row:
+    """The groups `a` and `b` with their quantiles and 95 % intervals in us, and each quantile's difference, b less a.
+
+    Requests that failed are no samples. The difference's interval is that of groups which were drawn apart.
+    """
+    groups = [_group(store, asked) for asked in (first, second)]
+    return {"a": groups[0], "b": groups[1], "differences": [_difference(name, *groups) for name, _ in QUANTILES]}
+
+
+def _group(store: Store, asked: Asked) -> Row:
+    report = tail(store, replace(asked, by=(), without=""))
+    spent = ask(store, "spent", asked.window, asked.where).dicts()[0]
+    causes = {cause: us for cause, us in zip(CAUSES, spent["cause_us"] or [0] * len(CAUSES), strict=True) if us}
+    return {
+        "where": list(asked.texts),
+        "requests": spent["requests"],
+        "traced": spent["traced"],
+        "quantiles": _quantiles(report),
+        "cause_us": causes,
+        "coverage": report.coverage,
+    }
+
+
+def _quantiles(report: Report) -> Row:
+    rows = report.dicts()
+    row = rows[0] if rows else {}
+    return {
+        name: {
+            "us": row.get(name),
+            "low_us": row.get(f"{name}_sampling_low"),
+            "high_us": row.get(f"{name}_sampling_high"),
+        }
+        for name, _ in QUANTILES
+    }
+
+
+def _difference(name: str, first: Row, second: Row) -> Row:
+    base, of = (Estimate(*each["quantiles"][name].values()) for each in (first, second))
+    value, low, high = difference(of, base).rounded()
+    return {"quantile": name, "us": value, "low_us": low, "high_us": high}

@@ -1,1 +1,0 @@
-"""Answers: the quiclens command, one SQL file per question."""

@@ -1,1 +1,0 @@
-"""The ClickHouse HTTP interface over the embedded store."""

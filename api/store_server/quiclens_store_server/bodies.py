@@ -1,0 +1,95 @@
+"""Reading a request's body: bounded, given up when the client stalls, decompressed in a thread."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from io import BytesIO
+
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.requests import ClientDisconnect, Request
+
+from quiclens_store_server.codecs import decoded, unframed
+from quiclens_web.front.faults import Fault, too_large
+from quiclens_web.front.memory import Lease
+from quiclens_web.front.settings import Limits
+
+_FIELDS = 1000
+_FIELD_BYTES = 64 << 10
+_FORM_BYTES = 8 << 20
+_IN_LOOP_BYTES = 65_536  # smaller bodies are decompressed at once
+
+
+async def received(request: Request, limits: Limits, lease: Lease) -> bytes:
+    """The body as it came; Fault when it is too large or too slow, ClientDisconnect when it is cut."""
+    declared = request.headers.get("content-length", "0")
+    if declared.isdigit() and int(declared) > limits.upload_bytes:
+        raise too_large(limits.upload_bytes)
+    body = BytesIO()  # gives its bytes away without a copy
+    size = 0
+    stream = request.stream()
+    while True:
+        try:
+            chunk = await asyncio.wait_for(anext(stream), limits.stall_seconds)
+        except StopAsyncIteration:
+            break
+        except TimeoutError:
+            raise Fault(209, "SOCKET_TIMEOUT", "The body stopped coming") from None
+        size += len(chunk)
+        if size > limits.upload_bytes:
+            raise too_large(limits.upload_bytes)
+        if chunk:
+            lease.grow(len(chunk))
+            body.write(chunk)
+    return body.getvalue()
+
+
+async def plain(data: bytes, encoding: str, is_framed: bool, limits: Limits, lease: Lease) -> bytes:
+    """The body without its content encoding, then without ClickHouse's frames."""
+    steps: list[Callable[[bytes], bytes]] = []
+    for name in reversed([each.strip().lower() for each in encoding.split(",") if each.strip()]):
+        if name != "identity":
+            steps.append(lambda body, name=name: decoded(body, name, limits.upload_bytes, lease.grow))  # type: ignore[misc]
+    if len(steps) > 2:
+        raise Fault(36, "BAD_ARGUMENTS", "More than two content encodings")
+    if is_framed:
+        steps.append(lambda body: unframed(body, limits.upload_bytes, lease.grow))
+    for step in steps if data else ():
+        data = step(data) if len(data) < _IN_LOOP_BYTES else await asyncio.to_thread(step, data)
+    return data
+
+
+async def form(request: Request, limits: Limits, lease: Lease) -> list[tuple[str, str]]:
+    """Parameters in a multipart body, up to 64 KiB each and 8 MiB together; Fault for a file in it, since external
+    tables are not served."""
+    if request.headers.get("content-encoding", "identity") != "identity":
+        raise Fault(36, "BAD_ARGUMENTS", "A form's parameters may not be compressed")
+    try:
+        parser = MultiPartParser(
+            request.headers,
+            _counted(request.stream(), lease),
+            max_files=0,
+            max_fields=_FIELDS,
+            max_part_size=_FIELD_BYTES,
+        )
+        found = await asyncio.wait_for(parser.parse(), limits.stall_seconds)
+    except MultiPartException as error:
+        raise Fault(36, "BAD_ARGUMENTS", f"The form cannot be read: {error.message}") from error
+    except (HTTPException, KeyError) as error:
+        raise Fault(36, "BAD_ARGUMENTS", "The form cannot be read") from error
+    except TimeoutError:
+        raise Fault(209, "SOCKET_TIMEOUT", "The body stopped coming") from None
+    return [(name, value) for name, value in found.multi_items() if not isinstance(value, UploadFile)]
+
+
+async def _counted(stream: AsyncGenerator[bytes, None], lease: Lease) -> AsyncGenerator[bytes, None]:
+    size = 0
+    async for chunk in stream:
+        size += len(chunk)
+        if size > _FORM_BYTES:
+            raise too_large(_FORM_BYTES)
+        lease.grow(len(chunk))
+        yield chunk
+
+
+__all__ = ["ClientDisconnect", "form", "plain", "received"]

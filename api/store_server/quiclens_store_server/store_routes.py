@@ -1,0 +1,117 @@
+"""The routes on which a served store is written to: rows of a named table, and named operations. RFC 9457 answers."""
+
+import asyncio
+import json
+
+from quiclens_schema.served import OPERATION_PATH, PROBLEM_TYPE, ROWS_PATH, ROWS_TYPE, Operation, Problem, Stored
+from quiclens_schema.store import StoreError
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from quiclens_store_server import bodies
+from quiclens_store_server.holder import Holder
+from quiclens_web.front.access import Role, visitor_of
+from quiclens_web.front.concurrency import ConcurrencyLimit
+from quiclens_web.front.faults import Fault
+from quiclens_web.front.memory import MemoryBudget
+from quiclens_web.front.metrics import Metrics
+from quiclens_web.front.settings import Settings
+
+_ARGUMENTS_BYTES = 65_536
+_BUSY = (202, 241)  # TOO_MANY_SIMULTANEOUS_QUERIES, MEMORY_LIMIT_EXCEEDED
+_NOT_FOUND = (60,)  # UNKNOWN_TABLE
+
+
+class StoreRoutes:
+    """The endpoints; the process's own store is behind `holder`."""
+
+    def __init__(
+        self, holder: Holder, settings: Settings, inserts: ConcurrencyLimit, budget: MemoryBudget, metrics: Metrics
+    ) -> None:
+        self._holder = holder
+        self._settings = settings
+        self._limits = settings.limits
+        self._inserts = inserts
+        self._budget = budget
+        self._metrics = metrics
+
+    def routes(self) -> list[Route]:
+        return [
+            Route(ROWS_PATH, self._rows, methods=["POST"]),
+            Route(OPERATION_PATH, self._operation, methods=["POST"]),
+        ]
+
+    async def _rows(self, request: Request) -> Response:
+        """One complete Arrow IPC stream into a table of the catalogue; answered when it is stored."""
+        try:
+            self._check(request, Role.WRITER, Role.UPLOADER)
+            if request.headers.get("content-type", "") != ROWS_TYPE:
+                raise Fault(36, "BAD_ARGUMENTS", f"rows are sent as Content-Type: {ROWS_TYPE}", 415)
+            rows = _number(request.query_params.get("rows", ""))
+            table = request.path_params["table"]
+            with self._budget.lease() as lease:
+                body = await bodies.received(request, self._limits, lease)
+                self._metrics.bytes_received.inc(len(body))
+                encoding = request.headers.get("content-encoding", "")
+                body = await bodies.plain(body, encoding, False, self._limits, lease)
+                async with self._inserts.one():
+                    # It runs to its end even when the client goes away: it is then simply not acknowledged.
+                    erased = await self._inserts.run(lambda: self._holder.insert(table, body, rows))
+        except (Fault, StoreError) as error:
+            return _problem(error)
+        except ClientDisconnect:
+            return Response(status_code=400)
+        self._metrics.inserts.inc()
+        self._metrics.rows_written.inc(rows - erased)
+        return Response(Stored(rows=rows, erased=erased).model_dump_json(), media_type="application/json")
+
+    async def _operation(self, request: Request) -> Response:
+        """Run an operation to its end; arguments are a JSON object."""
+        try:
+            self._check(request, Role.WRITER)
+            try:
+                operation = Operation(request.path_params["name"])
+            except ValueError:
+                there_are = ", ".join(each.value for each in Operation)
+                raise Fault(36, "BAD_ARGUMENTS", f"there is no such operation; there are {there_are}", 404) from None
+            with self._budget.lease() as lease:
+                arguments = _object(await bodies.received(request, self._limits, lease))
+            return Response(
+                await asyncio.to_thread(self._holder.operate, operation, arguments), media_type="application/json"
+            )
+        except (Fault, StoreError) as error:
+            return _problem(error)
+        except ClientDisconnect:
+            return Response(status_code=400)
+
+    def _check(self, request: Request, *may: Role) -> None:
+        if visitor_of(request).role not in may:
+            raise Fault(497, "ACCESS_DENIED", "only a writer's token may do this")
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 12):
+        raise Fault(36, "BAD_ARGUMENTS", "rows=N says how many rows the stream has", 422)
+    return int(text)
+
+
+def _object(body: bytes) -> dict[str, object]:
+    try:
+        found = json.loads(body or b"{}") if len(body) <= _ARGUMENTS_BYTES else None
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise Fault(36, "BAD_ARGUMENTS", f"arguments are one JSON object of at most {_ARGUMENTS_BYTES:,} bytes", 422)
+    return found
+
+
+def _problem(error: Fault | StoreError) -> Response:
+    if isinstance(error, Fault):
+        status, title = error.status, error.name
+    else:
+        status = 503 if error.code in _BUSY else 404 if error.code in _NOT_FOUND else 422 if error.code else 500
+        title = "the store refused"
+    problem = Problem(title=title, status=status, detail=str(error).partition("\n")[0], engine_code=error.code)
+    headers = {"Retry-After": "1"} if status in (429, 503) else {}
+    return Response(problem.model_dump_json(exclude_none=True), status, headers, PROBLEM_TYPE)

@@ -1,0 +1,89 @@
+"""Reports, and how the whole is doing."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query
+from starlette.responses import Response
+
+from quiclens_questions.asked import Asked
+from quiclens_questions.audit import audit
+from quiclens_questions.connections import connection_columns
+from quiclens_questions.failed import failed
+from quiclens_questions.picture import picture
+from quiclens_questions.reports import KINDS, Options, asked_of
+from quiclens_questions.status import status
+from quiclens_web.api.answering import Asking, NotFound, asking
+from quiclens_web.api.asked import By, Limit, Stretch, WhereTexts, read_where
+from quiclens_web.api.strict import StrictRoute
+
+router = APIRouter(route_class=StrictRoute, prefix="/api", tags=["reports"])
+
+App = Annotated[Asking, Depends(asking)]
+_PICTURE: dict[int | str, dict[str, Any]] = {200: {"content": {"image/svg+xml": {}}}}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A report, and what it was asked."""
+
+    name: str
+    asked: Asked
+
+
+def wanted(
+    name: str,
+    stretch: Stretch,
+    where: WhereTexts = [],  # noqa: B006 (FastAPI copies it)
+    by: By = "",
+    without: Annotated[str, Query(max_length=64, description="tail: predict quantiles without this cause.")] = "",
+    between: Annotated[str, Query(max_length=64, description="compare: the column whose values are the arms.")] = "",
+    base: Annotated[str, Query(max_length=256, description="compare: the arm to compare with.")] = "",
+    later: Annotated[
+        int | None, Query(ge=0, le=1_000_000, description="compare: later requests are not the first N of a session.")
+    ] = None,
+    of: Annotated[str, Query(max_length=64, description="rtt: requests, also over TCP, instead of connections.")] = "",
+) -> Wanted:
+    if name not in KINDS:
+        raise NotFound(f"there is no report {name[:100]!r}", f"reports are {', '.join(KINDS)}")
+    words = [word for word in by.split(",") if word.strip()]
+    options = Options(without, between, base, later, of)
+    return Wanted(name, asked_of(name, words, where, (stretch.since, stretch.until), options, stretch.now))
+
+
+AReport = Annotated[Wanted, Depends(wanted)]
+
+
+@router.get("/reports/{name}", summary="A report by its name")
+async def report(app: App, report: AReport) -> Response:
+    """A table with units, samples and 95 % intervals, as `quiclens report NAME --json`."""
+    return await app.document(lambda store: KINDS[report.name].answer(store, report.asked).document())
+
+
+@router.get("/reports/{name}/picture", summary="A report as a picture", responses=_PICTURE, response_class=Response)
+async def drawn(app: App, report: AReport) -> Response:
+    """SVG: each value a dot, its 95 % interval a line; 404 where there is nothing to draw."""
+    svg = await app.run(lambda store: picture(KINDS[report.name].answer(store, report.asked)))
+    if svg is None:
+        raise NotFound("there is nothing to draw", "a longer stretch of time, or fewer conditions")
+    return Response(svg, media_type="image/svg+xml")
+
+
+@router.get("/failed", summary="Connections that never became a request")
+async def failures(app: App, stretch: Stretch, where: WhereTexts = [], limit: Limit = 100) -> Response:  # noqa: B006
+    """By carrier, region and reason, as `quiclens failed --json`."""
+    read = read_where(where, connection_columns())
+    asked = Asked(where=read, texts=tuple(where), since=stretch.since, until=stretch.until)
+    return await app.document(lambda store: failed(store, asked, limit).document())
+
+
+@router.get("/status", summary="Is data arriving?")
+async def state(app: App, stretch: Stretch) -> Response:
+    """Is it working, servers, rejects by reason, room on disk, as `quiclens status --json`."""
+    return await app.document(lambda store: status(store, "", stretch.now, app.settings.expected).document())
+
+
+@router.get("/audit", summary="Is it whole?")
+async def audited(app: App, limit: Limit = 100) -> Response:
+    """Records that are missing or stand twice, as `quiclens audit --json`."""
+    return await app.document(lambda store: audit(store, limit).document())

@@ -1,0 +1,144 @@
+"""Requests: the slow ones, one explained, groups of them over time, and what is different about some."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+from starlette.responses import Response
+
+from quiclens_questions import where as conditions
+from quiclens_questions.asked import Asked
+from quiclens_questions.cells import cells
+from quiclens_questions.different import CATEGORIES, NUMBERS, Different, different
+from quiclens_questions.explain import explain
+from quiclens_questions.failure import UsageMistake, usage
+from quiclens_questions.heat import heat
+from quiclens_questions.moment import moment
+from quiclens_questions.over_time import GROUPS_AT_MOST, OverTime, over_time, spent_over_time
+from quiclens_questions.slow import Slow, slow
+from quiclens_questions.versus import versus
+from quiclens_web.api.answering import Asking, NotFound, asking
+from quiclens_web.api.asked import By, Conditions, Limit, Stretch, WhereTexts, by_columns, read_where
+from quiclens_web.api.strict import StrictRoute
+
+router = APIRouter(route_class=StrictRoute, prefix="/api", tags=["requests"])
+
+App = Annotated[Asking, Depends(asking)]
+MinMs = Annotated[float, Query(ge=0, le=1e12, allow_inf_nan=False, description="Only requests at least so long, ms.")]
+MaxMs = Annotated[float | None, Query(gt=0, le=1e12, allow_inf_nan=False, description="Only requests shorter, ms.")]
+Step = Annotated[int, Query(ge=0, le=31 * 86_400, description="Seconds of one step; 0: as fits.")]
+_DURATION_MAX_US = (1 << 63) - 1
+
+
+@router.get("/requests", summary="The slowest requests")
+async def slow_requests(
+    app: App, stretch: Stretch, where: Conditions, by: By = "", min_ms: MinMs = 0, limit: Limit = 20
+) -> Response:
+    """The longest first, each with what it waited for most. With `by` so many of each value of that column.
+
+    The document is that of `quiclens slow --json`. Undated requests are there only without `since`.
+    """
+    column = conditions.by_column(by) if by else ""
+    question = Slow(limit, stretch.since, stretch.until, int(min_ms * 1000), where, column)
+    return await app.document(lambda store: slow(store, question))
+
+
+@router.get("/requests/{request_id:path}", summary="Why one request took as long as it did")
+async def explained(app: App, request_id: str) -> Response:
+    """Its parts, which add up to its duration to the microsecond, the sentence, the episodes and events around it.
+
+    `request_id` is `<connection_id>/<stream_id>`, or what the access log calls it. As `quiclens explain --json`.
+    """
+    found = await app.run(lambda store: explain(store, request_id))
+    if not found.is_found:
+        raise NotFound(f"there is no request {request_id[:200]!r}", "ids are those of /api/requests")
+    return await app.document(lambda store: found.document)
+
+
+@router.get("/over-time", summary="Tails over time, by any column")
+async def requests_over_time(
+    app: App,
+    stretch: Stretch,
+    where: Conditions,
+    by: By = "",
+    step_s: Step = 0,
+    groups: Annotated[int, Query(ge=1, le=GROUPS_AT_MOST, description="The largest so many groups.")] = 10,
+) -> Response:
+    """For each group columns over `started_at`: requests, traced, p50 to p99 in us (null where too few were measured).
+
+    Without `since` the last 24 hours. `by` takes up to four, `a,b`. `coverage` counts the requests of all groups.
+    """
+    since, until = stretch.closed()
+    asked = OverTime(since, until, step_s, by_columns(by), where, groups)
+    return await app.document(lambda store: over_time(store, asked))
+
+
+@router.get("/spent-over-time", summary="What requests spent their time on, over time")
+async def requests_spent_over_time(app: App, stretch: Stretch, where: Conditions, step_s: Step = 0) -> Response:
+    """Columns over `started_at`: requests, traced, and by cause the us that the traced ones spent. Without `since` the
+    last 24 hours."""
+    since, until = stretch.closed()
+    return await app.document(lambda store: spent_over_time(store, OverTime(since, until, step_s, where=where)))
+
+
+@router.get("/heat", summary="Durations over time, as cells of a heat map")
+async def requests_heat(app: App, stretch: Stretch, where: Conditions, step_s: Step = 0) -> Response:
+    """Cells of `step_s` by a sixth of a factor of ten of duration. Without `since` the last 24 hours."""
+    since, until = stretch.closed()
+    return await app.document(lambda store: heat(store, OverTime(since, until, step_s, where=where)))
+
+
+@router.get("/cells", summary="Hexagons of a map")
+async def requests_cells(app: App, stretch: Stretch, where: Conditions) -> Response:
+    """By H3 cell: requests, median and p95 in us, and the cause that took most time."""
+    return await app.document(lambda store: cells(store, stretch.since, stretch.until, where))
+
+
+@router.get("/compare", summary="Two groups of requests side by side")
+async def compared(app: App, stretch: Stretch, a: WhereTexts = [], b: WhereTexts = []) -> Response:  # noqa: B006
+    """Quantiles of both with 95 % intervals, their differences, and what the time of each was spent on."""
+    first, second = (
+        Asked(where=read_where(texts), texts=tuple(texts), since=stretch.since, until=stretch.until) for texts in (a, b)
+    )
+    return await app.document(lambda store: versus(store, first, second))
+
+
+@router.get("/different", summary="What is different about the slow ones")
+async def what_is_different(
+    app: App,
+    stretch: Stretch,
+    where: Conditions,
+    min_ms: MinMs = 0,
+    max_ms: MaxMs = None,
+    chosen_since: Annotated[str, Query(max_length=64, description="The chosen ones began at or after.")] = "",
+    chosen_until: Annotated[str, Query(max_length=64, description="The chosen ones began before.")] = "",
+    attributes: Annotated[str, Query(max_length=1000, description="Columns to look at, `a,b`; else all.")] = "",
+    limit: Limit = 20,
+) -> Response:
+    """Conditions, and pairs of them, that hold for the chosen requests more often than for the others, the surest
+    largest effect first; nothing is listed that chance would have brought at a false discovery rate of 5 %.
+
+    Chosen are those of `min_ms` to `max_ms` that began between `chosen_since` and `chosen_until`; without any of
+    these the slowest twentieth. `where`, `since` and `until` say what they are compared with.
+    """
+    wanted = [word.strip() for word in attributes.split(",") if word.strip()]
+    for word in wanted:
+        if word not in (*CATEGORIES, *NUMBERS):
+            raise _unknown(word)
+    ends = [moment(text, stretch.now) if text else None for text in (chosen_since, chosen_until)]
+    question = Different(
+        since=stretch.since,
+        until=stretch.until,
+        where=where,
+        chosen_from_us=int(min_ms * 1000),
+        chosen_to_us=_DURATION_MAX_US if max_ms is None else int(max_ms * 1000),
+        chosen_since=ends[0],
+        chosen_until=ends[1],
+        categories=tuple(name for name in CATEGORIES if not wanted or name in wanted),
+        numbers=tuple(name for name in NUMBERS if not wanted or name in wanted),
+        limit=limit,
+    )
+    return await app.document(lambda store: different(store, question))
+
+
+def _unknown(word: str) -> UsageMistake:
+    return usage(f"attributes: {word!r} cannot be compared", f"one of {', '.join((*CATEGORIES, *NUMBERS))}")

@@ -1,0 +1,35 @@
+"""Which cells have just become slower."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+from starlette.responses import Response
+
+from quiclens_questions.moment import moment
+from quiclens_questions.watch import BY, watch
+from quiclens_questions.watched import watched
+from quiclens_web.api.answering import Asking, asking
+from quiclens_web.api.asked import Until
+from quiclens_web.api.strict import StrictRoute
+
+router = APIRouter(route_class=StrictRoute, prefix="/api", tags=["reports"])
+
+App = Annotated[Asking, Depends(asking)]
+_BY = ",".join(BY)
+Window = Annotated[str, Query(max_length=64, description="How long the stretch is, whole five minutes: `5m`, `1h`.")]
+Baseline = Annotated[str, Query(max_length=64, description="How long the one before it is: `1d`.")]
+Cells = Annotated[str, Query(max_length=256, description="What makes a cell, the coarsest first: `a,b`, up to four.")]
+
+
+@router.get("/watch", summary="Cells whose slowest requests have just become slower")
+async def regressions(
+    app: App, window: Window = "5m", baseline: Baseline = "1d", by: Cells = _BY, until: Until = ""
+) -> Response:
+    """More of their requests than chance would make took longer than 99 of 100 did before; 5 % false discoveries.
+
+    As `quiclens watch --json`. Without `until` up to the last whole five minutes.
+    """
+    now = datetime.now(UTC)
+    question = watched(window, baseline, by, moment(until, now) if until else now)
+    return await app.document(lambda store: watch(store, question).document())

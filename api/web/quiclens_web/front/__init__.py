@@ -1,0 +1,1 @@
+"""What stands before every door: connections, TLS, who may come in, limits, failures, metrics."""

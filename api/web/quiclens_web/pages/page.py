@@ -1,0 +1,63 @@
+"""How a page is made, and what is served as it is: folders, and the causes' looks for style sheets and scripts."""
+
+from importlib import resources
+from typing import Any
+
+from fastapi import APIRouter
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from quiclens_schema.catalogue import CAUSES
+from starlette.responses import HTMLResponse, Response
+from starlette.staticfiles import StaticFiles
+
+from quiclens_questions.causes import LOOKS, look
+from quiclens_questions.units import age, duration, milliseconds, size
+from quiclens_web.pages.says import says, short_name
+
+public = APIRouter(include_in_schema=False)
+
+
+def _environment() -> Environment:
+    found = Environment(
+        loader=PackageLoader("quiclens_web.pages"), autoescape=select_autoescape(), undefined=StrictUndefined
+    )
+    filters: dict[str, Any] = {
+        "duration": duration,
+        "ms": lambda us: milliseconds(us, 3),
+        "us": lambda us: f"{us:,} µs",
+        "size": size,
+        "age": age,
+        "says": says,
+        "short_name": short_name,
+        "cause_name": lambda cause: look(cause).name,
+    }
+    found.filters |= filters
+    return found
+
+
+_TEMPLATES = _environment()
+
+
+def page(template: str, here: str = "", status: int = 200, **values: Any) -> Response:
+    return HTMLResponse(_TEMPLATES.get_template(template).render(here=here, **values), status)
+
+
+def files() -> tuple[tuple[str, StaticFiles], ...]:
+    """The folders that are served as they are."""
+    folder = resources.files("quiclens_web.pages")
+    return tuple((f"/{name}", StaticFiles(directory=str(folder / name))) for name in ("static", "vendor"))
+
+
+@public.get("/causes.css")
+def causes() -> Response:
+    """The colour of every cause, as a class and as a variable; one place says it for terminal and page."""
+    rules = [f".cause-{cause} {{ fill: {one.hex}; background: {one.hex}; }}" for cause, one in LOOKS.items()]
+    variables = " ".join(f"--cause-{cause}: {one.hex};" for cause, one in LOOKS.items())
+    return Response(f":root {{ {variables} }}\n" + "\n".join(rules) + "\n", media_type="text/css")
+
+
+@public.get("/static/causes.js")
+def cause_names() -> Response:
+    """Names and colours of the causes, in vocabulary order, for the scripts."""
+    rows = ", ".join(f'["{cause}", {{name: "{LOOKS[cause].name}", colour: "{LOOKS[cause].hex}"}}]' for cause in CAUSES)
+    text = f"/** @type {{Map<string, {{name: string, colour: string}}>}} */\nexport const CAUSES = new Map([{rows}]);\n"
+    return Response(text, media_type="text/javascript")

@@ -1,0 +1,201 @@
+"""The pages: which template a path fills, and with what."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+from urllib.parse import quote, urlencode
+
+from fastapi import APIRouter, Depends, Query, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from quiclens_questions.asking import ask
+from quiclens_questions.connection_page import chosen, traces
+from quiclens_questions.explain import Explanation, explain
+from quiclens_questions.logged import logged_facts
+from quiclens_questions.moment import rfc3339
+from quiclens_questions.reports import KINDS
+from quiclens_questions.savings import REMOVABLE
+from quiclens_questions.status import status
+from quiclens_questions.where import request_columns
+from quiclens_web.api.answering import Asking, asking
+from quiclens_web.front.problems import KINDS as KINDS_OF_PROBLEMS
+from quiclens_web.pages.connection_words import connection_about, connection_facts
+from quiclens_web.pages.page import page
+from quiclens_web.pages.views import default_window, request_view
+from quiclens_web.pages.words import WORDS, cause_words
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+
+App = Annotated[Asking, Depends(asking)]
+_GROUPINGS = ("carrier", "region", "city", "country", "pop", "cluster", "server", "network_type", "protocol",
+              "app_version", "device", "stack", "congestion_controller", "arm", "status", "top_cause")  # fmt: skip
+
+
+@router.get("/")
+async def overview(app: App, by: str = "carrier") -> Response:
+    return page("overview.html", "/", **await _window(app, by))
+
+
+@router.get("/requests")
+async def slow_requests(app: App, by: str = "carrier") -> Response:
+    return page("requests.html", "/requests", **await _window(app, by))
+
+
+@router.get("/compare")
+async def compare(app: App) -> Response:
+    return page("compare.html", "/compare", **await _window(app))
+
+
+@router.get("/reports")
+def reports(app: App, name: str = "tail", since: str = "", until: str = "") -> Response:
+    return page(
+        "reports.html",
+        "/reports",
+        reports=[(each, kind.about) for each, kind in KINDS.items()],
+        chosen=name,
+        since=since,
+        until=until,
+        causes=list(REMOVABLE),
+        columns=sorted(request_columns()),
+    )
+
+
+@router.get("/working")
+async def working(app: App) -> Response:
+    now = datetime.now(UTC)
+    found = await app.run(lambda store: status(store, "", now, app.settings.expected))
+    return page("working.html", "/working", about=found.params, rows=found.rows, at=rfc3339(now)[:19] + "Z")
+
+
+@router.get("/upload")
+def upload(app: App) -> Response:
+    return page(
+        "upload.html",
+        "/upload",
+        upload_mb=app.settings.limits.upload_bytes // 1_000_000,
+        is_redacted=app.settings.redacts_uploads,
+    )
+
+
+@router.get("/requests/{request_id:path}")
+async def request_page(app: App, request: Request, request_id: str) -> Response:
+    found = await app.run(lambda store: explain(store, request_id))
+    if not found.is_found:
+        return page(
+            "message.html",
+            status=404,
+            message=f"There is no request {request_id}",
+            hint="Ids are those of the list of slow requests, or what the access log calls a request.",
+        )
+    return await run_in_threadpool(_request_page, app, request, found)
+
+
+@router.get("/find")
+async def find(app: App, id: Annotated[str, Query(max_length=300)] = "") -> Response:
+    name = id.strip()
+    if not name:
+        return RedirectResponse("/requests", 303)
+    if (await app.run(lambda store: explain(store, name))).is_found:
+        return RedirectResponse(f"/requests/{quote(name)}", 303)
+    if await app.run(lambda store: traces(store, name)):
+        return RedirectResponse(f"/connections/{quote(name, safe='')}", 303)
+    if name.startswith("/"):
+        return RedirectResponse(f"/requests?{urlencode({'where': f'path={name}'})}", 303)
+    return page(
+        "message.html",
+        status=404,
+        message=f"Nothing is called {name}",
+        hint="A request is <connection id>/<stream id>, its external id or its path, a connection any id that it used.",
+    )
+
+
+@router.get("/causes")
+def what_words_mean() -> Response:
+    return page("causes.html", causes=cause_words(), words=WORDS)
+
+
+@router.get("/connections/{name:path}")
+async def connection_page(app: App, request: Request, name: str) -> Response:
+    """The page of a connection; its file stands beside it, told apart by its suffix."""
+    found = await app.run(lambda store: traces(store, name))
+    query = request.query_params
+    trace = chosen(found, query.get("vantage", ""), query.get("trace_id", ""))
+    if trace is None:
+        return page(
+            "message.html",
+            status=404,
+            message=f"There is no trace of connection {name}",
+            hint="Connections are those of the list of slow requests; any id that one used will do.",
+        )
+    return page(
+        "connection.html",
+        name=name,
+        trace=trace,
+        traces=found,
+        about=connection_about(trace),
+        stream=stream if (stream := query.get("stream", "")).isdecimal() else "",
+        qvis_link=_qvis(app, request, trace["connection_id"], None),
+    )
+
+
+@router.get("/api/docs")
+def docs(request: Request) -> Response:
+    described = request.app.openapi()
+    operations = [
+        (path, method.upper(), operation)
+        for path, methods in described["paths"].items()
+        for method, operation in methods.items()
+    ]
+    return page("docs.html", about=described["info"]["description"], operations=operations, problems=KINDS_OF_PROBLEMS)
+
+
+async def _window(app: Asking, by: str = "carrier") -> dict[str, Any]:
+    extent = await app.run(lambda store: ask(store, "requests_extent").dicts()[0])
+    since, until = default_window(extent, datetime.now(UTC))
+    return {
+        "extent": extent,
+        "since": rfc3339(since)[:19] + "Z",
+        "until": rfc3339(until)[:19] + "Z",
+        "by": by if by in _GROUPINGS else "carrier",
+        "groupings": _GROUPINGS,
+        "columns": sorted(request_columns()),
+    }
+
+
+def _request_page(app: Asking, request: Request, found: Explanation) -> Response:
+    view = request_view(found)
+    line = " ".join(str(value) for name in ("method", "path") if (value := _either(name, found.request, found.stream)))
+    about = [str(value) for value in _about(found.request, found.stream)]
+    connection = view["document"]["connection"]
+    return page(
+        "request.html",
+        view=view,
+        request_line=line,
+        about=about,
+        facts=connection_facts(connection) if connection else logged_facts(found.request),
+        logged_of_connection=found.request.get("rtt_us") is not None,
+        qvis_link=_qvis(app, request, view.get("connection_id"), view.get("focus")),
+    )
+
+
+def _about(request: dict[str, Any], stream: dict[str, Any] | None) -> list[Any]:
+    status = _either("status", request, stream)
+    words = [
+        f"status {status}" if status else "",
+        *(request.get(name) for name in ("carrier", "region", "city", "network_type", "server")),
+    ]
+    started = _either("started_at", request, stream)
+    return [word for word in (*words, rfc3339(started)[:23] + "Z" if started else "undated") if word]
+
+
+def _either(name: str, *rows: dict[str, Any] | None) -> Any:
+    return next((row[name] for row in rows if row and row.get(name) is not None), None)
+
+
+def _qvis(app: Asking, request: Request, connection_id: str | None, packet_number: int | None) -> str:
+    """qvis with our export loaded; empty where no qvis is configured. qvis tells the format by the address's end."""
+    if not app.settings.qvis or not connection_id:
+        return ""
+    file = f"{request.base_url}connections/{quote(connection_id, safe='')}.sqlog"
+    focus = {} if packet_number is None else {"focusOnPN": packet_number}
+    return f"{app.settings.qvis.rstrip('/')}/#/sequence?{urlencode({'file': file, **focus})}"

@@ -1,0 +1,120 @@
+"""Pictures that need no script: the parts of a request as a bar, and its life as a timeline. Pure: rows in, SVG out.
+
+Colours are classes of /causes.css; sizes are in a view box, so that a picture fits its place.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from markupsafe import Markup
+
+from quiclens_questions.causes import look
+from quiclens_questions.units import duration, share
+
+_WIDTH = 1000
+_BAR = 34
+_LANE = 16
+_LEFT = 150  # of a lane's name
+_TICKS = (1, 2, 5)
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Span:
+    """A stretch of a lane in us, with the cause whose colour it has."""
+
+    lane: str
+    cause: str
+    start_us: int
+    end_us: int
+    title: str
+
+
+def parts_bar(parts: Sequence[Row], total_us: int) -> Markup:
+    """One bar as wide as the duration; a part narrower than a hair is drawn as a hair and its neighbours give way."""
+    shapes, at = [], 0.0
+    for part in parts:
+        width = part["us"] / max(1, total_us) * _WIDTH
+        name = look(part["cause"]).name
+        title = f"{name}: {duration(part['us'])}, {share(part['us'], total_us)}"
+        label = name if width > 8 * len(name) else ""
+        shapes.append(
+            f'<g class="part"><title>{escape(title)}</title>'
+            f'<rect class="cause-{escape(part["cause"])}" x="{at:.2f}" y="0" width="{max(width, 1):.2f}" '
+            f'height="{_BAR}"/>'
+            + (
+                f'<text x="{at + width / 2:.2f}" y="{_BAR / 2 + 5}" text-anchor="middle">{label}</text>'
+                if label
+                else ""
+            )
+            + "</g>"
+        )
+        at += width
+    return Markup(
+        f'<svg class="bar" viewBox="0 0 {_WIDTH} {_BAR}" role="img" aria-label="parts of the duration">'
+        + "".join(shapes)
+        + "</svg>"
+    )
+
+
+def timeline(spans: Sequence[Span], marks: Sequence[tuple[str, int]], start_us: int, end_us: int) -> Markup:
+    """Lanes of spans between two moments of a trace, times told since `start_us`; marks are lines over all lanes."""
+    lanes = list(dict.fromkeys(span.lane for span in spans))
+    width, height = _WIDTH - _LEFT, len(lanes) * _LANE
+    length = max(1, end_us - start_us)
+
+    def x(us: int) -> float:
+        return _LEFT + min(1.0, max(0.0, (us - start_us) / length)) * width
+
+    shapes = [
+        f'<line class="grid" x1="{x(start_us + at):.2f}" x2="{x(start_us + at):.2f}" y1="18" y2="{height + 22}"/>'
+        f'<text class="tick" x="{x(start_us + at):.2f}" y="12" text-anchor="middle">{duration(at)}</text>'
+        for at in ticks(length)
+    ]
+    for number, lane in enumerate(lanes):
+        y = 22 + number * _LANE
+        shapes.append(f'<text class="lane" x="{_LEFT - 8}" y="{y + 11}" text-anchor="end">{escape(lane)}</text>')
+        for span in (each for each in spans if each.lane == lane):
+            left = x(span.start_us)
+            width_ = max(1.5, x(span.end_us) - left)
+            shapes.append(
+                f'<rect class="cause-{escape(span.cause)}" x="{left:.2f}" y="{y + 2}" width="{width_:.2f}" '
+                f'height="{_LANE - 4}"><title>{escape(span.title)}</title></rect>'
+            )
+    lines = _together(marks, length)
+    for number, (at, names) in enumerate(lines):
+        left, low = x(at), height + 26 + 13 * number
+        label = f"{', '.join(names)}, {duration(at - start_us)}"
+        anchor, shift = ("end", -4) if left > _WIDTH - 7 * len(label) else ("start", 4)
+        shapes.append(
+            f'<line class="mark" x1="{left:.2f}" x2="{left:.2f}" y1="18" y2="{low + 11}"/>'
+            f'<text class="tick" x="{left:.2f}" y="{low + 11}" dx="{shift}" text-anchor="{anchor}">'
+            f"{escape(label)}</text>"
+        )
+    return Markup(
+        f'<svg class="timeline" viewBox="0 0 {_WIDTH} {height + 30 + 13 * len(lines)}" role="img" '
+        'aria-label="timeline">' + "".join(shapes) + "</svg>"
+    )
+
+
+def _together(marks: Sequence[tuple[str, int]], length_us: int) -> list[tuple[int, list[str]]]:
+    """Marks in order of time; those that are as good as at one moment share a line."""
+    found: list[tuple[int, list[str]]] = []
+    for name, at in sorted(marks, key=lambda mark: mark[1]):
+        if found and at - found[-1][0] <= length_us / _WIDTH:
+            found[-1][1].append(name)
+        else:
+            found.append((at, [name]))
+    return found
+
+
+def ticks(length_us: int) -> list[int]:
+    """Five to ten round moments from 0 on."""
+    step = 1
+    while length_us / step > 10:
+        power = 10 ** (len(str(step)) - 1)
+        step = next((each * power for each in (*_TICKS, 10) if each * power > step), step * 10)
+    return list(range(0, length_us + 1, step))

@@ -1,0 +1,120 @@
+"""What the templates are filled with, from the documents of the questions. Pure."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from quiclens_questions.advice import ADVICE, worth_advice
+from quiclens_questions.causes import look
+from quiclens_questions.event_log import with_carried
+from quiclens_questions.events_around import EVENTS_AT_MOST, RARE
+from quiclens_questions.explain import Explanation
+from quiclens_questions.savings import REMOVABLE, savings_note
+from quiclens_questions.units import duration
+from quiclens_web.pages.svg import Span, parts_bar, timeline
+
+_SPANS_AT_MOST = 400
+_SENT = "quic:packet_sent"
+_OF_LOSS = ("recovery", "repair", "spurious_loss")
+_MARKS = (
+    ("request_end_us", "request complete"),
+    ("response_start_us", "response begins"),
+    ("first_byte_us", "first byte"),
+    ("last_byte_us", "last byte"),
+)
+
+Row = dict[str, Any]
+
+
+def request_view(found: Explanation) -> Row:
+    """Everything the page of one request shows."""
+    document, stream = found.document, found.stream
+    held = document["overlapping"]
+    view: Row = {
+        "id": document["request_id"],
+        "document": document,
+        "request": found.request,
+        "stream": stream,
+        "namesakes": found.namesakes,
+        "parts": [_part(part, document["duration_us"], held) for part in document["parts"]],
+        "advice": [(look(cause).name, ADVICE[cause]) for cause in worth_advice(document["parts"])],
+        "savings_note": savings_note(document["parts"]),
+        "cannot_show": [look(cause).name for cause in document["cannot_show"]],
+    }
+    if stream is not None:
+        view["bar"] = parts_bar(document["parts"], document["duration_us"])
+        view["timeline"] = _timeline(document, stream)
+        view["connection_id"] = stream["connection_id"]
+        view["focus"] = _focus(document["events"], stream)
+        view["events"] = with_carried(document["events"], [e for e in document["events"] if e["name"] == _SENT])
+        view["is_cut"] = len(view["events"]) >= EVENTS_AT_MOST
+        view["gap"] = _gap(view["events"], stream) if view["is_cut"] else None
+    return view
+
+
+def _part(part: Row, total_us: int, held: Row) -> Row:
+    cause = part["cause"]
+    return {
+        **part,
+        "held_us": max(held.get(cause, 0), part["us"]),
+        "name": look(cause).name,
+        "share": part["us"] / max(1, total_us),
+        "is_removable": cause in REMOVABLE,
+    }
+
+
+def _gap(events: Sequence[Row], stream: Row) -> tuple[int, int, int] | None:
+    """Where the middle of a long request is left out: the seq before it, and from when to when; see events_around."""
+    usual = [each for each in events if each["name"] not in RARE]
+    middle = (stream["start_us"] + stream["end_us"]) / 2
+    before = [each for each in usual if each["time_us"] <= middle]
+    after = [each for each in usual if each["time_us"] > middle]
+    if not before:
+        return None
+    return before[-1]["seq"], before[-1]["time_us"], after[0]["time_us"] if after else stream["end_us"]
+
+
+def _timeline(document: Row, stream: Row) -> Any:
+    start, end = stream["start_us"], stream["end_us"]
+    marks = [(name, stream[column]) for column, name in _MARKS if stream.get(column) is not None]
+    spans = [Span("this request", "network", start, end, f"this request, {duration(end - start)}")]
+    spans += list(_episode_spans(document["episodes"], start, end))[:_SPANS_AT_MOST]
+    return timeline(spans, marks, start, end)
+
+
+def _episode_spans(episodes: Sequence[Row], start: int, end: int) -> Iterator[Span]:
+    for episode in sorted(episodes, key=lambda each: (each["kind"], each["start_us"])):
+        kind = episode["kind"]
+        if kind == "idle":  # the connection before or after it
+            continue
+        cause = "loss_recovery" if kind in _OF_LOSS else kind
+        first, last = max(start, episode["start_us"]), min(end, episode["end_us"])
+        lasted, after = duration(episode["end_us"] - episode["start_us"]), duration(episode["start_us"] - start)
+        title = f"{_lane(kind)}, {lasted} from {after}"
+        yield Span(_lane(kind), cause, first, last, title)
+
+
+def _lane(kind: str) -> str:
+    return {
+        "repair": "lost and repaired",
+        "recovery": "recovery period",
+        "spurious_loss": "lost, but arrived",
+    }.get(kind, look(kind).name.replace("_", " "))
+
+
+def _focus(events: Sequence[Row], stream: Row) -> int | None:
+    """The number of the first packet that was sent with this stream's data, for qvis to scroll to."""
+    for event in events:
+        number: int | None = event.get("packet_number")
+        is_own = any(frame.get("stream_id") == stream["stream_id"] for frame in event.get("frames", ()))
+        if event["name"] == _SENT and number is not None and is_own:
+            return number
+    return None
+
+
+def default_window(extent: Row, now: datetime) -> tuple[datetime, datetime]:
+    """The last 24 hours up to the newest request, so that a store of old traces does not look empty."""
+    newest = extent["newest"] or now
+    until = newest + timedelta(seconds=1)
+    oldest = extent["oldest"] or until - timedelta(hours=24)
+    return max(until - timedelta(hours=24), oldest), until
