@@ -57,11 +57,11 @@ def seen(served: Served, steps: list[Row]) -> list[Row]:
 
 
 def test_every_page_shows_what_it_is_for(demo: Served) -> None:
-    slowest = json.loads(demo.ask(method="GET", path="/api/requests?limit=1").text)["requests"][0]
+    slowest = json.loads(demo.ask(method="GET", path="/api/v1/requests?limit=1").text)["requests"][0]
     request, connection = slowest["request_id"], quote(slowest["connection_id"])
-    over_tcp = json.loads(demo.ask(method="GET", path="/api/requests?limit=1&where=protocol%3Dh2").text)["requests"][0][
-        "request_id"
-    ]
+    over_tcp = json.loads(demo.ask(method="GET", path="/api/v1/requests?limit=1&where=protocol%3Dh2").text)["requests"][
+        0
+    ]["request_id"]
     of = f"/connections/{connection}?view="
     views = {
         "congestion": ".u-over",

@@ -59,6 +59,6 @@ def test_every_connection_has_a_page_its_events_and_its_export(vectors: Served) 
     paths = []
     for number, name in enumerate(connections):
         export = ("sqlog", "qlog")[number % 2]
-        paths += [f"/connections/{name}", f"/connections/{name}.{export}", f"/api/connections/{name}/events"]
-        paths.append(f"/api/connections/{name}{DOCUMENTS[number % len(DOCUMENTS)]}")
+        paths += [f"/connections/{name}", f"/connections/{name}.{export}", f"/api/v1/connections/{name}/events"]
+        paths.append(f"/api/v1/connections/{name}{DOCUMENTS[number % len(DOCUMENTS)]}")
     assert not failures(vectors, paths)

@@ -100,7 +100,7 @@ def test_uploads_are_redacted_unless_serve_is_told_otherwise(
     try:
         said = []
         for path in (path for one in logs[: 12 if is_redacted else 1] for path in (one.trace, one.lines)):
-            got = running.request(path.read_bytes(), "POST", "/api/traces", {}, name=path.name)
+            got = running.request(path.read_bytes(), "POST", "/api/v1/traces", {}, name=path.name)
             assert got.status == 201 and json.loads(got.text)["connections_found"], got.text
             said.append(got.text)
         kept = rows(running)

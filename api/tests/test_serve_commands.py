@@ -137,7 +137,7 @@ def test_without_sql_pages_answer_and_so_do_commands_of_the_stores_user(run: Run
         got = running.ask("SELECT 1")
         assert got.code == 497 and "--sql" in got.text
         assert running.ask(method="GET", query="SELECT 1").code == 497
-        assert running.ask(method="GET", path="/api/requests").status == 200
+        assert running.ask(method="GET", path="/api/v1/requests").status == 200
         found = run("slow", "--store", running.store_url, "--json")
         assert found.code == 0 and found.document["requests"]
     finally:

@@ -15,10 +15,10 @@ def test_pages_of_a_server_are_served_by_another_process(tmp_path: Path) -> None
     served = start(tmp_path / "store")
     pages = start_words(tmp_path, "--store", served.url)
     try:
-        loaded = pages.request(TRACE.read_bytes(), "POST", "/api/traces", {}, name="slow.sqlog")
+        loaded = pages.request(TRACE.read_bytes(), "POST", "/api/v1/traces", {}, name="slow.sqlog")
         assert loaded.status == 201, loaded.text
         (found,) = json.loads(loaded.text)["connections_found"]
-        for path in (f"/api/connections/{found['connection_id']}", f"/connections/{found['connection_id']}.sqlog"):
+        for path in (f"/api/v1/connections/{found['connection_id']}", f"/connections/{found['connection_id']}.sqlog"):
             here, there = (one.ask(method="GET", path=path) for one in (served, pages))
             assert here.status == there.status == 200 and here.text == there.text and len(there.text) > 1000
         assert pages.ask("SELECT 1").status == 405, "the server's own interface is for statements"
@@ -31,9 +31,9 @@ def test_a_proxy_that_is_trusted_names_who_asks(tmp_path: Path, served: Served) 
     options = ["--store", served.url, "--user-header", "x-user", "--trust-proxy", "127.0.0.1", "--audit-log", str(log)]
     pages = start_words(served.folder, *options)
     try:
-        assert pages.request(b"", "GET", "/api/requests", {}).status == 401
-        assert pages.request(b"", "GET", "/api/requests", {"x-user": "ada"}).status == 200
-        assert pages.request(b"x", "POST", "/api/traces", {"x-user": "ada"}).status == 403
+        assert pages.request(b"", "GET", "/api/v1/requests", {}).status == 401
+        assert pages.request(b"", "GET", "/api/v1/requests", {"x-user": "ada"}).status == 200
+        assert pages.request(b"x", "POST", "/api/v1/traces", {"x-user": "ada"}).status == 403
     finally:
         assert pages.stop() == 0
     lines = [json.loads(line) for line in log.read_text().splitlines()]

@@ -172,7 +172,7 @@ def test_the_audit_log_stands_before_every_door(tmp_path: Path) -> None:
     try:
         assert served.ask("SELECT 1").status == 401
         assert served.request(b"SELECT count() FROM requests", "POST", "/", {"X-ClickHouse-Key": "read"}).status == 200
-        assert served.request(b"", "GET", "/api/status", {"X-ClickHouse-Key": "wrong"}).status == 403
+        assert served.request(b"", "GET", "/api/v1/status", {"X-ClickHouse-Key": "wrong"}).status == 403
         assert served.request(b"", "POST", "/store/operations/link", {"X-ClickHouse-Key": "read"}).status == 403
     finally:
         assert served.stop() == 0
@@ -180,7 +180,7 @@ def test_the_audit_log_stands_before_every_door(tmp_path: Path) -> None:
     assert [(each["who"], each["path"], each["refused"]) for each in lines] == [
         ("", "/", "token_needed"),
         ("grafana", "/", ""),
-        ("", "/api/status", "wrong_token"),
+        ("", "/api/v1/status", "wrong_token"),
         ("grafana", "/store/operations/link", ""),
     ]
 

@@ -148,11 +148,11 @@ def test_the_alert_asks_the_same(store: Store) -> None:
 def test_the_api_answers_as_the_command_does(store: Store) -> None:
     fill(store, *changed("a/b/c", 30))
     client = TestClient(create_app(Settings(store)), base_url="http://127.0.0.1:8123")
-    answer = client.get("/api/watch", params={"until": NOON.isoformat(), "by": "carrier,city"}).json()
+    answer = client.get("/api/v1/watch", params={"until": NOON.isoformat(), "by": "carrier,city"}).json()
     assert [column["name"] for column in answer["columns"]][:3] == ["carrier", "city", "pooled"]
     assert answer["rows"][0][:2] == ["a", "c"] and answer["samples"] == 200
     for wrong in ({"window": "7m"}, {"baseline": "0m"}, {"by": "path"}, {"by": ""}, {"until": "0001-01-01"}):
-        assert client.get("/api/watch", params=wrong).status_code == 422
+        assert client.get("/api/v1/watch", params=wrong).status_code == 422
 
 
 def test_the_command_says_when_nothing_was_found(run: Run) -> None:

@@ -37,8 +37,8 @@ def cookie(kept: dict[str, str]) -> dict[str, str]:
 
 def test_an_open_api_is_for_this_machine_alone(store_url: str) -> None:
     with client(store_url) as web:
-        assert web.get("/api/requests").status_code == 200
-        assert web.get("/api/requests", headers={"host": "quiclens.example"}).status_code == 403
+        assert web.get("/api/v1/requests").status_code == 200
+        assert web.get("/api/v1/requests", headers={"host": "quiclens.example"}).status_code == 403
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_an_open_api_is_for_this_machine_alone(store_url: str) -> None:
         ("a[b", 403),
     ],
 )
-@pytest.mark.parametrize("path", ["/api/requests", "/login", "/static/dom.js", "/api/openapi.json"])
+@pytest.mark.parametrize("path", ["/api/v1/requests", "/login", "/static/dom.js", "/api/openapi.json"])
 def test_the_host_is_checked_whoever_asks(store_url: str, host: str, status: int, path: str) -> None:
     proxied = Access(
         TOKENS, False, user_header="x-user", proxies=(network("127.0.0.0/8"),), public_hosts=("lens.example",)
@@ -69,16 +69,16 @@ def test_the_host_is_checked_whoever_asks(store_url: str, host: str, status: int
 @pytest.mark.parametrize(
     ("path", "headers", "status"),
     [
-        ("/api/requests", {"origin": "https://evil.example"}, 403),
-        ("/api/requests", {"origin": "null"}, 403),
-        ("/api/requests", {"sec-fetch-site": "cross-site", "sec-fetch-mode": "cors"}, 403),
-        ("/api/requests", {"sec-fetch-site": "same-site", "sec-fetch-mode": "cors"}, 403),
+        ("/api/v1/requests", {"origin": "https://evil.example"}, 403),
+        ("/api/v1/requests", {"origin": "null"}, 403),
+        ("/api/v1/requests", {"sec-fetch-site": "cross-site", "sec-fetch-mode": "cors"}, 403),
+        ("/api/v1/requests", {"sec-fetch-site": "same-site", "sec-fetch-mode": "cors"}, 403),
         ("/requests", {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}, 200),
         ("/?query=SELECT+1", {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}, 403),
-        ("/api/requests", {"sec-fetch-site": "same-origin"}, 200),
+        ("/api/v1/requests", {"sec-fetch-site": "same-origin"}, 200),
         ("/connections/aa11bb22.sqlog", {"origin": "https://evil.example"}, 403),
         ("/connections/aa11bb22.sqlog", {"origin": "https://qvis.example"}, 200),
-        ("/api/requests", {"origin": "https://qvis.example"}, 403),
+        ("/api/v1/requests", {"origin": "https://qvis.example"}, 403),
     ],
 )
 def test_other_sites_pages_are_refused_but_may_link(
@@ -96,11 +96,11 @@ def test_another_site_cannot_sign_a_browser_in(store_url: str) -> None:
 
 def test_a_token_is_asked_for_and_kept_from_scripts(store_url: str) -> None:
     with client(store_url, access=LOCKED) as web:
-        asked = web.get("/api/requests")
+        asked = web.get("/api/v1/requests")
         assert asked.status_code == 401 and asked.json()["code"] == "token_needed"
         assert asked.headers["www-authenticate"].startswith("Bearer")
-        assert web.get("/api/requests", headers=bearer("nope")).json()["code"] == "wrong_token"
-        assert web.get("/api/requests", headers=bearer("read")).status_code == 200
+        assert web.get("/api/v1/requests", headers=bearer("nope")).json()["code"] == "wrong_token"
+        assert web.get("/api/v1/requests", headers=bearer("read")).status_code == 200
         shown = web.get("/requests?where=carrier%3Dacme&limit=3", headers=HTML, follow_redirects=False)
         assert shown.status_code == 303
         assert shown.headers["location"] == "/login?to=%2Frequests%3Fwhere%3Dcarrier%253Dacme%26limit%3D3"
@@ -109,7 +109,7 @@ def test_a_token_is_asked_for_and_kept_from_scripts(store_url: str) -> None:
         assert begun.headers["location"] == "/requests?where=carrier%3Dacme&limit=3"
         assert "HttpOnly" in begun.headers["set-cookie"] and "Secure" not in begun.headers["set-cookie"]
         assert web.get("/requests").status_code == 200
-        assert web.post("/api/traces", content=b"x").status_code == 403  # a reader may not load
+        assert web.post("/api/v1/traces", content=b"x").status_code == 403  # a reader may not load
 
 
 def test_signing_out_ends_the_session_also_for_a_copy_of_its_cookie(store_url: str) -> None:
@@ -118,8 +118,8 @@ def test_signing_out_ends_the_session_also_for_a_copy_of_its_cookie(store_url: s
         kept = dict(web.cookies)
         assert web.get("/requests").status_code == 200 and "signed in as <b>grafana</b>" in web.get("/login").text
         web.post("/logout")
-        assert not web.cookies and web.get("/api/requests").status_code == 401
-        assert web.get("/api/requests", headers=cookie(kept)).status_code == 401
+        assert not web.cookies and web.get("/api/v1/requests").status_code == 401
+        assert web.get("/api/v1/requests", headers=cookie(kept)).status_code == 401
 
 
 def test_where_tls_is_the_cookie_is_for_this_host_and_tls_alone(store_url: str) -> None:
@@ -147,7 +147,7 @@ def test_processes_with_one_key_share_sessions_and_others_do_not(store_url: str)
         (access(b"k" * 32, TOKENS[0]), 401),
     ):
         with client(store_url, access=other) as second:
-            assert second.get("/api/requests", headers=cookie(cookies)).status_code == status
+            assert second.get("/api/v1/requests", headers=cookie(cookies)).status_code == status
 
 
 def test_a_changed_cookie_is_none(store_url: str) -> None:
@@ -156,7 +156,7 @@ def test_a_changed_cookie_is_none(store_url: str) -> None:
         ((name, value),) = dict(web.cookies).items()
         web.cookies.clear()
         for changed in (value[:-1], value[1:], value[::-1], "x", "a.b.c", value.replace(".", "..")):
-            assert web.get("/api/requests", headers=cookie({name: changed})).status_code == 401
+            assert web.get("/api/v1/requests", headers=cookie({name: changed})).status_code == 401
 
 
 @pytest.mark.parametrize("to", ["//evil.example", "/\\evil.example", "https://evil.example"])
@@ -171,58 +171,58 @@ def test_a_proxy_is_trusted_by_its_network_alone(store_url: str) -> None:
     headers = {"x-forwarded-user": "ada", "x-forwarded-for": "198.51.100.9, 203.0.113.5, 10.2.0.1"}
     trusting = Access(is_open=False, user_header="x-forwarded-user", proxies=(network("10.0.0.0/8"),))
     with client(store_url, peer="10.1.2.3", access=trusting, tell=told.append) as web:
-        assert web.get("/api/requests", headers=headers).status_code == 200
-        assert web.get("/api/requests").status_code == 401
+        assert web.get("/api/v1/requests", headers=headers).status_code == 200
+        assert web.get("/api/v1/requests").status_code == 401
     first = json.loads(told[0])
-    assert (first["who"], first["role"], first["path"]) == ("ada", "reader", "/api/requests")
+    assert (first["who"], first["role"], first["path"]) == ("ada", "reader", "/api/v1/requests")
     assert first["address"] == "203.0.113.5"  # the last that is no proxy of ours: what stands before it is claimed
     with client(store_url, peer="11.0.0.1", access=trusting) as web:
-        assert web.get("/api/requests", headers=headers).status_code == 401
+        assert web.get("/api/v1/requests", headers=headers).status_code == 401
 
 
 def test_wrong_tokens_cost_ever_more_time_but_not_those_who_were_right(store_url: str) -> None:
     with client(store_url, access=LOCKED) as web:
-        assert web.get("/api/requests", headers=bearer("read")).status_code == 200
-        seen = [web.get("/api/requests", headers=bearer(f"guess {n}")) for n in range(8)]
+        assert web.get("/api/v1/requests", headers=bearer("read")).status_code == 200
+        seen = [web.get("/api/v1/requests", headers=bearer(f"guess {n}")) for n in range(8)]
         assert [each.status_code for each in seen] == [403] * 6 + [429] * 2
         assert int(seen[-1].headers["retry-after"]) >= 1 and seen[-1].json()["code"] == "too_many_attempts"
-        assert web.get("/api/requests", headers=bearer("write")).status_code == 429  # not looked at
+        assert web.get("/api/v1/requests", headers=bearer("write")).status_code == 429  # not looked at
         assert web.post("/login", data={"token": "write"}).status_code == 429
-        assert web.get("/api/requests", headers=bearer("read")).status_code == 200
+        assert web.get("/api/v1/requests", headers=bearer("read")).status_code == 200
         with client(store_url, peer="192.0.2.1", access=LOCKED) as elsewhere:
-            assert elsewhere.get("/api/requests", headers=bearer("write")).status_code == 200
+            assert elsewhere.get("/api/v1/requests", headers=bearer("write")).status_code == 200
 
 
 def test_an_old_token_again_and_again_is_one_guess(store_url: str) -> None:
     with client(store_url, access=LOCKED) as web:
-        old = [web.get("/api/requests", headers=bearer("an old token")).status_code for _ in range(40)]
+        old = [web.get("/api/v1/requests", headers=bearer("an old token")).status_code for _ in range(40)]
         assert old == [403] * 40
-        assert web.get("/api/requests", headers=bearer("write")).status_code == 200  # its next one
+        assert web.get("/api/v1/requests", headers=bearer("write")).status_code == 200  # its next one
     with client(store_url, access=LOCKED) as web:
         # Many guesses in turn, so that the first are forgotten when they come again.
-        seen = [web.get("/api/requests", headers=bearer(f"guess {n % 40}")).status_code for n in range(80)]
+        seen = [web.get("/api/v1/requests", headers=bearer(f"guess {n % 40}")).status_code for n in range(80)]
         assert seen[:7] == [403] * 6 + [429] and 200 not in seen
 
 
 def test_every_attempt_is_in_the_audit_log_by_the_tokens_name(store_url: str) -> None:
     told: list[str] = []
     with client(store_url, access=LOCKED, tell=told.append) as web:
-        web.get("/api/requests?limit=3", headers=bearer("read"))
+        web.get("/api/v1/requests?limit=3", headers=bearer("read"))
         web.get("/requests")
-        web.get("/api/requests?password=hunter2", headers=bearer("nope"))
-        web.get("/api/requests", headers={"origin": "https://evil.example"})
-        web.get("/api/requests", headers={"host": "evil.example"})
+        web.get("/api/v1/requests?password=hunter2", headers=bearer("nope"))
+        web.get("/api/v1/requests", headers={"origin": "https://evil.example"})
+        web.get("/api/v1/requests", headers={"host": "evil.example"})
         web.post("/login", data={"token": "nope"})
         web.post("/login", data={"token": "write"})
         web.get("/requests")
         web.get("/static/dom.js")
     lines = [json.loads(line) for line in told]
     assert [(each["who"], each["method"], each["path"], each["refused"]) for each in lines][:8] == [
-        ("grafana", "GET", "/api/requests", ""),
+        ("grafana", "GET", "/api/v1/requests", ""),
         ("", "GET", "/requests", "token_needed"),
-        ("", "GET", "/api/requests", "wrong_token"),
-        ("", "GET", "/api/requests", "not_let_in"),
-        ("", "GET", "/api/requests", "not_let_in"),
+        ("", "GET", "/api/v1/requests", "wrong_token"),
+        ("", "GET", "/api/v1/requests", "not_let_in"),
+        ("", "GET", "/api/v1/requests", "not_let_in"),
         ("", "POST", "/login", "wrong_token"),
         ("ada", "POST", "/login", ""),
         ("ada", "GET", "/", ""),
@@ -257,21 +257,28 @@ def test_the_places_to_sign_in_and_out_are_in_the_audit_log_too(store_url: str) 
 
 def test_an_uploader_uploads_and_nothing_else(store_url: str) -> None:
     with client(store_url, access=LOCKED) as web:
-        for path in ("/", "/requests", "/api/requests", "/api/status", "/connections/aa11bb22.sqlog", "/api/docs"):
+        for path in (
+            "/",
+            "/requests",
+            "/api/v1/requests",
+            "/api/v1/status",
+            "/connections/aa11bb22.sqlog",
+            "/api/docs",
+        ):
             refused = web.get(path, headers=bearer("upload"))
             assert refused.status_code == 403 and "may upload" in refused.text, path
             assert web.head(path, headers=bearer("upload")).status_code == 403
-        loaded = web.post("/api/traces", content=b"", headers=bearer("upload"))
+        loaded = web.post("/api/v1/traces", content=b"", headers=bearer("upload"))
         assert loaded.status_code == 422  # let in: the file is empty
 
 
 def test_so_many_requests_of_one_visitor_run_at_once(store_url: str) -> None:
     told: list[str] = []
     with client(store_url, access=LOCKED, tell=told.append, door_limits=RequestLimits(at_once=8, of_one=0)) as web:
-        busy = web.get("/api/requests", headers=bearer("read"))
+        busy = web.get("/api/v1/requests", headers=bearer("read"))
         assert busy.status_code == 429 and busy.json()["code"] == "busy" and busy.headers["retry-after"] == "1"
     (line,) = [json.loads(each) for each in told]
-    assert (line["who"], line["path"], line["refused"]) == ("grafana", "/api/requests", "busy"), "it was not let in"
+    assert (line["who"], line["path"], line["refused"]) == ("grafana", "/api/v1/requests", "busy"), "it was not let in"
 
 
 def test_what_did_not_come_through_the_door_is_not_served(store_url: str) -> None:
@@ -280,7 +287,7 @@ def test_what_did_not_come_through_the_door_is_not_served(store_url: str) -> Non
 
     with stores.open(store_url) as store, TestClient(create_app(Settings(store))) as bare:
         with pytest.raises(RuntimeError, match="through the door"):
-            bare.post("/api/traces", content=b"x")
+            bare.post("/api/v1/traces", content=b"x")
         assert app_of(store) is not bare.app
 
 
@@ -309,11 +316,11 @@ def test_a_body_that_uploads_nothing_is_small(store_url: str) -> None:
         assert refused.status_code == 413 and refused.json()["code"] == "too_large"
         pieces = web.post("/login", content=iter([b"token=" + b"x" * 50_000] * 3), headers=FORM)
         assert pieces.status_code == 400 and pieces.json()["status"] == 400
-        cut = web.post("/api/traces", content=b"x" * 100_000, headers=bearer("write"))
+        cut = web.post("/api/v1/traces", content=b"x" * 100_000, headers=bearer("write"))
         assert cut.status_code == 422, cut.text  # no trace, but taken
 
 
 def test_a_file_that_is_too_large_is_refused_and_says_so(store_url: str) -> None:
     with client(store_url, access=LOCKED, limits=Limits(upload_bytes=1_000)) as web:
-        refused = web.post("/api/traces", content=b"x" * 1_001, headers=bearer("write"))
+        refused = web.post("/api/v1/traces", content=b"x" * 1_001, headers=bearer("write"))
         assert refused.status_code == 413 and "quiclens load" in refused.json()["hint"]

@@ -22,16 +22,16 @@ def web(store_url: str) -> Iterator[TestClient]:
 @pytest.mark.parametrize(
     ("path", "command"),
     [
-        ("/api/requests?limit=3", ["slow", "--limit", "3"]),
-        ("/api/requests?by=carrier&limit=1", ["slow", "--by", "carrier", "--limit", "1"]),
-        ("/api/requests?where=carrier=acme&min_ms=100", ["slow", "--where", "carrier=acme", "--min-ms", "100"]),
-        ("/api/requests/aa11bb22/4", ["explain", "aa11bb22/4"]),
-        ("/api/requests/req-4", ["explain", "req-4"]),
-        ("/api/reports/tail?by=carrier", ["report", "tail", "--by", "carrier"]),
-        ("/api/reports/tail?without=loss_recovery", ["report", "tail", "--without", "loss_recovery"]),
-        ("/api/reports/rtt", ["report", "rtt"]),
-        ("/api/reports/rtt?of=requests&by=protocol", ["report", "rtt", "--of", "requests", "--by", "protocol"]),
-        ("/api/reports/loss?by=region", ["report", "loss", "--by", "region"]),
+        ("/api/v1/requests?limit=3", ["slow", "--limit", "3"]),
+        ("/api/v1/requests?by=carrier&limit=1", ["slow", "--by", "carrier", "--limit", "1"]),
+        ("/api/v1/requests?where=carrier=acme&min_ms=100", ["slow", "--where", "carrier=acme", "--min-ms", "100"]),
+        ("/api/v1/requests/aa11bb22/4", ["explain", "aa11bb22/4"]),
+        ("/api/v1/requests/req-4", ["explain", "req-4"]),
+        ("/api/v1/reports/tail?by=carrier", ["report", "tail", "--by", "carrier"]),
+        ("/api/v1/reports/tail?without=loss_recovery", ["report", "tail", "--without", "loss_recovery"]),
+        ("/api/v1/reports/rtt", ["report", "rtt"]),
+        ("/api/v1/reports/rtt?of=requests&by=protocol", ["report", "rtt", "--of", "requests", "--by", "protocol"]),
+        ("/api/v1/reports/loss?by=region", ["report", "loss", "--by", "region"]),
     ],
 )
 def test_the_document_is_that_of_the_command_line(web: TestClient, run: Run, path: str, command: list[str]) -> None:
@@ -43,21 +43,21 @@ def test_the_document_is_that_of_the_command_line(web: TestClient, run: Run, pat
 @pytest.mark.parametrize(
     ("path", "status", "says"),
     [
-        ("/api/requests?where=nope=1", 422, "no column 'nope'"),
-        ("/api/requests?where=carrier", 422, "column=value"),
-        ("/api/requests?since=yesterday", 422, "RFC 3339"),
-        ("/api/requests?limit=0", 422, "limit"),
-        ("/api/requests?min_ms=nan", 422, "min_ms"),
-        ("/api/requests/none", 404, "no request"),
-        ("/api/over-time?since=2026-11-20T12:00:00Z&until=2026-11-20T10:00:00Z", 422, "before until"),
-        ("/api/over-time?since=2020-01-01T00:00:00Z&step_s=1", 422, "longer steps"),
-        ("/api/connections/none", 404, "no trace"),
-        ("/api/connections/aa11bb22?vantage=network", 404, "no trace"),
-        ("/api/reports/none", 404, "tail"),
-        ("/api/reports/rtt?without=pto", 422, "tail"),
-        ("/api/reports/rtt?of=streams", 422, "requests"),
-        ("/api/different?attributes=path", 422, "carrier"),
-        ("/api/requests?by=a,b,c,d,e", 422, "by"),
+        ("/api/v1/requests?where=nope=1", 422, "no column 'nope'"),
+        ("/api/v1/requests?where=carrier", 422, "column=value"),
+        ("/api/v1/requests?since=yesterday", 422, "RFC 3339"),
+        ("/api/v1/requests?limit=0", 422, "limit"),
+        ("/api/v1/requests?min_ms=nan", 422, "min_ms"),
+        ("/api/v1/requests/none", 404, "no request"),
+        ("/api/v1/over-time?since=2026-11-20T12:00:00Z&until=2026-11-20T10:00:00Z", 422, "before until"),
+        ("/api/v1/over-time?since=2020-01-01T00:00:00Z&step_s=1", 422, "longer steps"),
+        ("/api/v1/connections/none", 404, "no trace"),
+        ("/api/v1/connections/aa11bb22?vantage=network", 404, "no trace"),
+        ("/api/v1/reports/none", 404, "tail"),
+        ("/api/v1/reports/rtt?without=pto", 422, "tail"),
+        ("/api/v1/reports/rtt?of=streams", 422, "requests"),
+        ("/api/v1/different?attributes=path", 422, "carrier"),
+        ("/api/v1/requests?by=a,b,c,d,e", 422, "by"),
     ],
 )
 def test_a_mistake_is_a_document_that_says_what_to_change(web: TestClient, path: str, status: int, says: str) -> None:
@@ -72,41 +72,41 @@ def test_a_mistake_is_a_document_that_says_what_to_change(web: TestClient, path:
 
 
 def test_over_time_counts_every_request_once(web: TestClient) -> None:
-    whole = web.get("/api/over-time", params=WINDOW).json()
+    whole = web.get("/api/v1/over-time", params=WINDOW).json()
     assert sum(whole["series"][0]["requests"]) == 4
-    by = web.get("/api/over-time", params={**WINDOW, "by": "carrier"}).json()
+    by = web.get("/api/v1/over-time", params={**WINDOW, "by": "carrier"}).json()
     assert {one["group"]["carrier"]: sum(one["requests"]) for one in by["series"]} == {"acme": 2, "zeta": 2}
     acme = next(one for one in by["series"] if one["group"]["carrier"] == "acme")
-    largest = web.get("/api/over-time", params={**WINDOW, "by": "carrier", "groups": 1}).json()
+    largest = web.get("/api/v1/over-time", params={**WINDOW, "by": "carrier", "groups": 1}).json()
     assert [one["group"] for one in largest["series"]] == [{"carrier": "acme"}]  # of two alike the first by name
     assert largest["coverage"] == by["coverage"] == whole["coverage"]
-    spent = web.get("/api/spent-over-time", params=WINDOW).json()
+    spent = web.get("/api/v1/spent-over-time", params=WINDOW).json()
     assert spent["requests"] == whole["series"][0]["requests"] and spent["coverage"] == whole["coverage"]
     assert sum(spent["cause_us"]["loss_recovery"]) == 412_000
     assert acme["p50"] == [41_000] and acme["p99"] == [None]
 
 
 def test_cells_of_the_heat_map_hold_every_measured_request(web: TestClient) -> None:
-    heat = web.get("/api/heat", params=WINDOW).json()
+    heat = web.get("/api/v1/heat", params=WINDOW).json()
     assert sum(heat["requests"]) == 4
     assert all(low < high for low, high in zip(heat["from_us"], heat["to_us"], strict=True))
 
 
 def test_a_connection_is_found_by_any_of_its_ids(web: TestClient) -> None:
-    own, alias = (web.get(f"/api/connections/{name}").json() for name in ("aa11bb22", "C0FFEE99"))
+    own, alias = (web.get(f"/api/v1/connections/{name}").json() for name in ("aa11bb22", "C0FFEE99"))
     assert own == alias
     assert [each["vantage"] for each in own["traces"]] == ["server", "client"]
     assert own["connection"]["header"] == {"qlog_version": "0.3"}
 
 
 def test_stops_and_recoveries_are_summed(web: TestClient) -> None:
-    found = web.get("/api/connections/aa11bb22/recovery").json()
+    found = web.get("/api/v1/connections/aa11bb22/recovery").json()
     assert {each["kind"]: each["total_us"] for each in found["kinds"]} == {"repair": 412_000, "pto": 800_000}
-    assert web.get("/api/connections/aa11bb22/blocked").json()["kinds"] == []
+    assert web.get("/api/v1/connections/aa11bb22/blocked").json()["kinds"] == []
 
 
 def test_streams_carry_parts_that_add_up(web: TestClient) -> None:
-    for stream in web.get("/api/connections/aa11bb22/streams").json()["streams"]:
+    for stream in web.get("/api/v1/connections/aa11bb22/streams").json()["streams"]:
         assert sum(part["us"] for part in stream["parts"]) == stream["duration_us"]
 
 
@@ -126,15 +126,15 @@ def test_streams_carry_parts_that_add_up(web: TestClient) -> None:
     ],
 )
 def test_events_are_searched(web: TestClient, asked: dict[str, str | int], seqs: list[int]) -> None:
-    found = web.get("/api/connections/aa11bb22/events", params=asked).json()
+    found = web.get("/api/v1/connections/aa11bb22/events", params=asked).json()
     assert [event["seq"] for event in found["events"]] == seqs
     assert found["next_seq"] is None
 
 
 def test_a_loss_has_what_its_packet_carried(web: TestClient) -> None:
-    (lost,) = web.get("/api/connections/aa11bb22/events", params={"text": "lost"}).json()["events"]
+    (lost,) = web.get("/api/v1/connections/aa11bb22/events", params={"text": "lost"}).json()["events"]
     (sent,) = web.get(
-        "/api/connections/aa11bb22/events", params={"packet_number": 17, "name": "quic:packet_sent"}
+        "/api/v1/connections/aa11bb22/events", params={"packet_number": 17, "name": "quic:packet_sent"}
     ).json()["events"]
     assert lost["carried"] == sent["frames"] and lost["carried"][1]["stream_id"] == 4
 
@@ -143,14 +143,14 @@ def test_events_come_in_pages_without_gap_or_overlap(web: TestClient) -> None:
     seqs: list[int] = []
     following: int | None = 0
     while following is not None:
-        page = web.get("/api/connections/aa11bb22/events", params={"limit": 3, "first_seq": following}).json()
+        page = web.get("/api/v1/connections/aa11bb22/events", params={"limit": 3, "first_seq": following}).json()
         seqs += [event["seq"] for event in page["events"]]
         following = page["next_seq"]
     assert seqs == [5, 6, 7, 8, 10, 11, 12]
 
 
 def test_series_have_every_event_while_they_are_few(web: TestClient) -> None:
-    series = web.get("/api/connections/aa11bb22/series").json()
+    series = web.get("/api/v1/connections/aa11bb22/series").json()
     assert series["exact"] and series["events"] == 7
     assert series["packets"]["seq"] == [5, 6, 7, 8]
     assert series["metrics"]["congestion_window"] == [12_000]
@@ -159,7 +159,7 @@ def test_series_have_every_event_while_they_are_few(web: TestClient) -> None:
 
 def test_a_question_that_takes_too_long_says_so(store_url: str) -> None:
     with client(store_url, limits=Limits(seconds=0.000_001)) as impatient:
-        answer = impatient.get("/api/requests")
+        answer = impatient.get("/api/v1/requests")
     assert answer.status_code == 504
     assert answer.json()["code"] == "too_slow"
 

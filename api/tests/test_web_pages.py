@@ -54,7 +54,7 @@ def test_a_failure_is_a_page_for_a_browser_and_a_document_for_a_program(web: Tes
     shown = web.get(path, headers={"accept": "text/html"})
     assert shown.status_code == 422 and "<h1>Id: String should have at most 300 characters</h1>" in shown.text
     assert web.get(path).json()["code"] == "usage"
-    asked = web.get("/api/requests?limit=x", headers={"accept": "text/html"})
+    asked = web.get("/api/v1/requests?limit=x", headers={"accept": "text/html"})
     assert asked.status_code == 422 and asked.json()["code"] == "usage"
 
 

@@ -45,7 +45,7 @@ def test_an_unexpected_error_is_logged_counted_and_answered_with_its_id(
     monkeypatch.setattr(routes_requests, "slow", broken)
     metrics = FrontMetrics()
     with client(store_url, metrics=metrics) as web, caplog.at_level(logging.ERROR, "quiclens.serve"):
-        answer = web.get("/api/requests?where=carrier=acme")
+        answer = web.get("/api/v1/requests?where=carrier=acme")
     problem = answer.json()
     assert answer.status_code == problem["status"] == 500 and set(problem) == MEMBERS
     assert answer.headers["content-type"] == "application/problem+json"
@@ -53,13 +53,13 @@ def test_an_unexpected_error_is_logged_counted_and_answered_with_its_id(
     assert "of a test" not in answer.text and "ZeroDivision" not in answer.text
     (record,) = caplog.records
     said = record.getMessage()
-    assert "GET /api/requests failed" in said and answer.headers["x-request-id"] in said
+    assert "GET /api/v1/requests failed" in said and answer.headers["x-request-id"] in said
     assert problem["instance"] == f"urn:uuid:{answer.headers['x-request-id']}"
     assert record.exc_info is not None and record.exc_info[0] is ZeroDivisionError and record.exc_info[2] is not None
-    labels = {"method": "GET", "route": "/api/requests", "status": "500"}
+    labels = {"method": "GET", "route": "/api/v1/requests", "status": "500"}
     assert sample(metrics.registry, "responses_total", **labels) == 1
-    assert sample(metrics.registry, "unexpected_errors_total", route="/api/requests") == 1
-    assert sample(metrics.registry, "response_seconds_count", route="/api/requests") == 1
+    assert sample(metrics.registry, "unexpected_errors_total", route="/api/v1/requests") == 1
+    assert sample(metrics.registry, "response_seconds_count", route="/api/v1/requests") == 1
 
 
 def test_an_unexpected_error_is_a_page_for_a_browser(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,14 +93,14 @@ def test_clickhouses_interface_tells_an_unexpected_error_in_its_own_form(
         ("GET", "/api/nothing", 404, "unknown_address"),
         ("GET", "/nothing", 404, "unknown_address"),
         ("GET", "/static/nothing.js", 404, "unknown_address"),
-        ("POST", "/api/requests", 405, "wrong_method"),
-        ("DELETE", "/api/traces", 405, "wrong_method"),
+        ("POST", "/api/v1/requests", 405, "wrong_method"),
+        ("DELETE", "/api/v1/traces", 405, "wrong_method"),
         ("PROPFIND", "/requests", 405, "wrong_method"),
-        ("GET", "/api/requests?limti=3", 422, "unknown_parameter"),
-        ("GET", "/api/audit?since=1h", 422, "unknown_parameter"),
+        ("GET", "/api/v1/requests?limti=3", 422, "unknown_parameter"),
+        ("GET", "/api/v1/audit?since=1h", 422, "unknown_parameter"),
         ("GET", f"/connections/{CONNECTION}.sqlog?vantag=server", 422, "unknown_parameter"),
-        ("GET", "/api/requests?limit=many", 422, "usage"),
-        ("GET", "/api/requests/none", 404, "not_found"),
+        ("GET", "/api/v1/requests?limit=many", 422, "usage"),
+        ("GET", "/api/v1/requests/none", 404, "not_found"),
     ],
 )
 def test_whatever_is_refused_is_a_problem(web: TestClient, method: str, path: str, status: int, code: str) -> None:
@@ -112,11 +112,11 @@ def test_whatever_is_refused_is_a_problem(web: TestClient, method: str, path: st
 
 
 def test_a_misspelled_parameter_is_told_its_name(web: TestClient) -> None:
-    assert web.get("/api/requests?limti=3").json()["hint"] == "limit?"
+    assert web.get("/api/v1/requests?limti=3").json()["hint"] == "limit?"
 
 
 def test_a_refusal_keeps_its_allowed_methods(web: TestClient) -> None:
-    assert "GET" in web.post("/api/requests").headers["allow"]
+    assert "GET" in web.post("/api/v1/requests").headers["allow"]
 
 
 def test_a_browser_is_shown_a_page_for_an_address_that_is_not_there(web: TestClient) -> None:
@@ -126,7 +126,7 @@ def test_a_browser_is_shown_a_page_for_an_address_that_is_not_there(web: TestCli
 
 def test_head_is_get_without_its_body(web: TestClient) -> None:
     for path in (
-        "/api/requests",
+        "/api/v1/requests",
         "/requests",
         f"/connections/{CONNECTION}.qlog",
         "/static/dom.js",
@@ -135,13 +135,19 @@ def test_head_is_get_without_its_body(web: TestClient) -> None:
         head, got = web.head(path), web.get(path)
         assert head.status_code == got.status_code == 200 and head.content == b"", path
         assert head.headers["content-type"] == got.headers["content-type"]
-    assert web.head("/api/traces").status_code == 405 and web.head("/api/nothing").status_code == 404
+    assert web.head("/api/v1/traces").status_code == 405 and web.head("/api/nothing").status_code == 404
 
 
 def test_routes_are_counted_by_their_template_and_never_by_what_was_asked(store_url: str) -> None:
     metrics = FrontMetrics()
     with client(store_url, metrics=metrics) as web:
-        for path in ("/api/connections/none", "/api/connections/other", "/wp-login.php", "/static/x", "/static/y"):
+        for path in (
+            "/api/v1/connections/none",
+            "/api/v1/connections/other",
+            "/wp-login.php",
+            "/static/x",
+            "/static/y",
+        ):
             assert web.get(path).status_code == 404
         assert web.request("BREW", "/requests").status_code == 405
     found = {
@@ -151,7 +157,7 @@ def test_routes_are_counted_by_their_template_and_never_by_what_was_asked(store_
         if each.name == "quiclens_serve_responses_total"
     }
     assert found == {
-        ("GET", "/api/connections/{connection_id:path}", "404"): 2,
+        ("GET", "/api/v1/connections/{connection_id:path}", "404"): 2,
         ("GET", "(none)", "404"): 1,
         ("GET", "/static", "404"): 2,
         ("other", "/requests", "405"): 1,
@@ -161,10 +167,10 @@ def test_routes_are_counted_by_their_template_and_never_by_what_was_asked(store_
 @pytest.mark.parametrize(
     ("path", "says", "never"),
     [
-        ("/api/reports/tail?without=nothing", "without: no cause 'nothing'", "--"),
-        ("/api/watch?by=a", "by: no column 'a'", "--"),
-        ("/api/requests?where=x", "where 'x' is no comparison", "--"),
-        ("/api/reports/rtt?without=pto", "without is for report tail", "--without is"),
+        ("/api/v1/reports/tail?without=nothing", "without: no cause 'nothing'", "--"),
+        ("/api/v1/watch?by=a", "by: no column 'a'", "--"),
+        ("/api/v1/requests?where=x", "where 'x' is no comparison", "--"),
+        ("/api/v1/reports/rtt?without=pto", "without is for report tail", "--without is"),
     ],
 )
 def test_an_option_is_told_as_the_parameter_that_it_is_here(web: TestClient, path: str, says: str, never: str) -> None:
@@ -173,11 +179,13 @@ def test_an_option_is_told_as_the_parameter_that_it_is_here(web: TestClient, pat
 
 
 def test_a_hint_keeps_the_dashes_of_other_programs(web: TestClient) -> None:
-    problem = web.post("/api/traces", content=b"").json()
+    problem = web.post("/api/v1/traces", content=b"").json()
     assert problem["status"] == 422 and "curl --data-binary @FILE" in problem["hint"]
 
 
-@pytest.mark.parametrize("path", ["/api/requests", "/api/reports/tail", "/api/cells", "/api/failed", "/api/different"])
+@pytest.mark.parametrize(
+    "path", ["/api/v1/requests", "/api/v1/reports/tail", "/api/v1/cells", "/api/v1/failed", "/api/v1/different"]
+)
 @pytest.mark.parametrize("since", ["0001-01-01T00:00:00Z", "1899-12-31T23:59:59Z", "9999-12-31T23:59:59Z"])
 def test_a_time_before_or_after_all_others_is_a_time(web: TestClient, path: str, since: str) -> None:
     answer = web.get(path, params={"since": since})
@@ -188,7 +196,7 @@ def test_a_time_before_or_after_all_others_is_a_time(web: TestClient, path: str,
 
 
 def test_an_upload_in_which_nothing_was_found_is_no_success(web: TestClient, tmp_path: Path) -> None:
-    answer = web.post("/api/traces?name=garbage.bin", content=b"\x00\x01 this is no trace\n" * 3)
+    answer = web.post("/api/v1/traces?name=garbage.bin", content=b"\x00\x01 this is no trace\n" * 3)
     assert answer.status_code == 422 and answer.json()["code"] == "no_trace", answer.text
 
 
@@ -215,9 +223,9 @@ def odd(store_url: str) -> Iterator[TestClient]:
 @pytest.mark.parametrize("name", ODD)
 def test_a_connection_is_served_whatever_it_is_called(odd: TestClient, name: str) -> None:
     path = quote(name, safe="")
-    found = odd.get(f"/api/connections/{path}")
+    found = odd.get(f"/api/v1/connections/{path}")
     assert found.status_code == 200 and found.json()["connection"]["connection_id"] == name
-    assert odd.get(f"/api/connections/{path}/streams").status_code == 200
+    assert odd.get(f"/api/v1/connections/{path}/streams").status_code == 200
     assert odd.get(f"/connections/{path}", headers=HTML).status_code == 200
     for form in ("sqlog", "qlog"):
         answer = odd.get(f"/connections/{path}.{form}")
@@ -237,9 +245,9 @@ def test_a_page_of_a_server_has_health_and_metrics_too(served: Served, tmp_path:
     try:
         assert pages.ask(method="GET", path="/ping").body == b"Ok.\n"
         assert pages.ask(method="GET", path="/healthz").text == '{"ok":true}'
-        assert pages.ask(method="GET", path="/api/requests?nothing=1").status == 422
+        assert pages.ask(method="GET", path="/api/v1/requests?nothing=1").status == 422
         counted = pages.ask(method="GET", path="/metrics").text
-        assert 'quiclens_serve_responses_total{method="GET",route="/api/requests",status="422"} 1.0' in counted
+        assert 'quiclens_serve_responses_total{method="GET",route="/api/v1/requests",status="422"} 1.0' in counted
     finally:
         assert pages.stop() == 0
 
@@ -251,7 +259,7 @@ def test_a_store_that_does_not_answer_is_told_by_healthz(tmp_path: Path) -> None
         assert store.stop() == 0
         told = pages.ask(method="GET", path="/healthz")
         assert told.status == 503 and "the store answers with an error" in told.text
-        assert pages.ask(method="GET", path="/api/requests").status == 503
+        assert pages.ask(method="GET", path="/api/v1/requests").status == 503
         assert pages.ask(method="GET", path="/ping").status == 200
     finally:
         assert pages.stop() == 0
@@ -293,20 +301,20 @@ def test_a_question_that_is_wrong_in_a_thread_is_answered_too(store_url: str, mo
     """The report is drawn beside the question, in its thread."""
     monkeypatch.setattr(routes_reports, "picture", broken)
     with client(store_url) as web:
-        assert web.get("/api/reports/tail/picture").json()["code"] == "internal"
+        assert web.get("/api/v1/reports/tail/picture").json()["code"] == "internal"
 
 
 def test_an_answer_that_is_not_sent_yet_is_held_against_the_budget(store_url: str) -> None:
     """Two questions whose answers may take half of the budget each: a third is refused while they are held."""
     with client(store_url, limits=Limits(answer_bytes=50_000_000, held_bytes=49_000_000)) as web:
-        refused = web.get("/api/requests")
+        refused = web.get("/api/v1/requests")
         assert refused.status_code == 503 and refused.json()["code"] == "no_memory"
         assert refused.headers["retry-after"] == "1"
     with client(store_url, limits=Limits(answer_bytes=300, held_bytes=1_000)) as web:
-        large = web.get("/api/requests?limit=1000")
+        large = web.get("/api/v1/requests?limit=1000")
         assert large.status_code == 422 and large.json()["code"] == "too_much"
         for _ in range(20):  # what was refused is held no more
-            assert web.get("/api/failed?limit=1").status_code in (200, 422)
+            assert web.get("/api/v1/failed?limit=1").status_code in (200, 422)
 
 
 def test_a_question_that_finds_no_place_is_refused_and_files_are_served_meanwhile(
@@ -321,9 +329,9 @@ def test_a_question_that_finds_no_place_is_refused_and_files_are_served_meanwhil
 
     monkeypatch.setattr(routes_requests, "slow", waits)
     with client(store_url, limits=Limits(at_once=1, wait_seconds=0.2)) as web, ThreadPoolExecutor(60) as pool:
-        first = pool.submit(web.get, "/api/requests")
+        first = pool.submit(web.get, "/api/v1/requests")
         assert begun.wait(30)
-        others = [pool.submit(web.get, "/api/failed") for _ in range(50)]  # more than the pool of threads has
+        others = [pool.submit(web.get, "/api/v1/failed") for _ in range(50)]  # more than the pool of threads has
         assert web.get("/static/dom.js").status_code == 200
         assert {each.result().status_code for each in others} == {429}
         go_on.set()

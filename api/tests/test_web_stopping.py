@@ -41,11 +41,11 @@ def test_a_browser_that_goes_away_is_counted_and_leaves_nothing_running(served: 
     before = metric(served, "quiclens_serve_questions_given_up_total")
     for _ in range(200):
         with socket.create_connection(("127.0.0.1", served.port)) as wire:
-            wire.sendall(b"GET /api/different HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            wire.sendall(b"GET /api/v1/different HTTP/1.1\r\nHost: localhost\r\n\r\n")
             time.sleep(0.01)
         if metric(served, "quiclens_serve_questions_given_up_total") > before:
             break
     else:
         pytest.fail("no question was given up")
     assert until(lambda: metric(served, "quiclens_serve_running") == 0)
-    assert served.ask(method="GET", path="/api/requests").status == 200
+    assert served.ask(method="GET", path="/api/v1/requests").status == 200

@@ -124,7 +124,7 @@ def test_the_page_the_api_and_the_command_say_the_same(store_url: str, run: Run)
     said = run("status", "--expect", "edge1,web-9", "--json").document["params"]
     web: TestClient
     with client(store_url, expected=("edge1", "web-9")) as web:
-        answered = web.get("/api/status").json()["params"]
+        answered = web.get("/api/v1/status").json()["params"]
         shown = web.get("/working").text
     assert [each["state"] for each in answered["checks"]] == [each["state"] for each in said["checks"]]
     assert {each["name"] for each in said["checks"]} == {

@@ -19,7 +19,7 @@ def asked(store: Served) -> str:
     ids = json.loads(store.one(known))[0]
     requests = [f"/{name}/{each}/0" for each in ids for name in ("requests", "api/requests")]
     paths = [*requests, *(f"/connections/{each}.qlog" for each in ids), *(f"/connections/{each}" for each in ids)]
-    for path in ("/", "/requests", "/working", "/api/requests", "/api/status", *paths):
+    for path in ("/", "/requests", "/working", "/api/v1/requests", "/api/v1/status", *paths):
         got = store.request(b"", "GET", path, {"accept": "text/html"})
         assert got.status in (200, 404), (path, got.status, got.text[:300])
         told.append(got.text)

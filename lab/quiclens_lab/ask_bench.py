@@ -44,10 +44,10 @@ def ask_bench(url: str, keep: bool) -> Row:
         requests, connections = _requests(store), _connections(store)
         hours = _hours(store)
         took = {
-            "explain": _took(address, [f"/api/requests/{_path(each)}" for each in requests]),
-            "slow_of_an_hour": _took(address, [f"/api/requests?{_window(at, 1)}" for at in hours[:ASKED_LONG]]),
-            "tails_by_carrier_of_a_day": _took(address, [f"/api/over-time?by=carrier&{_window(hours[0], 24)}"] * 3),
-            "causes_of_a_day": _took(address, [f"/api/spent-over-time?{_window(hours[0], 24)}"] * 3),
+            "explain": _took(address, [f"/api/v1/requests/{_path(each)}" for each in requests]),
+            "slow_of_an_hour": _took(address, [f"/api/v1/requests?{_window(at, 1)}" for at in hours[:ASKED_LONG]]),
+            "tails_by_carrier_of_a_day": _took(address, [f"/api/v1/over-time?by=carrier&{_window(hours[0], 24)}"] * 3),
+            "causes_of_a_day": _took(address, [f"/api/v1/spent-over-time?{_window(hours[0], 24)}"] * 3),
             "different_of_a_million": _took(address, [_million(rows["requests"], hours)] * 3),
             "connection_first_picture": _took(address, _pictures(connections)),
             "zoom_into_a_million_events": _took(address, _zooms(store)),
@@ -125,11 +125,11 @@ def _window(since: datetime, hours: float) -> str:
 def _million(requests: int, hours: Sequence[datetime]) -> str:
     """A window with about a million requests."""
     share = min(1.0, 1_000_000 / requests)
-    return f"/api/different?{_window(hours[0], max(1, round(share * len(hours))))}"
+    return f"/api/v1/different?{_window(hours[0], max(1, round(share * len(hours))))}"
 
 
 def _pictures(connections: Sequence[tuple[str, int]]) -> list[str]:
-    return [f"/api/connections/{name}/series" for name, _ in connections]
+    return [f"/api/v1/connections/{name}/series" for name, _ in connections]
 
 
 def _zooms(store: Store) -> list[str]:
@@ -140,7 +140,7 @@ def _zooms(store: Store) -> list[str]:
         raise CannotTryError("the store has no long connection: quiclens-lab amplify")
     lengths = [duration_us >> times for times in range(ZOOMS)]
     return [
-        f"/api/connections/{LONG}/series?from_us={(duration_us - length) * place // 4}"
+        f"/api/v1/connections/{LONG}/series?from_us={(duration_us - length) * place // 4}"
         f"&to_us={(duration_us - length) * place // 4 + length}"
         for length in lengths
         for place in range(5)

@@ -35,7 +35,7 @@ _LARGEST = (
     "SELECT repeat('\\0', 1000) AS text FROM numbers({rows})",  # JSON writes six bytes for each
     "SELECT groupArray(number) AS numbers FROM numbers({rows} * 50)",
 )
-_PAGES = ("/api/requests?limit=1000", "/api/reports/tail", "/api/different", "/requests", "/api/openapi.json")
+_PAGES = ("/api/v1/requests?limit=1000", "/api/v1/reports/tail", "/api/v1/different", "/requests", "/api/openapi.json")
 
 Row = dict[str, Any]
 

@@ -53,7 +53,7 @@ _ENGINE = re.compile(
 _OF_CLICKHOUSE = ("interface", "store")
 _CODE = re.compile(r'^Code: (\d+)\. DB::Exception|"engine_code":(\d+)')
 _UNKNOWN_EXCEPTION = 1002
-_UPLOADS = ("/api/traces", ROWS_PATH)
+_UPLOADS = ("/api/v1/traces", ROWS_PATH)
 
 Row = dict[str, Any]
 
@@ -234,7 +234,7 @@ class _Asking:
     def _load(self) -> list[str]:
         """Load one trace; what stands in its rows and nowhere else."""
         answer = self._session.post(
-            f"{self._base}/api/traces?name=input.sqlog",
+            f"{self._base}/api/v1/traces?name=input.sqlog",
             data=_TRACE.read_bytes(),
             headers={"authorization": f"Bearer {self._tokens['writer']}"},
             timeout=120,

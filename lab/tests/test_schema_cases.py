@@ -17,7 +17,7 @@ def test_no_question_of_any_role_is_answered_as_it_must_not_be(tmp_path: Path) -
     operations = {
         each["operation"] for each in map(json.loads, (tmp_path / "schema-cases.jsonl").read_text().splitlines())
     }
-    assert {"GET /api/requests", "pages GET /", "pages POST /login", "interface POST /"} <= operations
+    assert {"GET /api/v1/requests", "pages GET /", "pages POST /login", "interface POST /"} <= operations
     assert {f"store POST {path}" for path in (ROWS_PATH, OPERATION_PATH)} <= operations
 
     kept = tmp_path / "schema-cases.jsonl"

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from quiclens_questions.documents import ReportCoverage, ReportDocument
 from quiclens_questions.moment import bound
 from quiclens_questions.where import EVERYTHING, Where
 
@@ -63,12 +64,12 @@ class Report:
     columns: tuple[tuple[str, str], ...]
     rows: list[list[Any]]
     samples: int
-    coverage: Row
+    coverage: ReportCoverage
     params: Row = field(default_factory=dict)
     groups: int | None = None
     groups_shown: int | None = None
 
-    def document(self) -> Row:
+    def document(self) -> ReportDocument:
         return {
             "name": self.name,
             "params": self.params,

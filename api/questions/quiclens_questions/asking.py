@@ -5,13 +5,15 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from quiclens_ingest.scratch import sql as ingest_sql
 from quiclens_schema.catalogue import CAUSES
 from quiclens_schema.store import Parameters, Result, Store
 
 from quiclens_questions.where import Where
+
+T = TypeVar("T")
 
 _CONDITIONS = "/* conditions */"
 _BY = "/* by */"
@@ -87,3 +89,9 @@ def _of_samples(text: str, samples: str, by: Sequence[str], cuts: int) -> str:
     for mark, written in (("keys", ", ".join(keys)), ("key", values), ("given keys", given), ("same keys", same)):
         text = text.replace(f"/* {mark} */", written)
     return text.replace(_SAMPLES, samples)
+
+
+def typed(kind: type[T], rows: list[dict[str, Any]]) -> list[T]:
+    """Rows of a statement as a document has them; `kind` is a typed dictionary of `documents.py`, whose members the
+    statement's columns are. Tests compare every answer with its document's schema."""
+    return cast("list[T]", rows)

@@ -7,7 +7,7 @@ from quiclens_schema.store import Store
 
 from quiclens_questions.asked import Report
 from quiclens_questions.asking import ask
-from quiclens_questions.slow import coverage
+from quiclens_questions.slow import report_coverage
 from quiclens_questions.where import EVERYTHING
 
 _TRACES_AT_MOST = 100_000_000
@@ -63,7 +63,7 @@ def audit(store: Store, limit: int, settle: Callable[[], None] | None = None) ->
         columns=_COLUMNS,
         rows=rows,
         samples=len(traces),
-        coverage=coverage(store, EVERYTHING),
+        coverage=report_coverage(store, EVERYTHING),
     )
 
 

@@ -7,6 +7,7 @@ from quiclens_schema.catalogue import CAUSES
 from quiclens_schema.store import Store
 
 from quiclens_questions.asking import ask
+from quiclens_questions.documents import CellsDocument
 from quiclens_questions.moment import bound
 from quiclens_questions.slow import coverage
 from quiclens_questions.where import EVERYTHING, Where
@@ -16,16 +17,18 @@ CELLS_AT_MOST = 20_000
 Row = dict[str, Any]
 
 
-def cells(store: Store, since: datetime | None, until: datetime | None, where: Where = EVERYTHING) -> Row:
+def cells(store: Store, since: datetime | None, until: datetime | None, where: Where = EVERYTHING) -> CellsDocument:
     """Columns, the fullest hexagon first; `top_cause` is null where no request of it was traced."""
     window = {"since": bound(since) if since else None, "until": bound(until) if until else None}
     rows = ask(store, "cells", {**window, "limit": CELLS_AT_MOST}, where).dicts()
-    names = ("h3_cell", "requests", "traced", "p50", "p95")
-    columns: Row = {name: [row[name] for row in rows] for name in names}
     return {
         "since": since,
         "until": until,
-        **columns,
+        "h3_cell": [row["h3_cell"] for row in rows],
+        "requests": [row["requests"] for row in rows],
+        "traced": [row["traced"] for row in rows],
+        "p50": [row["p50"] for row in rows],
+        "p95": [row["p95"] for row in rows],
         "top_cause": [_top(row["cause_us"]) for row in rows],
         "coverage": coverage(store, where, {**window, "min_us": 0}),
     }

@@ -13,7 +13,7 @@ from quiclens_schema.store import Store
 from quiclens_questions.asked import Asked, Report
 from quiclens_questions.clustered import Key, Sampled, Shared, sampled, shares
 from quiclens_questions.failure import usage
-from quiclens_questions.slow import coverage
+from quiclens_questions.slow import report_coverage
 from quiclens_questions.statistics.estimates import Estimate, difference, relative, rounded
 
 COMPARED = (("p75", 0.75), ("p90", 0.9), ("p99", 0.99))
@@ -64,7 +64,7 @@ def compare(store: Store, asked: Asked) -> Report:
         )
         for names, samples in ((COMPARED, "compared_durations"), (PATHS, "compared_rtts"))
     ]
-    counted = coverage(store, asked.where, asked.window)
+    counted = report_coverage(store, asked.where, asked.window)
     counted["in_an_arm"] = sum(each.samples for key, each in found.items() if key[-2] == "all")
     return Report(
         name="compare",

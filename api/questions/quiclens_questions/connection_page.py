@@ -7,15 +7,24 @@ from quiclens_schema.catalogue import CAUSES
 from quiclens_schema.store import Store
 
 from quiclens_questions.aliases import connections_called
-from quiclens_questions.asking import ask
+from quiclens_questions.asking import ask, typed
+from quiclens_questions.documents import (
+    NOT_SHOWN,
+    ConnectionDocument,
+    ConnectionId,
+    Counted,
+    CountsDocument,
+    Episode,
+    EpisodesDocument,
+    Place,
+    StreamsDocument,
+)
 
 TRACES_AT_MOST = 20
 STREAMS_AT_MOST = 20_000
 EPISODES_AT_MOST = 20_000
 IDS_AT_MOST = 1_000
 _TIME_MAX = (1 << 63) - 1
-# How rows replace each other, and who read which file last, are no part of an answer.
-_NOT_SHOWN = ("version", "trace_day", "source_file", "rtt_histogram")
 
 Row = dict[str, Any]
 
@@ -34,53 +43,54 @@ def chosen(found: list[Row], vantage: str = "", trace_id: str = "") -> Row | Non
     return next(fitting, None)
 
 
-def connection_page(store: Store, trace: Row, found: list[Row]) -> Row:
+def connection_page(store: Store, trace: Row, found: list[Row]) -> ConnectionDocument:
     """What is known of the connection through this trace, its IDs, and which other traces there are of it."""
-    place = _place(trace)
+    place = place_of(trace)
     ids = ask(store, "connection_ids", {**place, "limit": IDS_AT_MOST}).dicts()
     return {
         "connection": shown(trace),
-        "ids": ids,
+        "ids": typed(ConnectionId, ids),
         "traces": [
-            {**_place(each), "complete": each["complete"], "events_seen": each["events_seen"]} for each in found
+            {**place_of(each), "complete": each["complete"], "events_seen": each["events_seen"]} for each in found
         ],
     }
 
 
-def counts(store: Store, trace: Row) -> Row:
+def counts(store: Store, trace: Row) -> CountsDocument:
     """How often each event, frame and packet type stands in the log, and how many bytes."""
-    rows = ask(store, "connection_counts", {**_place(trace), "limit": IDS_AT_MOST}).dicts()
-    return {**_place(trace), "counts": rows}
+    rows = ask(store, "connection_counts", {**place_of(trace), "limit": IDS_AT_MOST}).dicts()
+    return {**place_of(trace), "counts": typed(Counted, rows)}
 
 
-def streams(store: Store, trace: Row) -> Row:
+def streams(store: Store, trace: Row) -> StreamsDocument:
     """Every request stream with its clock and its parts, by its start."""
-    rows = ask(store, "connection_streams", {**_place(trace), "limit": STREAMS_AT_MOST}).dicts()
-    return {**_place(trace), "streams": [_stream(row) for row in rows]}
+    rows = ask(store, "connection_streams", {**place_of(trace), "limit": STREAMS_AT_MOST}).dicts()
+    return {**place_of(trace), "streams": [_stream(row) for row in rows]}
 
 
 def episodes(
     store: Store, trace: Row, kinds: tuple[str, ...] = (), from_us: int = -_TIME_MAX, to_us: int = _TIME_MAX
-) -> Row:
+) -> EpisodesDocument:
     """Stretches with one cause, by their start, those that are still open last, without an end."""
     asked = {"from_us": from_us, "to_us": to_us, "kinds": list(kinds), "limit": EPISODES_AT_MOST}
-    rows = ask(store, "connection_episodes", {**_place(trace), **asked}).dicts()
-    return {**_place(trace), "episodes": rows, "open": json.loads(trace["open_episodes"] or "[]")}
+    rows = ask(store, "connection_episodes", {**place_of(trace), **asked}).dicts()
+    return {**place_of(trace), "episodes": typed(Episode, rows), "open": json.loads(trace["open_episodes"] or "[]")}
 
 
 def shown(trace: Row) -> Row:
     """A row of connections as an answer has it: the header and the open episodes as what they are, not as text."""
     texts = {"header": json.loads(trace["header"] or "{}"), "open_episodes": json.loads(trace["open_episodes"] or "[]")}
-    return {name: value for name, value in trace.items() if name not in _NOT_SHOWN} | texts
+    return {name: value for name, value in trace.items() if name not in NOT_SHOWN} | texts
 
 
-def _place(trace: Row) -> Row:
-    return {name: trace[name] for name in ("connection_id", "vantage", "trace_id")}
+def place_of(trace: Row) -> Place:
+    """Which trace a row of `connections` is."""
+    return {"connection_id": trace["connection_id"], "vantage": trace["vantage"], "trace_id": trace["trace_id"]}
 
 
 def _stream(row: Row) -> Row:
     """A stream with its parts as one list, in vocabulary order, those that are zero left out."""
     parts = [{"cause": cause, "us": row[f"{cause}_us"]} for cause in CAUSES if row[f"{cause}_us"] > 0]
     own = {f"{cause}_us" for cause in CAUSES}
-    kept = {name: value for name, value in row.items() if name not in own and name not in _NOT_SHOWN}
+    kept = {name: value for name, value in row.items() if name not in own and name not in NOT_SHOWN}
     return kept | {"parts": parts}

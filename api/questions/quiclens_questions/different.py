@@ -13,6 +13,7 @@ from typing import Any
 from quiclens_schema.store import Result, Store
 
 from quiclens_questions.asking import sql
+from quiclens_questions.documents import ConditionDocument, DifferentDocument, FindingDocument
 from quiclens_questions.findings import FEWEST, Finding, Group, Population, design_effect, found
 from quiclens_questions.moment import bound
 from quiclens_questions.slow import coverage
@@ -66,11 +67,11 @@ class Condition:
             return f"ifNull(toString({self.attribute}) = {{{parameter}:String}}, 0)"
         return f"ifNull({self.attribute} {self.operator} {{{parameter}:UInt64}}, 0)"
 
-    def document(self) -> Row:
+    def document(self) -> ConditionDocument:
         return {"attribute": self.attribute, "operator": self.operator, "value": self.value}
 
 
-def different(store: Store, asked: Different) -> Row:
+def different(store: Store, asked: Different) -> DifferentDocument:
     """The document: the population, what was chosen of it, and the findings, the surest largest effect first."""
     window = _window(asked)
     edges = _edges(store, asked, window)
@@ -219,7 +220,7 @@ def _ask(store: Store, name: str, asked: Different, window: Row, marks: Mapping[
     return store.query(text, {key: value for key, value in parameters.items() if "{" + key + ":" in text})
 
 
-def _shown(finding: Finding, conditions: Mapping[str, Condition]) -> Row:
+def _shown(finding: Finding, conditions: Mapping[str, Condition]) -> FindingDocument:
     return {
         "conditions": [conditions[name].document() for name in finding.group.names],
         "requests": finding.group.requests,

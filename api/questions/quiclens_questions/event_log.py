@@ -1,11 +1,14 @@
 """The events of one trace, page by page, as a person searches them."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from quiclens_schema.store import Store
 
-from quiclens_questions.asking import ask
+from quiclens_questions.asking import ask, typed
+from quiclens_questions.connection_page import place_of
+from quiclens_questions.documents import Event, EventsDocument, Place
 from quiclens_questions.events_around import compact
 
 PAGE_AT_MOST = 5_000
@@ -30,16 +33,20 @@ class Search:
     limit: int = 500
 
 
-def event_log(store: Store, trace: Row, search: Search) -> Row:
+def event_log(store: Store, trace: Row, search: Search) -> EventsDocument:
     """`events`, each without the columns it has no value for, and the `next_seq` to go on from, null at the end.
 
     A loss has the frames of its packet as `carried`, where the log says what was sent in it.
     """
-    place = {name: trace[name] for name in ("connection_id", "vantage", "trace_id")}
+    place = place_of(trace)
     asked = asdict(search) | {"names": list(search.names), "lost": list(LOST), "limit": search.limit + 1}
     rows = ask(store, "event_log", {**place, **asked}).dicts()
-    page = _with_carried(store, place, [_shown(row) for row in rows[: search.limit]])
-    return {**place, "events": page, "next_seq": rows[search.limit]["seq"] if len(rows) > search.limit else None}
+    shown = [_shown(row) for row in rows[: search.limit]]
+    return {
+        **place,
+        "events": _with_carried(store, place, typed(Event, shown)),
+        "next_seq": rows[search.limit]["seq"] if len(rows) > search.limit else None,
+    }
 
 
 def _shown(row: Row) -> Row:
@@ -48,23 +55,23 @@ def _shown(row: Row) -> Row:
     return compact(row) | ({"acked": acked} if acked else {}) | ({"more": more} if more else {})
 
 
-def _with_carried(store: Store, place: Row, events: list[Row]) -> list[Row]:
+def _with_carried(store: Store, place: Place, events: list[Event]) -> list[Event]:
     lost = [each for each in events if each["name"] in LOST and "packet_number" in each and "frames" not in each]
     if not lost:
         return events
-    numbers = sorted({each["packet_number"] for each in lost})
+    numbers = sorted({each["packet_number"] for each in lost if "packet_number" in each})
     rows = ask(store, "carried", {**place, "numbers": numbers, "limit": 4 * len(numbers)}).dicts()
-    return with_carried(events, [compact(row) for row in rows])
+    return with_carried(events, typed(Event, [compact(row) for row in rows]))
 
 
-def with_carried(events: list[Row], sent: list[Row]) -> list[Row]:
+def with_carried(events: Sequence[Event], sent: Sequence[Event]) -> list[Event]:
     """Losses with what their packets carried, of the sendings that are known; a loss without a type is of 1-RTT."""
     frames = {_packet(each): each["frames"] for each in sent if "frames" in each}
     return [
-        each | {"carried": carried} if each["name"] in LOST and (carried := frames.get(_packet(each))) else each
+        {**each, "carried": carried} if each["name"] in LOST and (carried := frames.get(_packet(each))) else each
         for each in events
     ]
 
 
-def _packet(event: Row) -> tuple[str, int, int | None]:
+def _packet(event: Event) -> tuple[str, int, int | None]:
     return event.get("packet_type") or _USUAL, event.get("path_id", 0), event.get("packet_number")

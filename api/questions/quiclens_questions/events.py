@@ -9,7 +9,7 @@ from quiclens_schema.store import Store
 from quiclens_questions.asked import GROUPS_AT_MOST, Asked, Report
 from quiclens_questions.asking import ask
 from quiclens_questions.failure import CannotRun
-from quiclens_questions.slow import coverage
+from quiclens_questions.slow import report_coverage
 from quiclens_questions.statistics.estimates import Estimate
 from quiclens_questions.statistics.kept import Chances, Kept, ratio, total
 
@@ -38,7 +38,7 @@ def events(store: Store, asked: Asked) -> Report:
             for cells in _figures(group, sums.get(group["by_key"], []))
         ],
         samples=sum(group["kept"] for group in groups),
-        coverage=coverage(store, asked.where, asked.window),
+        coverage=report_coverage(store, asked.where, asked.window),
     )
 
 

@@ -8,6 +8,7 @@ from quiclens_schema.store import Result, Store
 
 from quiclens_questions.aliases import connections_called
 from quiclens_questions.asking import ask, together
+from quiclens_questions.documents import Explained
 from quiclens_questions.events_around import events_around
 from quiclens_questions.explained import explained, without_trace
 from quiclens_questions.request_id import StreamName, stream_name
@@ -26,7 +27,7 @@ Row = dict[str, Any]
 class Explanation:
     """The document, and what only the human form shows."""
 
-    document: Row
+    document: Explained
     request: Row
     stream: Row | None
     namesakes: tuple[str, ...] = ()
@@ -97,7 +98,7 @@ def _connection(store: Store, stream: Row) -> Row:
     return _first(ask(store, "connection_of_trace", {name: stream[name] for name in _PARTITION})) or {}
 
 
-def _document(store: Store, request: Row, stream: Row) -> Row:
+def _document(store: Store, request: Row, stream: Row) -> Explained:
     questions = (_connection, _episodes, _other_requests, events_around)
     return explained(request, stream, *together(*(partial(each, store, stream) for each in questions)))
 

@@ -6,6 +6,8 @@ from typing import Any
 
 from quiclens_schema.catalogue import CAUSES
 
+from quiclens_questions.asking import typed
+from quiclens_questions.documents import Episode, Event, Explained, ExplainedCoverage, Part
 from quiclens_questions.facts import facts, in_vocabulary_order
 from quiclens_questions.failure import CannotRun
 from quiclens_questions.savings import interval_us
@@ -17,7 +19,9 @@ _NOT_SHOWN = ("header", "source_file", "version", "trace_day")
 Row = dict[str, Any]
 
 
-def explained(request: Row, stream: Row, connection: Row, episodes: list[Row], others: int, events: list[Row]) -> Row:
+def explained(
+    request: Row, stream: Row, connection: Row, episodes: list[Row], others: int, events: list[Row]
+) -> Explained:
     """The explanation of a stream; `request` is empty where no line of an access log speaks of it, `others` is how many
     more requests were under way."""
     parts = parts_of(stream)
@@ -36,14 +40,14 @@ def explained(request: Row, stream: Row, connection: Row, episodes: list[Row], o
         "cannot_show": in_vocabulary_order(stream["cannot_show"]),
         "overlapping": {cause: us for cause, us in sorted(stream["overlapping"].items())},
         "sentence": sentence(facts(stream, parts, episodes, connection, others)),
-        "episodes": episodes,
-        "events": events,
+        "episodes": typed(Episode, episodes),
+        "events": typed(Event, events),
         "connection": _shown(connection),
         "coverage": _coverage(request, connection),
     }
 
 
-def without_trace(request_id: str, request: Row) -> Row:
+def without_trace(request_id: str, request: Row) -> Explained:
     """A request that no trace speaks for, or no request at all: nothing is made up."""
     return {
         "request_id": request.get("request_id", request_id),
@@ -74,9 +78,9 @@ def without_trace(request_id: str, request: Row) -> Row:
     }
 
 
-def parts_of(stream: Mapping[str, Any]) -> list[Row]:
+def parts_of(stream: Mapping[str, Any]) -> list[Part]:
     """Every cause above zero in vocabulary order. A row whose parts do not add up is our own mistake: stop."""
-    parts = [
+    parts: list[Part] = [
         {
             "cause": cause,
             "us": stream[f"{cause}_us"],
@@ -109,7 +113,7 @@ def _shown(connection: Row) -> Row:
     return shown
 
 
-def _coverage(request: Row, connection: Row) -> Row:
+def _coverage(request: Row, connection: Row) -> ExplainedCoverage:
     kept = connection.get("events_kept")
     unlinked = "summary" if kept != "all" else "full" if connection.get("complete") else "partial"
     return {

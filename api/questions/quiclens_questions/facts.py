@@ -7,7 +7,7 @@ from quiclens_schema.catalogue import CAUSES
 
 from quiclens_questions.sentence import Facts
 
-Row = dict[str, Any]
+Row = Mapping[str, Any]
 
 
 def facts(
@@ -52,7 +52,7 @@ def facts(
     )
 
 
-def _of(episodes: Sequence[Row], kind: str) -> list[Row]:
+def _of(episodes: Sequence[Row], kind: str) -> Sequence[Row]:
     return [episode for episode in episodes if episode["kind"] == kind]
 
 

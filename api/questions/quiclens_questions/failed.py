@@ -4,7 +4,7 @@ from quiclens_schema.store import Store
 
 from quiclens_questions.asked import Asked, Report
 from quiclens_questions.asking import ask
-from quiclens_questions.slow import coverage
+from quiclens_questions.slow import report_coverage
 
 
 def failed(store: Store, asked: Asked, limit: int) -> Report:
@@ -18,5 +18,5 @@ def failed(store: Store, asked: Asked, limit: int) -> Report:
         columns=columns,
         rows=rows,
         samples=sum(row[3] for row in rows),
-        coverage=coverage(store, asked.where, asked.window),
+        coverage=report_coverage(store, asked.where, asked.window),
     )

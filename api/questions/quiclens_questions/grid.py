@@ -7,7 +7,7 @@ from quiclens_schema.store import Store
 
 from quiclens_questions.asked import Asked, Report
 from quiclens_questions.clustered import Sampled, sampled
-from quiclens_questions.slow import coverage
+from quiclens_questions.slow import report_coverage
 
 SIZE_BOUNDS = (10_000, 100_000, 1_000_000, 10_000_000)
 RTT_BOUNDS_US = (10_000, 25_000, 50_000, 100_000, 200_000, 400_000)
@@ -34,7 +34,7 @@ def grid(store: Store, asked: Asked) -> Report:
         columns=(*asked.by_columns, *axes, *quantiles, ("samples", ""), ("clusters", "")),
         rows=[_row(key, cell) for key, cell in cells],
         samples=found.samples,
-        coverage=coverage(store, asked.where, asked.window),
+        coverage=report_coverage(store, asked.where, asked.window),
         groups=found.all,
         groups_shown=len(cells),
     )

@@ -6,6 +6,7 @@ from typing import Any
 from quiclens_schema.store import Store
 
 from quiclens_questions.asking import ask
+from quiclens_questions.documents import HeatDocument
 from quiclens_questions.moment import bound
 from quiclens_questions.over_time import OverTime, fitting_step
 from quiclens_questions.slow import coverage
@@ -16,7 +17,7 @@ _CELLS_AT_MOST = 200_000
 Row = dict[str, Any]
 
 
-def heat(store: Store, asked: OverTime) -> Row:
+def heat(store: Store, asked: OverTime) -> HeatDocument:
     """Columns of cells: `started_at`, `from_us` and `to_us` of the band, `requests`, `traced`, `weight`."""
     step_s = asked.step_s or fitting_step(asked.since, asked.until)
     window: Row = {"since": bound(asked.since), "until": bound(asked.until)}

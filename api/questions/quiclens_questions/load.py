@@ -12,7 +12,7 @@ from quiclens_schema.store import Store
 from quiclens_questions.asked import GROUPS_AT_MOST, Asked, Report
 from quiclens_questions.asking import ask
 from quiclens_questions.clustered import Key
-from quiclens_questions.slow import coverage
+from quiclens_questions.slow import report_coverage
 from quiclens_questions.statistics.rates import Counts, buckets, rate
 
 BOUNDS = (100, 1_000, 5_000, 10_000, 100_000, 1_000_000)
@@ -86,7 +86,7 @@ def load(store: Store, asked: Asked) -> Report:
             for cells in _figures(of_requests[group], of_connections[group], stretch)
         ],
         samples=sum(int(row["samples"]) for row in requests),
-        coverage=coverage(store, asked.where, asked.window),
+        coverage=report_coverage(store, asked.where, asked.window),
         groups=len(every),
         groups_shown=len(groups),
     )

@@ -9,7 +9,7 @@ from quiclens_schema.store import Store
 from quiclens_questions.asked import GROUPS_AT_MOST, Asked, Report
 from quiclens_questions.clustered import Key, Sampled, Shared, sampled, shares
 from quiclens_questions.rtt import QUANTILES
-from quiclens_questions.slow import coverage
+from quiclens_questions.slow import report_coverage
 from quiclens_questions.statistics.estimates import Estimate
 
 # Figures of repairs: name, unit, decimals.
@@ -51,7 +51,7 @@ def loss(store: Store, asked: Asked) -> Report:
         columns=(*asked.by_columns, *columns),
         rows=[[*group, *cells] for group in groups for cells in _figures(group, answer, triggers)],
         samples=sum(found[(*group, "connections_with_loss")].samples for group in every),
-        coverage=coverage(store, asked.where, asked.window),
+        coverage=report_coverage(store, asked.where, asked.window),
         groups=len(every),
         groups_shown=len(groups),
     )

@@ -11,13 +11,13 @@ from quiclens_schema.catalogue import CAUSES
 from quiclens_schema.store import Store
 
 from quiclens_questions.asking import ask
+from quiclens_questions.documents import Coverage, OverTimeDocument, Series, SpentDocument
 from quiclens_questions.failure import usage
 from quiclens_questions.moment import bound
 from quiclens_questions.where import EVERYTHING, Where
 
 STEPS_AT_MOST = 2_000
 GROUPS_AT_MOST = 50
-_COVERAGE = ("requests", "traced", "repaired", "damaged", "weight")
 QUANTILES = ("p50", "p75", "p90", "p95", "p99")
 _FEW = 25  # requests a step and group, on average, for a p95 to be worth drawing
 # Lengths of a step that people read without effort.
@@ -38,7 +38,7 @@ class OverTime:
     groups: int = 10
 
 
-def over_time(store: Store, asked: OverTime) -> Row:
+def over_time(store: Store, asked: OverTime) -> OverTimeDocument:
     """For each group columns over `started_at`: requests, traced, and quantiles in us."""
     window = _window(store, asked)
     limits = {"groups": asked.groups, "limit": GROUPS_AT_MOST * (STEPS_AT_MOST + 2)}
@@ -51,11 +51,11 @@ def over_time(store: Store, asked: OverTime) -> Row:
         "step_s": window["step_s"],
         "by": list(asked.by),
         "series": sorted(found, key=lambda one: -sum(one["requests"])),
-        "coverage": {name: rows[0][f"all_{name}"] if rows else 0 for name in _COVERAGE},
+        "coverage": _coverage(rows[0] if rows else {}),
     }
 
 
-def spent_over_time(store: Store, asked: OverTime) -> Row:
+def spent_over_time(store: Store, asked: OverTime) -> SpentDocument:
     """Columns over `started_at`: requests, traced, and by cause the us that traced ones spent."""
     window = _window(store, asked)
     rows = ask(store, "spent_over_time", {**window, "limit": STEPS_AT_MOST + 2}, asked.where).dicts()
@@ -70,7 +70,9 @@ def spent_over_time(store: Store, asked: OverTime) -> Row:
         "cause_us": {cause: list(us) for cause, us in zip(CAUSES, shares, strict=False) if any(us)},
         "coverage": {
             "requests": sum(row["requests"] for row in rows),
-            **{name: sum(row[name] for row in rows) for name in ("traced", "repaired", "damaged")},
+            "traced": sum(row["traced"] for row in rows),
+            "repaired": sum(row["repaired"] for row in rows),
+            "damaged": sum(row["damaged"] for row in rows),
             "weight": round(math.fsum(row["weights"] for row in rows), 6),
         },
     }
@@ -98,9 +100,29 @@ def fitting_step(since: datetime, until: datetime, most: float = 120) -> int:
     return next((step for step in _STEPS if seconds / step <= most), _STEPS[-1])
 
 
-def _series(group: Row, rows: Sequence[Row]) -> Row:
-    columns = {name: [row[name] for row in rows] for name in ("requests", "traced", *QUANTILES)}
-    return {"group": group, "started_at": [_moment(row) for row in rows], **columns}
+def _series(group: Row, rows: Sequence[Row]) -> Series:
+    return {
+        "group": group,
+        "started_at": [_moment(row) for row in rows],
+        "requests": [row["requests"] for row in rows],
+        "traced": [row["traced"] for row in rows],
+        "p50": [row["p50"] for row in rows],
+        "p75": [row["p75"] for row in rows],
+        "p90": [row["p90"] for row in rows],
+        "p95": [row["p95"] for row in rows],
+        "p99": [row["p99"] for row in rows],
+    }
+
+
+def _coverage(row: Row) -> Coverage:
+    """Of all groups, as each row has it."""
+    return {
+        "requests": row.get("all_requests", 0),
+        "traced": row.get("all_traced", 0),
+        "repaired": row.get("all_repaired", 0),
+        "damaged": row.get("all_damaged", 0),
+        "weight": row.get("all_weight", 0.0),
+    }
 
 
 def _moment(row: Row) -> datetime:

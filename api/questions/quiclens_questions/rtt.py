@@ -11,7 +11,7 @@ from quiclens_schema.store import Store
 
 from quiclens_questions.asked import GROUPS_AT_MOST, Asked, Report
 from quiclens_questions.clustered import sampled
-from quiclens_questions.slow import coverage
+from quiclens_questions.slow import report_coverage
 
 QUANTILES = (("p50", 0.5), ("p75", 0.75), ("p95", 0.95), ("p99", 0.99))
 
@@ -35,7 +35,7 @@ def rtt(store: Store, asked: Asked) -> Report:
         columns=(*asked.by_columns, *quantiles, ("samples", ""), ("clusters", "")),
         rows=rows,
         samples=found.samples,
-        coverage=coverage(store, asked.where, asked.window),
+        coverage=report_coverage(store, asked.where, asked.window),
         groups=found.all,
         groups_shown=len(rows),
     )

@@ -5,13 +5,14 @@ of equal length, with the least, greatest and last value of each, and of limits 
 and of path, probes and episodes are given one by one at any length.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from quiclens_schema.store import Result, Store
 
 from quiclens_questions.asking import ask
+from quiclens_questions.connection_page import place_of
+from quiclens_questions.documents import Columns, Drawn, SeriesDocument
 
 EXACT_AT_MOST = 50_000
 BUCKETS = 2_000
@@ -46,17 +47,18 @@ class View:
     buckets: int = BUCKETS
 
 
-def series(store: Store, trace: Row, view: View) -> Row:
+def series(store: Store, trace: Row, view: View) -> SeriesDocument:
     """The document: `exact`, `bucket_us` where it is not, and a table of columns for each thing to draw.
 
     `trace` is a row of connections; only events of that trace come.
     """
-    place = {name: trace[name] for name in ("connection_id", "vantage", "trace_id")}
+    place = place_of(trace)
     extent = ask(store, "series_extent", {**place, "from_us": view.from_us, "to_us": view.to_us}).dicts()[0]
     found = {name: extent[name] for name in ("first_seq", "last_seq")}
     stretch = {**place, "from_us": view.from_us, "to_us": view.to_us, **found}
     is_exact = extent["events"] <= EXACT_AT_MOST
     bucket_us = None if is_exact else max(1, -(-(view.to_us - view.from_us + 1) // view.buckets))
+    drawn = _exact(store, stretch) if bucket_us is None else _in_buckets(store, stretch, bucket_us)
     return {
         **place,
         "from_us": view.from_us,
@@ -64,7 +66,7 @@ def series(store: Store, trace: Row, view: View) -> Row:
         "events": extent["events"],
         "exact": is_exact,
         "bucket_us": bucket_us,
-        **(_exact(store, stretch) if bucket_us is None else _in_buckets(store, stretch, bucket_us)),
+        **drawn,
         "marks": _columns(ask(store, "series_marks", {**stretch, "marks": list(MARKS), "limit": MARKS_AT_MOST})),
         "limits": _columns(
             ask(store, "series_limits", {**stretch, "bucket_us": bucket_us or 0, "limit": LIMITS_AT_MOST})
@@ -72,7 +74,7 @@ def series(store: Store, trace: Row, view: View) -> Row:
     }
 
 
-def _exact(store: Store, stretch: Row) -> Row:
+def _exact(store: Store, stretch: Row) -> Drawn:
     bounded = {**stretch, "limit": EXACT_AT_MOST}
     return {
         "packets": _columns(ask(store, "series_packets", bounded)),
@@ -81,7 +83,7 @@ def _exact(store: Store, stretch: Row) -> Row:
     }
 
 
-def _in_buckets(store: Store, stretch: Row, bucket_us: int) -> Row:
+def _in_buckets(store: Store, stretch: Row, bucket_us: int) -> Drawn:
     bounded = {**stretch, "bucket_us": bucket_us, "limit": BUCKETS * 2}
     return {
         "packets": _columns(ask(store, "series_packet_buckets", bounded)),
@@ -90,7 +92,7 @@ def _in_buckets(store: Store, stretch: Row, bucket_us: int) -> Row:
     }
 
 
-def _columns(found: Result) -> dict[str, Sequence[Any]]:
+def _columns(found: Result) -> Columns:
     """One list a column; columns that hold nothing at all are left out, all of them of an answer without rows."""
     columns = zip(found.columns, zip(*found.rows, strict=True), strict=False)
     return {name: values for name, values in columns if any(value is not None for value in values)}

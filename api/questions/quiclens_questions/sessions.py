@@ -7,7 +7,7 @@ from quiclens_schema.store import Store
 from quiclens_questions.asked import GROUPS_AT_MOST, Asked, Report
 from quiclens_questions.asking import ask
 from quiclens_questions.clustered import Shared, shares
-from quiclens_questions.slow import coverage
+from quiclens_questions.slow import report_coverage
 
 _KINDS = ("sessions_all_quic", "sessions_mixed", "sessions_without_quic")
 
@@ -18,7 +18,7 @@ def sessions(store: Store, asked: Asked) -> Report:
     Requests whose user or time nobody logged have no session, and are counted in the coverage as such.
     """
     found = shares(store, "session_protocols", asked, asked.by, asked.window).by_key
-    counted = coverage(store, asked.where, asked.window)
+    counted = report_coverage(store, asked.where, asked.window)
     in_sessions = ask(store, "requests_in_a_session", asked.window, asked.where, asked.by).one()
     counted["in_sessions"] = int(in_sessions[0])
     groups = list(dict.fromkeys(key[:-1] for key in found))

@@ -6,7 +6,8 @@ from typing import Any
 
 from quiclens_schema.store import Store
 
-from quiclens_questions.asking import ask
+from quiclens_questions.asking import ask, typed
+from quiclens_questions.documents import Coverage, ReportCoverage, SlowDocument, SlowRequest
 from quiclens_questions.moment import bound
 from quiclens_questions.where import EVERYTHING, Where
 
@@ -25,7 +26,7 @@ class Slow:
     by: str = ""
 
 
-def slow(store: Store, question: Slow) -> dict[str, Any]:
+def slow(store: Store, question: Slow) -> SlowDocument:
     """The document of `slow`. A column of `by` that is not among the row's own is added under its name."""
     window = {
         "min_us": question.min_us,
@@ -40,11 +41,24 @@ def slow(store: Store, question: Slow) -> dict[str, Any]:
             del row["by_value"]
     else:
         rows = ask(store, "slow", {**window, "limit": question.limit}, question.where).dicts()
-    return {"requests": rows, "coverage": coverage(store, question.where, window)}
+    return {"requests": typed(SlowRequest, rows), "coverage": coverage(store, question.where, window)}
 
 
-def coverage(store: Store, where: Where, window: dict[str, Any] | None = None) -> dict[str, Any]:
+def coverage(store: Store, where: Where, window: dict[str, Any] | None = None) -> Coverage:
     """How many requests an answer speaks of, how many of those have a trace, of how many of those records are missing
     (`repaired`, `damaged`), and their weight."""
     everything = {"min_us": 0, "since": None, "until": None}
-    return ask(store, "coverage", everything | (window or {}), where).dicts()[0]
+    requests, traced, repaired, damaged, weight = ask(store, "coverage", everything | (window or {}), where).one()
+    return {"requests": requests, "traced": traced, "repaired": repaired, "damaged": damaged, "weight": weight}
+
+
+def report_coverage(store: Store, where: Where, window: dict[str, Any] | None = None) -> ReportCoverage:
+    """The same for a report, which may add of how many of them its rows are."""
+    found = coverage(store, where, window)
+    return {
+        "requests": found["requests"],
+        "traced": found["traced"],
+        "repaired": found["repaired"],
+        "damaged": found["damaged"],
+        "weight": found["weight"],
+    }

@@ -10,7 +10,7 @@ from quiclens_schema.store import Store
 from quiclens_questions.asked import GROUPS_AT_MOST, Report
 from quiclens_questions.asking import ask
 from quiclens_questions.moment import bound, seconds_ago
-from quiclens_questions.slow import coverage
+from quiclens_questions.slow import report_coverage
 from quiclens_questions.where import EVERYTHING
 from quiclens_questions.working import EXPECTED_S, RECENT_S, Recent, Seen, checks, next_steps
 
@@ -70,7 +70,7 @@ def status(store: Store, url: str, now: datetime, expected: Sequence[str] = ()) 
         columns=_COLUMNS,
         rows=rows,
         samples=sum(row[3] for row in rows),
-        coverage=coverage(store, EVERYTHING),
+        coverage=report_coverage(store, EVERYTHING),
     )
 
 

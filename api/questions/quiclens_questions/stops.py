@@ -6,6 +6,7 @@ from typing import Any
 from quiclens_schema.store import Store
 
 from quiclens_questions.connection_page import episodes
+from quiclens_questions.documents import Episode, Stop, StopsDocument
 
 # Episodes of the whole connection that stop its sender, as CAUSES.md has them.
 BLOCKING = (
@@ -23,30 +24,30 @@ RECOVERING = ("recovery", "repair", "pto", "spurious_loss")
 Row = dict[str, Any]
 
 
-def blocked(store: Store, trace: Row) -> Row:
+def blocked(store: Store, trace: Row) -> StopsDocument:
     """By what the sender was stopped, how often and how long; stretches of one kind that overlap count once."""
     return _asked(store, trace, BLOCKING)
 
 
-def recovery(store: Store, trace: Row) -> Row:
+def recovery(store: Store, trace: Row) -> StopsDocument:
     """Recovery periods, repairs of lost data, probe timeouts and losses that were none: how many, how long."""
     return _asked(store, trace, RECOVERING)
 
 
-def _asked(store: Store, trace: Row, kinds: tuple[str, ...]) -> Row:
+def _asked(store: Store, trace: Row, kinds: tuple[str, ...]) -> StopsDocument:
     document = episodes(store, trace, kinds)
-    document["open"] = [each for each in document["open"] if each in kinds]
     cannot_show = [cause for cause in trace["cannot_show"] if cause in kinds]
     return {
         **document,
+        "open": [each for each in document["open"] if each in kinds],
         "kinds": list(_summaries(document["episodes"], kinds)),
         "duration_us": trace["duration_us"],
         "cannot_show": cannot_show,
     }
 
 
-def _summaries(rows: Sequence[Row], kinds: Sequence[str]) -> list[Row]:
-    found = []
+def _summaries(rows: Sequence[Episode], kinds: Sequence[str]) -> list[Stop]:
+    found: list[Stop] = []
     for kind in kinds:
         spans = [(row["start_us"], row["end_us"]) for row in rows if row["kind"] == kind]
         if spans:

@@ -11,7 +11,7 @@ from quiclens_questions.asking import ask
 from quiclens_questions.clustered import Key, Sampled, Shared, points, sampled, shares
 from quiclens_questions.rtt import QUANTILES
 from quiclens_questions.savings import Ratios, ratios
-from quiclens_questions.slow import coverage
+from quiclens_questions.slow import report_coverage
 from quiclens_questions.statistics.clusters import needed, samples_needed
 from quiclens_questions.statistics.estimates import Estimate, rounded
 
@@ -41,14 +41,12 @@ def tail(store: Store, asked: Asked) -> Report:
     groups = ask(store, "tail_groups", {**window, "limit": GROUPS_AT_MOST}, asked.where, asked.by).dicts()
     keys = [group["key_id"] for group in groups]
     answer = _answer(store, asked, window, known, keys) if groups else _Answer({}, {}, {}, {}, {})
-    counted = coverage(store, asked.where, asked.window)
+    counted = report_coverage(store, asked.where, asked.window)
     if asked.without:
-        for name, column in (
-            ("compared", "all_measured"),
-            ("with_saving", "all_with_saving"),
-            ("cannot_show", "all_cannot_show_it"),
-        ):
-            counted[name] = groups[0][column] if groups else 0
+        first = groups[0] if groups else {}
+        counted["compared"] = first.get("all_measured", 0)
+        counted["with_saving"] = first.get("all_with_saving", 0)
+        counted["cannot_show"] = first.get("all_cannot_show_it", 0)
     return Report(
         name="tail",
         params=asked.params | {"without": asked.without or None, "ratios": asdict(known) if known else None},

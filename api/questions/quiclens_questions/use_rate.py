@@ -6,14 +6,14 @@ from quiclens_schema.store import Store
 
 from quiclens_questions.asked import FEW_SAMPLES, GROUPS_AT_MOST, Asked, Report
 from quiclens_questions.clustered import Shared, shares
-from quiclens_questions.slow import coverage
+from quiclens_questions.slow import report_coverage
 
 
 def use_rate(store: Store, asked: Asked) -> Report:
     """One row per group (carrier where none is asked for): requests over QUIC among those whose protocol is known."""
     by = asked.by or ("carrier",)
     groups = shares(store, "use_rate", asked, by, asked.window)
-    counted = coverage(store, asked.where, asked.window)
+    counted = report_coverage(store, asked.where, asked.window)
     counted["protocol_known"] = groups.samples
     counted["groups_without_quic"] = sum(not group.hits for group in groups.by_key.values())
     ends = (("share" + end, "share") for end in ("", "_low", "_high"))

@@ -8,6 +8,7 @@ from quiclens_schema.store import Store
 
 from quiclens_questions.asked import Asked, Report
 from quiclens_questions.asking import ask
+from quiclens_questions.documents import ComparedDocument, ComparedGroup, Difference, Quantile
 from quiclens_questions.rtt import QUANTILES
 from quiclens_questions.statistics.estimates import Estimate, difference
 from quiclens_questions.tail import tail
@@ -15,16 +16,16 @@ from quiclens_questions.tail import tail
 Row = dict[str, Any]
 
 
-def versus(store: Store, first: Asked, second: Asked) -> Row:
+def versus(store: Store, first: Asked, second: Asked) -> ComparedDocument:
     """The groups `a` and `b` with their quantiles and 95 % intervals in us, and each quantile's difference, b less a.
 
     Requests that failed are no samples. The difference's interval is that of groups which were drawn apart.
     """
-    groups = [_group(store, asked) for asked in (first, second)]
-    return {"a": groups[0], "b": groups[1], "differences": [_difference(name, *groups) for name, _ in QUANTILES]}
+    a, b = _group(store, first), _group(store, second)
+    return {"a": a, "b": b, "differences": [_difference(name, a, b) for name, _ in QUANTILES]}
 
 
-def _group(store: Store, asked: Asked) -> Row:
+def _group(store: Store, asked: Asked) -> ComparedGroup:
     report = tail(store, replace(asked, by=(), without=""))
     spent = ask(store, "spent", asked.window, asked.where).dicts()[0]
     causes = {cause: us for cause, us in zip(CAUSES, spent["cause_us"] or [0] * len(CAUSES), strict=True) if us}
@@ -38,7 +39,7 @@ def _group(store: Store, asked: Asked) -> Row:
     }
 
 
-def _quantiles(report: Report) -> Row:
+def _quantiles(report: Report) -> dict[str, Quantile]:
     rows = report.dicts()
     row = rows[0] if rows else {}
     return {
@@ -51,7 +52,8 @@ def _quantiles(report: Report) -> Row:
     }
 
 
-def _difference(name: str, first: Row, second: Row) -> Row:
-    base, of = (Estimate(*each["quantiles"][name].values()) for each in (first, second))
+def _difference(name: str, first: ComparedGroup, second: ComparedGroup) -> Difference:
+    quantiles = [each["quantiles"][name] for each in (first, second)]
+    base, of = (Estimate(each["us"], each["low_us"], each["high_us"]) for each in quantiles)
     value, low, high = difference(of, base).rounded()
     return {"quantile": name, "us": value, "low_us": low, "high_us": high}

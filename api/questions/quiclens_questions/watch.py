@@ -89,7 +89,11 @@ def watch(store: Store, asked: Watch) -> Report:
         columns=tuple(_columns(asked.by)),
         rows=[list(_values(cell, asked.by)) for cell in found],
         samples=sum(cell["samples"] for cell in tested),
-        coverage={name: sum(cell[name] for cell in cells) for name in ("requests", "traced", "weight")},
+        coverage={
+            "requests": sum(cell["requests"] for cell in cells),
+            "traced": sum(cell["traced"] for cell in cells),
+            "weight": sum(cell["weight"] for cell in cells),
+        },
     )
 
 

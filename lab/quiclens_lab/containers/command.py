@@ -35,7 +35,7 @@ _CHECKS = {
     "ingest": "quiclens ingest --config /etc/quiclens/ingest.toml --check",
     "collector": "/usr/local/bin/quiclens-collector check /etc/quiclens/collector.toml",
 }
-_PATHS = ("/", "/requests", "/reports", "/working", "/api/status")
+_PATHS = ("/", "/requests", "/reports", "/working", "/api/v1/status")
 _SWEPT = re.compile(r"dropped \d+ partitions")
 
 

@@ -4,7 +4,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -98,7 +98,7 @@ def _exported(written: dict[str, Any] | None) -> Iterator[RenderableType]:
         yield Text(f"{written['file']}: {written['events']:,} events, {size(written['bytes'])}; open it in qvis")
 
 
-def _next(places: Places, worth: dict[str, Any] | None, seconds: float) -> Iterator[RenderableType]:
+def _next(places: Places, worth: Mapping[str, Any] | None, seconds: float) -> Iterator[RenderableType]:
     quiclens, store = _called(), f"--store {places.store_url}"
     yield Text("\n── What to try next", style="bold cyan")
     yield Text("\nin a browser, everything that follows and more:", style="dim")

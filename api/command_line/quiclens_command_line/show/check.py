@@ -1,7 +1,7 @@
 """Which causes a log can show: one table for each stack and side, however many files it has."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rich.console import RenderableType
@@ -21,7 +21,7 @@ _UNREAD = {
 _NAMED = 20  # of each kind
 _SIDES = ("server", "client", "network", "unknown")
 
-Row = dict[str, Any]
+Row = Mapping[str, Any]
 
 
 class Answer(NamedTuple):
@@ -50,7 +50,7 @@ def check_view(report: Report) -> Iterator[RenderableType]:
     yield from _rejects(report.params.get("rejects", []))
 
 
-def _side(stack: str, vantage: str, rows: list[Row]) -> Iterator[RenderableType]:
+def _side(stack: str, vantage: str, rows: Sequence[Row]) -> Iterator[RenderableType]:
     traces, files = len({row["trace"] for row in rows}), len({row["file"] for row in rows})
     title = f"{stack}, {vantage} side: {_count(traces, 'trace')} in {_count(files, 'file')}"
     is_mixed = any(len(answers) > 1 for _, answers in answered(rows))
@@ -90,7 +90,7 @@ def _add(table: Table, causes: list[str], answers: Answers, is_mixed: bool) -> N
         )
 
 
-def _damaged(damage: list[Row], grades: dict[str, int]) -> Iterator[RenderableType]:
+def _damaged(damage: Sequence[Row], grades: dict[str, int]) -> Iterator[RenderableType]:
     """What is missing in the logs; nothing where they are whole."""
     if not damage:
         return
@@ -117,7 +117,7 @@ def _unread(unread: Row) -> Iterator[Text]:
             yield Text(f"{title}: {named}{more}\n")
 
 
-def _rejects(rejects: list[Row]) -> Iterator[Text]:
+def _rejects(rejects: Sequence[Row]) -> Iterator[Text]:
     for reject in rejects:
         yield Text(f"rejected, {reject['reason']}: {reject['file']}", style="yellow")
 

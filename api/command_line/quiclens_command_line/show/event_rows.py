@@ -1,5 +1,6 @@
 """The log around a request, as people read it."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.table import Table
@@ -23,10 +24,10 @@ _BARE = (
 
 _ORDINARY = ("quic:packet_sent", "quic:packet_received")
 
-Row = dict[str, Any]
+Row = Mapping[str, Any]
 
 
-def event_rows(events: list[Row], stream: Row, count: int) -> Table:
+def event_rows(events: Sequence[Row], stream: Row, count: int) -> Table:
     """At most `count`: how it began, how it ended, and in between what is no ordinary packet."""
     table = titled("The log around it")
     table.add_column("at ms", justify="right", no_wrap=True)
@@ -43,7 +44,7 @@ def event_rows(events: list[Row], stream: Row, count: int) -> Table:
     return table
 
 
-def chosen(events: list[Row], count: int) -> list[int]:
+def chosen(events: Sequence[Row], count: int) -> list[int]:
     """Which events to show, by index and in order. Pure."""
     everything = range(len(events))
     edges = [*everything[: (count + 3) // 4], *everything[max(0, len(events) - count // 4) :]]

@@ -1,6 +1,6 @@
 """One request: a bar that adds up, its marks, its episodes, the log around it, and a sentence."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import JustifyMethod, RenderableType
@@ -22,7 +22,7 @@ from quiclens_questions.units import duration, milliseconds, share
 _BAR_WIDTH = 72
 _LEGEND: tuple[JustifyMethod, ...] = ("left", "left", "right", "right", "left", "left", "left")
 
-Row = dict[str, Any]
+Row = Mapping[str, Any]
 
 
 @of_printable
@@ -130,7 +130,7 @@ def _saves(part: Row) -> str:
     return f"{words} ({'–'.join(duration(each) for each in part['saves_interval_us'])})"
 
 
-def _interval_note(parts: list[Row]) -> Iterator[Text]:
+def _interval_note(parts: Sequence[Row]) -> Iterator[Text]:
     """What the intervals of the savings are; nothing where there are none."""
     known = [ratios(part["cause"]) for part in parts if part["saves_interval_us"]]
     if not known:

@@ -1,6 +1,6 @@
 """The list of slow requests as a table."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 from typing import Any
@@ -14,7 +14,7 @@ from quiclens_command_line.show.tables import of_printable, titled
 from quiclens_questions.causes import look
 from quiclens_questions.units import duration, share
 
-Row = dict[str, Any]
+Row = Mapping[str, Any]
 
 
 @of_printable
@@ -49,7 +49,7 @@ def shown(value: Any) -> str:
     return "unknown" if value is None or value == "" else str(value)
 
 
-def _table(rows: list[Row], by: str, title: str) -> Table:
+def _table(rows: Sequence[Row], by: str, title: str) -> Table:
     """Every row once; a value of `by` stands once, beside its first row, and not again among the client's columns."""
     client = tuple(name for name in ("carrier", "region") if name != by)
     groups = _grouped(rows, by) if by else [(None, rows)]
@@ -72,7 +72,7 @@ def _table(rows: list[Row], by: str, title: str) -> Table:
     return table
 
 
-def _grouped(rows: list[Row], by: str) -> list[tuple[Any, list[Row]]]:
+def _grouped(rows: Sequence[Row], by: str) -> list[tuple[Any, Sequence[Row]]]:
     ordered = sorted(rows, key=lambda row: _rank(row[by]))
     return [(value, list(group)) for value, group in groupby(ordered, key=lambda row: row[by])]
 

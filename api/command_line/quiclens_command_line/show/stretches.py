@@ -1,5 +1,6 @@
 """The moments of a request and the stretches in which something held it up, as tables."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.table import Table
@@ -18,7 +19,7 @@ _MARKS = (
     ("end_us", "end"),
 )
 
-Row = dict[str, Any]
+Row = Mapping[str, Any]
 
 
 def marks(stream: Row) -> Table:
@@ -42,7 +43,7 @@ def marks(stream: Row) -> Table:
     return table
 
 
-def episode_rows(found: list[Row], start_us: int) -> Table:
+def episode_rows(found: Sequence[Row], start_us: int) -> Table:
     table = titled("Episodes")
     table.add_column("kind")
     table.add_column("whose")

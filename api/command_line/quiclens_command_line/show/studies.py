@@ -1,6 +1,6 @@
 """The published tables: an arm against another, sessions, use rate, load, grid."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.console import RenderableType
@@ -13,7 +13,7 @@ from quiclens_command_line.show.tables import of_printable, titled
 from quiclens_questions.asked import FEW_SAMPLES, Asked, Report
 from quiclens_questions.compare import COMPARED, PATHS
 
-Row = dict[str, Any]
+Row = Mapping[str, Any]
 _ENDS = ("_low", "_high")
 
 

@@ -1,6 +1,6 @@
 """The tail of the durations as a table: a quantile per column, and with a cause left out what it would have been."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.console import RenderableType
@@ -14,7 +14,7 @@ from quiclens_questions.asked import Asked, Report
 from quiclens_questions.causes import look
 from quiclens_questions.rtt import QUANTILES
 
-Row = dict[str, Any]
+Row = Mapping[str, Any]
 
 
 @of_printable

@@ -1,6 +1,6 @@
 """Cells whose tail has just become slower, as a table."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.console import RenderableType
@@ -13,7 +13,7 @@ from quiclens_questions.units import duration
 
 _NUMBERS = ("p99 before", "p99 now", "slower than", "before", "now", "times", "requests", "p")
 
-Row = dict[str, Any]
+Row = Mapping[str, Any]
 
 
 @of_printable

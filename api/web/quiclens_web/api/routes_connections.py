@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Query
 from starlette.responses import Response
 
+from quiclens_questions import documents
 from quiclens_questions.connection_page import chosen, connection_page, counts, episodes, streams, traces
 from quiclens_questions.event_log import PAGE_AT_MOST, Search, event_log
 from quiclens_questions.series import BUCKETS, View, series
@@ -13,7 +14,7 @@ from quiclens_questions.stops import blocked, recovery
 from quiclens_web.api.answering import Asking, NotFound, asking
 from quiclens_web.api.strict import StrictRoute
 
-router = APIRouter(route_class=StrictRoute, prefix="/api/connections/{connection_id:path}", tags=["connections"])
+router = APIRouter(route_class=StrictRoute, prefix="/api/v1/connections/{connection_id:path}", tags=["connections"])
 
 _TIME_MAX = (1 << 62) - 1
 App = Annotated[Asking, Depends(asking)]
@@ -39,7 +40,9 @@ async def trace_of(
     found = await app.run(lambda store: traces(store, connection_id))
     trace = chosen(found, vantage, trace_id)
     if trace is None:
-        hint = "ids are those of /api/requests" if not found else "its traces are listed without vantage and trace_id"
+        hint = (
+            "ids are those of /api/v1/requests" if not found else "its traces are listed without vantage and trace_id"
+        )
         raise NotFound(f"there is no trace of connection {connection_id!r}", hint)
     return Chosen(trace, found)
 
@@ -47,19 +50,19 @@ async def trace_of(
 Trace = Annotated[Chosen, Depends(trace_of)]
 
 
-@router.get("/streams", summary="Its request streams, each with its parts")
+@router.get("/streams", summary="Its request streams, each with its parts", response_model=documents.StreamsDocument)
 async def connection_streams(app: App, of: Trace) -> Response:
     """By their start. Times in us since the trace's first record."""
     return await app.document(lambda store: streams(store, of.trace))
 
 
-@router.get("/counts", summary="How often each thing stands in its log")
+@router.get("/counts", summary="How often each thing stands in its log", response_model=documents.CountsDocument)
 async def connection_counts(app: App, of: Trace) -> Response:
     """Events by name, frames and packets by type and direction."""
     return await app.document(lambda store: counts(store, of.trace))
 
 
-@router.get("/episodes", summary="Stretches with one cause")
+@router.get("/episodes", summary="Stretches with one cause", response_model=documents.EpisodesDocument)
 async def connection_episodes(
     app: App,
     of: Trace,
@@ -72,19 +75,19 @@ async def connection_episodes(
     return await app.document(lambda store: episodes(store, of.trace, tuple(kind), from_us, end))
 
 
-@router.get("/blocked", summary="Were we blocked?")
+@router.get("/blocked", summary="Were we blocked?", response_model=documents.StopsDocument)
 async def connection_blocked(app: App, of: Trace) -> Response:
     """By the window, credit, pacer, path, amplification limit or application: how often and how long."""
     return await app.document(lambda store: blocked(store, of.trace))
 
 
-@router.get("/recovery", summary="How long did recovery take?")
+@router.get("/recovery", summary="How long did recovery take?", response_model=documents.StopsDocument)
 async def connection_recovery(app: App, of: Trace) -> Response:
     """Recovery periods, repairs of lost data from sending to acknowledgement, probe timeouts, losses that were none."""
     return await app.document(lambda store: recovery(store, of.trace))
 
 
-@router.get("/events", summary="Its events, searched and paged")
+@router.get("/events", summary="Its events, searched and paged", response_model=documents.EventsDocument)
 async def connection_events(
     app: App,
     of: Trace,
@@ -104,7 +107,7 @@ async def connection_events(
     return await app.document(lambda store: event_log(store, of.trace, search))
 
 
-@router.get("/series", summary="What pictures of it are drawn from")
+@router.get("/series", summary="What pictures of it are drawn from", response_model=documents.SeriesDocument)
 async def connection_series(
     app: App,
     of: Trace,
@@ -119,7 +122,7 @@ async def connection_series(
 
 
 # The last of these routes: an id may have slashes in it, so this one takes what the others leave.
-@router.get("", summary="What is known of a connection")
+@router.get("", summary="What is known of a connection", response_model=documents.ConnectionDocument)
 async def summary(app: App, of: Trace) -> Response:
     """Handshake, close, packets, loss, round trips, dimensions, its IDs, and its traces, the first of which speaks."""
     return await app.document(lambda store: connection_page(store, of.trace, of.traces))

@@ -14,7 +14,7 @@ from quiclens_schema.store import Store
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
-from quiclens_questions import collector
+from quiclens_questions import collector, documents
 from quiclens_questions.client_secret import client_secret
 from quiclens_questions.document import document_text
 from quiclens_questions.export import Wanted, chosen, export
@@ -33,7 +33,7 @@ TraceId = Annotated[str, Query(max_length=32, description="Of several traces, th
 _SQLOG, _QLOG = "application/qlog+json-seq", "application/qlog+json"
 _PIECE = 1 << 18
 _MODES = {"sqlog": "for-qvis", "qlog": "as-is"}
-UPLOAD = "/api/traces"
+UPLOAD = "/api/v1/traces"
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
 _NAME = 200  # of an uploaded file, for people
 
@@ -76,7 +76,7 @@ def export_as(store: Store, connection_id: str, form: str, vantage: str = "", tr
     wanted = Wanted(connection_id, form, _MODES[form], None, vantage, trace_id)
     trace = chosen(store, wanted)
     if trace is None:
-        raise NotFound(f"there is no trace of connection {wanted.connection_id!r}", "ids are those of /api/requests")
+        raise NotFound(f"there is no trace of connection {wanted.connection_id!r}", "ids are those of /api/v1/requests")
     draft = NamedTemporaryFile()  # noqa: SIM115 (closed when it was sent)
     export(store, wanted, trace, draft)
     draft.seek(0)
@@ -90,7 +90,7 @@ def pieces(draft: IO[bytes]) -> Iterator[bytes]:
             yield piece
 
 
-@router.post(UPLOAD, summary="Load a trace", status_code=201)
+@router.post(UPLOAD, summary="Load a trace", status_code=201, response_model=documents.LoadedDocument)
 async def uploaded(
     request: Request,
     app: App,

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
+from quiclens_questions import documents
 from quiclens_questions.asked import Asked
 from quiclens_questions.audit import audit
 from quiclens_questions.connections import connection_columns
@@ -54,7 +55,7 @@ def wanted(
 AReport = Annotated[Wanted, Depends(wanted)]
 
 
-@router.get("/reports/{name}", summary="A report by its name")
+@router.get("/reports/{name}", summary="A report by its name", response_model=documents.ReportDocument)
 async def report(app: App, report: AReport) -> Response:
     """A table with units, samples and 95 % intervals, as `quiclens report NAME --json`."""
     return await app.document(lambda store: KINDS[report.name].answer(store, report.asked).document())
@@ -69,7 +70,7 @@ async def drawn(app: App, report: AReport) -> Response:
     return Response(svg, media_type="image/svg+xml")
 
 
-@router.get("/failed", summary="Connections that never became a request")
+@router.get("/failed", summary="Connections that never became a request", response_model=documents.ReportDocument)
 async def failures(app: App, stretch: Stretch, where: WhereTexts = [], limit: Limit = 100) -> Response:  # noqa: B006
     """By carrier, region and reason, as `quiclens failed --json`."""
     read = read_where(where, connection_columns())
@@ -77,13 +78,13 @@ async def failures(app: App, stretch: Stretch, where: WhereTexts = [], limit: Li
     return await app.document(lambda store: failed(store, asked, limit).document())
 
 
-@router.get("/status", summary="Is data arriving?")
+@router.get("/status", summary="Is data arriving?", response_model=documents.ReportDocument)
 async def state(app: App, stretch: Stretch) -> Response:
     """Is it working, servers, rejects by reason, room on disk, as `quiclens status --json`."""
     return await app.document(lambda store: status(store, "", stretch.now, app.settings.expected).document())
 
 
-@router.get("/audit", summary="Is it whole?")
+@router.get("/audit", summary="Is it whole?", response_model=documents.ReportDocument)
 async def audited(app: App, limit: Limit = 100) -> Response:
     """Records that are missing or stand twice, as `quiclens audit --json`."""
     return await app.document(lambda store: audit(store, limit).document())

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
+from quiclens_questions import documents
 from quiclens_questions import where as conditions
 from quiclens_questions.asked import Asked
 from quiclens_questions.cells import cells
@@ -20,7 +21,7 @@ from quiclens_web.api.answering import Asking, NotFound, asking
 from quiclens_web.api.asked import By, Conditions, Limit, Stretch, WhereTexts, by_columns, read_where
 from quiclens_web.api.strict import StrictRoute
 
-router = APIRouter(route_class=StrictRoute, prefix="/api", tags=["requests"])
+router = APIRouter(route_class=StrictRoute, prefix="/api/v1", tags=["requests"])
 
 App = Annotated[Asking, Depends(asking)]
 MinMs = Annotated[float, Query(ge=0, le=1e12, allow_inf_nan=False, description="Only requests at least so long, ms.")]
@@ -29,7 +30,7 @@ Step = Annotated[int, Query(ge=0, le=31 * 86_400, description="Seconds of one st
 _DURATION_MAX_US = (1 << 63) - 1
 
 
-@router.get("/requests", summary="The slowest requests")
+@router.get("/requests", summary="The slowest requests", response_model=documents.SlowDocument)
 async def slow_requests(
     app: App, stretch: Stretch, where: Conditions, by: By = "", min_ms: MinMs = 0, limit: Limit = 20
 ) -> Response:
@@ -42,7 +43,9 @@ async def slow_requests(
     return await app.document(lambda store: slow(store, question))
 
 
-@router.get("/requests/{request_id:path}", summary="Why one request took as long as it did")
+@router.get(
+    "/requests/{request_id:path}", summary="Why one request took as long as it did", response_model=documents.Explained
+)
 async def explained(app: App, request_id: str) -> Response:
     """Its parts, which add up to its duration to the microsecond, the sentence, the episodes and events around it.
 
@@ -50,11 +53,11 @@ async def explained(app: App, request_id: str) -> Response:
     """
     found = await app.run(lambda store: explain(store, request_id))
     if not found.is_found:
-        raise NotFound(f"there is no request {request_id[:200]!r}", "ids are those of /api/requests")
+        raise NotFound(f"there is no request {request_id[:200]!r}", "ids are those of /api/v1/requests")
     return await app.document(lambda store: found.document)
 
 
-@router.get("/over-time", summary="Tails over time, by any column")
+@router.get("/over-time", summary="Tails over time, by any column", response_model=documents.OverTimeDocument)
 async def requests_over_time(
     app: App,
     stretch: Stretch,
@@ -72,7 +75,9 @@ async def requests_over_time(
     return await app.document(lambda store: over_time(store, asked))
 
 
-@router.get("/spent-over-time", summary="What requests spent their time on, over time")
+@router.get(
+    "/spent-over-time", summary="What requests spent their time on, over time", response_model=documents.SpentDocument
+)
 async def requests_spent_over_time(app: App, stretch: Stretch, where: Conditions, step_s: Step = 0) -> Response:
     """Columns over `started_at`: requests, traced, and by cause the us that the traced ones spent. Without `since` the
     last 24 hours."""
@@ -80,20 +85,20 @@ async def requests_spent_over_time(app: App, stretch: Stretch, where: Conditions
     return await app.document(lambda store: spent_over_time(store, OverTime(since, until, step_s, where=where)))
 
 
-@router.get("/heat", summary="Durations over time, as cells of a heat map")
+@router.get("/heat", summary="Durations over time, as cells of a heat map", response_model=documents.HeatDocument)
 async def requests_heat(app: App, stretch: Stretch, where: Conditions, step_s: Step = 0) -> Response:
     """Cells of `step_s` by a sixth of a factor of ten of duration. Without `since` the last 24 hours."""
     since, until = stretch.closed()
     return await app.document(lambda store: heat(store, OverTime(since, until, step_s, where=where)))
 
 
-@router.get("/cells", summary="Hexagons of a map")
+@router.get("/cells", summary="Hexagons of a map", response_model=documents.CellsDocument)
 async def requests_cells(app: App, stretch: Stretch, where: Conditions) -> Response:
     """By H3 cell: requests, median and p95 in us, and the cause that took most time."""
     return await app.document(lambda store: cells(store, stretch.since, stretch.until, where))
 
 
-@router.get("/compare", summary="Two groups of requests side by side")
+@router.get("/compare", summary="Two groups of requests side by side", response_model=documents.ComparedDocument)
 async def compared(app: App, stretch: Stretch, a: WhereTexts = [], b: WhereTexts = []) -> Response:  # noqa: B006
     """Quantiles of both with 95 % intervals, their differences, and what the time of each was spent on."""
     first, second = (
@@ -102,7 +107,7 @@ async def compared(app: App, stretch: Stretch, a: WhereTexts = [], b: WhereTexts
     return await app.document(lambda store: versus(store, first, second))
 
 
-@router.get("/different", summary="What is different about the slow ones")
+@router.get("/different", summary="What is different about the slow ones", response_model=documents.DifferentDocument)
 async def what_is_different(
     app: App,
     stretch: Stretch,

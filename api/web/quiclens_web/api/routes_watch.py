@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
+from quiclens_questions import documents
 from quiclens_questions.moment import moment
 from quiclens_questions.watch import BY, watch
 from quiclens_questions.watched import watched
@@ -22,7 +23,9 @@ Baseline = Annotated[str, Query(max_length=64, description="How long the one bef
 Cells = Annotated[str, Query(max_length=256, description="What makes a cell, the coarsest first: `a,b`, up to four.")]
 
 
-@router.get("/watch", summary="Cells whose slowest requests have just become slower")
+@router.get(
+    "/watch", summary="Cells whose slowest requests have just become slower", response_model=documents.ReportDocument
+)
 async def regressions(
     app: App, window: Window = "5m", baseline: Baseline = "1d", by: Cells = _BY, until: Until = ""
 ) -> Response:

@@ -26,7 +26,7 @@ from quiclens_web.front.tokens import Role, Token
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-_UPLOADS = re.compile(r"/api/traces|/store/tables/[^/]+/rows")
+_UPLOADS = re.compile(r"/api/v1/traces|/store/tables/[^/]+/rows")
 _EXPORT = (".sqlog", ".qlog")
 _LONGEST_USER = 200
 

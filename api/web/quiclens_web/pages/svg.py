@@ -3,7 +3,7 @@
 Colours are classes of /causes.css; sizes are in a view box, so that a picture fits its place.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -19,7 +19,7 @@ _LANE = 16
 _LEFT = 150  # of a lane's name
 _TICKS = (1, 2, 5)
 
-Row = dict[str, Any]
+Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)

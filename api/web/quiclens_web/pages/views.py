@@ -1,6 +1,6 @@
 """What the templates are filled with, from the documents of the questions. Pure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -23,26 +23,27 @@ _MARKS = (
     ("last_byte_us", "last byte"),
 )
 
-Row = dict[str, Any]
+Row = Mapping[str, Any]
 
 
 def request_view(found: Explanation) -> Row:
     """Everything the page of one request shows."""
     document, stream = found.document, found.stream
     held = document["overlapping"]
-    view: Row = {
+    total_us = document["duration_us"] or 0
+    view: dict[str, Any] = {
         "id": document["request_id"],
         "document": document,
         "request": found.request,
         "stream": stream,
         "namesakes": found.namesakes,
-        "parts": [_part(part, document["duration_us"], held) for part in document["parts"]],
+        "parts": [_part(part, total_us, held) for part in document["parts"]],
         "advice": [(look(cause).name, ADVICE[cause]) for cause in worth_advice(document["parts"])],
         "savings_note": savings_note(document["parts"]),
         "cannot_show": [look(cause).name for cause in document["cannot_show"]],
     }
     if stream is not None:
-        view["bar"] = parts_bar(document["parts"], document["duration_us"])
+        view["bar"] = parts_bar(document["parts"], total_us)
         view["timeline"] = _timeline(document, stream)
         view["connection_id"] = stream["connection_id"]
         view["focus"] = _focus(document["events"], stream)

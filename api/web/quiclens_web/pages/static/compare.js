@@ -19,7 +19,7 @@ function show() {
   /** @type {HTMLElement} */ (find("#teach")).hidden = true;
   newestPair(async (signal) => {
     fill(find("#compared"), el("p", { class: "note" }, "asking …"));
-    const found = await ask("/api/compare", { since: field("since").value, until: field("until").value, a: conditionsOf(field("a").value), b: conditionsOf(field("b").value) }, signal);
+    const found = await ask("/api/v1/compare", { since: field("since").value, until: field("until").value, a: conditionsOf(field("a").value), b: conditionsOf(field("b").value) }, signal);
     const empty = ["a", "b"].filter((side) => !found[side].requests);
     const untraced = ["a", "b"].filter((side) => found[side].requests && !found[side].traced);
     fill(find("#compared"), ...empty.map((side) => el("p", { class: "teach" }, `${side.toUpperCase()} has no request: ${found[side].where.join(" ") || "everything"} fits none in this window.`)),

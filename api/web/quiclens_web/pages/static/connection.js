@@ -37,7 +37,7 @@ const VIEWS = [
 
 const root = /** @type {HTMLElement} */ (find("#connection"));
 const trace = { vantage: root.dataset.vantage ?? "", trace_id: root.dataset.trace ?? "" };
-const path = `/api/connections/${encodeURIComponent(root.dataset.connection ?? "")}`;
+const path = `/api/v1/connections/${encodeURIComponent(root.dataset.connection ?? "")}`;
 const length = Math.max(1, Number(root.dataset.duration));
 const newestView = newest();
 /** @type {import("./api.js").Document | null} */

@@ -21,7 +21,7 @@ export async function showMap(window, signal) {
   const [left, right] = ["#map-left", "#map-right"].map((id) => /** @type {HTMLSelectElement} */ (find(id)));
   const slider = /** @type {HTMLInputElement} */ (find("#map-time"));
   if (!left.options.length) {
-    const tails = await ask("/api/reports/tail", { by: "carrier", since: window.since, until: window.until }, signal);
+    const tails = await ask("/api/v1/reports/tail", { by: "carrier", since: window.since, until: window.until }, signal);
     const names = tails.rows.map((/** @type {any[]} */ row) => row[0]).filter(Boolean);
     for (const [place, select] of [left, right].entries()) {
       fill(select, el("option", { value: "" }, "all carriers"), ...names.map((/** @type {string} */ name) => el("option", {}, name)));
@@ -35,7 +35,7 @@ export async function showMap(window, signal) {
     find("#map-when").textContent = Number(slider.value) ? `${hours.since.slice(11, 16)} – ${hours.until.slice(11, 16)} UTC` : "all of it";
     const both = await Promise.all([left, right].map(async (select) => {
       const where = [...window.where, ...(select.value ? [`carrier=${select.value}`] : [])];
-      return hexagons(await ask("/api/cells", { ...hours, where }, signal));
+      return hexagons(await ask("/api/v1/cells", { ...hours, where }, signal));
     }));
     const scale = scaleOf(both.flat());
     const frame = frameOf(both.flat());

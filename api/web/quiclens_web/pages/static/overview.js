@@ -24,12 +24,12 @@ function show() {
   newestOverview(async (signal) => {
     fill(find("#coverage"), "asking …");
     for (const id of LATER) fill(find(id), el("p", { class: "note" }, "asking …"));
-    const byGroup = await ask("/api/over-time", { ...window, by: asked.by, groups: 8 }, signal);
+    const byGroup = await ask("/api/v1/over-time", { ...window, by: asked.by, groups: 8 }, signal);
     last = byGroup;
     fill(find("#coverage"), covered(byGroup.coverage));
     tails();
-    shares(await ask("/api/spent-over-time", window, signal));
-    fill(find("#different"), findingsTable(await ask("/api/different", { ...window, limit: 8 }, signal)));
+    shares(await ask("/api/v1/spent-over-time", window, signal));
+    fill(find("#different"), findingsTable(await ask("/api/v1/different", { ...window, limit: 8 }, signal)));
     if (document.querySelector("#map-left")) await showMap(window, signal);
   }, (message) => {
     fill(find("#coverage"), el("span", { class: "error" }, message));

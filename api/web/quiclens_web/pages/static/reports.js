@@ -25,7 +25,7 @@ function show() {
   const asked = { ...Object.fromEntries(fields), where: conditionsOf(field("where").value) };
   newestReport(async (signal) => {
     fill(find("#report"), el("p", { class: "note" }, "asking …"));
-    const at = `/api/reports/${encodeURIComponent(name)}`;
+    const at = `/api/v1/reports/${encodeURIComponent(name)}`;
     const report = await ask(at, asked, signal);
     fill(find("#report"), table(report), ...(report.rows.length ? [drawn(`${at}/picture?${queryOf(asked)}`, name)] : []));
   }, (message) => fill(find("#report"), el("p", { class: "error" }, message)));

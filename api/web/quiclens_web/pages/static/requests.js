@@ -24,7 +24,7 @@ function show() {
   input("#each").checked = now.get("each") === "1";
   input("#limit").value = now.get("limit") ?? "20";
   newestList(async (signal) => {
-    const [map, list] = await Promise.all([ask("/api/heat", window, signal), ask("/api/requests", { ...window, ...boxWindow(), min_ms: leastMs(), by: input("#each").checked ? asked.by : "", limit: Math.min(1000, Number(input("#limit").value)) }, signal)]);
+    const [map, list] = await Promise.all([ask("/api/v1/heat", window, signal), ask("/api/v1/requests", { ...window, ...boxWindow(), min_ms: leastMs(), by: input("#each").checked ? asked.by : "", limit: Math.min(1000, Number(input("#limit").value)) }, signal)]);
     fill(find("#coverage"), covered(map.coverage));
     fill(find("#heat-scale"), ...(map.requests.length ? drawHeat(find("#heat"), map, box(), select) : []));
     if (!map.requests.length) fill(find("#heat"), el("p", { class: "teach" }, "No request with a duration began in this window. A longer one?"));
@@ -64,7 +64,7 @@ function showBox() {
   const asked = chosen();
   newestBox(async (signal) => {
     fill(place, el("p", { class: "note" }, "looking at every attribute and every pair …"));
-    const found = await ask("/api/different", { since: asked.since, until: asked.until, where: asked.where, min_ms: drawn.from_us / 1e3, max_ms: drawn.to_us / 1e3, chosen_since: drawn.since, chosen_until: drawn.until, limit: 10 }, signal);
+    const found = await ask("/api/v1/different", { since: asked.since, until: asked.until, where: asked.where, min_ms: drawn.from_us / 1e3, max_ms: drawn.to_us / 1e3, chosen_since: drawn.since, chosen_until: drawn.until, limit: 10 }, signal);
     fill(place, el("h3", {}, `The ${whole(found.chosen)} requests in the box `, el("small", {}, `${moment(drawn.since)} to ${drawn.until.slice(11, 19)}, ${duration(drawn.from_us)} to ${duration(drawn.to_us)} `),
       el("button", { type: "button", onclick: () => select(null) }, "clear")), findingsTable(found));
   }, (message) => fill(place, el("p", { class: "error" }, message)));

@@ -33,7 +33,7 @@ function one(file) {
       bar.remove();
       done(answered(request, told));
     };
-    request.open("POST", `/api/traces?name=${encodeURIComponent(file.name)}`);
+    request.open("POST", `/api/v1/traces?name=${encodeURIComponent(file.name)}`);
     request.send(file);
   });
 }

@@ -1,0 +1,554 @@
+"""The documents of answers, each written once: what the API promises in OpenAPI, and what pages and tests check.
+
+Times in us end in `_us`; instants are aware and in UTC. Where a row of a table is given with all its columns, the
+catalogue says what they are (`OfTable`). `null` is what nobody knows.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, NotRequired, TypeVar
+
+from quiclens_schema import catalogue
+from typing_extensions import TypeAliasType, TypedDict
+
+Kind = TypeVar("Kind")
+Scalar = str | int | float | bool | None
+Value = TypeAliasType("Value", "Scalar | datetime | Sequence[Value] | Mapping[str, Value]")
+"""Anything that JSON has."""
+
+
+def whole(kind: Kind) -> Kind:
+    """A document with these members and no other."""
+    kind.__pydantic_config__ = {"extra": "forbid"}  # type: ignore[attr-defined]
+    return kind
+
+
+@dataclass(frozen=True)
+class OfTable:
+    """A row of a table of the catalogue, for who writes JSON Schema: without `hidden`, with `added`; `is_sparse` leaves
+    out what is null."""
+
+    table: str
+    hidden: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    is_sparse: bool = False
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+        columns = [each for each in catalogue.load().table(self.table).columns if each.name not in self.hidden]
+        properties = {each.name: _schema(each.type) | {"description": each.doc} for each in columns}
+        required = [] if self.is_sparse else [each.name for each in columns if each.name not in self.added]
+        return {
+            "type": "object",
+            "properties": properties | {name: {} for name in self.added},
+            "required": required,
+        }
+
+
+def _schema(kind: str) -> dict[str, Any]:
+    """A column's type as JSON Schema."""
+    inner = kind.removeprefix("LowCardinality(").removesuffix(")") if kind.startswith("LowCardinality(") else kind
+    if inner.startswith("Nullable("):
+        return {"anyOf": [_schema(inner.removeprefix("Nullable(").removesuffix(")")), {"type": "null"}]}
+    if inner.startswith("Array("):
+        return {"type": "array", "items": _schema(inner.removeprefix("Array(").removesuffix(")"))}
+    if inner.startswith("Map("):
+        return {"type": "object"}
+    if inner.startswith(("UInt", "Int")):
+        return {"type": "integer"}
+    if inner.startswith("Float"):
+        return {"type": "number"}
+    if inner == "Bool":
+        return {"type": "boolean"}
+    return {"type": "string"}
+
+
+@whole
+class Coverage(TypedDict):
+    """Of how many requests an answer speaks, how many of them have a trace, of how many of those records are missing
+    (by grade), and for how many all stand."""
+
+    requests: int
+    traced: int
+    repaired: int
+    damaged: int
+    weight: float
+
+
+@whole
+class ReportCoverage(TypedDict):
+    """The same of a report, and how many of those requests its rows are about."""
+
+    requests: int
+    traced: int
+    weight: float
+    repaired: NotRequired[int]
+    damaged: NotRequired[int]
+    protocol_known: NotRequired[int]
+    groups_without_quic: NotRequired[int]
+    in_sessions: NotRequired[int]
+    in_an_arm: NotRequired[int]
+    compared: NotRequired[int]
+    with_saving: NotRequired[int]
+    cannot_show: NotRequired[int]
+
+
+@whole
+class Column(TypedDict):
+    """A column of a report and its unit, "" where it has none."""
+
+    name: str
+    unit: str
+
+
+@whole
+class ReportDocument(TypedDict):
+    """A table with a name. Of `groups` the first `groups_shown` have rows (null where it has no groups); `samples` and
+    `coverage` are of all."""
+
+    name: str
+    params: Mapping[str, Value]
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Value]]
+    samples: int
+    groups: int | None
+    groups_shown: int | None
+    coverage: ReportCoverage
+
+
+class SlowRequest(TypedDict):
+    """A request as a list has it; a column of `by` that is none of these is there under its own name."""
+
+    request_id: str
+    external_id: str | None
+    connection_id: str | None
+    stream_id: int | None
+    started_at: datetime | None
+    server: str | None
+    carrier: str | None
+    region: str | None
+    vantage: str | None
+    source: str
+    method: str | None
+    authority: str | None
+    path: str | None
+    status: int | None
+    duration_us: int | None
+    logged_duration_us: int | None
+    top_cause: str | None
+    top_cause_us: int | None
+    coverage: str
+    grade: str
+
+
+@whole
+class SlowDocument(TypedDict):
+    """The slowest requests, the longest first."""
+
+    requests: Sequence[SlowRequest]
+    coverage: Coverage
+
+
+@whole
+class Part(TypedDict):
+    """How long a request waited for one cause; `bounds_us` where it is not known exactly, and what it would have been
+    spared without it, with the interval of that prediction."""
+
+    cause: str
+    us: int
+    known: str
+    bounds_us: Sequence[int] | None
+    saves_us: int | None
+    saves_interval_us: Sequence[int] | None
+
+
+class Episode(TypedDict):
+    """A stretch of a trace's time with one cause; `stream_id` is -1 for those of the whole connection."""
+
+    kind: str
+    stream_id: int
+    path_id: NotRequired[int]
+    start_us: int
+    end_us: int
+    first_seq: int
+    last_seq: int
+    confirmed: NotRequired[bool | None]
+    trigger: NotRequired[str | None]
+    packet_number: NotRequired[int | None]
+    bytes: NotRequired[int | None]
+    count: NotRequired[int | None]
+    detection_us: NotRequired[int | None]
+    wait_us: NotRequired[int | None]
+    congestion_window: NotRequired[int | None]
+
+
+@whole
+class Frame(TypedDict):
+    """A frame of a packet; a stream's has its place in the stream."""
+
+    frame_type: str
+    stream_id: NotRequired[int]
+    offset: NotRequired[int]
+    length: NotRequired[int]
+    fin: NotRequired[bool]
+
+
+class Event(TypedDict):
+    """An event with the columns of `events` that it has a value for; `carried` are the frames of a lost packet."""
+
+    seq: int
+    time_us: int
+    name: str
+    packet_type: NotRequired[str]
+    packet_number: NotRequired[int]
+    path_id: NotRequired[int]
+    frames: NotRequired[Sequence[Frame]]
+    carried: NotRequired[Sequence[Frame]]
+    acked: NotRequired[Sequence[Sequence[int]]]
+    more: NotRequired[Mapping[str, str]]
+
+
+@whole
+class ExplainedCoverage(TypedDict):
+    """How much of one request a trace shows, and how its line of an access log was joined to it."""
+
+    requests: int
+    traced: int
+    weight: float
+    coverage: str
+    link: str
+    events_seen: int | None
+    events_kept: str | None
+
+
+NOT_SHOWN = ("version", "trace_day", "source_file", "rtt_histogram")
+"""Columns of `connections` that are no part of an answer: how rows replace each other, who read which file last."""
+
+ConnectionRow = Annotated[
+    Mapping[str, Any], OfTable("connections", (*NOT_SHOWN, "open_episodes", "header"), ("header", "open_episodes"))
+]
+SparseConnection = Annotated[Mapping[str, Any], OfTable("connections", (), ("open_episodes",), is_sparse=True)]
+StreamRow = Annotated[
+    Mapping[str, Any],
+    OfTable("streams", (*NOT_SHOWN, *(f"{cause}_us" for cause in catalogue.CAUSES)), ("parts",)),
+]
+
+
+@whole
+class Explained(TypedDict):
+    """Why one request took as long as it did: the parts add up to `duration_us`, to the microsecond."""
+
+    request_id: str
+    duration_us: int | None
+    logged_duration_us: int | None
+    complete: bool | None
+    parts: Sequence[Part]
+    top_cause: str | None
+    unattributed_us: int | None
+    grade: str | None
+    imputed_us: int | None
+    bounds_us: Mapping[str, Sequence[int]]
+    cannot_show: Sequence[str]
+    overlapping: Mapping[str, int]
+    sentence: str
+    episodes: Sequence[Episode]
+    events: Sequence[Event]
+    connection: SparseConnection
+    coverage: ExplainedCoverage
+
+
+@whole
+class Series(TypedDict):
+    """One group over time: columns of one length; a quantile in us, null where too few were measured."""
+
+    group: Mapping[str, str | None]
+    started_at: Sequence[datetime]
+    requests: Sequence[int]
+    traced: Sequence[int]
+    p50: Sequence[int | None]
+    p75: Sequence[int | None]
+    p90: Sequence[int | None]
+    p95: Sequence[int | None]
+    p99: Sequence[int | None]
+
+
+@whole
+class OverTimeDocument(TypedDict):
+    """Durations of requests over time, the group with most requests first."""
+
+    since: datetime
+    until: datetime
+    step_s: int
+    by: Sequence[str]
+    series: Sequence[Series]
+    coverage: Coverage
+
+
+@whole
+class SpentDocument(TypedDict):
+    """What traced requests spent their time on over time: columns of one length, of causes that there were."""
+
+    since: datetime
+    until: datetime
+    step_s: int
+    started_at: Sequence[datetime]
+    requests: Sequence[int]
+    traced: Sequence[int]
+    cause_us: Mapping[str, Sequence[int | float]]
+    coverage: Coverage
+
+
+@whole
+class HeatDocument(TypedDict):
+    """Cells of a heat map, as columns of one length: requests that began in a step and took from `from_us` up to, not
+    with, `to_us`."""
+
+    since: datetime
+    until: datetime
+    step_s: int
+    bands_per_decade: int
+    started_at: Sequence[datetime]
+    from_us: Sequence[int]
+    to_us: Sequence[int]
+    requests: Sequence[int]
+    traced: Sequence[int]
+    weight: Sequence[float]
+    coverage: Coverage
+
+
+@whole
+class CellsDocument(TypedDict):
+    """Hexagons of a map (H3), as columns of one length, the fullest first."""
+
+    since: datetime | None
+    until: datetime | None
+    h3_cell: Sequence[str]
+    requests: Sequence[int]
+    traced: Sequence[int]
+    p50: Sequence[int | None]
+    p95: Sequence[int | None]
+    top_cause: Sequence[str | None]
+    coverage: Coverage
+
+
+@whole
+class Quantile(TypedDict):
+    """A quantile and its 95 % interval; an end is null where the samples do not bound it."""
+
+    us: int | float | None
+    low_us: int | float | None
+    high_us: int | float | None
+
+
+@whole
+class Difference(TypedDict):
+    """The difference of a quantile of two groups, b less a, and its 95 % interval."""
+
+    quantile: str
+    us: int | float | None
+    low_us: int | float | None
+    high_us: int | float | None
+
+
+@whole
+class ComparedGroup(TypedDict):
+    """One of two groups of requests."""
+
+    where: Sequence[str]
+    requests: int
+    traced: int
+    quantiles: Mapping[str, Quantile]
+    cause_us: Mapping[str, int | float]
+    coverage: ReportCoverage
+
+
+@whole
+class ComparedDocument(TypedDict):
+    """Two groups of requests side by side."""
+
+    a: ComparedGroup
+    b: ComparedGroup
+    differences: Sequence[Difference]
+
+
+@whole
+class ConditionDocument(TypedDict):
+    """A condition that holds for a request or does not: `carrier` `=` `Halden`, `min_rtt_us` `>=` `90000`."""
+
+    attribute: str
+    operator: str
+    value: str
+
+
+@whole
+class FindingDocument(TypedDict):
+    """One condition, or two, that the chosen requests meet more often than the others."""
+
+    conditions: Sequence[ConditionDocument]
+    requests: int
+    chosen: int
+    share: float
+    share_elsewhere: float
+    excess: float
+    excess_low: float
+    excess_high: float
+    chance: float
+    through: Sequence[ConditionDocument]
+    also: Sequence[ConditionDocument]
+
+
+@whole
+class DifferentDocument(TypedDict):
+    """What is different about the chosen requests, the surest largest effect first."""
+
+    requests: int
+    chosen: int
+    chosen_from_us: int
+    design_effect: float
+    tested: int
+    findings: Sequence[FindingDocument]
+    coverage: Coverage
+
+
+class Place(TypedDict):
+    """Which trace an answer is of."""
+
+    connection_id: str
+    vantage: str
+    trace_id: str
+
+
+@whole
+class ConnectionId(TypedDict):
+    """An ID of a connection, whose it was, and when it was first and last seen."""
+
+    alias: str
+    role: str
+    first_us: int | None
+    last_us: int | None
+
+
+@whole
+class TraceOf(Place):
+    """One of a connection's traces."""
+
+    complete: bool
+    events_seen: int
+
+
+@whole
+class ConnectionDocument(TypedDict):
+    """What is known of a connection through one trace of it."""
+
+    connection: ConnectionRow
+    ids: Sequence[ConnectionId]
+    traces: Sequence[TraceOf]
+
+
+@whole
+class Counted(TypedDict):
+    """How often something stands in a log: an event by name, a packet or a frame by type and direction."""
+
+    kind: str
+    name: str
+    way: str
+    count: int
+    bytes: int
+
+
+@whole
+class CountsDocument(Place):
+    """How often each thing stands in a log."""
+
+    counts: Sequence[Counted]
+
+
+@whole
+class StreamsDocument(Place):
+    """The request streams of a trace, by their start."""
+
+    streams: Sequence[StreamRow]
+
+
+@whole
+class EpisodesDocument(Place):
+    """Stretches with one cause, by their start; kinds in `open` have not ended."""
+
+    episodes: Sequence[Episode]
+    open: Sequence[str]
+
+
+@whole
+class Stop(TypedDict):
+    """All stretches of one kind: those that overlap count once in `total_us`."""
+
+    kind: str
+    episodes: int
+    total_us: int
+    median_us: int
+    longest_us: int
+
+
+@whole
+class StopsDocument(EpisodesDocument):
+    """By what a connection was stopped, or how it recovered."""
+
+    kinds: Sequence[Stop]
+    duration_us: int
+    cannot_show: Sequence[str]
+
+
+@whole
+class EventsDocument(Place):
+    """A page of a trace's events; `next_seq` is null on the last."""
+
+    events: Sequence[Event]
+    next_seq: int | None
+
+
+Columns = Mapping[str, Sequence[Any]]
+"""A table as columns of one length; one that has no value at all is left out."""
+
+
+class Drawn(TypedDict):
+    """Packets, metrics and frames: one by one, or in buckets."""
+
+    packets: Columns
+    metrics: Columns
+    frames: Columns
+
+
+@whole
+class SeriesDocument(Place, Drawn):
+    """What pictures of a trace are drawn from: exact, or in buckets of `bucket_us`."""
+
+    from_us: int
+    to_us: int
+    events: int
+    exact: bool
+    bucket_us: int | None
+    marks: Columns
+    limits: Columns
+
+
+class FoundConnection(Place):
+    """A connection that an upload had."""
+
+    events_seen: int
+    requests: int
+
+
+@whole
+class LoadedDocument(TypedDict):
+    """What a load read; `connections_found` is not told to who may only upload."""
+
+    files: int
+    connections: int
+    events: int
+    requests: int
+    rejected: Mapping[str, int]
+    values_unread: int
+    erased: int
+    bytes: int
+    seconds: float
+    connections_found: NotRequired[Sequence[FoundConnection]]
