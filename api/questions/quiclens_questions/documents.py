@@ -193,15 +193,45 @@ class Frame(TypedDict):
     fin: NotRequired[bool]
 
 
+@whole
 class Event(TypedDict):
-    """An event with the columns of `events` that it has a value for; `carried` are the frames of a lost packet."""
+    """An event with the columns of `events` that it has a value for; `carried` are the frames of a lost packet, `more`
+    is what has no column, as raw JSON."""
 
     seq: int
     time_us: int
     name: str
     packet_type: NotRequired[str]
-    packet_number: NotRequired[int]
+    trigger: NotRequired[str]
+    new_state: NotRequired[str]
+    old_state: NotRequired[str]
+    timer_type: NotRequired[str]
+    event_type: NotRequired[str]
+    owner: NotRequired[str]
+    http_frame_type: NotRequired[str]
     path_id: NotRequired[int]
+    packet_number: NotRequired[int]
+    packet_bytes: NotRequired[int]
+    payload_bytes: NotRequired[int]
+    stream_id: NotRequired[int]
+    offset: NotRequired[int]
+    length: NotRequired[int]
+    congestion_window: NotRequired[int]
+    bytes_in_flight: NotRequired[int]
+    packets_in_flight: NotRequired[int]
+    ssthresh: NotRequired[int]
+    pacing_rate: NotRequired[int]
+    pto_count: NotRequired[int]
+    min_rtt_us: NotRequired[int]
+    smoothed_rtt_us: NotRequired[int]
+    latest_rtt_us: NotRequired[int]
+    rtt_variance_us: NotRequired[int]
+    ack_delay_us: NotRequired[int]
+    delta_us: NotRequired[int]
+    lost_packets: NotRequired[int]
+    lost_bytes: NotRequired[int]
+    count: NotRequired[int]
+    app_limited: NotRequired[bool]
     frames: NotRequired[Sequence[Frame]]
     carried: NotRequired[Sequence[Frame]]
     acked: NotRequired[Sequence[Sequence[int]]]
@@ -506,16 +536,107 @@ class EventsDocument(Place):
     next_seq: int | None
 
 
-Columns = Mapping[str, Sequence[Any]]
-"""A table as columns of one length; one that has no value at all is left out."""
+# Tables as columns of one length; one that has no value at all is left out.
+
+
+@whole
+class PacketColumns(TypedDict, total=False):
+    """Packets, or in buckets how many were sent and received, and the last numbers that were sent and acknowledged."""
+
+    seq: Sequence[int]
+    time_us: Sequence[int]
+    is_sent: Sequence[bool]
+    packet_type: Sequence[str]
+    packet_number: Sequence[int | None]
+    bytes: Sequence[int]
+    acked: Sequence[Sequence[Sequence[int]]]
+    bucket_start_us: Sequence[int]
+    packets_sent: Sequence[int]
+    bytes_sent: Sequence[int]
+    packets_received: Sequence[int]
+    bytes_received: Sequence[int]
+    last_sent: Sequence[int | None]
+    last_acked: Sequence[int | None]
+
+
+Metric = Sequence[int | None] | Sequence[Sequence[int | None]]
+"""A value, or of a bucket the least, the greatest and the last."""
+
+
+@whole
+class MetricColumns(TypedDict, total=False):
+    """What the sender knows of its path."""
+
+    seq: Sequence[int]
+    time_us: Sequence[int]
+    bucket_start_us: Sequence[int]
+    congestion_window: Metric
+    bytes_in_flight: Metric
+    ssthresh: Metric
+    pacing_rate: Metric
+    latest_rtt_us: Metric
+    smoothed_rtt_us: Metric
+    min_rtt_us: Metric
+    rtt_variance_us: Metric
+
+
+@whole
+class FrameColumns(TypedDict, total=False):
+    """Frames of streams and datagrams, or in buckets the bytes of each stream; `is_again` is a retransmission."""
+
+    seq: Sequence[int]
+    time_us: Sequence[int]
+    is_sent: Sequence[bool]
+    frame_type: Sequence[str]
+    stream_id: Sequence[int]
+    offset: Sequence[int]
+    length: Sequence[int]
+    fin: Sequence[bool | int]
+    is_again: Sequence[bool]
+    bucket_start_us: Sequence[int]
+    bytes_sent: Sequence[int]
+    bytes_received: Sequence[int]
+    bytes_again: Sequence[int]
+
+
+@whole
+class MarkColumns(TypedDict, total=False):
+    """Losses, changes of state, of path, of keys, probes."""
+
+    seq: Sequence[int]
+    time_us: Sequence[int]
+    name: Sequence[str]
+    packet_type: Sequence[str]
+    packet_number: Sequence[int | None]
+    bytes: Sequence[int]
+    trigger: Sequence[str]
+    old_state: Sequence[str]
+    new_state: Sequence[str]
+    owner: Sequence[str]
+    path_id: Sequence[int | None]
+    pto_count: Sequence[int | None]
+    lost_packets: Sequence[int | None]
+    lost_bytes: Sequence[int | None]
+
+
+@whole
+class LimitColumns(TypedDict, total=False):
+    """How much may be sent, as each side stated it."""
+
+    seq: Sequence[int]
+    time_us: Sequence[int]
+    is_ours: Sequence[bool]
+    limit_name: Sequence[str]
+    stream_id: Sequence[int]
+    maximum: Sequence[int]
 
 
 class Drawn(TypedDict):
     """Packets, metrics and frames: one by one, or in buckets."""
 
-    packets: Columns
-    metrics: Columns
-    frames: Columns
+    packets: PacketColumns
+    metrics: MetricColumns
+    frames: FrameColumns
 
 
 @whole
@@ -527,8 +648,8 @@ class SeriesDocument(Place, Drawn):
     events: int
     exact: bool
     bucket_us: int | None
-    marks: Columns
-    limits: Columns
+    marks: MarkColumns
+    limits: LimitColumns
 
 
 class FoundConnection(Place):

@@ -6,13 +6,21 @@ and of path, probes and episodes are given one by one at any length.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from quiclens_schema.store import Result, Store
 
 from quiclens_questions.asking import ask
 from quiclens_questions.connection_page import place_of
-from quiclens_questions.documents import Columns, Drawn, SeriesDocument
+from quiclens_questions.documents import (
+    Drawn,
+    FrameColumns,
+    LimitColumns,
+    MarkColumns,
+    MetricColumns,
+    PacketColumns,
+    SeriesDocument,
+)
 
 EXACT_AT_MOST = 50_000
 BUCKETS = 2_000
@@ -36,6 +44,7 @@ MARKS = (
 )
 
 Row = dict[str, Any]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -67,9 +76,11 @@ def series(store: Store, trace: Row, view: View) -> SeriesDocument:
         "exact": is_exact,
         "bucket_us": bucket_us,
         **drawn,
-        "marks": _columns(ask(store, "series_marks", {**stretch, "marks": list(MARKS), "limit": MARKS_AT_MOST})),
+        "marks": _columns(
+            MarkColumns, ask(store, "series_marks", {**stretch, "marks": list(MARKS), "limit": MARKS_AT_MOST})
+        ),
         "limits": _columns(
-            ask(store, "series_limits", {**stretch, "bucket_us": bucket_us or 0, "limit": LIMITS_AT_MOST})
+            LimitColumns, ask(store, "series_limits", {**stretch, "bucket_us": bucket_us or 0, "limit": LIMITS_AT_MOST})
         ),
     }
 
@@ -77,22 +88,22 @@ def series(store: Store, trace: Row, view: View) -> SeriesDocument:
 def _exact(store: Store, stretch: Row) -> Drawn:
     bounded = {**stretch, "limit": EXACT_AT_MOST}
     return {
-        "packets": _columns(ask(store, "series_packets", bounded)),
-        "metrics": _columns(ask(store, "series_metrics", bounded)),
-        "frames": _columns(ask(store, "series_frames", {**stretch, "limit": FRAME_CELLS_AT_MOST})),
+        "packets": _columns(PacketColumns, ask(store, "series_packets", bounded)),
+        "metrics": _columns(MetricColumns, ask(store, "series_metrics", bounded)),
+        "frames": _columns(FrameColumns, ask(store, "series_frames", {**stretch, "limit": FRAME_CELLS_AT_MOST})),
     }
 
 
 def _in_buckets(store: Store, stretch: Row, bucket_us: int) -> Drawn:
     bounded = {**stretch, "bucket_us": bucket_us, "limit": BUCKETS * 2}
     return {
-        "packets": _columns(ask(store, "series_packet_buckets", bounded)),
-        "metrics": _columns(ask(store, "series_metric_buckets", bounded)),
-        "frames": _columns(ask(store, "series_frame_buckets", {**bounded, "limit": FRAME_CELLS_AT_MOST})),
+        "packets": _columns(PacketColumns, ask(store, "series_packet_buckets", bounded)),
+        "metrics": _columns(MetricColumns, ask(store, "series_metric_buckets", bounded)),
+        "frames": _columns(FrameColumns, ask(store, "series_frame_buckets", {**bounded, "limit": FRAME_CELLS_AT_MOST})),
     }
 
 
-def _columns(found: Result) -> Columns:
+def _columns(kind: type[T], found: Result) -> T:
     """One list a column; columns that hold nothing at all are left out, all of them of an answer without rows."""
     columns = zip(found.columns, zip(*found.rows, strict=True), strict=False)
-    return {name: values for name, values in columns if any(value is not None for value in values)}
+    return cast(T, {name: values for name, values in columns if any(value is not None for value in values)})

@@ -18,7 +18,7 @@ from quiclens_web.api.answering import Asking, NotFound, asking
 from quiclens_web.api.asked import By, Limit, Stretch, WhereTexts, read_where
 from quiclens_web.api.strict import StrictRoute
 
-router = APIRouter(route_class=StrictRoute, prefix="/api", tags=["reports"])
+router = APIRouter(route_class=StrictRoute, prefix="/api/v1", tags=["reports"])
 
 App = Annotated[Asking, Depends(asking)]
 _PICTURE: dict[int | str, dict[str, Any]] = {200: {"content": {"image/svg+xml": {}}}}

@@ -14,7 +14,7 @@ from quiclens_web.api.answering import Asking, asking
 from quiclens_web.api.asked import Until
 from quiclens_web.api.strict import StrictRoute
 
-router = APIRouter(route_class=StrictRoute, prefix="/api", tags=["reports"])
+router = APIRouter(route_class=StrictRoute, prefix="/api/v1", tags=["reports"])
 
 App = Annotated[Asking, Depends(asking)]
 _BY = ",".join(BY)
