@@ -1,5 +1,5 @@
-# make demo | test | up | down | check | servers | quic-go-versions | bench | ask-bench | freshness | faults | fuzz | simulation | damage | truth | schema | sbom | audit
-# | release | release-check | containers | lock | setup | clean. Every target does its own set-up, once.
+# make demo | test | up | down | check | servers | quic-go-versions | bench | ask-bench | freshness | faults | fuzz | simulation | damage | truth | schema | types
+# | sbom | audit | release | release-check | containers | lock | setup | clean. Every target does its own set-up, once.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -44,7 +44,7 @@ RUST_FILES := Cargo.toml Cargo.lock $(shell find collectors schema/catalogue sch
 export UV_PROJECT_ENVIRONMENT := .venv
 export QUICLENS_COLLECTOR := $(CURDIR)/$(COLLECTOR)
 
-.PHONY: setup demo test test-api test-others up down check servers quic-go-versions bench ask-bench freshness faults fuzz simulation damage truth schema size sbom audit release release-check containers lock clean
+.PHONY: setup demo test test-api test-others up down check servers quic-go-versions bench ask-bench freshness faults fuzz simulation damage truth schema types size sbom audit release release-check containers lock clean
 
 setup: $(MADE)/prerequisites $(MADE)/python $(MADE)/pages $(COLLECTOR)
 
@@ -82,6 +82,8 @@ up: setup $(MADE)/java
 down: setup
 	$(BIN)/python -m quiclens_lab.system down $(UP)
 
+types = $(BIN)/python -m quiclens_web.api.openapi | (cd api && node types.mjs)
+
 check: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -89,6 +91,7 @@ check: setup
 	$(BIN)/lint-imports --no-logo >$(MADE)/imports || { cat $(MADE)/imports; exit 1; }
 	$(BIN)/python -m quiclens_schema.migrate dump | diff -u schema/clickhouse/schema.sql -
 	$(BIN)/python -m quiclens_dashboards --check
+	$(types) | diff -u api/web/quiclens_web/pages/static/documents.d.ts -
 	cd api && npx --no-install tsc --project .
 	cargo fmt --all --check
 	cargo clippy --locked --release --quiet --workspace --all-targets -- -D warnings
@@ -196,6 +199,11 @@ $(QUICGO): $(wildcard lab/quicgo/*.go) lab/quicgo/go.mod lab/quicgo/go.sum | $(M
 schema: setup
 	$(BIN)/python -m quiclens_schema.migrate dump > $(MADE)/schema.sql
 	mv $(MADE)/schema.sql schema/clickhouse/schema.sql
+
+# Types of the API's documents, for the scripts of the pages; read its diff before committing it.
+types: setup
+	$(types) > $(MADE)/documents.d.ts
+	mv $(MADE)/documents.d.ts api/web/quiclens_web/pages/static/documents.d.ts
 
 # Lines, dependencies, commands, tables, options and metrics; make size SIZE=v0.1.1 has those of a commit beside.
 size: setup

@@ -58,6 +58,7 @@ def test_the_document_is_that_of_the_command_line(web: TestClient, run: Run, pat
         ("/api/v1/reports/rtt?of=streams", 422, "requests"),
         ("/api/v1/different?attributes=path", 422, "carrier"),
         ("/api/v1/requests?by=a,b,c,d,e", 422, "by"),
+        ("/api/v1/requests?by=carrier&after=WzEsImEiXQ", 422, "after"),
     ],
 )
 def test_a_mistake_is_a_document_that_says_what_to_change(web: TestClient, path: str, status: int, says: str) -> None:
@@ -171,3 +172,40 @@ def test_the_description_can_be_read(web: TestClient) -> None:
             assert operation["summary"] and operation["description"], path
             for parameter in operation.get("parameters", []):
                 assert parameter["in"] != "query" or "schema" in parameter
+
+
+def test_an_answer_that_is_still_the_same_is_not_sent_again(web: TestClient) -> None:
+    first = web.get("/api/v1/requests")
+    tag = first.headers["etag"]
+    again = web.get("/api/v1/requests", headers={"If-None-Match": f'"other", {tag}'})
+    assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
+    other = web.get("/api/v1/requests?limit=1", headers={"If-None-Match": tag})
+    assert other.status_code == 200 and other.headers["etag"] != tag and other.json() != first.json()
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+@pytest.mark.parametrize("where", [[], ["coverage!=none"]])
+def test_pages_of_requests_are_the_whole_list_each_request_once(web: TestClient, limit: int, where: list[str]) -> None:
+    """Also of requests that took equally long, and of those whose duration is not known, which come last."""
+    whole = web.get("/api/v1/requests", params={"limit": 1000, "where": where}).json()
+    assert whole["next"] is None and len(whole["requests"]) > 5
+    found, after = [], ""
+    for _ in range(1000):
+        page = web.get("/api/v1/requests", params={"limit": limit, "where": where, "after": after}).json()
+        assert page["coverage"] == whole["coverage"]
+        found += page["requests"]
+        after = page["next"]
+        if after is None:
+            break
+        assert len(page["requests"]) == limit
+    assert found == whole["requests"]
+    assert len({each["request_id"] for each in found}) == len(found)
+
+
+@pytest.mark.parametrize(
+    "cursor",
+    ["x", "bnVsbA", "WzEsMl0", "WzEsIlx1ZDgwMCJd", "Wy0xLCJhIl0", "WzFlOTksImEiXQ", "W10", "€", "W3RydWUsImEiXQ"],
+)
+def test_what_is_no_cursor_is_refused(web: TestClient, cursor: str) -> None:
+    answer = web.get("/api/v1/requests", params={"after": cursor})
+    assert answer.status_code == 422 and "cursor" in answer.json()["detail"], answer.text

@@ -10,12 +10,11 @@ from datetime import datetime
 from typing import Annotated, Any, NotRequired, TypeVar
 
 from quiclens_schema import catalogue
-from typing_extensions import TypeAliasType, TypedDict
+from typing_extensions import TypedDict
 
 Kind = TypeVar("Kind")
-Scalar = str | int | float | bool | None
-Value = TypeAliasType("Value", "Scalar | datetime | Sequence[Value] | Mapping[str, Value]")
-"""Anything that JSON has."""
+Value = object
+"""Anything that JSON has: a report's cells, and what it was asked."""
 
 
 def whole(kind: Kind) -> Kind:
@@ -143,9 +142,11 @@ class SlowRequest(TypedDict):
 
 @whole
 class SlowDocument(TypedDict):
-    """The slowest requests, the longest first."""
+    """The slowest requests, the longest first; `next` is the `after` that gives those behind them, null where none are,
+    and where a list was asked by a column."""
 
     requests: Sequence[SlowRequest]
+    next: str | None
     coverage: Coverage
 
 

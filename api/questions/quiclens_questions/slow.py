@@ -1,5 +1,7 @@
 """Which requests were slow: the list, slowest first, and how many requests it was drawn from."""
 
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -8,6 +10,7 @@ from quiclens_schema.store import Store
 
 from quiclens_questions.asking import ask, typed
 from quiclens_questions.documents import Coverage, ReportCoverage, SlowDocument, SlowRequest
+from quiclens_questions.failure import usage
 from quiclens_questions.moment import bound
 from quiclens_questions.where import EVERYTHING, Where
 
@@ -16,7 +19,8 @@ ROWS_AT_MOST = 10_000
 
 @dataclass(frozen=True)
 class Slow:
-    """What was asked: a stretch of time, a least duration, conditions, and how many (of each value of `by`)."""
+    """What was asked: a stretch of time, a least duration, conditions, how many (of each value of `by`), and behind
+    which request."""
 
     limit: int = 20
     since: datetime | None = None
@@ -24,6 +28,33 @@ class Slow:
     min_us: int = 0
     where: Where = EVERYTHING
     by: str = ""
+    after: "After | None" = None
+
+
+@dataclass(frozen=True)
+class After:
+    """The last request of a page; `cursor` is it as a text that says nothing to people."""
+
+    duration_us: int | None
+    request_id: str
+
+    @property
+    def cursor(self) -> str:
+        text = json.dumps([self.duration_us, self.request_id], separators=(",", ":"), ensure_ascii=False)
+        return urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+    @classmethod
+    def read(cls, cursor: str) -> "After":
+        """UsageMistake for a text that is no cursor."""
+        try:
+            read = json.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+            duration_us, request_id = read
+            if not (duration_us is None or (type(duration_us) is int and 0 <= duration_us < 1 << 63)):
+                raise ValueError(duration_us)
+            request_id.encode()  # which half a pair of surrogates is not
+            return cls(duration_us, request_id)
+        except (ValueError, TypeError, AttributeError) as error:
+            raise usage("after is no cursor", "the `next` of an answer to the same question") from error
 
 
 def slow(store: Store, question: Slow) -> SlowDocument:
@@ -33,6 +64,7 @@ def slow(store: Store, question: Slow) -> SlowDocument:
         "since": bound(question.since) if question.since else None,
         "until": bound(question.until) if question.until else None,
     }
+    following: str | None = None
     if question.by:
         parameters = {**window, "per_value": question.limit, "limit": ROWS_AT_MOST}
         rows = ask(store, "slow_by", parameters, question.where, by=[question.by]).dicts()
@@ -40,8 +72,18 @@ def slow(store: Store, question: Slow) -> SlowDocument:
             row.setdefault(question.by, row["by_value"])
             del row["by_value"]
     else:
-        rows = ask(store, "slow", {**window, "limit": question.limit}, question.where).dicts()
-    return {"requests": typed(SlowRequest, rows), "coverage": coverage(store, question.where, window)}
+        after = question.after
+        page = {
+            "is_first": after is None,
+            "after_us": after.duration_us if after else None,
+            "after_id": after.request_id if after else "",
+        }
+        rows = ask(store, "slow", {**window, **page, "limit": question.limit + 1}, question.where).dicts()
+        if len(rows) > question.limit:
+            rows.pop()
+            following = After(rows[-1]["duration_us"], rows[-1]["request_id"]).cursor
+    requests = typed(SlowRequest, rows)
+    return {"requests": requests, "next": following, "coverage": coverage(store, question.where, window)}
 
 
 def coverage(store: Store, where: Where, window: dict[str, Any] | None = None) -> Coverage:

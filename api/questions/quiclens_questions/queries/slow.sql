@@ -23,6 +23,12 @@ SELECT
 FROM requests
 WHERE ifNull(duration_us, 0) >= {min_us:UInt64}
     AND (/* in_window.sql */)
+    AND
+    (
+        {is_first:Bool}
+        OR isNotNull({after_us:Nullable(UInt64)}) AND (duration_us IS NULL OR duration_us < {after_us:Nullable(UInt64)})
+        OR duration_us IS NOT DISTINCT FROM {after_us:Nullable(UInt64)} AND request_id > {after_id:String}
+    )
 /* conditions */
 ORDER BY
     duration_us DESC NULLS LAST,

@@ -1,6 +1,7 @@
 """From a question to an HTTP answer: a bounded store, a limit on how many run, one JSON document or one problem."""
 
 import asyncio
+import hashlib
 import re
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
@@ -88,17 +89,21 @@ class Asking:
         return self._questions.settings
 
     async def document(self, question: Callable[[Store], Document], status: int = 200) -> Response:
-        """The answer of a question, as JSON."""
+        """The answer of a question, as JSON; 304 where who asks has it already."""
         lease = self._questions.budget.lease()
         try:
-            body = await self._run(lambda store: document_text(question(store)).encode(), lease)
+            body, etag = await self._run(lambda store: _with_etag(document_text(question(store)).encode()), lease)
             if len(body) > lease.size:
                 raise Failure("too_much", "the answer is too large", "a shorter stretch of time, or more conditions")
         except BaseException:
             lease.shrink(lease.size)
             raise
+        headers = {"ETag": etag, "Cache-Control": "private, no-cache"} if self._request.method == "GET" else {}
+        if headers and etag in _etags(self._request.headers.get("if-none-match", "")):
+            lease.shrink(lease.size)
+            return Response(status_code=304, headers=headers)
         lease.shrink(lease.size - len(body))
-        return _Held(body, status, lease)
+        return _Held(body, status, headers, lease)
 
     async def run(self, question: Callable[[Store], T]) -> T:
         """What a question answers; Failure with a code of ours and no word of SQL.
@@ -135,8 +140,8 @@ class Asking:
 class _Held(Response):
     """A document that counts against the memory budget until it was sent."""
 
-    def __init__(self, body: bytes, status: int, lease: Lease) -> None:
-        super().__init__(body, status, media_type="application/json")
+    def __init__(self, body: bytes, status: int, headers: Mapping[str, str], lease: Lease) -> None:
+        super().__init__(body, status, headers, media_type="application/json")
         self._lease = lease
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -146,6 +151,15 @@ class _Held(Response):
             for at in range(0, max(len(self.body), 1), _PIECE):
                 piece, more = self.body[at : at + _PIECE], at + _PIECE < len(self.body)
                 await send({"type": "http.response.body", "body": piece, "more_body": more})
+
+
+def _with_etag(body: bytes) -> tuple[bytes, str]:
+    """A document and its tag (RFC 9110, 8.8.3): a weak one, since the same document may be sent compressed."""
+    return body, f'W/"{hashlib.blake2b(body, digest_size=16).hexdigest()}"'
+
+
+def _etags(header: str) -> list[str]:
+    return [each.strip() for each in header.split(",")]
 
 
 async def _gone(request: Request) -> None:

@@ -35,6 +35,14 @@ Times end in `_us` and are microseconds; instants are RFC 3339 in UTC.
 A failure is a problem document (RFC 9457, `application/problem+json`): `status`, `title`, `detail`, and, for programs,
 `code`; `hint` says what to change, `instance` is the id under which the server's log has it.
 """
+_SESSION = "A browser that signed in at /login; with TLS it is `__Host-quiclens_session`."
+_SECURITY = {
+    "bearer": {"type": "http", "scheme": "bearer", "description": "A token; where none is set, none is needed."},
+    "basic": {"type": "http", "scheme": "basic", "description": "Any user name, and a token as the password."},
+    "key": {"type": "apiKey", "in": "header", "name": "X-ClickHouse-Key", "description": "A token."},
+    "session": {"type": "apiKey", "in": "cookie", "name": "quiclens_session", "description": _SESSION},
+}
+_UNCHANGED = {"description": "The answer is still the one whose `ETag` was sent as `If-None-Match`."}
 _PARTS = (routes_requests, routes_connections, routes_reports, routes_watch, routes_files, routes_qvis)
 _BODY_BYTES = 65_536  # of a request that uploads nothing
 
@@ -54,6 +62,7 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/openapi.json",
+        generate_unique_id_function=lambda route: route.name,
     )
     app.state.questions = answering.Questions(
         settings, metrics or FrontMetrics(), budget or MemoryBudget(settings.limits.held_bytes)
@@ -113,8 +122,13 @@ class _Described(FastAPI):
 
     def openapi(self) -> dict[str, Any]:
         if not self.openapi_schema:
-            for operations in super().openapi()["paths"].values():
-                for operation in operations.values():
+            document = super().openapi()
+            document["components"]["securitySchemes"] = _SECURITY
+            document["security"] = [{}, *({name: []} for name in _SECURITY)]
+            for operations in document["paths"].values():
+                for method, operation in operations.items():
+                    if method == "get" and "application/json" in operation["responses"]["200"].get("content", {}):
+                        operation["responses"]["304"] = _UNCHANGED
                     for status, response in operation["responses"].items():
                         if int(status) >= 400 and "content" in response:
                             response["content"] = {MEDIA_TYPE: response["content"].pop("application/json")}

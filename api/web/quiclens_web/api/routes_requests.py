@@ -15,7 +15,7 @@ from quiclens_questions.failure import UsageMistake, usage
 from quiclens_questions.heat import heat
 from quiclens_questions.moment import moment
 from quiclens_questions.over_time import GROUPS_AT_MOST, OverTime, over_time, spent_over_time
-from quiclens_questions.slow import Slow, slow
+from quiclens_questions.slow import After, Slow, slow
 from quiclens_questions.versus import versus
 from quiclens_web.api.answering import Asking, NotFound, asking
 from quiclens_web.api.asked import By, Conditions, Limit, Stretch, WhereTexts, by_columns, read_where
@@ -32,14 +32,23 @@ _DURATION_MAX_US = (1 << 63) - 1
 
 @router.get("/requests", summary="The slowest requests", response_model=documents.SlowDocument)
 async def slow_requests(
-    app: App, stretch: Stretch, where: Conditions, by: By = "", min_ms: MinMs = 0, limit: Limit = 20
+    app: App,
+    stretch: Stretch,
+    where: Conditions,
+    by: By = "",
+    min_ms: MinMs = 0,
+    limit: Limit = 20,
+    after: Annotated[str, Query(max_length=8000, description="Go on behind a page: its `next`. Not with `by`.")] = "",
 ) -> Response:
     """The longest first, each with what it waited for most. With `by` so many of each value of that column.
 
     The document is that of `quiclens slow --json`. Undated requests are there only without `since`.
     """
     column = conditions.by_column(by) if by else ""
-    question = Slow(limit, stretch.since, stretch.until, int(min_ms * 1000), where, column)
+    if column and after:
+        raise usage("after cannot be asked with by", "ask one value at a time: where=column=value")
+    page = After.read(after) if after else None
+    question = Slow(limit, stretch.since, stretch.until, int(min_ms * 1000), where, column, page)
     return await app.document(lambda store: slow(store, question))
 
 

@@ -1,7 +1,6 @@
 // @ts-check
 // Asking the API. An answer that is no success becomes an Error with the server's own words.
 
-/** @typedef {Record<string, any>} Document */
 /** @typedef {Record<string, string | number | string[] | null | undefined>} Parameters */
 
 /** @param {Parameters} parameters a list is a name that stands several times; what is empty is left out */
@@ -16,10 +15,11 @@ export function queryOf(parameters) {
 }
 
 /**
- * @param {string} path
+ * @template {string} Path
+ * @param {Path} path
  * @param {Parameters} [parameters]
  * @param {AbortSignal} [signal]
- * @returns {Promise<Document>}
+ * @returns {Promise<import("./answers.js").Answer<Path>>}
  */
 export async function ask(path, parameters = {}, signal) {
   const answer = await fetch(`${path}?${queryOf(parameters)}`, { signal, headers: { accept: "application/json" } });
@@ -28,7 +28,7 @@ export async function ask(path, parameters = {}, signal) {
   return document;
 }
 
-/** @param {Document} problem RFC 9457, with our `hint` */
+/** @param {{ detail?: string, hint?: string }} problem RFC 9457, with our `hint` */
 export function problemText(problem) {
   return [problem.detail, problem.hint].filter(Boolean).join(": ");
 }

@@ -12,6 +12,9 @@ const newestPair = newest();
 /** @param {string} name */
 const field = (name) => /** @type {HTMLInputElement} */ (/** @type {HTMLFormElement} */ (find("#window")).elements.namedItem(name));
 
+/** @type {("a" | "b")[]} */
+const SIDES = ["a", "b"];
+
 function show() {
   const now = state();
   for (const name of ["since", "until", "a", "b"]) if (now.has(name)) field(name).value = now.get(name) ?? "";
@@ -20,30 +23,30 @@ function show() {
   newestPair(async (signal) => {
     fill(find("#compared"), el("p", { class: "note" }, "asking …"));
     const found = await ask("/api/v1/compare", { since: field("since").value, until: field("until").value, a: conditionsOf(field("a").value), b: conditionsOf(field("b").value) }, signal);
-    const empty = ["a", "b"].filter((side) => !found[side].requests);
-    const untraced = ["a", "b"].filter((side) => found[side].requests && !found[side].traced);
+    const empty = SIDES.filter((side) => !found[side].requests);
+    const untraced = SIDES.filter((side) => found[side].requests && !found[side].traced);
     fill(find("#compared"), ...empty.map((side) => el("p", { class: "teach" }, `${side.toUpperCase()} has no request: ${found[side].where.join(" ") || "everything"} fits none in this window.`)),
       quantiles(found), ...untraced.map((side) => el("p", { class: "teach" }, `No request of ${side.toUpperCase()} has a trace, so nothing can be said of what they waited for.`)),
       ...(empty.length || untraced.length ? [] : [causes(found)]));
   }, (message) => fill(find("#compared"), el("p", { class: "error" }, message)));
 }
 
-/** @param {import("./api.js").Document} found */
+/** @param {import("./documents.js").ComparedDocument} found */
 function quantiles(found) {
-  const told = (/** @type {any} */ one) => (one.us === null ? "too few" : `${duration(one.us)}`);
-  const between = (/** @type {any} */ one) => (one.low_us === null || one.high_us === null || one.us === null ? "" : `${duration(one.low_us)} – ${duration(one.high_us)}`);
-  const side = (/** @type {any} */ group) => `${whole(group.requests)} requests, ${whole(group.traced)} traced`;
+  const told = (/** @type {import("./documents.js").Quantile} */ one) => (one.us === null ? "too few" : `${duration(one.us)}`);
+  const between = (/** @type {import("./documents.js").Quantile} */ one) => (one.low_us === null || one.high_us === null || one.us === null ? "" : `${duration(one.low_us)} – ${duration(one.high_us)}`);
+  const side = (/** @type {import("./documents.js").ComparedGroup} */ group) => `${whole(group.requests)} requests, ${whole(group.traced)} traced`;
   return el("section", { class: "card" }, el("h2", {}, "How long they took ", el("small", {}, "with 95 % intervals")), el("table", {},
     el("thead", {}, el("tr", {}, el("th", {}), el("th", { class: "n" }, `A: ${found.a.where.join(" ") || "everything"}`), el("th", {}, side(found.a)), el("th", { class: "n" }, `B: ${found.b.where.join(" ") || "everything"}`), el("th", {}, side(found.b)), el("th", { class: "n" }, "B less A"), el("th", {}))),
-    el("tbody", {}, ...found.differences.map((/** @type {any} */ each) => {
+    el("tbody", {}, ...found.differences.map((each) => {
       const [a, b] = [found.a.quantiles[each.quantile], found.b.quantiles[each.quantile]];
       const sure = each.low_us !== null && each.high_us !== null && (each.low_us > 0 || each.high_us < 0);
       return el("tr", {}, el("th", {}, each.quantile), el("td", { class: "n" }, told(a)), el("td", {}, el("small", {}, between(a))), el("td", { class: "n" }, told(b)), el("td", {}, el("small", {}, between(b))),
-        el("td", { class: `n ${sure ? (each.us > 0 ? "up" : "down") : ""}` }, each.us === null ? "" : `${each.us > 0 ? "+" : "−"}${duration(Math.abs(each.us))}`), el("td", {}, el("small", {}, each.us === null ? "" : sure ? "95 % sure" : "could be chance")));
+        el("td", { class: `n ${sure ? ((each.us ?? 0) > 0 ? "up" : "down") : ""}` }, each.us === null ? "" : `${each.us > 0 ? "+" : "−"}${duration(Math.abs(each.us))}`), el("td", {}, el("small", {}, each.us === null ? "" : sure ? "95 % sure" : "could be chance")));
     }))));
 }
 
-/** @param {import("./api.js").Document} found */
+/** @param {import("./documents.js").ComparedDocument} found */
 function causes(found) {
   const sum = (/** @type {Record<string, number>} */ us) => Math.max(1, Object.values(us).reduce((a, b) => a + b, 0));
   const [all, other] = [sum(found.a.cause_us), sum(found.b.cause_us)];

@@ -40,7 +40,7 @@ const trace = { vantage: root.dataset.vantage ?? "", trace_id: root.dataset.trac
 const path = `/api/v1/connections/${encodeURIComponent(root.dataset.connection ?? "")}`;
 const length = Math.max(1, Number(root.dataset.duration));
 const newestView = newest();
-/** @type {import("./api.js").Document | null} */
+/** @type {import("./answers.js").Series | null} */
 let whole_ = null;
 
 /** @returns {[number, number]} */
@@ -90,7 +90,7 @@ async function strip() {
   (times ?? []).forEach((/** @type {number} */ at, /** @type {number} */ place_) => {
     const bytes = whole_?.exact ? (whole_.packets.is_sent[place_] ? whole_.packets.bytes[place_] : 0) : whole_?.packets.bytes_sent[place_];
     const bucket = Math.min(steps - 1, Math.max(0, Math.floor(at / step)));
-    sums[bucket] = (sums[bucket] ?? 0) + bytes;
+    sums[bucket] = (sums[bucket] ?? 0) + (bytes ?? 0);
   });
   const [from, to] = range();
   draw(place, {

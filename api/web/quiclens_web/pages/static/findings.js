@@ -8,7 +8,7 @@ import { filter } from "./window.js";
 /** @typedef {{attribute: string, operator: string, value: string}} Condition */
 
 /**
- * @param {import("./api.js").Document} found
+ * @param {import("./documents.js").DifferentDocument} found
  * @returns {HTMLElement}
  */
 export function findingsTable(found) {
@@ -16,7 +16,7 @@ export function findingsTable(found) {
     const few = found.chosen < 30 ? ` With ${whole(found.chosen)} of ${whole(found.requests)} chosen there is little to go by.` : "";
     return el("p", { class: "teach" }, `Nothing is surely different about them.${few}`);
   }
-  const rows = found.findings.slice(0, 8).map((/** @type {any} */ each) =>
+  const rows = found.findings.slice(0, 8).map((each) =>
     el("tr", {},
       el("td", {}, ...conditions(each.conditions), ...remarks(each)),
       el("td", { class: "n", title: `${whole(each.chosen)} of ${whole(each.requests)}` }, percent(each.share)),

@@ -13,7 +13,7 @@ const DARK_RAMP = ["#22324a", "#2b4f80", "#346fb8", "#4f93e0", "#86bbf5", "#d3e7
 
 /**
  * @param {HTMLElement} place
- * @param {import("./api.js").Document} map
+ * @param {import("./documents.js").HeatDocument} map
  * @param {Box | null} box
  * @param {(box: Box | null) => void} selected
  * @returns {HTMLElement[]} what its colours stand for

@@ -56,7 +56,7 @@ function stretch(window, at, most) {
   return { since: first, until: last };
 }
 
-/** @param {import("./api.js").Document} found @returns {Hexagon[]} */
+/** @param {import("./documents.js").CellsDocument} found @returns {Hexagon[]} */
 function hexagons(found) {
   return found.h3_cell.flatMap((/** @type {string} */ cell, /** @type {number} */ at) => {
     try {

@@ -15,7 +15,7 @@ import { chosen, covered, filter, wire } from "./window.js";
 const newestOverview = newest();
 const LATER = ["#shares", "#different"]; // what is filled after the tails
 
-/** @type {import("./api.js").Document | null} */
+/** @type {import("./documents.js").OverTimeDocument | null} */
 let last = null;
 
 function show() {
@@ -40,14 +40,14 @@ function show() {
 /** @param {string} text */
 const seconds = (text) => Date.parse(text) / 1e3;
 
-/** Every step of the window, so that gaps are gaps. @param {import("./api.js").Document} document */
+/** Every step of the window, so that gaps are gaps. @param {{ since: string, until: string, step_s: number }} document */
 function steps(document) {
   const first = Math.floor(seconds(document.since) / document.step_s) * document.step_s;
   const count = Math.ceil((seconds(document.until) - first) / document.step_s);
   return Array.from({ length: count }, (_, number) => first + number * document.step_s);
 }
 
-/** @param {import("./api.js").Document} series @param {any[]} values @param {number[]} x */
+/** @param {{ started_at: string[] }} series @param {any[]} values @param {number[]} x */
 function aligned(series, values, x) {
   const known = new Map(series.started_at.map((/** @type {string} */ text, /** @type {number} */ at) => [seconds(text), values[at]]));
   return x.map((at) => known.get(at) ?? null);
@@ -59,7 +59,7 @@ function zoomed(from, to) {
   dispatchEvent(new PopStateEvent("popstate"));
 }
 
-/** The highest quantile, p95 at most, that most steps have enough requests for. @param {import("./api.js").Document} document */
+/** The highest quantile, p95 at most, that most steps have enough requests for. @param {import("./documents.js").OverTimeDocument} document */
 function telling(document) {
   return ["p95", "p90", "p75"].find((name) => {
     const values = document.series.flatMap((/** @type {any} */ one) => one[name]);
@@ -83,7 +83,7 @@ function tails() {
   draw(find("#tails"), { x, isClock: true, lines, y: { told: (us) => ms(us, 0), isLog: true }, height: 260, group: "time", name: `tail-${quantile}`, zoomed });
 }
 
-/** @param {import("./api.js").Document} spent */
+/** @param {import("./documents.js").SpentDocument} spent */
 function shares(spent) {
   if (!Object.keys(spent.cause_us).length) {
     fill(find("#shares"), el("p", { class: "teach" }, "No request in this window has a trace, so nothing can be said of causes. quiclens check LOG says what a server should log."));

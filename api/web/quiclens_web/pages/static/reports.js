@@ -26,7 +26,7 @@ function show() {
   newestReport(async (signal) => {
     fill(find("#report"), el("p", { class: "note" }, "asking …"));
     const at = `/api/v1/reports/${encodeURIComponent(name)}`;
-    const report = await ask(at, asked, signal);
+    const report = /** @type {import("./documents.js").ReportDocument} */ (await ask(/** @type {"/api/v1/reports/NAME"} */ (at), asked, signal));
     fill(find("#report"), table(report), ...(report.rows.length ? [drawn(`${at}/picture?${queryOf(asked)}`, name)] : []));
   }, (message) => fill(find("#report"), el("p", { class: "error" }, message)));
 }
@@ -41,12 +41,13 @@ function drawn(src, name) {
   return el("a", { href: src, download: `${name}.svg`, title: "save as SVG" }, image);
 }
 
-/** How many groups have no row, where some have none. @param {import("./api.js").Document} report */
+/** How many groups have no row, where some have none. @param {import("./documents.js").ReportDocument} report */
 function leftOut(report) {
-  return report.groups > report.groups_shown ? `${report.groups_shown.toLocaleString("en")} of ${report.groups.toLocaleString("en")} groups are shown, those with most; totals are of all. ` : "";
+  const [all, shown] = [report.groups ?? 0, report.groups_shown ?? 0];
+  return all > shown ? `${shown.toLocaleString("en")} of ${all.toLocaleString("en")} groups are shown, those with most; totals are of all. ` : "";
 }
 
-/** @param {import("./api.js").Document} report */
+/** @param {import("./documents.js").ReportDocument} report */
 function table(report) {
   const csv = () => save(new Blob([[report.columns.map((/** @type {any} */ column) => column.name), ...report.rows].map((row) => row.map(quoted).join(",")).join("\n")], { type: "text/csv" }), `${report.name}.csv`);
   const json = () => save(new Blob([JSON.stringify(report, null, 1)], { type: "application/json" }), `${report.name}.json`);
@@ -61,7 +62,7 @@ function table(report) {
 /** @typedef {{name: string, unit: string, at: number, ends: [number, number] | null, isNumber: boolean}} Column */
 
 /** Its columns, with those that are the ends of an interval put with what the interval is of.
- * @param {import("./api.js").Document} report @returns {Column[]} */
+ * @param {import("./documents.js").ReportDocument} report @returns {Column[]} */
 function columnsOf(report) {
   /** @type {string[]} */
   const names = report.columns.map((/** @type {any} */ column) => column.name);
@@ -75,7 +76,7 @@ function columnsOf(report) {
   return all.filter((column) => !taken.has(column.at));
 }
 
-/** @param {import("./api.js").Document} report @param {Column} column @param {any[]} row */
+/** @param {import("./documents.js").ReportDocument} report @param {Column} column @param {any[]} row */
 function cell(report, column, row) {
   const unit = column.unit || (["value", "low", "high"].includes(column.name) ? row[report.columns.findIndex((/** @type {any} */ each) => each.name === "unit")] : "");
   const told = (/** @type {any} */ value) => value === null || value === undefined ? "–" : unit === "us" ? duration(value)

@@ -70,7 +70,7 @@ function showBox() {
   }, (message) => fill(place, el("p", { class: "error" }, message)));
 }
 
-/** @param {import("./api.js").Document} list */
+/** @param {import("./documents.js").SlowDocument} list */
 function rows(list) {
   const drawn = box();
   const shown = drawn ? list.requests.filter((/** @type {any} */ each) => each.duration_us < drawn.to_us) : list.requests;

@@ -7,7 +7,7 @@ import { draw } from "./chart.js";
 import { colour, el, fill } from "./dom.js";
 import { duration, rate, size, whole } from "./format.js";
 
-/** @typedef {import("./api.js").Document} Document */
+/** @typedef {import("./answers.js").Series} Series */
 
 // Episodes whose colours lie under the window's chart.
 const BANDS = ["cwnd_blocked", "bandwidth", "pacing", "connection_flow_control", "stream_flow_control", "stream_limit", "amplification", "recovery", "pto"];
@@ -35,7 +35,7 @@ export async function congestion(place, shown) {
   draw(places[3], { ...common, ...throughput(series, shown.range), y: { told: rate }, name: "throughput", height: 180, clicked: pick });
 }
 
-/** @param {Document} series */
+/** @param {Series} series */
 function exactness(series) {
   return el("p", { class: "note" }, series.exact ? `${whole(series.events)} events, every one of them is drawn.`
     : `${whole(series.events)} events in buckets of ${duration(series.bucket_us)}: least, greatest and last value of each; losses and changes of state one by one. Zoom in (drag) to 50,000 events or fewer to see each.`);
@@ -47,7 +47,7 @@ function table(rows, width) {
   return { x, columns: Array.from({ length: width }, (_, at) => x.map((time) => rows.get(time)?.[at] ?? null)) };
 }
 
-/** @param {Document} series */
+/** @param {Series} series */
 function bytes(series) {
   /** @type {Map<number, (number | null)[]>} */
   const rows = new Map();
@@ -70,7 +70,7 @@ function bytes(series) {
   return { x, lines };
 }
 
-/** @param {Document} series @param {(time: number, column: number, value: number) => void} put */
+/** @param {Series} series @param {(time: number, column: number, value: number) => void} put */
 function exactBytes(series, put) {
   let sum = 0;
   /** @type {Map<string, number>} */
@@ -94,7 +94,7 @@ function exactBytes(series, put) {
   });
 }
 
-/** @param {Document} series @param {(time: number, column: number, value: number) => void} put */
+/** @param {Series} series @param {(time: number, column: number, value: number) => void} put */
 function bucketBytes(series, put) {
   let sum = 0;
   /** @type {[number, number][]} */
@@ -122,7 +122,7 @@ function bucketBytes(series, put) {
   });
 }
 
-/** The peer's limit on the connection, less what the view does not show of it. @param {Document} series @param {(time: number, column: number, value: number) => void} put */
+/** The peer's limit on the connection, less what the view does not show of it. @param {Series} series @param {(time: number, column: number, value: number) => void} put */
 function credit(series, put) {
   const { time_us = [], is_ours, limit_name, maximum } = series.limits;
   time_us.forEach((/** @type {number} */ time, /** @type {number} */ at) => {
@@ -130,14 +130,15 @@ function credit(series, put) {
   });
 }
 
-/** @param {Document} series @param {[string, string, string, "line" | "step" | "points"][]} wanted */
+/** @param {Series} series @param {[string, string, string, "line" | "step" | "points"][]} wanted */
 function metrics(series, wanted) {
   const has = wanted.filter(([, name]) => series.metrics[name]?.some((/** @type {any} */ value) => (Array.isArray(value) ? value[2] !== null : value !== null)));
   if (series.exact) {
     return { x: series.metrics.time_us ?? [], lines: has.map(([label, name, paint, drawn]) => ({ label, colour: paint, values: carried(series.metrics[name], drawn), drawn })) };
   }
   const starts = series.metrics.bucket_start_us ?? [];
-  const x = starts.flatMap((/** @type {number} */ start) => [start, start + series.bucket_us / 3, start + (2 * series.bucket_us) / 3]);
+  const third = (series.bucket_us ?? 0) / 3;
+  const x = starts.flatMap((start) => [start, start + third, start + 2 * third]);
   return { x, lines: has.map(([label, name, paint, drawn]) => ({ label, colour: paint, values: series.metrics[name].flat(), drawn })) };
 }
 
@@ -147,7 +148,7 @@ function carried(values, drawn) {
   return drawn === "points" ? values : values.map((value) => (last = value ?? last));
 }
 
-/** @param {Document} series @param {[number, number]} range */
+/** @param {Series} series @param {[number, number]} range */
 function throughput(series, range) {
   const steps = 120;
   const step = Math.max(1, (range[1] - range[0]) / steps);
@@ -192,13 +193,13 @@ function bands(plot, episodes) {
 /** @param {string} kind */
 const paint = (kind) => CAUSES.get(kind === "recovery" ? "loss_recovery" : kind)?.colour ?? "#888";
 
-/** @param {any} plot @param {Document} found */
+/** @param {any} plot @param {import("./documents.js").MarkColumns} found */
 function marks(plot, found) {
   const { ctx, bbox } = plot;
   const painted = new Map([["quic:packet_lost", colour("lost")], ["quic:congestion_state_updated", colour("quiet")], ["quic:migration_state_updated", colour("received")], ["quic:spurious_loss", colour("credit")]]);
   ctx.save();
   (found.time_us ?? []).forEach((/** @type {number} */ time, /** @type {number} */ at) => {
-    const stroke = painted.get(found.name[at]);
+    const stroke = painted.get(found.name?.[at] ?? "");
     if (!stroke) return;
     const x = plot.valToPos(time, "x", true);
     if (x < bbox.left || x > bbox.left + bbox.width) return;
@@ -211,7 +212,7 @@ function marks(plot, found) {
   ctx.restore();
 }
 
-/** @param {Document} stops @param {Document} series */
+/** @param {import("./documents.js").EpisodesDocument} stops @param {Series} series */
 function legend(stops, series) {
   const kinds = BANDS.filter((kind) => stops.episodes.some((/** @type {any} */ each) => each.kind === kind));
   const losses = (series.marks.name ?? []).filter((/** @type {string} */ name) => name === "quic:packet_lost").length;

@@ -14,7 +14,7 @@ const LANE = 18;
 const LEFT = 70;
 const LANES = 300;
 
-/** @typedef {import("./api.js").Document} Document */
+/** @typedef {import("./answers.js").Series} Series */
 
 /** @param {HTMLElement} place @param {import("./connection.js").Shown} shown */
 export async function streams(place, shown) {
@@ -64,7 +64,7 @@ function legend(all) {
   return el("p", { class: "legend" }, ...[...CAUSES].filter(([cause]) => seen.has(cause)).map(([cause, look]) => el("span", {}, el("i", { class: `cause-${cause}` }), look.name)));
 }
 
-/** @param {Document} series @param {import("./connection.js").Shown} shown */
+/** @param {Series} series @param {import("./connection.js").Shown} shown */
 function strip(series, shown) {
   const [from, to] = shown.range;
   const canvas = /** @type {HTMLCanvasElement} */ (el("canvas"));
@@ -81,7 +81,7 @@ function strip(series, shown) {
     (times ?? []).forEach((/** @type {number} */ time, /** @type {number} */ at) => {
       const at_ = Math.floor(frames.stream_id[at] / 4);
       const [isSent, again] = series.exact ? [frames.is_sent[at], frames.is_again[at]] : [frames.bytes_sent[at] > 0, frames.bytes_again[at] > 0];
-      const wide = series.exact ? 1.5 : Math.max(1.5, x(from + series.bucket_us));
+      const wide = series.exact ? 1.5 : Math.max(1.5, x(from + (series.bucket_us ?? 0)));
       context.fillStyle = streamColour(frames.stream_id[at]);
       context.fillRect(x(time), isSent ? 12 + (at_ % 3) * 6 : 50, wide, isSent ? 16 : 14);
       if (again) {

@@ -82,12 +82,12 @@ export function filter(text) {
 }
 
 /**
- * @param {import("./api.js").Document} coverage
+ * @param {import("./documents.js").ReportCoverage} coverage
  * @returns {string}
  */
 export function covered(coverage) {
   const share = coverage.requests ? Math.round((100 * coverage.traced) / coverage.requests) : 0;
-  const missing = ["repaired", "damaged"].filter((grade) => coverage[grade]).map((grade) => `${coverage[grade].toLocaleString("en")} ${grade}`).join(", ");
+  const missing = Object.entries({ repaired: coverage.repaired, damaged: coverage.damaged }).filter(([, count]) => count).map(([grade, count]) => `${count?.toLocaleString("en")} ${grade}`).join(", ");
   return `${coverage.requests.toLocaleString("en")} requests, ${coverage.traced.toLocaleString("en")} of them (${share} %) with a trace` +
     (missing && `; records of their log are missing: ${missing}`) +
     (Math.round(coverage.weight) === coverage.requests ? "" : `; they stand for about ${Math.round(coverage.weight).toLocaleString("en")}`);
