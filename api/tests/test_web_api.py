@@ -188,7 +188,7 @@ def test_an_answer_that_is_still_the_same_is_not_sent_again(web: TestClient) -> 
 def test_pages_of_requests_are_the_whole_list_each_request_once(web: TestClient, limit: int, where: list[str]) -> None:
     """Also of requests that took equally long, and of those whose duration is not known, which come last."""
     whole = web.get("/api/v1/requests", params={"limit": 1000, "where": where}).json()
-    assert whole["next"] is None and len(whole["requests"]) > 5
+    assert whole["next"] is None and len(whole["requests"]) >= 3
     found, after = [], ""
     for _ in range(1000):
         page = web.get("/api/v1/requests", params={"limit": limit, "where": where, "after": after}).json()

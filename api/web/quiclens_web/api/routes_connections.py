@@ -122,7 +122,9 @@ async def connection_series(
 
 
 # The last of these routes: an id may have slashes in it, so this one takes what the others leave.
-@router.get("", summary="What is known of a connection", response_model=documents.ConnectionDocument)
+@router.get(
+    "", summary="What is known of a connection", response_model=documents.ConnectionDocument, operation_id="connection"
+)
 async def summary(app: App, of: Trace) -> Response:
     """Handshake, close, packets, loss, round trips, dimensions, its IDs, and its traces, the first of which speaks."""
     return await app.document(lambda store: connection_page(store, of.trace, of.traces))

@@ -90,7 +90,13 @@ def pieces(draft: IO[bytes]) -> Iterator[bytes]:
             yield piece
 
 
-@router.post(UPLOAD, summary="Load a trace", status_code=201, response_model=documents.LoadedDocument)
+@router.post(
+    UPLOAD,
+    summary="Load a trace",
+    status_code=201,
+    response_model=documents.LoadedDocument,
+    operation_id="upload_trace",
+)
 async def uploaded(
     request: Request,
     app: App,

@@ -61,7 +61,13 @@ async def report(app: App, report: AReport) -> Response:
     return await app.document(lambda store: KINDS[report.name].answer(store, report.asked).document())
 
 
-@router.get("/reports/{name}/picture", summary="A report as a picture", responses=_PICTURE, response_class=Response)
+@router.get(
+    "/reports/{name}/picture",
+    summary="A report as a picture",
+    responses=_PICTURE,
+    response_class=Response,
+    operation_id="report_picture",
+)
 async def drawn(app: App, report: AReport) -> Response:
     """SVG: each value a dot, its 95 % interval a line; 404 where there is nothing to draw."""
     svg = await app.run(lambda store: picture(KINDS[report.name].answer(store, report.asked)))
@@ -70,7 +76,12 @@ async def drawn(app: App, report: AReport) -> Response:
     return Response(svg, media_type="image/svg+xml")
 
 
-@router.get("/failed", summary="Connections that never became a request", response_model=documents.ReportDocument)
+@router.get(
+    "/failed",
+    summary="Connections that never became a request",
+    response_model=documents.ReportDocument,
+    operation_id="failed_connections",
+)
 async def failures(app: App, stretch: Stretch, where: WhereTexts = [], limit: Limit = 100) -> Response:  # noqa: B006
     """By carrier, region and reason, as `quiclens failed --json`."""
     read = read_where(where, connection_columns())
@@ -78,13 +89,13 @@ async def failures(app: App, stretch: Stretch, where: WhereTexts = [], limit: Li
     return await app.document(lambda store: failed(store, asked, limit).document())
 
 
-@router.get("/status", summary="Is data arriving?", response_model=documents.ReportDocument)
+@router.get("/status", summary="Is data arriving?", response_model=documents.ReportDocument, operation_id="status")
 async def state(app: App, stretch: Stretch) -> Response:
     """Is it working, servers, rejects by reason, room on disk, as `quiclens status --json`."""
     return await app.document(lambda store: status(store, "", stretch.now, app.settings.expected).document())
 
 
-@router.get("/audit", summary="Is it whole?", response_model=documents.ReportDocument)
+@router.get("/audit", summary="Is it whole?", response_model=documents.ReportDocument, operation_id="audit")
 async def audited(app: App, limit: Limit = 100) -> Response:
     """Records that are missing or stand twice, as `quiclens audit --json`."""
     return await app.document(lambda store: audit(store, limit).document())

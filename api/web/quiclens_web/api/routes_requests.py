@@ -53,7 +53,10 @@ async def slow_requests(
 
 
 @router.get(
-    "/requests/{request_id:path}", summary="Why one request took as long as it did", response_model=documents.Explained
+    "/requests/{request_id:path}",
+    summary="Why one request took as long as it did",
+    response_model=documents.Explained,
+    operation_id="explain_request",
 )
 async def explained(app: App, request_id: str) -> Response:
     """Its parts, which add up to its duration to the microsecond, the sentence, the episodes and events around it.
@@ -107,7 +110,12 @@ async def requests_cells(app: App, stretch: Stretch, where: Conditions) -> Respo
     return await app.document(lambda store: cells(store, stretch.since, stretch.until, where))
 
 
-@router.get("/compare", summary="Two groups of requests side by side", response_model=documents.ComparedDocument)
+@router.get(
+    "/compare",
+    summary="Two groups of requests side by side",
+    response_model=documents.ComparedDocument,
+    operation_id="compare_requests",
+)
 async def compared(app: App, stretch: Stretch, a: WhereTexts = [], b: WhereTexts = []) -> Response:  # noqa: B006
     """Quantiles of both with 95 % intervals, their differences, and what the time of each was spent on."""
     first, second = (
@@ -116,7 +124,12 @@ async def compared(app: App, stretch: Stretch, a: WhereTexts = [], b: WhereTexts
     return await app.document(lambda store: versus(store, first, second))
 
 
-@router.get("/different", summary="What is different about the slow ones", response_model=documents.DifferentDocument)
+@router.get(
+    "/different",
+    summary="What is different about the slow ones",
+    response_model=documents.DifferentDocument,
+    operation_id="different_requests",
+)
 async def what_is_different(
     app: App,
     stretch: Stretch,

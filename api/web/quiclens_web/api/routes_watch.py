@@ -24,7 +24,10 @@ Cells = Annotated[str, Query(max_length=256, description="What makes a cell, the
 
 
 @router.get(
-    "/watch", summary="Cells whose slowest requests have just become slower", response_model=documents.ReportDocument
+    "/watch",
+    summary="Cells whose slowest requests have just become slower",
+    response_model=documents.ReportDocument,
+    operation_id="watch",
 )
 async def regressions(
     app: App, window: Window = "5m", baseline: Baseline = "1d", by: Cells = _BY, until: Until = ""
