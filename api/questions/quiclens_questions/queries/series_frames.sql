@@ -9,18 +9,20 @@ SELECT
     frame_offset AS offset,
     frame_length AS length,
     frame_fin AS fin,
-    frame_type = 'stream' AND frame_length > 0 AND frame_offset < max(frame_offset + frame_length) OVER
-    (
-        PARTITION BY is_sent, frame_stream_id
-        ORDER BY seq, place
-        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    toBool(
+        frame_type = 'stream' AND frame_length > 0 AND frame_offset < max(frame_offset + frame_length) OVER
+        (
+            PARTITION BY is_sent, frame_stream_id
+            ORDER BY seq, place
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        )
     ) AS is_again
 FROM
 (
     SELECT
         seq,
         time_us,
-        name = 'quic:packet_sent' AS is_sent,
+        toBool(name = 'quic:packet_sent') AS is_sent,
         frames.frame_type AS frame_type,
         frames.stream_id AS frame_stream_id,
         frames.offset AS frame_offset,

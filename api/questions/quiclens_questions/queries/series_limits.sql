@@ -13,7 +13,7 @@ FROM
         if({bucket_us:Int64} = 0, toInt64(seq), intDiv(time_us, {bucket_us:Int64})) AS place,
         seq,
         time_us,
-        name = 'quic:packet_sent' AS is_ours,
+        toBool(name = 'quic:packet_sent') AS is_ours,
         frames.frame_type AS limit_name,
         frames.stream_id AS stream_id,
         frames.maximum AS maximum
@@ -31,7 +31,7 @@ FROM
         if({bucket_us:Int64} = 0, toInt64(seq), intDiv(time_us, {bucket_us:Int64})) AS place,
         seq,
         time_us,
-        owner != 'remote' AS is_ours,
+        toBool(owner != 'remote') AS is_ours,
         parameter.1 AS limit_name,
         0 AS stream_id,
         toUInt64OrZero(trim(BOTH '"' FROM parameter.2)) AS maximum

@@ -2,7 +2,7 @@
 SELECT
     seq,
     time_us,
-    name = 'quic:packet_sent' AS is_sent,
+    toBool(name = 'quic:packet_sent') AS is_sent,
     packet_type,
     packet_number,
     ifNull(packet_bytes, 0) AS bytes,

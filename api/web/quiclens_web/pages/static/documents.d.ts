@@ -1025,7 +1025,7 @@ export interface FrameColumns {
   stream_id?: number[];
   offset?: number[];
   length?: number[];
-  fin?: (boolean | number)[];
+  fin?: number[];
   is_again?: boolean[];
   bucket_start_us?: number[];
   bytes_sent?: number[];
