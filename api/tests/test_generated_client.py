@@ -74,7 +74,7 @@ def dated(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def test_a_generated_client_reads_what_is_answered(served: Served, tmp_path: Path) -> None:
     (tmp_path / "openapi.json").write_text(json.dumps(asked(served, "/api/openapi.json")))
     (tmp_path / "config.yaml").write_text("post_hooks: []\n")
-    words = [TOOLS / "openapi-python-client", "generate", "--meta", "none", "--config", "config.yaml"]
+    words = [str(TOOLS / "openapi-python-client"), "generate", "--meta", "none", "--config", "config.yaml"]
     words += ["--path", "openapi.json", "--output-path", "quiclens_client"]
     made = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stdout + made.stderr
@@ -82,7 +82,7 @@ def test_a_generated_client_reads_what_is_answered(served: Served, tmp_path: Pat
     left_out = [line for line in made.stdout.splitlines() if line.startswith("WARNING")]
     assert all(".sqlog" in line or ".qlog" in line or "/picture" in line for line in left_out), left_out
 
-    run = [TOOLS / "python", "-c", PROGRAM, f"http://127.0.0.1:{served.port}"]
+    run = [str(TOOLS / "python"), "-c", PROGRAM, f"http://127.0.0.1:{served.port}"]
     done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)

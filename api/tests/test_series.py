@@ -11,7 +11,7 @@ from store_rows import plant
 
 from quiclens_questions.document import document_text
 from quiclens_questions.documents import SeriesDocument
-from quiclens_questions.series import BUCKETS, EXACT_AT_MOST, Row, View, series
+from quiclens_questions.series import BUCKETS, EXACT_AT_MOST, View, series
 
 EVENTS = 60_000
 EACH_US = 10
@@ -44,7 +44,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     assert served.stop() == 0
 
 
-def lost(document: Row) -> list[int]:
+def lost(document: SeriesDocument) -> list[int]:
     marks = document["marks"]
     named = zip(marks.get("seq", []), marks.get("name", []), strict=True)
     return [seq for seq, name in named if name == "quic:packet_lost"]
