@@ -15,7 +15,7 @@ from quiclens_command_line.loading import load_into
 from quiclens_command_line.main import main
 from quiclens_questions import collector
 from quiclens_questions.anonymous import Anonymiser, header_of, words
-from quiclens_questions.export import Wanted, chosen, export
+from quiclens_questions.export import ExportRequest, chosen, export
 from quiclens_questions.failure import CannotRun
 
 VECTORS = Path(__file__).parents[2] / "schema" / "vectors"
@@ -62,7 +62,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for number, (trace, kind) in enumerate(traces(store)):
             if kind not in ("quic_trace", "line_v1"):
                 file = folder / "out" / f"{number}.sqlog"
-                wanted = Wanted(trace[0], "sqlog", "as-is", file, trace[1], trace[2], is_anonymous=True)
+                wanted = ExportRequest(trace[0], "sqlog", "as-is", file, trace[1], trace[2], is_anonymous=True)
                 found = chosen(store, wanted)
                 assert found is not None
                 export(store, wanted, found, sys.stdout.buffer)
@@ -196,7 +196,7 @@ def test_no_record_keeps_a_clock_of_its_own(tmp_path: Path) -> None:
         load_into(store, sorted(VECTORS.glob("time_formats_*/input*")), [])
         for trace, _ in traces(store):
             file = tmp_path / "x.sqlog"
-            wanted = Wanted(trace[0], "sqlog", "as-is", file, trace[1], trace[2], is_anonymous=True)
+            wanted = ExportRequest(trace[0], "sqlog", "as-is", file, trace[1], trace[2], is_anonymous=True)
             found = chosen(store, wanted)
             assert found is not None
             export(store, wanted, found, sys.stdout.buffer)

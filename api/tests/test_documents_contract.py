@@ -17,7 +17,7 @@ import pytest
 from api_ran import Run
 from document_items import ROOT
 from prometheus_client import generate_latest
-from quiclens_ingest.metrics import Metrics
+from quiclens_ingest.metrics import IngestMetrics
 from quiclens_schema import catalogue
 from serve_process import Served
 
@@ -123,7 +123,7 @@ def test_metrics_stay(served: Served) -> None:
     source = (ROOT / "collectors" / "agent" / "src" / "run" / "metrics.rs").read_text(encoding="utf-8")
     texts = {
         "serve": served.request(b"", "GET", "/metrics", {}).text,
-        "ingest": generate_latest(Metrics().registry).decode(),
+        "ingest": generate_latest(IngestMetrics().registry).decode(),
     }
     found = {name: re.findall(r"(?m)^# TYPE (\w+) ", text) for name, text in texts.items()}
     found["collector"] = re.findall(r'\badd\(\s*\w+,\s*"(\w+)"', source)

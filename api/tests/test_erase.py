@@ -24,7 +24,7 @@ from quiclens_command_line.loading import load_into
 from quiclens_command_line.main import main
 from quiclens_questions import collector
 from quiclens_questions.failure import CannotRun
-from quiclens_store_server.erase import Chosen, erase
+from quiclens_store_server.erase import ErasureChoice, erase
 
 LINE = {"line_day": DAY, "time": "2026-11-20 10:00:00", "time_is": "end"}
 LINES = [
@@ -70,7 +70,7 @@ NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
 
 def erased(store: Store, *connections: str, **more: Any) -> Any:
-    return erase(store, Chosen(connections, **more), NOW)
+    return erase(store, ErasureChoice(connections, **more), NOW)
 
 
 def content(store: Store) -> dict[str, list[str]]:

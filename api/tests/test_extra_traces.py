@@ -17,7 +17,7 @@ import pytest
 from quiclens_schema import store as stores
 from quiclens_schema.migrate import migrate
 
-from quiclens_questions.export import Wanted, export
+from quiclens_questions.export import ExportRequest, export
 
 ROOT = Path(__file__).resolve().parents[2]
 TRACES = ROOT.parent / "shared" / "traces"
@@ -81,10 +81,10 @@ def test_every_event_of_every_file_is_there_and_exports_equal(loaded: Path, tmp_
             name = str(Path(trace["source_file"]).relative_to(TRACES))
             seen[name] += trace["events_seen"]
             file = tmp_path / "one.qlog"
-            wanted = Wanted(trace["connection_id"], "qlog", "as-is", file)
+            wanted = ExportRequest(trace["connection_id"], "qlog", "as-is", file)
             export(store, wanted, trace, sys.stdout.buffer)
             exported[name].append(written_events(file.read_text())[0])
-            qvis = Wanted(trace["connection_id"], "sqlog", "for-qvis", tmp_path / "qvis.sqlog")
+            qvis = ExportRequest(trace["connection_id"], "sqlog", "for-qvis", tmp_path / "qvis.sqlog")
             export(store, qvis, trace, sys.stdout.buffer)
             records = [json.loads(record) for record in (tmp_path / "qvis.sqlog").read_text().split("\x1e")[1:]]
             assert len(records) == trace["events_seen"] + 1

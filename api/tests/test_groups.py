@@ -11,7 +11,7 @@ from store_rows import plant
 
 from quiclens_command_line.show.slow import groups_line
 from quiclens_command_line.show.written import markdown
-from quiclens_questions.asked import GROUPS_AT_MOST, Report
+from quiclens_questions.report import GROUPS_AT_MOST, Report
 from quiclens_questions.reports import KINDS, Options, asked_of
 
 CARRIERS, WITHOUT_QUIC, REQUESTS = 25_000, 4_000, 3_639

@@ -6,13 +6,13 @@ from typing import Any, cast
 import pytest
 
 from quiclens_store_server import running
-from quiclens_store_server.running import Running
+from quiclens_store_server.running import RunningRequests
 from quiclens_web.front.access import Role
 
 
 def test_a_statement_that_nothing_ends_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     async def ask() -> list[list[str]]:
-        works = Running(cast(Any, None), 0.0)
+        works = RunningRequests(cast(Any, None), 0.0)
         ended = asyncio.Event()
         gone = asyncio.create_task(asyncio.Event().wait())
         said = [list(works.unwell())]

@@ -15,9 +15,9 @@ from store_rows import aliases, send
 
 from quiclens_web.front.faults import Fault
 from quiclens_web.front.memory import MemoryBudget
-from quiclens_web.front.settings import Limits
+from quiclens_web.front.settings import StatementLimits
 
-AT_ONCE = Limits().queries_at_once
+AT_ONCE = StatementLimits().queries_at_once
 RUNNING = f'running{{kind="queries"}} {AT_ONCE}'
 LONG = "SELECT count() FROM numbers(100000000000) WHERE sipHash64(number) = 1"
 

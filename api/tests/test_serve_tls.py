@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from quiclens_schema import store as stores
-from quiclens_schema.served import Operation, ServedStore
+from quiclens_schema.served import ServedStore, StoreOperation
 from quiclens_schema.store import StoreError
 from serve_process import Served, start, start_words, until
 
@@ -129,7 +129,7 @@ def test_a_store_behind_tls_is_opened_by_its_authority_and_by_the_password_of_th
         with stores.open(url) as store:
             assert isinstance(store, ServedStore)
             assert store.query("SELECT 1").one() == (1,)
-            store.operate(Operation.LINK, dict)
+            store.operate(StoreOperation.LINK, dict)
             # Another file of that name, as mounted secrets are replaced.
             (folder / "new").write_text(line("ingest", "writer", "second"))
             (folder / "new").rename(tokens)
@@ -144,10 +144,10 @@ def test_a_store_behind_tls_is_opened_by_its_authority_and_by_the_password_of_th
 
             assert until(is_refused)
             with pytest.raises(StoreError, match="token"):
-                store.operate(Operation.LINK, dict)
+                store.operate(StoreOperation.LINK, dict)
             password.write_text("second\n")
             assert store.query("SELECT 1").one() == (1,)
-            store.operate(Operation.LINK, dict)
+            store.operate(StoreOperation.LINK, dict)
     finally:
         assert served.stop() == 0
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from api_ran import Run
 from prometheus_client import generate_latest
-from quiclens_ingest.metrics import Metrics, serve
+from quiclens_ingest.metrics import IngestMetrics, serve
 from quiclens_schema import store as stores
 from rich.console import Console
 from rich.text import Text
@@ -37,7 +37,7 @@ def test_it_fits_one_screen_and_is_plain_where_no_terminal_is(run: Run) -> None:
 
 
 def test_freshness_is_read_from_a_running_ingest(run: Run) -> None:
-    metrics = Metrics()
+    metrics = IngestMetrics()
     for seconds in [0.4] * 98 + [2.5, 40.0]:
         metrics.fresh("events", "web-17", 1000.0, 1000.0 + seconds)
     metrics.fresh("events", "web-17", 1001.0, 1001.4)
@@ -54,7 +54,7 @@ def test_freshness_is_read_from_a_running_ingest(run: Run) -> None:
 
 
 def test_no_heartbeat_is_no_figure() -> None:
-    metrics = Metrics()
+    metrics = IngestMetrics()
     found = read(generate_latest(metrics.registry).decode())
     assert found == {"heartbeats": 0, "last_s": None, "p50_at_most_s": None, "p99_at_most_s": None}
     with pytest.raises(ValueError, match="no freshness"):

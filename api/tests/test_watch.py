@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 from quiclens_command_line.show.watch import watch_view
 from quiclens_questions.watch import Watch, alert_sql, watch
 from quiclens_web.api.app import create_app
-from quiclens_web.api.settings import Settings
+from quiclens_web.api.settings import ApiSettings
 
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
 FAST, SLOW, SLOWER = 500, 600, 700  # buckets
@@ -147,7 +147,7 @@ def test_the_alert_asks_the_same(store: Store) -> None:
 
 def test_the_api_answers_as_the_command_does(store: Store) -> None:
     fill(store, *changed("a/b/c", 30))
-    client = TestClient(create_app(Settings(store)), base_url="http://127.0.0.1:8123")
+    client = TestClient(create_app(ApiSettings(store)), base_url="http://127.0.0.1:8123")
     answer = client.get("/api/v1/watch", params={"until": NOON.isoformat(), "by": "carrier,city"}).json()
     assert [column["name"] for column in answer["columns"]][:3] == ["carrier", "city", "pooled"]
     assert answer["rows"][0][:2] == ["a", "c"] and answer["samples"] == 200

@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 from quiclens_schema import store as stores
 from web_client import app_of, client
 
-from quiclens_web.api.settings import Limits
+from quiclens_web.api.settings import QuestionLimits
 from quiclens_web.front.access import Access, Role, Token, network
 from quiclens_web.front.door import RequestLimits
 
@@ -283,9 +283,9 @@ def test_so_many_requests_of_one_visitor_run_at_once(store_url: str) -> None:
 
 def test_what_did_not_come_through_the_door_is_not_served(store_url: str) -> None:
     from quiclens_web.api.app import create_app
-    from quiclens_web.api.settings import Settings
+    from quiclens_web.api.settings import ApiSettings
 
-    with stores.open(store_url) as store, TestClient(create_app(Settings(store))) as bare:
+    with stores.open(store_url) as store, TestClient(create_app(ApiSettings(store))) as bare:
         with pytest.raises(RuntimeError, match="through the door"):
             bare.post("/api/v1/traces", content=b"x")
         assert app_of(store) is not bare.app
@@ -321,6 +321,6 @@ def test_a_body_that_uploads_nothing_is_small(store_url: str) -> None:
 
 
 def test_a_file_that_is_too_large_is_refused_and_says_so(store_url: str) -> None:
-    with client(store_url, access=LOCKED, limits=Limits(upload_bytes=1_000)) as web:
+    with client(store_url, access=LOCKED, limits=QuestionLimits(upload_bytes=1_000)) as web:
         refused = web.post("/api/v1/traces", content=b"x" * 1_001, headers=bearer("write"))
         assert refused.status_code == 413 and "quiclens load" in refused.json()["hint"]

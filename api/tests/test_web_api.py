@@ -8,7 +8,7 @@ from api_ran import Run
 from fastapi.testclient import TestClient
 from web_client import client
 
-from quiclens_web.api.settings import Limits
+from quiclens_web.api.settings import QuestionLimits
 
 WINDOW = {"since": "2026-11-20T09:00:00Z", "until": "2026-11-20T12:00:00Z"}
 
@@ -159,7 +159,7 @@ def test_series_have_every_event_while_they_are_few(web: TestClient) -> None:
 
 
 def test_a_question_that_takes_too_long_says_so(store_url: str) -> None:
-    with client(store_url, limits=Limits(seconds=0.000_001)) as impatient:
+    with client(store_url, limits=QuestionLimits(seconds=0.000_001)) as impatient:
         answer = impatient.get("/api/v1/requests")
     assert answer.status_code == 504
     assert answer.json()["code"] == "too_slow"

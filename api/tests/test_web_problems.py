@@ -17,9 +17,9 @@ from web_client import client
 
 from quiclens_store_server.app import create_app
 from quiclens_web.api import routes_files, routes_reports, routes_requests
-from quiclens_web.api.settings import Limits
+from quiclens_web.api.settings import QuestionLimits
 from quiclens_web.front.metrics import FrontMetrics
-from quiclens_web.front.settings import Settings
+from quiclens_web.front.settings import ServeSettings
 
 MEMBERS = {"type", "title", "status", "detail", "instance", "code", "hint"}
 HTML = {"accept": "text/html"}
@@ -76,7 +76,7 @@ def test_clickhouses_interface_tells_an_unexpected_error_in_its_own_form(
     monkeypatch.setattr("quiclens_store_server.interface.protocol.read", broken)
     with stores.open(store_url) as store:
         assert store.folder is not None
-        app = create_app(store, Settings(folder=store.folder, instance="x"))
+        app = create_app(store, ServeSettings(folder=store.folder, instance="x"))
         with TestClient(app, base_url="http://127.0.0.1:8123") as served:
             answer = served.post("/", content=b"SELECT 1")
             assert answer.status_code == 500 and answer.headers["x-clickhouse-exception-code"] == "1002"
@@ -277,7 +277,7 @@ def test_a_task_that_ended_or_hangs_is_told_by_healthz(store_url: str, monkeypat
     monkeypatch.setattr("quiclens_store_server.holder.sweep", sweep)
     with stores.open(store_url) as store:
         assert store.folder is not None
-        app = create_app(store, Settings(folder=store.folder, instance="x"))
+        app = create_app(store, ServeSettings(folder=store.folder, instance="x"))
         with TestClient(app, base_url="http://127.0.0.1:8123") as served:
             assert hangs.wait(30) and served.get("/healthz").status_code == 200
             monkeypatch.setattr("quiclens_store_server.holder._LONGEST_SWEEP_SECONDS", 0.0)
@@ -306,11 +306,11 @@ def test_a_question_that_is_wrong_in_a_thread_is_answered_too(store_url: str, mo
 
 def test_an_answer_that_is_not_sent_yet_is_held_against_the_budget(store_url: str) -> None:
     """Two questions whose answers may take half of the budget each: a third is refused while they are held."""
-    with client(store_url, limits=Limits(answer_bytes=50_000_000, held_bytes=49_000_000)) as web:
+    with client(store_url, limits=QuestionLimits(answer_bytes=50_000_000, held_bytes=49_000_000)) as web:
         refused = web.get("/api/v1/requests")
         assert refused.status_code == 503 and refused.json()["code"] == "no_memory"
         assert refused.headers["retry-after"] == "1"
-    with client(store_url, limits=Limits(answer_bytes=300, held_bytes=1_000)) as web:
+    with client(store_url, limits=QuestionLimits(answer_bytes=300, held_bytes=1_000)) as web:
         large = web.get("/api/v1/requests?limit=1000")
         assert large.status_code == 422 and large.json()["code"] == "too_much"
         for _ in range(20):  # what was refused is held no more
@@ -328,7 +328,7 @@ def test_a_question_that_finds_no_place_is_refused_and_files_are_served_meanwhil
         return {}
 
     monkeypatch.setattr(routes_requests, "slow", waits)
-    with client(store_url, limits=Limits(at_once=1, wait_seconds=0.2)) as web, ThreadPoolExecutor(60) as pool:
+    with client(store_url, limits=QuestionLimits(at_once=1, wait_seconds=0.2)) as web, ThreadPoolExecutor(60) as pool:
         first = pool.submit(web.get, "/api/v1/requests")
         assert begun.wait(30)
         others = [pool.submit(web.get, "/api/v1/failed") for _ in range(50)]  # more than the pool of threads has

@@ -15,7 +15,7 @@ from web_client import client
 from quiclens_command_line.expected import expected
 from quiclens_questions.failure import UsageMistake
 from quiclens_questions.status import status
-from quiclens_questions.working import Check, Recent, Seen, checks, next_steps
+from quiclens_questions.working import Check, Observations, Recent, checks, next_steps
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 HEALTHY: dict[str, Any] = {
@@ -28,11 +28,11 @@ HEALTHY: dict[str, Any] = {
 
 
 def check(name: str, **changed: Any) -> Check:
-    return {each.name: each for each in checks(Seen(**HEALTHY | changed))}[name]
+    return {each.name: each for each in checks(Observations(**HEALTHY | changed))}[name]
 
 
 def test_where_all_works_nothing_is_to_be_done_but_to_ask() -> None:
-    found = checks(Seen(**HEALTHY))
+    found = checks(Observations(**HEALTHY))
     assert {each.state for each in found} == {"works"} and not any(each.do for each in found)
     assert next_steps(found) == ["ask for the slowest requests: quiclens slow --since 1h"]
 
@@ -73,7 +73,7 @@ def test_each_part_says_what_was_seen(name: str, changed: dict[str, Any], state:
 
 
 def test_the_broken_comes_first_in_what_to_do() -> None:
-    found = checks(Seen(**HEALTHY | {"rejects": {"truncated": 4}, "servers": {}, "recent": Recent(5, 5, 5)}))
+    found = checks(Observations(**HEALTHY | {"rejects": {"truncated": 4}, "servers": {}, "recent": Recent(5, 5, 5)}))
     first, second, last = next_steps(found)
     assert "QUIC log on" in first and first == check("traces", recent=Recent(5, 5, 5)).do
     assert second.startswith("truncated means: ") and "access_log.format" in last

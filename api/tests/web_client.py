@@ -11,7 +11,7 @@ from quiclens_schema.store import Store
 from starlette.types import ASGIApp
 
 from quiclens_web.api.app import create_app
-from quiclens_web.api.settings import Settings
+from quiclens_web.api.settings import ApiSettings
 from quiclens_web.front.access import Access, Doorkeeper
 from quiclens_web.front.door import Door, RequestLimits
 from quiclens_web.front.metrics import FrontMetrics
@@ -29,7 +29,7 @@ def app_of(
 ) -> ASGIApp:
     """The pages and the API, with all that stands before them."""
     access, metrics, answers = access or Access(qvis=settings.get("qvis", "")), metrics or FrontMetrics(), Answers()
-    web = create_app(replace(Settings(store), **settings), answers, metrics)
+    web = create_app(replace(ApiSettings(store), **settings), answers, metrics)
     door = Door(web, Doorkeeper(access), answers, metrics, tell, door_limits or RequestLimits())
     return Observed(door, answers, metrics)
 

@@ -50,7 +50,7 @@ def source() -> dashboard.DataSourceRef:
     return dashboard.DataSourceRef(type_val=PLUGIN, uid=SOURCE_UID)
 
 
-class Target(Builder[Dataquery], Dataquery):
+class PanelQuery(Builder[Dataquery], Dataquery):
     """One query of a panel. `shape` TIME_SERIES wants a time first, in order; text columns become labels."""
 
     def __init__(self, name: str, shape: int) -> None:

@@ -11,7 +11,7 @@ from grafana_foundation_sdk.models.dashboard import DynamicConfigValue as Proper
 from quiclens_schema.catalogue import CAUSES
 
 from quiclens_dashboards import look
-from quiclens_dashboards.ask import TABLE, TIME_SERIES, Target, source, sql
+from quiclens_dashboards.ask import TABLE, TIME_SERIES, PanelQuery, source, sql
 
 _Shape = TypeVar("_Shape", timeseries.Panel, trend.Panel, table.Panel, stat.Panel, barchart.Panel, geomap.Panel)
 
@@ -28,7 +28,7 @@ def over_time(
         .title(title)
         .description(description)
         .datasource(source())
-        .with_target(Target(query, TIME_SERIES))
+        .with_target(PanelQuery(query, TIME_SERIES))
         .interval(_SHORTEST_STEP)
         .unit(unit)
         .min(0)
@@ -51,7 +51,7 @@ def since(title: str, query: str, unit: str, description: str, *, x: str, series
         .title(title)
         .description(description)
         .datasource(source())
-        .with_target(Target(query, TABLE))
+        .with_target(PanelQuery(query, TABLE))
         .x_field(x)
         .unit(unit)
         .span(_HALF)
@@ -89,7 +89,7 @@ def rows(title: str, query: str, description: str, *, unit: str = look.COUNT, is
         .title(title)
         .description(description + _at_most(query))
         .datasource(source())
-        .with_target(Target(query, TABLE))
+        .with_target(PanelQuery(query, TABLE))
         .unit(unit)
         .thresholds(look.PLAIN)
         .span(_WHOLE if is_wide else _HALF)
@@ -124,7 +124,7 @@ def matrix(
         .title(title)
         .description(description)
         .datasource(source())
-        .with_target(Target(query, TABLE))
+        .with_target(PanelQuery(query, TABLE))
         .with_transformation(
             dashboard.DataTransformerConfig(
                 id_val="groupingToMatrix",
@@ -148,7 +148,7 @@ def numbers(title: str, query: str, description: str, *, thresholds: look.Steps 
         .title(title)
         .description(description)
         .datasource(source())
-        .with_target(Target(query, TABLE))
+        .with_target(PanelQuery(query, TABLE))
         .unit(look.COUNT)
         .thresholds(look.PLAIN)
         .span(_HALF)
@@ -166,7 +166,7 @@ def cause_bars(title: str, query: str, description: str, *, x: str) -> barchart.
         .title(title)
         .description(description)
         .datasource(source())
-        .with_target(Target(query, TABLE))
+        .with_target(PanelQuery(query, TABLE))
         .unit(look.SHARE)
         .x_field(x)
         .orientation(kinds.VizOrientation.HORIZONTAL)
@@ -203,7 +203,7 @@ def on_map(title: str, query: str, description: str, *, colour: str, size: str) 
         .title(title)
         .description(description)
         .datasource(source())
-        .with_target(Target(query, TABLE))
+        .with_target(PanelQuery(query, TABLE))
         .unit(look.COUNT)
         .thresholds(look.SLOW)
         .span(_WHOLE)

@@ -17,7 +17,7 @@ PAGES: Mapping[str, Row] = {
 
 
 @dataclass(frozen=True)
-class Asked:
+class PanelQuestion:
     """One query of a panel (`kind` is the panel's) or of a variable, and what the dashboard's variables are first."""
 
     page: str
@@ -36,14 +36,14 @@ def variables(page: Row) -> list[Row]:
     return found
 
 
-def queries() -> Iterator[Asked]:
+def queries() -> Iterator[PanelQuestion]:
     """Every query of every dashboard."""
     for name, page in PAGES.items():
         first = {each["name"]: each.get("current", {}).get("value", each["query"]) for each in variables(page)}
         for panel in page["panels"]:
             for target in panel.get("targets", []):
-                yield Asked(name, panel["title"], panel["type"], target["format"], target["rawSql"], first)
+                yield PanelQuestion(name, panel["title"], panel["type"], target["format"], target["rawSql"], first)
         for variable in variables(page):
             if variable["type"] == "query":
                 assert variable["current"]["value"] == ALL
-                yield Asked(name, f"${variable['name']}", "variable", 1, variable["query"]["rawSql"], first)
+                yield PanelQuestion(name, f"${variable['name']}", "variable", 1, variable["query"]["rawSql"], first)

@@ -8,7 +8,7 @@ import pytest
 from demo_store import Demo
 from expanding import Window, expand
 from quiclens_schema.store import Result
-from reading import Asked, queries
+from reading import PanelQuestion, queries
 
 QUERIES = list(queries())
 PANELS = [asked for asked in QUERIES if asked.kind != "variable"]
@@ -28,14 +28,14 @@ NULL = {
 WHOLE = {"pipeline: Dropped days", "pipeline: Disk", "pipeline: Rejects"}
 
 
-def run(demo: Demo, asked: Asked, window: Window | None = None, **chosen: str | list[str]) -> Result:
+def run(demo: Demo, asked: PanelQuestion, window: Window | None = None, **chosen: str | list[str]) -> Result:
     sql = expand(asked.sql, {**asked.variables, **chosen}, window or demo.window_of(asked.page))
     assert "$" not in sql, sql
     return demo.store.query(sql)
 
 
 @pytest.mark.parametrize("asked", QUERIES, ids=str)
-def test_a_query_runs_and_has_what_its_panel_needs(demo: Demo, asked: Asked) -> None:
+def test_a_query_runs_and_has_what_its_panel_needs(demo: Demo, asked: PanelQuestion) -> None:
     result = run(demo, asked)
     types = dict(zip(result.columns, result.types, strict=True))
     assert (len(result.rows) == 0) == (str(asked) in EMPTY), result.rows[:3]
@@ -56,14 +56,14 @@ def test_a_query_runs_and_has_what_its_panel_needs(demo: Demo, asked: Asked) -> 
 
 
 @pytest.mark.parametrize("asked", PANELS, ids=str)
-def test_no_column_of_a_panel_is_always_null(demo: Demo, asked: Asked) -> None:
+def test_no_column_of_a_panel_is_always_null(demo: Demo, asked: PanelQuestion) -> None:
     result = run(demo, asked)
     null = {name for place, name in enumerate(result.columns) if all(row[place] is None for row in result.rows)}
     assert str(asked) in EMPTY or null == set(NULL.get(str(asked), {}))
 
 
 @pytest.mark.parametrize("asked", QUERIES, ids=str)
-def test_a_query_reads_its_window_and_not_the_days_before(demo: Demo, asked: Asked) -> None:
+def test_a_query_reads_its_window_and_not_the_days_before(demo: Demo, asked: PanelQuestion) -> None:
     """At most twice what the window's day has, in all places that read a table; the store has eleven times that."""
     result = run(demo, asked, day_before(demo) if str(asked) in EMPTY else None)
     if str(asked) in WHOLE:

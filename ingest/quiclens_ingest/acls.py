@@ -11,7 +11,7 @@ from enum import Enum
 from quiclens_schema.topics import Topic
 
 
-class Operation(Enum):
+class AclRight(Enum):
     """Kafka's own names; READ and WRITE have DESCRIBE in them. An idempotent producer needs no more than WRITE."""
 
     READ = "read"
@@ -23,7 +23,7 @@ class Allowed:
     """One operation of one user, from any host, on a topic or on a consumer group of exactly this name."""
 
     user: str
-    operation: Operation
+    operation: AclRight
     topic: str = ""
     group: str = ""
 
@@ -50,7 +50,7 @@ def least(users: Mapping[str, Iterable[str]], topics: Iterable[Topic], group: st
         written = [topic.name for topic in topics if _PROGRAMS[program] in topic.producer.split(", ")]
         read = [topic.name for topic in topics if _PROGRAMS[program] in topic.consumer.split(", ")]
         for user in names:
-            found += [Allowed(user, Operation.WRITE, topic=name) for name in written]
-            found += [Allowed(user, Operation.READ, topic=name) for name in read]
-            found += [Allowed(user, Operation.READ, group=group)] if program == "ingest" else []
+            found += [Allowed(user, AclRight.WRITE, topic=name) for name in written]
+            found += [Allowed(user, AclRight.READ, topic=name) for name in read]
+            found += [Allowed(user, AclRight.READ, group=group)] if program == "ingest" else []
     return found

@@ -21,9 +21,9 @@ from threading import Event, Thread
 from pydantic import TypeAdapter, ValidationError
 from quiclens_schema.plain_text import log_to_stderr
 from quiclens_schema.served import ServedStore
-from quiclens_schema.store import Place
+from quiclens_schema.store import StorePlace
 
-from quiclens_ingest.settings import Settings
+from quiclens_ingest.settings import IngestSettings
 
 _log = logging.getLogger("quiclens.ingest")
 
@@ -40,13 +40,13 @@ class Work:
 
     folder: str
     socket: str
-    settings: Settings
+    settings: IngestSettings
 
 
 class Beside:
     """The process, from its parent's side. Made before the parent is confined; it waits until it is told to begin."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: IngestSettings) -> None:
         self._settings = settings
         kept = {name: value for name, value in os.environ.items() if not name.startswith(_OURS_ALONE)}
         self._process = subprocess.Popen(_words("supervise"), stdin=subprocess.PIPE, env=kept)
@@ -115,7 +115,7 @@ def take() -> int:
     ending = Event()
     Thread(target=_wait_for_the_end, args=(ending,), daemon=True).start()
     where = f"{work.settings.brokers} as {work.settings.group}"
-    with ServedStore(Place(work.folder, socket=work.socket)) as store:
+    with ServedStore(StorePlace(work.folder, socket=work.socket)) as store:
         try:
             ingest(store, work.settings, ending, ready=lambda _: _log.warning("taking from %s", where))
         except (TakeError, BrokerError, KafkaException, OSError) as error:

@@ -8,7 +8,7 @@ from quiclens_ingest.message import Heartbeat
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class TakenMessage:
     """One message: its place, its rows or the row of `rejects` that says why it has none."""
 
     partition: int
@@ -52,20 +52,20 @@ class Block:
     """
 
     source: Source
-    taken: tuple[Taken, ...]
+    taken: tuple[TakenMessage, ...]
     ranges: Mapping[int, tuple[int, int]]
     rows: int
     bytes: int
 
 
 def next_block(
-    source: Source, pending: Iterable[Taken], limits: BlockLimits, now: float, *, is_hurried: bool = False
+    source: Source, pending: Iterable[TakenMessage], limits: BlockLimits, now: float, *, is_hurried: bool = False
 ) -> Block | None:
     """Close the oldest run of pending messages that fills a block, or None while it is too small.
 
     `is_hurried` closes whatever there is: when memory is short, or when nothing more will come.
     """
-    taken: list[Taken] = []
+    taken: list[TakenMessage] = []
     ranges: dict[int, tuple[int, int]] = {}
     rows = size = 0
     is_full = is_hurried

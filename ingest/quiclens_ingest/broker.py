@@ -88,7 +88,7 @@ class Walls:
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningBroker:
     """A broker that runs: its process, and the address for clients."""
 
     pid: int
@@ -97,7 +97,7 @@ class Running:
     """Of one with walls, the address where everybody on this machine may do everything."""
 
 
-def start(data: Path, port: int = 0, jars: Path | None = None, walls: Walls | None = None) -> Running:
+def start(data: Path, port: int = 0, jars: Path | None = None, walls: Walls | None = None) -> RunningBroker:
     """Start the broker and make the topics; if it runs already, only say where. BrokerError if it does not come up.
 
     With `walls`, nobody is allowed anything yet but `admin`.
@@ -140,7 +140,7 @@ def start(data: Path, port: int = 0, jars: Path | None = None, walls: Walls | No
     brokers = f"127.0.0.1:{port}"
     _started[process.pid] = process
     inside = f"127.0.0.1:{ports['inside_port']}" if walls else ""
-    running = Running(process.pid, brokers, inside)
+    running = RunningBroker(process.pid, brokers, inside)
     (data / "broker.json").write_text(json.dumps(asdict(running)), encoding="utf-8")
     until = time.monotonic() + _READY_SECONDS
     while True:
@@ -155,13 +155,13 @@ def start(data: Path, port: int = 0, jars: Path | None = None, walls: Walls | No
     return running
 
 
-def status(data: Path) -> Running | None:
+def status(data: Path) -> RunningBroker | None:
     """The broker that runs on this folder, or None."""
     found = _read(data / "broker.json")
     pid = int(found.get("pid", 0))
     if not pid or not _is_ours(pid, data):
         return None
-    return Running(pid, str(found["brokers"]), str(found.get("inside", "")))
+    return RunningBroker(pid, str(found["brokers"]), str(found.get("inside", "")))
 
 
 def stop(data: Path) -> bool:

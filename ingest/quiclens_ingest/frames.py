@@ -40,7 +40,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class CollectorSummary:
     """What the collector read in all."""
 
     files: int
@@ -53,7 +53,7 @@ class Summary:
     seconds: float
 
 
-Frame = Batch | Progress | Summary
+Frame = Batch | Progress | CollectorSummary
 
 
 def frames(output: BinaryIO) -> Iterator[Frame]:
@@ -92,8 +92,8 @@ def _progress(body: dict[str, Any]) -> Progress:
     return Progress(**{name: int(body.get(name, 0)) for name in Progress.__dataclass_fields__})
 
 
-def _summary(body: dict[str, Any]) -> Summary:
-    return Summary(
+def _summary(body: dict[str, Any]) -> CollectorSummary:
+    return CollectorSummary(
         files=int(body["files"]),
         connections=int(body["connections"]),
         events=int(body["events"]),

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 import xxhash
 from quiclens_schema.store import Store, StoreError
 
-from quiclens_ingest.lines import Converter, Line
+from quiclens_ingest.lines import Converter, JsonLine
 from quiclens_ingest.load import LoadError
 from quiclens_ingest.mapping import UNITS
 from quiclens_ingest.mapping import Mapping as Source
@@ -82,7 +82,7 @@ class TableReader:
             raise LoadError(self._said(error)) from error
         return found
 
-    def newest(self, rows: int) -> list[Line]:
+    def newest(self, rows: int) -> list[JsonLine]:
         """At most so many of the newest rows."""
         sql = f"SELECT {self._selected()} FROM {_TABLE} ORDER BY {{time:Identifier}} DESC LIMIT {{rows:UInt32}}"
         try:
@@ -119,9 +119,11 @@ class TableReader:
         for old in sorted(self._seconds)[:-_HOURS_KEPT]:
             del self._seconds[old]
 
-    def _lines(self, hour: int, texts: Sequence[bytes]) -> list[Line]:
+    def _lines(self, hour: int, texts: Sequence[bytes]) -> list[JsonLine]:
         log_id, seen = self._log_id(hour), Counter[bytes]()
-        return [Line(log_id, xxhash.xxh3_64_intdigest(self._known_by(text, seen)) & _OFFSETS, text) for text in texts]
+        return [
+            JsonLine(log_id, xxhash.xxh3_64_intdigest(self._known_by(text, seen)) & _OFFSETS, text) for text in texts
+        ]
 
     def _known_by(self, text: bytes, seen: Counter[bytes]) -> bytes:
         if self._source.key:

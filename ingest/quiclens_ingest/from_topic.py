@@ -14,7 +14,7 @@ from threading import Event
 from quiclens_schema.store import Store, StoreError
 
 from quiclens_ingest import kafka
-from quiclens_ingest.lines import Converter, Line, one_line
+from quiclens_ingest.lines import Converter, JsonLine, one_line
 from quiclens_ingest.load import LoadError
 from quiclens_ingest.mapping import Mapping as Source
 
@@ -142,7 +142,7 @@ class TopicReader:
         return bool(places)
 
 
-def newest(source: Source, brokers: str, more: Mapping[str, str], count: int) -> list[Line]:
+def newest(source: Source, brokers: str, more: Mapping[str, str], count: int) -> list[JsonLine]:
     """About so many of a topic's newest messages, as lines; nothing is committed. LoadError when there is no topic."""
     consumer = kafka.consumer(brokers, f"quiclens-check-{source.name}", _MESSAGE_BYTES_MAX, more)
     try:
@@ -180,7 +180,7 @@ def _partitions(consumer: kafka.Consumer, source: Source) -> list[int]:
     return partitions
 
 
-def lines_of(source: Source, messages: Sequence[kafka.Message]) -> list[Line]:
+def lines_of(source: Source, messages: Sequence[kafka.Message]) -> list[JsonLine]:
     """The lines of some messages, each with its place."""
     found = []
     for message in messages:
@@ -189,7 +189,7 @@ def lines_of(source: Source, messages: Sequence[kafka.Message]) -> list[Line]:
         if len(texts) > MESSAGE_LINES:  # what is left becomes one line that is none
             texts = [*texts[: MESSAGE_LINES - 1], b"".join(texts[MESSAGE_LINES - 1 :])]
         first = (message.offset() or 0) * MESSAGE_LINES
-        found += [Line(log_id, first + number, text) for number, text in enumerate(texts)]
+        found += [JsonLine(log_id, first + number, text) for number, text in enumerate(texts)]
     return found
 
 

@@ -17,10 +17,10 @@ from quiclens_ingest import kafka
 from quiclens_ingest.blocks import BlockLimits
 from quiclens_ingest.insert import Inserter
 from quiclens_ingest.linking import Linker
-from quiclens_ingest.message import Limits
-from quiclens_ingest.metrics import Metrics, serve
+from quiclens_ingest.message import MessageLimits
+from quiclens_ingest.metrics import IngestMetrics, serve
 from quiclens_ingest.reach import Reach
-from quiclens_ingest.settings import Settings, password
+from quiclens_ingest.settings import IngestSettings, password
 from quiclens_ingest.store_watch import StoreWatch
 from quiclens_ingest.take import Duties, Taker
 
@@ -31,7 +31,7 @@ _STALE_SECONDS = 45.0  # a loop that did not turn, or a store that takes nothing
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class IngestRun:
     """What one run did."""
 
     messages: int
@@ -50,19 +50,19 @@ class Taken:
 
 def ingest(
     store: Store,
-    settings: Settings,
+    settings: IngestSettings,
     stop: Event,
-    metrics: Metrics | None = None,
+    metrics: IngestMetrics | None = None,
     ready: Callable[[str], None] | None = None,
     turned: Callable[[], None] = lambda: None,
-) -> Taken:
+) -> IngestRun:
     """Take from Kafka into a migrated store until `stop` is set, then finish what is held.
 
     `ready` is called before it begins, with the address where metrics are served; `turned` often while it takes.
     TakeError when the client cannot go on; a broker or a store that is away is waited for.
     """
     began = time.monotonic()
-    metrics = metrics or Metrics()
+    metrics = metrics or IngestMetrics()
     tables = {topic.name: table for table, topic in topics.of_tables().items()}
     taker: Taker | None = None
     reach = Reach()
@@ -84,7 +84,7 @@ def ingest(
         consumer,
         tables,
         (
-            Limits(settings.message_bytes_max, settings.message_bytes_max * _DECOMPRESSED_PER_BYTE),
+            MessageLimits(settings.message_bytes_max, settings.message_bytes_max * _DECOMPRESSED_PER_BYTE),
             BlockLimits(settings.block_rows, settings.block_bytes, settings.block_age_ms / 1000),
         ),
         settings.held_bytes_max,
@@ -120,7 +120,7 @@ def ingest(
     return _summary(metrics, time.monotonic() - began)
 
 
-def _log_in_again(clients: Iterable[kafka.Consumer | kafka.Producer], settings: Settings) -> None:
+def _log_in_again(clients: Iterable[kafka.Consumer | kafka.Producer], settings: IngestSettings) -> None:
     """Kafka did not let us in, perhaps since the password is another by now: read it again."""
     try:
         known = password()
@@ -154,7 +154,7 @@ def _health(
     return health
 
 
-def _summary(metrics: Metrics, seconds: float) -> Taken:
+def _summary(metrics: IngestMetrics, seconds: float) -> IngestRun:
     def by(name: str, label: str) -> dict[str, int]:
         return {
             sample.labels[label]: int(sample.value)
@@ -164,7 +164,7 @@ def _summary(metrics: Metrics, seconds: float) -> Taken:
         }
 
     messages = by("quiclens_ingest_messages_total", "topic")
-    return Taken(
+    return IngestRun(
         messages=sum(messages.values()),
         rows=by("quiclens_ingest_rows_total", "table"),
         rejected=by("quiclens_ingest_rejects_total", "reason"),

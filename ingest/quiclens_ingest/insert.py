@@ -7,9 +7,9 @@ from threading import Event, Lock, get_ident
 
 from quiclens_schema.store import Store, StoreError
 
-from quiclens_ingest.blocks import Block, Taken
+from quiclens_ingest.blocks import Block, TakenMessage
 from quiclens_ingest.kafka import BrokerError, Producer
-from quiclens_ingest.metrics import Metrics
+from quiclens_ingest.metrics import IngestMetrics
 from quiclens_ingest.rejects import produce, reject
 from quiclens_ingest.stitch import StitchError, encode, stitch
 
@@ -26,7 +26,7 @@ _MEMORY_LIMIT = 241  # the block may be too much for it where one message is not
 class Inserter:
     """Stores blocks; used from several threads at once, each with its own block."""
 
-    def __init__(self, store: Store, producer: Producer, instance: str, metrics: Metrics) -> None:
+    def __init__(self, store: Store, producer: Producer, instance: str, metrics: IngestMetrics) -> None:
         self._store = store
         self._producer = producer
         self._instance = instance
@@ -87,7 +87,7 @@ class Inserter:
             produce(self._producer, self._instance, rejects)
         self._count(block, good, bad, erased, queryable_at)
 
-    def _insert(self, table: str, good: Sequence[Taken]) -> tuple[list[Taken], int]:
+    def _insert(self, table: str, good: Sequence[TakenMessage]) -> tuple[list[TakenMessage], int]:
         """Insert the messages together, or one by one when together they are refused; those that are bad alone, and
         how many rows were dropped, since what they are of was erased."""
         if sum(message.rows for message in good) == 0:
@@ -105,7 +105,7 @@ class Inserter:
         return [], erased
 
     def _count(
-        self, block: Block, good: Sequence[Taken], bad: Sequence[Taken], erased: int, queryable_at: float
+        self, block: Block, good: Sequence[TakenMessage], bad: Sequence[TakenMessage], erased: int, queryable_at: float
     ) -> None:
         metrics, table = self._metrics, block.source.table
         metrics.blocks.labels(table).inc()

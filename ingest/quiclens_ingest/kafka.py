@@ -21,7 +21,7 @@ from confluent_kafka.admin import (
 )
 from quiclens_schema.topics import Topic
 
-from quiclens_ingest.acls import Allowed, Operation
+from quiclens_ingest.acls import AclRight, Allowed
 
 __all__ = ["Consumer", "KafkaError", "KafkaException", "Message", "Producer", "TopicPartition"]
 
@@ -175,7 +175,7 @@ def _committed(reader: Consumer, places: list[TopicPartition]) -> list[TopicPart
 
 
 def _binding(allowed: Allowed) -> AclBinding:
-    operations = {Operation.READ: AclOperation.READ, Operation.WRITE: AclOperation.WRITE}
+    operations = {AclRight.READ: AclOperation.READ, AclRight.WRITE: AclOperation.WRITE}
     return AclBinding(
         ResourceType.TOPIC if allowed.topic else ResourceType.GROUP,
         allowed.topic or allowed.group,

@@ -18,13 +18,13 @@ from typing import Any
 import pyarrow as pa
 from quiclens_schema.store import Store
 
-from quiclens_ingest.frames import Batch, FrameError, Summary, frames
+from quiclens_ingest.frames import Batch, CollectorSummary, FrameError, frames
 from quiclens_ingest.load import LoadError
 from quiclens_ingest.mapping import Mapping
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class JsonLine:
     """One JSON object on one line, and where it stands: what its row is known by."""
 
     log_id: str
@@ -66,7 +66,7 @@ class Converter:
         self._collector = collector
         self._client_secret = client_secret
 
-    def convert(self, lines: Sequence[Line]) -> Converted:
+    def convert(self, lines: Sequence[JsonLine]) -> Converted:
         """Rows of these lines; LoadError when the collector cannot run, or the format cannot be used."""
         text, form = _held(b"".join(line.text + b"\n" for line in lines)), _held(self._mapping.format.encode())
         words = [str(self._collector), "load", "--sink", "-", "--requests", f"/dev/fd/{text}"]
@@ -97,7 +97,7 @@ class Converter:
             raise LoadError(f"the collector cannot read the lines of {self._mapping.place}: {why}")
         return self._converted(lines, done.stdout)
 
-    def _converted(self, lines: Sequence[Line], output: bytes) -> Converted:
+    def _converted(self, lines: Sequence[JsonLine], output: bytes) -> Converted:
         ends = list(accumulate(len(line.text) + 1 for line in lines))
         batches: list[Batch] = []
         rejected: dict[str, int] = {}
@@ -107,13 +107,13 @@ class Converter:
                 if isinstance(frame, Batch):
                     batches.append(self._placed(frame, lines, ends))
                     count += frame.rows if frame.table == "request_lines" else 0
-                elif isinstance(frame, Summary):
+                elif isinstance(frame, CollectorSummary):
                     rejected = frame.rejected
         except FrameError as error:
             raise LoadError(str(error)) from error
         return Converted(tuple(batches), count, rejected)
 
-    def _placed(self, batch: Batch, lines: Sequence[Line], ends: Sequence[int]) -> Batch:
+    def _placed(self, batch: Batch, lines: Sequence[JsonLine], ends: Sequence[int]) -> Batch:
         """The batch with the places of the lines instead of those in what the collector was given."""
         rows = pa.ipc.open_stream(batch.stream).read_all()
         which = [lines[bisect_right(ends, place)] for place in rows.column("offset").to_pylist()]

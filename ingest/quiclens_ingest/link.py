@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from functools import partial
 
-from quiclens_schema.served import Operation, ServedStore
+from quiclens_schema.served import ServedStore, StoreOperation
 from quiclens_schema.store import Store
 
 from quiclens_ingest import rollups
@@ -44,7 +44,7 @@ def link(store: Store, days: Iterable[date] | None = None) -> LinkSummary:
     A store that another process serves is linked by that process, all of it.
     """
     if isinstance(store, ServedStore):
-        return store.operate(Operation.LINK, LinkSummary)
+        return store.operate(StoreOperation.LINK, LinkSummary)
     with held(store, WAIT_SECONDS) as lease:
         chosen = [day for (day,) in store.query(sql("days")).rows] if days is None else sorted(set(days))
         parts = []

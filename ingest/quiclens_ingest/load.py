@@ -16,10 +16,10 @@ from typing import IO, Any, BinaryIO, TypeVar, cast
 from uuid import uuid4
 
 from quiclens_schema.catalogue import CatalogueError
-from quiclens_schema.served import Operation, ServedStore
+from quiclens_schema.served import ServedStore, StoreOperation
 from quiclens_schema.store import Store, StoreError
 
-from quiclens_ingest.frames import Batch, Frame, FrameError, Progress, Summary, frames
+from quiclens_ingest.frames import Batch, CollectorSummary, Frame, FrameError, Progress, frames
 from quiclens_ingest.link import LinkSummary, link, link_since
 from quiclens_ingest.linking import remember_up_to, remembered
 from quiclens_ingest.mark import NOTHING, mark
@@ -105,7 +105,7 @@ def and_link(store: Store, insert: Callable[[], Inserted]) -> tuple[Inserted, Li
         try:
             done = insert()
         finally:
-            linked = store.operate(Operation.LINK_CHANGED, LinkSummary)
+            linked = store.operate(StoreOperation.LINK_CHANGED, LinkSummary)
         return done, linked
     with _pending(store) as was_interrupted:
         before = mark(store)
@@ -163,9 +163,9 @@ def _pending(store: Store) -> Iterator[bool]:
         raise failed
 
 
-def _insert(store: Store, words: Sequence[str], progress: Callable[[Progress], None]) -> tuple[Summary, int]:
+def _insert(store: Store, words: Sequence[str], progress: Callable[[Progress], None]) -> tuple[CollectorSummary, int]:
     """Run the collector and insert every batch; its summary and how many rows were dropped, or LoadError."""
-    summary: Summary | None = None
+    summary: CollectorSummary | None = None
     erased = 0
     with tempfile.TemporaryFile() as complaints:
         try:
@@ -173,7 +173,7 @@ def _insert(store: Store, words: Sequence[str], progress: Callable[[Progress], N
         except OSError as error:
             raise LoadError(f"cannot run the collector {words[0]}: {error.strerror}") from error
         assert process.stdout is not None
-        reader = _Reader(process.stdout)
+        reader = _FrameReader(process.stdout)
         try:
             while (frame := reader.next()) is not None:
                 if isinstance(frame, Batch):
@@ -200,7 +200,7 @@ def _insert(store: Store, words: Sequence[str], progress: Callable[[Progress], N
     return summary, erased
 
 
-class _Reader:
+class _FrameReader:
     """Frames read ahead by a thread, as far as batches may be held."""
 
     def __init__(self, output: IO[bytes]) -> None:

@@ -24,7 +24,7 @@ class Unreadable(Exception):  # noqa: N818 (what the message is)
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class MessageLimits:
     """How large a message may be, as it comes and decompressed."""
 
     message_bytes: int
@@ -48,7 +48,7 @@ class Reading:
     heartbeat: Heartbeat | None
 
 
-def read(table: str, headers: Mapping[str, bytes], value: bytes, limits: Limits) -> Reading:
+def read(table: str, headers: Mapping[str, bytes], value: bytes, limits: MessageLimits) -> Reading:
     """Read and check a message of a table's topic; Unreadable when anything about it is not as agreed.
 
     Everything that the engine would pass over in silence is looked at here: names, types, nulls, the number of rows
@@ -88,7 +88,7 @@ def _whole(text: bytes | None) -> int | None:
     return int(text) if text is not None and len(text) < 20 and text.isdigit() else None
 
 
-def _only_batch(value: bytes, limits: Limits) -> pa.RecordBatch:
+def _only_batch(value: bytes, limits: MessageLimits) -> pa.RecordBatch:
     """The stream's one record batch, once it is known that it ends as it should and how large it becomes."""
     _check_messages(value, limits)
     reader = pa.ipc.open_stream(value)
@@ -98,7 +98,7 @@ def _only_batch(value: bytes, limits: Limits) -> pa.RecordBatch:
     return batch
 
 
-def _check_messages(value: bytes, limits: Limits) -> None:
+def _check_messages(value: bytes, limits: MessageLimits) -> None:
     source = pa.BufferReader(value)
     messages = pa.ipc.MessageReader.open_stream(source)
     batches = total = 0

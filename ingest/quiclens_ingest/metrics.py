@@ -27,7 +27,7 @@ class LinkMetrics:
         self.is_linking = Gauge(prefix + "linking", "1 where this process is the one that links", registry=registry)
 
 
-class Metrics:
+class IngestMetrics:
     """Counters, gauges and histograms; labels are topics, partitions, tables and reasons, all from closed sets, and the
     collectors, of which so many are told apart."""
 
@@ -96,7 +96,7 @@ class Metrics:
             self.heartbeat_made_at.labels(collector).set(made_at)
 
 
-def serve(metrics: Metrics, address: str, health: Callable[[], dict[str, Any]]) -> ThreadingHTTPServer:
+def serve(metrics: IngestMetrics, address: str, health: Callable[[], dict[str, Any]]) -> ThreadingHTTPServer:
     """Answer /metrics and /healthz on host:port in a thread; OSError when the port cannot be had."""
 
     class Handler(MetricsHandler):

@@ -17,7 +17,7 @@ class SettingsError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class IngestSettings:
     """One process that takes from Kafka. Every field has its unit in its name and a default that works."""
 
     brokers: str = "127.0.0.1:9092"
@@ -66,7 +66,7 @@ _MINIMUM = {
 }
 
 
-def read(path: Path | None, given: Mapping[str, Any]) -> Settings:
+def read(path: Path | None, given: Mapping[str, Any]) -> IngestSettings:
     """The file's settings with those given on the command line in front; SettingsError for what cannot be."""
     document: dict[str, Any] = {}
     if path is not None:
@@ -75,7 +75,7 @@ def read(path: Path | None, given: Mapping[str, Any]) -> Settings:
         except (OSError, ValueError) as error:
             raise SettingsError(f"cannot read {path}: {error}") from error
     document |= given
-    types = {each.name: type(getattr(Settings(), each.name)) for each in fields(Settings)}
+    types = {each.name: type(getattr(IngestSettings(), each.name)) for each in fields(IngestSettings)}
     if unknown := sorted(set(document) - set(types)):
         raise SettingsError(f"unknown settings: {', '.join(unknown)}; there are {', '.join(types)}")
     for name, value in document.items():
@@ -92,7 +92,7 @@ def read(path: Path | None, given: Mapping[str, Any]) -> Settings:
             document["kafka"]["sasl.password"] = known
     except SecretError as error:
         raise SettingsError(str(error)) from error
-    return Settings(**document)
+    return IngestSettings(**document)
 
 
 def password() -> str:

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from threading import Event
 from typing import cast
 
-from quiclens_ingest.blocks import Block, BlockLimits, Source, Taken, next_block
+from quiclens_ingest.blocks import Block, BlockLimits, Source, TakenMessage, next_block
 from quiclens_ingest.kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
-from quiclens_ingest.message import Limits, Unreadable, read
-from quiclens_ingest.metrics import Metrics
+from quiclens_ingest.message import MessageLimits, Unreadable, read
+from quiclens_ingest.metrics import IngestMetrics
 from quiclens_ingest.reach import Reach
 from quiclens_ingest.rejects import reject
 
@@ -74,12 +74,12 @@ class Taker:
         self,
         consumer: Consumer,
         tables: Mapping[str, str],
-        limits: tuple[Limits, BlockLimits],
+        limits: tuple[MessageLimits, BlockLimits],
         held_bytes_max: int,
         inserts_at_once: int,
         drain_seconds: float,
         duties: Duties,
-        metrics: Metrics,
+        metrics: IngestMetrics,
         reach: Reach,
     ) -> None:
         self._consumer = consumer
@@ -92,7 +92,7 @@ class Taker:
         self._metrics = metrics
         self._reach = reach
         self._shares: dict[Place, _Share] = {}
-        self._pending: dict[str, deque[Taken]] = {topic: deque() for topic in tables}
+        self._pending: dict[str, deque[TakenMessage]] = {topic: deque() for topic in tables}
         self._on_their_way: dict[str, _OnItsWay] = {}
         # A thread for each topic: one whose table takes nothing waits alone, and the others go on.
         self._pool = ThreadPoolExecutor(len(tables), thread_name_prefix="insert")
@@ -190,7 +190,7 @@ class Taker:
         self._pending[topic].append(taken)
         self._held_bytes += taken.bytes
 
-    def _read(self, topic: str, partition: int, offset: int, message: Message) -> Taken:
+    def _read(self, topic: str, partition: int, offset: int, message: Message) -> TakenMessage:
         raw = message.value()
         value = raw if isinstance(raw, bytes) else b""
         pairs = cast("list[tuple[str, bytes | None]]", message.headers() or [])
@@ -201,9 +201,9 @@ class Taker:
         except Unreadable as why:
             _log.warning("%s/%d at %d is rejected: %s", topic, partition, offset, why)
             row = reject(self._source(topic), partition, offset, value, why.reason)
-            return Taken(partition, offset, now, b"", len(row["bytes"]) + _MESSAGE_OVERHEAD_BYTES, reject=row)
+            return TakenMessage(partition, offset, now, b"", len(row["bytes"]) + _MESSAGE_OVERHEAD_BYTES, reject=row)
         size = found.bytes + len(value) + _MESSAGE_OVERHEAD_BYTES + _COLUMN_OVERHEAD_BYTES * found.batch.num_columns
-        return Taken(partition, offset, now, value, size, batch=found.batch, heartbeat=found.heartbeat)
+        return TakenMessage(partition, offset, now, value, size, batch=found.batch, heartbeat=found.heartbeat)
 
     def _source(self, topic: str) -> Source:
         return Source(self._cluster, topic, self._tables[topic])

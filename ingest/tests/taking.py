@@ -22,8 +22,8 @@ from quiclens_ingest import kafka
 from quiclens_ingest.frames import Batch, frames
 from quiclens_ingest.ingest import ingest
 from quiclens_ingest.kafka import TopicPartition
-from quiclens_ingest.metrics import Metrics
-from quiclens_ingest.settings import Settings
+from quiclens_ingest.metrics import IngestMetrics
+from quiclens_ingest.settings import IngestSettings
 from quiclens_schema import catalogue, topics
 from quiclens_schema.store import Store
 
@@ -127,7 +127,7 @@ class Pipe:
 class Process:
     """One ingest in a thread."""
 
-    metrics: Metrics
+    metrics: IngestMetrics
     stop: Event
     thread: Thread
     failures: list[BaseException]
@@ -151,11 +151,11 @@ class Process:
 
 def begin(store: Store, pipe: Pipe, **settings: Any) -> Process:
     chosen = {"block_age_ms": 100, "link_seconds": 0.0, "count_seconds": 0.2, "metrics_address": "", **settings}
-    metrics, stop, failures = Metrics(), Event(), list[BaseException]()
+    metrics, stop, failures = IngestMetrics(), Event(), list[BaseException]()
 
     def run() -> None:
         try:
-            ingest(store, Settings(brokers=pipe.brokers, group=pipe.group, **chosen), stop, metrics)
+            ingest(store, IngestSettings(brokers=pipe.brokers, group=pipe.group, **chosen), stop, metrics)
         except BaseException as error:
             failures.append(error)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from quiclens_ingest.beside import Beside
-from quiclens_ingest.settings import Settings
+from quiclens_ingest.settings import IngestSettings
 from quiclens_schema import store as stores
 from taking import Pipe, free_address, seqs, sliced, until
 
@@ -129,7 +129,7 @@ def test_a_parent_that_is_killed_takes_it_along(tmp_path: Path, pipe: Pipe) -> N
 
 def test_what_takes_has_none_of_the_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QUICLENS_SERVE_TOKEN", "a-token-of-the-server")
-    beside = Beside(Settings())
+    beside = Beside(IngestSettings())
     environment = Path(f"/proc/{beside._process.pid}/environ")
     try:
         until(lambda: b"PATH=" in environment.read_bytes())  # empty while the kernel makes the process
@@ -140,7 +140,7 @@ def test_what_takes_has_none_of_the_tokens(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_one_that_ended_makes_the_process_unwell() -> None:
-    beside = Beside(Settings())
+    beside = Beside(IngestSettings())
     assert beside.unwell() == []
     beside.close()
     assert beside.unwell() == ["ingest has ended"]

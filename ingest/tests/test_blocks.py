@@ -2,16 +2,16 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from quiclens_ingest.blocks import BlockLimits, Source, Taken, next_block
-from quiclens_ingest.settings import Settings, SettingsError
+from quiclens_ingest.blocks import BlockLimits, Source, TakenMessage, next_block
+from quiclens_ingest.settings import IngestSettings, SettingsError
 from quiclens_ingest.settings import read as read_settings
 
 SOURCE = Source("cluster", "quic.events.v1", "events")
 LIMITS = BlockLimits(rows=10, bytes=1000, age_seconds=1.0)
 
 
-def taken(partition: int, offset: int, rows: int = 1, size: int = 1, at: float = 0.0) -> Taken:
-    return Taken(partition, offset, at, b"", size, batch=pa.record_batch({"seq": pa.array([0] * rows)}))
+def taken(partition: int, offset: int, rows: int = 1, size: int = 1, at: float = 0.0) -> TakenMessage:
+    return TakenMessage(partition, offset, at, b"", size, batch=pa.record_batch({"seq": pa.array([0] * rows)}))
 
 
 def test_a_block_is_closed_by_rows_bytes_or_age_and_by_nothing_else() -> None:
@@ -47,7 +47,7 @@ def test_settings_come_from_the_file_and_the_command_line_comes_first(tmp_path: 
     settings = read_settings(file, {"brokers": "b:2"})
     assert (settings.brokers, settings.link_seconds, settings.kafka) == ("b:2", 2.0, {"security.protocol": "SSL"})
     assert settings.document()["kafka"] == ["security.protocol"]
-    assert read_settings(None, {}) == Settings()
+    assert read_settings(None, {}) == IngestSettings()
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ from typing import Any, cast
 import pytest
 from quiclens_ingest.blocks import Block, Source
 from quiclens_ingest.insert import Inserter
-from quiclens_ingest.metrics import Metrics
+from quiclens_ingest.metrics import IngestMetrics
 from quiclens_schema.store import StoreError
 
 
 def test_a_store_that_hangs_is_noticed_as_one_that_fails_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    inserter = Inserter(cast("Any", None), cast("Any", None), "test", Metrics())
+    inserter = Inserter(cast("Any", None), cast("Any", None), "test", IngestMetrics())
     assert inserter.oldest_seconds() == 0
     answers = Event()
     tries: list[Block] = []

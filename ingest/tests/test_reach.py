@@ -13,7 +13,7 @@ from quiclens_ingest import kafka, reach
 from quiclens_ingest.ingest import ingest
 from quiclens_ingest.kafka import KafkaError
 from quiclens_ingest.reach import Reach
-from quiclens_ingest.settings import Settings
+from quiclens_ingest.settings import IngestSettings
 from quiclens_schema import topics
 from quiclens_schema.store import Store
 from taking import Pipe, free_address, running, told, until
@@ -119,7 +119,7 @@ def test_without_a_broker_the_process_is_not_well(store: Store, monkeypatch: pyt
     monkeypatch.setattr(reach, "LONGEST_AWAY_SECONDS", 0.0)
     address = free_address()
     stop = Event()
-    settings = Settings(brokers="127.0.0.1:1", metrics_address=address, link_seconds=0)
+    settings = IngestSettings(brokers="127.0.0.1:1", metrics_address=address, link_seconds=0)
     process = Thread(target=ingest, args=(store, settings, stop))
     process.start()
     said: list[str] = []

@@ -8,11 +8,11 @@ import pytest
 from arrow_batches import batch, stream
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from quiclens_ingest.message import Limits, Unreadable, read
+from quiclens_ingest.message import MessageLimits, Unreadable, read
 from quiclens_ingest.stitch import encode, stitch
 from quiclens_schema.store import Store
 
-LIMITS = Limits(message_bytes=1 << 20, decompressed_bytes=1 << 24)
+LIMITS = MessageLimits(message_bytes=1 << 20, decompressed_bytes=1 << 24)
 KEY = {"connection_id": "c", "vantage": "server", "trace_id": "t"}
 
 

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from quiclens_ingest import broker as brokers
 from quiclens_ingest import kafka
-from quiclens_ingest.acls import Allowed, Operation, UnknownProgram, least
+from quiclens_ingest.acls import AclRight, Allowed, UnknownProgram, least
 from quiclens_ingest.broker import BrokerMissing
 from quiclens_ingest.ingest import ingest
 from quiclens_ingest.kafka import BrokerError, KafkaError, KafkaException
-from quiclens_ingest.settings import PASSWORD_VARIABLE, Settings
+from quiclens_ingest.settings import PASSWORD_VARIABLE, IngestSettings
 from quiclens_schema import topics
 from quiclens_schema.store import Store
 from taking import collected, until, value
@@ -139,7 +139,7 @@ def test_a_wrong_password_is_told_and_a_mended_one_is_taken(
     file = tmp_path / "password"
     file.write_text("not it\n")
     monkeypatch.setenv(f"{PASSWORD_VARIABLE}_FILE", str(file))
-    settings = Settings(
+    settings = IngestSettings(
         brokers=walled.address, group=GROUP, kafka=walled.client("taker", "not it"), metrics_address="", link_seconds=0
     )
     stop = Event()
@@ -161,15 +161,15 @@ def test_what_each_program_needs_is_what_the_topics_say() -> None:
     tables = {topic.name for topic in topics.of_tables().values()}
     logs = set(topics.load()) - tables
     write = {
-        name: {each.topic for each in found if each.user == name and each.operation is Operation.WRITE}
+        name: {each.topic for each in found if each.user == name and each.operation is AclRight.WRITE}
         for name in "abcd"
     }
     read = {
-        name: {each.topic for each in found if each.user == name and each.topic and each.operation is Operation.READ}
+        name: {each.topic for each in found if each.user == name and each.topic and each.operation is AclRight.READ}
         for name in "abcd"
     }
     assert write == {"a": tables, "b": tables, "c": {topics.REJECTS}, "d": logs}
     assert read == {"a": logs, "b": logs, "c": tables, "d": set()}
-    assert [each for each in found if each.group] == [Allowed("c", Operation.READ, group="group")]
+    assert [each for each in found if each.group] == [Allowed("c", AclRight.READ, group="group")]
     with pytest.raises(UnknownProgram, match="'colector'"):
         least({"colector": ["a"]}, topics.load().values(), "group")

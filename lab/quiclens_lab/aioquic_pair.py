@@ -16,7 +16,7 @@ from quiclens_lab.endpoint import PEER, Endpoint
 from quiclens_lab.path import SCRIPTS, Link, PathFacts
 from quiclens_lab.plan import START_US, ConnectionPlan
 from quiclens_lab.resumption import resumption_ticket
-from quiclens_lab.roaming import HOST_ID_BYTES, Address, Door
+from quiclens_lab.roaming import HOST_ID_BYTES, Address, RetryRelay
 from quiclens_lab.server_application import Exchange, ServerApplication
 
 AFTER_CLOSE_US = 1_500_000  # a close that was lost is not repeated: stop waiting for it
@@ -94,7 +94,7 @@ class _Pair:
         self._connection_id: bytes = client.original_destination_connection_id
         retry_id = digest(plan.seed, "retry", size=HOST_ID_BYTES) if plan.roaming and plan.roaming.is_retried else None
         server = server_connection(plan, self._server_log, self._connection_id, ticket, retry_id)
-        self._door = Door(plan.roaming, self._server_log._traces[0], retry_id) if plan.roaming else None
+        self._door = RetryRelay(plan.roaming, self._server_log._traces[0], retry_id) if plan.roaming else None
         client_trace = self._client_log._traces[0] if self._client_log else None
         script = SCRIPTS[plan.path.script]
         up, down = Link(plan.path.up, plan.seed, "up", script), Link(plan.path.down, plan.seed, "down", script)

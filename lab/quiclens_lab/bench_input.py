@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from quiclens_lab.aioquic_pair import simulate
-from quiclens_lab.demo import Summary
+from quiclens_lab.demo import DemoSummary
 from quiclens_lab.draws import digest, whole
 from quiclens_lab.path import Burst, LinkSpec, PathSpec
 from quiclens_lab.plan import ConnectionPlan, RequestPlan, Transport, Turn
@@ -42,7 +42,7 @@ def bench_plan(number: int, seed: int) -> ConnectionPlan:
     )
 
 
-def make_bench_input(folder: Path, events: int, seed: int, progress: Callable[[int, int], None]) -> Summary:
+def make_bench_input(folder: Path, events: int, seed: int, progress: Callable[[int, int], None]) -> DemoSummary:
     """Write connection files until they hold the wanted number of events."""
     started = time.monotonic()
     target = folder / "server"
@@ -58,7 +58,7 @@ def make_bench_input(folder: Path, events: int, seed: int, progress: Callable[[i
         progress(min(written, events), events)
         if written >= events:
             break
-    return Summary(files, requests, written, files, round(time.monotonic() - started, 3))
+    return DemoSummary(files, requests, written, files, round(time.monotonic() - started, 3))
 
 
 def _documents(events: int, seed: int) -> Iterator[tuple[dict[str, Any], str]]:

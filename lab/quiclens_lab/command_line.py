@@ -403,9 +403,9 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         return run_freshness(options)
 
     if options.command == "live":
-        from quiclens_lab.live import Traffic, live
+        from quiclens_lab.live import LiveTraffic, live
 
-        traffic = Traffic(options.connections, options.requests, options.together, options.pause_ms / 1000)
+        traffic = LiveTraffic(options.connections, options.requests, options.together, options.pause_ms / 1000)
         conditions = Conditions(options.loss, options.delay_ms, options.rate_kbps, options.seed)
         return asyncio.run(live(options.out, options.server, traffic, conditions, options.stay))
 

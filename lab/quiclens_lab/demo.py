@@ -19,7 +19,7 @@ ACCESS_LOG = "access.jsonl"
 
 
 @dataclass(frozen=True)
-class Made:
+class MadeConnection:
     """What one connection left behind."""
 
     lines: tuple[Line, ...]
@@ -28,7 +28,7 @@ class Made:
 
 
 @dataclass(frozen=True)
-class Summary:
+class DemoSummary:
     """What was made; printed as the command's one JSON document."""
 
     connections: int
@@ -41,14 +41,14 @@ class Summary:
         return asdict(self)
 
 
-def make_connection(plan: ConnectionPlan, folder: Path, with_client_trace: bool) -> Made:
+def make_connection(plan: ConnectionPlan, folder: Path, with_client_trace: bool) -> MadeConnection:
     """Simulate one plan and write its traces."""
     logging.getLogger("quic").setLevel(logging.CRITICAL)
     run = run_plan(plan, with_client_trace)
     if run.steps >= plan.max_steps:
         raise LabError(f"connection {run.connection_id} did not end within {plan.max_steps} steps")
     events, files = write_traces(run, folder)
-    return Made(tuple(lines_of(run)), events, files)
+    return MadeConnection(tuple(lines_of(run)), events, files)
 
 
 def make_folder(
@@ -58,10 +58,10 @@ def make_folder(
     jobs: int = 1,
     with_h2_lines: bool = False,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
-) -> Summary:
+) -> DemoSummary:
     """Write the traces of all plans and their access log. The files do not depend on the number of processes."""
     started = time.monotonic()
-    made: list[Made] = []
+    made: list[MadeConnection] = []
     work = partial(make_connection, folder=folder, with_client_trace=with_client_traces)
     for each in _mapped(work, plans, jobs):
         made.append(each)
@@ -71,7 +71,7 @@ def make_folder(
         wanted = min(len(plans), max(1, len(lines) // H2_SHARE))
         lines += [h2_line(plans[each * len(plans) // wanted], 0) for each in range(wanted)]
     requests = write_access_log(lines, folder / ACCESS_LOG)
-    return Summary(
+    return DemoSummary(
         connections=len(plans),
         requests=requests,
         events=sum(each.events for each in made),
@@ -80,7 +80,9 @@ def make_folder(
     )
 
 
-def _mapped(work: Callable[[ConnectionPlan], Made], plans: Sequence[ConnectionPlan], jobs: int) -> Iterator[Made]:
+def _mapped(
+    work: Callable[[ConnectionPlan], MadeConnection], plans: Sequence[ConnectionPlan], jobs: int
+) -> Iterator[MadeConnection]:
     if jobs <= 1 or len(plans) < 2:
         yield from map(work, plans)
         return

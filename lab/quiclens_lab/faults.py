@@ -23,7 +23,7 @@ from typing import Any
 from quiclens_lab import faults_live, system
 from quiclens_lab.faults_run import run
 from quiclens_lab.faults_schedule import KINDS, SPOOL, Schedule, draw_schedule
-from quiclens_lab.kept import Kept
+from quiclens_lab.kept import RunLines
 from quiclens_lab.machine import LAB, code_of, judged
 
 MADE = LAB.parent / ".made" / "faults"
@@ -72,7 +72,7 @@ def faults(
     """
     folder.mkdir(parents=True, exist_ok=True)
     code = code_of(LAB.parent, SOURCES)
-    kept = Kept(folder, f"{code}.jsonl", Outcome)
+    kept = RunLines(folder, f"{code}.jsonl", Outcome)
     known = {(each.schedule.seed, each.schedule.number): each for each in kept.read() if each.is_whole}
     left = [each for each in schedules if (each.seed, each.number) not in known]
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # told to end, it ends what it started too

@@ -57,7 +57,7 @@ class Content:
 
 
 @dataclass(frozen=True)
-class Difference:
+class RowDifference:
     """One row that is not as it should be: `missing`, `extra`, `doubled` or `changed`, then with its columns."""
 
     what: str
@@ -88,12 +88,12 @@ def content(store: Store) -> Content:
     return found
 
 
-def differences(found: Content, readings: Sequence[Content]) -> list[Difference]:
+def differences(found: Content, readings: Sequence[Content]) -> list[RowDifference]:
     """Where `found` is as none of the readings is; each trace and each log may be as another one.
 
     A group that only some readings have need not be found.
     """
-    wrong = [Difference("doubled", key) for key in found.doubled]
+    wrong = [RowDifference("doubled", key) for key in found.doubled]
     for name in {name for reading in (found, *readings) for name in reading.groups}:
         there = found.groups.get(name, {})
         each_way = [_between(there, reading.groups.get(name, {})) for reading in readings]
@@ -130,7 +130,7 @@ def _is_piece(row: dict[str, Any], life: bytes) -> bool:
     return bool(piece) and b"\n" not in piece and is_begin_of_line and is_there
 
 
-def is_end_unseen(wrong: Difference, deleted: Collection[str]) -> bool:
+def is_end_unseen(wrong: RowDifference, deleted: Collection[str]) -> bool:
     """A collector that comes back when a file is gone says that the trace may be incomplete, and is right to."""
     return (
         wrong.what == "changed"
@@ -139,25 +139,25 @@ def is_end_unseen(wrong: Difference, deleted: Collection[str]) -> bool:
     )
 
 
-def is_flip_told(wrong: Difference) -> bool:
+def is_flip_told(wrong: RowDifference) -> bool:
     """A collector whose checkpoint of a file is damaged, and whose file has gone, says that it cannot read it again."""
     return wrong.what == "extra" and wrong.key[0] == "rejects" and wrong.columns[""][1]["reason"] == "source_lost"
 
 
-def _between(found: Rows, wanted: Rows) -> list[Difference]:
-    wrong = [Difference("missing", key) for key in wanted.keys() - found.keys()]
-    wrong += [Difference("extra", key, {"": ("", found[key])}) for key in found.keys() - wanted.keys()]
+def _between(found: Rows, wanted: Rows) -> list[RowDifference]:
+    wrong = [RowDifference("missing", key) for key in wanted.keys() - found.keys()]
+    wrong += [RowDifference("extra", key, {"": ("", found[key])}) for key in found.keys() - wanted.keys()]
     for key in wanted.keys() & found.keys():
         if found[key] != wanted[key]:
             columns = {
                 name: (value, found[key][name]) for name, value in wanted[key].items() if value != found[key][name]
             }
             if not (key[0] == "rejects" and found[key]["trace_id"] == "" and columns.keys() <= _WHOSE):
-                wrong.append(Difference("changed", key, columns))
+                wrong.append(RowDifference("changed", key, columns))
     return wrong
 
 
-def shown(wrong: Iterable[Difference]) -> dict[str, Any]:
+def shown(wrong: Iterable[RowDifference]) -> dict[str, Any]:
     """How many rows of each table are wrong in which way, and some of them."""
     wrong = list(wrong)
     counts = Counter(f"{each.key[0]} {each.what}" for each in wrong)

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from quiclens_lab.faults_live import Live, until
-from quiclens_lab.faults_writer import Log, compress
+from quiclens_lab.faults_writer import WrittenLog, compress
 
 ASKED_EVERY_S = 0.5
 HELD_S = 60.0
@@ -21,7 +21,7 @@ class Fates:
     """Looks at each turn of the writer for files that are done."""
 
     def __init__(
-        self, live: Live, own: Sequence[Log], fates: Sequence[str], heirs: Mapping[str, Sequence[bytes]]
+        self, live: Live, own: Sequence[WrittenLog], fates: Sequence[str], heirs: Mapping[str, Sequence[bytes]]
     ) -> None:
         """`heirs`: records of connections, for files that take the inode of one that was deleted."""
         self._live = live
@@ -40,7 +40,7 @@ class Fates:
             if log.is_written and log.path.exists() and self._is_met(log, fate):
                 self._left.remove((log, fate))
 
-    def _is_met(self, log: Log, fate: str) -> bool:
+    def _is_met(self, log: WrittenLog, fate: str) -> bool:
         # What nobody could read before it was deleted is gone: it is deleted when all of it is stored. Half a record at
         # the end is none before the file is over, so such a file stays.
         is_deleted = fate in DELETED
@@ -101,7 +101,7 @@ class Fates:
             other.unlink()
         return path
 
-    def _is_stored(self, log: Log) -> bool:
+    def _is_stored(self, log: WrittenLog) -> bool:
         if time.monotonic() - self._asked < ASKED_EVERY_S:
             return False
         self._asked = time.monotonic()

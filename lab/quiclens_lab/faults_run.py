@@ -14,7 +14,7 @@ from quiclens_schema.store import StoreError
 
 from quiclens_lab.faults_compare import (
     Content,
-    Difference,
+    RowDifference,
     content,
     differences,
     is_end_unseen,
@@ -27,7 +27,7 @@ from quiclens_lab.faults_fates import Fates
 from quiclens_lab.faults_linking import Linkers
 from quiclens_lab.faults_live import Live
 from quiclens_lab.faults_schedule import Schedule
-from quiclens_lab.faults_socket import Sender
+from quiclens_lab.faults_socket import RowSender
 from quiclens_lab.faults_spool import (
     is_from_before,
     lost_in_spool,
@@ -38,7 +38,7 @@ from quiclens_lab.faults_spool import (
 )
 from quiclens_lab.faults_striking import Striker
 from quiclens_lab.faults_traffic import Traffic, make_traffic
-from quiclens_lab.faults_writer import Log, Writer
+from quiclens_lab.faults_writer import LogWriter, WrittenLog
 
 LONGEST_S = 180.0
 """How long a busy machine may take until nothing moves any more."""
@@ -68,8 +68,8 @@ def run(schedule: Schedule, live: Live) -> Found:
     documents = make_documents(schedule, traffic, live)
     logs = [*own, *shared.values()]
     fates = Fates(live, own, schedule.fates, traffic.heirs)
-    writer = Writer([*logs, *documents], schedule.planned_s, fates.turn)
-    sender = Sender(live.socket, traffic.sent if live.listens else [], schedule.planned_s)
+    writer = LogWriter([*logs, *documents], schedule.planned_s, fates.turn)
+    sender = RowSender(live.socket, traffic.sent if live.listens else [], schedule.planned_s)
     striker = Striker(live, writer, shared, logs, documents, sender)
     with Linkers(live, schedule.seed * 1_000 + schedule.number) as linkers:
         writer.start()
@@ -87,8 +87,8 @@ def run(schedule: Schedule, live: Live) -> Found:
         readings, records = reading.result()
     laps.append(time.monotonic())
     lives = [path.read_bytes() for log in shared.values() for path in log.cut_lives]
-    judge = Judge(live, sender, readings, lives, striker, schedule.when_full == "drop_events")
-    differing = judge.settled(fates.deleted) if is_quiet else [Difference("still moving", ("everything",))]
+    judge = StoreComparison(live, sender, readings, lives, striker, schedule.when_full == "drop_events")
+    differing = judge.settled(fates.deleted) if is_quiet else [RowDifference("still moving", ("everything",))]
     laps.append(time.monotonic())
     wrong = shown(differing) if differing else {}
     wrong |= _uncounted(live, striker.flips) | _lost_by_reading(readings[0], records)
@@ -100,7 +100,7 @@ def run(schedule: Schedule, live: Live) -> Found:
     return Found(phases_s, {**readings[0].counts, "records": records, **judge.counts, **did}, wrong)
 
 
-def make_logs(schedule: Schedule, traffic: Traffic, live: Live) -> tuple[list[Log], dict[str, Log]]:
+def make_logs(schedule: Schedule, traffic: Traffic, live: Live) -> tuple[list[WrittenLog], dict[str, WrittenLog]]:
     """The connections' own files, and those that many share, by the name that strikes use."""
     draw = random.Random(schedule.seed * 7_000_003 + schedule.number)
     kept, kept_access = live.folder / "kept" / "traces", live.folder / "kept" / "access"
@@ -110,25 +110,25 @@ def make_logs(schedule: Schedule, traffic: Traffic, live: Live) -> tuple[list[Lo
     for number, (connection_id, records) in enumerate(traffic.own.items()):
         begin = 0.6 * number / len(traffic.own)
         path = live.traces / f"{connection_id}.sqlog"
-        own.append(Log(path, kept, records, draw, span=(begin, begin + 0.4), is_own=True))
+        own.append(WrittenLog(path, kept, records, draw, span=(begin, begin + 0.4), is_own=True))
     return own, {
-        "shared": Log(live.traces / "shared.sqlog", kept, traffic.shared, draw, traffic.shared_header),
-        "lines": Log(live.traces / "lines.log", kept, traffic.lines, draw),
-        "access": Log(live.access / "access.jsonl", kept_access, traffic.access, draw),
+        "shared": WrittenLog(live.traces / "shared.sqlog", kept, traffic.shared, draw, traffic.shared_header),
+        "lines": WrittenLog(live.traces / "lines.log", kept, traffic.lines, draw),
+        "access": WrittenLog(live.access / "access.jsonl", kept_access, traffic.access, draw),
     }
 
 
-def make_documents(schedule: Schedule, traffic: Traffic, live: Live) -> list[Log]:
+def make_documents(schedule: Schedule, traffic: Traffic, live: Live) -> list[WrittenLog]:
     """The connections whose file is one document, each written early, so that it is read while others grow."""
     draw = random.Random(schedule.seed * 9_000_011 + schedule.number)
     kept = live.folder / "kept" / "traces"
     return [
-        Log(live.traces / f"{connection_id}.qlog", kept, records, draw, span=(0.1 * number, 0.1 * number + 0.1))
+        WrittenLog(live.traces / f"{connection_id}.qlog", kept, records, draw, span=(0.1 * number, 0.1 * number + 0.1))
         for number, (connection_id, records) in enumerate(traffic.documents.items())
     ]
 
 
-def _readings(live: Live, shared: Sequence[Log], cluttered: Sequence[Path]) -> tuple[list[Content], int]:
+def _readings(live: Live, shared: Sequence[WrittenLog], cluttered: Sequence[Path]) -> tuple[list[Content], int]:
     """What plain readings say of all bytes that were written, and of those that still stand there where some do not.
 
     The half lines of the latter may stand beside the whole ones of the former. What is no log is told by each.
@@ -176,13 +176,13 @@ def _quiet(live: Live, striker: Striker) -> bool:
     return False
 
 
-class Judge:
+class StoreComparison:
     """Compares what the store says with the plain readings."""
 
     def __init__(
         self,
         live: Live,
-        sender: Sender,
+        sender: RowSender,
         readings: Sequence[Content],
         cut_lives: Sequence[bytes],
         striker: Striker,
@@ -196,9 +196,9 @@ class Judge:
         self._striker = striker
         self._drops_events = drops_events
 
-    def settled(self, deleted: Collection[str]) -> list[Difference]:
+    def settled(self, deleted: Collection[str]) -> list[RowDifference]:
         """Compare; again while it is wrong, for what moves unseen."""
-        wrong = [Difference("missing", ("everything",))]
+        wrong = [RowDifference("missing", ("everything",))]
         until = time.monotonic() + self._live.idle_s + WRONG_S
         while wrong and time.monotonic() < until:
             try:
@@ -212,7 +212,7 @@ class Judge:
                 wrong = [each for each in wrong if each not in told]
         return wrong
 
-    def _wrong(self, found: Content) -> list[Difference]:
+    def _wrong(self, found: Content) -> list[RowDifference]:
         self.counts["cut"] = without_cut(found, self._readings, self._cut_lives)
         if not self._sender.batches:
             return differences(found, self._readings)

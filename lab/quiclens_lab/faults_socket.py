@@ -24,19 +24,19 @@ Place = tuple[str, int]  # connection_id, seq
 
 
 @dataclass
-class Batch:
+class SentRows:
     """Rows that were sent together."""
 
     rows: Sequence[bytes]
     is_synced: bool = False
 
 
-class Sender(threading.Thread):
+class RowSender(threading.Thread):
     """Sends rows within `seconds`, and floods in between when it is told to."""
 
     def __init__(self, path: Path, rows: Sequence[bytes], seconds: float) -> None:
         super().__init__(name="sender", daemon=True)
-        self.batches: list[Batch] = []
+        self.batches: list[SentRows] = []
         self._path = path
         self._rows = rows
         self._seconds = seconds
@@ -56,12 +56,12 @@ class Sender(threading.Thread):
             time.sleep(0 if self._floods else TICK_S)
             until = round(min((time.monotonic() - began) / self._seconds, 1.0) * len(self._rows))
             if until > sent:
-                self._send(Batch(self._rows[sent:until]))
+                self._send(SentRows(self._rows[sent:until]))
                 sent = until
             if self._floods:
-                self._send(Batch(self._floods.pop(0)))
+                self._send(SentRows(self._floods.pop(0)))
 
-    def _send(self, batch: Batch) -> None:
+    def _send(self, batch: SentRows) -> None:
         end = time.monotonic() + LONGEST_S
         while time.monotonic() < end:
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as peer:

@@ -7,8 +7,8 @@ it stands for, and nothing else may be missing.
 from dataclasses import dataclass, field
 from typing import Any
 
-from quiclens_lab.faults_compare import Content, Difference, Key
-from quiclens_lab.faults_socket import Place, Sender, place_of
+from quiclens_lab.faults_compare import Content, Key, RowDifference
+from quiclens_lab.faults_socket import Place, RowSender, place_of
 
 CORRUPT, FULL = "spool_corrupt", "spool_full"
 _OF_A_CONNECTION = ("episodes", "streams", "requests")
@@ -47,7 +47,7 @@ def _last(row: dict[str, Any]) -> int:
     return int(row["seq"] if last is None else last)
 
 
-def rows_taken(sender: Sender, found: Content, lost: Lost, with_shipped: bool = False) -> list[bytes]:
+def rows_taken(sender: RowSender, found: Content, lost: Lost, with_shipped: bool = False) -> list[bytes]:
     """The rows that a plain reading must have: those that were synced, and others as far as they are there.
 
     `with_shipped` also those that had been shipped when their byte was flipped, and are counted as lost all the same.
@@ -78,7 +78,7 @@ def without_events(said: Content, places: set[Place]) -> None:
             del rows[key]
 
 
-def is_from_before(wrong: Difference, found: Content, before: Content) -> bool:
+def is_from_before(wrong: RowDifference, found: Content, before: Content) -> bool:
     """An episode, a stream or its request that was shipped before a byte of one of its records was flipped; what came
     after does not replace it where it has another key. `before` is the reading of all rows that were shipped."""
     if wrong.key[0] not in _OF_A_CONNECTION or wrong.what not in ("extra", "changed"):
@@ -94,12 +94,12 @@ def _unversioned(row: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name != "version"}
 
 
-def unexplained(sender: Sender, lost: Lost, flips: int, drops_events: bool) -> list[Difference]:
+def unexplained(sender: RowSender, lost: Lost, flips: int, drops_events: bool) -> list[RowDifference]:
     """Records that are counted as lost although nobody struck at them."""
     sent = {place_of(row) for batch in sender.batches for row in batch.rows}
-    wrong = [Difference("never sent", ("rejects", *place)) for place in (lost.corrupt | lost.dropped) - sent]
+    wrong = [RowDifference("never sent", ("rejects", *place)) for place in (lost.corrupt | lost.dropped) - sent]
     if lost.corrupt_records > flips:
-        wrong.append(Difference(f"{lost.corrupt_records} corrupt records of {flips} flips", ("rejects", CORRUPT)))
+        wrong.append(RowDifference(f"{lost.corrupt_records} corrupt records of {flips} flips", ("rejects", CORRUPT)))
     if lost.dropped and not drops_events:
-        wrong.append(Difference("dropped", ("rejects", FULL, len(lost.dropped))))
+        wrong.append(RowDifference("dropped", ("rejects", FULL, len(lost.dropped))))
     return wrong

@@ -14,8 +14,8 @@ from threading import Lock
 from quiclens_lab import system
 from quiclens_lab.faults_live import Live, free_port, until
 from quiclens_lab.faults_schedule import Strike
-from quiclens_lab.faults_socket import Sender, flip_in
-from quiclens_lab.faults_writer import Log, Writer, compress
+from quiclens_lab.faults_socket import RowSender, flip_in
+from quiclens_lab.faults_writer import LogWriter, WrittenLog, compress
 
 JOIN_S = 6.0
 DOCUMENT_S = 60.0
@@ -29,11 +29,11 @@ class Striker:
     def __init__(
         self,
         live: Live,
-        writer: Writer,
-        logs: dict[str, Log],
-        all_logs: Sequence[Log],
-        documents: Sequence[Log],
-        sender: Sender,
+        writer: LogWriter,
+        logs: dict[str, WrittenLog],
+        all_logs: Sequence[WrittenLog],
+        documents: Sequence[WrittenLog],
+        sender: RowSender,
     ) -> None:
         self.flips = 0
         self.spool_flips = 0
@@ -182,7 +182,7 @@ class Striker:
         here = path.stat()
         return any((each.st_dev, each.st_ino) == (here.st_dev, here.st_ino) for each in self._live.open_files())
 
-    def _is_stored(self, log: Log) -> bool:
+    def _is_stored(self, log: WrittenLog) -> bool:
         return self._live.events_of(log.path.stem) >= log.count
 
     def clutter(self, strike: Strike) -> None:

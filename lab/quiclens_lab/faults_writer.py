@@ -17,7 +17,7 @@ HELD_BYTES = 200
 """At most so many bytes stay in a writer's buffer between two writes."""
 
 
-class Log:
+class WrittenLog:
     """One log that a server writes between two shares of the whole time. One thread at a time uses it."""
 
     def __init__(
@@ -130,10 +130,10 @@ def compress(path: Path) -> None:
     path.unlink()
 
 
-class Writer(threading.Thread):
+class LogWriter(threading.Thread):
     """Writes all logs side by side within `seconds`; whoever strikes at the files takes `lock`."""
 
-    def __init__(self, logs: Sequence[Log], seconds: float, each_turn: Callable[[], None]) -> None:
+    def __init__(self, logs: Sequence[WrittenLog], seconds: float, each_turn: Callable[[], None]) -> None:
         super().__init__(name="writer", daemon=True)
         self.lock = threading.Lock()
         self._logs = logs

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from quiclens_lab.errors import LabError
 from quiclens_lab.ports import free_port, hears_udp
-from quiclens_lab.servers import PATIENCE_S, Running
+from quiclens_lab.servers import PATIENCE_S, RunningServer
 from quiclens_lab.static_files import lay_out
 
 Words = Callable[[int, Path, Path], Sequence[str]]
@@ -26,7 +26,7 @@ def serving(
     words: Words,
     environment: Mapping[str, str] | None = None,
     ends_on: signal.Signals = signal.SIGTERM,
-) -> Iterator[Running]:
+) -> Iterator[RunningServer]:
     """Run it with a file of each size in `folder/files`, and make `folder/traces` for its logs."""
     lay_out(folder / "files", sizes)
     (folder / "traces").mkdir(exist_ok=True)
@@ -51,7 +51,7 @@ def serving(
                 if process.poll() is not None or time.monotonic() > until:
                     raise LabError(f"{name}'s server did not start: {said.read_text(errors='replace')[-500:]}")
                 time.sleep(0.02)
-            yield Running(port, process.pid)
+            yield RunningServer(port, process.pid)
         finally:
             process.send_signal(ends_on)
             try:

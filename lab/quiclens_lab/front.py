@@ -41,7 +41,7 @@ Row = dict[str, Any]
 
 
 @dataclass
-class Asked:
+class RequestCounts:
     """What became of requests of one kind."""
 
     milliseconds: list[float] = field(default_factory=list)
@@ -67,8 +67,8 @@ def front(
     with tempfile.TemporaryDirectory(prefix="quiclens-front-") as folder, served(Path(folder)) as running:
         before = running.memory_bytes()
         over = threading.Event()
-        pings, inserts, reads = Asked(), Asked(), Reads()
-        holder = Holder(running.port, sockets)
+        pings, inserts, reads = RequestCounts(), RequestCounts(), Reads()
+        holder = IdleSockets(running.port, sockets)
         inserted: list[str] = []
         tasks = [
             threading.Thread(target=holder.run),
@@ -164,7 +164,7 @@ class Reads:
             return type(error).__name__, 0
 
 
-class Holder:
+class IdleSockets:
     """Sockets that want nothing, in a loop of their own; each that the server closes is opened again after a while."""
 
     def __init__(self, port: int, count: int) -> None:
@@ -211,12 +211,12 @@ class Holder:
             await asyncio.sleep(_AGAIN_SECONDS)
 
 
-def _ping(running: Served, asked: Asked, over: threading.Event) -> None:
+def _ping(running: Served, asked: RequestCounts, over: threading.Event) -> None:
     while not over.wait(0.05):
         _timed(asked, lambda: running.ask("GET", "/ping", seconds=PING_SECONDS))
 
 
-def _insert(running: Served, asked: Asked, inserted: list[str], over: threading.Event) -> None:
+def _insert(running: Served, asked: RequestCounts, inserted: list[str], over: threading.Event) -> None:
     path = ROWS_PATH.format(table="connection_aliases") + "?rows=1"
     while not over.wait(0.2):
         name = f"front-{len(inserted) + asked.failures.total()}"
@@ -225,7 +225,7 @@ def _insert(running: Served, asked: Asked, inserted: list[str], over: threading.
             inserted.append(name)
 
 
-def _timed(asked: Asked, ask: Callable[[], tuple[int, int]]) -> bool:
+def _timed(asked: RequestCounts, ask: Callable[[], tuple[int, int]]) -> bool:
     began = time.perf_counter()
     try:
         status, _ = ask()

@@ -51,38 +51,38 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptDocument:
     """Where a bar's document is kept: `lab/<kind>/…/<name>.json`."""
 
     name: str
     kind: str = "bench-runs"
 
 
-BARS: Mapping[str, Kept | None] = {
-    "against": Kept("against"),
-    "ask-bench": Kept("ask"),
-    "containers": Kept("containers"),
-    "damage": Kept("damage", "damage-runs"),
-    "faults": Kept("faults"),
-    "freshness": Kept("freshness"),
-    "front": Kept("front"),
+BARS: Mapping[str, KeptDocument | None] = {
+    "against": KeptDocument("against"),
+    "ask-bench": KeptDocument("ask"),
+    "containers": KeptDocument("containers"),
+    "damage": KeptDocument("damage", "damage-runs"),
+    "faults": KeptDocument("faults"),
+    "freshness": KeptDocument("freshness"),
+    "front": KeptDocument("front"),
     "fuzz": None,
-    "installed": Kept("installed"),
-    "limits": Kept("limits"),
-    "link": Kept("link"),
-    "link-bench": Kept("link_bench"),
-    "link-race": Kept("link_race"),
-    "lockouts": Kept("lockouts"),
-    "logging-cost": Kept("logging-cost"),
-    "many-files": Kept("many_files"),
+    "installed": KeptDocument("installed"),
+    "limits": KeptDocument("limits"),
+    "link": KeptDocument("link"),
+    "link-bench": KeptDocument("link_bench"),
+    "link-race": KeptDocument("link_race"),
+    "lockouts": KeptDocument("lockouts"),
+    "logging-cost": KeptDocument("logging-cost"),
+    "many-files": KeptDocument("many_files"),
     "pages": None,
-    "planted": Kept("planted", "truth-runs"),
+    "planted": KeptDocument("planted", "truth-runs"),
     "schema-cases": None,
     "simulation": None,
-    "start-up": Kept("start_up"),
-    "stock-servers": Kept("stock-servers"),
+    "start-up": KeptDocument("start_up"),
+    "stock-servers": KeptDocument("stock-servers"),
     "truth": None,
-    "watch": Kept("watch", "truth-runs"),
+    "watch": KeptDocument("watch", "truth-runs"),
 }
 """The commands that judge. None: what a run found is kept line by line, in its own form, and it goes on after that."""
 

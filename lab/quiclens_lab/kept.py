@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 T = TypeVar("T")
 
 
-class Kept(Generic[T]):
+class RunLines(Generic[T]):
     """The lines of one run in `folder / name`; without a folder nothing is kept, and nothing was."""
 
     def __init__(self, folder: Path | None, name: str, of: type[T]) -> None:

@@ -68,7 +68,7 @@ class _Struck:
 
 
 @dataclass
-class _Reader:
+class _RequestReader:
     """Looks at the requests, and remembers the newest that it saw of each."""
 
     store: Store
@@ -201,7 +201,7 @@ def link_race(kills: int, seed: int, keep: bool) -> dict[str, Any]:
     ):
         migrate(store)
         remember_all(store)
-        reader, rows = _Reader(store), _Rows(chance)
+        reader, rows = _RequestReader(store), _Rows(chance)
         turn = 0
         while struck["killed"] < kills and not reader.wrong:
             turn += 1
@@ -225,7 +225,7 @@ def link_race(kills: int, seed: int, keep: bool) -> dict[str, Any]:
     return judgement.document(keep)
 
 
-def _turn(store: Store, reader: _Reader, chance: random.Random, turn: int, struck: dict[str, int]) -> None:
+def _turn(store: Store, reader: _RequestReader, chance: random.Random, turn: int, struck: dict[str, int]) -> None:
     """Two linkers and a reader at once; one of the two is struck."""
     other_is_done = threading.Event()
     is_killed = chance.random() < 0.7

@@ -18,7 +18,7 @@ from quiclens_lab.servers import serving
 
 
 @dataclass(frozen=True)
-class Traffic:
+class LiveTraffic:
     """What the clients do: `connections` in all, `together` at once, with so many requests and pauses between them."""
 
     connections: int
@@ -34,7 +34,7 @@ class _Done:
 
 
 async def live(
-    folder: Path, server: str, traffic: Traffic, conditions: Conditions, stays: bool = False
+    folder: Path, server: str, traffic: LiveTraffic, conditions: Conditions, stays: bool = False
 ) -> dict[str, Any]:
     """Serve and ask until everything is answered, or SIGTERM; what was done. With `stays` it serves until SIGTERM.
 
@@ -62,7 +62,7 @@ async def _path(port: int, conditions: Conditions) -> AsyncIterator[tuple[int, P
         yield entry
 
 
-async def _ask(port: int, traffic: Traffic, log: TextIO, done: _Done, stays: bool) -> None:
+async def _ask(port: int, traffic: LiveTraffic, log: TextIO, done: _Done, stays: bool) -> None:
     numbers = iter(range(traffic.connections))
 
     async def one_after_the_other() -> None:

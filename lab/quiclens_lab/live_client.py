@@ -18,7 +18,7 @@ from quiclens_lab.errors import LabError
 HOST = "127.0.0.1"
 
 
-class Asking(QuicConnectionProtocol):
+class LiveClient(QuicConnectionProtocol):
     """A client: one request at a time."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
@@ -58,8 +58,8 @@ async def client(port: int, number: int, requests: int, pause_s: float) -> list[
     configuration = QuicConfiguration(is_client=True, alpn_protocols=H3_ALPN, verify_mode=ssl.CERT_NONE)
     measured = []
     try:
-        async with connect(HOST, port, configuration=configuration, create_protocol=Asking) as protocol:
-            assert isinstance(protocol, Asking)
+        async with connect(HOST, port, configuration=configuration, create_protocol=LiveClient) as protocol:
+            assert isinstance(protocol, LiveClient)
             for request in range(requests):
                 size = int(skewed(1_000, 60_000, number, "size", request))
                 path = f"/{size}/{whole(200, 40_000, number, 'think', request)}"

@@ -11,7 +11,7 @@ from pathlib import Path
 from quiclens_lab import file_server
 from quiclens_lab.errors import CannotTryError
 from quiclens_lab.machine import LAB
-from quiclens_lab.servers import TARGET, Running
+from quiclens_lab.servers import TARGET, RunningServer
 
 _ROOT = TARGET / "ngtcp2"
 SERVER = _ROOT / "usr" / "sbin" / "gtlsserver"
@@ -26,7 +26,7 @@ def missing() -> str | None:
 
 
 @contextmanager
-def serving(folder: Path, is_logged: bool, sizes: Iterable[int]) -> Iterator[Running]:
+def serving(folder: Path, is_logged: bool, sizes: Iterable[int]) -> Iterator[RunningServer]:
     """Run it until the block ends, with a file of each size and qlogs in `folder/traces`."""
     if reason := missing():
         raise CannotTryError(reason)

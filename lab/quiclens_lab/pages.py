@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import quote
 
 from quiclens_lab.errors import CannotTryError, LabError
-from quiclens_lab.kept import Kept
+from quiclens_lab.kept import RunLines
 from quiclens_lab.machine import LAB, commit, machine
 from quiclens_lab.served import served
 
@@ -54,7 +54,7 @@ def pages(keep: Path | None, slice_of: int, progress: Callable[[int, int], None]
         raise CannotTryError(
             "no chromium, or no node modules: `make setup`, and `apt install chromium` or QUICLENS_CHROMIUM"
         )
-    kept = Kept(keep, f"{commit()}.jsonl", Visit)
+    kept = RunLines(keep, f"{commit()}.jsonl", Visit)
     done = {each.what: each for each in kept.read()}
     with tempfile.TemporaryDirectory(prefix="quiclens-pages-") as folder:
         store = f"chdb:{Path(folder) / 'store'}"

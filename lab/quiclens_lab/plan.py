@@ -77,7 +77,7 @@ class Transport:
 
 
 @dataclass(frozen=True)
-class Strike:
+class AimedLoss:
     """A loss aimed at one response: a first run without it shows where its `place` is, a second run has it.
 
     A `gap` is an early packet that is lost, and lost again when it is repaired: that takes a third run.
@@ -104,7 +104,7 @@ class ConnectionPlan:
     turns: tuple[Turn, ...]
     limits: ClientLimits = field(default_factory=ClientLimits)
     transport: Transport = field(default_factory=Transport)
-    strike: Strike | None = None
+    strike: AimedLoss | None = None
     is_resumed: bool = False
     is_closed_by_client: bool = True
     client_skew_us: int = 0

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from statistics import NormalDist, median
 from typing import Any
 
-from quiclens_questions.asked import Report
+from quiclens_questions.report import Report
 from quiclens_questions.reports import KINDS, Options, asked_of
 from quiclens_questions.statistics.clusters import needed
 from quiclens_schema import store as stores

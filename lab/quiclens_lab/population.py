@@ -3,7 +3,7 @@
 from quiclens_lab.draws import between, choice, digest, fraction, skewed, weighted, whole
 from quiclens_lab.networks import CARRIERS, Carrier, Place
 from quiclens_lab.path import LinkSpec, PathSpec, Window
-from quiclens_lab.plan import ClientLimits, ConnectionPlan, Dimensions, RequestPlan, Strike, Transport, Turn
+from quiclens_lab.plan import AimedLoss, ClientLimits, ConnectionPlan, Dimensions, RequestPlan, Transport, Turn
 from quiclens_lab.scenario_plans import WALL_START_US
 
 SPREAD_US = 50 * 60 * 1_000_000
@@ -89,7 +89,7 @@ def _transport(seed: int, place: Place) -> Transport:
     return Transport(congestion_controller=controller, is_paced=place.cluster == "edge-sa")
 
 
-def _strike(seed: int, carrier: Carrier, turns: tuple[Turn, ...]) -> Strike | None:
+def _strike(seed: int, carrier: Carrier, turns: tuple[Turn, ...]) -> AimedLoss | None:
     """A tunnel or a lost tail, aimed at the largest response of the connection."""
     if _is_unreachable(seed):
         return None
@@ -97,9 +97,9 @@ def _strike(seed: int, carrier: Carrier, turns: tuple[Turn, ...]) -> Strike | No
     target = max(range(len(requests)), key=lambda number: requests[number].response_bytes)
     drawn = fraction(seed, "strike")
     if drawn < carrier.blackout_share:
-        return Strike(target, "blackout", duration_us=whole(300_000, 800_000, seed, "blackout"))
+        return AimedLoss(target, "blackout", duration_us=whole(300_000, 800_000, seed, "blackout"))
     if drawn < carrier.blackout_share + carrier.tail_loss_share:
-        return Strike(target, "tail", packets=whole(1, 3, seed, "tail"))
+        return AimedLoss(target, "tail", packets=whole(1, 3, seed, "tail"))
     return None
 
 

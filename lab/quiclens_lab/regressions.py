@@ -12,13 +12,13 @@ from random import Random
 from statistics import fmean
 from typing import Any
 
-from quiclens_questions.asking import sql
+from quiclens_questions.statements import sql
 from quiclens_questions.watch import JUDGED, RATE
 from quiclens_schema import store as stores
 from quiclens_schema.store import Store
 
 from quiclens_lab.machine import commit, kept_folder, machine
-from quiclens_lab.regressions_drawn import KINDS, REGRESSED, Drawn, Kind, draw
+from quiclens_lab.regressions_drawn import KINDS, REGRESSED, ChangeKind, Drawn, draw
 from quiclens_lab.regressions_rows import hour
 
 FOUND_BAR = 0.95  # of the windows in which every request of the cell takes twice as long
@@ -53,7 +53,7 @@ def watch(runs: int, seed: int, rows: int, keep: bool, progress: Callable[[int, 
     return document
 
 
-def judged(store: Store, kind: Kind, runs: int, seed: int) -> Row:
+def judged(store: Store, kind: ChangeKind, runs: int, seed: int) -> Row:
     """Windows of one kind: how often the changed cell is found, and the mean share of what is found that is chance."""
     changed = [str(rank) for rank in REGRESSED]
     began, tested, shares, hits, false, dispersions = time.monotonic(), [], [], 0, 0, []

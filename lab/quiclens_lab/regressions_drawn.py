@@ -27,7 +27,7 @@ Key = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Kind:
+class ChangeKind:
     """What happens in the one cell that changes, and how many requests of a client follow each other, all alike."""
 
     name: str
@@ -35,7 +35,7 @@ class Kind:
     alike: int = 1
 
 
-KINDS = (Kind("nothing"), Kind("twice", "twice"), Kind("few", "few"), Kind("alike", "twice", 5))
+KINDS = (ChangeKind("nothing"), ChangeKind("twice", "twice"), ChangeKind("few", "few"), ChangeKind("alike", "twice", 5))
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Drawn:
     scatter_alone: float
 
 
-def draw(random: Random, kind: Kind) -> Iterator[Drawn]:
+def draw(random: Random, kind: ChangeKind) -> Iterator[Drawn]:
     """Every cell of one window, pooled where it has few requests; the one without a name, of what is left, too."""
     for key, expected, samples in _pooled(random):
         yield _drawn(random, kind, key, expected, samples)
@@ -107,7 +107,7 @@ def _harmonic(count: int) -> float:
     return math.log(count) + 0.5772156649 + 1 / (2 * count)
 
 
-def _drawn(random: Random, kind: Kind, key: Key, expected: float, samples: int) -> Drawn:
+def _drawn(random: Random, kind: ChangeKind, key: Key, expected: float, samples: int) -> Drawn:
     before = _poisson(random, expected * BASELINE_S / WINDOW_S)
     rank = -(-before // 100)
     if not rank:

@@ -34,7 +34,7 @@ class Arrival:
     connection_id: str
 
 
-class Door:
+class RetryRelay:
     """The way into a server: it answers the first datagram with a Retry, and writes down where clients are."""
 
     def __init__(self, roaming: Roaming, trace: QuicLoggerTrace, retry_id: bytes | None) -> None:

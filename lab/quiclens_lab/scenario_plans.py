@@ -7,11 +7,11 @@ from quiclens_lab.draws import between, choice, skewed, whole
 from quiclens_lab.path import LinkSpec, PathSpec, Window
 from quiclens_lab.plan import (
     START_US,
+    AimedLoss,
     ClientLimits,
     ConnectionPlan,
     Dimensions,
     RequestPlan,
-    Strike,
     Transport,
     Turn,
 )
@@ -77,17 +77,17 @@ def think(seed: int) -> ConnectionPlan:
 
 
 def burst_loss(seed: int) -> ConnectionPlan:
-    strike = Strike(TARGET_REQUEST, "middle", packets=whole(2, 4, seed, "packets"))
+    strike = AimedLoss(TARGET_REQUEST, "middle", packets=whole(2, 4, seed, "packets"))
     return replace(plan(seed, RequestPlan("/target", size(seed, 20_000, 60_000))), strike=strike)
 
 
 def tail_loss(seed: int) -> ConnectionPlan:
-    strike = Strike(TARGET_REQUEST, "tail", packets=whole(1, 3, seed, "packets"))
+    strike = AimedLoss(TARGET_REQUEST, "tail", packets=whole(1, 3, seed, "packets"))
     return replace(plan(seed, RequestPlan("/target", size(seed, 5_000, 20_000))), strike=strike)
 
 
 def blackout(seed: int) -> ConnectionPlan:
-    strike = Strike(TARGET_REQUEST, "blackout", duration_us=whole(400_000, 900_000, seed, "blackout"))
+    strike = AimedLoss(TARGET_REQUEST, "blackout", duration_us=whole(400_000, 900_000, seed, "blackout"))
     return replace(plan(seed, RequestPlan("/target", size(seed, 30_000, 100_000))), strike=strike)
 
 
@@ -182,5 +182,5 @@ def client_gap(seed: int) -> ConnectionPlan:
     return replace(
         plan(seed, RequestPlan("/target", size(seed, 10_000, 40_000))),
         transport=transport,
-        strike=Strike(TARGET_REQUEST, "gap", packets=1),
+        strike=AimedLoss(TARGET_REQUEST, "gap", packets=1),
     )

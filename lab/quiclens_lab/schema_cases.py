@@ -23,7 +23,7 @@ from urllib.parse import quote, unquote_plus
 from quiclens_schema.served import ROWS_PATH
 
 from quiclens_lab.errors import CannotTryError, LabError
-from quiclens_lab.kept import Kept
+from quiclens_lab.kept import RunLines
 from quiclens_lab.machine import LAB, commit, machine
 from quiclens_lab.served import Served, served
 from quiclens_lab.undescribed import documents
@@ -77,7 +77,7 @@ class Chunk:
 
 def schema_cases(cases: int, keep: Path | None, progress: Callable[[int, int], None], chunk: int = CHUNK) -> Row:
     """Ask at least so many cases, those of an earlier run below `keep` among them. `passes` where none failed."""
-    kept = Kept(keep, "schema-cases.jsonl", Chunk)
+    kept = RunLines(keep, "schema-cases.jsonl", Chunk)
     done = list(kept.read())
     known = {each.key for each in done}
     asked = sum(each.cases for each in done)

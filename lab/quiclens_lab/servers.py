@@ -35,7 +35,7 @@ PROGRAMS: dict[str, list[str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningServer:
     """A server that answers."""
 
     port: int
@@ -50,7 +50,7 @@ def missing(name: str) -> str | None:
 
 
 @contextmanager
-def serving(name: str, folder: Path, options: Sequence[str] = ()) -> Iterator[Running]:
+def serving(name: str, folder: Path, options: Sequence[str] = ()) -> Iterator[RunningServer]:
     """Run a server until the block ends. What it says goes to `folder/server.log`."""
     if reason := missing(name):
         raise CannotTryError(reason)
@@ -65,7 +65,7 @@ def serving(name: str, folder: Path, options: Sequence[str] = ()) -> Iterator[Ru
         words += options
         process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
         try:
-            yield Running(_port(name, folder, process), process.pid)
+            yield RunningServer(_port(name, folder, process), process.pid)
         finally:
             process.terminate()
             try:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from quiclens_lab.aioquic_pair import ConnectionRun, simulate
 from quiclens_lab.errors import LabError
 from quiclens_lab.path import Window
-from quiclens_lab.plan import ConnectionPlan, Strike
+from quiclens_lab.plan import AimedLoss, ConnectionPlan
 
 GAP_PACKET = 1  # of the response's packets, the one that is lost with its first repair
 
@@ -58,7 +58,7 @@ def struck(plan: ConnectionPlan, window: Window) -> ConnectionPlan:
     return replace(plan, strike=None, path=replace(plan.path, up=up, down=down))
 
 
-def aim(strike: Strike, departures_us: Sequence[int]) -> Window:
+def aim(strike: AimedLoss, departures_us: Sequence[int]) -> Window:
     """Choose the stretch of time to lose, from when the response's packets leave the bottleneck."""
     if not departures_us:
         raise LabError(f"request {strike.request_number} has no response to aim at")

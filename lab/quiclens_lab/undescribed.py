@@ -6,8 +6,8 @@ from typing import Any
 
 from pydantic import TypeAdapter
 from quiclens_schema import catalogue
-from quiclens_schema.served import OPERATION_PATH, ROWS_PATH, ROWS_TYPE, Operation
-from quiclens_store_server.erase import Chosen
+from quiclens_schema.served import OPERATION_PATH, ROWS_PATH, ROWS_TYPE, StoreOperation
+from quiclens_store_server.erase import ErasureChoice
 from quiclens_web.front.keep import Keep
 
 Document = dict[str, Any]
@@ -96,12 +96,12 @@ def _store() -> Document:
     tables = {"anyOf": [{"enum": sorted(catalogue.load().tables)}, _TEXT]}
     rows = [_input("table", tables, "path"), _input("rows", {"anyOf": [{"type": "integer", "minimum": 0}, _TEXT]})]
     stream = {ROWS_TYPE: {"type": "string", "format": "binary"}, "text/plain": _TEXT}
-    names = {"anyOf": [{"enum": [each.value for each in Operation]}, _TEXT]}
+    names = {"anyOf": [{"enum": [each.value for each in StoreOperation]}, _TEXT]}
     arguments = {
         "anyOf": [
             {"type": "object", "additionalProperties": False},
             # A store that is erased or swept has no row left for the others to ask for.
-            _fixed(TypeAdapter(Chosen).json_schema(), is_trial=True),
+            _fixed(TypeAdapter(ErasureChoice).json_schema(), is_trial=True),
             _fixed(TypeAdapter(Keep).json_schema(), events_days=0, summaries_days=0, disk_bytes=0),
         ]
     }

@@ -25,7 +25,7 @@ from quiclens_lab.damage.damages import (
     Rounded,
 )
 from quiclens_lab.damage.flight import RoundTrip, round_trips
-from quiclens_lab.damage.logs import NS_PER_MS, Log, Record, read_log
+from quiclens_lab.damage.logs import NS_PER_MS, LogRecords, Record, read_log
 from quiclens_lab.errors import LabError
 
 HEAD = b'\x1e{"file_schema":"urn:ietf:params:qlog:file:sequential","trace":{"vantage_point":{"type":"server"}}}\n'
@@ -49,11 +49,11 @@ def acknowledged(time_ms: float, *ranges: list[int], number: int = 0) -> Record:
     return record(time_ms, "quic:packet_received", header=header, frames=[frame])
 
 
-def log(*records: Record) -> Log:
-    return Log(HEAD, records)
+def log(*records: Record) -> LogRecords:
+    return LogRecords(HEAD, records)
 
 
-def ticks(count: int, apart_ms: int = 1) -> Log:
+def ticks(count: int, apart_ms: int = 1) -> LogRecords:
     return log(*(record(at * apart_ms, "quic:tick", number=at) for at in range(count)))
 
 
@@ -61,7 +61,7 @@ def draw(seed: int = 1) -> random.Random:
     return random.Random(seed)
 
 
-def numbers(damaged: Log | None) -> list[int]:
+def numbers(damaged: LogRecords | None) -> list[int]:
     assert damaged is not None
     return [each.data["number"] for each in damaged.records]
 
@@ -205,7 +205,7 @@ def test_a_file_that_is_cut_off_ends_within_a_record() -> None:
 
 
 def test_a_document_that_is_cut_off_is_not_closed() -> None:
-    whole = Log(b'{"events": [', ticks(30).records, b"]}", before=b"", behind=b"", between=b",")
+    whole = LogRecords(b'{"events": [', ticks(30).records, b"]}", before=b"", behind=b"", between=b",")
     content = CutOff().to(whole, draw()).content()
     assert whole.content().startswith(content)
     assert len(content) < len(whole.content())

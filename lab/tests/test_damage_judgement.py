@@ -19,7 +19,7 @@ from quiclens_lab.damage.bars import bars_of
 from quiclens_lab.damage.command import added_up, run
 from quiclens_lab.damage.sources import WholeLog, drawn, logs_below
 from quiclens_lab.damage.tally import Tally, added, mean_of, quantile_of
-from quiclens_lab.damage.whole_logs import Batch, name_of
+from quiclens_lab.damage.whole_logs import LogBatch, name_of
 from quiclens_lab.errors import LabError
 
 WHOLE_US = 400_000
@@ -214,8 +214,8 @@ def test_bounds_are_judged_where_there_are_enough() -> None:
 
 def test_batches_add_up_by_stack_and_in_all() -> None:
     batches = [
-        Batch("1", {"noq": {"none": judged(THINK)}}, []),
-        Batch("2", {"aioquic": {"none": judged(THINK), "bursts": judged(None)}}, []),
+        LogBatch("1", {"noq": {"none": judged(THINK)}}, []),
+        LogBatch("2", {"aioquic": {"none": judged(THINK), "bursts": judged(None)}}, []),
     ]
     found = added_up(batches, ["none", "bursts"])
     assert {stack: {name: tally.requests for name, tally in of.items()} for stack, of in found.items()} == {

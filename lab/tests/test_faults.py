@@ -17,7 +17,7 @@ from quiclens_lab.faults_compare import Content, Rows, differences
 from quiclens_lab.faults_schedule import KINDS, OWN_LOGS, draw_schedule
 from quiclens_lab.faults_spool import is_from_before
 from quiclens_lab.faults_traffic import make_traffic
-from quiclens_lab.faults_writer import Log, compress
+from quiclens_lab.faults_writer import WrittenLog, compress
 from quiclens_lab.machine import collector_binary
 
 LINES = [f"{number} {'x' * (number % 90)}\n".encode() for number in range(400)]
@@ -55,9 +55,9 @@ def test_traffic_is_its_seed_and_its_records_are_lines() -> None:
 
 
 @pytest.fixture
-def log(tmp_path: Path) -> Iterator[Log]:
+def log(tmp_path: Path) -> Iterator[WrittenLog]:
     (tmp_path / "kept").mkdir()
-    with closing(Log(tmp_path / "a.log", tmp_path / "kept", LINES, random.Random(1), b"head\n")) as opened:
+    with closing(WrittenLog(tmp_path / "a.log", tmp_path / "kept", LINES, random.Random(1), b"head\n")) as opened:
         yield opened
 
 
@@ -65,7 +65,7 @@ def kept(folder: Path) -> list[bytes]:
     return [path.read_bytes() for path in sorted((folder / "kept").iterdir())]
 
 
-def test_a_log_is_written_in_pieces_that_end_anywhere(tmp_path: Path, log: Log) -> None:
+def test_a_log_is_written_in_pieces_that_end_anywhere(tmp_path: Path, log: WrittenLog) -> None:
     ends = []
     for share in range(1, 101):
         log.grow(share / 100)
@@ -74,7 +74,7 @@ def test_a_log_is_written_in_pieces_that_end_anywhere(tmp_path: Path, log: Log) 
     assert log.path.read_bytes() == b"head\n" + b"".join(LINES) == kept(tmp_path)[0]
 
 
-def test_rotated_logs_end_with_a_record_and_begin_with_the_header(tmp_path: Path, log: Log) -> None:
+def test_rotated_logs_end_with_a_record_and_begin_with_the_header(tmp_path: Path, log: WrittenLog) -> None:
     log.grow(0.4)
     rotated = log.rotate("a.log.1")
     assert rotated is not None
@@ -87,7 +87,7 @@ def test_rotated_logs_end_with_a_record_and_begin_with_the_header(tmp_path: Path
     assert gzip.decompress((tmp_path / "a.log.1.gz").read_bytes()) == first and not rotated.exists()
 
 
-def test_what_is_written_between_copy_and_truncation_is_kept_but_in_no_file(tmp_path: Path, log: Log) -> None:
+def test_what_is_written_between_copy_and_truncation_is_kept_but_in_no_file(tmp_path: Path, log: WrittenLog) -> None:
     log.grow(0.5)
     log.truncate("a.log.1", writes_between=True)
     log.grow(1)
@@ -98,7 +98,7 @@ def test_what_is_written_between_copy_and_truncation_is_kept_but_in_no_file(tmp_
     assert first + second == b"head\n" + b"".join(LINES)
 
 
-def test_a_writer_that_dies_leaves_half_a_record(tmp_path: Path, log: Log) -> None:
+def test_a_writer_that_dies_leaves_half_a_record(tmp_path: Path, log: WrittenLog) -> None:
     log.grow(0.5)
     log.die()
     half = log.path.read_bytes()

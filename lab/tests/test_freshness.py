@@ -8,8 +8,8 @@ import pytest
 
 from quiclens_lab.freshness import watching
 from quiclens_lab.freshness.ladder import Step, climb, step
-from quiclens_lab.freshness.templates import Line, Request, Template, keep, kept
-from quiclens_lab.freshness.watching import Seen, Watch
+from quiclens_lab.freshness.templates import AccessLine, Request, Template, keep, kept
+from quiclens_lab.freshness.watching import SeenRequest, WriterWatch
 from quiclens_lab.freshness.writer import PREFIX, write
 
 ID = "0123456789abcdef"
@@ -18,7 +18,7 @@ ID = "0123456789abcdef"
 def template() -> Template:
     records = [b"\x1e" + json.dumps({"time": each * 10.0, "id": ID}).encode() + b"\n" for each in range(6)]
     ends = [sum(len(record) for record in records[: each + 1]) for each in range(6)]
-    line = Line(25.0, 5.0, {"time": "", "stream_id": 4, "duration_us": 20_000, "external_id": ""})
+    line = AccessLine(25.0, 5.0, {"time": "", "stream_id": 4, "duration_us": 20_000, "external_id": ""})
     times = [each * 10.0 for each in range(6)]
     return Template(ID.encode(), {"ODCID": ID}, "server", b"".join(records), ends, times, [Request(4, 3)], [line])
 
@@ -50,8 +50,8 @@ def test_connections_are_told_whole_under_ids_of_their_own_at_the_rate(
 
 
 def test_a_request_is_seen_when_its_row_and_all_its_events_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    watch = Watch("http://nowhere")
-    early, late = Seen("feed01", 4, 10, 0.0), Seen("feed01", 8, 20, 0.0)
+    watch = WriterWatch("http://nowhere")
+    early, late = SeenRequest("feed01", 4, 10, 0.0), SeenRequest("feed01", 8, 20, 0.0)
     watch._waiting = [early, late]
     answers: list[list[list[Any]]] = [
         [["feed01", 4, 10]],

@@ -12,8 +12,8 @@ import pytest
 from quiclens_lab.errors import LabError
 from quiclens_lab.fuzzing import command, engine, plants, seeds, sources, surfaces, words
 from quiclens_lab.fuzzing.command import Total
-from quiclens_lab.fuzzing.engine import Turn
-from quiclens_lab.fuzzing.targets import TARGETS, Target, is_done, named
+from quiclens_lab.fuzzing.engine import FuzzRun
+from quiclens_lab.fuzzing.targets import TARGETS, FuzzTarget, is_done, named
 
 # Says what libFuzzer says, and leaves a finding when the corpus has a file of that name.
 FAKE = """#!/bin/sh
@@ -126,14 +126,14 @@ def test_totals_go_on_from_what_was_kept_of_the_same_code(tmp_path: Path) -> Non
 
 
 def test_totals_are_of_one_code_and_quiet_since_the_last_new_edge() -> None:
-    total = Total("a").plus(Turn(10, 100, 60.0, 20.0))
+    total = Total("a").plus(FuzzRun(10, 100, 60.0, 20.0))
     assert total == Total("a", 10, 100, 60.0, 20.0)
-    assert total.plus(Turn(5, 100, 30.0, 30.0)) == Total("a", 15, 100, 90.0, 50.0)
-    assert total.plus(Turn(5, 101, 30.0, 10.0)) == Total("a", 15, 101, 90.0, 10.0)
+    assert total.plus(FuzzRun(5, 100, 30.0, 30.0)) == Total("a", 15, 100, 90.0, 50.0)
+    assert total.plus(FuzzRun(5, 101, 30.0, 10.0)) == Total("a", 15, 101, 90.0, 10.0)
 
 
 def test_enough_is_executions_or_two_hours_with_a_quiet_end() -> None:
-    target = Target("a", enough=1000)
+    target = FuzzTarget("a", enough=1000)
     assert is_done(target, 1000, 1.0, 0.0) and not is_done(target, 999, 7199.0, 7199.0)
     assert is_done(target, 1, 7200.0, 1800.0) and not is_done(target, 1, 7200.0, 1799.0)
 

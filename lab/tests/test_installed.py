@@ -19,7 +19,7 @@ from quiclens_lab.errors import LabError
 from quiclens_lab.installed import artefacts, booted, command, deb, units
 from quiclens_lab.installed.artefacts import Packed
 from quiclens_lab.installed.booted import Booted, Unit
-from quiclens_lab.installed.units import Stored
+from quiclens_lab.installed.units import StoredEvents
 from quiclens_lab.judgement import Judgement
 from quiclens_lab.page_blocks import block, substituted
 from quiclens_lab.supply.command import own_packages
@@ -79,15 +79,17 @@ def test_what_systemd_says_of_a_unit_is_read() -> None:
 class _Watched:
     """A machine whose collector stands still, is started again, and stored this in the end."""
 
-    def __init__(self, at_the_end: Callable[[int], Stored], journal: str = "Watchdog timeout (limit 5s)!") -> None:
+    def __init__(
+        self, at_the_end: Callable[[int], StoredEvents], journal: str = "Watchdog timeout (limit 5s)!"
+    ) -> None:
         self.booted: Any = self
         self._at_the_end, self._journal, self._written = at_the_end, journal, [""]
 
-    def stored(self) -> Stored:
+    def stored(self) -> StoredEvents:
         records = "".join(self._written).count("\n")
         if len(self._written) > 2:
             return self._at_the_end(100 + records - 1)
-        return Stored(100 + max(records - 1, 0), 0, 0)
+        return StoredEvents(100 + max(records - 1, 0), 0, 0)
 
     def write_log(self, name: str, text: str, is_more: bool = False) -> None:
         self._written.append(text)
@@ -117,13 +119,17 @@ def _watched(machine: Any) -> list[str]:
 
 
 def test_what_is_lost_or_doubled_by_a_restart_is_missed() -> None:
-    assert _watched(_Watched(lambda wanted: Stored(wanted, 0, 0))) == []
-    for found in (lambda n: Stored(n, 0, 3), lambda n: Stored(n + 3, 0, 0), lambda n: Stored(n, 1, 0)):
+    assert _watched(_Watched(lambda wanted: StoredEvents(wanted, 0, 0))) == []
+    for found in (
+        lambda n: StoredEvents(n, 0, 3),
+        lambda n: StoredEvents(n + 3, 0, 0),
+        lambda n: StoredEvents(n, 1, 0),
+    ):
         (missed,) = _watched(_Watched(found))
         assert missed.startswith("of 360 events the store has ")
-    (missed,) = _watched(_Watched(lambda wanted: Stored(wanted - 1, 0, 0)))
+    (missed,) = _watched(_Watched(lambda wanted: StoredEvents(wanted - 1, 0, 0)))
     assert missed == "the watchdog: not all of 360 events come"
-    (missed,) = _watched(_Watched(lambda wanted: Stored(wanted, 0, 0), journal="Stopped."))
+    (missed,) = _watched(_Watched(lambda wanted: StoredEvents(wanted, 0, 0), journal="Stopped."))
     assert missed == "it was not the watchdog who ended it"
 
 

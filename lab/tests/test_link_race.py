@@ -21,7 +21,7 @@ def test_a_reader_tells_what_is_missing_twice_or_older() -> None:
             return self
 
     told = Told()
-    reader = link_race._Reader(told)  # type: ignore[arg-type]
+    reader = link_race._RequestReader(told)  # type: ignore[arg-type]
     told.rows = [("a/0", None, "t", "log", 1, 900), ("log:log/2", None, None, "log", 2, 0)]
     reader.look()
     assert reader.wrong == []

@@ -13,7 +13,7 @@ from quiclens_lab.draws import digest
 from quiclens_lab.logging_cost.command import logging_cost, turned
 from quiclens_lab.logging_cost.figures import HEAD, Figure, of_connections, over_rounds, quantile, rows, settings
 from quiclens_lab.logging_cost.load import Load, Loaded, chosen, ids, paths
-from quiclens_lab.logging_cost.measured import Turn, cpu_s, cpu_s_in, missed
+from quiclens_lab.logging_cost.measured import MeasuredTurn, cpu_s, cpu_s_in, missed
 from quiclens_lab.logging_cost.stacks import STACKS
 from quiclens_lab.machine import LAB
 
@@ -21,8 +21,10 @@ LOAD = Load(connections=200, requests=5, together=2, share=0.01)
 PAGE = LAB.parent / "deploy" / "docs" / "logging-cost.md"
 
 
-def a_turn(share: float, cpu: float = 1.0, qlog_bytes: int = 0, logged: int = 0) -> Turn:
-    return Turn(share, cpu, qlog_bytes, qlog_bytes // 10, 300, logged, "", Loaded([[1000, 2000]] * 10, 2.0, 1.0))
+def a_turn(share: float, cpu: float = 1.0, qlog_bytes: int = 0, logged: int = 0) -> MeasuredTurn:
+    return MeasuredTurn(
+        share, cpu, qlog_bytes, qlog_bytes // 10, 300, logged, "", Loaded([[1000, 2000]] * 10, 2.0, 1.0)
+    )
 
 
 def test_the_hash_chooses_about_the_share_of_ids_nobody_drew_for_it() -> None:

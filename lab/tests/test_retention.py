@@ -13,9 +13,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from quiclens_ingest.load import load
-from quiclens_questions.asked import Asked
 from quiclens_questions.audit import audit
 from quiclens_questions.events import BYTES_SENT, PACKETS_LOST, PACKETS_SENT, RTT_SAMPLES, RTT_US, events, kept
+from quiclens_questions.report import ReportQuestion
 from quiclens_questions.statistics.estimates import Estimate
 from quiclens_questions.statistics.kept import Chances, Kept, ratio, total
 from quiclens_schema import store as stores
@@ -83,11 +83,11 @@ def test_what_was_kept_is_whole_and_speaks_of_all(people: Population, store: Sto
     counts = {(kept_, probability): count for kept_, probability, count in store.query(stands).rows}
     assert set(counts) == {("all", SHARE), ("all", 1.0), ("none", SHARE)} and sum(counts.values()) == CONNECTIONS
     assert found.rows == [] and found.samples == counts["all", SHARE] + counts["all", 1.0]
-    figures = {row[0]: row[2:5] for row in events(store, Asked()).rows}
+    figures = {row[0]: row[2:5] for row in events(store, ReportQuestion()).rows}
     for table in people.batches:
         store.command(f"TRUNCATE TABLE {table}")
     load(store, [people.logs], [], collector=COLLECTOR)
-    truth = {row[0]: row[2] for row in events(store, Asked()).rows}
+    truth = {row[0]: row[2] for row in events(store, ReportQuestion()).rows}
     assert figures["connections"] == [CONNECTIONS, None, None] and truth["connections_out_of_reach"] == 0
     for name, (value, low, high) in figures.items():
         if not name.startswith("connections"):
@@ -105,7 +105,7 @@ def test_intervals_cover_the_truth_and_without_weights_they_do_not(people: Popul
     listed = ", ".join(f"'{trace_id}'" for trace_id in sorted(by_rule))
     change = f"event_probability = if(trace_id IN ({listed}), 0.25, 0.5)"
     store.command(f"ALTER TABLE connections UPDATE {change} WHERE 1 SETTINGS mutations_sync = 2")
-    (every,) = kept(store, Asked()).values()
+    (every,) = kept(store, ReportQuestion()).values()
     certain = [each.sums for each in every if each.weight == 4]
     chance = [each.sums for each in every if each.weight == 2]
     assert (len(certain), len(chance)) == (len(by_rule), CONNECTIONS - len(by_rule))

@@ -10,7 +10,7 @@ import pytest
 
 from quiclens_lab.errors import LabError
 from quiclens_lab.simulation import command, plants
-from quiclens_lab.simulation.machine import ROOT, Failure, Report, turn
+from quiclens_lab.simulation.machine import ROOT, FailedSchedule, SimulationReport, turn
 
 # Says what the test program says of the schedules that it is asked for, and notes that it was asked.
 FAKE = """#!/bin/sh
@@ -22,7 +22,7 @@ exit {status}
 """
 
 
-WHOLE = Report(
+WHOLE = SimulationReport(
     schedules=500,
     records=500_000,
     struck=2000,
@@ -37,7 +37,7 @@ WHOLE = Report(
 )
 
 
-def report(**other: Any) -> Report:
+def report(**other: Any) -> SimulationReport:
     return replace(WHOLE, **other)
 
 
@@ -59,7 +59,7 @@ def test_every_plant_fits_the_code_once_and_three_are_those_of_the_review() -> N
 
 def test_turns_are_added_up_and_the_least_is_the_least_of_all() -> None:
     other = report(least={"logs": 6, "records": 301, "faults": 9}, befell={"Io, write log": 0, "Kill, write log": 0})
-    failed = report(failures=[Failure(9, ["event lost", "another"])])
+    failed = report(failures=[FailedSchedule(9, ["event lost", "another"])])
     document = command.added([report(), other, failed])
     assert (document["schedules"], document["lives"], document["replays"]) == (1500, 4800, 15)
     assert document["least"] == {"logs": 4, "records": 301, "faults": 3}
@@ -103,7 +103,7 @@ def test_a_run_that_was_ended_goes_on_and_one_of_other_code_begins_anew(
 
 
 def test_a_turn_with_failures_is_a_report_and_one_without_a_report_is_an_error(tmp_path: Path) -> None:
-    failed = report(failures=[Failure(9, ["event lost"])])
+    failed = report(failures=[FailedSchedule(9, ["event lost"])])
     assert turn(fake(tmp_path, json.dumps(asdict(failed)), 101), 0, 500) == failed
     with pytest.raises(LabError, match="seeds 500 to 999: no report"):
         turn(fake(tmp_path, "{}", 101), 500, 500)

@@ -80,8 +80,8 @@ def test_a_command_over_its_bar_or_not_asked_is_missed(monkeypatch: pytest.Monke
     costs = {"slow": 0.9, "explain": 1.1}
 
     def asked(store: str, folder: Path) -> dict[str, Any]:
-        def one(name: str) -> command.Asked:
-            return command.Asked((name, "--store", store), lambda words: costs[words[1]])
+        def one(name: str) -> command.StartUpCommand:
+            return command.StartUpCommand((name, "--store", store), lambda words: costs[words[1]])
 
         return {name: one(name) for name in costs}
 
@@ -89,7 +89,7 @@ def test_a_command_over_its_bar_or_not_asked_is_missed(monkeypatch: pytest.Monke
     monkeypatch.setattr(command, "ended", lambda words: 0.0)
     monkeypatch.setattr(command, "cheapest", lambda words, runs: 0.5 if "-c" in words else 0.1)
     monkeypatch.setattr(command, "_load", lambda *_: 0.4)
-    monkeypatch.setattr(command, "_lines", lambda *_: command.Asked(("lines",), lambda words: 0.3))
+    monkeypatch.setattr(command, "_lines", lambda *_: command.StartUpCommand(("lines",), lambda words: 0.3))
     monkeypatch.setattr(command, "served", lambda *_, **__: nullcontext(SimpleNamespace(port=1)))
     monkeypatch.setattr(command, "_demo", lambda folder: {})
     monkeypatch.setattr(command, "listed", lambda said: ["slow", "explain", "load", "new"])

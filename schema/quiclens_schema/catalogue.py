@@ -97,7 +97,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class KnownEvent:
     """A known event: its canonical name and the spellings under which writers log it."""
 
     name: str
@@ -126,7 +126,7 @@ class Catalogue:
     """Everything in schema/catalogue but the dialects, which only the collector reads."""
 
     tables: Mapping[str, Table]
-    events: tuple[Event, ...]
+    events: tuple[KnownEvent, ...]
     fields: tuple[Field, ...]
     frame_fields: tuple[Field, ...]
     reasons: tuple[Reason, ...]
@@ -156,7 +156,7 @@ def load() -> Catalogue:
 def read(folder: Path) -> Catalogue:
     """Read every TOML file of a folder as one catalogue; a name that stands twice is an error."""
     tables: dict[str, Table] = {}
-    events: list[Event] = []
+    events: list[KnownEvent] = []
     fields: list[Field] = []
     frame_fields: list[Field] = []
     reasons: list[Reason] = []
@@ -167,7 +167,7 @@ def read(folder: Path) -> Catalogue:
             if table.name in tables:
                 raise CatalogueError(f"table {table.name} stands twice, again in {path.name}")
             tables[table.name] = table
-        events += [Event(entry["name"], tuple(entry.get("seen", ()))) for entry in document.get("event", [])]
+        events += [KnownEvent(entry["name"], tuple(entry.get("seen", ()))) for entry in document.get("event", [])]
         fields += [_field(entry) for entry in document.get("field", [])]
         frame_fields += [_field(entry) for entry in document.get("frame_field", [])]
         reasons += [Reason(entry["name"], entry["doc"]) for entry in document.get("reason", [])]

@@ -22,7 +22,7 @@ KEY_FILE = "quiclens-erase-key"
 _HASH_BYTES = 16
 
 
-class Kind(StrEnum):
+class HashKind(StrEnum):
     """What a hash is of."""
 
     CONNECTION = "connection"  # a connection's id, or another id that it went by
@@ -32,17 +32,17 @@ class Kind(StrEnum):
 
 
 # Columns whose values, joined by "/", make a row one of an erased thing.
-_IDENTITIES: Mapping[str, tuple[tuple[Kind, tuple[str, ...]], ...]] = {
-    "events": ((Kind.CONNECTION, ("connection_id",)),),
-    "connections": ((Kind.CONNECTION, ("connection_id",)),),
-    "streams": ((Kind.CONNECTION, ("connection_id",)),),
-    "episodes": ((Kind.CONNECTION, ("connection_id",)),),
-    "connection_aliases": ((Kind.CONNECTION, ("connection_id",)),),
-    "request_lines": ((Kind.CONNECTION, ("connection_id",)), (Kind.LINE, ("log_id", "offset"))),
+_IDENTITIES: Mapping[str, tuple[tuple[HashKind, tuple[str, ...]], ...]] = {
+    "events": ((HashKind.CONNECTION, ("connection_id",)),),
+    "connections": ((HashKind.CONNECTION, ("connection_id",)),),
+    "streams": ((HashKind.CONNECTION, ("connection_id",)),),
+    "episodes": ((HashKind.CONNECTION, ("connection_id",)),),
+    "connection_aliases": ((HashKind.CONNECTION, ("connection_id",)),),
+    "request_lines": ((HashKind.CONNECTION, ("connection_id",)), (HashKind.LINE, ("log_id", "offset"))),
     "rejects": (
-        (Kind.TRACE, ("trace_id",)),
-        (Kind.TRACE, ("source",)),
-        (Kind.REJECT, ("source", "offset")),
+        (HashKind.TRACE, ("trace_id",)),
+        (HashKind.TRACE, ("source",)),
+        (HashKind.REJECT, ("source", "offset")),
     ),
 }
 
@@ -53,7 +53,7 @@ class Key:
 
     secret: bytes
 
-    def hash(self, kind: Kind, identity: str) -> str:
+    def hash(self, kind: HashKind, identity: str) -> str:
         """32 hex digits that say nothing without the key."""
         return blake2b(f"{kind}\0{identity}".encode(), key=self.secret, digest_size=_HASH_BYTES).hexdigest()
 
@@ -100,7 +100,7 @@ class Erased:
     hashes: Mapping[str, frozenset[str]]
     """By kind."""
 
-    def has(self, kind: Kind, identity: str) -> bool:
+    def has(self, kind: HashKind, identity: str) -> bool:
         return self.key.hash(kind, identity) in self.hashes.get(kind.value, ())
 
     def kept(self, table: str, stream: bytes, rows: int) -> tuple[bytes, int]:
@@ -130,7 +130,7 @@ class Erased:
             raise StoreError(f"table {table}: {error}") from error
         return sink.getvalue().to_pybytes(), left.num_rows
 
-    def _leave_out(self, kind: Kind, columns: list[list[Any]], keep: list[bool]) -> None:
+    def _leave_out(self, kind: HashKind, columns: list[list[Any]], keep: list[bool]) -> None:
         known: dict[tuple[Any, ...], bool] = {}
         for row, values in enumerate(zip(*columns, strict=True)):
             if values not in known:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from quiclens_schema import store as stores
 from quiclens_schema.lease import PROCESS, TABLE, Leases
-from quiclens_schema.served import Operation, ServedStore
+from quiclens_schema.served import ServedStore, StoreOperation
 from quiclens_schema.store import Store, StoreError
 
 _FILE_NAME = re.compile(r"(\d{4})_[a-z0-9_]+\.sql")
@@ -122,7 +122,7 @@ def migrate(store: Store, folder: Path | None = None, process: str = PROCESS) ->
     """
     known = migrations(folder)
     if isinstance(store, ServedStore):
-        done_there = store.operate(Operation.MIGRATE, Migrated)
+        done_there = store.operate(StoreOperation.MIGRATE, Migrated)
         if done_there.known != len(known):
             message = f"the process that serves the store knows migration {done_there.known:04d}, this quiclens"
             raise StoreError(f"{message} {len(known):04d}: start it again with this version")

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from urllib3.exceptions import HTTPError
 
-from quiclens_schema.store import Place, Store, StoreError, key_header, requests_to
+from quiclens_schema.store import Store, StoreError, StorePlace, key_header, requests_to
 
 ROWS_PATH = "/store/tables/{table}/rows"
 OPERATION_PATH = "/store/operations/{name}"
@@ -22,7 +22,7 @@ PROBLEM_TYPE = "application/problem+json"  # RFC 9457
 T = TypeVar("T")
 
 
-class Operation(StrEnum):
+class StoreOperation(StrEnum):
     """What a process that holds a store does when it is asked to."""
 
     MIGRATE = "migrate"
@@ -32,7 +32,7 @@ class Operation(StrEnum):
     ERASE = "erase"
 
 
-class Problem(BaseModel):
+class RefusalProblem(BaseModel):
     """What a refusal says: RFC 9457, and ClickHouse's code where the engine refused."""
 
     title: str
@@ -51,7 +51,7 @@ class Stored(BaseModel):
 class ServedStore(Store):
     """The store of another process, for reading, for rows, and for operations. Made by `store.open`."""
 
-    def __init__(self, where: Place) -> None:
+    def __init__(self, where: StorePlace) -> None:
         self._http, self._base = requests_to(where)
         super().__init__(where)
 
@@ -67,7 +67,7 @@ class ServedStore(Store):
         path = ROWS_PATH.format(table=quote(table, safe=""))
         return TypeAdapter(Stored).validate_json(self._post(f"{path}?rows={rows}", stream, ROWS_TYPE)).erased
 
-    def operate(self, operation: Operation, result: type[T], arguments: Mapping[str, Any] | None = None) -> T:
+    def operate(self, operation: StoreOperation, result: type[T], arguments: Mapping[str, Any] | None = None) -> T:
         """Have the process run an operation to its end; what it answers is read as `result`, a dataclass or model."""
         body = TypeAdapter(dict[str, Any]).dump_json(dict(arguments or {}))
         answer = self._post(OPERATION_PATH.format(name=operation.value), body, "application/json")
@@ -86,7 +86,7 @@ class ServedStore(Store):
         if 200 <= answer.status < 300:
             return answer.data
         try:
-            problem = Problem.model_validate_json(answer.data)
+            problem = RefusalProblem.model_validate_json(answer.data)
         except ValidationError as error:
             raise StoreError(f"the process that serves the store answered HTTP {answer.status} to {path}") from error
         raise StoreError(problem.detail or problem.title, code=problem.engine_code)

@@ -82,7 +82,7 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StorePlace:
     """Where a store is: a folder of the embedded engine, or a server's address, or the unix socket of the process that
     holds the folder."""
 
@@ -96,16 +96,16 @@ class Place:
         return bool(self.folder) and not self.socket
 
 
-def place(url: str) -> Place:
+def place(url: str) -> StorePlace:
     """Read a store URL; StoreError when its scheme is none of chdb, http, https."""
     scheme, colon, rest = url.partition(":")
     if scheme == "chdb" and colon:
         folder = rest.removeprefix("//")
         if not folder:
             raise StoreError(f"store URL {url!r} names no folder, write chdb:DIR")
-        return Place(folder=os.path.realpath(folder))
+        return StorePlace(folder=os.path.realpath(folder))
     if scheme in ("http", "https") and rest.startswith("//") and urlsplit(url).hostname:
-        return Place(dsn=url)
+        return StorePlace(dsn=url)
     raise StoreError(f"store URL {without_password(url)!r} is none of chdb:DIR, http://host:8123/database, https://…")
 
 
@@ -146,7 +146,7 @@ def open(url: str = DEFAULT_URL, *, alone: bool = False) -> "Store":
 class Store:
     """An open store. Use `open` to make one, and close it: the embedded engine ends with its last handle."""
 
-    def __init__(self, where: Place) -> None:
+    def __init__(self, where: StorePlace) -> None:
         self._place = where
         self._bounds: Mapping[str, Any] = {}
         self._life = _Life()
@@ -387,7 +387,7 @@ class _Borrowed:
             raise _store_error(error) from error
 
 
-def requests_to(where: Place) -> tuple[PoolManager, str]:
+def requests_to(where: StorePlace) -> tuple[PoolManager, str]:
     """How a process that serves a store is asked: by which connections, under which address."""
     if where.socket:
         return unix_http.pool_manager(Path(where.socket)), unix_http.URL
@@ -396,13 +396,13 @@ def requests_to(where: Place) -> tuple[PoolManager, str]:
     return PoolManager(maxsize=8), f"{parts.scheme}://{host}:{_port(where)}"
 
 
-def key_header(where: Place) -> dict[str, str]:
+def key_header(where: StorePlace) -> dict[str, str]:
     """What lets a request in: the password as it is now. StoreError where it cannot be had."""
     password = "" if where.socket else _credentials(where)[1]
     return {"X-ClickHouse-Key": password} if password else {}
 
 
-def _credentials(where: Place) -> tuple[str | None, str]:
+def _credentials(where: StorePlace) -> tuple[str | None, str]:
     parts = urlsplit(where.dsn)
     try:
         password = secret(PASSWORD_VARIABLE) or unquote(parts.password or "")
@@ -411,12 +411,12 @@ def _credentials(where: Place) -> tuple[str | None, str]:
     return (unquote(parts.username) if parts.username else None), password
 
 
-def _port(where: Place) -> int:
+def _port(where: StorePlace) -> int:
     parts = urlsplit(where.dsn)
     return parts.port or (8443 if parts.scheme == "https" else 8123)
 
 
-def _server_client(where: Place) -> Client:
+def _server_client(where: StorePlace) -> Client:
     if where.socket:
         return clickhouse_connect.get_client(
             interface="http",
@@ -441,7 +441,7 @@ def _server_client(where: Place) -> Client:
     )
 
 
-def _server(where: Place) -> "Store":
+def _server(where: StorePlace) -> "Store":
     """A ClickHouse server, or a store that another quiclens serves."""
     from quiclens_schema.served import ServedStore
 
@@ -506,4 +506,4 @@ def _served(folder: Path, alone: bool, cause: Exception | None = None) -> "Store
         raise StoreBusy(f"store {folder} is held by {name}; its socket is another user's", holder.pid) from cause
     if not holder.answers():
         raise StoreBusy(f"store {folder} is held by {name} but does not answer there", holder.pid) from cause
-    return ServedStore(Place(str(folder), socket=holder.socket))
+    return ServedStore(StorePlace(str(folder), socket=holder.socket))

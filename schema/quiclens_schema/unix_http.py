@@ -13,7 +13,7 @@ URL = "http://localhost"
 def pool_manager(path: Path) -> PoolManager:
     """A pool manager all of whose connections go to the socket at `path`, whatever host a URL names."""
 
-    class Connection(HTTPConnection):
+    class UnixConnection(HTTPConnection):
         def _new_conn(self) -> socket.socket:
             made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             try:
@@ -26,7 +26,7 @@ def pool_manager(path: Path) -> PoolManager:
             return made
 
     class Pool(HTTPConnectionPool):
-        ConnectionCls = Connection
+        ConnectionCls = UnixConnection
 
     manager = PoolManager(maxsize=8)
     manager.pool_classes_by_scheme = {"http": Pool}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from quiclens_schema import erased
-from quiclens_schema.erased import Kind, key, key_file, of_rows
+from quiclens_schema.erased import HashKind, key, key_file, of_rows
 from quiclens_schema.errors import StoreError
 
 
@@ -28,10 +28,10 @@ def gone(tmp_path: Path) -> erased.Erased:
     """Connection `c1` with trace `t1`, the line at 7 of log `l1`, the reject at 9 of `s1`."""
     secret = key(tmp_path / "key", create=True)
     named = [
-        (Kind.CONNECTION, "c1"),
-        (Kind.TRACE, "t1"),
-        (Kind.LINE, "l1/7"),
-        (Kind.REJECT, "s1/9"),
+        (HashKind.CONNECTION, "c1"),
+        (HashKind.TRACE, "t1"),
+        (HashKind.LINE, "l1/7"),
+        (HashKind.REJECT, "s1/9"),
     ]
     return of_rows([(kind.value, secret.hash(kind, name), secret.id) for kind, name in named], secret)
 
@@ -100,9 +100,11 @@ def test_a_key_is_made_once_and_for_its_user_alone(tmp_path: Path) -> None:
 
 def test_another_key_is_told(tmp_path: Path) -> None:
     one, other = key(tmp_path / "one", create=True), key(tmp_path / "other", create=True)
-    assert one.hash(Kind.CONNECTION, "c1") != other.hash(Kind.CONNECTION, "c1") != other.hash(Kind.TRACE, "c1")
+    assert (
+        one.hash(HashKind.CONNECTION, "c1") != other.hash(HashKind.CONNECTION, "c1") != other.hash(HashKind.TRACE, "c1")
+    )
     with pytest.raises(StoreError, match="another key"):
-        of_rows([("connection", one.hash(Kind.CONNECTION, "c1"), one.id)], other)
+        of_rows([("connection", one.hash(HashKind.CONNECTION, "c1"), one.id)], other)
 
 
 def test_where_the_key_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

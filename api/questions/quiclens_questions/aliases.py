@@ -2,7 +2,7 @@
 
 from quiclens_schema.store import Store
 
-from quiclens_questions.asking import ask
+from quiclens_questions.statements import ask
 
 _AT_MOST = 10
 

@@ -28,7 +28,7 @@ _KEY_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class AllowedWords:
     """What may stay, and what never does."""
 
     keys: frozenset[str]
@@ -44,7 +44,7 @@ class Words:
 
 
 @cache
-def words() -> Words:
+def words() -> AllowedWords:
     """From the file beside this one and the catalogue."""
     document = tomllib.loads((files("quiclens_questions") / "anonymous_words.toml").read_text(encoding="utf-8"))
     known = catalogue.load()
@@ -53,7 +53,7 @@ def words() -> Words:
     numbers = {path.rpartition(".")[2] for field in fields if field.kind not in ("word", "id") for path in field.at}
     events = {name for event in known.events for name in (event.name, *event.seen)}
     halves = {half for name in events for half in name.split(":")}
-    return Words(
+    return AllowedWords(
         keys=frozenset(document["keys"]) | leaves,
         values=frozenset(document["values"]) | events | halves,
         numbers=frozenset(document["numbers"]) | numbers,

@@ -5,9 +5,9 @@ from typing import Any
 
 from quiclens_schema.store import Store
 
-from quiclens_questions.asked import Report
-from quiclens_questions.asking import ask
+from quiclens_questions.report import Report
 from quiclens_questions.slow import report_coverage
+from quiclens_questions.statements import ask
 from quiclens_questions.where import EVERYTHING
 
 _TRACES_AT_MOST = 100_000_000

@@ -6,10 +6,10 @@ from typing import Any
 from quiclens_schema.catalogue import CAUSES
 from quiclens_schema.store import Store
 
-from quiclens_questions.asking import ask
 from quiclens_questions.documents import CellsDocument
 from quiclens_questions.moment import bound
 from quiclens_questions.slow import coverage
+from quiclens_questions.statements import ask
 from quiclens_questions.where import EVERYTHING, Where
 
 CELLS_AT_MOST = 20_000

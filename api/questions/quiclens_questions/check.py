@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from quiclens_questions import collector
-from quiclens_questions.asked import Report
 from quiclens_questions.failure import CannotRun
+from quiclens_questions.report import Report
 
 _OF_CAUSE = ("cause", "known", "because")
 _COLUMNS = ("trace", "stack", "vantage", *_OF_CAUSE, "switch_on", "dialect", "file")

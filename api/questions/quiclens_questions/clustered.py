@@ -10,9 +10,9 @@ from typing import Any, Generic, TypeVar
 
 from quiclens_schema.store import Store
 
-from quiclens_questions.asked import Asked
-from quiclens_questions.asking import ask
 from quiclens_questions.failure import CannotRun
+from quiclens_questions.report import ReportQuestion
+from quiclens_questions.statements import ask
 from quiclens_questions.statistics.clusters import Clusters, levels, samples_needed, share
 from quiclens_questions.statistics.estimates import Estimate
 
@@ -62,7 +62,7 @@ class Groups(Generic[Of]):
 def sampled(
     store: Store,
     samples: str,
-    asked: Asked,
+    asked: ReportQuestion,
     by: Sequence[str],
     quantiles: Sequence[float],
     parameters: Row,
@@ -100,7 +100,7 @@ def sampled(
     return Groups(by_key, int(first["groups"]), int(first["all_samples"]))
 
 
-def shares(store: Store, samples: str, asked: Asked, by: Sequence[str], parameters: Row) -> Groups[Shared]:
+def shares(store: Store, samples: str, asked: ReportQuestion, by: Sequence[str], parameters: Row) -> Groups[Shared]:
     """`samples` names a question whose rows are (key, sample_cluster, weight, number, hits). More groups than can be
     held are an error, never a part of them."""
     given = {**parameters, "limit": SHARES_AT_MOST}
@@ -117,7 +117,7 @@ def shares(store: Store, samples: str, asked: Asked, by: Sequence[str], paramete
 
 
 def points(
-    store: Store, samples: str, asked: Asked, by: Sequence[str], quantiles: Sequence[float], parameters: Row
+    store: Store, samples: str, asked: ReportQuestion, by: Sequence[str], quantiles: Sequence[float], parameters: Row
 ) -> dict[Key, Sequence[float | None]]:
     """The values of quantiles alone, without intervals."""
     rows = _cuts(store, samples, asked, by, {**parameters, "limit": QUANTILES_AT_MOST}, [], [list(quantiles)])
@@ -136,7 +136,7 @@ def _estimates(
 def _cuts(
     store: Store,
     samples: str,
-    asked: Asked,
+    asked: ReportQuestion,
     by: Sequence[str],
     given: Row,
     keys: Sequence[int],

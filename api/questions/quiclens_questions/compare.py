@@ -10,9 +10,9 @@ from typing import Any
 
 from quiclens_schema.store import Store
 
-from quiclens_questions.asked import Asked, Report
 from quiclens_questions.clustered import Key, Sampled, Shared, sampled, shares
 from quiclens_questions.failure import usage
+from quiclens_questions.report import Report, ReportQuestion
 from quiclens_questions.slow import report_coverage
 from quiclens_questions.statistics.estimates import Estimate, difference, relative, rounded
 
@@ -48,7 +48,7 @@ Arms = dict[str, Shared]
 Measured = tuple[tuple[tuple[str, float], ...], Mapping[Key, Sampled]]  # quantiles by name, and the samples of each arm
 
 
-def compare(store: Store, asked: Asked) -> Report:
+def compare(store: Store, asked: ReportQuestion) -> Report:
     """One row per group, stratum, arm and figure, against the base arm: the one named, or the one with most requests.
 
     Quantiles differ by a share of the base's, failures by points.

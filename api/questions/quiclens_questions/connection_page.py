@@ -7,7 +7,6 @@ from quiclens_schema.catalogue import CAUSES
 from quiclens_schema.store import Store
 
 from quiclens_questions.aliases import connections_called
-from quiclens_questions.asking import ask, typed
 from quiclens_questions.documents import (
     NOT_SHOWN,
     ConnectionDocument,
@@ -16,9 +15,10 @@ from quiclens_questions.documents import (
     CountsDocument,
     Episode,
     EpisodesDocument,
-    Place,
     StreamsDocument,
+    TracePlace,
 )
+from quiclens_questions.statements import ask, typed
 
 TRACES_AT_MOST = 20
 STREAMS_AT_MOST = 20_000
@@ -83,7 +83,7 @@ def shown(trace: Row) -> Row:
     return {name: value for name, value in trace.items() if name not in NOT_SHOWN} | texts
 
 
-def place_of(trace: Row) -> Place:
+def place_of(trace: Row) -> TracePlace:
     """Which trace a row of `connections` is."""
     return {"connection_id": trace["connection_id"], "vantage": trace["vantage"], "trace_id": trace["trace_id"]}
 

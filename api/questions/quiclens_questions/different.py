@@ -12,11 +12,11 @@ from typing import Any
 
 from quiclens_schema.store import Result, Store
 
-from quiclens_questions.asking import sql
 from quiclens_questions.documents import ConditionDocument, DifferentDocument, FindingDocument
 from quiclens_questions.findings import FEWEST, Finding, Group, Population, design_effect, found
 from quiclens_questions.moment import bound
 from quiclens_questions.slow import coverage
+from quiclens_questions.statements import sql
 from quiclens_questions.where import EVERYTHING, Where
 
 CATEGORIES = (
@@ -51,7 +51,7 @@ class Different:
 
 
 @dataclass(frozen=True)
-class Condition:
+class AttributeCondition:
     """Something that holds for a request or does not, and how it is asked: an expression with one bound value."""
 
     attribute: str
@@ -79,7 +79,7 @@ def different(store: Store, asked: Different) -> DifferentDocument:
         window["chosen_from_us"] = edges["slow_us"] or 0
     whole = _whole(store, asked, window)
     findings: list[Finding] = []
-    conditions: dict[str, Condition] = {}
+    conditions: dict[str, AttributeCondition] = {}
     if 0 < whole.chosen < whole.requests:
         counted = _singles(store, asked, window, edges)
         conditions = {condition.name: condition for condition, _ in counted}
@@ -116,7 +116,7 @@ def _whole(store: Store, asked: Different, window: Row) -> Population:
     return Population(int(row["requests"]), int(row["chosen"]), design_effect(**row))
 
 
-def _singles(store: Store, asked: Different, window: Row, edges: Row) -> list[tuple[Condition, Group]]:
+def _singles(store: Store, asked: Different, window: Row, edges: Row) -> list[tuple[AttributeCondition, Group]]:
     population = "(/* population */)"
     parts = [
         f"SELECT '{name}' AS attribute, '=' AS operator, assumeNotNull(toString({name})) AS value, count() AS n, "
@@ -144,32 +144,32 @@ def _singles(store: Store, asked: Different, window: Row, edges: Row) -> list[tu
     limit = {"limit": _VALUES_AT_MOST * (len(parts) + 1), **bound_values}
     rows = _ask(store, "different_values", asked, {**window, **limit}, {"attributes": text}).dicts()
     rows.sort(key=lambda row: (*asked.categories, *asked.numbers).index(row["attribute"]))
-    found_conditions = [Condition(row["attribute"], row["operator"], row["value"]) for row in rows]
+    found_conditions = [AttributeCondition(row["attribute"], row["operator"], row["value"]) for row in rows]
     return [(each, Group((each.name,), row["n"], row["s"])) for each, row in zip(found_conditions, rows, strict=True)]
 
 
-def _measured(asked: Different, edges: Row) -> list[Condition]:
+def _measured(asked: Different, edges: Row) -> list[AttributeCondition]:
     """At or above its upper quantiles, at or below its lower ones; equal ones once."""
     conditions = {}
     for name, values in zip(asked.numbers, edges["edges"], strict=False):
         for place, value in enumerate(values):
             if value is not None and value == value:
                 operator = ">=" if place < len(_UPPER) else "<="
-                each = Condition(name, operator, str(int(value)))
+                each = AttributeCondition(name, operator, str(int(value)))
                 conditions[each.name] = each
     return list(conditions.values())
 
 
 def _pairs(
-    store: Store, asked: Different, window: Row, counted: Sequence[tuple[Condition, Group]], whole: Population
+    store: Store, asked: Different, window: Row, counted: Sequence[tuple[AttributeCondition, Group]], whole: Population
 ) -> tuple[list[Group], int]:
     """The pairs with most of the chosen beyond what is expected, and how many pairs there could have been."""
-    by_attribute: dict[str, list[tuple[Condition, Group]]] = {}
+    by_attribute: dict[str, list[tuple[AttributeCondition, Group]]] = {}
     for condition, group in counted:
         by_attribute.setdefault(condition.attribute, []).append((condition, group))
     sizes = [len(each) for each in by_attribute.values()]
     possible = (sum(sizes) ** 2 - sum(size * size for size in sizes)) // 2
-    picked: list[Condition] = []
+    picked: list[AttributeCondition] = []
     groups: list[Group] = []
     attributes: list[int] = []
     for place, several in enumerate(by_attribute.values()):
@@ -220,7 +220,7 @@ def _ask(store: Store, name: str, asked: Different, window: Row, marks: Mapping[
     return store.query(text, {key: value for key, value in parameters.items() if "{" + key + ":" in text})
 
 
-def _shown(finding: Finding, conditions: Mapping[str, Condition]) -> FindingDocument:
+def _shown(finding: Finding, conditions: Mapping[str, AttributeCondition]) -> FindingDocument:
     return {
         "conditions": [conditions[name].document() for name in finding.group.names],
         "requests": finding.group.requests,

@@ -93,7 +93,7 @@ class ReportCoverage(TypedDict):
 
 
 @whole
-class Column(TypedDict):
+class ReportColumn(TypedDict):
     """A column of a report and its unit, "" where it has none."""
 
     name: str
@@ -107,7 +107,7 @@ class ReportDocument(TypedDict):
 
     name: str
     params: Mapping[str, Value]
-    columns: Sequence[Column]
+    columns: Sequence[ReportColumn]
     rows: Sequence[Sequence[Value]]
     samples: int
     groups: int | None
@@ -441,7 +441,7 @@ class DifferentDocument(TypedDict):
     coverage: Coverage
 
 
-class Place(TypedDict):
+class TracePlace(TypedDict):
     """Which trace an answer is of."""
 
     connection_id: str
@@ -460,7 +460,7 @@ class ConnectionId(TypedDict):
 
 
 @whole
-class TraceOf(Place):
+class TraceOf(TracePlace):
     """One of a connection's traces."""
 
     complete: bool
@@ -488,21 +488,21 @@ class Counted(TypedDict):
 
 
 @whole
-class CountsDocument(Place):
+class CountsDocument(TracePlace):
     """How often each thing stands in a log."""
 
     counts: Sequence[Counted]
 
 
 @whole
-class StreamsDocument(Place):
+class StreamsDocument(TracePlace):
     """The request streams of a trace, by their start."""
 
     streams: Sequence[StreamRow]
 
 
 @whole
-class EpisodesDocument(Place):
+class EpisodesDocument(TracePlace):
     """Stretches with one cause, by their start; kinds in `open` have not ended."""
 
     episodes: Sequence[Episode]
@@ -530,7 +530,7 @@ class StopsDocument(EpisodesDocument):
 
 
 @whole
-class EventsDocument(Place):
+class EventsDocument(TracePlace):
     """A page of a trace's events; `next_seq` is null on the last."""
 
     events: Sequence[Event]
@@ -632,7 +632,7 @@ class LimitColumns(TypedDict, total=False):
     maximum: Sequence[int]
 
 
-class Drawn(TypedDict):
+class SeriesTables(TypedDict):
     """Packets, metrics and frames: one by one, or in buckets."""
 
     packets: PacketColumns
@@ -641,7 +641,7 @@ class Drawn(TypedDict):
 
 
 @whole
-class SeriesDocument(Place, Drawn):
+class SeriesDocument(TracePlace, SeriesTables):
     """What pictures of a trace are drawn from: exact, or in buckets of `bucket_us`."""
 
     from_us: int
@@ -653,7 +653,7 @@ class SeriesDocument(Place, Drawn):
     limits: LimitColumns
 
 
-class FoundConnection(Place):
+class FoundConnection(TracePlace):
     """A connection that an upload had."""
 
     events_seen: int

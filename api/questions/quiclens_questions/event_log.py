@@ -6,10 +6,10 @@ from typing import Any
 
 from quiclens_schema.store import Store
 
-from quiclens_questions.asking import ask, typed
 from quiclens_questions.connection_page import place_of
-from quiclens_questions.documents import Event, EventsDocument, Place
+from quiclens_questions.documents import Event, EventsDocument, TracePlace
 from quiclens_questions.events_around import compact
+from quiclens_questions.statements import ask, typed
 
 PAGE_AT_MOST = 5_000
 LOST = ("quic:packet_lost", "quic:marked_for_retransmit", "quic:spurious_loss")
@@ -55,7 +55,7 @@ def _shown(row: Row) -> Row:
     return compact(row) | ({"acked": acked} if acked else {}) | ({"more": more} if more else {})
 
 
-def _with_carried(store: Store, place: Place, events: list[Event]) -> list[Event]:
+def _with_carried(store: Store, place: TracePlace, events: list[Event]) -> list[Event]:
     lost = [each for each in events if each["name"] in LOST and "packet_number" in each and "frames" not in each]
     if not lost:
         return events

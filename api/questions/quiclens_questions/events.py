@@ -6,10 +6,10 @@ from typing import Any
 
 from quiclens_schema.store import Store
 
-from quiclens_questions.asked import GROUPS_AT_MOST, Asked, Report
-from quiclens_questions.asking import ask
 from quiclens_questions.failure import CannotRun
+from quiclens_questions.report import GROUPS_AT_MOST, Report, ReportQuestion
 from quiclens_questions.slow import report_coverage
+from quiclens_questions.statements import ask
 from quiclens_questions.statistics.estimates import Estimate
 from quiclens_questions.statistics.kept import Chances, Kept, ratio, total
 
@@ -23,7 +23,7 @@ _CONNECTIONS_AT_MOST = 1_000_000
 Row = dict[str, Any]
 
 
-def events(store: Store, asked: Asked) -> Report:
+def events(store: Store, asked: ReportQuestion) -> Report:
     """One row per figure and group, with its 95 % interval and the connections whose events it stands on."""
     groups = ask(store, "event_reach", {**asked.window, "limit": GROUPS_AT_MOST}, asked.where, asked.by).dicts()
     sums = kept(store, asked)
@@ -42,7 +42,7 @@ def events(store: Store, asked: Asked) -> Report:
     )
 
 
-def kept(store: Store, asked: Asked) -> dict[str, list[Kept]]:
+def kept(store: Store, asked: ReportQuestion) -> dict[str, list[Kept]]:
     """What the kept events of each group sum up to. More than can be held is an error, never a part of them."""
     parameters = {**asked.window, "limit": _CONNECTIONS_AT_MOST}
     rows = ask(store, "event_sums", parameters, asked.where, asked.by).rows

@@ -4,7 +4,7 @@ from typing import Any
 
 from quiclens_schema.store import Store
 
-from quiclens_questions.asking import ask
+from quiclens_questions.statements import ask
 
 EVENTS_AT_MOST = 200
 RARE = (

@@ -7,11 +7,11 @@ from typing import Any
 from quiclens_schema.store import Result, Store
 
 from quiclens_questions.aliases import connections_called
-from quiclens_questions.asking import ask, together
 from quiclens_questions.documents import Explained
 from quiclens_questions.events_around import events_around
 from quiclens_questions.explained import explained, without_trace
 from quiclens_questions.request_id import StreamName, stream_name
+from quiclens_questions.statements import ask, together
 
 _EPISODES_AT_MOST = 500
 _NAMESAKES_AT_MOST = 10

@@ -6,12 +6,12 @@ from typing import Any
 
 from quiclens_schema.catalogue import CAUSES
 
-from quiclens_questions.asking import typed
 from quiclens_questions.documents import Episode, Event, Explained, ExplainedCoverage, Part
 from quiclens_questions.facts import facts, in_vocabulary_order
 from quiclens_questions.failure import CannotRun
 from quiclens_questions.savings import interval_us
 from quiclens_questions.sentence import sentence, untraced
+from quiclens_questions.statements import typed
 
 # Who read which file last, and how rows replace each other, are no part of an answer.
 _NOT_SHOWN = ("header", "source_file", "version", "trace_day")

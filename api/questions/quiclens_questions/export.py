@@ -12,8 +12,8 @@ from quiclens_schema.store import Store
 
 from quiclens_questions import anonymous, collector
 from quiclens_questions.aliases import connections_called
-from quiclens_questions.asking import ask, sql
 from quiclens_questions.failure import CannotRun
+from quiclens_questions.statements import ask, sql
 
 _PAGE = 50_000  # events held in memory at once
 _TIME_MAX = (1 << 63) - 1
@@ -35,7 +35,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ExportRequest:
     """Which trace, in which form, and where it goes; `file` None is standard output."""
 
     connection_id: str
@@ -49,7 +49,7 @@ class Wanted:
     is_anonymous: bool = False
 
 
-def chosen(store: Store, wanted: Wanted) -> Row | None:
+def chosen(store: Store, wanted: ExportRequest) -> Row | None:
     """The trace to export: of several, the one that speaks for the connection, which may be named by an alias."""
     found = _trace_of(store, wanted, wanted.connection_id)
     for connection_id in connections_called(store, wanted.connection_id) if found is None else ():
@@ -57,13 +57,13 @@ def chosen(store: Store, wanted: Wanted) -> Row | None:
     return found
 
 
-def _trace_of(store: Store, wanted: Wanted, connection_id: str) -> Row | None:
+def _trace_of(store: Store, wanted: ExportRequest, connection_id: str) -> Row | None:
     parameters = {"connection_id": connection_id, "vantage": wanted.vantage, "trace_id": wanted.trace_id}
     rows = ask(store, "connection", parameters).dicts()
     return rows[0] if rows else None
 
 
-def export(store: Store, wanted: Wanted, trace: Row, standard_output: IO[bytes]) -> Row:
+def export(store: Store, wanted: ExportRequest, trace: Row, standard_output: IO[bytes]) -> Row:
     """Write the trace and say what was written. A file appears whole or not at all."""
     place = {name: trace[name] for name in ("connection_id", "vantage", "trace_id")}
     if wanted.is_anonymous and trace["serialization"] in _ROWS:
@@ -79,7 +79,7 @@ def export(store: Store, wanted: Wanted, trace: Row, standard_output: IO[bytes])
     return answer(wanted, trace, extent["events"], written)
 
 
-def answer(wanted: Wanted, trace: Row, events: int, written: int) -> Row:
+def answer(wanted: ExportRequest, trace: Row, events: int, written: int) -> Row:
     return {
         "connection_id": trace.get("connection_id", wanted.connection_id),
         "trace_id": trace.get("trace_id"),
@@ -91,7 +91,7 @@ def answer(wanted: Wanted, trace: Row, events: int, written: int) -> Row:
     }
 
 
-def first_line(wanted: Wanted, trace: Row) -> bytes:
+def first_line(wanted: ExportRequest, trace: Row) -> bytes:
     """What the collector must know beside the events."""
     started_at = trace["started_at"]
     about = {name: trace[name] for name in _HEADER} | {
@@ -109,7 +109,7 @@ def first_line(wanted: Wanted, trace: Row) -> bytes:
     return json.dumps(about, ensure_ascii=False).encode() + b"\n"
 
 
-def _pieces(store: Store, wanted: Wanted, trace: Row, extent: Row) -> Iterator[bytes]:
+def _pieces(store: Store, wanted: ExportRequest, trace: Row, extent: Row) -> Iterator[bytes]:
     yield first_line(wanted, trace)
     place = {name: trace[name] for name in ("connection_id", "vantage", "trace_id")}
     for first in range(extent["first_seq"], extent["next_seq"], _PAGE):

@@ -2,12 +2,12 @@
 
 from quiclens_schema.store import Store
 
-from quiclens_questions.asked import Asked, Report
-from quiclens_questions.asking import ask
+from quiclens_questions.report import Report, ReportQuestion
 from quiclens_questions.slow import report_coverage
+from quiclens_questions.statements import ask
 
 
-def failed(store: Store, asked: Asked, limit: int) -> Report:
+def failed(store: Store, asked: ReportQuestion, limit: int) -> Report:
     """Most connections first; `of` is how many connections this carrier and region had in all."""
     found = ask(store, "failed", {**asked.window, "limit": limit}, asked.where).rows
     rows = [list(row) for row in found if row[3] > 0]

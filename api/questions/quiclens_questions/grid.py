@@ -5,8 +5,8 @@ from typing import Any
 
 from quiclens_schema.store import Store
 
-from quiclens_questions.asked import Asked, Report
 from quiclens_questions.clustered import Sampled, sampled
+from quiclens_questions.report import Report, ReportQuestion
 from quiclens_questions.slow import report_coverage
 
 SIZE_BOUNDS = (10_000, 100_000, 1_000_000, 10_000_000)
@@ -19,7 +19,7 @@ _LOSSES = ("above 5 %", "none", "to 0.5 %", "to 1 %", "to 2 %", "to 5 %")
 _FIGURES = (("p50", 0.5), ("p90", 0.9))
 
 
-def grid(store: Store, asked: Asked) -> Report:
+def grid(store: Store, asked: ReportQuestion) -> Report:
     """One row per cell: median and p90 with intervals by user, else by connection. The round trip is the least that the
     stream saw, the loss that of its connection; only traced requests have both."""
     bounds = {"size_bounds": list(SIZE_BOUNDS), "rtt_bounds_us": list(RTT_BOUNDS_US), "loss_bounds": list(LOSS_BOUNDS)}

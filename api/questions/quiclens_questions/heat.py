@@ -5,11 +5,11 @@ from typing import Any
 
 from quiclens_schema.store import Store
 
-from quiclens_questions.asking import ask
 from quiclens_questions.documents import HeatDocument
 from quiclens_questions.moment import bound
 from quiclens_questions.over_time import OverTime, fitting_step
 from quiclens_questions.slow import coverage
+from quiclens_questions.statements import ask
 
 BANDS_PER_DECADE = 6
 _CELLS_AT_MOST = 200_000

@@ -9,10 +9,10 @@ from typing import Any
 
 from quiclens_schema.store import Store
 
-from quiclens_questions.asked import GROUPS_AT_MOST, Asked, Report
-from quiclens_questions.asking import ask
 from quiclens_questions.clustered import Key
+from quiclens_questions.report import GROUPS_AT_MOST, Report, ReportQuestion
 from quiclens_questions.slow import report_coverage
+from quiclens_questions.statements import ask
 from quiclens_questions.statistics.rates import Counts, buckets, rate
 
 BOUNDS = (100, 1_000, 5_000, 10_000, 100_000, 1_000_000)
@@ -59,7 +59,7 @@ class _Stretch:
         return Counts(row["number"], row["sum_nn"], row["n_last"], self.seconds, self.bucket_s)
 
 
-def load(store: Store, asked: Asked) -> Report:
+def load(store: Store, asked: ReportQuestion) -> Report:
     """One row per group, figure and size: the mean rate over the exact stretch that was asked for (where that is open,
     from the first request or to the last), with an interval that takes minutes as the clusters; and the most within
     one second. Requests and connections count for as many as they stand for."""
@@ -92,7 +92,7 @@ def load(store: Store, asked: Asked) -> Report:
     )
 
 
-def _stretch(store: Store, asked: Asked) -> _Stretch | None:
+def _stretch(store: Store, asked: ReportQuestion) -> _Stretch | None:
     """None where no request was made, or all at one moment."""
     extent = ask(store, "load_extent", asked.window, asked.where).dicts()[0]
     if not extent["requests"]:

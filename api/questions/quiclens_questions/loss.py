@@ -6,8 +6,8 @@ from typing import Any
 
 from quiclens_schema.store import Store
 
-from quiclens_questions.asked import GROUPS_AT_MOST, Asked, Report
 from quiclens_questions.clustered import Key, Sampled, Shared, sampled, shares
+from quiclens_questions.report import GROUPS_AT_MOST, Report, ReportQuestion
 from quiclens_questions.rtt import QUANTILES
 from quiclens_questions.slow import report_coverage
 from quiclens_questions.statistics.estimates import Estimate
@@ -18,7 +18,7 @@ _LEVELS = [quantile for _, quantile in QUANTILES]
 
 
 @dataclass(frozen=True)
-class _Answer:
+class _LossAnswer:
     """Shares and repairs by the group's key, the figure, and of repairs the trigger; shares of triggers by trigger."""
 
     shares: Mapping[Key, Shared]
@@ -26,14 +26,14 @@ class _Answer:
     triggers: Mapping[Key, Shared]
 
 
-def loss(store: Store, asked: Asked) -> Report:
+def loss(store: Store, asked: ReportQuestion) -> Report:
     """One row per figure and group: the figure, its 95 % interval by user (else connection), and its samples."""
     found = shares(store, "loss_shares", asked, asked.by, asked.window).by_key
     repairs = sampled(store, "loss_repairs", asked, asked.by, _LEVELS, asked.window).by_key
     triggers = sorted({str(trigger) for *_, figure, trigger in repairs if figure == "detection"})
     by_trigger = {"triggers": triggers}
     told = shares(store, "repair_triggers", asked, asked.by, {**asked.window, **by_trigger}).by_key if triggers else {}
-    answer = _Answer(found, repairs, told)
+    answer = _LossAnswer(found, repairs, told)
     every = [key[:-1] for key in found if key[-1] == "connections_with_loss"]
     groups = every[:GROUPS_AT_MOST]
     columns = (
@@ -57,7 +57,7 @@ def loss(store: Store, asked: Asked) -> Report:
     )
 
 
-def _figures(group: Key, answer: _Answer, triggers: list[str]) -> Iterator[list[Any]]:
+def _figures(group: Key, answer: _LossAnswer, triggers: list[str]) -> Iterator[list[Any]]:
     for figure in ("connections_with_loss", "of_those_in_handshake", "of_those_in_data"):
         yield _share(figure, answer.shares.get((*group, figure)))
     for figure, unit, digits in _REPAIRS:

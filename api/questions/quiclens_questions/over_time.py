@@ -10,10 +10,10 @@ from typing import Any
 from quiclens_schema.catalogue import CAUSES
 from quiclens_schema.store import Store
 
-from quiclens_questions.asking import ask
 from quiclens_questions.documents import Coverage, OverTimeDocument, Series, SpentDocument
 from quiclens_questions.failure import usage
 from quiclens_questions.moment import bound
+from quiclens_questions.statements import ask
 from quiclens_questions.where import EVERYTHING, Where
 
 STEPS_AT_MOST = 2_000

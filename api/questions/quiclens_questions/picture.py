@@ -11,7 +11,7 @@ from typing import Any
 
 from quiclens_schema.plain_text import all_printable
 
-from quiclens_questions.asked import Report
+from quiclens_questions.report import Report
 from quiclens_questions.units import duration
 
 LINES_AT_MOST = 200
@@ -34,7 +34,7 @@ class Dot:
 
 
 @dataclass(frozen=True)
-class Line:
+class DrawnLine:
     label: str
     dots: Sequence[Dot]
 
@@ -65,20 +65,20 @@ def picture(answer: Report) -> str | None:
     )
 
 
-def _lines(report: Report) -> tuple[str, list[Line]]:
+def _lines(report: Report) -> tuple[str, list[DrawnLine]]:
     """What is drawn: differences where there are some, else a column of figures, else every column with an interval."""
     units, rows = dict(report.columns), report.dicts()
     labels = [name for name, unit in report.columns if not unit and _is_label(name, rows)]
     if "difference" in units:
         rows = [row for row in rows if row["unit"] == "us"]
-        return "share", [Line(_label(row, labels), _dots(row, ["difference"])) for row in rows]
+        return "share", [DrawnLine(_label(row, labels), _dots(row, ["difference"])) for row in rows]
     if "value" in units:
         unit = next((row["unit"] for row in rows if row["value"] is not None), "")
-        return unit, [Line(_label(row, labels), _dots(row, ["value"])) for row in rows if row["unit"] == unit]
+        return unit, [DrawnLine(_label(row, labels), _dots(row, ["value"])) for row in rows if row["unit"] == unit]
     names = [name for name in units if any(name + end in units for end in ("_low", "_sampling_low"))]
     unit = next((units[name] for name in names), "")
     return unit, [
-        Line(_label(row, labels), _dots(row, [each for each in names if units[each] == unit])) for row in rows
+        DrawnLine(_label(row, labels), _dots(row, [each for each in names if units[each] == unit])) for row in rows
     ]
 
 

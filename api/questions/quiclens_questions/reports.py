@@ -7,7 +7,6 @@ from datetime import datetime
 from quiclens_schema.catalogue import Column
 from quiclens_schema.store import Store
 
-from quiclens_questions.asked import Asked, Report
 from quiclens_questions.compare import compare
 from quiclens_questions.connections import connection_columns
 from quiclens_questions.events import events
@@ -15,6 +14,7 @@ from quiclens_questions.failure import usage
 from quiclens_questions.grid import grid
 from quiclens_questions.load import load
 from quiclens_questions.loss import loss
+from quiclens_questions.report import Report, ReportQuestion
 from quiclens_questions.rtt import rtt
 from quiclens_questions.savings import removable
 from quiclens_questions.sessions import sessions
@@ -26,10 +26,10 @@ BY_AT_MOST = 4
 
 
 @dataclass(frozen=True)
-class Kind:
+class ReportKind:
     """One report. `takes` are the options that only some reports know; `of`, of what it can be asked, and by what."""
 
-    answer: Callable[[Store, Asked], Report]
+    answer: Callable[[Store, ReportQuestion], Report]
     columns: Callable[[], dict[str, Column]]
     about: str
     takes: frozenset[str] = frozenset()
@@ -42,27 +42,27 @@ class Kind:
         return self.of[of]() if of else self.columns()
 
 
-KINDS: Mapping[str, Kind] = {
-    "tail": Kind(tail, request_columns, "how long requests took, p50 to p99", frozenset({"without"})),
-    "compare": Kind(
+KINDS: Mapping[str, ReportKind] = {
+    "tail": ReportKind(tail, request_columns, "how long requests took, p50 to p99", frozenset({"without"})),
+    "compare": ReportKind(
         compare,
         request_columns,
         "arms of an experiment against each other, biases cut out",
         frozenset({"between", "base", "later"}),
     ),
-    "rtt": Kind(
+    "rtt": ReportKind(
         rtt,
         connection_columns,
         "round trip times",
         frozenset({"of"}),
         {"connections": connection_columns, "requests": request_columns},
     ),
-    "loss": Kind(loss, connection_columns, "how often packets are lost, how long repairs take"),
-    "coverage": Kind(sessions, request_columns, "sessions that used QUIC for everything, for some, for nothing"),
-    "use-rate": Kind(use_rate, request_columns, "which share of requests goes over QUIC, and for whom none does"),
-    "grid": Kind(grid, request_columns, "durations by implementation, round trip and loss"),
-    "load": Kind(load, connection_columns, "requests a second by size of response, new connections a second"),
-    "events": Kind(events, connection_columns, "sums and means of events, weighted where only some were kept"),
+    "loss": ReportKind(loss, connection_columns, "how often packets are lost, how long repairs take"),
+    "coverage": ReportKind(sessions, request_columns, "sessions that used QUIC for everything, for some, for nothing"),
+    "use-rate": ReportKind(use_rate, request_columns, "which share of requests goes over QUIC, and for whom none does"),
+    "grid": ReportKind(grid, request_columns, "durations by implementation, round trip and loss"),
+    "load": ReportKind(load, connection_columns, "requests a second by size of response, new connections a second"),
+    "events": ReportKind(events, connection_columns, "sums and means of events, weighted where only some were kept"),
 }
 
 
@@ -87,7 +87,7 @@ def asked_of(
     window: tuple[datetime | None, datetime | None],
     options: Options,
     now: datetime,
-) -> Asked:
+) -> ReportQuestion:
     """What was asked, checked; a usage mistake names the report that takes an option which this one does not."""
     kind = KINDS[name]
     for wrong in sorted(options.given() - kind.takes):
@@ -97,7 +97,7 @@ def asked_of(
     known = tuple(dict.fromkeys(by_column(each, columns) for each in by))
     if len(known) > BY_AT_MOST:
         raise usage(f"by names more than {BY_AT_MOST} columns", "fewer of them")
-    return Asked(
+    return ReportQuestion(
         by=known,
         where=read(where, now, columns),
         texts=tuple(where),

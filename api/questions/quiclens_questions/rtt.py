@@ -9,14 +9,14 @@ from typing import Any
 
 from quiclens_schema.store import Store
 
-from quiclens_questions.asked import GROUPS_AT_MOST, Asked, Report
 from quiclens_questions.clustered import sampled
+from quiclens_questions.report import GROUPS_AT_MOST, Report, ReportQuestion
 from quiclens_questions.slow import report_coverage
 
 QUANTILES = (("p50", 0.5), ("p75", 0.75), ("p95", 0.95), ("p99", 0.99))
 
 
-def rtt(store: Store, asked: Asked) -> Report:
+def rtt(store: Store, asked: ReportQuestion) -> Report:
     """One row, or one for each group, most samples first; quantiles with 95 % intervals by user, else by connection."""
     samples = "request_rtts" if asked.of == "requests" else "connection_rtts"
     found = sampled(

@@ -54,7 +54,7 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Words:
+class CauseWords:
     """How a cause is told: the reason after "because", a short name, and what more the facts say about it."""
 
     reason: str
@@ -83,7 +83,7 @@ def _answer(facts: Facts) -> str:
     if facts.duration_us == 0 or not facts.parts:
         return "It took no measurable time." if facts.complete else "Still open when the trace ended, as it began."
     cause, us = max(facts.parts, key=lambda part: part[1])
-    words = CAUSE_WORDS.get(cause) or Words(f"of {cause}", cause)
+    words = CAUSE_WORDS.get(cause) or CauseWords(f"of {cause}", cause)
     direction = "on its way out" if facts.vantage == "client" else "coming in"
     reason = words.reason.format(packets=_packets(facts.packets_lost - facts.losses_spurious), direction=direction)
     details = "".join(f"; {detail}" for detail in (words.more(facts, us), _next(facts, cause)) if detail)
@@ -257,47 +257,51 @@ _OPEN = {
     "network": "of the round trip itself",
     "unattributed": "of something this log does not show",
 }
-CAUSE_WORDS: Mapping[str, Words] = {
-    "handshake": Words(
+CAUSE_WORDS: Mapping[str, CauseWords] = {
+    "handshake": CauseWords(
         "it came in 0-RTT and could not be read before the handshake had its keys", "the handshake", _early
     ),
-    "amplification": Words(
+    "amplification": CauseWords(
         "the server may send only three times what it received until the client's address is proven",
         "the amplification limit",
         _stopped,
     ),
-    "upload": Words("the request itself was still {direction}", "the upload", _uploaded),
-    "server_think": Words("the application had not answered", "the application", _turn),
-    "pto": Words("nothing came back and the sender had to probe the silence", "the silence before a probe", _probes),
-    "loss_recovery": Words("{packets} to be repaired", "the repair of lost data", _detection),
-    "connection_flow_control": Words(
+    "upload": CauseWords("the request itself was still {direction}", "the upload", _uploaded),
+    "server_think": CauseWords("the application had not answered", "the application", _turn),
+    "pto": CauseWords(
+        "nothing came back and the sender had to probe the silence", "the silence before a probe", _probes
+    ),
+    "loss_recovery": CauseWords("{packets} to be repaired", "the repair of lost data", _detection),
+    "connection_flow_control": CauseWords(
         "the peer's flow control credit for the whole connection was used up", "connection flow control", _stalls
     ),
-    "stream_flow_control": Words(
+    "stream_flow_control": CauseWords(
         "the peer's flow control credit for this stream was used up", "stream flow control", _stalls
     ),
-    "stream_limit": Words("the peer let no more streams be opened", "the peer's limit of streams", _stopped),
-    "scheduling": Words("other streams of the connection were sent first", "other streams", _company),
-    "bandwidth": Words("the path was full and a larger window would have bought nothing", "the full path", _sent),
-    "cwnd_blocked": Words("the congestion window was full and data was waiting", "the full congestion window", _window),
-    "pacing": Words("the pacer held packets back that the window would have let go", "the pacer", _sent),
-    "app_limited": Words(
+    "stream_limit": CauseWords("the peer let no more streams be opened", "the peer's limit of streams", _stopped),
+    "scheduling": CauseWords("other streams of the connection were sent first", "other streams", _company),
+    "bandwidth": CauseWords("the path was full and a larger window would have bought nothing", "the full path", _sent),
+    "cwnd_blocked": CauseWords(
+        "the congestion window was full and data was waiting", "the full congestion window", _window
+    ),
+    "pacing": CauseWords("the pacer held packets back that the window would have let go", "the pacer", _sent),
+    "app_limited": CauseWords(
         "the application was slow to produce the rest of its response", "the application's slow output", _paused
     ),
-    "queueing": Words(
+    "queueing": CauseWords(
         "its last acknowledgement came late: a queue on the path, or a client that delays acknowledgements",
         "the late last acknowledgement",
         _round_trip,
     ),
-    "network": Words("the round trip itself", "the round trip", _round_trip),
-    "remote_wait": Words(
+    "network": CauseWords("the round trip itself", "the round trip", _round_trip),
+    "remote_wait": CauseWords(
         "the first byte came late, and the client's log cannot tell whether server or path held it",
         "the wait for the first byte",
         _round_trip,
     ),
-    "receiving": Words("the response was still arriving", "the response arriving", _goodput),
-    "receiver_hol": Words(
+    "receiving": CauseWords("the response was still arriving", "the response arriving", _goodput),
+    "receiver_hol": CauseWords(
         "data that had arrived waited behind an earlier gap in its stream", "data waiting behind a gap"
     ),
-    "unattributed": Words("of something this log does not show", "time without a cause", _missing),
+    "unattributed": CauseWords("of something this log does not show", "time without a cause", _missing),
 }

@@ -10,17 +10,17 @@ from typing import Any, TypeVar, cast
 
 from quiclens_schema.store import Result, Store
 
-from quiclens_questions.asking import ask
 from quiclens_questions.connection_page import place_of
 from quiclens_questions.documents import (
-    Drawn,
     FrameColumns,
     LimitColumns,
     MarkColumns,
     MetricColumns,
     PacketColumns,
     SeriesDocument,
+    SeriesTables,
 )
+from quiclens_questions.statements import ask
 
 EXACT_AT_MOST = 50_000
 BUCKETS = 2_000
@@ -85,7 +85,7 @@ def series(store: Store, trace: Row, view: View) -> SeriesDocument:
     }
 
 
-def _exact(store: Store, stretch: Row) -> Drawn:
+def _exact(store: Store, stretch: Row) -> SeriesTables:
     bounded = {**stretch, "limit": EXACT_AT_MOST}
     return {
         "packets": _columns(PacketColumns, ask(store, "series_packets", bounded)),
@@ -94,7 +94,7 @@ def _exact(store: Store, stretch: Row) -> Drawn:
     }
 
 
-def _in_buckets(store: Store, stretch: Row, bucket_us: int) -> Drawn:
+def _in_buckets(store: Store, stretch: Row, bucket_us: int) -> SeriesTables:
     bounded = {**stretch, "bucket_us": bucket_us, "limit": BUCKETS * 2}
     return {
         "packets": _columns(PacketColumns, ask(store, "series_packet_buckets", bounded)),

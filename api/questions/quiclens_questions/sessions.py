@@ -4,15 +4,15 @@ from typing import Any
 
 from quiclens_schema.store import Store
 
-from quiclens_questions.asked import GROUPS_AT_MOST, Asked, Report
-from quiclens_questions.asking import ask
 from quiclens_questions.clustered import Shared, shares
+from quiclens_questions.report import GROUPS_AT_MOST, Report, ReportQuestion
 from quiclens_questions.slow import report_coverage
+from quiclens_questions.statements import ask
 
 _KINDS = ("sessions_all_quic", "sessions_mixed", "sessions_without_quic")
 
 
-def sessions(store: Store, asked: Asked) -> Report:
+def sessions(store: Store, asked: ReportQuestion) -> Report:
     """Three shares for each group, of sessions: a user's requests with less than half an hour between two.
 
     Requests whose user or time nobody logged have no session, and are counted in the coverage as such.

@@ -8,10 +8,10 @@ from typing import Any
 
 from quiclens_schema.store import Store
 
-from quiclens_questions.asking import ask, typed
 from quiclens_questions.documents import Coverage, ReportCoverage, SlowDocument, SlowRequest
 from quiclens_questions.failure import usage
 from quiclens_questions.moment import bound
+from quiclens_questions.statements import ask, typed
 from quiclens_questions.where import EVERYTHING, Where
 
 ROWS_AT_MOST = 10_000
@@ -28,23 +28,23 @@ class Slow:
     min_us: int = 0
     where: Where = EVERYTHING
     by: str = ""
-    after: "After | None" = None
+    after: "Cursor | None" = None
 
 
 @dataclass(frozen=True)
-class After:
-    """The last request of a page; `cursor` is it as a text that says nothing to people."""
+class Cursor:
+    """A place in a list: behind its last request so far. `text` is what an answer has as `next`."""
 
     duration_us: int | None
     request_id: str
 
     @property
-    def cursor(self) -> str:
-        text = json.dumps([self.duration_us, self.request_id], separators=(",", ":"), ensure_ascii=False)
-        return urlsafe_b64encode(text.encode()).decode().rstrip("=")
+    def text(self) -> str:
+        place = json.dumps([self.duration_us, self.request_id], separators=(",", ":"), ensure_ascii=False)
+        return urlsafe_b64encode(place.encode()).decode().rstrip("=")
 
     @classmethod
-    def read(cls, cursor: str) -> "After":
+    def read(cls, cursor: str) -> "Cursor":
         """UsageMistake for a text that is no cursor."""
         try:
             read = json.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
@@ -81,7 +81,7 @@ def slow(store: Store, question: Slow) -> SlowDocument:
         rows = ask(store, "slow", {**window, **page, "limit": question.limit + 1}, question.where).dicts()
         if len(rows) > question.limit:
             rows.pop()
-            following = After(rows[-1]["duration_us"], rows[-1]["request_id"]).cursor
+            following = Cursor(rows[-1]["duration_us"], rows[-1]["request_id"]).text
     requests = typed(SlowRequest, rows)
     return {"requests": requests, "next": following, "coverage": coverage(store, question.where, window)}
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from quiclens_schema.store import Store
 
-from quiclens_questions.asked import GROUPS_AT_MOST, Report
-from quiclens_questions.asking import ask
 from quiclens_questions.moment import bound, seconds_ago
+from quiclens_questions.report import GROUPS_AT_MOST, Report
 from quiclens_questions.slow import report_coverage
+from quiclens_questions.statements import ask
 from quiclens_questions.where import EVERYTHING
-from quiclens_questions.working import EXPECTED_S, RECENT_S, Recent, Seen, checks, next_steps
+from quiclens_questions.working import EXPECTED_S, RECENT_S, Observations, Recent, checks, next_steps
 
 _REASONS_AT_MOST = 10_000
 _SERVERS_AT_MOST = 100_000
@@ -80,7 +80,7 @@ def _seen(
     expected: Sequence[str],
     heard: list[tuple[str | None, datetime | None]],
     collectors: list[dict[str, Any]],
-) -> Seen:
+) -> Observations:
     """What the last day and the last hour have, beside when traces of each server were `heard` of last; the cost is
     theirs, not the store's."""
     recent = {"since": bound(now - timedelta(seconds=RECENT_S))}
@@ -91,7 +91,7 @@ def _seen(
         if name is not None and at is not None:
             servers[name] = max(at, servers.get(name, at))
     rejects = ask(store, "working_rejects", {**recent, "limit": GROUPS_AT_MOST}).rows
-    return Seen(
+    return Observations(
         now=now,
         servers=servers,
         are_cut=len(of_requests) >= _SERVERS_AT_MOST,

@@ -6,12 +6,12 @@ from typing import Any
 
 from quiclens_schema.store import Store
 
-from quiclens_questions.asked import GROUPS_AT_MOST, Asked, Report
-from quiclens_questions.asking import ask
 from quiclens_questions.clustered import Key, Sampled, Shared, points, sampled, shares
+from quiclens_questions.report import GROUPS_AT_MOST, Report, ReportQuestion
 from quiclens_questions.rtt import QUANTILES
 from quiclens_questions.savings import Ratios, ratios
 from quiclens_questions.slow import report_coverage
+from quiclens_questions.statements import ask
 from quiclens_questions.statistics.clusters import needed, samples_needed
 from quiclens_questions.statistics.estimates import Estimate, rounded
 
@@ -22,7 +22,7 @@ Values = Mapping[Key, Sequence[float | None]]
 
 
 @dataclass(frozen=True)
-class _Answer:
+class _TailAnswer:
     """Of each group: durations as they were, as predicted without the cause, and that by the least and the most that
     was saved; and how many requests failed."""
 
@@ -33,14 +33,14 @@ class _Answer:
     failed: Mapping[Key, Shared]
 
 
-def tail(store: Store, asked: Asked) -> Report:
+def tail(store: Store, asked: ReportQuestion) -> Report:
     """One row per group, most requests first. Requests that failed are no samples: a reset is no fast success. A
     quantile is null where the group has too few requests for it, an end of its interval where nothing bounds it."""
     known = ratios(asked.without) if asked.without else None
     window = {**asked.window, "without": asked.without}
     groups = ask(store, "tail_groups", {**window, "limit": GROUPS_AT_MOST}, asked.where, asked.by).dicts()
     keys = [group["key_id"] for group in groups]
-    answer = _answer(store, asked, window, known, keys) if groups else _Answer({}, {}, {}, {}, {})
+    answer = _answer(store, asked, window, known, keys) if groups else _TailAnswer({}, {}, {}, {}, {})
     counted = report_coverage(store, asked.where, asked.window)
     if asked.without:
         first = groups[0] if groups else {}
@@ -59,7 +59,7 @@ def tail(store: Store, asked: Asked) -> Report:
     )
 
 
-def _answer(store: Store, asked: Asked, window: Row, known: Ratios | None, keys: Sequence[int]) -> _Answer:
+def _answer(store: Store, asked: ReportQuestion, window: Row, known: Ratios | None, keys: Sequence[int]) -> _TailAnswer:
     def durations(ratio: float) -> Mapping[Key, Sampled]:
         given = {**window, "ratio": ratio}
         return sampled(store, "tail_samples", asked, asked.by, _LEVELS, given, GROUPS_AT_MOST, keys).by_key
@@ -67,7 +67,7 @@ def _answer(store: Store, asked: Asked, window: Row, known: Ratios | None, keys:
     def values(ratio: float) -> Values:
         return points(store, "tail_samples", asked, asked.by, _LEVELS, {**window, "ratio": ratio})
 
-    return _Answer(
+    return _TailAnswer(
         durations(0.0),
         durations(1.0) if asked.without else {},
         values(known.ratio_high) if known else {},
@@ -88,7 +88,7 @@ def _columns(is_without: bool) -> Iterator[tuple[str, str]]:
     yield ("note", "")
 
 
-def _cells(group: Row, answer: _Answer, without: str, known: Ratios | None) -> Iterator[Any]:
+def _cells(group: Row, answer: _TailAnswer, without: str, known: Ratios | None) -> Iterator[Any]:
     key = tuple(group["by_values"])
     now, then, failed = answer.now.get(key), answer.then.get(key), answer.failed.get(key)
     yield from key

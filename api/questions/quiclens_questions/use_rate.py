@@ -4,12 +4,12 @@ from typing import Any
 
 from quiclens_schema.store import Store
 
-from quiclens_questions.asked import FEW_SAMPLES, GROUPS_AT_MOST, Asked, Report
 from quiclens_questions.clustered import Shared, shares
+from quiclens_questions.report import FEW_SAMPLES, GROUPS_AT_MOST, Report, ReportQuestion
 from quiclens_questions.slow import report_coverage
 
 
-def use_rate(store: Store, asked: Asked) -> Report:
+def use_rate(store: Store, asked: ReportQuestion) -> Report:
     """One row per group (carrier where none is asked for): requests over QUIC among those whose protocol is known."""
     by = asked.by or ("carrier",)
     groups = shares(store, "use_rate", asked, by, asked.window)

@@ -6,17 +6,17 @@ from typing import Any
 from quiclens_schema.catalogue import CAUSES
 from quiclens_schema.store import Store
 
-from quiclens_questions.asked import Asked, Report
-from quiclens_questions.asking import ask
 from quiclens_questions.documents import ComparedDocument, ComparedGroup, Difference, Quantile
+from quiclens_questions.report import Report, ReportQuestion
 from quiclens_questions.rtt import QUANTILES
+from quiclens_questions.statements import ask
 from quiclens_questions.statistics.estimates import Estimate, difference
 from quiclens_questions.tail import tail
 
 Row = dict[str, Any]
 
 
-def versus(store: Store, first: Asked, second: Asked) -> ComparedDocument:
+def versus(store: Store, first: ReportQuestion, second: ReportQuestion) -> ComparedDocument:
     """The groups `a` and `b` with their quantiles and 95 % intervals in us, and each quantile's difference, b less a.
 
     Requests that failed are no samples. The difference's interval is that of groups which were drawn apart.
@@ -25,7 +25,7 @@ def versus(store: Store, first: Asked, second: Asked) -> ComparedDocument:
     return {"a": a, "b": b, "differences": [_difference(name, a, b) for name, _ in QUANTILES]}
 
 
-def _group(store: Store, asked: Asked) -> ComparedGroup:
+def _group(store: Store, asked: ReportQuestion) -> ComparedGroup:
     report = tail(store, replace(asked, by=(), without=""))
     spent = ask(store, "spent", asked.window, asked.where).dicts()[0]
     causes = {cause: us for cause, us in zip(CAUSES, spent["cause_us"] or [0] * len(CAUSES), strict=True) if us}

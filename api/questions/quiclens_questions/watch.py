@@ -13,8 +13,8 @@ from typing import Any
 
 from quiclens_schema.store import Store
 
-from quiclens_questions.asked import Report
-from quiclens_questions.asking import ask, sql
+from quiclens_questions.report import Report
+from quiclens_questions.statements import ask, sql
 
 BUCKET_S = 300  # of request_rollups
 DIMENSIONS = ("carrier", "region", "city", "pop", "protocol", "network_type", "app_version")

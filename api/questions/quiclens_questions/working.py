@@ -45,7 +45,7 @@ class Recent:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Observations:
     """All that is looked at. Ages are whole seconds before `now`; None is never."""
 
     now: datetime
@@ -62,7 +62,7 @@ class Seen:
 _NO_REQUESTS = tuple(Check(name, "unknown", "no request began in the last hour") for name in ("traces", "lines"))
 
 
-def checks(seen: Seen) -> list[Check]:
+def checks(seen: Observations) -> list[Check]:
     """What works and what does not, in the order of the way."""
     return [
         _events(seen),
@@ -82,7 +82,7 @@ def next_steps(found: Sequence[Check]) -> list[str]:
     return [each.do for each in ranked] or ["ask for the slowest requests: quiclens slow --since 1h"]
 
 
-def _events(seen: Seen) -> Check:
+def _events(seen: Observations) -> Check:
     if seen.last_event is None:
         return Check("events", "unknown", "no dated event yet", "load a log once: quiclens load /var/log/quic")
     seconds = seconds_ago(seen.last_event, seen.now)
@@ -95,7 +95,7 @@ def _events(seen: Seen) -> Check:
     return Check("events", "look" if seconds <= RECENT_S else "fails", f"not arriving: {says}", do)
 
 
-def _servers(seen: Seen) -> Check:
+def _servers(seen: Observations) -> Check:
     named = set(seen.named)
     ages = {name: seconds_ago(at, seen.now) for name, at in seen.servers.items()}
     expected = sorted(named | {name for name, seconds in ages.items() if seconds <= EXPECTED_S})
@@ -115,7 +115,7 @@ def _servers(seen: Seen) -> Check:
                  f"{says}; silent: {told}", do)  # fmt: skip
 
 
-def _collectors(seen: Seen) -> Check:
+def _collectors(seen: Observations) -> Check:
     if not seen.heartbeats:
         return Check("collectors", "unknown", "no collector has sent a heartbeat",
                      "only collectors that run send one: quiclens-collector run FILE")  # fmt: skip
@@ -157,7 +157,7 @@ def _joined(recent: Recent) -> Check:
     return Check("joined", "works" if is_most else "look", says, do)
 
 
-def _rejects(seen: Seen) -> Check:
+def _rejects(seen: Observations) -> Check:
     if not seen.rejects:
         return Check("rejects", "works", "nothing was rejected in the last hour")
     told = _some([f"{reason} {count:,}" for reason, count in seen.rejects.items()])

@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator
 from starlette.types import Message, Send
 
 from quiclens_store_server.codecs import Encoder
-from quiclens_store_server.running import Gone
+from quiclens_store_server.running import ReceiverGone
 from quiclens_web.front.faults import Fault
-from quiclens_web.front.metrics import Metrics
+from quiclens_web.front.metrics import StoreMetrics
 
 _CONTENT_TYPES = {
     "json": "application/json",
@@ -28,10 +28,10 @@ _PART_BYTES = 1 << 20
 _NOT_OF_A_FIELD = re.compile(rb"[^\x21-\x7e]")
 
 
-class Sender:
+class AnswerSender:
     """One answer's way to the client."""
 
-    def __init__(self, send: Send, metrics: Metrics, stall_seconds: float, timezone: str) -> None:
+    def __init__(self, send: Send, metrics: StoreMetrics, stall_seconds: float, timezone: str) -> None:
         self._send = send
         self._metrics = metrics
         self._stall_seconds = stall_seconds
@@ -116,7 +116,7 @@ class Sender:
         try:
             await asyncio.wait_for(self._send(message), self._stall_seconds)
         except (TimeoutError, OSError) as error:
-            raise Gone from error
+            raise ReceiverGone from error
 
 
 def _line(value: str) -> bytes:

@@ -16,33 +16,33 @@ from quiclens_store_server.engine import Engine
 from quiclens_store_server.holder import Holder
 from quiclens_store_server.interface import Interface, Parts
 from quiclens_store_server.judge import Judge
-from quiclens_store_server.running import Running
+from quiclens_store_server.running import RunningRequests
 from quiclens_store_server.store_routes import StoreRoutes
 from quiclens_web.app import Front, api_of, front_of
 from quiclens_web.front.concurrency import ConcurrencyLimit
 from quiclens_web.front.memory import MemoryBudget
-from quiclens_web.front.metrics import Metrics
+from quiclens_web.front.metrics import StoreMetrics
 from quiclens_web.front.probes import Health, Probes
 from quiclens_web.front.problems import Answers
-from quiclens_web.front.settings import Settings
+from quiclens_web.front.settings import ServeSettings
 
 
 def create_app(
     store: Store,
-    settings: Settings,
+    settings: ServeSettings,
     tell: Callable[[str], None] = lambda _: None,
     checks: Iterable[Callable[[], Iterable[str]]] = (),
 ) -> Front:
     """The app over the store open at `settings.folder`, which this process holds; `tell` hears of dropped rows, and
     `checks` are more that may make the process unwell."""
-    limits, metrics = settings.limits, Metrics()
+    limits, metrics = settings.limits, StoreMetrics()
     front, answers = metrics.front, Answers(_is_statement)
     engine = Engine(settings.folder)
     parts = Parts(
         settings=settings,
         engine=engine,
         judge=Judge(engine),
-        running=Running(engine, limits.seconds),
+        running=RunningRequests(engine, limits.seconds),
         queries=ConcurrencyLimit("queries", limits.queries_at_once, limits.wait_seconds, front.waiting, front.running),
         owners_queries=ConcurrencyLimit(
             "owner's queries", limits.queries_at_once, limits.wait_seconds, front.waiting, front.running

@@ -11,8 +11,8 @@ from starlette.requests import ClientDisconnect, Request
 
 from quiclens_store_server.codecs import decoded, unframed
 from quiclens_web.front.faults import Fault, too_large
-from quiclens_web.front.memory import Lease
-from quiclens_web.front.settings import Limits
+from quiclens_web.front.memory import MemoryLease
+from quiclens_web.front.settings import StatementLimits
 
 _FIELDS = 1000
 _FIELD_BYTES = 64 << 10
@@ -20,7 +20,7 @@ _FORM_BYTES = 8 << 20
 _IN_LOOP_BYTES = 65_536  # smaller bodies are decompressed at once
 
 
-async def received(request: Request, limits: Limits, lease: Lease) -> bytes:
+async def received(request: Request, limits: StatementLimits, lease: MemoryLease) -> bytes:
     """The body as it came; Fault when it is too large or too slow, ClientDisconnect when it is cut."""
     declared = request.headers.get("content-length", "0")
     if declared.isdigit() and int(declared) > limits.upload_bytes:
@@ -44,7 +44,7 @@ async def received(request: Request, limits: Limits, lease: Lease) -> bytes:
     return body.getvalue()
 
 
-async def plain(data: bytes, encoding: str, is_framed: bool, limits: Limits, lease: Lease) -> bytes:
+async def plain(data: bytes, encoding: str, is_framed: bool, limits: StatementLimits, lease: MemoryLease) -> bytes:
     """The body without its content encoding, then without ClickHouse's frames."""
     steps: list[Callable[[bytes], bytes]] = []
     for name in reversed([each.strip().lower() for each in encoding.split(",") if each.strip()]):
@@ -59,7 +59,7 @@ async def plain(data: bytes, encoding: str, is_framed: bool, limits: Limits, lea
     return data
 
 
-async def form(request: Request, limits: Limits, lease: Lease) -> list[tuple[str, str]]:
+async def form(request: Request, limits: StatementLimits, lease: MemoryLease) -> list[tuple[str, str]]:
     """Parameters in a multipart body, up to 64 KiB each and 8 MiB together; Fault for a file in it, since external
     tables are not served."""
     if request.headers.get("content-encoding", "identity") != "identity":
@@ -82,7 +82,7 @@ async def form(request: Request, limits: Limits, lease: Lease) -> list[tuple[str
     return [(name, value) for name, value in found.multi_items() if not isinstance(value, UploadFile)]
 
 
-async def _counted(stream: AsyncGenerator[bytes, None], lease: Lease) -> AsyncGenerator[bytes, None]:
+async def _counted(stream: AsyncGenerator[bytes, None], lease: MemoryLease) -> AsyncGenerator[bytes, None]:
     size = 0
     async for chunk in stream:
         size += len(chunk)

@@ -10,7 +10,7 @@ from socket import socket
 
 from quiclens_ingest.beside import Beside
 from quiclens_ingest.link import link
-from quiclens_ingest.settings import Settings as IngestSettings
+from quiclens_ingest.settings import IngestSettings
 from quiclens_schema import migrate as migrations
 
 from quiclens_questions.opening import opened
@@ -18,14 +18,14 @@ from quiclens_store_server.app import create_app
 from quiclens_store_server.confinement import NotConfined, confine, temporary_folder
 from quiclens_web.app import Front
 from quiclens_web.front.serving import Listening, bind, owners_socket, run
-from quiclens_web.front.settings import Settings
+from quiclens_web.front.settings import ServeSettings
 
 _log = logging.getLogger("quiclens.serve")
 
 
 def serve_embedded(
     store: str,
-    settings: Settings,
+    settings: ServeSettings,
     host: str,
     port: int,
     listening: Callable[[socket, Front], Listening],

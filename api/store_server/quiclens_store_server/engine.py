@@ -24,7 +24,7 @@ _OF_WRITING = ("output_format_", "format_", "date_time_output_format")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class EngineAnswer:
     """A whole answer: its bytes and what X-ClickHouse-Summary counts."""
 
     data: bytes
@@ -77,12 +77,12 @@ class Engine:
     @contextmanager
     def writer(
         self, settings: Mapping[str, str], own: Mapping[str, str], bounds: Mapping[str, str], tag: str
-    ) -> Iterator["Writer"]:
+    ) -> Iterator["RowWriter"]:
         """What writes rows as one document of a format. Of the settings of a request, and of its statement, which are
         literals, those about the writing of formats are applied; `bounds` are its limits."""
         with self.handle(settings={**_of_writing(settings), **bounds}, tag=tag) as handle:
             handle.set(_of_writing(own))
-            yield Writer(handle)
+            yield RowWriter(handle)
 
     def kill(self, tag: str) -> None:
         """Stop whatever runs on the handle of this tag."""
@@ -114,12 +114,12 @@ class Handle:
             self._inner.query("SET readonly = 1")
         self._is_restricted = True
 
-    def run(self, sql: str, parameters: Mapping[str, str], format: str) -> Answer:
+    def run(self, sql: str, parameters: Mapping[str, str], format: str) -> EngineAnswer:
         """Run a statement of a request to its end, after `restrict`."""
         assert self._is_restricted, "a request's statement needs a handle that is for reading"
         return self._run(sql, parameters, format)
 
-    def _run(self, sql: str, parameters: Mapping[str, str], format: str) -> Answer:
+    def _run(self, sql: str, parameters: Mapping[str, str], format: str) -> EngineAnswer:
         with _told():
             result = self._inner.query(sql, format, params=dict(parameters) or None)
             data = result.bytes() or b""
@@ -130,7 +130,7 @@ class Handle:
                 "result_bytes": len(data),
                 "elapsed_ns": int((result.elapsed() or 0) * 1e9),
             }
-            return Answer(data, counts)
+            return EngineAnswer(data, counts)
 
     def text(self, sql: str, parameters: Mapping[str, str] | None = None) -> str:
         """The answer of a small statement of ours as plain text."""
@@ -150,13 +150,13 @@ class Handle:
         return str(found["query_class"].name), int(found["statement_count"])
 
 
-class Writer:
+class RowWriter:
     """Writes rows of our own making; the statement is ours, so the handle need not be for reading."""
 
     def __init__(self, handle: Handle) -> None:
         self._handle = handle
 
-    def document(self, rows: bytes, selected: str, format: str) -> Answer:
+    def document(self, rows: bytes, selected: str, format: str) -> EngineAnswer:
         """Rows in `RowBinaryWithNamesAndTypes` as one document of another format; Fault where that is too much."""
         sql = f"SELECT {selected} FROM format(RowBinaryWithNamesAndTypes, base64Decode({{rows:String}}))"
         try:

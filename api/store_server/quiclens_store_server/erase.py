@@ -15,8 +15,8 @@ from pydantic import ConfigDict
 from quiclens_ingest.link import link
 from quiclens_ingest.scratch import Scratch
 from quiclens_schema import catalogue, erased
-from quiclens_schema.erased import Kind
-from quiclens_schema.served import Operation, ServedStore
+from quiclens_schema.erased import HashKind
+from quiclens_schema.served import ServedStore, StoreOperation
 from quiclens_schema.store import Store, StoreError
 
 from quiclens_questions import where as conditions
@@ -133,7 +133,7 @@ SELECT {kind:String}, arrayJoin({hashes:Array(String)}), {key:String}
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ErasureChoice:
     """What is to be erased: connections by any of their ids, clients by a network or a key, requests by conditions that
     all hold. `is_trial` erases nothing."""
 
@@ -155,12 +155,12 @@ class Erasure:
     """By table."""
 
 
-def erase(store: Store, chosen: Chosen, now: datetime) -> Erasure:
+def erase(store: Store, chosen: ErasureChoice, now: datetime) -> Erasure:
     """Erase; a served store's own process does it. StoreError when it fails or is too much for once."""
     if not (chosen.connections or chosen.clients or chosen.where):
         raise StoreError("nothing is chosen to be erased", _BAD_ARGUMENTS)
     if isinstance(store, ServedStore):
-        return store.operate(Operation.ERASE, Erasure, asdict(chosen))
+        return store.operate(StoreOperation.ERASE, Erasure, asdict(chosen))
     if store.query(_REPLICATED).rows:
         raise StoreError(
             "tables that other servers replicate cannot be erased from: what is chosen is known here alone"
@@ -172,7 +172,7 @@ def erase(store: Store, chosen: Chosen, now: datetime) -> Erasure:
 class _Erasing:
     """One erasure, with its scratch tables."""
 
-    def __init__(self, store: Store, scratch: Scratch, chosen: Chosen) -> None:
+    def __init__(self, store: Store, scratch: Scratch, chosen: ErasureChoice) -> None:
         self._store = store
         self._scratch = scratch
         self._chosen = chosen
@@ -301,11 +301,11 @@ class _Erasing:
         known = {(kind, hash_) for kind, hash_, _ in self._ask("SELECT kind, hash, key_id FROM erased")}
         if any(key_id != key.id for _, _, key_id in self._ask("SELECT kind, hash, key_id FROM erased")):
             raise StoreError("an earlier erasure of this store used another key; name that key's file")
-        identities: dict[Kind, Iterable[str]] = {
-            Kind.CONNECTION: self._names,
-            Kind.TRACE: self._traces,
-            Kind.LINE: (f"{log}/{at}" for log, at in self._lines),
-            Kind.REJECT: (f"{source}/{at}" for source, at in self._ask(_REJECTS)),
+        identities: dict[HashKind, Iterable[str]] = {
+            HashKind.CONNECTION: self._names,
+            HashKind.TRACE: self._traces,
+            HashKind.LINE: (f"{log}/{at}" for log, at in self._lines),
+            HashKind.REJECT: (f"{source}/{at}" for source, at in self._ask(_REJECTS)),
         }
         for kind, texts in identities.items():
             hashes = sorted({key.hash(kind, text) for text in texts} - {each for of, each in known if of == kind})

@@ -16,13 +16,13 @@ from quiclens_ingest.linking import Linker
 from quiclens_schema import catalogue
 from quiclens_schema.arrow_schema import row_count
 from quiclens_schema.migrate import Migrated, migrate, migrations
-from quiclens_schema.served import Operation
+from quiclens_schema.served import StoreOperation
 from quiclens_schema.store import Store, StoreError
 
-from quiclens_store_server.erase import Chosen, Erasure, erase
+from quiclens_store_server.erase import Erasure, ErasureChoice, erase
 from quiclens_store_server.retention import Sweep, sweep
 from quiclens_web.front.keep import Keep
-from quiclens_web.front.metrics import Metrics
+from quiclens_web.front.metrics import StoreMetrics
 
 _log = logging.getLogger("quiclens.serve")
 
@@ -36,7 +36,7 @@ _DATA_IS_CUT = 33  # ClickHouse's CANNOT_READ_ALL_DATA
 class Holder:
     """The hands on one embedded store; every method may be called from any thread, and all but `insert` may be long."""
 
-    def __init__(self, store: Store, keep: Keep, metrics: Metrics, tell: Callable[[str], None]) -> None:
+    def __init__(self, store: Store, keep: Keep, metrics: StoreMetrics, tell: Callable[[str], None]) -> None:
         self._store = store
         self._keep = keep
         self._metrics = metrics
@@ -84,25 +84,25 @@ class Holder:
         self._metrics.rows_erased.inc(erased)
         return erased
 
-    def operate(self, operation: Operation, arguments: dict[str, Any]) -> bytes:
+    def operate(self, operation: StoreOperation, arguments: dict[str, Any]) -> bytes:
         """Run a named operation; its result as JSON. StoreError when it fails or its arguments cannot be."""
-        if operation is Operation.RETENTION:
+        if operation is StoreOperation.RETENTION:
             try:
                 keep = TypeAdapter(Keep).validate_python(arguments)
             except ValueError as error:
                 raise StoreError(f"retention: {error}", _SETTINGS_ARE_WRONG) from error
             return TypeAdapter(Sweep).dump_json(self._swept(keep))
-        if operation is Operation.ERASE:
+        if operation is StoreOperation.ERASE:
             try:
-                chosen = TypeAdapter(Chosen).validate_python(arguments)
+                chosen = TypeAdapter(ErasureChoice).validate_python(arguments)
             except ValueError as error:
                 raise StoreError(f"erase: {error}", _SETTINGS_ARE_WRONG) from error
             return TypeAdapter(Erasure).dump_json(erase(self._store, chosen, datetime.now(UTC)))
         if arguments:
             raise StoreError(f"{operation} takes no arguments", _SETTINGS_ARE_WRONG)
-        if operation is Operation.MIGRATE:
+        if operation is StoreOperation.MIGRATE:
             return TypeAdapter(Migrated).dump_json(Migrated(migrate(self._store), len(migrations())))
-        linked = link(self._store) if operation is Operation.LINK else self._linker.catch_up()
+        linked = link(self._store) if operation is StoreOperation.LINK else self._linker.catch_up()
         return TypeAdapter(LinkSummary).dump_json(linked)
 
     def _sweep_for_ever(self) -> None:

@@ -11,18 +11,18 @@ from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from quiclens_store_server import bodies, pieces, protocol
-from quiclens_store_server.answers import Sender
-from quiclens_store_server.engine import Engine, Handle, Pieces, Writer
+from quiclens_store_server.answers import AnswerSender
+from quiclens_store_server.engine import Engine, Handle, Pieces, RowWriter
 from quiclens_store_server.judge import Judge, Verdict
-from quiclens_store_server.protocol import Asked
-from quiclens_store_server.running import Gone, Run, Running
+from quiclens_store_server.protocol import StatementRequest
+from quiclens_store_server.running import ReceiverGone, Run, RunningRequests
 from quiclens_store_server.spooled import IN_MEMORY_BYTES, SpooledAnswer
 from quiclens_web.front.access import Role, is_owner, visitor_of
 from quiclens_web.front.concurrency import ConcurrencyLimit
 from quiclens_web.front.faults import Fault, Refused
-from quiclens_web.front.memory import Lease, MemoryBudget
-from quiclens_web.front.metrics import Metrics
-from quiclens_web.front.settings import Settings
+from quiclens_web.front.memory import MemoryBudget, MemoryLease
+from quiclens_web.front.metrics import StoreMetrics
+from quiclens_web.front.settings import ServeSettings
 
 T = TypeVar("T")
 
@@ -40,22 +40,22 @@ class _RowsCame(Fault):
 class Parts:
     """What requests share."""
 
-    settings: Settings
+    settings: ServeSettings
     engine: Engine
     judge: Judge
-    running: Running
+    running: RunningRequests
     queries: ConcurrencyLimit
     owners_queries: ConcurrencyLimit  # those of the store's own user, who waits for nobody else
     whole: ConcurrencyLimit  # of queries whose answers are written once all rows are known
     budget: MemoryBudget
-    metrics: Metrics
+    metrics: StoreMetrics
 
 
 @dataclass(frozen=True, slots=True)
 class _Query:
     """A statement that may run, and whose it is."""
 
-    asked: Asked
+    asked: StatementRequest
     text: str
     format: str
     settings: Mapping[str, str]  # of the request
@@ -76,7 +76,7 @@ class Interface:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        sender = Sender(send, self._metrics, self._limits.stall_seconds, self._parts.engine.timezone)
+        sender = AnswerSender(send, self._metrics, self._limits.stall_seconds, self._parts.engine.timezone)
         try:
             role = visitor_of(request).role
             if not self._parts.settings.has_sql and not is_owner(request):
@@ -87,10 +87,10 @@ class Interface:
             if request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers:
                 sender.headers["Connection"] = "close"  # what is left of the body is not read
             await sender.fault(fault)
-        except (Gone, bodies.ClientDisconnect):
+        except (ReceiverGone, bodies.ClientDisconnect):
             return
 
-    async def _serve(self, request: Request, role: Role, lease: Lease, sender: Sender) -> None:
+    async def _serve(self, request: Request, role: Role, lease: MemoryLease, sender: AnswerSender) -> None:
         began = time.perf_counter()
         given = list(request.query_params.multi_items())
         is_form = request.headers.get("content-type", "").startswith("multipart/form-data")
@@ -116,7 +116,13 @@ class Interface:
             gone.cancel()
 
     async def _query(
-        self, asked: Asked, sql: bytes, run: Run, sender: Sender, gone: "asyncio.Task[None]", is_ours: bool
+        self,
+        asked: StatementRequest,
+        sql: bytes,
+        run: Run,
+        sender: AnswerSender,
+        gone: "asyncio.Task[None]",
+        is_ours: bool,
     ) -> None:
         parts = self._parts
         limits = self._owners_limits if is_ours else self._limits
@@ -158,7 +164,7 @@ class Interface:
                 answer = self._stream if is_streamed else self._collect if is_collected else self._at_once
                 try:
                     await self._until_rows_stand(lambda: answer(query, handle, sender))
-                except Gone:
+                except ReceiverGone:
                     self._metrics.cancelled.inc()
                     raise
 
@@ -169,14 +175,14 @@ class Interface:
                 return await answer()
         await answer()
 
-    async def _at_once(self, query: "_Query", handle: Handle, sender: Sender) -> None:
+    async def _at_once(self, query: "_Query", handle: Handle, sender: AnswerSender) -> None:
         """Answer with what the engine makes in one go."""
         answer = await self._watched(query, lambda: handle.run(query.text, query.asked.parameters, query.format))
         if answer.data:
             sender.is_of(query.format)
         await self._finish(sender, query.asked, answer.data, answer.counts)
 
-    async def _collect(self, query: "_Query", handle: Handle, sender: Sender) -> None:
+    async def _collect(self, query: "_Query", handle: Handle, sender: AnswerSender) -> None:
         """Answer in a format that is written once all rows are known."""
         judge, parameters = self._parts.judge, query.asked.parameters
         text = await asyncio.to_thread(judge.in_format, handle, query.verdict, pieces.ROWS)
@@ -202,7 +208,7 @@ class Interface:
         bounds = {name: own.get(name, query.settings[name]).strip("'") for name in _BOUNDS_OF_WRITING}
         with ExitStack() as held:
 
-            def opened() -> Writer:
+            def opened() -> RowWriter:
                 return held.enter_context(engine.writer(query.settings, own, bounds, query.run.tag))
 
             writer = await query.queries.run(opened)
@@ -210,7 +216,7 @@ class Interface:
         sender.is_of(query.format)
         await self._finish(sender, query.asked, answer.data, {"result_rows": found.rows, "read_rows": found.rows_read})
 
-    async def _without_rows(self, query: "_Query", sender: Sender) -> None:
+    async def _without_rows(self, query: "_Query", sender: AnswerSender) -> None:
         """Answer a statement that has just found no row, for which the engine gives no piece, with a document of names
         alone. It runs again, on a handle that takes one row at most: _RowsCame where it has more by now."""
         bounds = {"max_result_rows": "1", "max_result_bytes": str(self._limits.whole_bytes)}
@@ -234,7 +240,7 @@ class Interface:
     async def _watched(self, query: "_Query", call: Callable[[], T]) -> T:
         return await self._parts.running.watched(query.run, query.queries.run(call), query.gone)
 
-    async def _stream(self, query: "_Query", handle: Handle, sender: Sender) -> None:
+    async def _stream(self, query: "_Query", handle: Handle, sender: AnswerSender) -> None:
         """Answer piece by piece. What fits in one piece is sent whole, the rest as it comes, or from its end on when
         that was asked for."""
         asked, format = query.asked, query.format
@@ -264,7 +270,9 @@ class Interface:
             if not answer.is_ended:
                 await query.queries.run(lambda: _give_up(found))
 
-    async def _finish(self, sender: Sender, asked: Asked, data: bytes, counts: Mapping[str, int]) -> None:
+    async def _finish(
+        self, sender: AnswerSender, asked: StatementRequest, data: bytes, counts: Mapping[str, int]
+    ) -> None:
         sender.headers["X-ClickHouse-Summary"] = protocol.summary({"result_bytes": len(data), **counts})
         encoder, encoding = protocol.encoder_of(asked, len(data))
         await sender.whole(data, 200, encoder, encoding)

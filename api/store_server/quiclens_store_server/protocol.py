@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from quiclens_store_server import reviewed
 from quiclens_store_server.codecs import ENCODINGS, Encoder, encoder, framer
 from quiclens_web.front.faults import Fault, Refused
-from quiclens_web.front.settings import Limits
+from quiclens_web.front.settings import StatementLimits
 
 
 def _names(text: str) -> frozenset[str]:
@@ -62,7 +62,7 @@ _TRANSPORT = _names(
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class StatementRequest:
     """One request, its body apart."""
 
     query: str
@@ -78,7 +78,7 @@ class Asked:
     protocol_version: int
 
 
-def read(given: Iterable[tuple[str, str]], headers: Mapping[str, str]) -> Asked:
+def read(given: Iterable[tuple[str, str]], headers: Mapping[str, str]) -> StatementRequest:
     """Read the parameters of one request; Fault when one of them makes no sense."""
     said: dict[str, str] = {}
     for name, value in given:
@@ -97,7 +97,7 @@ def read(given: Iterable[tuple[str, str]], headers: Mapping[str, str]) -> Asked:
         if not _SETTING.fullmatch(name):
             raise Fault(115, "UNKNOWN_SETTING", f"Unknown setting {name!r}")
     may_compress = said.get("enable_http_compression", "1") not in ("0", "false")
-    return Asked(
+    return StatementRequest(
         query=said.get("query", ""),
         query_id=query_id,
         database=said.get("database") or headers.get("x-clickhouse-database") or "default",
@@ -112,7 +112,7 @@ def read(given: Iterable[tuple[str, str]], headers: Mapping[str, str]) -> Asked:
     )
 
 
-def encoder_of(asked: Asked, size: int | None) -> tuple[Encoder | None, str]:
+def encoder_of(asked: StatementRequest, size: int | None) -> tuple[Encoder | None, str]:
     """What compresses the answer, and its Content-Encoding; a small answer, of known size, goes as it is."""
     if asked.frames_out:
         return framer(asked.frames_out), ""
@@ -121,7 +121,7 @@ def encoder_of(asked: Asked, size: int | None) -> tuple[Encoder | None, str]:
     return None, ""
 
 
-def capped(asked: Mapping[str, str], limits: Limits) -> dict[str, str]:
+def capped(asked: Mapping[str, str], limits: StatementLimits) -> dict[str, str]:
     """The settings of a request with the limits written in: what it asked for, but no more than is allowed."""
     settings = dict(asked)
     for name, most in _most(limits).items():
@@ -138,7 +138,7 @@ def refuse_settings(asked: Iterable[str]) -> None:
             raise Refused(f"Setting {name} is refused over HTTP but in the statement itself, where it is judged")
 
 
-def check_settings(asked: Mapping[str, str], limits: Limits) -> None:
+def check_settings(asked: Mapping[str, str], limits: StatementLimits) -> None:
     """Fault when a statement's own SETTINGS want more than is allowed."""
     most = _most(limits)
     for name, value in asked.items():
@@ -155,7 +155,7 @@ def summary(counts: Mapping[str, int]) -> str:
     return json.dumps({name: str(counts.get(name, 0)) for name in _COUNTS}, separators=(",", ":"))
 
 
-def _most(limits: Limits) -> dict[str, float]:
+def _most(limits: StatementLimits) -> dict[str, float]:
     return {name: float(getattr(limits, field)) for name, field in reviewed.CAPPED.items()}
 
 

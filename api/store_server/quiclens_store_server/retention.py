@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta
 
-from quiclens_schema.served import Operation, ServedStore
+from quiclens_schema.served import ServedStore, StoreOperation
 from quiclens_schema.store import Store
 
 from quiclens_web.front.keep import MB, Keep
@@ -79,7 +79,7 @@ def sweep(store: Store, keep: Keep, now: datetime) -> Sweep:
     In a store that another process serves, that process does it, by its own clock.
     """
     if isinstance(store, ServedStore):
-        return store.operate(Operation.RETENTION, Sweep, asdict(keep))
+        return store.operate(StoreOperation.RETENTION, Sweep, asdict(keep))
     partitions = _partitions(store)
     drops = plan(partitions, keep, now)
     _say_dropped(store, sorted({d.partition.day for d in drops if d.partition.table in _EVENTS and d.partition.day}))

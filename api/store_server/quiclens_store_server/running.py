@@ -17,7 +17,7 @@ _AGAIN_SECONDS = 0.2
 SPARE_SECONDS = 60.0  # beyond a statement's limit, until nobody believes that it ends
 
 
-class Gone(Exception):
+class ReceiverGone(Exception):
     """The client went away before its answer was complete."""
 
 
@@ -30,7 +30,7 @@ class Run:
     role: Role
 
 
-class Running:
+class RunningRequests:
     """All running requests of one app."""
 
     def __init__(self, engine: Engine, most_seconds: float) -> None:
@@ -81,7 +81,7 @@ class Running:
         if task.done():
             return task.result()
         await self._stop(run, task)
-        raise Gone
+        raise ReceiverGone
 
     async def _stop(self, run: Run, task: "asyncio.Future[T]") -> None:
         while not task.done():

@@ -3,7 +3,15 @@
 import asyncio
 import json
 
-from quiclens_schema.served import OPERATION_PATH, PROBLEM_TYPE, ROWS_PATH, ROWS_TYPE, Operation, Problem, Stored
+from quiclens_schema.served import (
+    OPERATION_PATH,
+    PROBLEM_TYPE,
+    ROWS_PATH,
+    ROWS_TYPE,
+    RefusalProblem,
+    Stored,
+    StoreOperation,
+)
 from quiclens_schema.store import StoreError
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -15,8 +23,8 @@ from quiclens_web.front.access import Role, visitor_of
 from quiclens_web.front.concurrency import ConcurrencyLimit
 from quiclens_web.front.faults import Fault
 from quiclens_web.front.memory import MemoryBudget
-from quiclens_web.front.metrics import Metrics
-from quiclens_web.front.settings import Settings
+from quiclens_web.front.metrics import StoreMetrics
+from quiclens_web.front.settings import ServeSettings
 
 _ARGUMENTS_BYTES = 65_536
 _BUSY = (202, 241)  # TOO_MANY_SIMULTANEOUS_QUERIES, MEMORY_LIMIT_EXCEEDED
@@ -27,7 +35,12 @@ class StoreRoutes:
     """The endpoints; the process's own store is behind `holder`."""
 
     def __init__(
-        self, holder: Holder, settings: Settings, inserts: ConcurrencyLimit, budget: MemoryBudget, metrics: Metrics
+        self,
+        holder: Holder,
+        settings: ServeSettings,
+        inserts: ConcurrencyLimit,
+        budget: MemoryBudget,
+        metrics: StoreMetrics,
     ) -> None:
         self._holder = holder
         self._settings = settings
@@ -71,9 +84,9 @@ class StoreRoutes:
         try:
             self._check(request, Role.WRITER)
             try:
-                operation = Operation(request.path_params["name"])
+                operation = StoreOperation(request.path_params["name"])
             except ValueError:
-                there_are = ", ".join(each.value for each in Operation)
+                there_are = ", ".join(each.value for each in StoreOperation)
                 raise Fault(36, "BAD_ARGUMENTS", f"there is no such operation; there are {there_are}", 404) from None
             with self._budget.lease() as lease:
                 arguments = _object(await bodies.received(request, self._limits, lease))
@@ -112,6 +125,6 @@ def _problem(error: Fault | StoreError) -> Response:
     else:
         status = 503 if error.code in _BUSY else 404 if error.code in _NOT_FOUND else 422 if error.code else 500
         title = "the store refused"
-    problem = Problem(title=title, status=status, detail=str(error).partition("\n")[0], engine_code=error.code)
+    problem = RefusalProblem(title=title, status=status, detail=str(error).partition("\n")[0], engine_code=error.code)
     headers = {"Retry-After": "1"} if status in (429, 503) else {}
     return Response(problem.model_dump_json(exclude_none=True), status, headers, PROBLEM_TYPE)

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp
 
 from quiclens_web.api.answering import HANDLERS
 from quiclens_web.api.app import create_app
-from quiclens_web.api.settings import Settings as WebSettings
+from quiclens_web.api.settings import ApiSettings
 from quiclens_web.front.access import Doorkeeper
 from quiclens_web.front.door import Door
 from quiclens_web.front.memory import MemoryBudget
@@ -20,7 +20,7 @@ from quiclens_web.front.metrics import FrontMetrics
 from quiclens_web.front.observed import Observed
 from quiclens_web.front.probes import Health, Probes
 from quiclens_web.front.problems import Answers
-from quiclens_web.front.settings import Settings
+from quiclens_web.front.settings import ServeSettings
 
 
 class Front(Observed):
@@ -32,7 +32,7 @@ class Front(Observed):
         self.keeper = keeper
 
 
-def create_pages(store: Store, settings: Settings) -> Front:
+def create_pages(store: Store, settings: ServeSettings) -> Front:
     """The app over a ClickHouse server, or over a store that another process serves: the pages and the API alone."""
     front, answers = FrontMetrics(), Answers()
     budget = MemoryBudget(settings.limits.held_bytes)
@@ -51,7 +51,7 @@ def create_pages(store: Store, settings: Settings) -> Front:
 
 
 def front_of(
-    routes: list[BaseRoute], lifespan: Any, settings: Settings, answers: Answers, metrics: FrontMetrics
+    routes: list[BaseRoute], lifespan: Any, settings: ServeSettings, answers: Answers, metrics: FrontMetrics
 ) -> Front:
     """What every app has before its routes: who may come in, what is counted, how failures are told."""
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=HANDLERS)
@@ -61,6 +61,8 @@ def front_of(
     return Front(Door(app, keeper, answers, metrics, settings.audit), answers, metrics, keeper)
 
 
-def api_of(store: Store, settings: Settings, answers: Answers, metrics: FrontMetrics, budget: MemoryBudget) -> FastAPI:
-    web = WebSettings(store, settings.access.qvis, settings.expected, settings.redacts_uploads)
+def api_of(
+    store: Store, settings: ServeSettings, answers: Answers, metrics: FrontMetrics, budget: MemoryBudget
+) -> FastAPI:
+    web = ApiSettings(store, settings.access.qvis, settings.expected, settings.redacts_uploads)
     return create_app(web, answers, metrics, budget)

@@ -21,9 +21,9 @@ from quiclens_lab.damage.flipped_bits import TRACES, VECTORS, flipped_bits
 from quiclens_lab.damage.options import FLIPPED_BITS
 from quiclens_lab.damage.sources import WholeLog, drawn, logs_below, make_aioquic
 from quiclens_lab.damage.tally import Tally
-from quiclens_lab.damage.whole_logs import Batch, Judge, Wrong, judge_logs
+from quiclens_lab.damage.whole_logs import DamageJudge, LogBatch, Wrong, judge_logs
 from quiclens_lab.errors import CannotTryError
-from quiclens_lab.kept import Kept
+from quiclens_lab.kept import RunLines
 from quiclens_lab.machine import LAB, code_of, collector_binary, commit, keep_document, machine
 from quiclens_lab.truth.collector import frozen, identity
 from quiclens_lab.truth.other_stacks import RECORDS
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _whole_logs(options: argparse.Namespace, names: tuple[str, ...], collector: Path) -> dict[str, Any]:
-    judge = Judge(collector, names, options.seed, options.copies_into)
+    judge = DamageJudge(collector, names, options.seed, options.copies_into)
     code = code_of(LAB, ("quiclens_lab/damage",))
     with tempfile.TemporaryDirectory(prefix="quiclens-damage-") as scratch:
         folders = list(options.logs)
@@ -62,7 +62,7 @@ def _whole_logs(options: argparse.Namespace, names: tuple[str, ...], collector: 
         logs = [log for folder in folders for log in _chosen(folder, options)]
         if not logs:
             raise CannotTryError("no logs: name a folder with --logs, or a stack that is in one with --stack")
-        kept = Kept(MADE if options.keep else None, f"{code}-{judge.identity}.jsonl", Batch)
+        kept = RunLines(MADE if options.keep else None, f"{code}-{judge.identity}.jsonl", LogBatch)
         batches = judge_logs(logs, judge, options.jobs, kept, progress.show)
     tallies = added_up(batches, names)
     tables = {
@@ -91,7 +91,7 @@ def _chosen(folder: Path, options: argparse.Namespace) -> list[WholeLog]:
     return drawn(logs, options.limit, options.seed) if options.limit else logs
 
 
-def added_up(batches: Iterable[Batch], names: Sequence[str]) -> dict[str, dict[str, Tally]]:
+def added_up(batches: Iterable[LogBatch], names: Sequence[str]) -> dict[str, dict[str, Tally]]:
     """The counts of each stack, and of all, in the order of the damages."""
     found: dict[str, dict[str, Tally]] = {table.ALL: {}}
     for batch in batches:
@@ -104,7 +104,7 @@ def added_up(batches: Iterable[Batch], names: Sequence[str]) -> dict[str, dict[s
     }
 
 
-def _worst(batches: Iterable[Batch], most: int) -> dict[str, list[dict[str, Any]]]:
+def _worst(batches: Iterable[LogBatch], most: int) -> dict[str, list[dict[str, Any]]]:
     """Wrong top causes of each damage; those of answers that claim to be whole come first."""
     order = ("whole", "repaired")
     by_damage: dict[str, list[Wrong]] = {}

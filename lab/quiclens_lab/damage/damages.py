@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Protocol
 
 from quiclens_lab.damage.flight import round_trips
-from quiclens_lab.damage.logs import NS_PER_MS, Log, Record
+from quiclens_lab.damage.logs import NS_PER_MS, LogRecords, Record
 
 NOT_DATA = {"ack", "padding"}
 
@@ -19,7 +19,7 @@ class Damage(Protocol):
     @property
     def name(self) -> str: ...
 
-    def to(self, log: Log, draw: random.Random) -> Log | None: ...
+    def to(self, log: LogRecords, draw: random.Random) -> LogRecords | None: ...
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Nothing:
 
     name: str = "none"
 
-    def to(self, log: Log, draw: random.Random) -> Log:
+    def to(self, log: LogRecords, draw: random.Random) -> LogRecords:
         return log
 
 
@@ -39,7 +39,7 @@ class Missing:
     name: str
     share: float
 
-    def to(self, log: Log, draw: random.Random) -> Log:
+    def to(self, log: LogRecords, draw: random.Random) -> LogRecords:
         return log.of(record for record in log.records if draw.random() >= self.share)
 
 
@@ -52,7 +52,7 @@ class Bursts:
     longest: int = 500
     records_each: int = 2000
 
-    def to(self, log: Log, draw: random.Random) -> Log:
+    def to(self, log: LogRecords, draw: random.Random) -> LogRecords:
         count = len(log.records)
         gone: set[int] = set()
         for _ in range(math.ceil(count / self.records_each)):
@@ -70,7 +70,7 @@ class Hole:
     name: str
     length_ms: int
 
-    def to(self, log: Log, draw: random.Random) -> Log:
+    def to(self, log: LogRecords, draw: random.Random) -> LogRecords:
         first = draw.choice(log.records).time_ns
         last = first + self.length_ms * NS_PER_MS
         return log.of(record for record in log.records if not first <= record.time_ns < last)
@@ -83,7 +83,7 @@ class LeftOut:
     name: str
     is_left_out: Callable[[Record], bool]
 
-    def to(self, log: Log, draw: random.Random) -> Log | None:
+    def to(self, log: LogRecords, draw: random.Random) -> LogRecords | None:
         kept = [record for record in log.records if not self.is_left_out(record)]
         return log.of(kept) if len(kept) < len(log.records) else None
 
@@ -94,7 +94,7 @@ class WithoutFrames:
 
     name: str = "no-frames"
 
-    def to(self, log: Log, draw: random.Random) -> Log:
+    def to(self, log: LogRecords, draw: random.Random) -> LogRecords:
         return log.of(map(self._stripped, log.records))
 
     def _stripped(self, record: Record) -> Record:
@@ -110,7 +110,7 @@ class FirstPackets:
     name: str = "first-100-packets"
     packets: int = 100
 
-    def to(self, log: Log, draw: random.Random) -> Log | None:
+    def to(self, log: LogRecords, draw: random.Random) -> LogRecords | None:
         packets = [
             place for place, record in enumerate(log.records) if record.kind in ("packet_sent", "packet_received")
         ]
@@ -123,7 +123,7 @@ class CutOff:
 
     name: str = "cut-off"
 
-    def to(self, log: Log, draw: random.Random) -> Log:
+    def to(self, log: LogRecords, draw: random.Random) -> LogRecords:
         place = draw.randrange(len(log.records) // 3, len(log.records))
         whole = replace(log.of(log.records[: place + 1]), tail=b"").content()
         return replace(log, head=whole[: len(whole) - len(log.records[place].text) // 2], records=(), tail=b"")
@@ -136,7 +136,7 @@ class OutOfOrder:
     name: str
     late_ms: float
 
-    def to(self, log: Log, draw: random.Random) -> Log:
+    def to(self, log: LogRecords, draw: random.Random) -> LogRecords:
         written = [record.time_ns + draw.uniform(0, self.late_ms * NS_PER_MS) for record in log.records]
         places = sorted(range(len(written)), key=written.__getitem__)
         return log.of(log.records[place] for place in places)
@@ -148,7 +148,7 @@ class EqualTimesShuffled:
 
     name: str = "equal-times-shuffled"
 
-    def to(self, log: Log, draw: random.Random) -> Log | None:
+    def to(self, log: LogRecords, draw: random.Random) -> LogRecords | None:
         shuffled: list[Record] = []
         for _, of_moment in groupby(log.records, key=lambda record: record.time_ns):
             group = list(of_moment)
@@ -164,7 +164,7 @@ class Rounded:
     name: str
     unit_ms: int
 
-    def to(self, log: Log, draw: random.Random) -> Log:
+    def to(self, log: LogRecords, draw: random.Random) -> LogRecords:
         unit = self.unit_ms * NS_PER_MS
         return log.of(record.at((record.time_ns + unit // 2) // unit * unit) for record in log.records)
 
@@ -176,7 +176,7 @@ class Noise:
     name: str
     most_ms: float
 
-    def to(self, log: Log, draw: random.Random) -> Log:
+    def to(self, log: LogRecords, draw: random.Random) -> LogRecords:
         most = self.most_ms * NS_PER_MS
         first = min((record.time_ns for record in log.records), default=0)
         return log.of(
@@ -193,7 +193,7 @@ class ClockStep:
     least_ms: int = 50
     most_ms: int = 500
 
-    def to(self, log: Log, draw: random.Random) -> Log | None:
+    def to(self, log: LogRecords, draw: random.Random) -> LogRecords | None:
         trips = round_trips(log.records)
         if not trips:
             return None
@@ -217,7 +217,7 @@ class Frozen:
     name: str = "frozen-300ms"
     length_ms: int = 300
 
-    def to(self, log: Log, draw: random.Random) -> Log | None:
+    def to(self, log: LogRecords, draw: random.Random) -> LogRecords | None:
         trips = round_trips(log.records)
         if not trips:
             return None
@@ -257,7 +257,7 @@ class Duplicates:
     name: str = "duplicates-1%"
     share: float = 0.01
 
-    def to(self, log: Log, draw: random.Random) -> Log:
+    def to(self, log: LogRecords, draw: random.Random) -> LogRecords:
         return log.of(
             each for record in log.records for each in ((record, record) if draw.random() < self.share else (record,))
         )

@@ -58,7 +58,7 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Log:
+class LogRecords:
     """A log's records between what stands before and behind them; `between` parts the records of a document."""
 
     head: bytes
@@ -68,7 +68,7 @@ class Log:
     behind: bytes = b"\n"
     between: bytes = b""
 
-    def of(self, records: Iterable[Record]) -> "Log":
+    def of(self, records: Iterable[Record]) -> "LogRecords":
         """The same log with other records."""
         return replace(self, records=tuple(records))
 
@@ -83,7 +83,7 @@ def _milliseconds(time_ns: int) -> bytes:
     return f"{sign}{whole}.{rest:06d}".encode()
 
 
-def read_log(path: Path) -> Log:
+def read_log(path: Path) -> LogRecords:
     """The log in a file: lines (JSON-SEQ, NDJSON), or one document with one trace. Times count from one moment."""
     content = path.read_bytes()
     content = gzip.decompress(content) if content.startswith(GZIP) else content
@@ -105,23 +105,23 @@ def _is_lines(content: bytes) -> bool:
     return bool(more.strip())
 
 
-def _lines(content: bytes) -> Log:
+def _lines(content: bytes) -> LogRecords:
     head, *lines = content.splitlines()
     common = json.loads(head.removeprefix(SEPARATOR)).get("trace", {}).get("common_fields", {})
     _refuse_differences(common)
     before = SEPARATOR if head.startswith(SEPARATOR) else b""
     records = tuple(_record(line.removeprefix(SEPARATOR)) for line in lines if line)
-    return Log(head + b"\n", records, before=before)
+    return LogRecords(head + b"\n", records, before=before)
 
 
-def _document(content: bytes) -> Log:
+def _document(content: bytes) -> LogRecords:
     document = json.loads(content)
     (trace,) = document["traces"]
     _refuse_differences(trace.get("common_fields", {}))
     records = tuple(_fields(event) for event in trace["events"])
     trace["events"] = HOLE
     head, tail = json.dumps(document).encode().split(f'"{HOLE}"'.encode())
-    return Log(head + b"[", records, b"]" + tail, before=b"", behind=b"", between=b",")
+    return LogRecords(head + b"[", records, b"]" + tail, before=b"", behind=b"", between=b",")
 
 
 def _refuse_differences(common: dict[str, Any]) -> None:

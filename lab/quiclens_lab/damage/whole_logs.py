@@ -16,7 +16,7 @@ from quiclens_lab.damage.damages import DAMAGES, Nothing
 from quiclens_lab.damage.logs import read_log
 from quiclens_lab.damage.sources import WholeLog
 from quiclens_lab.damage.tally import NO_GRADE, Tally
-from quiclens_lab.kept import Kept
+from quiclens_lab.kept import RunLines
 from quiclens_lab.truth.collector import identity
 
 SLOW_US = 200_000
@@ -42,7 +42,7 @@ class Wrong:
 
 
 @dataclass(slots=True)
-class Batch:
+class LogBatch:
     """What some logs came to: the counts of each stack and damage, and what is wrong."""
 
     name: str
@@ -52,7 +52,7 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Judge:
+class DamageJudge:
     """How logs are damaged and judged."""
 
     collector: Path
@@ -69,8 +69,8 @@ class Judge:
 
 
 def judge_logs(
-    logs: Sequence[WholeLog], judge: Judge, processes: int, kept: Kept[Batch], progress: Progress
-) -> list[Batch]:
+    logs: Sequence[WholeLog], judge: DamageJudge, processes: int, kept: RunLines[LogBatch], progress: Progress
+) -> list[LogBatch]:
     """Every log, batch by batch; what an earlier run has kept is taken from there."""
     batches = [logs[at : at + BATCH_LOGS] for at in range(0, len(logs), BATCH_LOGS)]
     done = {each.name: each for each in kept.read()}
@@ -93,9 +93,9 @@ def name_of(batch: Sequence[WholeLog]) -> str:
     return said.hexdigest()[:16]
 
 
-def judge_batch(logs: Sequence[WholeLog], judge: Judge) -> Batch:
+def judge_batch(logs: Sequence[WholeLog], judge: DamageJudge) -> LogBatch:
     """Damage these logs in every way, have the copies read at once, and count."""
-    batch = Batch(name_of(logs), {}, [])
+    batch = LogBatch(name_of(logs), {}, [])
     whole = answers_of(judge.collector, [log.path for log in logs])
     with tempfile.TemporaryDirectory(prefix="quiclens-damage-") as scratch:
         copies: list[tuple[WholeLog, str, Path]] = []
@@ -123,7 +123,7 @@ def _slow(whole: LogAnswers | None) -> dict[Request, Answer]:
     }
 
 
-def _damaged(log: WholeLog, judge: Judge, folder: Path) -> Iterator[tuple[WholeLog, str, Path]]:
+def _damaged(log: WholeLog, judge: DamageJudge, folder: Path) -> Iterator[tuple[WholeLog, str, Path]]:
     """The copies of a log: the same seed damages the same log in the same way, whatever other damages are asked for."""
     read = read_log(log.path)
     folder.mkdir()
@@ -136,7 +136,7 @@ def _damaged(log: WholeLog, judge: Judge, folder: Path) -> Iterator[tuple[WholeL
             yield log, damage.name, copy
 
 
-def _count(batch: Batch, log: WholeLog, damage: str, whole: LogAnswers, found: LogAnswers) -> None:
+def _count(batch: LogBatch, log: WholeLog, damage: str, whole: LogAnswers, found: LogAnswers) -> None:
     tally = batch.tallies.setdefault(log.stack, {}).setdefault(damage, Tally())
     slow = _slow(whole)
     wrong = sorted(tally.judge(slow, found), key=lambda request: _grade(found.requests.get(request)) != "whole")

@@ -22,7 +22,7 @@ from quiclens_lab.freshness import processor
 from quiclens_lab.freshness.ladder import Series, Step, climb, step
 from quiclens_lab.freshness.latency import latency
 from quiclens_lab.freshness.templates import keep, templates
-from quiclens_lab.freshness.watching import Seen, Watch
+from quiclens_lab.freshness.watching import SeenRequest, WriterWatch
 from quiclens_lab.machine import LAB, commit, keep_document, machine
 
 DEPLOY = LAB / "quiclens_lab" / "freshness"  # their configuration
@@ -87,7 +87,7 @@ def _words(folder: Path, rate: float, seconds: float, number: int) -> list[str]:
 
 def _steady(folder: Path, url: str, rate: int, seconds: float) -> dict[str, Any]:
     """Freshness at one rate, after a warm-up, and what each process takes meanwhile."""
-    watch = Watch(url)
+    watch = WriterWatch(url)
     pids = {name: system.pid_of(folder / "live", name) for name in PROCESSES}
     meter = processor.Meter(pids, WARM_S, seconds)
     began = time.time()
@@ -111,7 +111,7 @@ def _steady(folder: Path, url: str, rate: int, seconds: float) -> dict[str, Any]
     }
 
 
-def _ages(seen: list[Seen], which: str) -> dict[str, float | None]:
+def _ages(seen: list[SeenRequest], which: str) -> dict[str, float | None]:
     """Quantiles; None where they fall among what was not seen before patience ended."""
     found = [getattr(each, which) for each in seen]
     ages = sorted(math.inf if at is None else at - each.written_at for at, each in zip(found, seen, strict=True))
@@ -131,7 +131,7 @@ def _passes(document: dict[str, Any]) -> bool:
 
 def _step(folder: Path, url: str, asked: int, number: int) -> Step:
     """One rate of ours; what was left behind is waited for, so that the next one begins with nothing."""
-    watch = Watch(url)
+    watch = WriterWatch(url)
     meter = processor.Meter({name: system.pid_of(folder / "live", name) for name in PROCESSES}, WARM_S, STEP_S)
     began = time.time()
     watch.run(_words(folder, asked, WARM_S + STEP_S, number + 1), PATIENCE_S)

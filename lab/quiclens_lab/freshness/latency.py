@@ -58,12 +58,12 @@ def _median(values: list[float]) -> float:
 
 def main() -> None:
     """One turn of the server and its clients, as a process of its own."""
-    from quiclens_lab.live import Traffic, live
+    from quiclens_lab.live import LiveTraffic, live
     from quiclens_lab.relay import Conditions
     from quiclens_lab.truth.quantiles import quantile, rounded
 
     folder = Path(sys.argv[1])
-    asyncio.run(live(folder, "aioquic", Traffic(CONNECTIONS, REQUESTS, TOGETHER, 0.01), Conditions()))
+    asyncio.run(live(folder, "aioquic", LiveTraffic(CONNECTIONS, REQUESTS, TOGETHER, 0.01), Conditions()))
     thought = {line["external_id"]: int(line["path"].split("/")[2]) for line in _lines(folder / "access.jsonl")}
     took_ms = [(line["duration_us"] - thought[line["external_id"]]) / 1000 for line in _lines(folder / "client.jsonl")]
     print(json.dumps({f"p{each}_ms": rounded(quantile(took_ms, each / 100) or 0, 2) for each in (50, 99)}))

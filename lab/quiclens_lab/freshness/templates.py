@@ -31,7 +31,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class AccessLine:
     """A line of the access log: when it is written, and its fields."""
 
     at_ms: float
@@ -51,7 +51,7 @@ class Template:
     ends: list[int]
     times_ms: list[float]
     requests: list[Request]
-    lines: list[Line]
+    lines: list[AccessLine]
 
     @property
     def events(self) -> int:
@@ -101,9 +101,9 @@ def _template(
     )
 
 
-def _line(fields: dict[str, Any], began_ms: float) -> Line:
+def _line(fields: dict[str, Any], began_ms: float) -> AccessLine:
     started_ms = datetime.fromisoformat(fields["time"]).timestamp() * 1000 - began_ms
-    return Line(started_ms + fields["duration_us"] / 1000, started_ms, fields)
+    return AccessLine(started_ms + fields["duration_us"] / 1000, started_ms, fields)
 
 
 def _requests(path: Path) -> list[Request]:

@@ -37,7 +37,7 @@ def asked(url: str, sql: str) -> list[list[Any]]:
 
 
 @dataclass
-class Seen:
+class SeenRequest:
     """A request, when its last record was written, and when its row and its events could be queried, since 1970."""
 
     connection_id: str
@@ -53,16 +53,16 @@ class Seen:
 
 
 @dataclass
-class Watch:
+class WriterWatch:
     """One writer's requests, and how many events were written and stored, second by second."""
 
     url: str
-    requests: list[Seen] = field(default_factory=list)
+    requests: list[SeenRequest] = field(default_factory=list)
     written: list[tuple[float, int]] = field(default_factory=list)
     stored: list[tuple[float, int]] = field(default_factory=list)
     before: int = 0
     failure: Exception | None = None
-    _waiting: list[Seen] = field(default_factory=list)
+    _waiting: list[SeenRequest] = field(default_factory=list)
     _lock: Any = field(default_factory=Lock)
     _over: Event = field(default_factory=Event)
 
@@ -111,7 +111,7 @@ class Watch:
                 self.written.append((said["at"], said["written"]))
                 continue
             connection_id, stream_id, last_seq = said["request"]
-            seen = Seen(connection_id, stream_id, last_seq, said["at"])
+            seen = SeenRequest(connection_id, stream_id, last_seq, said["at"])
             self.requests.append(seen)
             with self._lock:
                 self._waiting.append(seen)

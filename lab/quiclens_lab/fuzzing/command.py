@@ -18,7 +18,7 @@ from typing import Any
 
 from quiclens_lab.errors import CannotTryError, LabError
 from quiclens_lab.fuzzing import engine, seeds, sources, words
-from quiclens_lab.fuzzing.targets import Target, is_done, named
+from quiclens_lab.fuzzing.targets import FuzzTarget, is_done, named
 from quiclens_lab.machine import LAB, commit, machine
 from quiclens_lab.progress import say
 
@@ -41,7 +41,7 @@ class Total:
     cpu_s: float = 0.0
     quiet_cpu_s: float = 0.0
 
-    def plus(self, turn: engine.Turn) -> "Total":
+    def plus(self, turn: engine.FuzzRun) -> "Total":
         is_quiet = turn.edges <= self.edges
         quiet = self.quiet_cpu_s + turn.cpu_s if is_quiet else turn.quiet_cpu_s
         cpu_s = round(self.cpu_s + turn.cpu_s, 1)
@@ -91,15 +91,15 @@ def fuzz(names: list[str], seconds: int, is_short: bool, is_kept: bool) -> dict[
 
 
 def one(
-    target: Target, options: Mapping[str, int], known_edges: int, folder: Path, binaries: Path | None = None
-) -> engine.Turn:
+    target: FuzzTarget, options: Mapping[str, int], known_edges: int, folder: Path, binaries: Path | None = None
+) -> engine.FuzzRun:
     """One run of a target in `folder` with options of libFuzzer; `binaries`, where they are not the usual ones."""
     environment = {"PYTHONPATH": str(atheris_folder())} if target.is_python else {}
     command = command_of(target, binaries)
     return engine.run(command, folder, {"max_len": target.longest, **options}, known_edges, environment)
 
 
-def command_of(target: Target, binaries: Path | None = None) -> list[str]:
+def command_of(target: FuzzTarget, binaries: Path | None = None) -> list[str]:
     """What starts a target; libFuzzer's options and folders follow."""
     if target.is_python:
         return [sys.executable, "-m", "quiclens_lab.fuzzing.surfaces", target.name]
@@ -163,7 +163,7 @@ def total_of(folder: Path, code: str, kept: Path) -> Total:
     return max(totals, key=lambda total: total.executions, default=Total(code))
 
 
-def _row(target: Target, total: Total, turn: engine.Turn) -> dict[str, Any]:
+def _row(target: FuzzTarget, total: Total, turn: engine.FuzzRun) -> dict[str, Any]:
     row: dict[str, Any] = {
         "target": target.name,
         "executions": total.executions,

@@ -17,7 +17,7 @@ _INTERRUPTED = 72
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class FuzzRun:
     """What one run of a target did."""
 
     executions: int
@@ -35,7 +35,7 @@ def run(
     options: Mapping[str, int],
     known_edges: int = 0,
     environment: Mapping[str, str] | None = None,
-) -> Turn:
+) -> FuzzRun:
     """Run a target on `folder`, which has its corpus, seeds and findings; `known_edges`: of earlier runs."""
     corpus, found = folder / "corpus", folder / "found"
     for each in (corpus, found):
@@ -72,7 +72,7 @@ def run(
     new = sorted(path for path in found.iterdir() if path.name not in before and not path.name.startswith("slow-"))
     failed = process.returncode not in (0, _INTERRUPTED)
     text = said.decode(errors="replace")[:600].strip() if failed or new else ""
-    return Turn(
+    return FuzzRun(
         executions,
         edges,
         round(cpu_s, 1),

@@ -14,7 +14,7 @@ from typing import Any
 
 from quiclens_lab.errors import LabError
 from quiclens_lab.fuzzing import command, engine, seeds, words
-from quiclens_lab.fuzzing.targets import Target, named
+from quiclens_lab.fuzzing.targets import FuzzTarget, named
 from quiclens_lab.machine import commit, machine
 from quiclens_lab.progress import say
 
@@ -124,7 +124,7 @@ def _try(plant: Plant, tree: Path, folder: Path, clean: Path, seconds: int) -> d
     }
 
 
-def _takes(binaries: Path, target: Target, found: Path) -> bool:
+def _takes(binaries: Path, target: FuzzTarget, found: Path) -> bool:
     """Whether the code without a plant takes the input."""
     arguments = [*command.command_of(target, binaries), f"-timeout={engine.TIMEOUT_S}", str(found)]
     return subprocess.run(arguments, capture_output=True, check=False).returncode == 0

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from quiclens_lab.fuzzing import surfaces
-from quiclens_lab.fuzzing.targets import Target
+from quiclens_lab.fuzzing.targets import FuzzTarget
 from quiclens_lab.machine import LAB
 
 VECTORS = LAB.parent / "schema" / "vectors"
@@ -34,7 +34,7 @@ _LINES = (
 _CONDITIONS = ("carrier=x", "duration_us>=1000", "time>=-1h", "status!=", "country = de", "time<=2026-11-20T10:00:00Z")
 
 
-def write(target: Target, folder: Path) -> None:
+def write(target: FuzzTarget, folder: Path) -> None:
     """Write the seeds of a target into a folder of their own, a file each; libFuzzer would cut longer ones."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.iterdir():

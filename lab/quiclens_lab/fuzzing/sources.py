@@ -4,7 +4,7 @@ import ast
 import re
 from pathlib import Path
 
-from quiclens_lab.fuzzing.targets import Target
+from quiclens_lab.fuzzing.targets import FuzzTarget
 from quiclens_lab.machine import LAB, hash_of
 
 ROOT = LAB.parent
@@ -17,7 +17,7 @@ _TAKEN_IN = re.compile(r"agent/src/\w+(?:\.rs|/mod\.rs|)\"\]\s*pub mod (\w+)")
 _CRATES = {"core": ("core",), "tail": ("core", "tail"), "edge": ("core", "edge")}
 
 
-def code_of(target: Target, binaries: Path) -> str:
+def code_of(target: FuzzTarget, binaries: Path) -> str:
     """A short hash of the sources that a target is built of; `binaries` has it, with what cargo says of its sources."""
     return hash_of(ROOT, python_files(target.name) if target.is_python else rust_files(target.name, binaries))
 

@@ -59,7 +59,7 @@ def form() -> Callable[[bytes], None]:
     from quiclens_store_server import bodies
     from quiclens_web.front.faults import Fault
     from quiclens_web.front.memory import MemoryBudget
-    from quiclens_web.front.settings import Limits
+    from quiclens_web.front.settings import StatementLimits
     from starlette.requests import Request
 
     def read(body: bytes, size: int) -> Any:
@@ -73,7 +73,7 @@ def form() -> Callable[[bytes], None]:
         kind = b"multipart/form-data; boundary=" + BOUNDARY
         scope = {"type": "http", "method": "POST", "path": "/", "headers": [(b"content-type", kind)]}
         try:
-            return asyncio.run(bodies.form(Request(scope, receive), Limits(), MemoryBudget(1 << 30).lease()))
+            return asyncio.run(bodies.form(Request(scope, receive), StatementLimits(), MemoryBudget(1 << 30).lease()))
         except Fault as fault:
             return fault.name
 
@@ -94,9 +94,9 @@ def protocol() -> Callable[[bytes], None]:
     from quiclens_store_server import protocol as tried
     from quiclens_store_server.codecs import ENCODINGS
     from quiclens_web.front.faults import Fault
-    from quiclens_web.front.settings import Limits
+    from quiclens_web.front.settings import StatementLimits
 
-    limits = Limits()
+    limits = StatementLimits()
 
     def check(data: bytes) -> None:
         query, _, rest = data.partition(b"\0")
@@ -141,9 +141,9 @@ def where() -> Callable[[bytes], None]:
 def arrow_message() -> Callable[[bytes], None]:
     """A message of a table's topic: a checked batch, or the reason why it is none."""
     from quiclens_ingest import message
-    from quiclens_ingest.message import Limits, Unreadable
+    from quiclens_ingest.message import MessageLimits, Unreadable
 
-    limits = Limits(message_bytes=LIMIT, decompressed_bytes=16 << 20)
+    limits = MessageLimits(message_bytes=LIMIT, decompressed_bytes=16 << 20)
 
     def check(data: bytes) -> None:
         table, value = TABLES[(data[0] if data else 0) % len(TABLES)], data[1:]

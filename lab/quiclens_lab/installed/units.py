@@ -76,7 +76,7 @@ class Looked:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredEvents:
     """What `quiclens audit` says of the store's events."""
 
     events: int
@@ -100,12 +100,12 @@ class Machine:
         words = ["podman", "exec", self.booted.name, "python3", "-c", _ASK, f"http://{_HEALTH[who]}/healthz"]
         return int(self.booted.podman.do(words))
 
-    def stored(self) -> Stored:
+    def stored(self) -> StoredEvents:
         """Asked as the user of the services, through the process that holds the store."""
         asked = f"{HOME}/.venv/bin/quiclens audit --wait 0 --json --store chdb:/var/lib/quiclens-store"
         said = self.booted.do(f"cd / && runuser -u quiclens -- {asked} || [ $? = 1 ]")
         about = json.loads(said[said.index("{") :])["params"]
-        return Stored(about["events"], about["missing"], about["doubled"])
+        return StoredEvents(about["events"], about["missing"], about["doubled"])
 
     def write_log(self, name: str, text: str, is_more: bool = False) -> None:
         """A log, or more of it, as a server whose group reads them writes it."""
@@ -213,7 +213,7 @@ def _watchdog(judgement: Judgement, machine: Machine) -> None:
     wanted = before + len(lines) - 1  # the first is the header
     flows_s = booted.until(lambda: machine.stored().events >= wanted, f"not all of {wanted} events come", FLOWS_S)
     stored = machine.stored()
-    judgement.want(stored == Stored(wanted, 0, 0), f"of {wanted} events the store has {stored}")
+    judgement.want(stored == StoredEvents(wanted, 0, 0), f"of {wanted} events the store has {stored}")
     figures: dict[str, Any] = {"watchdog_s": WATCHDOG_S, "again_s": again_s, "flows_s": flows_s}
     judgement.found["watchdog"] = {**figures, "events": wanted - before, **asdict(stored)}
 

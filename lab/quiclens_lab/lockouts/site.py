@@ -40,7 +40,7 @@ class Broker:
     folder: Path
     certificates: "Certificates"
     walls: Walls
-    running: brokers.Running
+    running: brokers.RunningBroker
 
     def stop(self) -> None:
         brokers.stop(self.folder)

@@ -15,7 +15,7 @@ from typing import Any
 from quiclens_lab.errors import CannotTryError
 from quiclens_lab.logging_cost.figures import HEAD, rows, settings
 from quiclens_lab.logging_cost.load import LARGE, LARGE_EACH, SMALL, Load
-from quiclens_lab.logging_cost.measured import ZSTD_LEVEL, Turn, turn
+from quiclens_lab.logging_cost.measured import ZSTD_LEVEL, MeasuredTurn, turn
 from quiclens_lab.logging_cost.stacks import STACKS, Stack
 from quiclens_lab.machine import judged
 from quiclens_lab.progress import say
@@ -63,11 +63,11 @@ def shares(stack: Stack, load: Load) -> list[float]:
     return [0.0, load.share, 1.0] if stack.takes_a_share else [0.0, 1.0]
 
 
-def measure(stack: Stack, load: Load, rounds: int, one_more: Callable[[], None]) -> list[list[Turn]]:
+def measure(stack: Stack, load: Load, rounds: int, one_more: Callable[[], None]) -> list[list[MeasuredTurn]]:
     """Its turns by round, in the order of `shares`."""
     found = []
     for number in range(rounds):
-        turns: dict[float, Turn] = {}
+        turns: dict[float, MeasuredTurn] = {}
         for share in turned(shares(stack, load), number):
             with tempfile.TemporaryDirectory(prefix="quiclens-logging-cost-") as scratch:
                 turns[share] = turn(stack, load, share, Path(scratch) / "server")
@@ -82,7 +82,7 @@ def turned(values: Sequence[float], by: int) -> list[float]:
     return [*values[at:], *values[:at]]
 
 
-def _server(stack: Stack, load: Load, found: Sequence[Sequence[Turn]]) -> dict[str, Any]:
+def _server(stack: Stack, load: Load, found: Sequence[Sequence[MeasuredTurn]]) -> dict[str, Any]:
     each = settings(found)
     return {
         "logs": stack.logs,

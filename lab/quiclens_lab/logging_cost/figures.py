@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from quiclens_lab.logging_cost.measured import Turn
+from quiclens_lab.logging_cost.measured import MeasuredTurn
 
 _RESAMPLES = 500
 _SEED = 1
@@ -43,13 +43,13 @@ class Setting:
     client_cores: Figure  # how busy the client's own process was
 
 
-def settings(rounds: Sequence[Sequence[Turn]]) -> list[Setting]:
+def settings(rounds: Sequence[Sequence[MeasuredTurn]]) -> list[Setting]:
     """By share, of rounds that have the same shares; that without logs is first in each."""
     return [_setting([turns[at] for turns in rounds], [turns[0] for turns in rounds]) for at in range(len(rounds[0]))]
 
 
-def _setting(turns: Sequence[Turn], off: Sequence[Turn]) -> Setting:
-    def each(of: Callable[[Turn], float]) -> Figure:
+def _setting(turns: Sequence[MeasuredTurn], off: Sequence[MeasuredTurn]) -> Setting:
+    def each(of: Callable[[MeasuredTurn], float]) -> Figure:
         return over_rounds([of(turn) for turn in turns])
 
     connections = [latencies for turn in turns for latencies in turn.loaded.latencies_us]

@@ -23,7 +23,7 @@ from aioquic.quic.connection import QuicConnection
 from quiclens_lab.aioquic_inside import call_by
 from quiclens_lab.aioquic_server import is_logged
 from quiclens_lab.draws import digest
-from quiclens_lab.live_client import HOST, Asking
+from quiclens_lab.live_client import HOST, LiveClient
 
 SMALL, LARGE, LARGE_EACH = 1_000, 100_000, 5  # bytes of an answer; each fifth is a large one
 
@@ -87,13 +87,13 @@ async def _connection(port: int, number: int, connection_id: bytes, requests: in
     configuration = QuicConfiguration(is_client=True, alpn_protocols=H3_ALPN, verify_mode=ssl.CERT_NONE)
     called = partial(_called, connection_id)
     async with connect(HOST, port, configuration=configuration, create_protocol=called) as protocol:
-        assert isinstance(protocol, Asking)
+        assert isinstance(protocol, LiveClient)
         return [await protocol.get(path, f"cost-{number}-{at}") for at, path in enumerate(paths(requests))]
 
 
-def _called(connection_id: bytes, connection: QuicConnection, **named: Any) -> Asking:
+def _called(connection_id: bytes, connection: QuicConnection, **named: Any) -> LiveClient:
     call_by(connection, connection_id)
-    return Asking(connection, **named)
+    return LiveClient(connection, **named)
 
 
 def main() -> None:

@@ -26,7 +26,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class MeasuredTurn:
     """What a server took and wrote, and how long its client waited."""
 
     share: float
@@ -43,7 +43,7 @@ class Turn:
         return sum(len(each) for each in self.loaded.latencies_us)
 
 
-def turn(stack: Stack, load: Load, share: float, folder: Path) -> Turn:
+def turn(stack: Stack, load: Load, share: float, folder: Path) -> MeasuredTurn:
     """Start the server, ask, end it, and read what it left in `folder`."""
     traces = folder / "traces"
     with stack.serving(folder, share) as running:
@@ -57,7 +57,7 @@ def turn(stack: Stack, load: Load, share: float, folder: Path) -> Turn:
     texts = [file.read_bytes() for file in files]
     names = {file.name.partition("_")[0].partition(".")[0] for file in files}
     log = folder / "access.jsonl" if stack.has_access_log else None
-    return Turn(
+    return MeasuredTurn(
         share=share,
         cpu_s=round(used_s, 3),
         qlog_bytes=sum(map(len, texts)),

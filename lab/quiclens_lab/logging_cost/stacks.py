@@ -15,7 +15,7 @@ from quiclens_lab import ngtcp2, picoquic
 from quiclens_lab.errors import LabError
 from quiclens_lab.logging_cost.load import LARGE, SMALL
 from quiclens_lab.ports import free_port
-from quiclens_lab.servers import PATIENCE_S, Running, missing, serving
+from quiclens_lab.servers import PATIENCE_S, RunningServer, missing, serving
 from quiclens_lab.static_files import lay_out
 
 CADDY = Path(sys.executable).with_name("caddy")
@@ -45,7 +45,7 @@ class Packaged:
     """A server from its own package, which logs all connections or none."""
 
     missing: Callable[[], str | None]
-    serving: Callable[[Path, bool], AbstractContextManager[Running]]
+    serving: Callable[[Path, bool], AbstractContextManager[RunningServer]]
     """Below a folder, with or without qlogs."""
 
 
@@ -66,7 +66,7 @@ class Stack:
         """Why it cannot be run here, or None."""
         return missing(self.runs) if isinstance(self.runs, str) else self.runs.missing()
 
-    def serving(self, folder: Path, share: float) -> AbstractContextManager[Running]:
+    def serving(self, folder: Path, share: float) -> AbstractContextManager[RunningServer]:
         """Run it until the block ends, with qlogs of that share of the connections below `folder/traces`."""
         if isinstance(self.runs, Packaged):
             return self.runs.serving(folder, share > 0)
@@ -78,7 +78,7 @@ def _no_caddy() -> str | None:
 
 
 @contextmanager
-def _caddy(folder: Path, is_logged: bool) -> Iterator[Running]:
+def _caddy(folder: Path, is_logged: bool) -> Iterator[RunningServer]:
     lay_out(folder / "files", (SMALL, LARGE))
     for name, source in (("chain.pem", "test_only_certificate.pem"), ("key.pem", "test_only_key.pem")):
         (folder / name).write_bytes((files("quiclens_lab") / source).read_bytes())
@@ -96,17 +96,17 @@ def _caddy(folder: Path, is_logged: bool) -> Iterator[Running]:
             if process.poll() is not None or time.monotonic() > until:
                 raise LabError(f"Caddy did not start: {said.read_text()[-500:]}")
             time.sleep(0.02)
-        yield Running(port, process.pid)
+        yield RunningServer(port, process.pid)
     finally:
         process.terminate()
         process.wait()
 
 
-def _ngtcp2(folder: Path, is_logged: bool) -> AbstractContextManager[Running]:
+def _ngtcp2(folder: Path, is_logged: bool) -> AbstractContextManager[RunningServer]:
     return ngtcp2.serving(folder, is_logged, (SMALL, LARGE))
 
 
-def _picoquic(folder: Path, is_logged: bool) -> AbstractContextManager[Running]:
+def _picoquic(folder: Path, is_logged: bool) -> AbstractContextManager[RunningServer]:
     return picoquic.serving(folder, is_logged, (SMALL, LARGE))
 
 

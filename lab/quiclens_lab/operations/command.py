@@ -6,12 +6,12 @@ from typing import Any
 
 from quiclens_lab.demo import ACCESS_LOG
 from quiclens_lab.errors import LabError
-from quiclens_lab.operations.logs import Made
+from quiclens_lab.operations.logs import MadeScenario
 from quiclens_lab.operations.misrouting import misrouting
 from quiclens_lab.operations.racing import racing
 from quiclens_lab.operations.restarts import restarts
 
-OPERATIONS: dict[str, Callable[[int], Made]] = {"misroute": misrouting, "restart": restarts, "racing": racing}
+OPERATIONS: dict[str, Callable[[int], MadeScenario]] = {"misroute": misrouting, "restart": restarts, "racing": racing}
 
 
 def operations(folder: Path, name: str, seed: int) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def client_fields(dimensions: Dimensions) -> Fields:
 
 
 @dataclass(frozen=True)
-class Made:
+class MadeScenario:
     """What a scenario wrote, and what is planted in it."""
 
     logs: Sequence[Log]

@@ -7,7 +7,7 @@ from collections import Counter
 
 from quiclens_lab.draws import choice, fraction, whole
 from quiclens_lab.operations.fleet import AMERICA, ASIA, EUROPE, Host, connection_id
-from quiclens_lab.operations.logs import LENGTH_US, Log, Made, host_log
+from quiclens_lab.operations.logs import LENGTH_US, Log, MadeScenario, host_log
 
 MEANT_FOR, LANDED_IN = EUROPE, AMERICA
 MISROUTED_SHARE = 0.03
@@ -19,7 +19,7 @@ PACKET_BYTES = 1252
 RELEASE = "2026.44.0"
 
 
-def misrouting(seed: int) -> Made:
+def misrouting(seed: int) -> MadeScenario:
     """The logs of nine hosts in three clusters. Truth: packets by the cluster of their connection id."""
     clusters = (EUROPE, AMERICA, ASIA)
     logs = {host: host_log(host, 0, RELEASE) for cluster in clusters for host in cluster}
@@ -52,7 +52,7 @@ def misrouting(seed: int) -> Made:
         "connection_unknown": unknown,
         "resets_sent": unknown,
     }
-    return Made(list(logs.values()), truth)
+    return MadeScenario(list(logs.values()), truth)
 
 
 def drop(log: Log, at_us: int, dcid: str, trigger: str) -> None:

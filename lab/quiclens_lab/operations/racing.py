@@ -11,7 +11,7 @@ from quiclens_lab.access_log import Line, rfc3339
 from quiclens_lab.draws import choice, digest, fraction, skewed, whole
 from quiclens_lab.networks import CARRIERS, Carrier
 from quiclens_lab.operations.clients import dimensions_of
-from quiclens_lab.operations.logs import LENGTH_US, START_US, Fields, Log, Made, client_fields
+from quiclens_lab.operations.logs import LENGTH_US, START_US, Fields, Log, MadeScenario, client_fields
 
 TCP_DELAY_US = 100_000  # the head start that QUIC has
 ATTEMPT_DELAY_US = 100_000  # happy eyeballs' timer in mvfst since 2019-08; RFC 8305 recommends 250 ms
@@ -47,7 +47,7 @@ USES = (
 )
 
 
-def racing(seed: int) -> Made:
+def racing(seed: int) -> MadeScenario:
     """Logs of clients' apps and an access log. Truth: counts by carrier, and of families by protocol."""
     logs: list[Log] = []
     truth: dict[str, Counter[str]] = {used.carrier.name: Counter() for used in USES}
@@ -67,7 +67,7 @@ def racing(seed: int) -> Made:
         truth[line["carrier"]]["requests_quic"] += line["protocol"] == "h3"
     slow = {"carrier": SLOW_CARRIER, "h3_cell": SLOW_CELL, "times": SLOW_TIMES}
     told = {"carriers": {name: dict(each) for name, each in truth.items()}, "slow": slow}
-    return Made(logs, {**told, "families": {name: dict(each) for name, each in families.items()}}, lines)
+    return MadeScenario(logs, {**told, "families": {name: dict(each) for name, each in families.items()}}, lines)
 
 
 def _race(

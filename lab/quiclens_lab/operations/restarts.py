@@ -12,7 +12,7 @@ from quiclens_lab.draws import choice, digest, fraction, whole
 from quiclens_lab.networks import CARRIERS
 from quiclens_lab.operations.clients import dimensions_of
 from quiclens_lab.operations.fleet import RESTARTED, Host, connection_id
-from quiclens_lab.operations.logs import LENGTH_US, Log, Made, client_fields, host_log
+from quiclens_lab.operations.logs import LENGTH_US, Log, MadeScenario, client_fields, host_log
 from quiclens_lab.operations.misrouting import TICK_US, drop, reset
 
 SECOND_US = 1_000_000
@@ -27,7 +27,7 @@ TOLD_SHARE = 0.5  # of their clients log the reset
 CLOSED_OTHERWISE = (("idle_timeout", "", 14), ("", "256", 9), ("", "267", 3))  # trigger, error code, connections
 
 
-def restarts(seed: int) -> Made:
+def restarts(seed: int) -> MadeScenario:
     """Two restarts, and three hosts' packets. Truth: sums of each restart, and by ten seconds since it began."""
     logs: list[Log] = []
     told: list[dict[str, Any]] = []
@@ -48,7 +48,7 @@ def restarts(seed: int) -> Made:
     closed = [log for way in CLOSED_OTHERWISE for log in _closed_otherwise(*way, seed)]
     closes = {trigger or f"code {code}": number for trigger, code, number in CLOSED_OTHERWISE}
     resets_received = sum(truth["resets_received"] for truth in told)
-    return Made([*logs, *closed], {"restarts": told, "closes": {**closes, "stateless_reset": resets_received}})
+    return MadeScenario([*logs, *closed], {"restarts": told, "closes": {**closes, "stateless_reset": resets_received}})
 
 
 def _received(log: Log, host: Host, since_us: int, until_us: int, seed: int) -> None:

@@ -14,10 +14,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from quiclens_lab.kept import Kept
+from quiclens_lab.kept import RunLines
 from quiclens_lab.machine import LAB, code_of, commit, machine
 from quiclens_lab.progress import say
-from quiclens_lab.simulation.machine import MADE, ROOT, Failure, Report, build, replay, turn
+from quiclens_lab.simulation.machine import MADE, ROOT, FailedSchedule, SimulationReport, build, replay, turn
 
 KEPT = LAB / "simulation-runs"
 TURN = 500
@@ -41,12 +41,12 @@ SOURCES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ScheduleRun:
     """Some schedules that were run."""
 
     first: int
     count: int
-    report: Report
+    report: SimulationReport
 
 
 def simulation(
@@ -62,7 +62,7 @@ def simulation(
             old.unlink()
         shutil.copy(build(), program.with_suffix(".new"))
         program.with_suffix(".new").rename(program)
-    kept = Kept(MADE, f"{code}.jsonl", Turn)
+    kept = RunLines(MADE, f"{code}.jsonl", ScheduleRun)
     done = list(kept.read())
     run = {each.first for each in done}
     firsts = [first for first in range(0, schedules, TURN) if first not in run]
@@ -87,27 +87,27 @@ def simulation(
     return document
 
 
-def _turns(program: Path, firsts: list[int], jobs: int, until: float) -> Iterable[Turn]:
+def _turns(program: Path, firsts: list[int], jobs: int, until: float) -> Iterable[ScheduleRun]:
     """Turns as they are done. Each begins with its share of the schedules that are run twice."""
     waiting = list(reversed(firsts))
     replays = -(-REPLAYS * TURN // SCHEDULES)
-    running: dict[Future[Report], int] = {}
+    running: dict[Future[SimulationReport], int] = {}
     with ThreadPoolExecutor(jobs) as threads:
         while running or (waiting and time.monotonic() < until):
             while waiting and len(running) < jobs and time.monotonic() < until:
                 first = waiting.pop()
                 running[threads.submit(turn, program, first, TURN, replays)] = first
             for future in wait(running, return_when=FIRST_COMPLETED).done:
-                yield Turn(running.pop(future), TURN, future.result())
+                yield ScheduleRun(running.pop(future), TURN, future.result())
 
 
-def added(reports: Iterable[Report]) -> dict[str, Any]:
+def added(reports: Iterable[SimulationReport]) -> dict[str, Any]:
     """What all turns did together."""
     whole: Counter[str] = Counter()
     made: Counter[str] = Counter()
     befell: dict[str, int] = {}
     least: dict[str, int] = {}
-    failures: list[Failure] = []
+    failures: list[FailedSchedule] = []
     seconds = 0.0
     for report in reports:
         whole.update({name: getattr(report, name) for name in _ADDED})

@@ -21,7 +21,7 @@ _MARK = "simulation: "
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class FailedSchedule:
     """A schedule in which something was wrong."""
 
     seed: int
@@ -29,7 +29,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class SimulationReport:
     """What came of some schedules: `befell` counts calls that met a fault by its kind, call and place, and what writers
     and the broker did; `made` counts calls by call and place; `struck` counts faults; `seconds` is processor time."""
 
@@ -43,10 +43,10 @@ class Report:
     least: dict[str, int]
     made: dict[str, int]
     befell: dict[str, int]
-    failures: list[Failure]
+    failures: list[FailedSchedule]
 
 
-_REPORT = TypeAdapter(Report)
+_REPORT = TypeAdapter(SimulationReport)
 
 
 def build(tree: Path = ROOT, into: Path | None = None) -> Path:
@@ -70,7 +70,7 @@ def build(tree: Path = ROOT, into: Path | None = None) -> Path:
     return Path(programs[0])
 
 
-def turn(program: Path, first: int, count: int, replays: int = 0, most_failed: int = 1000) -> Report:
+def turn(program: Path, first: int, count: int, replays: int = 0, most_failed: int = 1000) -> SimulationReport:
     """Run `count` schedules from seed `first` on, the first `replays` of them twice, until `most_failed` have failed.
     LabError when there is no report."""
     command = [str(program), "simulation_of_many", "--ignored", "--nocapture"]

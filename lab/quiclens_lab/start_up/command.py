@@ -33,7 +33,7 @@ time = { from = "t" }
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class StartUpCommand:
     """How a command is asked: its words, and by what its start is over."""
 
     words: tuple[str, ...]
@@ -83,36 +83,36 @@ def start_up(runs: int, keep: bool) -> dict[str, Any]:
     return judgement.document(keep)
 
 
-def asked(store: str, folder: Path) -> dict[str, Asked]:
+def asked(store: str, folder: Path) -> dict[str, StartUpCommand]:
     """How each command is asked, on a store without rows: all but `load` and `lines`, which are measured otherwise."""
     of = ("--store", store)
     demo = ("demo", "--dir", str(folder / "demo"), "--connections", "1")
     return {
-        "demo": Asked(demo, lambda words: spoken(words, "simulating 1 connections")),
-        "slow": Asked(("slow", *of)),
-        "explain": Asked(("explain", "a1b2c3d4e5f60718/4", *of)),
-        "export": Asked(("export", "a1b2c3d4e5f60718", "--output", str(folder / "out.qlog"), *of)),
-        "report": Asked(("report", "tail", *of)),
-        "failed": Asked(("failed", *of)),
-        "watch": Asked(("watch", *of)),
-        "check": Asked(("check", str(_log()))),
-        "status": Asked(("status", *of)),
-        "audit": Asked(("audit", *of)),
-        "serve": Asked(("serve", "--listen", "127.0.0.1:0", *of), begun),
-        "ingest": Asked(("ingest", "--brokers", _NOBODY, "--metrics", "127.0.0.1:0", *of), begun),
-        "link": Asked(("link", *of)),
-        "retention": Asked(("retention", "--keep-events", "9999d", "--keep-summaries", "9999d", *of)),
-        "erase": Asked(("erase", "a1b2c3d4e5f60718", "--dry-run", *of)),
-        "migrate": Asked(("migrate", *of)),
+        "demo": StartUpCommand(demo, lambda words: spoken(words, "simulating 1 connections")),
+        "slow": StartUpCommand(("slow", *of)),
+        "explain": StartUpCommand(("explain", "a1b2c3d4e5f60718/4", *of)),
+        "export": StartUpCommand(("export", "a1b2c3d4e5f60718", "--output", str(folder / "out.qlog"), *of)),
+        "report": StartUpCommand(("report", "tail", *of)),
+        "failed": StartUpCommand(("failed", *of)),
+        "watch": StartUpCommand(("watch", *of)),
+        "check": StartUpCommand(("check", str(_log()))),
+        "status": StartUpCommand(("status", *of)),
+        "audit": StartUpCommand(("audit", *of)),
+        "serve": StartUpCommand(("serve", "--listen", "127.0.0.1:0", *of), begun),
+        "ingest": StartUpCommand(("ingest", "--brokers", _NOBODY, "--metrics", "127.0.0.1:0", *of), begun),
+        "link": StartUpCommand(("link", *of)),
+        "retention": StartUpCommand(("retention", "--keep-events", "9999d", "--keep-summaries", "9999d", *of)),
+        "erase": StartUpCommand(("erase", "a1b2c3d4e5f60718", "--dry-run", *of)),
+        "migrate": StartUpCommand(("migrate", *of)),
     }
 
 
-def _lines(folder: Path, port: int) -> Asked:
+def _lines(folder: Path, port: int) -> StartUpCommand:
     """It follows a topic into a store that another process holds, as it must."""
     mapping = folder / "lines.toml"
     mapping.write_text(_TOPIC)
     words = ("lines", str(mapping), "--follow", "--brokers", _NOBODY, "--store", f"http://127.0.0.1:{port}/default")
-    return Asked(words, begun)
+    return StartUpCommand(words, begun)
 
 
 def listed(said: str) -> list[str]:

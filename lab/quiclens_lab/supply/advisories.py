@@ -26,7 +26,7 @@ _ORDERS: dict[str, type[Version]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class VersionRange:
     """Versions from `introduced` on, to `fixed` without it or to `last_affected` with it. "0" is before every other."""
 
     introduced: str
@@ -43,7 +43,7 @@ class Advisory:
     summary: str
     ecosystem: str
     name: str
-    spans: tuple[Span, ...]
+    spans: tuple[VersionRange, ...]
     versions: frozenset[str]
 
 
@@ -63,7 +63,7 @@ class Database:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class AdvisoryFinding:
     """A package that an advisory names. `doubt` says why it cannot be ruled out, where it could not be decided."""
 
     package: Package
@@ -91,7 +91,9 @@ def database(folder: Path) -> Database:
     return found
 
 
-def findings(packages: Iterable[Package], known: Database, accepted: frozenset[str] = frozenset()) -> list[Finding]:
+def findings(
+    packages: Iterable[Package], known: Database, accepted: frozenset[str] = frozenset()
+) -> list[AdvisoryFinding]:
     """Packages with a weakness that nobody accepted."""
     found = []
     for package in packages:
@@ -100,9 +102,9 @@ def findings(packages: Iterable[Package], known: Database, accepted: frozenset[s
                 continue
             try:
                 if _concerns(advisory, package.version):
-                    found.append(Finding(package, advisory))
+                    found.append(AdvisoryFinding(package, advisory))
             except (InvalidVersion, ValueError, TypeError) as error:
-                found.append(Finding(package, advisory, f"its versions cannot be compared: {error}"))
+                found.append(AdvisoryFinding(package, advisory, f"its versions cannot be compared: {error}"))
     return found
 
 
@@ -143,22 +145,22 @@ def _first_line(text: str) -> str:
     return next(iter(text.strip().splitlines()), "")
 
 
-def _spans(events: Sequence[Mapping[str, str]]) -> Iterator[Span]:
+def _spans(events: Sequence[Mapping[str, str]]) -> Iterator[VersionRange]:
     """Each `introduced` with the event after it that ends it, as the documents order them."""
     since = ""
     for event in events:
         if "introduced" in event:
             if since:
-                yield Span(since)
+                yield VersionRange(since)
             since = event["introduced"]
         elif since and "fixed" in event:
-            yield Span(since, fixed=event["fixed"])
+            yield VersionRange(since, fixed=event["fixed"])
             since = ""
         elif since and "last_affected" in event:
-            yield Span(since, last_affected=event["last_affected"])
+            yield VersionRange(since, last_affected=event["last_affected"])
             since = ""
     if since:
-        yield Span(since)
+        yield VersionRange(since)
 
 
 def _concerns(advisory: Advisory, version: str) -> bool:

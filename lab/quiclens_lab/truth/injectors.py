@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from quiclens_lab.draws import between, skewed, whole
-from quiclens_lab.plan import ClientLimits, ConnectionPlan, RequestPlan, Strike, Transport
+from quiclens_lab.plan import AimedLoss, ClientLimits, ConnectionPlan, RequestPlan, Transport
 from quiclens_lab.removals import target, with_target
 from quiclens_lab.scenario_plans import MANY_BYTES, TARGET_REQUEST
 
@@ -64,16 +64,16 @@ def _slow_bottleneck(plan: ConnectionPlan, seed: int) -> ConnectionPlan:
 
 
 def _burst_loss(plan: ConnectionPlan, seed: int) -> ConnectionPlan:
-    return replace(plan, strike=Strike(TARGET_REQUEST, "middle", packets=whole(2, 4, seed, "injected packets")))
+    return replace(plan, strike=AimedLoss(TARGET_REQUEST, "middle", packets=whole(2, 4, seed, "injected packets")))
 
 
 def _tail_loss(plan: ConnectionPlan, seed: int) -> ConnectionPlan:
-    return replace(plan, strike=Strike(TARGET_REQUEST, "tail", packets=whole(1, 3, seed, "injected packets")))
+    return replace(plan, strike=AimedLoss(TARGET_REQUEST, "tail", packets=whole(1, 3, seed, "injected packets")))
 
 
 def _blackout(plan: ConnectionPlan, seed: int) -> ConnectionPlan:
     duration_us = int(skewed(150_000, 1_200_000, seed, "injected blackout"))
-    return replace(plan, strike=Strike(TARGET_REQUEST, "blackout", duration_us=duration_us))
+    return replace(plan, strike=AimedLoss(TARGET_REQUEST, "blackout", duration_us=duration_us))
 
 
 INJECTORS = {

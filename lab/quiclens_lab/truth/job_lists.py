@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from quiclens_lab import removals
 from quiclens_lab.draws import digest, fraction, skewed
 from quiclens_lab.path import CONSTANT, LinkSpec, PathSpec
-from quiclens_lab.plan import ConnectionPlan, RequestPlan, Strike, Transport
+from quiclens_lab.plan import AimedLoss, ConnectionPlan, RequestPlan, Transport
 from quiclens_lab.scenario_plans import MANY_BYTES, TARGET_REQUEST, path, plan, size
 from quiclens_lab.scenarios import TARGET_STREAM_ID, Scenario
 from quiclens_lab.truth.injectors import INJECTORS, Injector
@@ -131,4 +131,4 @@ def member_plan(number: int) -> ConnectionPlan:
     think_us = int(skewed(500, 120_000, seed, "think"))
     made = plan(number, RequestPlan("/target", int(skewed(4_000, 150_000, seed, "size")), think_us=think_us), way)
     is_struck = fraction(seed, "struck") < STRUCK_SHARE and not is_injected("blackout", number)
-    return replace(made, seed=seed, strike=Strike(TARGET_REQUEST, "middle", packets=2) if is_struck else None)
+    return replace(made, seed=seed, strike=AimedLoss(TARGET_REQUEST, "middle", packets=2) if is_struck else None)

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from quiclens_ingest.settings import Settings
+from quiclens_ingest.settings import IngestSettings
 from quiclens_schema.store import DEFAULT_URL
 
 from quiclens_command_line.commands.cluster import Brokers, Config, settings_of
@@ -53,7 +53,7 @@ def check(
     return DONE if found.rows and not found.params["rejected"] else NOTHING_FOUND
 
 
-def _check_mapping(path: Path, store: str, settings: Settings, as_json: bool) -> int:
+def _check_mapping(path: Path, store: str, settings: IngestSettings, as_json: bool) -> int:
     # Here: of a log no store is opened, and Arrow starts threads as it is imported.
     from quiclens_ingest.from_table import TableReader
     from quiclens_ingest.from_topic import newest

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from quiclens_ingest.settings import Settings, SettingsError
+from quiclens_ingest.settings import IngestSettings, SettingsError
 from quiclens_ingest.settings import read as read_settings
 
 from quiclens_questions.failure import usage
@@ -16,7 +16,7 @@ Brokers = Annotated[str, typer.Option("--brokers", metavar="HOST:PORT,…", help
 Group = Annotated[str, typer.Option("--group", metavar="NAME", help="The consumer group of `quiclens ingest`.")]
 
 
-def settings_of(config: Path | None, **given: Any) -> Settings:
+def settings_of(config: Path | None, **given: Any) -> IngestSettings:
     """The file's settings, those given on the command line in front; UsageMistake for what cannot be."""
     try:
         return read_settings(config, {name: value for name, value in given.items() if value not in ("", None)})

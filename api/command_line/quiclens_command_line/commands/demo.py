@@ -22,7 +22,7 @@ from quiclens_command_line.show.load import load_view
 from quiclens_command_line.show.slow import slow_view
 from quiclens_questions import collector
 from quiclens_questions.explain import explain
-from quiclens_questions.export import Wanted, chosen, export
+from quiclens_questions.export import ExportRequest, chosen, export
 from quiclens_questions.failure import DONE, NOTHING_FOUND
 from quiclens_questions.opening import opened
 from quiclens_questions.units import size
@@ -83,7 +83,7 @@ def demo(
 
 
 def _export(store: Store, connection_id: str, file: Path) -> dict[str, Any] | None:
-    wanted = Wanted(connection_id, "sqlog", "for-qvis", file)
+    wanted = ExportRequest(connection_id, "sqlog", "for-qvis", file)
     trace = chosen(store, wanted)
     return None if trace is None else export(store, wanted, trace, sys.stdout.buffer)
 

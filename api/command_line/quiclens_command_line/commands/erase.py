@@ -15,7 +15,7 @@ from quiclens_command_line.state_folder import Held, held_in
 from quiclens_questions import where as conditions
 from quiclens_questions.failure import DONE, NOTHING_FOUND, usage
 from quiclens_questions.opening import opened
-from quiclens_store_server.erase import Chosen, Erasure
+from quiclens_store_server.erase import Erasure, ErasureChoice
 from quiclens_store_server.erase import erase as erase_from
 
 Clients = Annotated[
@@ -61,7 +61,7 @@ def erase(
     quiclens erase --client 203.0.113.0/24 --yes
     quiclens erase --where user_hash=5f1c --where 'started_at<=2026-11-01' --state /var/lib/quiclens
     """
-    chosen = Chosen(tuple(connections or ()), tuple(client or ()), tuple(where or ()), is_trial=True)
+    chosen = ErasureChoice(tuple(connections or ()), tuple(client or ()), tuple(where or ()), is_trial=True)
     if not (chosen.connections or chosen.clients or chosen.where):
         raise usage("nothing is chosen", "name a connection, --client or --where")
     conditions.read(chosen.where, datetime.now(UTC))
@@ -70,7 +70,7 @@ def erase(
         found = erase_from(data, chosen, datetime.now(UTC))
         if not dry_run:
             _confirm(found, yes, as_json)
-            found = erase_from(data, Chosen(chosen.connections, chosen.clients, chosen.where), datetime.now(UTC))
+            found = erase_from(data, ErasureChoice(chosen.connections, chosen.clients, chosen.where), datetime.now(UTC))
     held = [held_in(folder) for folder in state or ()]
     answer(as_json, _document(found, held, dry_run), *_lines(found, held, dry_run))
     return DONE if any(found.rows.values()) else NOTHING_FOUND

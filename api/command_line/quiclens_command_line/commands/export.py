@@ -9,7 +9,7 @@ from quiclens_schema.store import DEFAULT_URL
 
 from quiclens_command_line.commands.options import AsJson, StoreUrl
 from quiclens_command_line.output import answer, print_document, say
-from quiclens_questions.export import Wanted, chosen
+from quiclens_questions.export import ExportRequest, chosen
 from quiclens_questions.export import answer as answer_of
 from quiclens_questions.export import export as write_export
 from quiclens_questions.failure import DONE, NOTHING_FOUND, usage
@@ -61,7 +61,7 @@ def export(
             raise usage("--anonymous writes a sequence as it was logged", "write FILE.sqlog, without --for-qvis")
         form, mode = "sqlog", "as-is"
     target = None if file == "-" else Path(file)
-    wanted = Wanted(connection_id, form, mode, target, vantage, trace, from_us, to_us, is_anonymous)
+    wanted = ExportRequest(connection_id, form, mode, target, vantage, trace, from_us, to_us, is_anonymous)
     with opened(store) as data:
         found = chosen(data, wanted)
         if found is None:

@@ -8,12 +8,12 @@ from quiclens_command_line.commands.options import AsJson, Limit, Since, StoreUr
 from quiclens_command_line.output import answer
 from quiclens_command_line.show.report import plain_view
 from quiclens_questions import where as conditions
-from quiclens_questions.asked import Asked
 from quiclens_questions.connections import connection_columns
 from quiclens_questions.failed import failed as ask_failed
 from quiclens_questions.failure import DONE, NOTHING_FOUND
 from quiclens_questions.moment import moment
 from quiclens_questions.opening import opened
+from quiclens_questions.report import ReportQuestion
 
 
 def failed(
@@ -35,7 +35,7 @@ def failed(
     quiclens failed --since 1d --where carrier=acme
     """
     now = datetime.now(UTC)
-    asked = Asked(
+    asked = ReportQuestion(
         where=conditions.read(where or [], now, connection_columns()),
         texts=tuple(where or ()),
         since=moment(since, now) if since else None,

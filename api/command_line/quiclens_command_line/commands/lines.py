@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from quiclens_ingest.mapping import Mapping, MappingError, read
-from quiclens_ingest.settings import Settings
+from quiclens_ingest.settings import IngestSettings
 from quiclens_schema.migrate import migrate
 from quiclens_schema.plain_text import log_to_stderr
 from quiclens_schema.served import ServedStore
@@ -93,7 +93,7 @@ def lines(
 
 
 def _of_topic(
-    store: Store, source: Mapping, converter: "Converter", settings: Settings, group: str, stop: Event | None
+    store: Store, source: Mapping, converter: "Converter", settings: IngestSettings, group: str, stop: Event | None
 ) -> dict[str, Any]:
     """Take a topic until told to stop or, where nobody can, to its end."""
     from quiclens_ingest.from_topic import TopicReader

@@ -17,14 +17,14 @@ from quiclens_command_line.show.slow import groups_line
 from quiclens_command_line.show.studies import compare_view, coverage_view, grid_view, load_view, use_rate_view
 from quiclens_command_line.show.tail import tail_view
 from quiclens_command_line.show.written import comma_separated, markdown
-from quiclens_questions.asked import Asked, Report
 from quiclens_questions.failure import DONE, NOTHING_FOUND, CannotRun, usage
 from quiclens_questions.moment import moment
 from quiclens_questions.opening import opened
 from quiclens_questions.picture import picture
+from quiclens_questions.report import Report, ReportQuestion
 from quiclens_questions.reports import KINDS, Options, asked_of
 
-View = Callable[[Report, Asked], Iterator[RenderableType]]
+View = Callable[[Report, ReportQuestion], Iterator[RenderableType]]
 VIEWS: Mapping[str, View] = {
     "tail": tail_view,
     "compare": compare_view,

@@ -131,14 +131,14 @@ def serve(
     from quiclens_web.front.admission import Admission
     from quiclens_web.front.files_beside import FilesBeside
     from quiclens_web.front.serving import Listening, address, bind, run
-    from quiclens_web.front.settings import Limits, Settings
+    from quiclens_web.front.settings import ServeSettings, StatementLimits
     from quiclens_web.front.tls import tls
 
     logs.to_stderr()
     host, port = address(listen)
     keep = keeping(keep_events, keep_summaries, max_disk_gb)
     upload = max_upload_mb * MB
-    limits = Limits(
+    limits = StatementLimits(
         seconds=max_seconds,
         memory_bytes=int(max_memory_gb * GB),
         upload_bytes=upload,
@@ -158,7 +158,7 @@ def serve(
         qvis=qvis,
         read=files.read,
     )
-    settings = Settings(
+    settings = ServeSettings(
         folder=Path(),
         has_sql=is_loopback(host) if sql is None else sql,
         instance=secrets.token_hex(8),

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 from quiclens_ingest.kafka import BrokerError, lag
-from quiclens_ingest.settings import Settings
+from quiclens_ingest.settings import IngestSettings
 from quiclens_schema import owner
 from quiclens_schema import store as stores
 from quiclens_schema.store import DEFAULT_URL, Store, without_password
@@ -69,7 +69,7 @@ def _served(url: str, store: Store) -> dict[str, Any] | None:
     return {"url": holder.url, "pid": holder.pid, "landlock": holder.landlock} if holder else None
 
 
-def lag_of(settings: Settings) -> dict[str, int]:
+def lag_of(settings: IngestSettings) -> dict[str, int]:
     """Messages not yet stored, by topic."""
     try:
         return lag(settings.brokers, settings.group, [topic.name for topic in of_tables().values()], settings.kafka)

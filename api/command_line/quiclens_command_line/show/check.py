@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from quiclens_command_line.show.tables import of_printable, titled
-from quiclens_questions.asked import Report
 from quiclens_questions.causes import look
+from quiclens_questions.report import Report
 
 _KNOWN = {"observed": ("yes", "green"), "inferred": ("inferred", "yellow"), "cannot": ("no", "red")}
 _UNREAD = {
@@ -24,7 +24,7 @@ _SIDES = ("server", "client", "network", "unknown")
 Row = Mapping[str, Any]
 
 
-class Answer(NamedTuple):
+class CauseAnswer(NamedTuple):
     """What one trace says of one cause."""
 
     known: str
@@ -32,7 +32,7 @@ class Answer(NamedTuple):
     switch_on: tuple[str, ...]
 
 
-Answers = tuple[tuple[Answer, int], ...]  # the most frequent first, each with how many traces say so
+Answers = tuple[tuple[CauseAnswer, int], ...]  # the most frequent first, each with how many traces say so
 
 
 @of_printable
@@ -67,9 +67,9 @@ def _side(stack: str, vantage: str, rows: Sequence[Row]) -> Iterator[RenderableT
 
 def answered(rows: Sequence[Row]) -> list[tuple[list[str], Answers]]:
     """Causes of which the traces say the same, together, in the order of the first of each. Pure."""
-    said: dict[str, Counter[Answer]] = {}
+    said: dict[str, Counter[CauseAnswer]] = {}
     for row in rows:
-        answer = Answer(str(row["known"]), row["because"] or "", tuple(row["switch_on"]))
+        answer = CauseAnswer(str(row["known"]), row["because"] or "", tuple(row["switch_on"]))
         said.setdefault(row["cause"], Counter())[answer] += 1
     together: dict[Answers, list[str]] = {}
     for cause, counts in said.items():

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from quiclens_command_line.show.slow import coverage_line, shown
 from quiclens_command_line.show.tables import of_printable, titled
-from quiclens_questions.asked import FEW_SAMPLES, Asked, Report
+from quiclens_questions.report import FEW_SAMPLES, Report, ReportQuestion
 from quiclens_questions.rtt import QUANTILES
 from quiclens_questions.units import age
 
@@ -33,7 +33,7 @@ _TRIGGERS = {
 
 
 @of_printable
-def rtt_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
+def rtt_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]:
     if not report.rows:
         yield from _nothing(report)
         return
@@ -50,7 +50,7 @@ def rtt_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
 
 
 @of_printable
-def loss_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
+def loss_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]:
     if not report.rows:
         yield from _nothing(report)
         return
@@ -75,7 +75,7 @@ def loss_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
 
 
 @of_printable
-def events_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
+def events_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]:
     if not report.rows:
         yield from _nothing(report)
         return

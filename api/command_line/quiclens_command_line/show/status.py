@@ -8,7 +8,7 @@ from rich.text import Text
 
 from quiclens_command_line.show.report import plain_view
 from quiclens_command_line.show.tables import of_printable
-from quiclens_questions.asked import Report
+from quiclens_questions.report import Report
 from quiclens_questions.units import size
 
 _TABLES_SHOWN = 3

@@ -10,15 +10,15 @@ from rich.text import Text
 from quiclens_command_line.show.report import samples, with_interval
 from quiclens_command_line.show.slow import coverage_line, shown
 from quiclens_command_line.show.tables import of_printable, titled
-from quiclens_questions.asked import FEW_SAMPLES, Asked, Report
 from quiclens_questions.compare import COMPARED, PATHS
+from quiclens_questions.report import FEW_SAMPLES, Report, ReportQuestion
 
 Row = Mapping[str, Any]
 _ENDS = ("_low", "_high")
 
 
 @of_printable
-def compare_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
+def compare_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]:
     """Strata down, quantiles across, as the table was published."""
     base, between = report.params["base"], report.params["between"]
     if not report.rows:
@@ -43,7 +43,7 @@ def compare_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
     yield coverage_line(report.coverage)
 
 
-def _by_arm(report: Report, asked: Asked) -> Iterator[dict[str, Row]]:
+def _by_arm(report: Report, asked: ReportQuestion) -> Iterator[dict[str, Row]]:
     found: dict[tuple[Any, ...], dict[str, Row]] = {}
     for row in report.dicts():
         found.setdefault(tuple(row[name] for name in (*asked.by, "stratum", "arm")), {})[row["figure"]] = row
@@ -67,26 +67,26 @@ def _sign(difference: float) -> str:
 
 
 @of_printable
-def coverage_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
+def coverage_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]:
     note = "a session is a user's requests with less than half an hour between two; intervals by user"
     empty = "No request has both a user and a time, so there are no sessions (user_hash of the access log)."
     yield from _drawn(report, "Sessions over QUIC", note, empty)
 
 
 @of_printable
-def use_rate_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
+def use_rate_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]:
     note = "of the requests whose protocol is known; intervals by user, else by connection"
     yield from _drawn(report, "Requests over QUIC", note, "No request's protocol is known.")
 
 
 @of_printable
-def load_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
+def load_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]:
     note = "means over the whole stretch, intervals by minute; the peak is the most within one second"
     yield from _drawn(report, "Requests by size of response, and connections", note, "No request has a time.")
 
 
 @of_printable
-def grid_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
+def grid_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]:
     note = "least round trip of the stream, lost packets of the connection; intervals by user, else by connection"
     yield from _drawn(report, "Durations by implementation, round trip and loss", note, "No traced requests match.")
 

@@ -10,15 +10,15 @@ from rich.text import Text
 from quiclens_command_line.show.report import samples, with_interval
 from quiclens_command_line.show.slow import coverage_line, shown
 from quiclens_command_line.show.tables import of_printable, titled
-from quiclens_questions.asked import Asked, Report
 from quiclens_questions.causes import look
+from quiclens_questions.report import Report, ReportQuestion
 from quiclens_questions.rtt import QUANTILES
 
 Row = Mapping[str, Any]
 
 
 @of_printable
-def tail_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
+def tail_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]:
     if not report.rows:
         yield Text("No requests match.")
     else:
@@ -29,7 +29,7 @@ def tail_view(report: Report, asked: Asked) -> Iterator[RenderableType]:
         yield _compared(report.coverage)
 
 
-def _plain(report: Report, asked: Asked) -> Table:
+def _plain(report: Report, asked: ReportQuestion) -> Table:
     table = titled("Durations of requests [95 % sampling interval]")
     for name in (*asked.by, *(name for name, _ in QUANTILES), "failed", "ended well", "requests", "traced"):
         table.add_column(name, justify="left" if name in asked.by else "right", no_wrap=True)
@@ -41,7 +41,7 @@ def _plain(report: Report, asked: Asked) -> Table:
     return table
 
 
-def _without(report: Report, asked: Asked) -> Table:
+def _without(report: Report, asked: ReportQuestion) -> Table:
     """A line for each quantile of each group."""
     table = titled(f"Durations of traced requests, as they were and without {look(asked.without).name}")
     for name in asked.by:
@@ -63,7 +63,7 @@ def _without(report: Report, asked: Asked) -> Table:
     return table
 
 
-def _group(row: Row, asked: Asked) -> list[Text]:
+def _group(row: Row, asked: ReportQuestion) -> list[Text]:
     return [Text(shown(row[name])) for name in asked.by]
 
 
@@ -73,7 +73,7 @@ def _interval(row: Row, name: str, kind: str) -> str | Text:
     return with_interval(row[name], row[f"{name}_{kind}_low"], row[f"{name}_{kind}_high"], unit="us")
 
 
-def _notes(report: Report, asked: Asked) -> Iterator[Text]:
+def _notes(report: Report, asked: ReportQuestion) -> Iterator[Text]:
     note = "sampling: intervals by user, else by connection; failed ones are no samples; ? = too few to bound"
     if any(row["note"] for row in report.dicts()):
         note += "; too few = fewer than one request expected beyond the quantile"

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from quiclens_command_line.show.slow import coverage_line, shown
 from quiclens_command_line.show.tables import of_printable, titled
-from quiclens_questions.asked import Report
+from quiclens_questions.report import Report
 from quiclens_questions.units import duration
 
 _NUMBERS = ("p99 before", "p99 now", "slower than", "before", "now", "times", "requests", "p")

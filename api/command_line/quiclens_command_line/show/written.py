@@ -7,7 +7,7 @@ from typing import Any
 
 from quiclens_schema.plain_text import csv_cell, markdown_cell
 
-from quiclens_questions.asked import Report
+from quiclens_questions.report import Report
 
 
 def markdown(report: Report) -> str:

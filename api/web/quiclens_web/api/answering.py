@@ -16,11 +16,11 @@ from starlette.types import Receive, Scope, Send
 
 from quiclens_questions.document import document_text
 from quiclens_questions.failure import CannotRun, Failure, UsageMistake
-from quiclens_web.api.settings import Settings
+from quiclens_web.api.settings import ApiSettings
 from quiclens_web.api.stopping import StoppableStore
 from quiclens_web.front.concurrency import ConcurrencyLimit
 from quiclens_web.front.faults import Fault
-from quiclens_web.front.memory import Lease, MemoryBudget
+from quiclens_web.front.memory import MemoryBudget, MemoryLease
 from quiclens_web.front.metrics import FrontMetrics
 from quiclens_web.front.problems import KINDS, Answers, Problem, Stopped
 
@@ -63,7 +63,7 @@ class Gone(Exception):
 class Questions:
     """The questions of one app: so many at once, about one store."""
 
-    def __init__(self, settings: Settings, metrics: FrontMetrics, budget: MemoryBudget) -> None:
+    def __init__(self, settings: ApiSettings, metrics: FrontMetrics, budget: MemoryBudget) -> None:
         limits = settings.limits
         self.settings = settings
         self.store = settings.store.bounded(limits.settings())
@@ -77,7 +77,7 @@ class Questions:
         self.limit.close()
 
 
-class Asking:
+class QuestionRunner:
     """The questions of one request."""
 
     def __init__(self, questions: Questions, request: Request) -> None:
@@ -85,7 +85,7 @@ class Asking:
         self._request = request
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> ApiSettings:
         return self._questions.settings
 
     async def document(self, question: Callable[[Store], Document], status: int = 200) -> Response:
@@ -113,7 +113,7 @@ class Asking:
         with self._questions.budget.lease() as lease:
             return await self._run(question, lease)
 
-    async def _run(self, question: Callable[[Store], T], lease: Lease) -> T:
+    async def _run(self, question: Callable[[Store], T], lease: MemoryLease) -> T:
         questions = self._questions
         gone = asyncio.create_task(_gone(self._request))
         try:
@@ -140,7 +140,7 @@ class Asking:
 class _Held(Response):
     """A document that counts against the memory budget until it was sent."""
 
-    def __init__(self, body: bytes, status: int, headers: Mapping[str, str], lease: Lease) -> None:
+    def __init__(self, body: bytes, status: int, headers: Mapping[str, str], lease: MemoryLease) -> None:
         super().__init__(body, status, headers, media_type="application/json")
         self._lease = lease
 
@@ -175,9 +175,9 @@ async def _stopped(store: StoppableStore, work: "asyncio.Future[Any]") -> None:
         await asyncio.wait({work}, timeout=_AGAIN_SECONDS)
 
 
-async def asking(request: Request) -> Asking:
+async def asking(request: Request) -> QuestionRunner:
     """For a route to depend on."""
-    return Asking(request.app.state.questions, request)
+    return QuestionRunner(request.app.state.questions, request)
 
 
 def failure_of(error: StoreError) -> Failure:

@@ -18,7 +18,7 @@ from quiclens_web.api import (
     routes_requests,
     routes_watch,
 )
-from quiclens_web.api.settings import Settings
+from quiclens_web.api.settings import ApiSettings
 from quiclens_web.api.strict import parameters_of
 from quiclens_web.front.memory import MemoryBudget
 from quiclens_web.front.metrics import FrontMetrics
@@ -48,7 +48,7 @@ _BODY_BYTES = 65_536  # of a request that uploads nothing
 
 
 def create_app(
-    settings: Settings,
+    settings: ApiSettings,
     answers: Answers | None = None,
     metrics: FrontMetrics | None = None,
     budget: MemoryBudget | None = None,

@@ -11,20 +11,20 @@ from quiclens_questions.connection_page import chosen, connection_page, counts, 
 from quiclens_questions.event_log import PAGE_AT_MOST, Search, event_log
 from quiclens_questions.series import BUCKETS, View, series
 from quiclens_questions.stops import blocked, recovery
-from quiclens_web.api.answering import Asking, NotFound, asking
+from quiclens_web.api.answering import NotFound, QuestionRunner, asking
 from quiclens_web.api.strict import StrictRoute
 
 router = APIRouter(route_class=StrictRoute, prefix="/api/v1/connections/{connection_id:path}", tags=["connections"])
 
 _TIME_MAX = (1 << 62) - 1
-App = Annotated[Asking, Depends(asking)]
+App = Annotated[QuestionRunner, Depends(asking)]
 FromUs = Annotated[int, Query(ge=-_TIME_MAX, le=_TIME_MAX, description="us since the trace's first record.")]
 ToUs = Annotated[int | None, Query(ge=-_TIME_MAX, le=_TIME_MAX, description="us since the trace's first record.")]
 _SEQ_MAX = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenTrace:
     """The trace that was asked for, and all traces of its connection."""
 
     trace: dict[str, Any]
@@ -36,7 +36,7 @@ async def trace_of(
     connection_id: Annotated[str, Path(max_length=256, description="Any ID that the connection used.")],
     vantage: Annotated[str, Query(max_length=16, description="`server`, `client` or `network`.")] = "",
     trace_id: Annotated[str, Query(max_length=32, description="Else the trace that speaks for the connection.")] = "",
-) -> Chosen:
+) -> ChosenTrace:
     found = await app.run(lambda store: traces(store, connection_id))
     trace = chosen(found, vantage, trace_id)
     if trace is None:
@@ -44,10 +44,10 @@ async def trace_of(
             "ids are those of /api/v1/requests" if not found else "its traces are listed without vantage and trace_id"
         )
         raise NotFound(f"there is no trace of connection {connection_id!r}", hint)
-    return Chosen(trace, found)
+    return ChosenTrace(trace, found)
 
 
-Trace = Annotated[Chosen, Depends(trace_of)]
+Trace = Annotated[ChosenTrace, Depends(trace_of)]
 
 
 @router.get("/streams", summary="Its request streams, each with its parts", response_model=documents.StreamsDocument)

@@ -17,16 +17,16 @@ from starlette.responses import Response, StreamingResponse
 from quiclens_questions import collector, documents
 from quiclens_questions.client_secret import client_secret
 from quiclens_questions.document import document_text
-from quiclens_questions.export import Wanted, chosen, export
+from quiclens_questions.export import ExportRequest, chosen, export
 from quiclens_questions.failure import CannotRun, usage
-from quiclens_web.api.answering import Asking, NotFound, asking
+from quiclens_web.api.answering import NotFound, QuestionRunner, asking
 from quiclens_web.api.strict import StrictRoute
 from quiclens_web.front.access import Role, visitor_of
 from quiclens_web.front.problems import Stopped
 
 router = APIRouter(route_class=StrictRoute, tags=["traces"])
 
-App = Annotated[Asking, Depends(asking)]
+App = Annotated[QuestionRunner, Depends(asking)]
 Name = Annotated[str, Path(max_length=300, description="Of the connection: any id that it used.")]
 Vantage = Annotated[str, Query(max_length=16, description="Whose trace: `server`, `client` or `network`.")]
 TraceId = Annotated[str, Query(max_length=32, description="Of several traces, this one.")]
@@ -60,7 +60,7 @@ async def as_logged(app: App, connection_id: Name, vantage: Vantage = "", trace_
     return await _file(app, _QLOG, connection_id, "qlog", vantage, trace_id)
 
 
-async def _file(app: Asking, kind: str, connection_id: str, form: str, vantage: str, trace_id: str) -> Response:
+async def _file(app: QuestionRunner, kind: str, connection_id: str, form: str, vantage: str, trace_id: str) -> Response:
     draft = await app.run(lambda store: export_as(store, connection_id, form, vantage, trace_id))
     headers = {"Content-Disposition": _disposition(f"{os.path.basename(connection_id) or 'connection'}.{form}")}
     return StreamingResponse(pieces(draft), media_type=kind, headers=headers)
@@ -73,7 +73,7 @@ def _disposition(name: str) -> str:
 
 def export_as(store: Store, connection_id: str, form: str, vantage: str = "", trace_id: str = "") -> IO[bytes]:
     """A connection's trace in a file without a name, at its start; NotFound when there is none."""
-    wanted = Wanted(connection_id, form, _MODES[form], None, vantage, trace_id)
+    wanted = ExportRequest(connection_id, form, _MODES[form], None, vantage, trace_id)
     trace = chosen(store, wanted)
     if trace is None:
         raise NotFound(f"there is no trace of connection {wanted.connection_id!r}", "ids are those of /api/v1/requests")
@@ -127,7 +127,7 @@ async def _received(stream: AsyncIterator[bytes], path: FilePath, most: int) -> 
         raise usage("the body is empty", "send the file itself: curl --data-binary @FILE")
 
 
-async def _loaded(app: Asking, path: FilePath, role: Role) -> Response:
+async def _loaded(app: QuestionRunner, path: FilePath, role: Role) -> Response:
     try:
         with client_secret(app.settings.store) as secret:
             summary = await run_in_threadpool(

@@ -16,7 +16,7 @@ from quiclens_schema.store import Store
 from starlette.responses import StreamingResponse
 
 from quiclens_questions.failure import usage
-from quiclens_web.api.answering import Asking, asking
+from quiclens_web.api.answering import QuestionRunner, asking
 from quiclens_web.api.routes_files import export_as, pieces
 from quiclens_web.api.strict import ANY_QUERY, StrictRoute
 
@@ -31,7 +31,7 @@ _RECORD = b"\x1e"
 @router.get(
     "/loadfiles", summary="Several connections as one qlog, for a qvis served here", openapi_extra={ANY_QUERY: True}
 )
-async def load_files(request: Request, app: Annotated[Asking, Depends(asking)]) -> StreamingResponse:
+async def load_files(request: Request, app: Annotated[QuestionRunner, Depends(asking)]) -> StreamingResponse:
     """`?file1=URL&file2=URL`, each the address of a connection's `.sqlog` here. One qlog file with a trace of each.
     Nothing is fetched: of an address only the connection's id is taken."""
     wanted = [_connection(value) for name, value in request.query_params.multi_items() if _FILE.fullmatch(name)]

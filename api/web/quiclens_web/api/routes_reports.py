@@ -7,29 +7,29 @@ from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
 from quiclens_questions import documents
-from quiclens_questions.asked import Asked
 from quiclens_questions.audit import audit
 from quiclens_questions.connections import connection_columns
 from quiclens_questions.failed import failed
 from quiclens_questions.picture import picture
+from quiclens_questions.report import ReportQuestion
 from quiclens_questions.reports import KINDS, Options, asked_of
 from quiclens_questions.status import status
-from quiclens_web.api.answering import Asking, NotFound, asking
-from quiclens_web.api.asked import By, Limit, Stretch, WhereTexts, read_where
+from quiclens_web.api.answering import NotFound, QuestionRunner, asking
+from quiclens_web.api.parameters import By, Limit, Stretch, WhereTexts, read_where
 from quiclens_web.api.strict import StrictRoute
 
 router = APIRouter(route_class=StrictRoute, prefix="/api/v1", tags=["reports"])
 
-App = Annotated[Asking, Depends(asking)]
+App = Annotated[QuestionRunner, Depends(asking)]
 _PICTURE: dict[int | str, dict[str, Any]] = {200: {"content": {"image/svg+xml": {}}}}
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ReportRequest:
     """A report, and what it was asked."""
 
     name: str
-    asked: Asked
+    asked: ReportQuestion
 
 
 def wanted(
@@ -44,15 +44,15 @@ def wanted(
         int | None, Query(ge=0, le=1_000_000, description="compare: later requests are not the first N of a session.")
     ] = None,
     of: Annotated[str, Query(max_length=64, description="rtt: requests, also over TCP, instead of connections.")] = "",
-) -> Wanted:
+) -> ReportRequest:
     if name not in KINDS:
         raise NotFound(f"there is no report {name[:100]!r}", f"reports are {', '.join(KINDS)}")
     words = [word for word in by.split(",") if word.strip()]
     options = Options(without, between, base, later, of)
-    return Wanted(name, asked_of(name, words, where, (stretch.since, stretch.until), options, stretch.now))
+    return ReportRequest(name, asked_of(name, words, where, (stretch.since, stretch.until), options, stretch.now))
 
 
-AReport = Annotated[Wanted, Depends(wanted)]
+AReport = Annotated[ReportRequest, Depends(wanted)]
 
 
 @router.get("/reports/{name}", summary="A report by its name", response_model=documents.ReportDocument)
@@ -85,7 +85,7 @@ async def drawn(app: App, report: AReport) -> Response:
 async def failures(app: App, stretch: Stretch, where: WhereTexts = [], limit: Limit = 100) -> Response:  # noqa: B006
     """By carrier, region and reason, as `quiclens failed --json`."""
     read = read_where(where, connection_columns())
-    asked = Asked(where=read, texts=tuple(where), since=stretch.since, until=stretch.until)
+    asked = ReportQuestion(where=read, texts=tuple(where), since=stretch.since, until=stretch.until)
     return await app.document(lambda store: failed(store, asked, limit).document())
 
 

@@ -7,7 +7,6 @@ from starlette.responses import Response
 
 from quiclens_questions import documents
 from quiclens_questions import where as conditions
-from quiclens_questions.asked import Asked
 from quiclens_questions.cells import cells
 from quiclens_questions.different import CATEGORIES, NUMBERS, Different, different
 from quiclens_questions.explain import explain
@@ -15,15 +14,16 @@ from quiclens_questions.failure import UsageMistake, usage
 from quiclens_questions.heat import heat
 from quiclens_questions.moment import moment
 from quiclens_questions.over_time import GROUPS_AT_MOST, OverTime, over_time, spent_over_time
-from quiclens_questions.slow import After, Slow, slow
+from quiclens_questions.report import ReportQuestion
+from quiclens_questions.slow import Cursor, Slow, slow
 from quiclens_questions.versus import versus
-from quiclens_web.api.answering import Asking, NotFound, asking
-from quiclens_web.api.asked import By, Conditions, Limit, Stretch, WhereTexts, by_columns, read_where
+from quiclens_web.api.answering import NotFound, QuestionRunner, asking
+from quiclens_web.api.parameters import By, Conditions, Limit, Stretch, WhereTexts, by_columns, read_where
 from quiclens_web.api.strict import StrictRoute
 
 router = APIRouter(route_class=StrictRoute, prefix="/api/v1", tags=["requests"])
 
-App = Annotated[Asking, Depends(asking)]
+App = Annotated[QuestionRunner, Depends(asking)]
 MinMs = Annotated[float, Query(ge=0, le=1e12, allow_inf_nan=False, description="Only requests at least so long, ms.")]
 MaxMs = Annotated[float | None, Query(gt=0, le=1e12, allow_inf_nan=False, description="Only requests shorter, ms.")]
 Step = Annotated[int, Query(ge=0, le=31 * 86_400, description="Seconds of one step; 0: as fits.")]
@@ -47,7 +47,7 @@ async def slow_requests(
     column = conditions.by_column(by) if by else ""
     if column and after:
         raise usage("after cannot be asked with by", "ask one value at a time: where=column=value")
-    page = After.read(after) if after else None
+    page = Cursor.read(after) if after else None
     question = Slow(limit, stretch.since, stretch.until, int(min_ms * 1000), where, column, page)
     return await app.document(lambda store: slow(store, question))
 
@@ -119,7 +119,8 @@ async def requests_cells(app: App, stretch: Stretch, where: Conditions) -> Respo
 async def compared(app: App, stretch: Stretch, a: WhereTexts = [], b: WhereTexts = []) -> Response:  # noqa: B006
     """Quantiles of both with 95 % intervals, their differences, and what the time of each was spent on."""
     first, second = (
-        Asked(where=read_where(texts), texts=tuple(texts), since=stretch.since, until=stretch.until) for texts in (a, b)
+        ReportQuestion(where=read_where(texts), texts=tuple(texts), since=stretch.since, until=stretch.until)
+        for texts in (a, b)
     )
     return await app.document(lambda store: versus(store, first, second))
 

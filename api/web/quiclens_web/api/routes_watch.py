@@ -10,13 +10,13 @@ from quiclens_questions import documents
 from quiclens_questions.moment import moment
 from quiclens_questions.watch import BY, watch
 from quiclens_questions.watched import watched
-from quiclens_web.api.answering import Asking, asking
-from quiclens_web.api.asked import Until
+from quiclens_web.api.answering import QuestionRunner, asking
+from quiclens_web.api.parameters import Until
 from quiclens_web.api.strict import StrictRoute
 
 router = APIRouter(route_class=StrictRoute, prefix="/api/v1", tags=["reports"])
 
-App = Annotated[Asking, Depends(asking)]
+App = Annotated[QuestionRunner, Depends(asking)]
 _BY = ",".join(BY)
 Window = Annotated[str, Query(max_length=64, description="How long the stretch is, whole five minutes: `5m`, `1h`.")]
 Baseline = Annotated[str, Query(max_length=64, description="How long the one before it is: `1d`.")]

@@ -9,7 +9,7 @@ GB = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class QuestionLimits:
     """Bounds of one question and of all together."""
 
     seconds: float = 30
@@ -34,11 +34,11 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ApiSettings:
     """All that `create_app` needs."""
 
     store: Store
     qvis: str = ""  # address of a qvis, such as https://qvis.example.net; empty: none
     expected: tuple[str, ...] = ()  # servers that must send, heard of or not
     redacts_uploads: bool = True  # no client address, header value, payload byte or user name of them is kept
-    limits: Limits = field(default_factory=Limits)
+    limits: QuestionLimits = field(default_factory=QuestionLimits)

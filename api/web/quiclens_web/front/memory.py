@@ -25,8 +25,8 @@ class MemoryBudget:
     def held(self) -> int:
         return self._held
 
-    def lease(self) -> "Lease":
-        return Lease(self)
+    def lease(self) -> "MemoryLease":
+        return MemoryLease(self)
 
     def take(self, size: int) -> None:
         """Hold so many bytes more; Fault 503 when that is more than there are, and nothing is held then."""
@@ -43,7 +43,7 @@ class MemoryBudget:
             self._held -= size
 
 
-class Lease:
+class MemoryLease:
     """What one request holds; all of it is given back at the end."""
 
     def __init__(self, budget: MemoryBudget) -> None:

@@ -52,7 +52,7 @@ class FrontMetrics:
         return generate_latest(self.registry)
 
 
-class Metrics:
+class StoreMetrics:
     """What the app over an embedded store counts besides."""
 
     def __init__(self, front: FrontMetrics | None = None) -> None:

@@ -35,32 +35,32 @@ class Problem(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ProblemKind:
     """One kind of problem: its status unless said otherwise, and its title, which is always the same."""
 
     status: int
     title: str
 
 
-KINDS: Mapping[str, Kind] = {
-    "usage": Kind(422, "A parameter cannot be used."),
-    "unknown_parameter": Kind(422, "This address has no such parameter."),
-    "too_much": Kind(422, "The question needs too much."),
-    "no_trace": Kind(422, "No trace was found in the file."),
-    "token_needed": Kind(401, "A token is needed."),
-    "not_let_in": Kind(403, "This is not allowed."),
-    "wrong_token": Kind(403, "The token is wrong."),
-    "too_many_attempts": Kind(429, "Too many wrong tokens came from this address."),
-    "not_found": Kind(404, "It is not in the store."),
-    "unknown_address": Kind(404, "There is no such address."),
-    "wrong_method": Kind(405, "This address does not take this method."),
-    "too_large": Kind(413, "The body is too large."),
-    "busy": Kind(429, "Too many requests at once."),
-    "internal": Kind(500, "An unexpected error."),
-    "no_memory": Kind(503, "Too many bytes are held at once."),
-    "unwell": Kind(503, "This process cannot do its work."),
-    "store_failed": Kind(503, "The store cannot answer."),
-    "too_slow": Kind(504, "The question took too long."),
+KINDS: Mapping[str, ProblemKind] = {
+    "usage": ProblemKind(422, "A parameter cannot be used."),
+    "unknown_parameter": ProblemKind(422, "This address has no such parameter."),
+    "too_much": ProblemKind(422, "The question needs too much."),
+    "no_trace": ProblemKind(422, "No trace was found in the file."),
+    "token_needed": ProblemKind(401, "A token is needed."),
+    "not_let_in": ProblemKind(403, "This is not allowed."),
+    "wrong_token": ProblemKind(403, "The token is wrong."),
+    "too_many_attempts": ProblemKind(429, "Too many wrong tokens came from this address."),
+    "not_found": ProblemKind(404, "It is not in the store."),
+    "unknown_address": ProblemKind(404, "There is no such address."),
+    "wrong_method": ProblemKind(405, "This address does not take this method."),
+    "too_large": ProblemKind(413, "The body is too large."),
+    "busy": ProblemKind(429, "Too many requests at once."),
+    "internal": ProblemKind(500, "An unexpected error."),
+    "no_memory": ProblemKind(503, "Too many bytes are held at once."),
+    "unwell": ProblemKind(503, "This process cannot do its work."),
+    "store_failed": ProblemKind(503, "The store cannot answer."),
+    "too_slow": ProblemKind(504, "The question took too long."),
 }
 """Every code; what else stops a question, of the store or of the collector, is told as `store_failed`'s kind."""
 
@@ -79,7 +79,7 @@ class Stopped(Exception):
         self.retry_after_seconds = retry_after_seconds or _TRY_AGAIN_SECONDS.get(self.status, 0)
 
 
-def kind_of(code: str) -> Kind:
+def kind_of(code: str) -> ProblemKind:
     """What a code means; codes of the store and of the collector are all of one kind."""
     return KINDS.get(code, KINDS["store_failed"])
 

@@ -20,7 +20,7 @@ from quiclens_web.app import Front
 from quiclens_web.front.connections import Connections, protocol_factory
 from quiclens_web.front.handshakes import Handshakes
 from quiclens_web.front.own_folder import own_folder
-from quiclens_web.front.settings import Settings
+from quiclens_web.front.settings import ServeSettings
 from quiclens_web.front.tls import Tls
 
 log = logging.getLogger("quiclens.serve")
@@ -81,7 +81,7 @@ class Listening:
 def run(
     front: Front,
     where: Listening,
-    settings: Settings,
+    settings: ServeSettings,
     started: Callable[[str], None],
     own: socket.socket | None = None,
     ending: Callable[[], None] = lambda: None,

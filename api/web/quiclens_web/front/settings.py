@@ -10,7 +10,7 @@ from quiclens_web.front.keep import GB, MB, Keep
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class StatementLimits:
     """Bounds of one request and of all together; a request may ask for less, never for more."""
 
     seconds: float = 300  # of a query
@@ -35,13 +35,13 @@ class Limits:
         """The memory of one statement in the engine."""
         return self.memory_bytes // self.queries_at_once
 
-    def of_owner(self) -> "Limits":
+    def of_owner(self) -> "StatementLimits":
         """For the store's own user, whose questions may be large, as those of `quiclens` are."""
         return replace(self, memory_bytes=self.queries_at_once * max(self.statement_bytes, 4 * GB), block_rows=65_409)
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ServeSettings:
     """All that the app needs."""
 
     folder: Path  # of the open store
@@ -49,7 +49,7 @@ class Settings:
     has_sql: bool = True  # SQL that reads is answered to everybody who may read, not to the store's own user alone
     access: Access = field(default_factory=Access)
     audit: Callable[[str], None] = lambda _: None  # hears who asked what, or was refused, one JSON line a request
-    limits: Limits = field(default_factory=Limits)
+    limits: StatementLimits = field(default_factory=StatementLimits)
     keep: Keep = field(default_factory=Keep)
     expected: tuple[str, ...] = ()  # servers that must send
     redacts_uploads: bool = True  # traces that come over the web, as collectors redact on servers

@@ -8,16 +8,16 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from quiclens_questions.asking import ask
 from quiclens_questions.connection_page import chosen, traces
 from quiclens_questions.explain import Explanation, explain
 from quiclens_questions.logged import logged_facts
 from quiclens_questions.moment import rfc3339
 from quiclens_questions.reports import KINDS
 from quiclens_questions.savings import REMOVABLE
+from quiclens_questions.statements import ask
 from quiclens_questions.status import status
 from quiclens_questions.where import request_columns
-from quiclens_web.api.answering import Asking, asking
+from quiclens_web.api.answering import QuestionRunner, asking
 from quiclens_web.front.problems import KINDS as KINDS_OF_PROBLEMS
 from quiclens_web.pages.connection_words import connection_about, connection_facts
 from quiclens_web.pages.page import page
@@ -26,7 +26,7 @@ from quiclens_web.pages.words import WORDS, cause_words
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
-App = Annotated[Asking, Depends(asking)]
+App = Annotated[QuestionRunner, Depends(asking)]
 _GROUPINGS = ("carrier", "region", "city", "country", "pop", "cluster", "server", "network_type", "protocol",
               "app_version", "device", "stack", "congestion_controller", "arm", "status", "top_cause")  # fmt: skip
 
@@ -149,7 +149,7 @@ def docs(request: Request) -> Response:
     return page("docs.html", about=described["info"]["description"], operations=operations, problems=KINDS_OF_PROBLEMS)
 
 
-async def _window(app: Asking, by: str = "carrier") -> dict[str, Any]:
+async def _window(app: QuestionRunner, by: str = "carrier") -> dict[str, Any]:
     extent = await app.run(lambda store: ask(store, "requests_extent").dicts()[0])
     since, until = default_window(extent, datetime.now(UTC))
     return {
@@ -162,7 +162,7 @@ async def _window(app: Asking, by: str = "carrier") -> dict[str, Any]:
     }
 
 
-def _request_page(app: Asking, request: Request, found: Explanation) -> Response:
+def _request_page(app: QuestionRunner, request: Request, found: Explanation) -> Response:
     view = request_view(found)
     line = " ".join(str(value) for name in ("method", "path") if (value := _either(name, found.request, found.stream)))
     about = [str(value) for value in _about(found.request, found.stream)]
@@ -192,7 +192,7 @@ def _either(name: str, *rows: dict[str, Any] | None) -> Any:
     return next((row[name] for row in rows if row and row.get(name) is not None), None)
 
 
-def _qvis(app: Asking, request: Request, connection_id: str | None, packet_number: int | None) -> str:
+def _qvis(app: QuestionRunner, request: Request, connection_id: str | None, packet_number: int | None) -> str:
     """qvis with our export loaded; empty where no qvis is configured. qvis tells the format by the address's end."""
     if not app.settings.qvis or not connection_id:
         return ""

@@ -16,7 +16,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReportQuestion:
     """Groups, conditions (and how they were written), a stretch of time, and what some reports take besides.
 
     `without` is a cause to leave out (tail); `between` the column of the arms, `base` the arm that others are compared

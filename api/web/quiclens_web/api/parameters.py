@@ -23,7 +23,7 @@ Limit = Annotated[int, Query(ge=1, le=1_000, description="At most so many rows."
 
 
 @dataclass(frozen=True)
-class Window:
+class TimeWindow:
     """A stretch of time; an end is None where none was given. `now` is when it was asked."""
 
     since: datetime | None
@@ -39,9 +39,9 @@ class Window:
         return since, until
 
 
-def window(since: Since = "", until: Until = "") -> Window:
+def window(since: Since = "", until: Until = "") -> TimeWindow:
     now = datetime.now(UTC)
-    return Window(moment(since, now) if since else None, moment(until, now) if until else None, now)
+    return TimeWindow(moment(since, now) if since else None, moment(until, now) if until else None, now)
 
 
 def where(where: WhereTexts = []) -> Where:  # noqa: B006 (FastAPI copies it)
@@ -60,5 +60,5 @@ def by_columns(by: str, columns: dict[str, Column] | None = None) -> tuple[str, 
     return tuple(dict.fromkeys(conditions.by_column(word, columns) for word in words))
 
 
-Stretch = Annotated[Window, Depends(window)]
+Stretch = Annotated[TimeWindow, Depends(window)]
 Conditions = Annotated[Where, Depends(where)]
