@@ -139,8 +139,9 @@ def is_end_unseen(wrong: RowDifference, deleted: Collection[str]) -> bool:
     )
 
 
-def is_flip_told(wrong: RowDifference) -> bool:
-    """A collector whose checkpoint of a file is damaged, and whose file has gone, says that it cannot read it again."""
+def is_loss_told(wrong: RowDifference) -> bool:
+    """A collector whose checkpoint of a file is damaged, and whose file has gone, says that it cannot read it again;
+    and of an access log that went while it was down, that it did not see the end."""
     return wrong.what == "extra" and wrong.key[0] == "rejects" and wrong.columns[""][1]["reason"] == "source_lost"
 
 

@@ -18,7 +18,7 @@ from quiclens_lab.faults_compare import (
     content,
     differences,
     is_end_unseen,
-    is_flip_told,
+    is_loss_told,
     read_plainly,
     shown,
     without_cut,
@@ -207,8 +207,8 @@ class StoreComparison:
             except StoreError:
                 continue
             wrong = [each for each in self._wrong(found) if not is_end_unseen(each, deleted)]
-            told = [each for each in wrong if is_flip_told(each)]
-            if len(told) <= self._striker.flips:
+            told = [each for each in wrong if is_loss_told(each)]
+            if len(told) <= self._striker.flips + self._striker.unseen_ends:
                 wrong = [each for each in wrong if each not in told]
         return wrong
 
@@ -238,10 +238,15 @@ class StoreComparison:
 
 def _uncounted(live: Live, flips: int) -> dict[str, Any]:
     """Flipped bytes of which the collector said nothing."""
-    log = (live.folder / "log" / "collector.log").read_text(errors="replace")
-    said = sum(int(number) for number in re.findall(r"(\d+) damaged checkpoints", log))
-    said += log.count("newest checkpoints are not whole") + log.count("checkpoints of another build")
+    said = damage_told((live.folder / "log" / "collector.log").read_text(errors="replace"))
     return {"flips": {"struck": flips, "said": said}} if said < flips else {}
+
+
+def damage_told(log: str) -> int:
+    """How many flipped checkpoints a collector's log tells of; see `follow` in collectors/agent/src/run/mod.rs."""
+    said = sum(int(number) for number in re.findall(r"damaged checkpoints; .* checkpoints=(\d+)", log))
+    said += log.count("newest checkpoints are not whole") + log.count("checkpoints of another build")
+    return said
 
 
 def _lost_by_reading(reading: Content, records: int) -> dict[str, Any]:

@@ -37,6 +37,9 @@ class Striker:
     ) -> None:
         self.flips = 0
         self.spool_flips = 0
+        self.unseen_ends = 0
+        """Access logs that were compressed, or copied and truncated: gone for a collector that is killed before it has
+        told its checkpoints of their end."""
         self.documents_struck = 0
         *self._documents, self._linked = documents
         self._sender = sender
@@ -144,6 +147,7 @@ class Striker:
                 rotated = log.rotate(f"{log.path.name}.{self._rotations}")
                 if rotated is not None and strike.more["compress"]:
                     compress(rotated)
+                    self.unseen_ends += log.path.name.startswith("access")
 
     def truncate(self, strike: Strike) -> None:
         """Copy and truncate under the writer."""
@@ -151,6 +155,7 @@ class Striker:
             self._rotations += 1
             log = self._logs[strike.target]
             log.truncate(f"{log.path.name}.{self._rotations}", bool(strike.more["writes_between"]))
+            self.unseen_ends += log.path.name.startswith("access")
 
     def kill_writer(self, strike: Strike) -> None:
         """The server dies in the middle of what it writes; the next one goes on with the files that many share."""

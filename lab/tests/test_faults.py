@@ -14,11 +14,12 @@ from quiclens_ingest.broker import BrokerMissing
 
 from quiclens_lab.faults import faults, schedules_of
 from quiclens_lab.faults_compare import Content, Rows, differences
+from quiclens_lab.faults_run import damage_told
 from quiclens_lab.faults_schedule import KINDS, OWN_LOGS, draw_schedule
 from quiclens_lab.faults_spool import is_from_before
 from quiclens_lab.faults_traffic import make_traffic
 from quiclens_lab.faults_writer import WrittenLog, compress
-from quiclens_lab.machine import collector_binary
+from quiclens_lab.machine import LAB, collector_binary
 
 LINES = [f"{number} {'x' * (number % 90)}\n".encode() for number in range(400)]
 
@@ -172,3 +173,13 @@ def test_schedules_lose_double_and_change_nothing(tmp_path: Path) -> None:
     document = faults(schedules, jobs=2, is_kept=False, progress=lambda done, total: None, folder=tmp_path)
     assert document["passes"] and document["whole"] == 2, json.dumps(document["broken"], indent=1, default=str)
     assert document["rows"]["events"] > 0
+
+
+def test_what_a_collector_says_of_damaged_checkpoints_is_counted() -> None:
+    source = (LAB.parent / "collectors" / "agent" / "src" / "run" / "mod.rs").read_text(encoding="utf-8")
+    phrases = ("damaged checkpoints; their files are read again", "the newest checkpoints are not whole")
+    assert all(phrase in source for phrase in (*phrases, "checkpoints of another build"))
+    at = "2026-11-26T06:31:20.380481Z  WARN"
+    log = f"{at} {phrases[0]} checkpoints=3\n{at} {phrases[1]}; what they said is read again\n"
+    assert damage_told(log) == 4
+    assert damage_told(f"{at} checkpoints of another build; their files are read again files=7\n") == 1

@@ -185,7 +185,7 @@ impl Writer {
     /// There is no room. Where all was shipped, the segment that is written to can make some.
     fn short(&mut self) -> Refused {
         self.is_short = true;
-        match self.relieve() {
+        match self.free(self.passed).and_then(|()| self.relieve()) {
             Ok(()) => Refused::Full,
             // It is tried again with the next record.
             Err(error) if is_full(&error) => Refused::Full,
@@ -208,7 +208,7 @@ impl Writer {
                 }
                 done => done?,
             }
-            self.free()?;
+            self.free(self.passed)?;
             self.reserve();
         }
         Ok(())
@@ -264,15 +264,18 @@ impl Writer {
         Ok((Arc::clone(&self.file), active))
     }
 
-    /// Everything before `offset` was shipped: segments that hold nothing else go.
+    /// Everything before `offset` was shipped, and the journal says so. While there is room, what the cycle of checkpoints
+    /// before that one had not passed stays: should the newest cycle be found damaged, it is read again.
     pub fn passed(&mut self, offset: u64) -> io::Result<()> {
-        self.passed = offset;
-        self.free()?;
+        let before = std::mem::replace(&mut self.passed, offset);
+        let is_roomy = self.used() <= self.room.max_bytes / 4;
+        self.free(if is_roomy { before } else { offset })?;
         self.relieve()
     }
 
-    fn free(&mut self) -> io::Result<()> {
-        while self.segments.get(1).is_some_and(|second| second.offset <= self.passed) {
+    /// Segments that hold nothing from `offset` on go.
+    fn free(&mut self, offset: u64) -> io::Result<()> {
+        while self.segments.get(1).is_some_and(|second| second.offset <= offset) {
             if let Some(first) = self.segments.pop_front() {
                 machine::remove_file(&first.path)?;
             }
@@ -377,6 +380,38 @@ mod tests {
             drop(writer);
             simulated::end();
         }
+    }
+
+    #[test]
+    fn what_only_the_newest_cycle_has_passed_stays_while_there_is_room() {
+        simulated::begin(7);
+        machine::create_dir_all(Path::new("/state")).unwrap();
+        let room = Room { max_bytes: 1 << 20, min_free_bytes: 1 };
+        let mut writer = Writer::open(Path::new(FOLDER), room).unwrap();
+        let fill = |writer: &mut Writer| {
+            let segments = writer.segments.len();
+            while writer.segments.len() == segments {
+                append(writer).unwrap();
+            }
+            writer.next.1
+        };
+        let first = fill(&mut writer);
+        let oldest = writer.segments[0].number;
+        writer.passed(first).unwrap();
+        assert_eq!(writer.segments[0].number, oldest, "the cycle before had passed nothing");
+        let second = fill(&mut writer);
+        writer.passed(second).unwrap();
+        assert!(writer.segments[0].number > oldest && writer.segments[1].offset > first, "{:?}", writer.segments);
+        writer.passed(second).unwrap();
+        assert!(writer.segments.len() == 1 || writer.segments[1].offset > second);
+        // Where there is no room, what was shipped makes some at once.
+        while writer.used() <= room.max_bytes / 4 {
+            append(&mut writer).unwrap();
+        }
+        writer.passed(writer.next.1).unwrap();
+        assert_eq!(writer.segments.len(), 1);
+        drop(writer);
+        simulated::end();
     }
 
     #[test]
