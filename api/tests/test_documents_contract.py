@@ -111,7 +111,7 @@ def options(told: str) -> list[str]:
 
 
 def test_keys_below_api_stay(served: Served) -> None:
-    assert "below `/api/`" in row("JSON")
+    assert "below `/api/v1/`" in row("JSON")
     document = json.loads(served.request(b"", "GET", "/api/openapi.json", {}).body)
     schemas: dict[str, Any] = document["components"]["schemas"]
     there("keys", {name: list(schema.get("properties", {})) for name, schema in schemas.items()})

@@ -58,7 +58,7 @@ def test_the_document_is_that_of_the_command_line(web: TestClient, run: Run, pat
         ("/api/v1/reports/rtt?of=streams", 422, "requests"),
         ("/api/v1/different?attributes=path", 422, "carrier"),
         ("/api/v1/requests?by=a,b,c,d,e", 422, "by"),
-        ("/api/v1/requests?by=carrier&after=WzEsImEiXQ", 422, "after"),
+        ("/api/v1/requests?by=carrier&after=WzEsImEiLCIiLDBd", 422, "after"),
     ],
 )
 def test_a_mistake_is_a_document_that_says_what_to_change(web: TestClient, path: str, status: int, says: str) -> None:
@@ -204,7 +204,18 @@ def test_pages_of_requests_are_the_whole_list_each_request_once(web: TestClient,
 
 @pytest.mark.parametrize(
     "cursor",
-    ["x", "bnVsbA", "WzEsMl0", "WzEsIlx1ZDgwMCJd", "Wy0xLCJhIl0", "WzFlOTksImEiXQ", "W10", "€", "W3RydWUsImEiXQ"],
+    [
+        "x",
+        "bnVsbA",
+        "WzEsMl0",
+        "W1tbW1tb",
+        "WzEsIlx1ZDgwMCJd",
+        "Wy0xLCJhIl0",
+        "WzFlOTksImEiXQ",
+        "W10",
+        "€",
+        "W3RydWUsImEiXQ",
+    ],
 )
 def test_what_is_no_cursor_is_refused(web: TestClient, cursor: str) -> None:
     answer = web.get("/api/v1/requests", params={"after": cursor})

@@ -145,6 +145,12 @@ def is_loss_told(wrong: RowDifference) -> bool:
     return wrong.what == "extra" and wrong.key[0] == "rejects" and wrong.columns[""][1]["reason"] == "source_lost"
 
 
+def is_of_lines(told: RowDifference, logs: Sequence[bytes]) -> bool:
+    """Whether such a loss is that of an access log: it is told at the end of a line of one of `logs`."""
+    at = int(told.columns[""][1]["offset"])
+    return any(0 < at <= len(log) and log[at - 1 : at] == b"\n" for log in logs)
+
+
 def _between(found: Rows, wanted: Rows) -> list[RowDifference]:
     wrong = [RowDifference("missing", key) for key in wanted.keys() - found.keys()]
     wrong += [RowDifference("extra", key, {"": ("", found[key])}) for key in found.keys() - wanted.keys()]

@@ -10,7 +10,6 @@ from quiclens_questions.slow import report_coverage
 from quiclens_questions.statements import ask
 from quiclens_questions.where import EVERYTHING
 
-_TRACES_AT_MOST = 100_000_000
 _WHO = ("connection_id", "vantage", "trace_id")
 _COLUMNS = (
     ("connection_id", ""),
@@ -69,5 +68,5 @@ def audit(store: Store, limit: int, settle: Callable[[], None] | None = None) ->
 
 def _traces(store: Store) -> dict[tuple[str, ...], dict[str, Any]]:
     """Every trace whose events were kept, by what it is known by, the worst first."""
-    found = ask(store, "audit", {"limit": _TRACES_AT_MOST}).dicts()
+    found = ask(store, "audit").dicts()
     return {tuple(trace[name] for name in _WHO): trace for trace in found}

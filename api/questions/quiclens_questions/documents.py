@@ -592,7 +592,7 @@ class FrameColumns(TypedDict, total=False):
     stream_id: Sequence[int]
     offset: Sequence[int]
     length: Sequence[int]
-    fin: Sequence[int]
+    fin: Sequence[bool]
     is_again: Sequence[bool]
     bucket_start_us: Sequence[int]
     bytes_sent: Sequence[int]

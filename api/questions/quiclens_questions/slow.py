@@ -37,23 +37,29 @@ class Cursor:
 
     duration_us: int | None
     request_id: str
+    log_id: str = ""
+    offset: int = 0
+    """Where the request's line stands: several lines may mean the same stream."""
 
     @property
     def text(self) -> str:
-        place = json.dumps([self.duration_us, self.request_id], separators=(",", ":"), ensure_ascii=False)
-        return urlsafe_b64encode(place.encode()).decode().rstrip("=")
+        place = [self.duration_us, self.request_id, self.log_id, self.offset]
+        text = json.dumps(place, separators=(",", ":"), ensure_ascii=False)
+        return urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
     @classmethod
     def read(cls, cursor: str) -> "Cursor":
         """UsageMistake for a text that is no cursor."""
         try:
             read = json.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-            duration_us, request_id = read
-            if not (duration_us is None or (type(duration_us) is int and 0 <= duration_us < 1 << 63)):
-                raise ValueError(duration_us)
-            request_id.encode()  # which half a pair of surrogates is not
-            return cls(duration_us, request_id)
-        except (ValueError, TypeError, AttributeError) as error:
+            duration_us, request_id, log_id, offset = read
+            for number in (0 if duration_us is None else duration_us, offset):
+                if type(number) is not int or not 0 <= number < 1 << 63:
+                    raise ValueError(number)
+            for text in (request_id, log_id):
+                text.encode()  # which half a pair of surrogates is not
+            return cls(duration_us, request_id, log_id, offset)
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise usage("after is no cursor", "the `next` of an answer to the same question") from error
 
 
@@ -77,11 +83,14 @@ def slow(store: Store, question: Slow) -> SlowDocument:
             "is_first": after is None,
             "after_us": after.duration_us if after else None,
             "after_id": after.request_id if after else "",
+            "after_log": after.log_id if after else "",
+            "after_offset": after.offset if after else 0,
         }
         rows = ask(store, "slow", {**window, **page, "limit": question.limit + 1}, question.where).dicts()
+        lines = [(row.pop("line_log_id"), row.pop("line_offset")) for row in rows]
         if len(rows) > question.limit:
             rows.pop()
-            following = Cursor(rows[-1]["duration_us"], rows[-1]["request_id"]).text
+            following = Cursor(rows[-1]["duration_us"], rows[-1]["request_id"], *lines[-2]).text
     requests = typed(SlowRequest, rows)
     return {"requests": requests, "next": following, "coverage": coverage(store, question.where, window)}
 

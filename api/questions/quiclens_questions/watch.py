@@ -21,7 +21,6 @@ DIMENSIONS = ("carrier", "region", "city", "pop", "protocol", "network_type", "a
 BY = ("carrier", "region", "city")
 BY_AT_MOST = 4  # so many times queries/regression_counts.sql makes cells larger
 WINDOW_S, BASELINE_S = BUCKET_S, 86_400
-CELLS_AT_MOST = 1_000_000
 SAMPLES_MIN, SAMPLES_BEFORE_MIN = 20, 1_000  # below these a cell is pooled, or left out
 RATE = 0.05  # false discoveries among those found
 TIMES_MIN = 1.5
@@ -30,7 +29,6 @@ JUDGED = {
     "samples_before_min": SAMPLES_BEFORE_MIN,
     "rate": RATE,
     "times_min": TIMES_MIN,
-    "limit": CELLS_AT_MOST,
 }
 """What the statement takes besides a time and two lengths."""
 

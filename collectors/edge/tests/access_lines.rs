@@ -274,6 +274,7 @@ fn haproxy_httplog() {
         let read = format.read(line.as_bytes()).unwrap();
         assert_eq!(usual(&read), want, "{line}");
         assert_eq!(read.client, client(who), "{line}");
+        assert_eq!(read.values_unread, 0, "{line}");
         assert!(!format!("{:?}", read.row).contains("1wt.eu"));
     }
     let east = crate::format("preset = \"haproxy-httplog\"\nutc_offset_minutes = 120");

@@ -56,4 +56,3 @@ ORDER BY
     connection_id,
     vantage,
     trace_id
-LIMIT {limit:UInt32}

@@ -8,7 +8,7 @@ SELECT
     frame_stream_id AS stream_id,
     frame_offset AS offset,
     frame_length AS length,
-    frame_fin AS fin,
+    toBool(frame_fin) AS fin,
     toBool(
         frame_type = 'stream' AND frame_length > 0 AND frame_offset < max(frame_offset + frame_length) OVER
         (

@@ -19,7 +19,9 @@ SELECT
     top_cause,
     top_cause_us,
     coverage,
-    grade
+    grade,
+    ifNull(log_id, '') AS line_log_id,
+    ifNull(offset, 0) AS line_offset
 FROM requests
 WHERE ifNull(duration_us, 0) >= {min_us:UInt64}
     AND (/* in_window.sql */)
@@ -27,10 +29,13 @@ WHERE ifNull(duration_us, 0) >= {min_us:UInt64}
     (
         {is_first:Bool}
         OR isNotNull({after_us:Nullable(UInt64)}) AND (duration_us IS NULL OR duration_us < {after_us:Nullable(UInt64)})
-        OR duration_us IS NOT DISTINCT FROM {after_us:Nullable(UInt64)} AND request_id > {after_id:String}
+        OR duration_us IS NOT DISTINCT FROM {after_us:Nullable(UInt64)}
+            AND (request_id, ifNull(log_id, ''), ifNull(offset, 0)) > ({after_id:String}, {after_log:String}, {after_offset:UInt64})
     )
 /* conditions */
 ORDER BY
     duration_us DESC NULLS LAST,
-    request_id
+    request_id,
+    line_log_id,
+    line_offset
 LIMIT {limit:UInt32}

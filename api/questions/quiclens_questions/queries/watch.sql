@@ -84,4 +84,3 @@ ORDER BY
     p,
     samples DESC,
     pool
-LIMIT {limit:UInt32}

@@ -99,7 +99,7 @@ class QuestionRunner:
             lease.shrink(lease.size)
             raise
         headers = {"ETag": etag, "Cache-Control": "private, no-cache"} if self._request.method == "GET" else {}
-        if headers and etag in _etags(self._request.headers.get("if-none-match", "")):
+        if headers and _is_known(etag, self._request.headers.getlist("if-none-match")):
             lease.shrink(lease.size)
             return Response(status_code=304, headers=headers)
         lease.shrink(lease.size - len(body))
@@ -158,8 +158,10 @@ def _with_etag(body: bytes) -> tuple[bytes, str]:
     return body, f'W/"{hashlib.blake2b(body, digest_size=16).hexdigest()}"'
 
 
-def _etags(header: str) -> list[str]:
-    return [each.strip() for each in header.split(",")]
+def _is_known(etag: str, headers: list[str]) -> bool:
+    """Whether `If-None-Match` has the tag, compared weakly (RFC 9110, 8.8.3.2), or any."""
+    tags = [each.strip().removeprefix("W/") for header in headers for each in header.split(",")]
+    return "*" in tags or etag.removeprefix("W/") in tags
 
 
 async def _gone(request: Request) -> None:

@@ -125,9 +125,9 @@ class _Described(FastAPI):
             document = super().openapi()
             document["components"]["securitySchemes"] = _SECURITY
             document["security"] = [{}, *({name: []} for name in _SECURITY)]
-            for operations in document["paths"].values():
+            for path, operations in document["paths"].items():
                 for method, operation in operations.items():
-                    if method == "get" and "application/json" in operation["responses"]["200"].get("content", {}):
+                    if method == "get" and path.startswith("/api/") and "/picture" not in path:
                         operation["responses"]["304"] = _UNCHANGED
                     for status, response in operation["responses"].items():
                         if int(status) >= 400 and "content" in response:

@@ -48,6 +48,8 @@ pub struct Spooled<'c> {
     pub tables: Tables,
     /// Something was taken since the state was put away.
     pub is_dirty: bool,
+    /// Where it was when it was put away last.
+    told: Option<u64>,
     /// Takes from the journal what could not be taken up, once that is counted.
     pub gone: Option<Entry>,
     /// More is there than was read.
@@ -88,6 +90,7 @@ impl<'c> Spooled<'c> {
             tables,
             // What was shipped is told to the spool again: the process may have ended before it was, and the spool be full.
             is_dirty: offset.is_some(),
+            told: None,
             gone,
             is_behind: true,
             stood: Duration::ZERO,
@@ -206,7 +209,8 @@ impl<'c> Spooled<'c> {
 
     /// What a checkpoint says of it, once everything that was taken so far is acknowledged; and where that is.
     pub fn put_away(&mut self, entries: &mut Vec<Entry>) -> Result<u64, Error> {
-        self.is_dirty = false;
+        // Two cycles say so before what it has read goes: should the newer be damaged, the older counts.
+        self.is_dirty = self.told.replace(self.window.offset()) != Some(self.window.offset());
         for (part, state) in self.records.save_connections() {
             let state = state.as_ref().map(bytes_of).transpose()?;
             entries.push(Entry { file: ID, part, state });

@@ -77,10 +77,12 @@ impl Grammar {
         self.0.contains_key(event)
     }
 
-    /// White space at a row's end, as a table's export leaves it, belongs to no value.
+    /// White space at a row's end, as a table's export leaves it, belongs to no value. A last text may be empty: then a
+    /// space stands after the comma before it, and nothing else.
     fn fields<'v>(&self, event: &[u8], value: &'v str) -> Option<Vec<(&Field, &'v str)>> {
-        let value = value.trim_end_matches([' ', '\t']);
-        self.0.get(event)?.iter().find_map(|variant| matched(&variant.fields, value))
+        let variants = self.0.get(event)?;
+        let fit = |value: &'v str| variants.iter().find_map(|variant| matched(&variant.fields, value));
+        fit(value.trim_end_matches('\t')).or_else(|| fit(value.trim_end_matches([' ', '\t'])))
     }
 }
 
@@ -249,6 +251,7 @@ fn set(event: &mut Event, field: &Field, token: &str) {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 
@@ -269,6 +272,19 @@ mod tests {
             assert_eq!((found.time, found.name, found.seq), ("100", "packet_sent", None), "{text:?}");
             assert_eq!(found.value.trim_end(), "12", "{text:?}");
             assert_eq!(found.value.len(), 2 + ends.len(), "the value is kept as it stands: {text:?}");
+        }
+    }
+
+    #[test]
+    fn a_last_text_may_be_empty_with_or_without_tabs_behind_it() {
+        let catalogue = Catalogue::load().unwrap();
+        for value in ["abort, 4, 12, ", "abort, 4, 12, \t", "abort, 4, 12, gone", "abort, 4, 12, gone\t \t"] {
+            let fields = catalogue.grammar.fields(b"stream_event", value).unwrap_or_else(|| panic!("{value:?}"));
+            assert_eq!(
+                fields[..3].iter().map(|(_, token)| *token).collect::<Vec<_>>(),
+                ["abort", "4", "12"],
+                "{value:?}"
+            );
         }
     }
 

@@ -141,8 +141,7 @@ impl<'r> Filler<'r> {
                 self.tcp.push((column, name.to_owned(), text.to_owned()));
                 true
             }
-            // `-1` is how HAProxy says that a request never came so far.
-            Meaning::Duration(_, _) if text == "-1" => false,
+            Meaning::Duration(_, _) if is_none_or_not_final(text) => false,
             Meaning::Duration(column, unit) => match duration(text, *unit) {
                 Some(us) => self.column(column, us),
                 None => self.unread(),
@@ -205,8 +204,7 @@ impl<'r> Filler<'r> {
 
     fn whole(&mut self, column: &'static str, limit: u64, text: &str) -> bool {
         match text.parse::<u64>() {
-            // `+5` parses, and is how HAProxy marks a figure that is not final.
-            Ok(_) if text.starts_with('+') => false,
+            _ if is_none_or_not_final(text) => false,
             Ok(number) if number <= limit => self.column(column, number),
             _ => self.unread(),
         }
@@ -367,6 +365,11 @@ fn quoted(text: &str) -> String {
     out.push_str(text);
     out.push('"');
     out
+}
+
+/// As HAProxy writes figures: `-1` of a request that never came so far, `+5` of one that was logged before its end.
+fn is_none_or_not_final(text: &str) -> bool {
+    text == "-1" || text.starts_with('+')
 }
 
 fn degrees(text: &str) -> Option<f64> {

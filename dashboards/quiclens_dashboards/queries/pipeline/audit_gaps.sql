@@ -1,5 +1,7 @@
 -- One row is one of the sampled traces that has records which are missing or stand twice.
-SELECT *
+SELECT
+    *,
+    count() OVER () AS rows_in_all
 FROM (/* pipeline/sampled_traces.sql */)
 WHERE missing > 0 OR doubled > 0
 ORDER BY

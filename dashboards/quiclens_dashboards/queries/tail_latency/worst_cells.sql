@@ -8,7 +8,8 @@ SELECT
     measured,
     cuts[1] AS p50,
     cuts[2] AS p95,
-    if(measured >= 100, cuts[3], NULL) AS p99
+    if(measured >= 100, cuts[3], NULL) AS p99,
+    count() OVER () AS rows_in_all
 FROM
 (
     SELECT

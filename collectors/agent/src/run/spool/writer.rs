@@ -159,6 +159,10 @@ impl Writer {
         if length > self.room.max_bytes / 4 {
             return Err(Refused::TooLarge);
         }
+        if self.used() + length > self.room.max_bytes / 2 || !self.has_room(length) {
+            // What was shipped stays for its own sake alone: nobody has to wait, and no event has to go, for it.
+            let _ = self.free(self.passed);
+        }
         if !self.has_room(length) {
             return Err(self.short());
         }
@@ -185,7 +189,7 @@ impl Writer {
     /// There is no room. Where all was shipped, the segment that is written to can make some.
     fn short(&mut self) -> Refused {
         self.is_short = true;
-        match self.free(self.passed).and_then(|()| self.relieve()) {
+        match self.relieve() {
             Ok(()) => Refused::Full,
             // It is tried again with the next record.
             Err(error) if is_full(&error) => Refused::Full,
@@ -404,12 +408,28 @@ mod tests {
         assert!(writer.segments[0].number > oldest && writer.segments[1].offset > first, "{:?}", writer.segments);
         writer.passed(second).unwrap();
         assert!(writer.segments.len() == 1 || writer.segments[1].offset > second);
-        // Where there is no room, what was shipped makes some at once.
+        // Where there is no room, what was shipped makes some at once, by a cycle or by what comes.
         while writer.used() <= room.max_bytes / 4 {
             append(&mut writer).unwrap();
         }
         writer.passed(writer.next.1).unwrap();
         assert_eq!(writer.segments.len(), 1);
+        while writer.used() <= room.max_bytes / 5 {
+            append(&mut writer).unwrap();
+        }
+        let shipped = writer.next.1;
+        writer.passed(shipped).unwrap();
+        let kept = writer.segments.len();
+        assert!(kept > 1, "there is room");
+        while writer.used() <= room.max_bytes / 5 * 2 {
+            append(&mut writer).unwrap();
+        }
+        assert_eq!(writer.segments.iter().filter(|segment| segment.offset < shipped).count(), kept);
+        while writer.next.1 - shipped < room.max_bytes / 2 {
+            append(&mut writer).unwrap();
+        }
+        let old = writer.segments.iter().filter(|segment| segment.offset < shipped).count();
+        assert!(old <= 1 && writer.used() < room.max_bytes / 4 * 3, "{old}, {}", writer.used());
         drop(writer);
         simulated::end();
     }
