@@ -11,8 +11,8 @@ from store_rows import fill
 def test_lines_that_mean_one_stream_are_each_in_one_page(tmp_path: Path) -> None:
     """Two tiers log the same connection and stream: their requests have one id, and may have one duration or none."""
     rows = [
-        request("c/4", None, duration_us, log_id=log_id, offset=offset)
-        for duration_us in (5_000, None)
+        request(request_id, None, duration_us, log_id=log_id, offset=offset)
+        for request_id, duration_us in (("c/4", 5_000), ("c/8", None))
         for log_id, offset in (("one", 0), ("one", 90), ("two", 0))
     ]
     fill(tmp_path / "store", {"requests": [*rows, request("d/0", None, 5_000, log_id="one", offset=180)]})
