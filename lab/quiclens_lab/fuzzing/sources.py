@@ -76,8 +76,11 @@ def _imported(tree: ast.AST) -> set[Path]:
 def _modules(name: str) -> list[Path]:
     """The file of a module, and of each package that it lies in."""
     package, *parts = name.split(".")
-    folder = ROOT / package.removeprefix("quiclens_")
-    found = []
+    home = package.removeprefix("quiclens_")
+    folder = next((each for each in (ROOT / home, ROOT / "api" / home) if (each / package).is_dir()), None)
+    found: list[Path] = []
+    if folder is None:
+        return found
     for part in (package, *parts):
         folder = folder / part
         found += [path for path in (folder / "__init__.py", folder.with_suffix(".py")) if path.is_file()]
