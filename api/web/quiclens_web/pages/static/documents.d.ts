@@ -26,13 +26,6 @@ export interface Coverage {
   weight: number;
 }
 /**
- * A column of a report and its unit, "" where it has none.
- */
-export interface Column {
-  name: string;
-  unit: string;
-}
-/**
  * Two groups of requests side by side.
  */
 export interface ComparedDocument {
@@ -1025,7 +1018,7 @@ export interface FrameColumns {
   stream_id?: number[];
   offset?: number[];
   length?: number[];
-  fin?: number[];
+  fin?: boolean[];
   is_again?: boolean[];
   bucket_start_us?: number[];
   bytes_sent?: number[];
@@ -1172,6 +1165,13 @@ export interface Problem {
   [k: string]: unknown;
 }
 /**
+ * A column of a report and its unit, "" where it has none.
+ */
+export interface ReportColumn {
+  name: string;
+  unit: string;
+}
+/**
  * A table with a name. Of `groups` the first `groups_shown` have rows (null where it has no groups); `samples` and
  * `coverage` are of all.
  */
@@ -1180,7 +1180,7 @@ export interface ReportDocument {
   params: {
     [k: string]: unknown;
   };
-  columns: Column[];
+  columns: ReportColumn[];
   rows: unknown[][];
   samples: number;
   groups: number | null;
