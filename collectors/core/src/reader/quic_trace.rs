@@ -268,7 +268,7 @@ mod tests {
     fn tabs_at_the_end_of_a_row_belong_to_its_value() {
         for ends in ["", "\t", "\t\t", "\t\t\t", " \t "] {
             let text = format!("100\tpacket_sent\t12{ends}");
-            let found = row(&text).expect(&text);
+            let found = row(&text).unwrap();
             assert_eq!((found.time, found.name, found.seq), ("100", "packet_sent", None), "{text:?}");
             assert_eq!(found.value.trim_end(), "12", "{text:?}");
             assert_eq!(found.value.len(), 2 + ends.len(), "the value is kept as it stands: {text:?}");
@@ -279,7 +279,7 @@ mod tests {
     fn a_last_text_may_be_empty_with_or_without_tabs_behind_it() {
         let catalogue = Catalogue::load().unwrap();
         for value in ["abort, 4, 12, ", "abort, 4, 12, \t", "abort, 4, 12, gone", "abort, 4, 12, gone\t \t"] {
-            let fields = catalogue.grammar.fields(b"stream_event", value).unwrap_or_else(|| panic!("{value:?}"));
+            let fields = catalogue.grammar.fields(b"stream_event", value).unwrap();
             assert_eq!(
                 fields[..3].iter().map(|(_, token)| *token).collect::<Vec<_>>(),
                 ["abort", "4", "12"],
