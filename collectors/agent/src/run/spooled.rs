@@ -46,7 +46,7 @@ pub struct Spooled<'c> {
     id: String,
     /// Rows that are ready.
     pub tables: Tables,
-    /// Something was taken since the state was put away.
+    /// Something was taken since the state was put away, or it was put away but once since.
     pub is_dirty: bool,
     /// Where it was when it was put away last.
     told: Option<u64>,

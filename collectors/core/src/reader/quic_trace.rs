@@ -147,17 +147,16 @@ pub fn row(line: &str) -> Option<Row<'_>> {
         [time, client, server, name, value] if separator != "\t" && is_time(time) => {
             Some(Row { connection: if server.is_empty() { client } else { server }, seq: None, time, name, value })
         }
-        // `quiclens line v1` is cut by tabs alone.
-        [connection, seq, time, name, value]
-            if separator == "\t" && is_time(time) && whole(seq.as_bytes()).is_some() =>
-        {
-            let seq = whole(seq.as_bytes()).filter(|seq| *seq < SEQ_LIMIT)?;
-            Some(Row { connection, seq: Some(seq), time, name, value })
-        }
-        // A three-column value may itself hold tabs; then the first column is the time all the same.
+        // A three-column value may itself hold tabs, or end in them; then the first column is the time all the same, and no
+        // number comes after it.
         [time, name, ..] if is_time(time) && whole(name.as_bytes()).is_none() => {
             let rest = line.splitn(3, separator).nth(2).unwrap_or("");
             Some(Row { connection: "", seq: None, time, name, value: rest })
+        }
+        // `quiclens line v1` is cut by tabs alone.
+        [connection, seq, time, name, value] if separator == "\t" && is_time(time) => {
+            let seq = whole(seq.as_bytes()).filter(|seq| *seq < SEQ_LIMIT)?;
+            Some(Row { connection, seq: Some(seq), time, name, value })
         }
         _ => None,
     }

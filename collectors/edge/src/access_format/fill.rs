@@ -108,16 +108,15 @@ impl<'r> Filler<'r> {
         match meaning {
             Meaning::More | Meaning::Private => false,
             Meaning::Time(clock, time_is) => {
-                let read = clock.read(text, self.rules.offset_minutes);
-                if read.is_none() {
-                    return self.unread();
+                let Some(us) = clock.read(text, self.rules.offset_minutes) else { return self.unread() };
+                let is_first = self.time.is_none();
+                if is_first {
+                    self.time = Some(us);
+                    if self.row.get("time_is").is_none() {
+                        self.row.set("time_is", time_is.name());
+                    }
                 }
-                let read = read.filter(|_| self.time.is_none());
-                self.time = self.time.or(read);
-                if read.is_some() && self.row.get("time_is").is_none() {
-                    self.row.set("time_is", time_is.name());
-                }
-                read.is_some()
+                is_first
             }
             Meaning::Fraction(unit) => match decimal(text, unit.places()) {
                 Some(us @ 0..1_000_000) => {

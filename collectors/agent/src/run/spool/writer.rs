@@ -162,9 +162,9 @@ impl Writer {
         if self.used() + length > self.room.max_bytes / 2 || !self.has_room(length) {
             // What was shipped stays for its own sake alone: nobody has to wait, and no event has to go, for it.
             let _ = self.free(self.passed);
-        }
-        if !self.has_room(length) {
-            return Err(self.short());
+            if !self.has_room(length) {
+                return Err(self.short());
+            }
         }
         match self.write(&bytes) {
             Ok(()) => {}
