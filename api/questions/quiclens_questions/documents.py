@@ -194,10 +194,8 @@ class Frame(TypedDict):
     fin: NotRequired[bool]
 
 
-@whole
-class Event(TypedDict):
-    """An event with the columns of `events` that it has a value for; `carried` are the frames of a lost packet, `more`
-    is what has no column, as raw JSON."""
+class EventColumns(TypedDict):
+    """Columns of `events` that are shown of an event."""
 
     seq: int
     time_us: int
@@ -233,6 +231,13 @@ class Event(TypedDict):
     lost_bytes: NotRequired[int]
     count: NotRequired[int]
     app_limited: NotRequired[bool]
+
+
+@whole
+class Event(EventColumns):
+    """An event with the columns of `events` that it has a value for; `carried` are the frames of a lost packet, `more`
+    is what has no column, as raw JSON."""
+
     frames: NotRequired[Sequence[Frame]]
     carried: NotRequired[Sequence[Frame]]
     acked: NotRequired[Sequence[Sequence[int]]]

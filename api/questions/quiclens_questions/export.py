@@ -12,6 +12,7 @@ from quiclens_schema.store import Store
 
 from quiclens_questions import anonymous, collector
 from quiclens_questions.aliases import connections_called
+from quiclens_questions.connection_page import place_of
 from quiclens_questions.failure import CannotRun
 from quiclens_questions.statements import ask, sql
 
@@ -65,7 +66,7 @@ def _trace_of(store: Store, wanted: ExportRequest, connection_id: str) -> Row | 
 
 def export(store: Store, wanted: ExportRequest, trace: Row, standard_output: IO[bytes]) -> Row:
     """Write the trace and say what was written. A file appears whole or not at all."""
-    place = {name: trace[name] for name in ("connection_id", "vantage", "trace_id")}
+    place = place_of(trace)
     if wanted.is_anonymous and trace["serialization"] in _ROWS:
         raise CannotRun("not_qlog", "rows of QUIC_TRACE and of line v1 have texts of their own form, which no word list"
                         " covers; --anonymous writes qlog alone")  # fmt: skip
@@ -111,7 +112,7 @@ def first_line(wanted: ExportRequest, trace: Row) -> bytes:
 
 def _pieces(store: Store, wanted: ExportRequest, trace: Row, extent: Row) -> Iterator[bytes]:
     yield first_line(wanted, trace)
-    place = {name: trace[name] for name in ("connection_id", "vantage", "trace_id")}
+    place = place_of(trace)
     for first in range(extent["first_seq"], extent["next_seq"], _PAGE):
         page = {"first_seq": first, "next_seq": first + _PAGE, "limit": _PAGE}
         yield from store.stream_arrow(sql("export_events"), {**place, **page})

@@ -78,19 +78,20 @@ def slow(store: Store, question: Slow) -> SlowDocument:
             row.setdefault(question.by, row["by_value"])
             del row["by_value"]
     else:
-        after = question.after
+        after = question.after or Cursor(None, "")
         page = {
-            "is_first": after is None,
-            "after_us": after.duration_us if after else None,
-            "after_id": after.request_id if after else "",
-            "after_log": after.log_id if after else "",
-            "after_offset": after.offset if after else 0,
+            "is_first": question.after is None,
+            "after_us": after.duration_us,
+            "after_id": after.request_id,
+            "after_log": after.log_id,
+            "after_offset": after.offset,
         }
         rows = ask(store, "slow", {**window, **page, "limit": question.limit + 1}, question.where).dicts()
         lines = [(row.pop("line_log_id"), row.pop("line_offset")) for row in rows]
         if len(rows) > question.limit:
             rows.pop()
-            following = Cursor(rows[-1]["duration_us"], rows[-1]["request_id"], *lines[-2]).text
+            last = rows[-1]
+            following = Cursor(last["duration_us"], last["request_id"], *lines[question.limit - 1]).text
     requests = typed(SlowRequest, rows)
     return {"requests": requests, "next": following, "coverage": coverage(store, question.where, window)}
 

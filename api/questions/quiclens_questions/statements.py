@@ -11,6 +11,7 @@ from quiclens_ingest.scratch import sql as ingest_sql
 from quiclens_schema.catalogue import CAUSES
 from quiclens_schema.store import Parameters, Result, Store
 
+from quiclens_questions import documents
 from quiclens_questions.where import Where
 
 T = TypeVar("T")
@@ -26,15 +27,18 @@ _KEY_COLUMNS = "/* key columns */"
 _EACH_CUT = re.compile(r"/\* each cut: (.*?) \*/")
 _NO_VALUE = "'\\0'"  # in place of NULL, which is not equal to itself
 _INCLUDED = re.compile(r"\(/\* (\w+)\.sql \*/\)")
+_COLUMNS_OF = re.compile(r"/\* columns of (\w+) \*/")  # a typed dictionary of documents.py
 _OF_INGEST = re.compile(r"\(/\* ingest/(\w+)\.sql \*/\)")  # what linking goes by too stands there alone
 
 
 @cache
 def sql(name: str) -> str:
-    """The text of one question, with the causes' columns and the questions that it includes written into it."""
+    """The text of one question, with the columns of causes and of documents, and the questions that it includes,
+    written into it."""
     text = (resources.files("quiclens_questions") / "queries" / f"{name}.sql").read_text(encoding="utf-8").strip()
     text = text.replace(_CAUSES, ", ".join(f"{cause}_us" for cause in CAUSES))
     text = text.replace(_CAUSE_SUMS, ", ".join(f"sum({cause}_us * trace_weight)" for cause in CAUSES))
+    text = _COLUMNS_OF.sub(lambda found: ",\n    ".join(getattr(documents, found[1]).__annotations__), text)
     text = _OF_INGEST.sub(lambda found: f"(\n{ingest_sql(found[1]).strip()}\n)", text)
     return _INCLUDED.sub(lambda found: f"(\n{sql(found[1])}\n)", text)
 
@@ -92,6 +96,7 @@ def _of_samples(text: str, samples: str, by: Sequence[str], cuts: int) -> str:
 
 
 def typed(kind: type[T], rows: list[dict[str, Any]]) -> list[T]:
-    """Rows of a statement as a document has them; `kind` is a typed dictionary of `documents.py`, whose members the
-    statement's columns are. Tests compare every answer with its document's schema."""
+    """Rows of a statement as a document has them. `kind` is a typed dictionary of `documents.py`, whose members the
+    statement's columns are; `/* columns of KIND */` writes them there. Tests compare every answer with its document's
+    schema."""
     return cast("list[T]", rows)

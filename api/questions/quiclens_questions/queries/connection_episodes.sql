@@ -1,20 +1,6 @@
 -- One row is one episode of a trace that touches a stretch of its time, of one of the given kinds (none: all).
 SELECT
-    kind,
-    stream_id,
-    path_id,
-    start_us,
-    end_us,
-    first_seq,
-    last_seq,
-    confirmed,
-    trigger,
-    packet_number,
-    bytes,
-    count,
-    detection_us,
-    wait_us,
-    congestion_window
+    /* columns of Episode */
 FROM episodes_of(connection_id = {connection_id:String})
 WHERE vantage = {vantage:String}
     AND trace_id = {trace_id:String}

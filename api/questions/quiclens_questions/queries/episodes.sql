@@ -1,21 +1,7 @@
 -- One row is one episode of a trace that overlaps a stream's time: the stream's own and the connection's. As in
 -- connection_of_trace.sql, whoever asks knows the trace and its analysis_version from a view.
 SELECT
-    kind,
-    stream_id,
-    path_id,
-    start_us,
-    end_us,
-    first_seq,
-    last_seq,
-    confirmed,
-    trigger,
-    packet_number,
-    bytes,
-    count,
-    detection_us,
-    wait_us,
-    congestion_window
+    /* columns of Episode */
 FROM episodes
 FINAL
 WHERE connection_id = {connection_id:String}

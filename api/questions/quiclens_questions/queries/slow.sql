@@ -1,25 +1,6 @@
 -- One row is one request, the slowest first. Undated requests are there only without a `since`.
 SELECT
-    request_id,
-    external_id,
-    connection_id,
-    stream_id,
-    started_at,
-    server,
-    carrier,
-    region,
-    vantage,
-    source,
-    method,
-    authority,
-    path,
-    status,
-    duration_us,
-    logged_duration_us,
-    top_cause,
-    top_cause_us,
-    coverage,
-    grade,
+    /* columns of SlowRequest */,
     ifNull(log_id, '') AS line_log_id,
     ifNull(offset, 0) AS line_offset
 FROM requests

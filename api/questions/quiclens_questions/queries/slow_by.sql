@@ -1,25 +1,6 @@
 -- One row is one request: the slowest of each value of one column.
 SELECT
-    request_id,
-    external_id,
-    connection_id,
-    stream_id,
-    started_at,
-    server,
-    carrier,
-    region,
-    vantage,
-    source,
-    method,
-    authority,
-    path,
-    status,
-    duration_us,
-    logged_duration_us,
-    top_cause,
-    top_cause_us,
-    coverage,
-    grade,
+    /* columns of SlowRequest */,
     /* column */ AS by_value
 FROM requests
 WHERE ifNull(duration_us, 0) >= {min_us:UInt64}

@@ -4,8 +4,7 @@ from dataclasses import dataclass, field
 
 from quiclens_schema.store import Store
 
-MB = 1_000_000
-GB = 1_000_000_000
+from quiclens_web.front.keep import GB, MB
 
 
 @dataclass(frozen=True, slots=True)
