@@ -69,12 +69,13 @@ class Fates:
             time.sleep(ASKED_EVERY_S)
             self.turn()
         for before, (connection_id, records) in zip(self._free, self._heirs, strict=False):
-            until(partial(self._is_free, before.st_ino), HELD_S, "a deleted log is never let go")
+            until(partial(self._is_free, before), HELD_S, "a deleted log is never let go")
             self._inherit(before, connection_id, records)
 
-    def _is_free(self, inode: int) -> bool:
+    def _is_free(self, gone: os.stat_result) -> bool:
         """The collector, which may have been started again, has no descriptor of a deleted log."""
-        return all(each.st_ino != inode for each in self._live.open_files())
+        held = {(each.st_dev, each.st_ino) for each in self._live.open_files()}
+        return (gone.st_dev, gone.st_ino) not in held
 
     def _inherit(self, before: os.stat_result, connection_id: str, records: Sequence[bytes]) -> None:
         """Write another connection's log at once, of the same size where it is not longer."""
