@@ -20,10 +20,9 @@ from quiclens_schema import store as stores
 from quiclens_schema.store import Result, Store
 
 from quiclens_lab.ask_bench.amplified import LONG, LONG_EVENTS
-from quiclens_lab.ask_bench.store import made, put_aside, put_back
+from quiclens_lab.ask_bench.store import TODAY, made, put_aside, put_back
 from quiclens_lab.errors import CannotTryError, LabError
 from quiclens_lab.judgement import Judgement
-from quiclens_lab.link_bench.days import TODAY
 from quiclens_lab.progress import say
 
 ASKED = 100  # of the short questions

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from quiclens_ingest.link import link
@@ -19,13 +19,16 @@ from quiclens_schema.store import Store
 
 from quiclens_lab.ask_bench.amplified import amplify
 from quiclens_lab.errors import LabError
-from quiclens_lab.link_bench.days import TODAY, fill
+from quiclens_lab.link_bench.days import fill
 from quiclens_lab.machine import LAB, hash_of
 from quiclens_lab.progress import say
 from quiclens_lab.resting import rest
+from quiclens_lab.scenario_plans import WALL_START_US
 
 MADE = LAB.parent / ".made" / "ask-bench"
 _DEMO = [sys.executable, "-m", "quiclens_command_line", "demo"]
+TODAY = datetime.fromtimestamp(WALL_START_US / 1e6, UTC).date()
+"""The day of the demo."""
 YESTERDAY = TODAY - timedelta(days=1)
 
 
@@ -75,7 +78,7 @@ def _fill(store: Store, requests: int, events: int, days: int, a_day: int) -> No
     rest(store, say)
     say("linking what was amplified")
     link(store, [TODAY])
-    fill(store, days, a_day)
+    fill(store, TODAY, days, a_day)
 
 
 def _partitions(store: Store, where: str) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -24,13 +24,14 @@ from quiclens_schema.store import Store
 
 from quiclens_lab.freshness.processor import resident_mib
 from quiclens_lab.judgement import Judgement
-from quiclens_lab.link_bench.days import TODAY, fill
+from quiclens_lab.link_bench.days import fill
 from quiclens_lab.link_bench.rows import REQUESTS_EACH, Rows
 from quiclens_lab.machine import LAB, hash_of
 from quiclens_lab.progress import say
 from quiclens_lab.resting import rest
 
 MADE = LAB.parent / ".made" / "link-bench"
+TODAY = date(2026, 3, 4)
 ROUND_REQUESTS = 3_000
 ROUNDS = 12
 TIMES_EMPTY = 1.5
@@ -93,7 +94,7 @@ def _filled(days: int, a_day: int) -> Path:
     begun = time.monotonic()
     with stores.open(f"chdb:{place / 'store'}") as store:
         migrate(store)
-        fill(store, days, a_day)
+        fill(store, TODAY, days, a_day)
     (place / "filled.json").write_text(json.dumps({"seconds": round(time.monotonic() - begun, 1)}))
     return place / "store"
 
