@@ -11,6 +11,7 @@ import clickhouse_connect
 import pytest
 from clickhouse_connect.driver.client import Client
 from clickhouse_connect.driver.exceptions import DatabaseError, StreamFailureError
+from quiclens_schema import store as stores
 from serve_process import Served
 
 NASTY = "a'b\\c\n\t\"%(x)s {y:String} \u2603 '"
@@ -28,6 +29,15 @@ def client(served: Served) -> Iterator[Client]:
 
 def test_it_connects_and_pings(client: Client) -> None:
     assert client.ping() and str(client.server_version).startswith("26.") and client.command("SELECT 1") == 1
+
+
+def test_a_server_that_is_too_old_is_no_store(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    there = stores.place(f"http://127.0.0.1:{served.port}")
+    with stores.Store(there) as store:
+        assert store.query("SELECT 1").one() == (1,)
+    monkeypatch.setattr(stores, "CLICKHOUSE_LEAST", (99, 2))
+    with pytest.raises(stores.StoreError, match=r"the server is ClickHouse 26\.\S+; quiclens needs 99\.2 or newer"):
+        stores.Store(there)
 
 
 @pytest.mark.parametrize("as_form", [False, True])

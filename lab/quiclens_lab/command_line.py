@@ -149,13 +149,12 @@ def parser() -> argparse.ArgumentParser:
     striking.add_argument("--only", type=int, action="append", default=[], metavar="NUMBER", help="this schedule alone")
     striking.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
 
-    larger = commands.add_parser("amplify", help="make a store that holds a demo as large as asked")
-    larger.add_argument("--store", required=True, metavar="URL", help="chdb:DIR, as quiclens demo --store filled it")
-    larger.add_argument("--requests", type=_count, default=10_000_000)
-    larger.add_argument("--events", type=_count, default=100_000_000)
-
-    asking = commands.add_parser("ask-bench", help="how long questions take, and how many rows they read")
-    asking.add_argument("--store", required=True, metavar="URL", help="chdb:DIR, as amplify left it")
+    asking = commands.add_parser(
+        "ask-bench", help="how long questions take with a month behind, and how many rows they read"
+    )
+    asking.add_argument("--requests", type=_count, default=1_000_000, help="of the day that is asked about")
+    asking.add_argument("--events", type=_count, default=50_000_000, help="of that day")
+    asking.add_argument("--days", type=_count, default=30, help="behind it, of a million requests each; kept in .made")
     asking.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
 
     planting = commands.add_parser("planted", help="do the reports' intervals hold what was planted?")
@@ -354,18 +353,14 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             return supply.sbom(options.out)
         return supply.audit(options.database) if options.command == "audit" else supply.dependencies()
 
-    if options.command == "amplify":
-        from quiclens_lab.amplify import amplify
-
-        return amplify(options.store, options.requests, options.events, lambda text: print(text, file=sys.stderr))
     if options.command == "planted":
         from quiclens_lab.planted import planted
 
         return planted(options.samples, options.seed, options.keep)
     if options.command == "ask-bench":
-        from quiclens_lab.ask_bench import ask_bench
+        from quiclens_lab.ask_bench.command import ask_bench
 
-        return ask_bench(options.store, options.keep)
+        return ask_bench(options.requests, options.events, options.days, options.keep)
     if options.command == "size":
         from quiclens_lab.size import report
 

@@ -39,6 +39,6 @@ def test_a_small_bench_fills_measures_and_fills_no_second_time(tmp_path: Path, m
     monkeypatch.setattr(bench, "ROUND_REQUESTS", 100)
     first = bench.link_bench(days=1, a_day=1_000, seconds=1, rate=100, keep=False)
     assert set(first["round_s"]) == {"empty", "full"} and first["steady"]["never_linked"] == 0
-    monkeypatch.setattr(bench, "link", None)  # that a second fill would need
+    monkeypatch.setattr(bench, "fill", None)  # that a second fill would need
     second = bench.link_bench(days=1, a_day=1_000, seconds=0, rate=100, keep=False)
     assert not [each for each in second["missed"] if "Error" in each]

@@ -119,7 +119,7 @@ CREATE TABLE connections
 ENGINE = ReplacingMergeTree(version)
 PARTITION BY trace_day
 ORDER BY (connection_id, vantage, trace_id)
-SETTINGS enable_block_number_column = 1, fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
+SETTINGS min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1, enable_block_number_column = 1, fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
 
 CREATE TABLE dimension_versions
 (
@@ -176,7 +176,7 @@ CREATE TABLE episodes
 ENGINE = ReplacingMergeTree(version)
 PARTITION BY trace_day
 ORDER BY (connection_id, vantage, trace_id, kind, path_id, stream_id, first_seq)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
+SETTINGS min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1, fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
 
 CREATE TABLE erased
 (
@@ -565,7 +565,7 @@ CREATE TABLE streams
 ENGINE = ReplacingMergeTree(version)
 PARTITION BY trace_day
 ORDER BY (connection_id, vantage, trace_id, stream_id)
-SETTINGS enable_block_number_column = 1, fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
+SETTINGS min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1, enable_block_number_column = 1, fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
 
 CREATE VIEW aliases_now
 (

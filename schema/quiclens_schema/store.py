@@ -6,6 +6,7 @@ serves the store, `open` uses it over a unix socket (`served.py`): the same answ
 """
 
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
@@ -26,6 +27,7 @@ from quiclens_schema.arrow_schema import field_names
 from quiclens_schema.errors import StoreBusy as StoreBusy
 from quiclens_schema.errors import StoreError as StoreError
 from quiclens_schema.secret import SecretError, secret
+from quiclens_schema.version import CLICKHOUSE_LEAST
 
 DEFAULT_URL = "chdb:quiclens-data"
 PASSWORD_VARIABLE = "QUICLENS_STORE_PASSWORD"
@@ -304,7 +306,7 @@ class Store:
                 return clickhouse_connect.get_client(
                     interface="chdb", path=self._place.folder, settings=dict(_QUERY_SETTINGS), tz_mode="aware"
                 )
-            return _server_client(self._place)
+            return _of_a_known_version(_server_client(self._place))
         except ClickHouseError as error:
             raise _store_error(error) from error
         except (RuntimeError, OSError) as error:
@@ -439,6 +441,16 @@ def _server_client(where: StorePlace) -> Client:
         autogenerate_session_id=False,
         tz_mode="aware",
     )
+
+
+def _of_a_known_version(client: Client) -> Client:
+    """The handle; StoreError where its server is older than the statements know."""
+    told = re.match(r"(\d+)\.(\d+)", client.server_version or "")
+    if told is None or (int(told[1]), int(told[2])) < CLICKHOUSE_LEAST:
+        least = ".".join(map(str, CLICKHOUSE_LEAST))
+        client.close()
+        raise StoreError(f"the server is ClickHouse {client.server_version}; quiclens needs {least} or newer")
+    return client
 
 
 def _server(where: StorePlace) -> "Store":

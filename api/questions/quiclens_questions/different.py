@@ -117,32 +117,24 @@ def _whole(store: Store, asked: Different, window: Row) -> Population:
 
 
 def _singles(store: Store, asked: Different, window: Row, edges: Row) -> list[tuple[AttributeCondition, Group]]:
-    population = "(/* population */)"
-    parts = [
-        f"SELECT '{name}' AS attribute, '=' AS operator, assumeNotNull(toString({name})) AS value, count() AS n, "
-        f"countIf(is_chosen) AS s FROM {population} WHERE {name} IS NOT NULL GROUP BY value "
-        f"HAVING n >= {FEWEST} ORDER BY s DESC, value LIMIT {_VALUES_AT_MOST}"
-        for name in asked.categories
-    ]
+    """Each value of each attribute: all categorical ones in one look at the population, edges of numbers in another."""
     numbers = _measured(asked, edges)
-    bound_values = {}
-    if numbers:
-        tuples = []
-        for place, condition in enumerate(numbers):
-            bound_values[f"edge_{place}"] = int(condition.value)
-            holds = condition.sql(f"edge_{place}")
-            tuples.append(
-                f"('{condition.attribute}', '{condition.operator}', '{int(condition.value)}', "
-                f"countIf({holds}), countIf({holds} AND is_chosen))"
-            )
-        counted = f"SELECT arrayJoin([{', '.join(tuples)}]) AS each FROM {population}"
-        parts.append(
-            "SELECT each.1 AS attribute, each.2 AS operator, each.3 AS value, each.4 AS n, each.5 AS s "
-            f"FROM ({counted}) WHERE n >= {FEWEST}"
-        )
-    text = "\nUNION ALL\n".join(f"SELECT * FROM ({part})" for part in parts)
-    limit = {"limit": _VALUES_AT_MOST * (len(parts) + 1), **bound_values}
-    rows = _ask(store, "different_values", asked, {**window, **limit}, {"attributes": text}).dicts()
+    bound_values: Row = {f"edge_{place}": int(condition.value) for place, condition in enumerate(numbers)}
+    tuples = []
+    for place, condition in enumerate(numbers):
+        holds = condition.sql(f"edge_{place}")
+        named = f"'{condition.attribute}', '{condition.operator}', '{int(condition.value)}'"
+        tuples.append(f"({named}, countIf({holds}), countIf({holds} AND is_chosen))")
+    marks = {
+        "names": ", ".join(f"'{name}'" for name in asked.categories),
+        "texts": ", ".join(f"toString({name})" for name in asked.categories),
+        "is in set": ", ".join(f"GROUPING({name})" for name in asked.categories),
+        "sets": ", ".join(f"({name})" for name in asked.categories),
+        "numbers": ", ".join(tuples) or "('', '', '', toUInt64(0), toUInt64(0))",
+    }
+    values_in_all = _VALUES_AT_MOST * len(asked.categories) + len(numbers)
+    limits = {"fewest": FEWEST, "values": _VALUES_AT_MOST, "limit": values_in_all}
+    rows = _ask(store, "different_values", asked, {**window, **limits, **bound_values}, marks).dicts()
     rows.sort(key=lambda row: (*asked.categories, *asked.numbers).index(row["attribute"]))
     found_conditions = [AttributeCondition(row["attribute"], row["operator"], row["value"]) for row in rows]
     return [(each, Group((each.name,), row["n"], row["s"])) for each, row in zip(found_conditions, rows, strict=True)]
@@ -177,25 +169,71 @@ def _pairs(
         picked += [condition for condition, _ in surest]
         groups += [group for _, group in surest]
         attributes += [place] * len(surest)
-    held = {"held": ", ".join(condition.sql(f"value_{place}") for place, condition in enumerate(picked))}
-    values: Row = {
-        f"value_{place}": condition.value if condition.operator == "=" else int(condition.value)
-        for place, condition in enumerate(picked)
-    }
+    places = _Places(picked)
     limit = {"attributes": attributes, "fewest": 5, "limit": 20_000}
-    rows = _ask(store, "different_pairs", asked, {**window, **values, **limit}, held).rows
+    rows = _ask(store, "different_pairs", asked, {**window, **places.bound, **limit}, places.marks).rows
     # More than its conditions lead one to expect; the excess is at most what is chosen.
     likely = sorted(rows, key=lambda row: -_promise(groups[row[0] - 1], groups[row[1] - 1], row[2], whole))[
         :_PAIRS_AT_MOST
     ]
     if not likely:
         return [], possible
-    both = ", ".join(f"countIf(held[{first}] AND held[{second}])" for first, second, _ in likely)
-    (totals,) = _ask(store, "different_pair_totals", asked, {**window, **values}, {**held, "pairs": both}).one()
+    marks = {**places.marks, **places.of_pairs([(first, second) for first, second, _ in likely])}
+    (totals,) = _ask(store, "different_pair_totals", asked, {**window, **places.bound}, marks).one()
     return [
         Group((picked[first - 1].name, picked[second - 1].name), n, s)
         for (first, second, s), n in zip(likely, totals, strict=True)
     ], possible
+
+
+class _Places:
+    """Conditions by their places, from 1, as one byte for each attribute, so that a request's value is looked at once
+    however many conditions ask for it: of a categorical attribute the rank, from 1, of the condition that holds; of a
+    measured one a bit for each of its conditions."""
+
+    def __init__(self, picked: Sequence[AttributeCondition]) -> None:
+        self.bound: Row = {}
+        """Parameters."""
+        of_attribute: dict[str, list[int]] = {}
+        for place, condition in enumerate(picked, 1):
+            of_attribute.setdefault(condition.attribute, []).append(place)
+        self._byte: dict[int, tuple[int, int, int]] = {}  # by place: the attribute's number, which bits, and as what
+        columns, held = [], []
+        for number, (attribute, places) in enumerate(of_attribute.items()):
+            if picked[places[0] - 1].operator == "=":
+                columns.append(self._ranked(number, attribute, [picked[place - 1].value for place in places]))
+                self.bound[f"places_{number}"] = places
+                held.append(f"{{places_{number}:Array(UInt16)}}[byte_{number}]")
+                self._byte |= {place: (number, 255, rank) for rank, place in enumerate(places, 1)}
+                continue
+            bits = []
+            for bit, place in enumerate(places):
+                self.bound[f"value_{place}"] = int(picked[place - 1].value)
+                bits.append(f"toUInt8({picked[place - 1].sql(f'value_{place}')}) * {1 << bit}")
+                held.append(f"toUInt16(if(bitTest(byte_{number}, {bit}), {place}, 0))")
+                self._byte[place] = (number, 1 << bit, 1 << bit)
+            columns.append(f"toUInt8({' + '.join(bits)}) AS byte_{number}")
+        self.marks = {"columns": ", ".join(columns), "held": ", ".join(held)}
+        """What is written into the questions about pairs."""
+
+    def _ranked(self, number: int, attribute: str, values: Sequence[str]) -> str:
+        self.bound[f"texts_{number}"] = list(values)
+        self.bound[f"ranks_{number}"] = list(range(1, len(values) + 1))
+        texts, ranks = f"{{texts_{number}:Array(String)}}", f"{{ranks_{number}:Array(UInt8)}}"
+        # The values of a dictionary are looked at once each, not once a row.
+        rank = f"transform(ifNull(toString({attribute}), ''), {texts}, {ranks}, toUInt8(0))"
+        return f"CAST(if({attribute} IS NULL, 0, {rank}) AS UInt8) AS byte_{number}"
+
+    def of_pairs(self, pairs: Sequence[tuple[int, int]]) -> dict[str, str]:
+        """What is written into the question how often both hold: the bytes of two attributes as one number, and what is
+        counted of it for each pair."""
+        both, counts = {}, []
+        for first, second in pairs:
+            (one, bits, value), (other, more_bits, more_value) = self._byte[first], self._byte[second]
+            name = f"both_{one}_{other}"
+            both[name] = f"toUInt16(byte_{one}) * 256 + byte_{other} AS {name}"
+            counts.append(f"countIf(bitAnd({name}, {bits * 256 + more_bits}) = {value * 256 + more_value})")
+        return {"both": ", ".join(both.values()), "pairs": ", ".join(counts)}
 
 
 def _surplus(group: Group, whole: Population) -> float:

@@ -10,6 +10,7 @@ from quiclens_questions.clustered import Key, Sampled, Shared, sampled, shares
 from quiclens_questions.report import GROUPS_AT_MOST, Report, ReportQuestion
 from quiclens_questions.rtt import QUANTILES
 from quiclens_questions.slow import report_coverage
+from quiclens_questions.statements import together
 from quiclens_questions.statistics.estimates import Estimate
 
 # Figures of repairs: name, unit, decimals.
@@ -28,8 +29,12 @@ class _LossAnswer:
 
 def loss(store: Store, asked: ReportQuestion) -> Report:
     """One row per figure and group: the figure, its 95 % interval by user (else connection), and its samples."""
-    found = shares(store, "loss_shares", asked, asked.by, asked.window).by_key
-    repairs = sampled(store, "loss_repairs", asked, asked.by, _LEVELS, asked.window).by_key
+    shared, sampled_repairs, coverage = together(
+        lambda: shares(store, "loss_shares", asked, asked.by, asked.window),
+        lambda: sampled(store, "loss_repairs", asked, asked.by, _LEVELS, asked.window),
+        lambda: report_coverage(store, asked.where, asked.window),
+    )
+    found, repairs = shared.by_key, sampled_repairs.by_key
     triggers = sorted({str(trigger) for *_, figure, trigger in repairs if figure == "detection"})
     by_trigger = {"triggers": triggers}
     told = shares(store, "repair_triggers", asked, asked.by, {**asked.window, **by_trigger}).by_key if triggers else {}
@@ -51,7 +56,7 @@ def loss(store: Store, asked: ReportQuestion) -> Report:
         columns=(*asked.by_columns, *columns),
         rows=[[*group, *cells] for group in groups for cells in _figures(group, answer, triggers)],
         samples=sum(found[(*group, "connections_with_loss")].samples for group in every),
-        coverage=report_coverage(store, asked.where, asked.window),
+        coverage=coverage,
         groups=len(every),
         groups_shown=len(groups),
     )

@@ -12,6 +12,7 @@ from quiclens_schema.store import Store
 from quiclens_questions.clustered import sampled
 from quiclens_questions.report import GROUPS_AT_MOST, Report, ReportQuestion
 from quiclens_questions.slow import report_coverage
+from quiclens_questions.statements import together
 
 QUANTILES = (("p50", 0.5), ("p75", 0.75), ("p95", 0.95), ("p99", 0.99))
 
@@ -19,8 +20,10 @@ QUANTILES = (("p50", 0.5), ("p75", 0.75), ("p95", 0.95), ("p99", 0.99))
 def rtt(store: Store, asked: ReportQuestion) -> Report:
     """One row, or one for each group, most samples first; quantiles with 95 % intervals by user, else by connection."""
     samples = "request_rtts" if asked.of == "requests" else "connection_rtts"
-    found = sampled(
-        store, samples, asked, asked.by, [quantile for _, quantile in QUANTILES], asked.window, GROUPS_AT_MOST
+    levels = [quantile for _, quantile in QUANTILES]
+    found, coverage = together(
+        lambda: sampled(store, samples, asked, asked.by, levels, asked.window, GROUPS_AT_MOST),
+        lambda: report_coverage(store, asked.where, asked.window),
     )
     rows = []
     for key, group in found.by_key.items():
@@ -35,7 +38,7 @@ def rtt(store: Store, asked: ReportQuestion) -> Report:
         columns=(*asked.by_columns, *quantiles, ("samples", ""), ("clusters", "")),
         rows=rows,
         samples=found.samples,
-        coverage=report_coverage(store, asked.where, asked.window),
+        coverage=coverage,
         groups=found.all,
         groups_shown=len(rows),
     )

@@ -11,7 +11,7 @@ from quiclens_questions.report import GROUPS_AT_MOST, Report, ReportQuestion
 from quiclens_questions.rtt import QUANTILES
 from quiclens_questions.savings import Ratios, ratios
 from quiclens_questions.slow import report_coverage
-from quiclens_questions.statements import ask
+from quiclens_questions.statements import ask, together
 from quiclens_questions.statistics.clusters import needed, samples_needed
 from quiclens_questions.statistics.estimates import Estimate, rounded
 
@@ -24,13 +24,12 @@ Values = Mapping[Key, Sequence[float | None]]
 @dataclass(frozen=True)
 class _TailAnswer:
     """Of each group: durations as they were, as predicted without the cause, and that by the least and the most that
-    was saved; and how many requests failed."""
+    was saved."""
 
     now: Mapping[Key, Sampled]
     then: Mapping[Key, Sampled]
     least: Values
     most: Values
-    failed: Mapping[Key, Shared]
 
 
 def tail(store: Store, asked: ReportQuestion) -> Report:
@@ -38,10 +37,11 @@ def tail(store: Store, asked: ReportQuestion) -> Report:
     quantile is null where the group has too few requests for it, an end of its interval where nothing bounds it."""
     known = ratios(asked.without) if asked.without else None
     window = {**asked.window, "without": asked.without}
-    groups = ask(store, "tail_groups", {**window, "limit": GROUPS_AT_MOST}, asked.where, asked.by).dicts()
-    keys = [group["key_id"] for group in groups]
-    answer = _answer(store, asked, window, known, keys) if groups else _TailAnswer({}, {}, {}, {}, {})
-    counted = report_coverage(store, asked.where, asked.window)
+    (groups, answer), failed, counted = together(
+        lambda: _groups(store, asked, window, known),
+        lambda: shares(store, "failed_requests", asked, asked.by, asked.window).by_key,
+        lambda: report_coverage(store, asked.where, asked.window),
+    )
     if asked.without:
         first = groups[0] if groups else {}
         counted["compared"] = first.get("all_measured", 0)
@@ -51,12 +51,19 @@ def tail(store: Store, asked: ReportQuestion) -> Report:
         name="tail",
         params=asked.params | {"without": asked.without or None, "ratios": asdict(known) if known else None},
         columns=(*asked.by_columns, *_columns(bool(asked.without))),
-        rows=[list(_cells(group, answer, asked.without, known)) for group in groups],
+        rows=[list(_cells(group, answer, failed, asked.without, known)) for group in groups],
         samples=groups[0]["all_measured"] if groups else 0,
         coverage=counted,
         groups=groups[0]["groups"] if groups else 0,
         groups_shown=len(groups),
     )
+
+
+def _groups(store: Store, asked: ReportQuestion, window: Row, known: Ratios | None) -> tuple[list[Row], _TailAnswer]:
+    """The groups with most requests, and their durations."""
+    groups = ask(store, "tail_groups", {**window, "limit": GROUPS_AT_MOST}, asked.where, asked.by).dicts()
+    keys = [group["key_id"] for group in groups]
+    return groups, _answer(store, asked, window, known, keys) if groups else _TailAnswer({}, {}, {}, {})
 
 
 def _answer(store: Store, asked: ReportQuestion, window: Row, known: Ratios | None, keys: Sequence[int]) -> _TailAnswer:
@@ -72,7 +79,6 @@ def _answer(store: Store, asked: ReportQuestion, window: Row, known: Ratios | No
         durations(1.0) if asked.without else {},
         values(known.ratio_high) if known else {},
         values(known.ratio_low) if known else {},
-        shares(store, "failed_requests", asked, asked.by, asked.window).by_key,
     )
 
 
@@ -88,9 +94,11 @@ def _columns(is_without: bool) -> Iterator[tuple[str, str]]:
     yield ("note", "")
 
 
-def _cells(group: Row, answer: _TailAnswer, without: str, known: Ratios | None) -> Iterator[Any]:
+def _cells(
+    group: Row, answer: _TailAnswer, failed_of: Mapping[Key, Shared], without: str, known: Ratios | None
+) -> Iterator[Any]:
     key = tuple(group["by_values"])
-    now, then, failed = answer.now.get(key), answer.then.get(key), answer.failed.get(key)
+    now, then, failed = answer.now.get(key), answer.then.get(key), failed_of.get(key)
     yield from key
     yield from (group["requests"], group["traced"], group["measured"])
     yield from (round(now.weight, 3) if now else 0, now.clusters if now else 0)

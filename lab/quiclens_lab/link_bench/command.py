@@ -8,13 +8,13 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from prometheus_client import CollectorRegistry
-from quiclens_ingest.link import link, link_since
+from quiclens_ingest.link import link_since
 from quiclens_ingest.linking import Linker, remember_all
 from quiclens_ingest.mark import mark
 from quiclens_ingest.metrics import LinkMetrics
@@ -22,12 +22,13 @@ from quiclens_schema import store as stores
 from quiclens_schema.migrate import migrate
 from quiclens_schema.store import Store
 
-from quiclens_lab.amplify import rest
 from quiclens_lab.freshness.processor import resident_mib
 from quiclens_lab.judgement import Judgement
+from quiclens_lab.link_bench.days import fill
 from quiclens_lab.link_bench.rows import REQUESTS_EACH, Rows
 from quiclens_lab.machine import LAB, hash_of
 from quiclens_lab.progress import say
+from quiclens_lab.resting import rest
 
 MADE = LAB.parent / ".made" / "link-bench"
 TODAY = date(2026, 3, 4)
@@ -83,23 +84,17 @@ class _Batch:
 
 def _filled(days: int, a_day: int) -> Path:
     """A store of so many days before today, linked; made once for what its rows and its tables are."""
-    here = Path(__file__).with_name("rows.py")
+    here = [Path(__file__).with_name(name) for name in ("days.py", "rows.py")]
     ingest = sorted((LAB.parent / "ingest" / "quiclens_ingest").rglob("*.sql"))
     migrations = sorted((LAB.parent / "schema" / "clickhouse" / "migrations").glob("*.sql"))
-    place = MADE / f"{days}x{a_day}-{hash_of(LAB.parent, [here, *ingest, *migrations])}"
+    place = MADE / f"{days}x{a_day}-{hash_of(LAB.parent, [*here, *ingest, *migrations])}"
     if (place / "filled.json").exists():
         return place / "store"
     shutil.rmtree(MADE, ignore_errors=True)
     begun = time.monotonic()
     with stores.open(f"chdb:{place / 'store'}") as store:
         migrate(store)
-        for ago in range(days, 0, -1):
-            day = TODAY - timedelta(days=ago)
-            Rows(day, a_day // REQUESTS_EACH, ago, 0.0, 86_380.0).insert(store)
-            link(store, [day])
-            say(f"link-bench: {day} is filled and linked, {time.monotonic() - begun:.0f} s")
-        remember_all(store)
-        rest(store, say)
+        fill(store, TODAY, days, a_day)
     (place / "filled.json").write_text(json.dumps({"seconds": round(time.monotonic() - begun, 1)}))
     return place / "store"
 

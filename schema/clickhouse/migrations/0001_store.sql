@@ -171,6 +171,8 @@ ENGINE = ReplacingMergeTree(version)
 PARTITION BY trace_day
 ORDER BY (connection_id, vantage, trace_id)
 SETTINGS
+    min_age_to_force_merge_seconds = 3600,
+    min_age_to_force_merge_on_partition_only = 1,
     enable_block_number_column = 1,
     fsync_after_insert = 1,
     fsync_part_directory = 1;
@@ -245,6 +247,8 @@ ENGINE = ReplacingMergeTree(version)
 PARTITION BY trace_day
 ORDER BY (connection_id, vantage, trace_id, stream_id)
 SETTINGS
+    min_age_to_force_merge_seconds = 3600,
+    min_age_to_force_merge_on_partition_only = 1,
     enable_block_number_column = 1,
     fsync_after_insert = 1,
     fsync_part_directory = 1;
@@ -279,6 +283,8 @@ ENGINE = ReplacingMergeTree(version)
 PARTITION BY trace_day
 ORDER BY (connection_id, vantage, trace_id, kind, path_id, stream_id, first_seq)
 SETTINGS
+    min_age_to_force_merge_seconds = 3600,
+    min_age_to_force_merge_on_partition_only = 1,
     fsync_after_insert = 1,
     fsync_part_directory = 1;
 

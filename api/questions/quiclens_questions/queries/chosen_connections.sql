@@ -8,6 +8,8 @@ FROM
         c.connection_id AS connection_id,
         c.vantage AS vantage,
         c.trace_id AS trace_id,
+        c.trace_day AS trace_day,
+        c.analysis_version AS analysis_version,
         c.started_at AS started_at,
         c.duration_us AS duration_us,
         c.complete AS complete,
@@ -45,7 +47,7 @@ FROM
         ifNull(c.client_network, line.client_network) AS client_network,
         coalesce(line.user_hash, c.connection_id) AS sample_cluster,
         1 / if(c.trace_probability > 0, c.trace_probability, 1) AS connection_weight
-    FROM connections_now AS c
+    FROM (/* connections_in_window.sql */) AS c
     LEFT JOIN
     (
         SELECT
@@ -65,12 +67,12 @@ FROM
             min(client_network) AS client_network,
             min(user_hash) AS user_hash
         FROM requests
-        WHERE connection_id IS NOT NULL
+        WHERE connection_id IN (SELECT toNullable(connection_id) FROM connections WHERE (/* began_in_window.sql */))
+            AND (/* hours_of_connections.sql */)
         GROUP BY connection_id
     ) AS line ON line.connection_id = c.connection_id
 )
-WHERE ({since:Nullable(DateTime64(6, 'UTC'))} IS NULL OR started_at >= {since:Nullable(DateTime64(6, 'UTC'))})
-    AND ({until:Nullable(DateTime64(6, 'UTC'))} IS NULL OR started_at IS NULL OR started_at < {until:Nullable(DateTime64(6, 'UTC'))})
+WHERE true
 /* conditions */
 ORDER BY
     connection_id,

@@ -2,7 +2,11 @@
 SELECT [/* pairs */] AS n
 FROM
 (
-    SELECT [/* held */] AS held
-    FROM (/* population */)
+    SELECT /* both */
+    FROM
+    (
+        SELECT /* columns */
+        FROM (/* population */)
+    )
 )
 LIMIT 1

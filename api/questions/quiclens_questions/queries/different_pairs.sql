@@ -1,23 +1,25 @@
--- One row is one pair of conditions of different attributes, and for how many of the chosen requests both hold.
+-- One row is one pair of conditions of different attributes, by their places, and for how many of the chosen requests both
+-- hold. A request's pairs are counted as one number each.
 SELECT
-    first,
-    second,
+    bitShiftRight(pair, 16) AS first,
+    bitAnd(pair, 65535) AS second,
     count() AS s
 FROM
 (
-    SELECT
-        arrayJoin(held) AS first,
-        arrayJoin(arrayFilter(other -> other > first AND {attributes:Array(UInt16)}[other] != {attributes:Array(UInt16)}[first], held)) AS second
+    SELECT arrayJoin(arrayFlatten(arrayMap((first, at) -> arrayMap(second -> toUInt32(first) * 65536 + second, arraySlice(held, at + 1)), held, arrayEnumerate(held)))) AS pair
     FROM
     (
-        SELECT arrayFilter((place, holds) -> holds, arrayEnumerate({attributes:Array(UInt16)}), [/* held */]) AS held
-        FROM (/* population */)
-        WHERE is_chosen
+        SELECT arrayFilter(place -> place > 0, [/* held */]) AS held
+        FROM
+        (
+            SELECT /* columns */
+            FROM (/* population */)
+            WHERE is_chosen
+        )
     )
 )
-GROUP BY
-    first,
-    second
+WHERE {attributes:Array(UInt16)}[first] != {attributes:Array(UInt16)}[second]
+GROUP BY pair
 HAVING s >= {fewest:UInt64}
 ORDER BY
     s DESC,

@@ -28,6 +28,8 @@ INNER JOIN
         toFloat64(sum(ifNull(latest_rtt_us, 0))) AS rtt_us,
         toFloat64(count(latest_rtt_us)) AS rtt_samples
     FROM events_now
+    WHERE (/* days_of_window.sql */)
+        AND connection_id IN (SELECT connection_id FROM connections WHERE (/* began_in_window.sql */))
     GROUP BY
         connection_id,
         vantage,

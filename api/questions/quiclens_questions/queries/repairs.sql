@@ -8,13 +8,22 @@ SELECT
     e.detection_us AS detection_us,
     e.count AS times,
     e.detection_us / nullIf(connections.rtt_mean_us, 0) AS detection_rtt
-FROM episodes_now AS e
+FROM
+(
+    SELECT *
+    FROM episodes
+    FINAL
+    WHERE (/* days_of_window.sql */)
+        AND connection_id IN (SELECT connection_id FROM connections WHERE (/* began_in_window.sql */))
+        AND kind = 'repair'
+) AS e
 INNER JOIN
 (
     SELECT
         connection_id,
         vantage,
         trace_id,
+        analysis_version,
         rtt_mean_us,
         sample_cluster,
         connection_weight,
@@ -24,4 +33,4 @@ INNER JOIN
     ON connections.connection_id = e.connection_id
     AND connections.vantage = e.vantage
     AND connections.trace_id = e.trace_id
-WHERE e.kind = 'repair'
+    AND connections.analysis_version = e.analysis_version

@@ -1,4 +1,4 @@
-"""`quiclens-lab amplify`: makes a store that holds a demo as large as asked, so that questions meet real amounts.
+"""A demo made as large as asked, so that questions meet real amounts.
 
 Every copy of the demo has connections, requests and clients of its own, at the same minutes of another hour of the
 same day, from one of forty times as many carriers. A copy depends on its number alone: the same store always becomes
@@ -6,12 +6,8 @@ the same one. Copies beyond the events that are asked for have summaries and no 
 One connection, `LONG`, has a million events: those of the demo's longest trace again and again, one after the other.
 """
 
-import time
 from collections.abc import Callable
-from typing import Any
 
-from quiclens_ingest.linking import remember_all
-from quiclens_schema import store as stores
 from quiclens_schema.store import Store
 
 from quiclens_lab.errors import LabError
@@ -21,7 +17,6 @@ ROWS_AT_ONCE = 2_000_000
 CARRIERS = 40
 LONG = "10000000000000ff"
 LONG_EVENTS = 1_000_000
-REST_S = 5  # without a merge
 _BASE = "amplify_base"
 _IDS = ("connection_id", "trace_id", "external_id", "log_id", "alias")
 _PARTS = "splitByChar('/', base.request_id) AS parts, arrayEnumerate(parts)"
@@ -30,23 +25,17 @@ _LINE = "splitByChar('/', base.line_key) AS places, arrayEnumerate(places)"
 Show = Callable[[str], None]
 
 
-def amplify(url: str, requests: int, events: int, show: Show) -> dict[str, Any]:
-    """Amplify the store at `url`, which holds a demo, to at least so many requests and events."""
-    begun = time.monotonic()
-    with stores.open(url) as store:
-        base = {table: _count(store, table) for table in TABLES}
-        if not base["request_versions"] or not base["events"]:
-            raise LabError(f"{url} holds no demo: quiclens demo --store {url}")
-        wanted = {table: _copies(base["request_versions"], requests) for table in TABLES}
-        wanted["events"] = min(_copies(base["events"], events), wanted["request_versions"])
-        for table, copies in wanted.items():
-            if base[table]:
-                _amplify(store, table, base[table], copies, show)
-        _lengthen(store)
-        rest(store, show)
-        remember_all(store)  # the requests are copies, which nobody is to link again
-        made = {table: _count(store, table) for table in TABLES}
-    return {"rows": made, "seconds": round(time.monotonic() - begun, 1)}
+def amplify(store: Store, requests: int, events: int, show: Show) -> None:
+    """Amplify a store that holds a demo to at least so many requests and events, with the long connection."""
+    base = {table: _count(store, table) for table in TABLES}
+    if not base["request_versions"] or not base["events"]:
+        raise LabError("the store holds no demo")
+    wanted = {table: _copies(base["request_versions"], requests) for table in TABLES}
+    wanted["events"] = min(_copies(base["events"], events), wanted["request_versions"])
+    for table, copies in wanted.items():
+        if base[table]:
+            _amplify(store, table, base[table], copies, show)
+    _lengthen(store)
 
 
 def _copies(have: int, wanted: int) -> int:
@@ -102,17 +91,6 @@ def _lengthen(store: Store) -> None:
             "CROSS JOIN (SELECT number AS n FROM numbers({turns:UInt64})) AS turns",
             {**dict(zip(("id", "vantage", "trace_id"), place, strict=True)), "turns": turns[table]},
         )
-
-
-def rest(store: Store, show: Show) -> None:
-    """Wait until the engine has merged what was inserted at once: it would merge while it is asked."""
-    quiet = 0
-    while quiet < REST_S:
-        merging = store.query("SELECT table, progress FROM system.merges ORDER BY progress LIMIT 1").rows
-        for table, progress in merging:
-            show(f"{table}: merging, {progress:.0%}")
-        quiet = 0 if merging else quiet + 1
-        time.sleep(1)
 
 
 def _hashed(column: str) -> str:

@@ -1,0 +1,1 @@
+"""How long people wait for answers about a store with a month in it."""
