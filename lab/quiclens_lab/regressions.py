@@ -59,9 +59,10 @@ def watch(runs: int, windows: int, seed: int, rows: int, keep: bool, progress: C
     made = machine.LAB.parent / ".made" / "watch"
     with tempfile.TemporaryDirectory(prefix="quiclens-watch-") as name, stores.open(f"chdb:{name}/store") as store:
         found: dict[str, list[Row]] = {"planted": [], "nothing": []}
+        code = _code()
         parts = {"planted": planted_windows(runs, seed), "nothing": windows_of_nothing(windows, seed)}
         for part, questions in parts.items():
-            kept = _Kept(made / f"{_code()}-{seed}-{part}.jsonl")
+            kept = _Kept(made / f"{code}-{seed}-{part}.jsonl")
             for number, question in enumerate(questions):
                 found[part].append(kept.answered(number, question, store))
                 progress(sum(map(len, found.values())), runs + windows)
@@ -73,6 +74,7 @@ def watch(runs: int, windows: int, seed: int, rows: int, keep: bool, progress: C
 
 
 def _code() -> str:
+    """A short hash of what draws and what judges."""
     tree = machine.LAB.parent
     files = [tree / "lab/quiclens_lab" / f"regressions_{name}.py" for name in ("drawn", "kinds")]
     files += [

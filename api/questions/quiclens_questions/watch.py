@@ -6,12 +6,12 @@ for a window depends on the rollups of the window and its baseline alone, so tha
 What is tested. Of each cell six measures: `duration`, and shares of requests: `failed`; `handshake`, that waited for a
 handshake; `not_quic`, that went over something else than QUIC; `loss`, that lost a packet; `retransmission`, that
 waited for lost data to be sent again or for a probe. A duration is worse if more requests than before are slower than
-one of eleven edges, which are the ends of the histogram's buckets in which the slowest 10 % to 0.003 % of the baseline
-begin. A change of the slowest hundredth alone does not change the share beyond p99; it changes the share beyond p99.9.
-The least of the eleven chances, times eleven, is the chance of the duration (Bonferroni). It is the statistic of Berk
-and Jones (Zeitschrift für Wahrscheinlichkeitstheorie 47, 1979) on a grid; like higher criticism (Donoho and Jin,
-Annals of Statistics 32, 2004) it finds a few requests that are far too slow. Nested edges are so alike that an exact
-level would gain less than a factor of two.
+one of eleven edges, which are the ends of the histogram's buckets in which the slowest 10 % to 0.01 % of the baseline
+begin, and of that of the slowest of all. A change of the slowest hundredth alone does not change the share beyond p99;
+it changes the share beyond p99.9. The eleven chances make one as Simes does it (Biometrika 73, 1986), which holds for
+tests that are positively dependent (Sarkar, Annals of Statistics 26, 1998), as those of nested tails are. It is the
+statistic of Berk and Jones (Zeitschrift für Wahrscheinlichkeitstheorie 47, 1979) on a grid; like higher criticism
+(Donoho and Jin, Annals of Statistics 32, 2004) it finds a few requests that are far too slow.
 
 The test. k of n requests of the window count, x of m of the baseline. Were all requests on their own, the chance of k
 or more would be Fisher's: beta-binomial with x + 1 and m - x, whatever the distribution of durations (Gumbel and von

@@ -194,7 +194,9 @@ SELECT
     mapKeys(histogram)[arrayFirstIndex(
         count -> count >= 0.99 * arraySum(mapValues(histogram)), arrayCumSum(mapValues(histogram))
     )] AS p99_bucket,
-    buckets_before[arrayLastIndex(count -> count >= 0.01 * at_least[1], at_least)] AS p99_bucket_before,
+    buckets_before[arrayFirstIndex(
+        count -> count >= 0.99 * arraySum(mapValues(histogram_before)), arrayCumSum(mapValues(histogram_before))
+    )] AS p99_bucket_before,
     arrayConcat(arrayMap(_ -> arraySum(mapValues(histogram)), levels), of_now) AS of_raw,
     arrayConcat(arrayMap(_ -> arraySum(mapValues(histogram_before)), levels), of_then) AS of_raw_before,
     arrayMap(

@@ -1,10 +1,11 @@
--- One row is one cell and one measure in which it has just become worse, the surest first. Totals of all cells stand in
--- every row; where nothing was found, one row has them alone. `watch.py` says why the test is what it is.
+-- One row is one cell and one measure in which it may have just become worse, the surest first; `is_found` says whether it
+-- has. Totals of all cells stand in every row; a row without a measure has them alone. `watch.py` says why the test is what
+-- it is.
 --
 -- Of each test, k of n requests of the window count and x of m before it. Without a change k is beta-binomial around the
 -- share before, with the variance that the dispersion and a baseline of m requests give it. The chance of k or more is
--- bounded from above by a geometric series (Feller, "An Introduction to Probability Theory" I, VI.3). `q` is that of
--- Benjamini and Hochberg. Nothing of the baseline is beyond the last edge, so that it shows no dispersion there: it is
+-- bounded from above by a geometric series (Feller, "An Introduction to Probability Theory" I, VI.3). Chances of the tests
+-- of one measure are combined as Simes does it, and `q` is that of Benjamini and Hochberg over all measures. Nothing of the baseline is beyond the last edge, so that it shows no dispersion there: it is
 -- that of the edge before. A measure whose chance is above `level` cannot be found, and is only counted.
 SELECT
     pool,
@@ -44,18 +45,20 @@ FROM
         SELECT
             *,
             row_number() OVER (ORDER BY pool) = 1 AS is_first,
+            arrayDistinct(measures) AS names,
+            arrayMap(
+                name -> arraySort(arrayFilter((p, other) -> other = name, chances, measures)), names
+            ) AS chances_of_measures,
             arrayFilter(
                 each -> each.2 <= {level:Float64},
                 arrayMap(
-                    name -> (
+                    (name, sorted) -> (
                         name,
-                        arrayMin(arrayMap((other, p) -> if(other = name, p, 2), measures, chances))
-                        * countEqual(measures, name) AS p_of_measure,
-                        toUInt8(arrayFirstIndex(
-                            (other, p) -> other = name AND p * countEqual(measures, name) = p_of_measure, measures, chances
-                        ))
+                        arrayMin(arrayMap((p, rank) -> p * length(sorted) / rank, sorted, arrayEnumerate(sorted))),
+                        toUInt8(arrayFirstIndex((other, p) -> other = name AND p = sorted[1], measures, chances))
                     ),
-                    arrayDistinct(measures)
+                    names,
+                    chances_of_measures
                 )
             ) AS candidates,
             sum(length(arrayDistinct(arrayFilter((_, enough) -> enough, measures, is_enough)))) OVER () AS tests,
