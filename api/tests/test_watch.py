@@ -26,7 +26,7 @@ FAST, SLOW, SLOWER = 500, 600, 700  # buckets
 Row = dict[str, Any]
 
 
-def rollup(cell: str, counts: dict[int, float], minutes_ago: int = 60, weight: float = 1, **more: Any) -> Row:
+def rollup(cell: str, counts: dict[int, int], minutes_ago: int = 60, weight: float = 1, **more: Any) -> Row:
     """Five minutes of requests, each of which stands for so many."""
     at = NOON - timedelta(minutes=minutes_ago)
     samples = sum(counts.values())
@@ -75,7 +75,7 @@ def chances(
 ) -> list[float]:
     """What the statement says of k of n in the window and x of m before it, once the dispersion is known."""
     sizes = [0.0] * len(SHARES)
-    lines = [
+    lines: list[Row] = [
         {
             "pool": [f"{place:05}"],
             "of": [n, *sizes],

@@ -193,7 +193,7 @@ def _shared(random: np.random.Generator, of: Counts, share: Floats, cluster: Flo
     clusters = np.ceil(of / cluster).astype(np.int64)
     that_count = random.binomial(clusters, share)
     hits, others = _sized(random, that_count, cluster), _sized(random, clusters - that_count, cluster)
-    return np.rint(of * (hits / np.maximum(1, hits + others))).astype(np.int64)
+    return np.asarray(np.rint(of * (hits / np.maximum(1, hits + others))), dtype=np.int64)
 
 
 @dataclass(frozen=True)
