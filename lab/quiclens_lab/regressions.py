@@ -19,7 +19,7 @@ import pyarrow as pa
 from quiclens_questions.statements import sql
 from quiclens_questions.watch import RATE, judged, level
 from quiclens_schema import store as stores
-from quiclens_schema.store import Store, _Borrowed
+from quiclens_schema.store import Store
 
 from quiclens_lab import machine
 from quiclens_lab.regressions_drawn import (
@@ -162,9 +162,7 @@ def asked(store: Store, service: Cells, window: DrawnWindow) -> list[Row]:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)
-    with _Borrowed(store) as client:
-        block = sink.getvalue().to_pybytes()
-        client.raw_insert("drawn", column_names=table.column_names, insert_block=block, fmt="ArrowStream")
+    store.insert_drawn("drawn", table.column_names, sink.getvalue().to_pybytes(), table.num_rows)
     text = sql("watch").replace(f"(\n{sql('regression_counts')}\n)", f"(SELECT *, {STRETCHES} AS stretches FROM drawn)")
     return store.query(text, judged(WINDOW_S, 3)).dicts()
 
