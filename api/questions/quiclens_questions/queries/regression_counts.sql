@@ -68,12 +68,9 @@ WITH
         SELECT
             *,
             arrayMap(value -> ifNull(value, ''), CAST([/* by */] AS Array(Nullable(String)))) AS cell,
-            multiIf(
-                cell IN pools, cell,
-                arrayResize(cell, greatest(length(cell), 1) - 1) IN pools, arrayResize(cell, greatest(length(cell), 1) - 1),
-                arrayResize(cell, greatest(length(cell), 2) - 2) IN pools, arrayResize(cell, greatest(length(cell), 2) - 2),
-                arrayResize(cell, greatest(length(cell), 3) - 3) IN pools, arrayResize(cell, greatest(length(cell), 3) - 3),
-                []
+            arrayFirst(
+                each -> each IN pools,
+                arrayMap(less -> arrayResize(cell, greatest(length(cell), less) - less), [0, 1, 2, 3])
             ) AS pool,
             bucket_at >= begins_at AS is_now,
             [
