@@ -45,7 +45,7 @@ RULES = (
     Rule(
         name="tail_regressions",
         title="Tail regressions",
-        summary="The slowest requests of some carriers, regions or cities take longer than they did.",
+        summary="Requests of some carriers, regions or cities have become slower, fail more, or go over QUIC less.",
         description="Found in two windows of five minutes after each other; `quiclens watch` names the cells.",
         when="gt",
         threshold=0,

@@ -141,8 +141,9 @@ def _fill(store: Store, window: Window) -> None:
         "rejects (source, offset, reason, ingested_at)": (
             f"'planted long ago', number, 'not_json', '{_text(bad - timedelta(minutes=20))}' FROM numbers(3)"
         ),
-        "rollup_versions (started_hour, bucket_at, carrier, requests, measured, traced, duration_histogram)": (
-            "toStartOfHour(at), at, 'slow', samples, samples, 1, durations FROM ("
+        "rollup_versions"
+        " (started_hour, bucket_at, carrier, requests, traced, duration_histogram, measured_weight_squares)": (
+            "toStartOfHour(at), at, 'slow', samples, 1, durations, samples FROM ("
             f"SELECT toDateTime('{_text(bad - timedelta(minutes=60))}', 'UTC') AS at, 10000 AS samples,"
             " map(500, 9900, 600, 100) AS durations UNION ALL"
             f" SELECT toDateTime('{_text(bad - timedelta(minutes=5))}', 'UTC'), 200, map(500, 170, 700, 30))"

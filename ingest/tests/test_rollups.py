@@ -100,6 +100,32 @@ def test_weights_of_sampled_traces_are_added_up(store: Store) -> None:
     (row,) = rollups(store)
     assert (row["requests"], row["traced"], row["measured"], row["failed"]) == (3, 3, 0, 0)
     assert row["weight"] == pytest.approx(10, abs=3e-6)
+    assert row["weight_squares"] == pytest.approx(100 / 3, abs=3e-6)
+
+
+def test_what_requests_waited_for_and_how_they_ended_counts_for_as_many_as_they_stand_for(store: Store) -> None:
+    name = {"connection_id": "c1", "trace_id": "t1", "vantage": "server", "trace_day": NOON.date(), "started_at": NOON}
+    trace = {**name, "version": 1, "analysis_version": 1, "trace_probability": 0.5, "events_kept": "all"}
+    ended = {**name, "version": 1, "analysis_version": 1, "duration_us": 5_000, "complete": True}
+    more: list[Row] = [
+        {"handshake_us": 9},
+        {"packets_lost": 1, "loss_recovery_us": 9},
+        {"pto_us": 9, "status": 503},
+        {"complete": False, "handshake_us": 9},
+    ]
+    streams = [{**ended, "stream_id": 4 * number, **each} for number, each in enumerate(more)]
+    store.insert_arrow(*batch("connections", [trace]))
+    store.insert_arrow(*batch("streams", streams))
+    link(store)
+    found = rollups(store)
+    assert sum(row["requests"] for row in found) == 4
+    sums = {column: sum(row[column] for row in found) for column in found[0] if "_weight" in column}
+    assert sums == {
+        **{"ended_weight": 6, "ended_weight_squares": 12, "failed_weight": 2, "measured_weight_squares": 8},
+        **{"parts_weight": 6, "parts_weight_squares": 12},
+        **{"handshake_weight": 2, "loss_weight": 2, "retransmission_weight": 4},
+    }
+    assert sum(sum(row["duration_histogram"].values()) for row in found) == 4
 
 
 def test_merged_quantiles_stay_within_one_percent_and_counts_above_an_edge_are_exact(store: Store) -> None:

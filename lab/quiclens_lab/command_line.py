@@ -199,11 +199,12 @@ def parser() -> argparse.ArgumentParser:
     visiting.add_argument("--keep", type=Path, metavar="DIR", help="where a run goes on that was ended")
     visiting.add_argument("--each", type=_count, default=1, metavar="N", help="only each N-th page and command")
 
-    watching = commands.add_parser("watch", help="is a cell that became slower found, and how much of it is chance?")
-    watching.add_argument("--runs", type=_count, default=200, help="windows of each kind")
+    watching = commands.add_parser("watch", help="is a cell that became worse found, and how many reports are chance?")
+    watching.add_argument("--runs", type=_count, default=200, help="windows in which every kind of change is planted")
+    watching.add_argument("--windows", type=_count, default=2_016, help="of the week in which nothing changes")
     watching.add_argument("--rows", type=int, default=10_800_000, help="of the hour that is rolled up; 0: none")
     watching.add_argument("--seed", type=int, default=1)
-    watching.add_argument("--keep", action="store_true", help="also write it to lab/truth-runs")
+    watching.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
 
     fuzzing = commands.add_parser(
         "fuzz", help="coverage-guided fuzzing of all that reads foreign bytes; goes on where it was"
@@ -391,7 +392,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     if options.command == "watch":
         from quiclens_lab.regressions import watch
 
-        return watch(options.runs, options.seed, options.rows, options.keep, progress.show)
+        return watch(options.runs, options.windows, options.seed, options.rows, options.keep, progress.show)
     if options.command == "freshness":
         from quiclens_lab.freshness.command import run as run_freshness
 

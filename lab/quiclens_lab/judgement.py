@@ -82,7 +82,7 @@ BARS: Mapping[str, KeptDocument | None] = {
     "start-up": KeptDocument("start_up"),
     "stock-servers": KeptDocument("stock-servers"),
     "truth": None,
-    "watch": KeptDocument("watch", "truth-runs"),
+    "watch": KeptDocument("watch"),
 }
 """The commands that judge. None: what a run found is kept line by line, in its own form, and it goes on after that."""
 

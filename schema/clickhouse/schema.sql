@@ -467,7 +467,17 @@ CREATE TABLE rollup_versions
     `traced` UInt64 CODEC(ZSTD(3)),
     `failed` UInt64 CODEC(ZSTD(3)),
     `weight` Float64 CODEC(ZSTD(3)),
-    `duration_histogram` Map(UInt16, UInt64) CODEC(ZSTD(3)),
+    `duration_histogram` Map(UInt16, Float64) CODEC(ZSTD(3)),
+    `weight_squares` Float64 CODEC(ZSTD(3)),
+    `measured_weight_squares` Float64 CODEC(ZSTD(3)),
+    `ended_weight` Float64 CODEC(ZSTD(3)),
+    `ended_weight_squares` Float64 CODEC(ZSTD(3)),
+    `failed_weight` Float64 CODEC(ZSTD(3)),
+    `parts_weight` Float64 CODEC(ZSTD(3)),
+    `parts_weight_squares` Float64 CODEC(ZSTD(3)),
+    `handshake_weight` Float64 CODEC(ZSTD(3)),
+    `loss_weight` Float64 CODEC(ZSTD(3)),
+    `retransmission_weight` Float64 CODEC(ZSTD(3)),
     `version` UInt64 CODEC(ZSTD(3)),
     `is_deleted` UInt8 CODEC(ZSTD(3))
 )
@@ -857,7 +867,17 @@ CREATE VIEW request_rollups
     `traced` UInt64,
     `failed` UInt64,
     `weight` Float64,
-    `duration_histogram` Map(UInt16, UInt64)
+    `duration_histogram` Map(UInt16, Float64),
+    `weight_squares` Float64,
+    `measured_weight_squares` Float64,
+    `ended_weight` Float64,
+    `ended_weight_squares` Float64,
+    `failed_weight` Float64,
+    `parts_weight` Float64,
+    `parts_weight_squares` Float64,
+    `handshake_weight` Float64,
+    `loss_weight` Float64,
+    `retransmission_weight` Float64
 )
 AS SELECT
     started_hour,
@@ -874,7 +894,17 @@ AS SELECT
     traced,
     failed,
     weight,
-    duration_histogram
+    duration_histogram,
+    weight_squares,
+    measured_weight_squares,
+    ended_weight,
+    ended_weight_squares,
+    failed_weight,
+    parts_weight,
+    parts_weight_squares,
+    handshake_weight,
+    loss_weight,
+    retransmission_weight
 FROM rollup_versions
 FINAL;
 

@@ -224,6 +224,15 @@ class Store:
             stream, rows = gone.kept(table, stream, rows)
             if not rows:
                 return sent
+        self._append(table, columns, stream, rows)
+        return sent - rows
+
+    def insert_drawn(self, table: str, columns: Sequence[str], stream: bytes, rows: int) -> None:
+        """Insert one complete Arrow IPC stream into a table that the catalogue does not have: rows of nobody, which
+        cannot have been erased."""
+        self._append(table, columns, stream, rows)
+
+    def _append(self, table: str, columns: Sequence[str], stream: bytes, rows: int) -> None:
         with _Borrowed(self) as client:
             summary = client.raw_insert(
                 table, column_names=columns, insert_block=stream, settings=_INSERT_SETTINGS, fmt="ArrowStream"
@@ -231,7 +240,6 @@ class Store:
             written = summary.written_rows
         if written != rows:
             raise StoreError(f"table {table}: {rows} rows sent, {written} written")
-        return sent - rows
 
     def _erased(self) -> erased.Erased | None:
         """What was erased from this store, None where nothing was; read again when there is more of it."""

@@ -16,10 +16,23 @@ SELECT
     countIf(coverage != 'none') AS traced,
     countIf(complete AND (/* failed_request.sql */)) AS failed,
     toFloat64(sum(toDecimal64(weight, 6))) AS stands_for,
-    sumMapIf(
-        map(toUInt16(floor(log(greatest(ifNull(duration_us, 1), 1)) / log(1.02))), toUInt64(1)),
-        (/* measured_request.sql */)
-    ) AS duration_histogram
+    mapApply(
+        (bucket, weights) -> (bucket, toFloat64(weights)),
+        sumMapIf(
+            map(toUInt16(floor(log(greatest(ifNull(duration_us, 1), 1)) / log(1.02))), toDecimal64(weight, 6)),
+            (/* measured_request.sql */)
+        )
+    ) AS duration_histogram,
+    toFloat64(sum(toDecimal128(weight * weight, 6))) AS weight_squares,
+    toFloat64(sumIf(toDecimal128(weight * weight, 6), (/* measured_request.sql */))) AS measured_weight_squares,
+    toFloat64(sumIf(toDecimal64(weight, 6), complete)) AS ended_weight,
+    toFloat64(sumIf(toDecimal128(weight * weight, 6), complete)) AS ended_weight_squares,
+    toFloat64(sumIf(toDecimal64(weight, 6), complete AND (/* failed_request.sql */))) AS failed_weight,
+    toFloat64(sumIf(toDecimal64(trace_weight, 6), complete)) AS parts_weight,
+    toFloat64(sumIf(toDecimal128(trace_weight * trace_weight, 6), complete)) AS parts_weight_squares,
+    toFloat64(sumIf(toDecimal64(trace_weight, 6), complete AND handshake_us > 0)) AS handshake_weight,
+    toFloat64(sumIf(toDecimal64(trace_weight, 6), complete AND ifNull(packets_lost > 0, 0))) AS loss_weight,
+    toFloat64(sumIf(toDecimal64(trace_weight, 6), complete AND loss_recovery_us + pto_us > 0)) AS retransmission_weight
 FROM requests
 WHERE started_hour IN {hours:Array(DateTime('UTC'))} AND bucket_at IN {buckets:Array(DateTime('UTC'))}
 GROUP BY

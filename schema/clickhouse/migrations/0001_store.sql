@@ -643,7 +643,17 @@ CREATE TABLE IF NOT EXISTS rollup_versions
     traced UInt64 CODEC(ZSTD(3)),
     failed UInt64 CODEC(ZSTD(3)),
     weight Float64 CODEC(ZSTD(3)),
-    duration_histogram Map(UInt16, UInt64) CODEC(ZSTD(3)),
+    duration_histogram Map(UInt16, Float64) CODEC(ZSTD(3)),
+    weight_squares Float64 CODEC(ZSTD(3)),
+    measured_weight_squares Float64 CODEC(ZSTD(3)),
+    ended_weight Float64 CODEC(ZSTD(3)),
+    ended_weight_squares Float64 CODEC(ZSTD(3)),
+    failed_weight Float64 CODEC(ZSTD(3)),
+    parts_weight Float64 CODEC(ZSTD(3)),
+    parts_weight_squares Float64 CODEC(ZSTD(3)),
+    handshake_weight Float64 CODEC(ZSTD(3)),
+    loss_weight Float64 CODEC(ZSTD(3)),
+    retransmission_weight Float64 CODEC(ZSTD(3)),
     version UInt64 CODEC(ZSTD(3)),
     is_deleted UInt8 CODEC(ZSTD(3))
 )
@@ -674,7 +684,17 @@ SELECT
     traced,
     failed,
     weight,
-    duration_histogram
+    duration_histogram,
+    weight_squares,
+    measured_weight_squares,
+    ended_weight,
+    ended_weight_squares,
+    failed_weight,
+    parts_weight,
+    parts_weight_squares,
+    handshake_weight,
+    loss_weight,
+    retransmission_weight
 FROM rollup_versions FINAL;
 
 -- One row is one value of one column of an hour's requests. Written by link alone, in

@@ -28,11 +28,13 @@ def watch(
     store: StoreUrl = DEFAULT_URL,
     as_json: AsJson = False,
 ) -> int:
-    """Find the carriers, regions and cities whose slowest requests have just become slower.
+    """Find the carriers, regions and cities that have just become worse.
 
-    Of each cell, how many requests took longer than 99 of 100 did before: more than chance makes of thousands of cells
-    (5 % false discoveries), and at least 1.5 times as many. Cells with too few requests are pooled with their likes.
-    The stretch ends with a whole five minutes; requests count when they began, once they are linked.
+    Of each cell, how many requests are slower than the slowest tenth to the slowest of all were before, failed, waited
+    for a handshake, went over something else than QUIC, lost a packet, or waited for a retransmission: far more than
+    before, and more than chance makes of thousands of cells in a week (5 % false discoveries). Cells with too few
+    requests are pooled with their likes. The stretch ends with a whole five minutes; requests count when they began,
+    once they are linked.
 
     Examples:
 

@@ -1,4 +1,4 @@
-"""Cells whose tail has just become slower, as a table."""
+"""Cells that have just become worse, as a table."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,7 +11,14 @@ from quiclens_command_line.show.tables import of_printable, titled
 from quiclens_questions.report import Report
 from quiclens_questions.units import duration
 
-_NUMBERS = ("p99 before", "p99 now", "slower than", "before", "now", "times", "requests", "p")
+_NUMBERS = ("before", "now", "times", "p99 before", "p99 now", "requests", "p")
+_MEASURES = {
+    "failed": "failed",
+    "handshake": "waited for a handshake",
+    "not_quic": "not over QUIC",
+    "loss": "lost packets",
+    "retransmission": "waited for a retransmission",
+}
 
 Row = Mapping[str, Any]
 
@@ -24,21 +31,22 @@ def watch_view(report: Report) -> Iterator[RenderableType]:
         yield Text(f"No requests from {stretch}. --until T ends the stretch at another time.")
         return
     if not report.rows:
-        yield Text(f"No cell has become slower, {stretch}.")
+        yield Text(f"No cell has become worse, {stretch}.")
     else:
         by = params["by"]
-        table = titled(f"Slower than before, {stretch}")
+        table = titled(f"Worse than before, {stretch}")
         for name in by:
             table.add_column(name, no_wrap=True, max_width=28)
+        table.add_column("requests that", no_wrap=True)
         for name in _NUMBERS:
             table.add_column(name, justify="right", no_wrap=True)
         for row in report.dicts():
-            table.add_row(*(Text(text) for text in (*_cell(row, by), *_figures(row))))
+            table.add_row(*(Text(text) for text in (*_cell(row, by), _measure(row), *_figures(row))))
         yield table
     note = f"{params['tested']:,} cells tested ({params['tested_pooled']:,} of them pooled)"
     if params["left_out"]:
         note += f"; too few requests, now or before, in {params['left_out']:,} more ({params['left_out_requests']:,})"
-    yield Text(f"{note}; at most {params['rate']:.0%} of those found are chance", style="dim")
+    yield Text(f"{note}; of what is found in a week at most {params['rate']:.0%} is chance", style="dim")
     yield coverage_line(report.coverage)
 
 
@@ -48,8 +56,14 @@ def _cell(row: Row, by: list[str]) -> Iterator[str]:
         yield "others" if is_pooled else shown(row[name])
 
 
+def _measure(row: Row) -> str:
+    if row["measure"] == "duration":
+        return f"took over {duration(row['beyond_us'])}"
+    return _MEASURES[row["measure"]]
+
+
 def _figures(row: Row) -> Iterator[str]:
-    yield from (duration(row[name]) for name in ("p99_before", "p99", "beyond_us"))
     yield from (f"{row[name]:.2%}" for name in ("share_before", "share"))
     yield f"{row['times_more']:,.1f}" if row["times_more"] else "–"
+    yield from ("–" if row[name] is None else duration(row[name]) for name in ("p99_before", "p99"))
     yield from (f"{row['samples']:,}", f"{row['p']:.1g}")

@@ -1,4 +1,4 @@
-"""Which cells have just become slower."""
+"""Which cells have just become worse."""
 
 from datetime import UTC, datetime
 from typing import Annotated
@@ -25,14 +25,15 @@ Cells = Annotated[str, Query(max_length=256, description="What makes a cell, the
 
 @router.get(
     "/watch",
-    summary="Cells whose slowest requests have just become slower",
+    summary="Cells that have just become worse",
     response_model=documents.ReportDocument,
     operation_id="watch",
 )
 async def regressions(
     app: App, window: Window = "5m", baseline: Baseline = "1d", by: Cells = _BY, until: Until = ""
 ) -> Response:
-    """More of their requests than chance would make took longer than 99 of 100 did before; 5 % false discoveries.
+    """Far more of their requests than before are slow, failed, waited for a handshake, went over something else than
+    QUIC, lost a packet, or waited for a retransmission; in a week 5 % false discoveries.
 
     As `quiclens watch --json`. Without `until` up to the last whole five minutes.
     """
