@@ -1,6 +1,7 @@
 """No failure is silent: each is answered as RFC 9457 has it, counted by route, and an unexpected one is logged."""
 
 import logging
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,6 +19,7 @@ from web_client import client
 from quiclens_store_server.app import create_app
 from quiclens_web.api import routes_files, routes_reports, routes_requests
 from quiclens_web.api.settings import QuestionLimits
+from quiclens_web.front.faults import SERVER_ERRORS, Fault
 from quiclens_web.front.metrics import FrontMetrics
 from quiclens_web.front.settings import ServeSettings
 
@@ -348,3 +350,18 @@ def test_a_collector_that_cannot_be_run_is_told_as_such(
     monkeypatch.setenv("QUICLENS_COLLECTOR", str(program))
     answer = web.get(f"/connections/{CONNECTION}.sqlog")
     assert answer.status_code == 503 and answer.json()["code"] == "no_collector", answer.text
+
+
+def test_the_readme_lists_which_errors_of_a_statement_are_a_servers() -> None:
+    text = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (5\d\d) \| (.*) \|$", text, re.MULTILINE)
+    told = {
+        int(status): {int(code): name for name, code in re.findall(r"`(\w+)` \((\d+)\)", row)} for status, row in rows
+    }
+    assert told == SERVER_ERRORS
+
+
+def test_a_status_that_the_list_of_server_errors_has_is_the_one_that_is_answered() -> None:
+    for status, errors in SERVER_ERRORS.items():
+        for code, name in errors.items():
+            assert status == 503 or Fault(code, name, "x").status == status

@@ -182,9 +182,11 @@ def parser() -> argparse.ArgumentParser:
     standing.add_argument("--seconds", type=_count, default=30, help="at least so long")
     standing.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
 
-    questioning = commands.add_parser("schema-cases", help="questions by chance, of every role, to a served store")
+    questioning = commands.add_parser(
+        "schema-cases", help="questions by chance, of every role, to a served store; goes on where it was"
+    )
     questioning.add_argument("--cases", type=_count, default=100_000)
-    questioning.add_argument("--keep", type=Path, metavar="DIR", help="where a run goes on that was ended")
+    questioning.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
 
     damaging = commands.add_parser("damage", help="what damage to a log does to the answers, and is it admitted?")
     add_damage_options(damaging)

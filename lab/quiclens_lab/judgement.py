@@ -77,7 +77,7 @@ BARS: Mapping[str, KeptDocument | None] = {
     "many-files": KeptDocument("many_files"),
     "pages": None,
     "planted": KeptDocument("planted", "truth-runs"),
-    "schema-cases": None,
+    "schema-cases": KeptDocument("schema-cases"),
     "simulation": None,
     "start-up": KeptDocument("start_up"),
     "stock-servers": KeptDocument("stock-servers"),

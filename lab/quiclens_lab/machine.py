@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from quiclens_lab.errors import LabError
+
 LAB = Path(__file__).resolve().parent.parent
 
 
@@ -46,6 +48,8 @@ def code_of(tree: Path, places: Sequence[str]) -> str:
     files = []
     for place in places:
         path = tree / place
+        if not path.exists():
+            raise LabError(f"no {path}: what is hashed as code is not all there")
         inside = sorted(path.rglob("*")) if path.is_dir() else [path]
         files += [
             each

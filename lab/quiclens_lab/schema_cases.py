@@ -3,8 +3,9 @@
 So are pages, signing in, probes, the ClickHouse interface, and the routes that write (`undescribed`).
 
 No answer is an unexpected error, none says what the engine or a file outside of the store says, none has a token in it,
-and an uploader reads no row. Cases come in chunks, each with a seed of its own; what was asked is kept, so that a run
-goes on where the last one ended.
+and an uploader reads no row. The file is planted: statements, names and paths ask for it, and it stays as it was. Cases
+come in chunks, each with a seed of its own; what was asked is kept in `.made/schema-cases`, so that a run goes on where
+the last one ended, as long as the code is the same.
 """
 
 import json
@@ -12,7 +13,7 @@ import re
 import secrets
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,15 +22,21 @@ from unittest import SkipTest
 from urllib.parse import quote, unquote_plus
 
 from quiclens_schema.served import ROWS_PATH
+from quiclens_web.front.faults import SERVER_ERRORS
 
 from quiclens_lab.errors import CannotTryError, LabError
+from quiclens_lab.judgement import Judgement
 from quiclens_lab.kept import RunLines
-from quiclens_lab.machine import LAB, commit, machine
-from quiclens_lab.served import Served, served
-from quiclens_lab.undescribed import documents
+from quiclens_lab.machine import LAB, code_of
+from quiclens_lab.served import CODE, Served, served
+from quiclens_lab.undescribed import documents, statements_of_a_file
 
+MADE = LAB.parent / ".made" / "schema-cases"
+CASES = 100_000
 CHUNK = 50
 ROLES = ("nobody", "reader", "writer", "uploader")
+# As the document says, as it does not, and as it says with the planted file's path in all that may have it.
+MODES = ("positive", "negative", "file")
 _TRACE = LAB.parent / "schema" / "vectors" / "quiche_0_30_server" / "input.sqlog"
 _MAY_BE_503 = ("no_memory", "no_collector", "store_busy", "store_failed", "unwell")
 _PUBLIC = (
@@ -40,6 +47,8 @@ _PUBLIC = (
     "/login",
     "/causes.css",
     "/static/causes.js",
+    "/static/{name}",
+    "/vendor/{name}",
     "/logout",
 )
 # Who gives wrong tokens waits: they come from an address of their own.
@@ -52,7 +61,6 @@ _ENGINE = re.compile(
 # These tell errors of the engine to ClickHouse's clients, in its words.
 _OF_CLICKHOUSE = ("interface", "store")
 _CODE = re.compile(r'^Code: (\d+)\. DB::Exception|"engine_code":(\d+)')
-_UNKNOWN_EXCEPTION = 1002
 _UPLOADS = ("/api/v1/traces", ROWS_PATH)
 
 Row = dict[str, Any]
@@ -60,13 +68,14 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Chunk:
-    """Cases of one operation, as the document says (`positive`) or not, from one role."""
+    """Cases of one operation from one role, in one of the `MODES`."""
 
     round: int
     role: str
     operation: str
     mode: str
     cases: int = 0
+    of_the_file: int = 0  # that name the planted file
     answers: dict[str, int] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
 
@@ -75,14 +84,19 @@ class Chunk:
         return self.round, self.role, self.operation, self.mode
 
 
-def schema_cases(cases: int, keep: Path | None, progress: Callable[[int, int], None], chunk: int = CHUNK) -> Row:
-    """Ask at least so many cases, those of an earlier run below `keep` among them. `passes` where none failed."""
-    kept = RunLines(keep, "schema-cases.jsonl", Chunk)
+def schema_cases(
+    cases: int, keep: bool, progress: Callable[[int, int], None], chunk: int = CHUNK, folder: Path = MADE
+) -> Row:
+    """Ask at least so many cases, those of an earlier run on the same code, whose lines are in `folder`, among them."""
+    judgement = Judgement("schema-cases")
+    code = code_of(LAB.parent, (*CODE, *(f"lab/quiclens_lab/{name}.py" for name in ("schema_cases", "undescribed"))))
+    kept = RunLines(folder, f"{code}.jsonl", Chunk)
     done = list(kept.read())
     known = {each.key for each in done}
     asked = sum(each.cases for each in done)
-    with tempfile.TemporaryDirectory(prefix="quiclens-schema-") as folder, served(Path(folder)) as running:
-        asking = _Asking(running, Path(folder))
+    with tempfile.TemporaryDirectory(prefix="quiclens-schema-") as place, served(Path(place)) as running:
+        planted = PlantedFile(Path(place) / "outside.txt")
+        asking = _Asking(running, planted)
         number = 0
         while asked < cases:
             for role, operation, mode in asking.work():
@@ -96,33 +110,72 @@ def schema_cases(cases: int, keep: Path | None, progress: Callable[[int, int], N
                 if asked >= cases:
                     break
             number += 1
-        is_alive = running.process.poll() is None
-    failures = [failure for each in done for failure in each.failures]
+        judgement.want(running.process.poll() is None, "the process ended")
+        judgement.want(planted.is_as_it_was(), "the planted file was changed, or another made beside it")
+    judgement.found |= {"code": code, **added(done)}
+    for miss in missed(judgement.found):
+        judgement.miss(miss)
+    return judgement.document(keep)
+
+
+def added(done: Iterable[Chunk]) -> Row:
+    """What all chunks found together."""
     answers: dict[str, Counter[str]] = {role: Counter() for role in ROLES}
+    of_the_file = dict.fromkeys(ROLES, 0)
+    failures: list[str] = []
     for each in done:
         answers[each.role].update(each.answers)
+        of_the_file[each.role] += each.of_the_file
+        failures += each.failures
     return {
-        "commit": commit(),
-        "machine": machine(),
-        "cases": asked,
+        "cases": sum(each.total() for each in answers.values()),
+        "of_the_file": of_the_file,
         "answers": {role: dict(sorted(found.items())) for role, found in answers.items()},
         "failures": failures[:100],
         "failed": len(failures),
-        "passes": not failures and is_alive,
     }
 
 
-def _is_documented(is_clickhouse: bool, status: int, text: str) -> bool:
-    """A 503 of ours; or, of ClickHouse's interface, an error of the engine that has a code."""
+def missed(found: Row) -> list[str]:
+    """What of the bar is missed, in words."""
+    said = [f"{found['cases']:,} cases of {CASES:,}"] if found["cases"] < CASES else []
+    said += [f"{role} never asked for the planted file" for role, count in found["of_the_file"].items() if not count]
+    return said + ([f"{found['failed']:,} cases failed"] if found["failed"] else [])
+
+
+class PlantedFile:
+    """A file outside of the store, whose content no answer may have, and which nobody may change."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.content = secrets.token_hex(32)
+        path.write_text(self.content)
+
+    def is_named(self, asked: str) -> bool:
+        return self.path.name in asked
+
+    def is_as_it_was(self) -> bool:
+        """Whether it has what it had, and nothing lies beside it that has its name."""
+        beside = list(self.path.parent.glob(f"{self.path.name}*"))
+        return beside == [self.path] and self.path.read_text() == self.content
+
+
+def is_documented(is_clickhouse: bool, status: int, text: str) -> bool:
+    """Whether `api/README.md` says so of an answer of 500 or more: a 503 of ours; or, of ClickHouse's interface and of
+    rows and operations, an error of the engine by its code."""
     if is_clickhouse and (found := _CODE.search(text)):
-        return int(found[1] or found[2]) != _UNKNOWN_EXCEPTION
-    return status == 503 and json.loads(text).get("code") in _MAY_BE_503
+        return int(found[1] or found[2]) in SERVER_ERRORS.get(status, ())
+    try:
+        told = json.loads(text)
+    except ValueError:
+        return False
+    return status == 503 and isinstance(told, dict) and told.get("code") in _MAY_BE_503
 
 
 class _Asking:
     """The cases of one served store, in which one trace is loaded and whose secrets are known."""
 
-    def __init__(self, running: Served, folder: Path) -> None:
+    def __init__(self, running: Served, planted: PlantedFile) -> None:
         try:
             import requests
             import schemathesis
@@ -137,14 +190,15 @@ class _Asking:
         self._session, self._guessing = requests.Session(), requests.Session()
         self._guessing.mount("http://", _from(_GUESSES_FROM))
         self._tokens = {"reader": running.reader, "writer": running.writer, "uploader": running.uploader}
-        outside = folder / "outside.txt"
-        outside.write_text(secrets.token_hex(32))
-        self._secrets = [outside.read_text(), *self._tokens.values()]
+        self._planted = planted
+        self._secrets = [planted.content, *self._tokens.values()]
         self._rows = self._load()
         # Each role has its token; a made up one would have a peer refused for a while.
         config = SchemathesisConfig.from_dict({"generation": {"with-security-parameters": False}})
         schemas = {"": schemathesis.openapi.from_url(f"{self._base}/api/openapi.json", config=config)}
-        schemas |= {kind: schemathesis.openapi.from_dict(each, config=config) for kind, each in documents().items()}
+        schemas |= {
+            kind: schemathesis.openapi.from_dict(each, config=config) for kind, each in documents(planted.path).items()
+        }
         self._operations = {
             f"{kind} {each.ok().label}".strip(): (kind, each.ok())
             for kind, schema in schemas.items()
@@ -153,10 +207,10 @@ class _Asking:
         }
 
     def work(self) -> Iterator[tuple[str, str, str]]:
-        """Every role with every operation, as the document says and not."""
+        """Every role with every operation, in every mode."""
         for role in ROLES:
             for label in self._operations:
-                for mode in ("positive", "negative"):
+                for mode in MODES:
                     yield role, label, mode
 
     def chunk(self, number: int, role: str, label: str, mode: str, cases: int) -> Chunk:
@@ -167,9 +221,12 @@ class _Asking:
         kind, operation = self._operations[label]
         answers: Counter[str] = Counter()
         failures: list[str] = []
+        of_the_file = 0
 
         @seed(f"{number} {role} {label} {mode}")
-        @given(case=operation.as_strategy(generation_mode=GenerationMode(mode)))
+        @given(
+            case=operation.as_strategy(generation_mode=GenerationMode("negative" if mode == "negative" else "positive"))
+        )
         @settings(
             max_examples=cases,
             deadline=None,
@@ -178,9 +235,13 @@ class _Asking:
             suppress_health_check=list(HealthCheck),
         )
         def ask(case: Any) -> None:
-            if answers.total() % 2 and mode == "positive":
+            nonlocal of_the_file
+            if mode == "positive" and answers.total() % 2:
                 self._of_what_is_there(case)
-            status, why = self._one(role, kind, case)
+            elif mode == "file":
+                self._of_the_file(case, kind, number * cases + answers.total())
+            status, asked, why = self._one(role, kind, case)
+            of_the_file += self._planted.is_named(asked)
             answers[str(status)] += 1
             if why:
                 failures.append(f"{role}: {case.as_curl_command()}: {why}")
@@ -188,43 +249,68 @@ class _Asking:
         # An operation that takes nothing cannot be asked wrongly.
         with suppress(Unsatisfiable, SkipTest):
             ask()
-        return Chunk(number, role, label, mode, answers.total(), dict(answers), failures)
+        return Chunk(number, role, label, mode, answers.total(), of_the_file, dict(answers), failures)
 
-    def _one(self, role: str, kind: str, case: Any) -> tuple[int, str]:
-        """The status of an answer, and what is wrong with it."""
-        from schemathesis.specs.openapi.checks import content_type_conformance, status_code_conformance
-
+    def _one(self, role: str, kind: str, case: Any) -> tuple[int, str, str]:
+        """The status of an answer, what was asked, and what is wrong with the answer."""
         headers = {"authorization": f"Bearer {self._tokens[role]}"} if role in self._tokens else {}
         # What a browser does not ask for at `/` is ClickHouse's interface too.
         is_clickhouse = kind in _OF_CLICKHOUSE or case.operation.path == "/"
         session = self._guessing if case.operation.path == "/login" else self._session
         answer = case.call(base_url=self._base, session=session, headers=headers, allow_redirects=False)
+        asked = unquote_plus(str(answer.request.url))
+        body = answer.request.body or ""
+        named = f"{asked} {unquote_plus(body.decode('utf-8', 'replace') if isinstance(body, bytes) else str(body))}"
+        return int(answer.status_code), named, self._fault(role, kind, case, answer, asked, is_clickhouse)
+
+    def _fault(self, role: str, kind: str, case: Any, answer: Any, asked: str, is_clickhouse: bool) -> str:
+        """What is wrong with an answer; nothing, where it is empty."""
+        from schemathesis.specs.openapi.checks import content_type_conformance, status_code_conformance
+
         status, text = int(answer.status_code), answer.content.decode("utf-8", "replace") if answer.content else ""
         told = f"{text} {dict(answer.headers)}"
-        asked = unquote_plus(str(answer.request.url))
-        if status >= 500 and not _is_documented(is_clickhouse, status, text):
+        if status >= 500 and not is_documented(is_clickhouse, status, text):
             named = re.search(r"urn:uuid:([0-9a-f-]+)", text)
             logged = self._running.logged(f"id {named[1]}") if named else ""
-            return status, f"{status} {text[:300]} {logged}"
+            return f"{status} {text[:300]} {logged}"
         if any(secret in told for secret in self._secrets):
-            return status, "a secret is in the answer"
+            return "a secret is in the answer"
         if not is_clickhouse and (found := _ENGINE.search(text)) and found[0].lower() not in asked.lower():
-            return status, f"the engine speaks: {text[max(0, found.start() - 100) : found.end() + 100]}"
+            return f"the engine speaks: {text[max(0, found.start() - 100) : found.end() + 100]}"
         if role in ("nobody", "uploader"):
             is_upload = role == "uploader" and case.method == "POST" and case.operation.path in _UPLOADS
             if status < 300 and not is_upload and case.operation.path not in _PUBLIC:
-                return status, f"{role} is answered {status}"
+                return f"{role} is answered {status}"
             if any(row in told and row not in asked for row in self._rows):
-                return status, f"{role} reads a row"
+                return f"{role} reads a row"
         if kind:
-            return status, ""
+            return ""
         try:
             case.validate_response(answer, checks=[status_code_conformance, content_type_conformance])
         except BaseExceptionGroup as error:
-            return status, f"not as documented: {'; '.join(str(each) for each in error.exceptions)[:500]}"
+            return f"not as documented: {'; '.join(str(each) for each in error.exceptions)[:500]}"
         except AssertionError as error:
-            return status, f"not as documented: {str(error)[:500]}"
-        return status, ""
+            return f"not as documented: {str(error)[:500]}"
+        return ""
+
+    def _of_the_file(self, case: Any, kind: str, turn: int) -> None:
+        """Give the planted file's path for every text of the address; of ClickHouse's interface, the statement about it
+        whose turn it is."""
+        path = str(self._planted.path)
+        if kind == "interface":
+            statements = statements_of_a_file(self._planted.path)
+            statement = statements[turn % len(statements)]
+            case.query = {"param_path": path} | ({"query": statement} if case.method == "GET" else {})
+            case.body = statement if case.method == "POST" else case.body
+            return
+        for name, value in (case.path_parameters or {}).items():
+            if isinstance(value, str):
+                case.path_parameters[name] = quote(path, safe="")
+        for name, value in (case.query or {}).items():
+            if isinstance(value, str):
+                case.query[name] = path
+            elif isinstance(value, list):
+                case.query[name] = [f"path={path}"]
 
     def _of_what_is_there(self, case: Any) -> None:
         """Ask of the connection that was loaded: of names by chance nothing is there."""

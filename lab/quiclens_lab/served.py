@@ -14,6 +14,15 @@ from urllib.parse import urlsplit
 
 from quiclens_lab.errors import LabError
 
+CODE = (
+    "requirements.lock",
+    *(f"api/{name}/quiclens_{name}" for name in ("questions", "web", "store_server", "command_line")),
+    *(f"schema/{name}" for name in ("quiclens_schema", "catalogue", "clickhouse", "topics")),
+    "ingest/quiclens_ingest",
+    "lab/quiclens_lab/served.py",
+)
+"""What a served store is built of, in the source tree; see `machine.code_of`."""
+
 
 @dataclass(frozen=True)
 class Served:

@@ -1,6 +1,7 @@
 """Errors as ClickHouse's HTTP interface tells them: a code, a name, a status, and one line of text."""
 
 import re
+from collections.abc import Mapping
 
 _CODE = re.compile(r"Code: (\d+)\. DB::Exception: ")
 _NAME = re.compile(r"\(([A-Z][A-Z0-9_]+)\)\s*(?:\(version [^()]*(?:\([^()]*\))?[^()]*\)\s*)?$")
@@ -50,6 +51,40 @@ _STATUS = {
     497: 403,  # access denied
     516: 403,  # authentication failed
 }
+
+SERVER_ERRORS: Mapping[int, Mapping[int, str]] = {
+    500: {
+        12: "PARAMETER_OUT_OF_BOUND",
+        32: "ATTEMPT_TO_READ_AFTER_EOF",
+        44: "ILLEGAL_COLUMN",
+        59: "ILLEGAL_TYPE_OF_COLUMN_FOR_FILTER",
+        128: "TOO_LARGE_ARRAY_SIZE",
+        153: "ILLEGAL_DIVISION",
+        160: "TOO_SLOW",
+        167: "TOO_DEEP_AST",
+        168: "TOO_BIG_AST",
+        184: "ILLEGAL_AGGREGATION",
+        215: "NOT_AN_AGGREGATE",
+        241: "MEMORY_LIMIT_EXCEEDED",
+        258: "UNION_ALL_RESULT_STRUCTURES_MISMATCH",
+        306: "TOO_DEEP_RECURSION",
+        376: "CANNOT_PARSE_UUID",
+        394: "QUERY_WAS_CANCELLED",
+        395: "FUNCTION_THROW_IF_VALUE_IS_NON_ZERO",
+        396: "TOO_MANY_ROWS_OR_BYTES",
+        407: "DECIMAL_OVERFLOW",
+        427: "CANNOT_COMPILE_REGEXP",
+        467: "CANNOT_PARSE_BOOL",
+        558: "EXPECTED_ALL_OR_DISTINCT",
+        675: "CANNOT_PARSE_IPV4",
+        676: "CANNOT_PARSE_IPV6",
+        691: "UNKNOWN_ELEMENT_OF_ENUM",
+    },
+    501: {48: "NOT_IMPLEMENTED"},
+    503: {202: "TOO_MANY_SIMULTANEOUS_QUERIES", 241: "MEMORY_LIMIT_EXCEEDED"},
+}
+"""What a statement, rows or an operation may earn by itself and ClickHouse answers as a server's error: engine codes by
+status. Another one is a failure of ours. `api/README.md` has the same list."""
 
 
 class Fault(Exception):
