@@ -120,7 +120,8 @@ freshness: setup $(MADE)/java
 faults: setup $(MADE)/java
 	$(BIN)/quiclens-lab faults --schedules 10 --seed 1
 
-# A minute of each target, on from where it was; make fuzz FUZZ="--seconds 600 --target fold". Kept in lab/fuzz-runs/.
+# A minute of each target, on from where it was; make fuzz FUZZ="--seconds 600 --target fold". Kept in lab/fuzz-runs/;
+# fails until every target has had enough on this code.
 fuzz: setup
 	$(BIN)/quiclens-lab fuzz --keep $(FUZZ)
 

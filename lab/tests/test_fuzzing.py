@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -104,8 +105,14 @@ def test_a_run_is_counted_and_what_it_found_is_told(tmp_path: Path) -> None:
     crashed = engine.run(fake(tmp_path, 77, more), folder, {})
     assert crashed.found == folder / "found" / "crash-1"
     assert crashed.said == "panicked at json.rs:3 a reason"
-    # What an earlier run found is not found again, and one that ends without a word is a finding too.
+    # What an earlier run found is tried first: it is found until the code takes it, and then a part of the corpus.
+    again = engine.run(fake(tmp_path, 77, "echo 'panicked at json.rs:3' >&2; echo 'a reason' >&2"), folder, {}, 30)
+    assert (again.found, again.said) == (folder / "found" / "crash-1", "panicked at json.rs:3 a reason")
+    assert (again.executions, again.edges, again.cpu_s) == (0, 30, 0.0)
+    (folder / "found" / "slow-unit-1").touch()  # none that failed
     assert engine.run(fake(tmp_path, 0), folder, {}).found is None
+    assert [path.name for path in (folder / "corpus").iterdir()] == ["crash-1"]
+    # One that ends without a word is a finding too.
     assert engine.run(fake(tmp_path, 1), folder, {}).found == folder / "log"
     assert engine.run(fake(tmp_path, 72), folder, {}).is_interrupted
 
@@ -136,6 +143,60 @@ def test_enough_is_executions_or_two_hours_with_a_quiet_end() -> None:
     target = FuzzTarget("a", enough=1000)
     assert is_done(target, 1000, 1.0, 0.0) and not is_done(target, 999, 7199.0, 7199.0)
     assert is_done(target, 1, 7200.0, 1800.0) and not is_done(target, 1, 7200.0, 1799.0)
+
+
+def row(name: str, enough: bool = True, found: str = "") -> dict[str, Any]:
+    figures = {"executions": 5, "cpu_s": 60.0, "cpu_s_since_new_edge": 2.0}
+    return {"target": name, "enough": enough, "found": found, **figures}
+
+
+def test_a_target_that_had_not_enough_or_never_ran_is_missed() -> None:
+    rows = [row(target.name) for target in TARGETS]
+    assert command.missed(rows) == []
+    assert command.missed(rows[1:]) == ["sequence: has not run on this code"]
+    (few,) = command.missed([row("sequence", enough=False), *rows[1:]])
+    assert few == "sequence: 5 of 100,000,000 executions, and 60 CPU s, 2 without a new edge"
+    assert command.missed([row("sequence", found="a/crash-1"), *rows[1:]]) == ["sequence: found a/crash-1"]
+    # A short turn is no bar: it must find nothing.
+    assert command.missed(rows[:3], is_short=True) == []
+    assert command.missed([row("json", found="a/crash-1")], is_short=True) == ["json: found a/crash-1"]
+
+
+@pytest.mark.parametrize("ran", [["codecs"], ["codecs", "form"]])
+def test_what_ran_before_on_the_same_code_counts_and_what_it_found_too(
+    ran: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "ROOT", tmp_path)
+    monkeypatch.setattr(command, "MADE", tmp_path)
+    monkeypatch.setattr(command, "KEPT", tmp_path / "kept")
+    monkeypatch.setattr(sources, "code_of", lambda target, binaries: "a")
+    for name, code in (("codecs", "a"), ("form", "a"), ("where", "b")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "total.json").write_text(json.dumps({"code": code, "executions": 200_000}))
+    (tmp_path / "form" / "found").mkdir()
+    (tmp_path / "form" / "found" / "crash-1").touch()
+    rows = command._of_earlier_runs(set(ran), tmp_path / "no binaries")
+    assert [(each["target"], each["found"]) for each in rows] == [("form", "form/found/crash-1")] * ("form" not in ran)
+
+
+def test_the_verdict_of_plants_stands_beside_that_of_the_targets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "KEPT", tmp_path)
+    two = [plants.Plant(name, "json", "a.rs", "old", "new") for name in ("one", "two")]
+    found = {"plant": "one", "outcome": "found"}
+    assert plants.verdict([found], two) == {"plants_missed": ["two: not tried"], "plants_pass": False}
+    good = plants.verdict([found, found | {"plant": "two"}], two)
+    assert good == {"plants_missed": [], "plants_pass": True}
+    command.keep(
+        {"commit": "c+", "passes": False, "missed": ["json: has not run on this code"], "targets": [row("form")]}
+    )
+    command.keep({"commit": "c", **good, "plants": [found]})
+    kept = json.loads((tmp_path / "c.json").read_text())
+    assert (kept["passes"], kept["plants_pass"], len(kept["targets"]), len(kept["plants"])) == (False, True, 1, 1)
+    command.keep({"commit": "c", "passes": True, "missed": [], "targets": [row("json")]})
+    kept = json.loads((tmp_path / "c.json").read_text())
+    assert (kept["passes"], kept["plants_pass"], len(kept["targets"])) == (True, True, 2)
 
 
 def test_a_target_that_is_not_there_is_named() -> None:

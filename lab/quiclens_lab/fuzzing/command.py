@@ -2,7 +2,8 @@
 
 Everything stands in `.made/fuzz/<target>`: the corpus, from which the next run goes on, the seeds, what was found, and
 the totals on the present code. Totals begin anew when what the target is built of changes; the corpus stays. On another
-machine they go on from what `--keep` kept.
+machine they go on from what `--keep` kept. What an earlier run found is tried first: it stays a finding until the code
+takes it.
 """
 
 import json
@@ -18,7 +19,7 @@ from typing import Any
 
 from quiclens_lab.errors import CannotTryError, LabError
 from quiclens_lab.fuzzing import engine, seeds, sources, words
-from quiclens_lab.fuzzing.targets import FuzzTarget, is_done, named
+from quiclens_lab.fuzzing.targets import TARGETS, FuzzTarget, is_done, named
 from quiclens_lab.machine import LAB, commit, machine
 from quiclens_lab.progress import say
 
@@ -49,7 +50,8 @@ class Total:
 
 
 def fuzz(names: list[str], seconds: int, is_short: bool, is_kept: bool) -> dict[str, Any]:
-    """Run each target for `seconds`; the document has a row for each, and `passes` is false when anything was found."""
+    """Run each target for `seconds`. The document has a row for each, and for those that ran earlier on the present
+    code; `passes` is false while one of all targets lacks anything (`missed`). A short turn must find nothing."""
     chosen = named(names)
     place = MADE / "short" if is_short else MADE
     if is_short:
@@ -75,19 +77,57 @@ def fuzz(names: list[str], seconds: int, is_short: bool, is_kept: bool) -> dict[
         say(_line(rows[-1]))
         if turn.is_interrupted:
             break
+    if not is_short:
+        rows += _of_earlier_runs({row["target"] for row in rows}, binaries)
+    misses = missed(rows, is_short)
     document = {
         "commit": commit(),
         "machine": machine(),
         "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "passes": not any(row["found"] for row in rows),
+        "missed": misses,
+        "passes": not misses,
         "targets": rows,
     }
     for row in rows:
         if row["found"]:
             say(f"{row['target']}: {row['said']}\n  reproduce: {row['reproduce']}")
+    for miss in misses:
+        say(f"missed: {miss}")
     if is_kept and not is_short:
         keep(document)
     return document
+
+
+def missed(rows: list[dict[str, Any]], is_short: bool = False) -> list[str]:
+    """What is missed, in words: what was found and, but in a short turn, targets that had not enough, or never ran."""
+    of = {row["target"]: row for row in rows}
+    said = [f"{name}: found {row['found']}" for name, row in of.items() if row["found"]]
+    if is_short:
+        return said
+    for target in TARGETS:
+        row = of.get(target.name)
+        if row is None:
+            said.append(f"{target.name}: has not run on this code")
+        elif not row["enough"]:
+            said.append(
+                f"{target.name}: {row['executions']:,} of {target.enough:,} executions, and {row['cpu_s']:,.0f} CPU s, "
+                f"{row['cpu_s_since_new_edge']:,.0f} without a new edge"
+            )
+    return said
+
+
+def _of_earlier_runs(ran: set[str], binaries: Path) -> list[dict[str, Any]]:
+    """Rows of the targets that ran on the present code, but not now. One that is not built here is not known."""
+    rows = []
+    for target in TARGETS:
+        if target.name in ran or not (target.is_python or (binaries / f"{target.name}.d").is_file()):
+            continue
+        folder = MADE / target.name
+        total = total_of(folder, sources.code_of(target, binaries), KEPT)
+        found = sorted(engine.findings(folder))
+        if total.executions or found:
+            rows.append(_row(target, total, engine.FuzzRun(0, 0, 0.0, 0.0, found[0] if found else None)))
+    return rows
 
 
 def one(

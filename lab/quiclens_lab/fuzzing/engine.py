@@ -36,15 +36,21 @@ def run(
     known_edges: int = 0,
     environment: Mapping[str, str] | None = None,
 ) -> FuzzRun:
-    """Run a target on `folder`, which has its corpus, seeds and findings; `known_edges`: of earlier runs."""
+    """Run a target on `folder`, which has its corpus, seeds and findings; `known_edges`: of earlier runs.
+
+    What was found there is tried first: one that still fails is the finding of this run too, and one that the target
+    takes becomes a part of the corpus."""
     corpus, found = folder / "corpus", folder / "found"
     for each in (corpus, found):
         each.mkdir(parents=True, exist_ok=True)
+    for path in sorted(findings(folder)):
+        if said_of_it := _tried(command, path, environment):
+            return FuzzRun(0, known_edges, 0.0, 0.0, path, said_of_it)
+        path.rename(corpus / path.name)
     flags = {"timeout": TIMEOUT_S, "rss_limit_mb": RSS_MIB, "print_final_stats": 1, "reload": 0, **options}
     words = folder.parent / "words.dict"
     arguments = [*command, *(f"-{name}={value}" for name, value in flags.items()), f"-dict={words}"]
     arguments += [f"-artifact_prefix={found}/", str(corpus), str(folder / "seeds")]
-    before = {path.name for path in found.iterdir()}
     process = subprocess.Popen(
         arguments,
         stdin=subprocess.DEVNULL,
@@ -69,7 +75,7 @@ def run(
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     cpu_s = usage.ru_utime + usage.ru_stime
-    new = sorted(path for path in found.iterdir() if path.name not in before and not path.name.startswith("slow-"))
+    new = sorted(findings(folder))
     failed = process.returncode not in (0, _INTERRUPTED)
     text = said.decode(errors="replace")[:600].strip() if failed or new else ""
     return FuzzRun(
@@ -81,6 +87,34 @@ def run(
         text,
         process.returncode == _INTERRUPTED,
     )
+
+
+def findings(folder: Path) -> list[Path]:
+    """Inputs of a target that failed, and were not tried again since."""
+    found = folder / "found"
+    return [path for path in found.iterdir() if not path.name.startswith("slow-")] if found.is_dir() else []
+
+
+def _tried(command: Sequence[str], path: Path, environment: Mapping[str, str] | None) -> str:
+    """What a target says that fails on this input; nothing, where it takes it."""
+    words = [*command, f"-timeout={TIMEOUT_S}", f"-rss_limit_mb={RSS_MIB}", str(path)]
+    try:
+        done = subprocess.run(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "RUST_BACKTRACE": "0", **(environment or {})},
+            timeout=6 * TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return "it does not end"
+    if done.returncode == 0:
+        return ""
+    lines = done.stdout.splitlines()
+    at = next((number for number, line in enumerate(lines) if _SAYS.search(line)), max(len(lines) - 2, 0))
+    return b" ".join(lines[at : at + 2]).decode(errors="replace")[:600].strip() or f"exit code {done.returncode}"
 
 
 def _cpu_s(pid: int) -> float:

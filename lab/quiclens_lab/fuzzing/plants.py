@@ -33,7 +33,8 @@ class Plant:
 
 
 def planted(only: list[str], seconds: int, keep: bool) -> dict[str, Any]:
-    """Plant each bug and fuzz its target for at most `seconds`; `passes` is false when one is not found."""
+    """Plant each bug and fuzz its target for at most `seconds`; `plants_pass` is false when one is not found, or was
+    left out."""
     plants = [plant for plant in read() if not only or plant.name in only]
     folder = command.MADE / "plants"
     tree, into = folder / "tree", command.ROOT / "target" / "fuzz-plants"
@@ -53,15 +54,19 @@ def planted(only: list[str], seconds: int, keep: bool) -> dict[str, Any]:
         rows.append(_try(plant, tree, folder, kept, seconds))
         say(f"{plant.name:<48}{plant.target:<16}{rows[-1]['seconds']:>8}  {rows[-1]['outcome']}")
     shutil.rmtree(tree)
-    document = {
-        "commit": commit(),
-        "machine": machine(),
-        "passes": all(row["outcome"] == "found" for row in rows),
-        "plants": rows,
-    }
+    document = {"commit": commit(), "machine": machine(), **verdict(rows, read()), "plants": rows}
     if keep:
         command.keep(document)
-    return document
+    return document | {"passes": document["plants_pass"]}
+
+
+def verdict(rows: list[dict[str, Any]], plants: list[Plant]) -> dict[str, Any]:
+    """Whether each of these plants is found, and which is not. A name of its own: the targets have a verdict too, which
+    is kept beside it."""
+    outcomes = {row["plant"]: row["outcome"] for row in rows}
+    told = [(plant.name, outcomes.get(plant.name, "not tried")) for plant in plants]
+    missed = [f"{name}: {outcome}" for name, outcome in told if outcome != "found"]
+    return {"plants_missed": missed, "plants_pass": not missed}
 
 
 def read() -> list[Plant]:

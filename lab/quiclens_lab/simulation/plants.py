@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from quiclens_lab.errors import LabError
-from quiclens_lab.fuzzing.plants import Plant, copy_tree, plant_in
+from quiclens_lab.fuzzing.plants import Plant, copy_tree, plant_in, verdict
 from quiclens_lab.machine import commit, machine
 from quiclens_lab.progress import say
 from quiclens_lab.simulation.command import keep
@@ -25,7 +25,7 @@ TURN = 100
 
 
 def planted(only: list[str], jobs: int, is_kept: bool) -> dict[str, Any]:
-    """Plant each bug and run schedules until one fails; `passes` is false when one is not found."""
+    """Plant each bug and run schedules until one fails; `passes` is false when one is not found, or was left out."""
     plants = [plant for plant in read() if not only or plant.name in only]
     if not plants:
         raise LabError(f"no such plants: {', '.join(only)}")
@@ -47,12 +47,7 @@ def planted(only: list[str], jobs: int, is_kept: bool) -> dict[str, Any]:
             copy_tree(tree)
         rows.append({"plant": plant.name, **_sought(program, clean, jobs)})
         say(f"{plant.name:<64}{rows[-1]['schedules']:>10,}  {rows[-1]['outcome']}")
-    document = {
-        "commit": commit(),
-        "machine": machine(),
-        "plants_pass": all(row["outcome"] == "found" for row in rows),
-        "plants": rows,
-    }
+    document = {"commit": commit(), "machine": machine(), **verdict(rows, read()), "plants": rows}
     if is_kept:
         keep(document)
     return document | {"passes": document["plants_pass"]}
