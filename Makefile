@@ -28,6 +28,8 @@ QUICGO := target/quicgo-lab
 QUICGO_SERVER := target/quicgo-server
 # Older versions, by their go.mod; make test takes two: the oldest, and the last before http3/qlog.
 QUICGO_VERSIONS := $(patsubst lab/quicgo/versions/%.mod,target/quicgo-server-%,$(wildcard lab/quicgo/versions/v*.mod))
+# What `make faults` is asked without more.
+FAULTS ?= --schedules 10
 QUICGO_TESTED := target/quicgo-server-v0.40.1 target/quicgo-server-v0.52.0
 NOQ := target/noq/release/noq-traces
 TQUIC := target/tquic/release/tquic-traces
@@ -116,9 +118,10 @@ ask-bench: setup
 freshness: setup $(MADE)/java
 	$(BIN)/quiclens-lab freshness --keep
 
-# Strikes at the live system and compares every row; exit 1 when anything is lost, doubled or changed.
+# Strikes at the live system and compares every row; exit 1 when anything is lost, doubled or changed. The bar:
+# make faults FAULTS="--schedules 200 --keep".
 faults: setup $(MADE)/java
-	$(BIN)/quiclens-lab faults --schedules 10 --seed 1
+	$(BIN)/quiclens-lab faults $(FAULTS)
 
 # A minute of each target, on from where it was; make fuzz FUZZ="--seconds 600 --target fold". Kept in lab/fuzz-runs/;
 # fails until every target has had enough on this code.

@@ -23,10 +23,13 @@ from typing import Any
 from quiclens_lab import faults_live, system
 from quiclens_lab.faults_run import run
 from quiclens_lab.faults_schedule import KINDS, SPOOL, Schedule, draw_schedule
+from quiclens_lab.judgement import Judgement
 from quiclens_lab.kept import RunLines
-from quiclens_lab.machine import LAB, code_of, judged
+from quiclens_lab.machine import LAB, code_of
 
 MADE = LAB.parent / ".made" / "faults"
+SCHEDULES = 200
+"""Whole ones, in which each kind strikes."""
 
 SOURCES = (
     *("Cargo.lock", "requirements.lock", "schema/catalogue", "schema/clickhouse", "schema/topics"),
@@ -65,7 +68,7 @@ def faults(
     folder: Path = MADE,
 ) -> dict[str, Any]:
     """Run the schedules, `jobs` side by side, each in a process and a folder of its own; `passes` is false where one is
-    not whole.
+    not whole, and, of a document that is kept, where there are too few, or a kind never struck.
 
     In `folder` each outcome is kept as soon as it is there: a run of the same code goes on with those that are left,
     and tries again those that were not whole. What those leave behind is kept there too.
@@ -87,10 +90,16 @@ def faults(
             pool.shutdown(cancel_futures=True)  # those that run end what they started
             raise
     outcomes.sort(key=lambda each: each.schedule.number)
-    struck = Counter(strike.kind for each in outcomes for strike in each.schedule.strikes)
+    judgement = Judgement("faults", {"code": code, **added(outcomes)})
+    judge(judgement, outcomes)
+    return judgement.document(is_kept)
+
+
+def added(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """What all schedules did together."""
     whole = [each for each in outcomes if each.is_whole]
-    found = {
-        "code": code,
+    struck = Counter(strike.kind for each in whole for strike in each.schedule.strikes)
+    return {
         "schedules": len(outcomes),
         "whole": len(whole),
         "seconds": {"least": min(each.seconds for each in outcomes), "most": max(each.seconds for each in outcomes)},
@@ -98,7 +107,16 @@ def faults(
         "struck": dict(sorted(struck.items())),
         "broken": [each.as_json() for each in outcomes if not each.is_whole],
     }
-    return judged("faults", found, len(whole) == len(outcomes), is_kept)
+
+
+def judge(judgement: Judgement, outcomes: Sequence[Outcome]) -> None:
+    """Find out what of the bar is missed, or left out."""
+    for each in outcomes:
+        judgement.want(each.is_whole, f"schedule {each.schedule.number} of seed {each.schedule.seed} is not whole")
+    whole = judgement.found["whole"]
+    judgement.leave_out(whole < SCHEDULES, f"{whole} whole schedules of {SCHEDULES}")
+    never = [kind for kind in KINDS if kind not in judgement.found["struck"]]
+    judgement.leave_out(bool(never), f"never struck: {', '.join(never)}")
 
 
 def apart(schedule: Schedule, keep: Path) -> Outcome:

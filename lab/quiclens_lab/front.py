@@ -21,9 +21,11 @@ from typing import Any
 import chdb
 from quiclens_schema.served import ROWS_PATH, ROWS_TYPE
 
-from quiclens_lab.machine import commit, keep_document, machine
+from quiclens_lab.judgement import Judgement
 from quiclens_lab.served import Served, served
 
+SOCKETS = 2_000
+ROWS = 500_000
 MOST_BYTES = 2 << 30
 PING_SECONDS = 5.0
 INSERT_SECONDS = 30.0
@@ -63,7 +65,13 @@ def front(
 ) -> Row:
     """Hold sockets and ask for answers of `rows` rows of a kilobyte in each format; until all were asked for, and for
     `seconds` at least. `passes` where nothing else suffered."""
-    formats = formats or output_formats()
+    judgement = Judgement("front")
+    every = output_formats()
+    formats = formats or every
+    judgement.leave_out(sockets < SOCKETS, f"{sockets:,} sockets of {SOCKETS:,}")
+    judgement.leave_out(rows < ROWS, f"answers of {rows:,} rows, not {ROWS:,}")
+    unasked = [name for name in every if name not in formats]
+    judgement.leave_out(bool(unasked), f"formats: {', '.join(unasked)}")
     with tempfile.TemporaryDirectory(prefix="quiclens-front-") as folder, served(Path(folder)) as running:
         before = running.memory_bytes()
         over = threading.Event()
@@ -90,27 +98,20 @@ def front(
         largest = running.memory_bytes()
         is_alive = running.process.poll() is None
         missing = set(inserted) - set(_stored(running)) if is_alive else set(inserted)
-    bars: list[Row] = [
-        {"says": "the process goes on", "kept": is_alive},
-        {"says": "every /ping is answered in 5 s", "kept": not pings.failures and bool(pings.milliseconds)},
-        {"says": "every insert is answered in 30 s", "kept": not inserts.failures and bool(inserts.milliseconds)},
-        {"says": "every row is there", "kept": not missing and bool(inserted), "missing": len(missing)},
-        {"says": "below 2 GiB", "kept": largest < MOST_BYTES, "mib": largest >> 20},
-    ]
-    document: Row = {
-        "commit": commit(),
-        "machine": machine(),
+    judgement.want(is_alive, "the process ended")
+    judgement.want(not pings.failures and bool(pings.milliseconds), "a /ping was not answered in 5 s")
+    judgement.want(not inserts.failures and bool(inserts.milliseconds), "an insert was not answered in 30 s")
+    judgement.want(not missing and bool(inserted), f"{len(missing)} rows are not there, of {len(inserted)}")
+    judgement.want(largest < MOST_BYTES, f"{largest >> 20} MiB were held, not less than {MOST_BYTES >> 20}")
+    judgement.want(holder.opened >= sockets, f"{holder.opened} sockets were opened, not {sockets}")
+    judgement.found |= {
         "sockets": {"held": sockets, "opened": holder.opened, "closed_by_the_server": holder.closed},
         "ping": pings.document(),
         "insert": inserts.document(),
         "reads": reads.document(),
         "memory_mib": {"before": before >> 20, "largest": largest >> 20},
-        "bars": bars,
-        "passes": all(bar["kept"] for bar in bars),
     }
-    if keep:
-        keep_document("bench-runs", "front", document)
-    return document
+    return judgement.document(keep)
 
 
 def output_formats() -> list[str]:

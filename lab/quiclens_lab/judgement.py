@@ -2,7 +2,8 @@
 
 What breaks in a stage is missed, with the stage's name, and the bar goes on with what does not need it. What breaks
 outside of any stage ends the bar: it is missed too, and the document is kept as that of a bar that ended by itself.
-Only a bar that could not be tried at all (`CannotTryError`) leaves none.
+Only a bar that could not be tried at all (`CannotTryError`) leaves none. A run that is smaller than the bar asks for
+may pass as what it is; a document that is kept misses what it left out.
 """
 
 import argparse
@@ -24,6 +25,12 @@ class Judgement:
     name: str
     found: dict[str, Any] = field(default_factory=dict)
     missed: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+    def leave_out(self, is_so: bool, what: str) -> None:
+        """Where it is so, this of the bar is no part of the run."""
+        if is_so:
+            self.left_out.append(what)
 
     def miss(self, what: str) -> None:
         """This is missed; a person is told at once."""
@@ -45,9 +52,13 @@ class Judgement:
         except Exception as error:
             self.miss(f"{name}: {_why(error)}")
 
-    def document(self, keep: bool) -> dict[str, Any]:
-        """What was found and missed; it passes where nothing is missed."""
-        return judged(self.name, {**self.found, "missed": self.missed}, not self.missed, keep)
+    def document(self, keep: bool, kind: str = "bench-runs") -> dict[str, Any]:
+        """What was found and missed; it passes where nothing is missed. Where it is kept, all that was left out is."""
+        if keep:
+            for what in self.left_out:
+                self.miss(f"left out: {what}")
+        found = {**self.found, "left_out": self.left_out, "missed": self.missed}
+        return judged(self.name, found, not self.missed, keep, kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +86,7 @@ BARS: Mapping[str, KeptDocument | None] = {
     "lockouts": KeptDocument("lockouts"),
     "logging-cost": KeptDocument("logging-cost"),
     "many-files": KeptDocument("many_files"),
-    "pages": None,
+    "pages": KeptDocument("pages"),
     "planted": KeptDocument("planted", "truth-runs"),
     "schema-cases": KeptDocument("schema-cases"),
     "simulation": None,

@@ -113,8 +113,7 @@ def schema_cases(
         judgement.want(running.process.poll() is None, "the process ended")
         judgement.want(planted.is_as_it_was(), "the planted file was changed, or another made beside it")
     judgement.found |= {"code": code, **added(done)}
-    for miss in missed(judgement.found):
-        judgement.miss(miss)
+    judge(judgement)
     return judgement.document(keep)
 
 
@@ -136,11 +135,13 @@ def added(done: Iterable[Chunk]) -> Row:
     }
 
 
-def missed(found: Row) -> list[str]:
-    """What of the bar is missed, in words."""
-    said = [f"{found['cases']:,} cases of {CASES:,}"] if found["cases"] < CASES else []
-    said += [f"{role} never asked for the planted file" for role, count in found["of_the_file"].items() if not count]
-    return said + ([f"{found['failed']:,} cases failed"] if found["failed"] else [])
+def judge(judgement: Judgement) -> None:
+    """Find out what of the bar is missed, or left out."""
+    found = judgement.found
+    judgement.leave_out(found["cases"] < CASES, f"{found['cases']:,} cases of {CASES:,}")
+    for role, count in found["of_the_file"].items():
+        judgement.want(count > 0, f"{role} never asked for the planted file")
+    judgement.want(not found["failed"], f"{found['failed']:,} cases failed")
 
 
 class PlantedFile:

@@ -16,7 +16,7 @@ from quiclens_lab.damage import command as damage_command
 from quiclens_lab.damage import table
 from quiclens_lab.damage.answers import DURATION, Answer, LogAnswers, answers_in
 from quiclens_lab.damage.bars import bars_of
-from quiclens_lab.damage.command import added_up, run
+from quiclens_lab.damage.command import added_up, left_out, run
 from quiclens_lab.damage.sources import WholeLog, drawn, logs_below
 from quiclens_lab.damage.tally import Tally, added, mean_of, quantile_of
 from quiclens_lab.damage.whole_logs import LogBatch, name_of
@@ -293,7 +293,7 @@ def test_a_run_that_was_ended_goes_on(
     for number in range(25):
         write_log(tmp_path / "hand-made" / f"{number}.sqlog", 300 + number)
     monkeypatch.setattr(damage_command, "MADE", tmp_path / "made")
-    monkeypatch.setattr(damage_command, "keep_document", lambda kind, name, document: None)
+    monkeypatch.setattr("quiclens_lab.machine.LAB", tmp_path / "kept")
     words = ["damage", "--logs-only", "--jobs", "1", "--logs", str(tmp_path / "hand-made"), "--keep"]
     words += ["--collector", str(collector), "--damage", "missing-5%", "--worst", "1"]
     assert main(words) == 1
@@ -322,3 +322,28 @@ def test_a_folder_without_logs_and_a_stack_that_is_not_there_are_told(tmp_path: 
     write_log(tmp_path / "hand-made" / "a.sqlog", 300)
     with pytest.raises(LabError, match="no logs"):
         run(options("--logs", str(tmp_path / "hand-made"), "--collector", str(collector), "--stack", "noq"))
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("", []),
+        ("--copies 5", ["5 copies with flipped bits, of 1,000"]),
+        ("--folder elsewhere", ["flipped bits of real logs"]),
+        ("--logs-only", ["flipped bits", "aioquic's logs"]),
+        ("--seeds 2 --limit 3", ["2 seeds of aioquic's scenarios, of 10", "all but 3 logs of each folder"]),
+        ("--stack noq", ["logs of stacks other than noq"]),
+    ],
+)
+def test_what_a_smaller_run_leaves_out_is_told(
+    words: str, says: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(damage_command, "TRACES", tmp_path)
+    assert left_out(parser().parse_args(["damage", "--logs", "logs", *words.split()])) == says
+
+
+def test_damages_and_logs_that_are_not_asked_for_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(damage_command, "TRACES", tmp_path)
+    damages, flips, logs = left_out(parser().parse_args(["damage", "--damage", "missing-1%"]))
+    assert damages.startswith("damages: ") and "missing-5%" in damages and "missing-1%" not in damages
+    assert (flips, logs) == ("flipped bits", "logs of other stacks (--logs)")

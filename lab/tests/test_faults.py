@@ -12,13 +12,14 @@ import pytest
 from quiclens_ingest import broker
 from quiclens_ingest.broker import BrokerMissing
 
-from quiclens_lab.faults import faults, schedules_of
+from quiclens_lab.faults import Outcome, added, faults, judge, schedules_of
 from quiclens_lab.faults_compare import Content, Rows, differences
 from quiclens_lab.faults_run import damage_told
 from quiclens_lab.faults_schedule import KINDS, OWN_LOGS, draw_schedule
 from quiclens_lab.faults_spool import is_from_before
 from quiclens_lab.faults_traffic import make_traffic
 from quiclens_lab.faults_writer import WrittenLog, compress
+from quiclens_lab.judgement import Judgement
 from quiclens_lab.machine import LAB, collector_binary
 
 LINES = [f"{number} {'x' * (number % 90)}\n".encode() for number in range(400)]
@@ -158,6 +159,27 @@ def test_a_row_may_be_from_before_a_flip_only_as_it_was_then(table: str, may_be:
     assert is_from_before(extra, one(), one(version=2)) == may_be
     assert not is_from_before(extra, one(), one(start_us=11))
     assert not is_from_before(extra, one(), Content())
+
+
+def judged(outcomes: list[Outcome]) -> tuple[list[str], list[str]]:
+    judgement = Judgement("faults", added(outcomes))
+    judge(judgement, outcomes)
+    return judgement.missed, judgement.left_out
+
+
+def test_the_bar_is_two_hundred_whole_schedules_in_which_each_kind_strikes() -> None:
+    outcomes = [Outcome(draw_schedule(number, 1, list(KINDS)), 30.0) for number in range(200)]
+    assert judged(outcomes) == ([], [])
+    missed, left_out = judged(outcomes[:1])
+    assert missed == [] and left_out[0] == "1 whole schedules of 200"
+    assert left_out[1].startswith("never struck: ") and left_out[1].count(", ") == len(KINDS) - 5 - 1
+    broken = [*outcomes[:-1], Outcome(outcomes[-1].schedule, 30.0, error="broke")]
+    assert judged(broken) == (["schedule 199 of seed 1 is not whole"], ["199 whole schedules of 200"])
+    without = [kind for kind in KINDS if kind != "flip spool"]
+    assert judged([Outcome(draw_schedule(each, 1, without), 30.0) for each in range(200)]) == (
+        [],
+        ["never struck: flip spool"],
+    )
 
 
 @pytest.mark.kafka

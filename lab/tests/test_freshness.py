@@ -6,11 +6,14 @@ from typing import Any
 
 import pytest
 
+from quiclens_lab.command_line import parser
 from quiclens_lab.freshness import watching
+from quiclens_lab.freshness.command import RATE, SECONDS, judge
 from quiclens_lab.freshness.ladder import Step, climb, step
 from quiclens_lab.freshness.templates import AccessLine, Request, Template, keep, kept
 from quiclens_lab.freshness.watching import SeenRequest, WriterWatch
 from quiclens_lab.freshness.writer import PREFIX, write
+from quiclens_lab.judgement import Judgement
 
 ID = "0123456789abcdef"
 
@@ -99,3 +102,44 @@ def test_a_writer_that_cannot_write_so_much_ends_the_ladder() -> None:
     found = climb(lambda asked, _: Step(asked, min(asked, 30_000), min(asked, 30_000), 0.0))
     assert found["ended_by"] == "writer"
     assert found["sustained_per_second"] == 30_000
+
+
+GOOD: dict[str, Any] = {
+    "steady": {"streams_s": {"p99": 2.0}, "events_s": {"p99": 2.5}},
+    "ladder": {"at_most_per_second": 130_000, "cpu_s_per_million": 12.0},
+    "plain_ladder": {},
+    "watched_server": {},
+}
+
+
+def judged(found: dict[str, Any], rate: float = RATE, seconds: float = SECONDS) -> tuple[list[str], list[str]]:
+    judgement = Judgement("freshness", found)
+    judge(judgement, rate, seconds)
+    return judgement.missed, judgement.left_out
+
+
+def test_a_part_that_was_not_measured_is_left_out() -> None:
+    assert judged(GOOD) == ([], [])
+    only = {"steady": GOOD["steady"]}
+    assert judged(only, 20_000, 10) == (
+        [],
+        [
+            *("ladder", "plain", "latency"),
+            *("a steady rate of 20,000 events a second, not 50,000", "10 s at the steady rate, not 60"),
+        ],
+    )
+    options = parser().parse_args(["freshness"])
+    assert (options.rate, options.seconds, options.only) == (RATE, SECONDS, None)
+
+
+def test_each_figure_of_freshness_has_its_bar() -> None:
+    late = {"steady": {"streams_s": {"p99": 3.1}, "events_s": {"p99": None}}}
+    assert judged(GOOD | late)[0] == [
+        "p99 of streams_s: 3.1, not at most 3.0",
+        "p99 of events_s: None, not at most 3.0",
+    ]
+    slow = {"ladder": {"at_most_per_second": 128_999, "cpu_s_per_million": 13.1}}
+    assert judged(GOOD | slow)[0] == [
+        "128,999 events a second at most, not 129,000",
+        "13.1 CPU s a million events, not at most 13.0",
+    ]

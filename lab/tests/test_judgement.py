@@ -40,6 +40,17 @@ def test_a_stage_that_breaks_is_missed_and_the_others_count(kept: Path) -> None:
     assert (document["rounds"], document["whole"], document["passes"]) == (2, 1, False)
 
 
+@pytest.mark.parametrize("keep", [False, True])
+def test_what_a_run_leaves_out_is_missed_where_its_document_is_kept(kept: Path, keep: bool) -> None:
+    judgement = Judgement("front", {"rows": 5})
+    judgement.leave_out(True, "5 rows of 10")
+    judgement.leave_out(False, "never")
+    document = judgement.document(keep)
+    assert document["left_out"] == ["5 rows of 10"]
+    assert (document["passes"], document["missed"]) == (not keep, ["left out: 5 rows of 10"] * keep)
+    assert not keep or of(kept, "bench-runs", "front") == document
+
+
 def test_what_cannot_be_tried_is_no_miss() -> None:
     judgement = Judgement("lockouts")
     with pytest.raises(CannotTryError), judgement.stage("one"):

@@ -9,15 +9,16 @@ from typing import Any
 import pytest
 from quiclens_schema.served import OPERATION_PATH, ROWS_PATH
 
-from quiclens_lab import schema_cases as judge
-from quiclens_lab.schema_cases import ROLES, PlantedFile, _Asking, is_documented, missed, schema_cases
+from quiclens_lab import schema_cases as bar
+from quiclens_lab.judgement import Judgement
+from quiclens_lab.schema_cases import ROLES, PlantedFile, _Asking, is_documented, judge, schema_cases
 from quiclens_lab.served import served
 from quiclens_lab.undescribed import documents, statements_of_a_file
 
 
 def test_no_question_of_any_role_is_answered_as_it_must_not_be(tmp_path: Path) -> None:
     document = schema_cases(1000, False, lambda done, of: None, chunk=2, folder=tmp_path)
-    assert document["missed"] == ["1,000 cases of 100,000"] and not document["passes"], document["failures"]
+    assert document["passes"] and document["left_out"] == ["1,000 cases of 100,000"], document
     assert document["cases"] >= 1000 and document["failed"] == 0
     assert all(document["answers"][role] and document["of_the_file"][role] > 10 for role in ROLES)
     assert document["answers"]["reader"].get("200", 0) > 20
@@ -56,7 +57,7 @@ def test_every_statement_about_the_planted_file_is_asked(tmp_path: Path) -> None
 
 def test_another_code_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hashes = iter("ab")
-    monkeypatch.setattr(judge, "code_of", lambda *_: next(hashes))
+    monkeypatch.setattr(bar, "code_of", lambda *_: next(hashes))
     for _ in range(2):
         schema_cases(3, False, lambda done, of: None, chunk=1, folder=tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"a.jsonl", "b.jsonl"}
@@ -64,11 +65,19 @@ def test_another_code_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_a_bar_without_its_cases_or_without_the_file_is_missed() -> None:
     whole = {"cases": 100_000, "of_the_file": dict.fromkeys(ROLES, 1), "failed": 0}
-    assert missed(whole) == []
-    assert missed(whole | {"cases": 99_999}) == ["99,999 cases of 100,000"]
-    assert missed(whole | {"failed": 1}) == ["1 cases failed"]
-    lacks = {"of_the_file": whole["of_the_file"] | {"reader": 0}}  # type: ignore[operator]
-    assert missed(whole | lacks) == ["reader never asked for the planted file"]
+
+    def told(**other: Any) -> tuple[list[str], list[str]]:
+        judgement = Judgement("schema-cases", whole | other)
+        judge(judgement)
+        return judgement.missed, judgement.left_out
+
+    assert told() == ([], [])
+    assert told(cases=99_999) == ([], ["99,999 cases of 100,000"])
+    assert told(failed=1) == (["1 cases failed"], [])
+    assert told(of_the_file=dict.fromkeys(ROLES, 1) | {"reader": 0}) == (
+        ["reader never asked for the planted file"],
+        [],
+    )
 
 
 def test_statements_ask_for_the_planted_file_in_every_way(tmp_path: Path) -> None:

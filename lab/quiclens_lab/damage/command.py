@@ -18,13 +18,14 @@ from quiclens_lab.damage import table
 from quiclens_lab.damage.bars import bars_of
 from quiclens_lab.damage.damages import DAMAGES
 from quiclens_lab.damage.flipped_bits import TRACES, VECTORS, flipped_bits
-from quiclens_lab.damage.options import FLIPPED_BITS
+from quiclens_lab.damage.options import COPIES, FLIPPED_BITS, SEEDS
 from quiclens_lab.damage.sources import WholeLog, drawn, logs_below, make_aioquic
 from quiclens_lab.damage.tally import Tally
 from quiclens_lab.damage.whole_logs import DamageJudge, LogBatch, Wrong, judge_logs
 from quiclens_lab.errors import CannotTryError
+from quiclens_lab.judgement import Judgement
 from quiclens_lab.kept import RunLines
-from quiclens_lab.machine import LAB, code_of, collector_binary, commit, keep_document, machine
+from quiclens_lab.machine import LAB, code_of, collector_binary
 from quiclens_lab.truth.collector import frozen, identity
 from quiclens_lab.truth.other_stacks import RECORDS
 
@@ -34,7 +35,8 @@ MADE = LAB.parent / ".made" / "damage"
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """Do what was asked for and return the document; `passes` says whether all bars hold."""
     started = time.monotonic()
-    document: dict[str, Any] = {"commit": commit(), "machine": machine(), "seed": options.seed}
+    judgement = Judgement("damage", {"seed": options.seed})
+    document = judgement.found
     with frozen(options.collector or collector_binary()) as collector:
         document["collector"] = {"path": str(options.collector or collector_binary()), "sha256": identity(collector)}
         names = tuple(each.name for each in DAMAGES if not options.damage or each.name in options.damage)
@@ -44,12 +46,31 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             folder = options.folder or (TRACES if TRACES.is_dir() else VECTORS)
             document["flipped_bits"] = flipped_bits(folder, options.copies, options.seed, collector, progress.show)
     document["seconds"] = round(time.monotonic() - started, 1)
-    flips = document.get("flipped_bits", {"passes": True})
-    document["passes"] = flips["passes"] and all(bar["kept"] for bar in document.get("bars", ()))
     _say(document)
-    if options.keep:
-        keep_document("damage-runs", "damage", document)
-    return document
+    for bar in document.get("bars", ()):
+        judgement.want(bar["kept"], f"{bar['says']}: {bar['figure']}, not {bar['bound']}")
+    judgement.want(document.get("flipped_bits", {"passes": True})["passes"], "flipped bits")
+    for what in left_out(options):
+        judgement.leave_out(True, what)
+    return judgement.document(options.keep, "damage-runs")
+
+
+def left_out(options: argparse.Namespace) -> list[str]:
+    """What of the bar is not asked for."""
+    names = [each.name for each in DAMAGES if options.damage and each.name not in options.damage]
+    flips = not options.logs_only and (not options.damage or FLIPPED_BITS in options.damage)
+    told = {
+        f"damages: {', '.join(names)}": bool(names),
+        "flipped bits": not flips,
+        f"{options.copies:,} copies with flipped bits, of {COPIES:,}": flips and options.copies < COPIES,
+        "flipped bits of real logs": flips and (options.folder is not None or not TRACES.is_dir()),
+        "aioquic's logs": options.logs_only,
+        f"{options.seeds} seeds of aioquic's scenarios, of {SEEDS}": not options.logs_only and options.seeds < SEEDS,
+        "logs of other stacks (--logs)": not options.logs,
+        f"logs of stacks other than {', '.join(options.stack)}": bool(options.stack),
+        f"all but {options.limit} logs of each folder": options.limit > 0,
+    }
+    return [what for what, is_so in told.items() if is_so]
 
 
 def _whole_logs(options: argparse.Namespace, names: tuple[str, ...], collector: Path) -> dict[str, Any]:

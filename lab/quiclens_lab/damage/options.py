@@ -8,6 +8,7 @@ from quiclens_lab.damage.damages import DAMAGES
 FLIPPED_BITS = "flipped-bits"
 NAMES = (*(damage.name for damage in DAMAGES), FLIPPED_BITS)
 SEEDS = 10
+COPIES = 1000
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -28,7 +29,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--worst", type=int, default=0, metavar="N", help="list N wrong top causes of each damage")
     command.add_argument("--copies-into", type=Path, metavar="DIR", help="keep the damaged logs there")
     command.add_argument("--folder", type=Path, metavar="DIR", help="for flipped bits; else ../shared/traces, or cases")
-    command.add_argument("--copies", type=int, default=1000, help="of documents, with flipped bits")
+    command.add_argument("--copies", type=int, default=COPIES, help="of documents, with flipped bits")
     command.add_argument("--seed", type=int, default=1)
     command.add_argument(
         "--keep", action="store_true", help="also write it to lab/damage-runs; goes on where a run was ended"

@@ -23,9 +23,13 @@ from quiclens_lab.freshness.ladder import Series, Step, climb, step
 from quiclens_lab.freshness.latency import latency
 from quiclens_lab.freshness.templates import keep, templates
 from quiclens_lab.freshness.watching import SeenRequest, WriterWatch
-from quiclens_lab.machine import LAB, commit, keep_document, machine
+from quiclens_lab.judgement import Judgement
+from quiclens_lab.machine import LAB
 
 DEPLOY = LAB / "quiclens_lab" / "freshness"  # their configuration
+PARTS = ("steady", "ladder", "plain", "latency")
+RATE = 50_000  # events a second, at least
+SECONDS = 60  # of the steady rate, at least
 BAR_S = 3.0  # p99 of summaries and of events
 # What two cores of an AMD EPYC did (`lab/bench-runs/2026-11-22-x86_64-2-cores`): no later version may do less there.
 BAR_PER_SECOND = 129_000  # events that go through at most
@@ -39,11 +43,12 @@ PROCESSES = ("broker", "serve", "ingest", "collector")
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """Measure what was asked for and return the document."""
     began = os.getloadavg()
-    document: dict[str, Any] = {"machine": machine(), "commit": commit(), "load_average_before": began}
+    judgement = Judgement("freshness", {"load_average_before": began})
+    document = judgement.found
     with tempfile.TemporaryDirectory(prefix="quiclens-freshness-") as scratch:
         folder = Path(scratch)
         keep(templates(folder / "templates", 1), folder / "templates.pickle")
-        parts = options.only or ["steady", "ladder", "plain", "latency"]
+        parts = options.only or list(PARTS)
         if "steady" in parts or "ladder" in parts:
             document |= _ours(folder, parts, options.rate, options.seconds)
         if "plain" in parts:
@@ -58,10 +63,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             progress.say("the watched server's own latency")
             document["watched_server"] = latency(folder / "watched")
     document["load_average_after"] = os.getloadavg()
-    document["passes"] = _passes(document)
-    if options.keep:
-        keep_document("bench-runs", "freshness", document)
-    return document
+    judge(judgement, options.rate, options.seconds)
+    return judgement.document(options.keep)
 
 
 def _ours(folder: Path, parts: list[str], rate: int, seconds: float) -> dict[str, Any]:
@@ -119,14 +122,21 @@ def _ages(seen: list[SeenRequest], which: str) -> dict[str, float | None]:
     return {name: None if math.isinf(age) else round(age, 3) for name, age in places.items()}
 
 
-def _passes(document: dict[str, Any]) -> bool:
-    """Whether all that was measured keeps its bars."""
-    kept = []
-    if steady := document.get("steady"):
-        kept += [(steady[each].get("p99") or math.inf) <= BAR_S for each in ("streams_s", "events_s")]
-    if ladder := document.get("ladder"):
-        kept += [ladder["at_most_per_second"] >= BAR_PER_SECOND, ladder["cpu_s_per_million"] <= BAR_CPU_S]
-    return all(kept)
+def judge(judgement: Judgement, rate: float, seconds: float) -> None:
+    """Find out which bars are missed by what was measured, and what was not measured."""
+    found = judgement.found
+    for part, key in zip(PARTS, ("steady", "ladder", "plain_ladder", "watched_server"), strict=True):
+        judgement.leave_out(key not in found, part)
+    if steady := found.get("steady"):
+        judgement.leave_out(rate < RATE, f"a steady rate of {rate:,.0f} events a second, not {RATE:,}")
+        judgement.leave_out(seconds < SECONDS, f"{seconds:g} s at the steady rate, not {SECONDS}")
+        for each in ("streams_s", "events_s"):
+            p99 = steady[each].get("p99")
+            judgement.want(p99 is not None and p99 <= BAR_S, f"p99 of {each}: {p99}, not at most {BAR_S}")
+    if ladder := found.get("ladder"):
+        most, cpu_s = ladder["at_most_per_second"], ladder["cpu_s_per_million"]
+        judgement.want(most >= BAR_PER_SECOND, f"{most:,.0f} events a second at most, not {BAR_PER_SECOND:,}")
+        judgement.want(cpu_s <= BAR_CPU_S, f"{cpu_s} CPU s a million events, not at most {BAR_CPU_S}")
 
 
 def _step(folder: Path, url: str, asked: int, number: int) -> Step:
