@@ -197,8 +197,10 @@ def parser() -> argparse.ArgumentParser:
     limiting.add_argument("--demo", type=_count, default=200, help="connections of a demo, made and loaded too")
     limiting.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
 
-    visiting = commands.add_parser("pages", help="every case of schema/vectors through every page, view and command")
-    visiting.add_argument("--keep", type=Path, metavar="DIR", help="where a run goes on that was ended")
+    visiting = commands.add_parser(
+        "pages", help="every case of schema/vectors through every page, view and command; goes on where it was"
+    )
+    visiting.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
     visiting.add_argument("--each", type=_count, default=1, metavar="N", help="only each N-th page and command")
 
     watching = commands.add_parser("watch", help="is a cell that became worse found, and how many reports are chance?")

@@ -1,8 +1,10 @@
 """`quiclens-lab pages`: every case of `schema/vectors` through every page, view and command.
 
-All inputs are loaded into one store and served. Each request and each connection is opened in a real browser, in every
-view; a page passes where it answers, throws nothing, logs no error and asks no other host. Each is also asked for by
-the commands about one request or connection. What was visited is kept, so that a run goes on where the last one ended.
+All inputs are loaded into one store, access logs with their formats, and served. Each request and each connection is
+opened in a real browser, in every view; a page passes where it answers, throws nothing, logs no error and asks no other
+host. Each is also asked for by the commands about one request or connection; `check` reads each input, and the commands
+about all requests are run. What was visited is kept in `.made/pages`, so that a run of the same code goes on where the
+last one ended.
 """
 
 import json
@@ -19,9 +21,13 @@ from typing import Any
 from urllib.parse import quote
 
 from quiclens_lab.errors import CannotTryError, LabError
+from quiclens_lab.judgement import Judgement
 from quiclens_lab.kept import RunLines
-from quiclens_lab.machine import LAB, commit, machine
-from quiclens_lab.served import served
+from quiclens_lab.machine import LAB, code_of, collector_binary
+from quiclens_lab.served import CODE, served
+from quiclens_lab.truth.collector import identity
+
+MADE = LAB.parent / ".made" / "pages"
 
 API = LAB.parent / "api"
 VECTORS = LAB.parent / "schema" / "vectors"
@@ -34,7 +40,13 @@ _PLACES = (
     *("/", "/requests", "/causes", "/upload", "/working", "/compare?a=protocol%3Dh3&b=protocol!%3Dh3", "/api/docs"),
     *(f"/reports?name={name}" for name in REPORTS),
 )
-_COMMANDS = 0, 1  # done, nothing found
+_EXIT_CODES = 0, 1  # done, nothing found
+_ABOUT_ALL = (
+    *(("slow",), ("slow", "--by", "carrier"), ("failed",), ("status",), ("audit",), ("watch",)),
+    *(("report", name) for name in (*REPORTS, "events")),
+    *(("report", "tail", "--without", "loss_recovery"), ("report", "rtt", "--of", "requests", "--by", "protocol")),
+    *(("report", "compare", "--base", "tcp"), ("report", "compare", "--between", "protocol")),
+)
 
 Row = dict[str, Any]
 
@@ -47,23 +59,27 @@ class Visit:
     faults: tuple[str, ...]
 
 
-def pages(keep: Path | None, slice_of: int, progress: Callable[[int, int], None]) -> Row:
-    """Visit everything, or each `slice_of`-th of it. `passes` where nothing has a fault."""
+def pages(keep: bool, slice_of: int, progress: Callable[[int, int], None], folder: Path = MADE) -> Row:
+    """Visit everything, or each `slice_of`-th of it, but for what `folder` says that a run of the same code visited."""
     browser = os.environ.get("QUICLENS_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None or not (API / "node_modules").is_dir():
         raise CannotTryError(
             "no chromium, or no node modules: `make setup`, and `apt install chromium` or QUICLENS_CHROMIUM"
         )
-    kept = RunLines(keep, f"{commit()}.jsonl", Visit)
+    judgement = Judgement("pages")
+    code = code_of(LAB.parent, (*CODE, "schema/vectors", "api/tests/browser", "lab/quiclens_lab/pages.py"))
+    code += f"-{identity(collector_binary())[:12]}"
+    kept = RunLines(folder, f"{code}.jsonl", Visit)
     done = {each.what: each for each in kept.read()}
-    with tempfile.TemporaryDirectory(prefix="quiclens-pages-") as folder:
-        store = f"chdb:{Path(folder) / 'store'}"
+    with tempfile.TemporaryDirectory(prefix="quiclens-pages-") as place:
+        store = f"chdb:{Path(place) / 'store'}"
         _load(store)
-        with served(Path(folder), needs_token=False) as running:
+        with served(Path(place), needs_token=False) as running:
             requests, connections = _names(store, "requests", "request"), _names(store, "connections", "connection")
             paths = [*_PLACES, *(f"/requests/{quote(name)}" for name in requests)]
             paths += [f"/connections/{quote(name, safe='')}?view={view}" for name in connections for view in VIEWS]
-            commands = [("explain", name) for name in requests] + [("export", name) for name in connections]
+            commands = [*_ABOUT_ALL, *(("check", str(path.relative_to(VECTORS))) for path in inputs())]
+            commands += [("explain", name) for name in requests] + [("export", name) for name in connections]
             left = [path for path in paths[::slice_of] if path not in done]
             asked = [words for words in commands[::slice_of] if " ".join(words) not in done]
             whole = len(paths[::slice_of]) + len(commands[::slice_of])
@@ -72,25 +88,39 @@ def pages(keep: Path | None, slice_of: int, progress: Callable[[int, int], None]
                     done[visit.what] = visit
                     kept.add(visit)
                     progress(len(done), whole)
-            is_alive = running.process.poll() is None
+            judgement.want(running.process.poll() is None, "serve ended")
             unexpected = running.logged("unexpected")
     faults = {each.what: each.faults for each in done.values() if each.faults}
-    return {
-        "commit": commit(),
-        "machine": machine(),
+    judgement.found |= {
+        "code": code,
         "requests": len(requests),
         "connections": len(connections),
         "visits": len(done),
         "faults": dict(list(faults.items())[:100]),
         "failed": len(faults),
         "log": unexpected,
-        "passes": is_alive and not faults and not unexpected and bool(done),
     }
+    judgement.want(not faults, f"{len(faults)} visits have a fault")
+    judgement.want(not unexpected, "the log tells of an unexpected error")
+    judgement.want(len(done) >= whole, f"{len(done)} visits of {whole}")
+    judgement.leave_out(slice_of > 1, f"all but each {slice_of}-th page and command")
+    return judgement.document(keep)
+
+
+def inputs() -> list[Path]:
+    """The log of each case."""
+    return sorted(VECTORS.glob("*/input.*"))
 
 
 def _load(store: str) -> None:
-    words = [sys.executable, "-m", "quiclens_command_line", "load", str(VECTORS), "--store", store, "--json"]
-    done = subprocess.run(words, capture_output=True, check=False, text=True)
+    """Load all cases, and their access logs, each as its format says."""
+    words = [sys.executable, "-m", "quiclens_command_line", "load", "--store", store, "--json"]
+    for case in sorted(path.parent for path in VECTORS.glob("*/access.log")):
+        of_case = [str(case), "--requests", str(case / "access.log"), "--requests-format", str(case / "format.toml")]
+        done = subprocess.run([*words, *of_case], capture_output=True, check=False, text=True)
+        if done.returncode not in _EXIT_CODES:
+            raise LabError(f"the access log of {case.name} cannot be loaded: {done.stderr}")
+    done = subprocess.run([*words, str(VECTORS)], capture_output=True, check=False, text=True)
     if done.returncode != 1:  # some inputs are bad on purpose
         raise LabError(f"the cases cannot be loaded: {done.stderr}")
 
@@ -119,16 +149,32 @@ def _seen(base: str, browser: str, paths: Sequence[str]) -> Iterator[Visit]:
             yield Visit(found["name"], (*found["errors"], *outside))
 
 
-def _commanded(store: str, commands: Sequence[tuple[str, str]]) -> Iterator[Visit]:
-    """Run each command, for people and for programs in turn."""
+def _commanded(store: str, commands: Sequence[tuple[str, ...]]) -> Iterator[Visit]:
+    """Run each command, for people and for programs in turn; `export` is for programs."""
 
-    def run(words: tuple[str, str]) -> Visit:
-        name, thing = words
-        out = [] if name == "explain" else ["--output", "-"]
-        program = [sys.executable, "-m", "quiclens_command_line", name, "--store", store, *out, "--", thing]
-        done = subprocess.run(program, capture_output=True, text=True, check=False, errors="replace", timeout=_SECONDS)
-        is_told = done.returncode in _COMMANDS and "Traceback" not in done.stderr
-        return Visit(" ".join(words), () if is_told else (f"exit code {done.returncode}: {done.stderr[-500:]}",))
+    def run(turn: int, words: tuple[str, ...]) -> Visit:
+        name, *things = words
+        is_json = name != "export" and turn % 2 == 1
+        out = ["--output", "-"] if name == "export" else ["--json"] if is_json else []
+        program = [sys.executable, "-m", "quiclens_command_line", name, "--store", store, *out]
+        program += things if words in _ABOUT_ALL else ["--", *things]
+        done = subprocess.run(
+            program, capture_output=True, text=True, check=False, errors="replace", timeout=_SECONDS, cwd=VECTORS
+        )
+        faults = []
+        if done.returncode not in _EXIT_CODES or "Traceback" in done.stderr:
+            faults.append(f"exit code {done.returncode}: {done.stderr[-500:]}")
+        elif is_json and not _is_json(done.stdout):
+            faults.append(f"no JSON document: {done.stdout[:200]}")
+        return Visit(" ".join(words), tuple(faults))
 
     with ThreadPoolExecutor(2) as threads:
-        yield from threads.map(run, commands)
+        yield from threads.map(run, range(len(commands)), commands)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
