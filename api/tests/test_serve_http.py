@@ -38,6 +38,38 @@ def test_it_answers_ping_and_an_empty_get(served: Served) -> None:
     assert served.ask(method="GET", path="/nowhere").status == 404
 
 
+@pytest.mark.parametrize("path", ["/metrics", "/healthz"])
+def test_a_probe_refuses_a_parameter_that_it_does_not_take(served: Served, path: str) -> None:
+    got = served.ask(method="GET", path=path, a="1")
+    problem = json.loads(got.text)
+    assert (got.status, problem["code"], problem["hint"]) == (422, "unknown_parameter", "this address takes none")
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "code", "says"),
+    [
+        (b"GET / HTTP/1.1\r\n\r\n", 400, "no_request", "Host"),
+        (b"\x16\x03\x01 hello\r\n\r\n", 400, "no_request", "illegal request line"),
+        (b"GET / HTTP/1.1\r\nHost: a\r\nbad header\r\n\r\n", 400, "no_request", "illegal header line"),
+        (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n", 400, "no_request", "Content-Length"),
+        (b"GET /?" + b"x" * (2 << 20) + b" HTTP/1.1\r\nHost: a\r\n\r\n", 431, "head_too_large", "too long"),
+    ],
+)
+def test_what_is_no_request_is_told_as_all_other_failures(
+    served: Served, sent: bytes, status: int, code: str, says: str
+) -> None:
+    with socket.create_connection(("127.0.0.1", served.port), timeout=30) as made:
+        with contextlib.suppress(ConnectionError):  # it closes before it has read all
+            made.sendall(sent)
+        answer = http.client.HTTPResponse(made)
+        answer.begin()
+        problem = json.loads(answer.read())
+    assert (answer.status, answer.getheader("content-type")) == (status, "application/problem+json")
+    assert (problem["status"], problem["code"]) == (status, code) and says in problem["detail"]
+    assert problem["instance"] == f"urn:uuid:{answer.getheader('x-request-id')}"
+    assert answer.getheader("x-content-type-options") == "nosniff"
+
+
 def test_the_statement_is_in_the_url_the_body_or_both(served: Served) -> None:
     assert served.ask(method="GET", query="SELECT 1").body == b"1\n"
     assert served.ask("SELECT 1").body == b"1\n"

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import pytest
 from api_seed import A as CONNECTION
+from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 from prometheus_client import CollectorRegistry
 from quiclens_schema import store as stores
@@ -19,9 +20,11 @@ from web_client import client
 from quiclens_store_server.app import create_app
 from quiclens_web.api import routes_files, routes_reports, routes_requests
 from quiclens_web.api.settings import QuestionLimits
+from quiclens_web.api.strict import parameters_of
 from quiclens_web.front.faults import SERVER_ERRORS, Fault
 from quiclens_web.front.metrics import FrontMetrics
 from quiclens_web.front.settings import ServeSettings
+from quiclens_web.pages import routes as pages
 
 MEMBERS = {"type", "title", "status", "detail", "instance", "code", "hint"}
 HTML = {"accept": "text/html"}
@@ -101,6 +104,20 @@ def test_clickhouses_interface_tells_an_unexpected_error_in_its_own_form(
         ("GET", "/api/v1/requests?limti=3", 422, "unknown_parameter"),
         ("GET", "/api/v1/audit?since=1h", 422, "unknown_parameter"),
         ("GET", f"/connections/{CONNECTION}.sqlog?vantag=server", 422, "unknown_parameter"),
+        ("GET", "/requests?limti=3", 422, "unknown_parameter"),
+        ("GET", f"/requests/{CONNECTION}/0?limti=3", 422, "unknown_parameter"),
+        ("GET", f"/connections/{CONNECTION}?vantag=server", 422, "unknown_parameter"),
+        ("GET", "/?sinec=1h", 422, "unknown_parameter"),
+        ("GET", "/compare?c=1", 422, "unknown_parameter"),
+        ("GET", "/reports?nmae=tail", 422, "unknown_parameter"),
+        ("GET", "/working?a=1", 422, "unknown_parameter"),
+        ("GET", "/upload?a=1", 422, "unknown_parameter"),
+        ("GET", "/find?a=1", 422, "unknown_parameter"),
+        ("GET", "/causes?a=1", 422, "unknown_parameter"),
+        ("GET", "/api/docs?a=1", 422, "unknown_parameter"),
+        ("GET", "/login?tto=/", 422, "unknown_parameter"),
+        ("POST", "/login?tto=/", 422, "unknown_parameter"),
+        ("POST", "/logout?a=1", 422, "unknown_parameter"),
         ("GET", "/api/v1/requests?limit=many", 422, "usage"),
         ("GET", "/api/v1/requests/none", 404, "not_found"),
     ],
@@ -115,6 +132,34 @@ def test_whatever_is_refused_is_a_problem(web: TestClient, method: str, path: st
 
 def test_a_misspelled_parameter_is_told_its_name(web: TestClient) -> None:
     assert web.get("/api/v1/requests?limti=3").json()["hint"] == "limit?"
+
+
+def test_a_browser_is_shown_which_parameter_there_is_not_and_which_there_are(web: TestClient) -> None:
+    shown = web.get("/requests?limti=3", headers=HTML)
+    assert shown.status_code == 422 and "<h1>There is no parameter &#39;limti&#39; here</h1>" in shown.text
+    assert "<p>Limit? This page takes box, by, each, limit, min_ms, since, until, where</p>" in shown.text
+    assert "<p>This address takes none</p>" in web.get("/working?a=1", headers=HTML).text
+    hostile = web.get("/requests?%3Cscript%3E=1", headers=HTML).text
+    assert "<script>" not in hostile and "&lt;script&gt;" in hostile
+
+
+def test_pages_take_every_parameter_that_their_scripts_read_or_write() -> None:
+    known = frozenset[str]().union(*(parameters_of(each) for each in pages.router.routes if isinstance(each, APIRoute)))
+    folder = Path(pages.__file__).parent / "static"
+    scripts = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.js")}
+    read = {
+        name
+        for text in scripts.values()
+        for name in re.findall(r"(?:\bnow|state\(\))\.(?:get|getAll|has)\(\"(\w+)\"\)", text)
+    }
+    written = {
+        name
+        for text in scripts.values()
+        for inside in re.findall(r"\b(?:change|go)\((?:\"\w+\", )?\{([^}]*)\}", text)
+        for name in re.findall(r"(?:^|, )\s*(\w+)(?=:|,|\s*$)", inside)
+    }
+    assert {"since", "where", "box", "at_us", "view", "packet"} <= read | written | known
+    assert (read | written) - known <= {"changes"}, "a page's address would be refused when it is opened again"
 
 
 def test_a_refusal_keeps_its_allowed_methods(web: TestClient) -> None:

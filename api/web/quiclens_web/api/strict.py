@@ -1,7 +1,6 @@
-"""Routes that know their query parameters: another one is a mistake, not something to pass over."""
+"""Routes that know their query parameters, of the API and of pages."""
 
 from collections.abc import Callable, Coroutine
-from difflib import get_close_matches
 from typing import Any
 
 from fastapi import Request
@@ -10,14 +9,15 @@ from fastapi.params import Query
 from fastapi.routing import APIRoute
 from starlette.responses import Response
 
-from quiclens_web.front.problems import Stopped
+from quiclens_web.front.parameters import refuse_unknown
 
 ANY_QUERY = "x-any-query"
 """Among a route's `openapi_extra`: its parameters are not ours to know."""
+_OF_SCRIPTS = "x-query-of-scripts"
 
 
 class StrictRoute(APIRoute):
-    """Answers 422 to a query parameter that the OpenAPI document does not name."""
+    """Answers 422 to a query parameter that neither the route nor, of a page, its scripts take."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         answer = super().get_route_handler()
@@ -26,9 +26,7 @@ class StrictRoute(APIRoute):
             return answer
 
         async def checked(request: Request) -> Response:
-            for name in request.query_params:
-                if name not in known:
-                    raise Stopped("unknown_parameter", f"there is no parameter {name[:100]!r} here", _hint(name, known))
+            refuse_unknown(request.query_params, known, names_all=not self.include_in_schema)
             return await answer(request)
 
         return checked
@@ -36,9 +34,10 @@ class StrictRoute(APIRoute):
 
 def parameters_of(route: APIRoute) -> frozenset[str]:
     """The names of a route's query parameters."""
-    return frozenset(each.alias for each in get_flat_params(route.dependant) if isinstance(each.field_info, Query))
+    taken = {each.alias for each in get_flat_params(route.dependant) if isinstance(each.field_info, Query)}
+    return frozenset(taken | set((route.openapi_extra or {}).get(_OF_SCRIPTS, ())))
 
 
-def _hint(name: str, known: frozenset[str]) -> str:
-    near = get_close_matches(name, known, 1)
-    return f"{near[0]}?" if near else f"one of {', '.join(sorted(known))}" if known else "this address takes none"
+def of_scripts(*names: str) -> dict[str, Any]:
+    """A page's `openapi_extra`: the parameters of its address that its scripts read, or write there."""
+    return {_OF_SCRIPTS: names}

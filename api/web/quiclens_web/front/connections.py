@@ -9,12 +9,15 @@ a client that sends its request at once is served, however many others only hold
 import asyncio
 import select
 import socket
+import sys
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from http import HTTPStatus
 from itertools import islice
 from typing import Any, Protocol
+from uuid import uuid4
 
 import h11
 from uvicorn.config import Config
@@ -23,8 +26,11 @@ from uvicorn.server import ServerState
 
 from quiclens_web.front.access import Network, is_in
 from quiclens_web.front.metrics import FrontMetrics
+from quiclens_web.front.observed import HEADERS
+from quiclens_web.front.problems import MEDIA_TYPE, kind_of, problem_text
 
 _NEW_SECONDS = 1.0
+_LONGEST_REASON = 300
 _LOOKED_AT = 16  # of those that wait, when one has to go
 
 
@@ -207,8 +213,12 @@ class GuardedProtocol(H11Protocol):
             self._write_timer = None
 
     def send_400_response(self, msg: str) -> None:
+        """Answer what h11 does not take for a request, as all other failures are told, and close the connection."""
         self._connections.closed.labels("invalid").inc()
-        super().send_400_response(msg)
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            for event in _refusal(sys.exc_info()[1], str(uuid4())):
+                self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
 
     def close(self, why: str) -> None:
         """End the connection at once, whatever is on its way."""
@@ -286,6 +296,23 @@ def protocol_factory(
 ) -> Callable[[], GuardedProtocol]:
     """What makes a protocol for each connection."""
     return lambda: GuardedProtocol(config, server_state, app_state, connections=connections)
+
+
+def _refusal(error: BaseException | None, id: str) -> tuple[h11.Response, h11.Data, h11.EndOfMessage]:
+    """RFC 9457's answer to what h11 does not take; `id` is that of the answer, for there is no request."""
+    is_large = isinstance(error, h11.RemoteProtocolError) and error.error_status_hint == 431
+    code, hint = ("head_too_large", "ask with POST") if is_large else ("no_request", "HTTP/1.1, with a Host header")
+    body = problem_text(id, code, str(error or "it cannot be read")[:_LONGEST_REASON], hint).encode()
+    headers = [
+        (b"content-type", MEDIA_TYPE.encode()),
+        (b"content-length", str(len(body)).encode()),
+        (b"connection", b"close"),
+        (b"x-request-id", id.encode()),
+        *HEADERS.items(),
+    ]
+    status = kind_of(code).status
+    reason = HTTPStatus(status).phrase.encode()
+    return h11.Response(status_code=status, headers=headers, reason=reason), h11.Data(data=body), h11.EndOfMessage()
 
 
 def has_sent_nothing(transport: asyncio.BaseTransport) -> bool:

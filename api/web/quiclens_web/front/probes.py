@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from quiclens_web.front.metrics import CONTENT_TYPE, FrontMetrics
+from quiclens_web.front.parameters import refuse_unknown
 from quiclens_web.front.problems import Answers
 
 _STORE_SECONDS = 5.0  # for `SELECT 1`
@@ -70,10 +71,12 @@ class Probes:
         return Response(b"Ok.\n", media_type="text/plain", headers={INSTANCE_HEADER: self._instance})
 
     async def _healthz(self, request: Request) -> Response:
+        refuse_unknown(request.query_params, ())
         reasons = await self._health.reasons()
         if reasons:
             return self._answers.problem(request.scope, "unwell", "; ".join(reasons), "the log says more")
         return JSONResponse({"ok": True})
 
     async def _show_metrics(self, request: Request) -> Response:
+        refuse_unknown(request.query_params, ())
         return Response(self._metrics.text(), media_type=CONTENT_TYPE)

@@ -43,6 +43,8 @@ class ProblemKind:
 
 
 KINDS: Mapping[str, ProblemKind] = {
+    "no_request": ProblemKind(400, "This is no HTTP request."),
+    "head_too_large": ProblemKind(431, "The head of the request is too large."),
     "usage": ProblemKind(422, "A parameter cannot be used."),
     "unknown_parameter": ProblemKind(422, "This address has no such parameter."),
     "too_much": ProblemKind(422, "The question needs too much."),
@@ -90,6 +92,21 @@ def request_id(scope: Scope) -> str:
     return str(state.setdefault("request_id", str(uuid4())))
 
 
+def problem_text(id: str, code: str, detail: str, hint: str = "", status: int = 0) -> str:
+    """The document of a problem that the request `id` met."""
+    kind = kind_of(code)
+    document = Problem(
+        type=f"/api/docs#{code}",
+        title=kind.title,
+        status=status or kind.status,
+        detail=detail,
+        instance=f"urn:uuid:{id}",
+        code=code,
+        hint=hint,
+    )
+    return document_text(document.model_dump())
+
+
 @dataclass(frozen=True, slots=True)
 class Answers:
     """How a failure is answered, by who asked."""
@@ -110,18 +127,9 @@ class Answers:
             answer = page("message.html", status=status, message=_sentence(detail), hint=_sentence(hint))
             answer.headers.update(headers)
             return answer
-        document = Problem(
-            type=f"/api/docs#{code}",
-            title=kind.title,
-            status=status,
-            detail=detail,
-            instance=f"urn:uuid:{request_id(scope)}",
-            code=code,
-            hint=hint,
-        )
         if status == 401:
             headers["WWW-Authenticate"] = 'Bearer realm="quiclens"'
-        return Response(document_text(document.model_dump()), status, headers, MEDIA_TYPE)
+        return Response(problem_text(request_id(scope), code, detail, hint, status), status, headers, MEDIA_TYPE)
 
     def stopped(self, scope: Scope, stopped: Stopped) -> Response:
         """The answer to a request that was ended on purpose."""

@@ -5,13 +5,14 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Query, Request
 from starlette.responses import RedirectResponse, Response
 
+from quiclens_web.api.strict import StrictRoute
 from quiclens_web.front import sessions
 from quiclens_web.front.access import Visitor, address_of
 from quiclens_web.front.door import door_of
 from quiclens_web.front.problems import Stopped
 from quiclens_web.pages.page import page
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False, route_class=StrictRoute)
 
 To = Annotated[str, Query(max_length=4000)]
 

@@ -18,35 +18,36 @@ from quiclens_questions.statements import ask
 from quiclens_questions.status import status
 from quiclens_questions.where import request_columns
 from quiclens_web.api.answering import QuestionRunner, asking
+from quiclens_web.api.strict import StrictRoute, of_scripts
 from quiclens_web.front.problems import KINDS as KINDS_OF_PROBLEMS
 from quiclens_web.pages.connection_words import connection_about, connection_facts
 from quiclens_web.pages.page import page
 from quiclens_web.pages.views import default_window, request_view
 from quiclens_web.pages.words import WORDS, cause_words
 
-router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=StrictRoute)
 
 App = Annotated[QuestionRunner, Depends(asking)]
 _GROUPINGS = ("carrier", "region", "city", "country", "pop", "cluster", "server", "network_type", "protocol",
               "app_version", "device", "stack", "congestion_controller", "arm", "status", "top_cause")  # fmt: skip
 
 
-@router.get("/")
+@router.get("/", openapi_extra=of_scripts("since", "until", "where", "quantile"))
 async def overview(app: App, by: str = "carrier") -> Response:
     return page("overview.html", "/", **await _window(app, by))
 
 
-@router.get("/requests")
+@router.get("/requests", openapi_extra=of_scripts("since", "until", "where", "min_ms", "each", "limit", "box"))
 async def slow_requests(app: App, by: str = "carrier") -> Response:
     return page("requests.html", "/requests", **await _window(app, by))
 
 
-@router.get("/compare")
+@router.get("/compare", openapi_extra=of_scripts("since", "until", "a", "b"))
 async def compare(app: App) -> Response:
     return page("compare.html", "/compare", **await _window(app))
 
 
-@router.get("/reports")
+@router.get("/reports", openapi_extra=of_scripts("by", "between", "base", "without", "of", "where"))
 def reports(app: App, name: str = "tail", since: str = "", until: str = "") -> Response:
     return page(
         "reports.html",
@@ -114,12 +115,17 @@ def what_words_mean() -> Response:
     return page("causes.html", causes=cause_words(), words=WORDS)
 
 
-@router.get("/connections/{name:path}")
-async def connection_page(app: App, request: Request, name: str) -> Response:
+_OF_CONNECTIONS = of_scripts("view", "from_us", "to_us", "at_us", "text", "name", "packet")
+
+
+@router.get("/connections/{connection_id:path}", openapi_extra=_OF_CONNECTIONS)
+async def connection_page(
+    app: App, request: Request, connection_id: str, vantage: str = "", trace_id: str = "", stream: str = ""
+) -> Response:
     """The page of a connection; its file stands beside it, told apart by its suffix."""
+    name = connection_id
     found = await app.run(lambda store: traces(store, name))
-    query = request.query_params
-    trace = chosen(found, query.get("vantage", ""), query.get("trace_id", ""))
+    trace = chosen(found, vantage, trace_id)
     if trace is None:
         return page(
             "message.html",
@@ -133,7 +139,7 @@ async def connection_page(app: App, request: Request, name: str) -> Response:
         trace=trace,
         traces=found,
         about=connection_about(trace),
-        stream=stream if (stream := query.get("stream", "")).isdecimal() else "",
+        stream=stream if stream.isdecimal() else "",
         qvis_link=_qvis(app, request, trace["connection_id"], None),
     )
 
