@@ -55,6 +55,8 @@ NESTED = (
     "DELETE FROM link_pending WHERE token IN (SELECT * FROM {})",
     "/* SELECT 1 */ SELECT -- x\n * FROM {}",
 )
+# Each stands in every one of NESTED.
+REACHING = ("file('{file}', 'LineAsString')", "url('http://127.0.0.1:9/', 'LineAsString', 'x String')")
 STATEMENTS = (
     "SELECT file('{file}')",
     "SELECT FILE('{file}')",
@@ -193,6 +195,18 @@ IDENTIFIERS = (
     "EXPLAIN SELECT * FROM {t:GAPIdentifier}",
     "INSERT INTO {t:GAPIdentifier} SELECT 'x'",
     "INSERT INTO {t:GAPIdentifier} FORMAT TSV\nx",
+    "DROP TABLE {t:GAPIdentifier}",
+    "DROP TABLE IF EXISTS default.{t:GAPIdentifier} SYNC",
+    "TRUNCATE TABLE {t:GAPIdentifier}",
+    "DETACH TABLE {t:GAPIdentifier}",
+    "DELETE FROM {t:GAPIdentifier} WHERE 1",
+    "ALTER TABLE {t:GAPIdentifier} DELETE WHERE 1",
+    "ALTER TABLE {t:GAPIdentifier} ADD COLUMN x UInt8",
+    "RENAME TABLE {t:GAPIdentifier} TO leak",
+    "EXCHANGE TABLES {t:GAPIdentifier} AND requests",
+    "OPTIMIZE TABLE {t:GAPIdentifier} FINAL",
+    "CREATE TABLE {t:GAPIdentifier} (x UInt8) ENGINE = Memory",
+    "ATTACH TABLE {t:GAPIdentifier}",
 )
 # A path is a name like any other, and no table has it: the engine was opened without tables that are files.
 PATHS = (
@@ -243,7 +257,7 @@ def test_a_table_function_that_reaches_past_the_store_is_refused(served: Served,
 
 @pytest.mark.parametrize("nested", NESTED)
 def test_it_is_refused_wherever_it_stands(served: Served, secret: Path, nested: str) -> None:
-    for function in ("file('{file}', 'LineAsString')", "url('http://127.0.0.1:9/', 'LineAsString', 'x String')"):
+    for function in REACHING:
         refused(served, nested.format(function.format(file=secret)), secret)
 
 
@@ -259,16 +273,21 @@ def test_a_path_names_no_table(served: Served, secret: Path, sql: str) -> None:
     assert "secret\n" not in got.text and list(secret.parent.iterdir()) == [secret]
 
 
-WORDS = re.compile(r"""->|'(?:[^'\\]|\\.)*'|`[^`]*`|"[^"]*"|[A-Za-z0-9_\\./:*]+|[^\s\w]|\s+""")
+WORDS = re.compile(r"""->|/\*.*?\*/|--[^\n]*\n|'(?:[^'\\]|\\.)*'|`[^`]*`|"[^"]*"|[A-Za-z0-9_\\./:*]+|[^\s\w]|\s+""")
 
 
 def with_gaps(sql: str, gap: str, is_everywhere: bool) -> str:
-    """The statement with another gap between its words; `is_everywhere` also where none was, as before a bracket."""
+    """The statement with another gap between its words, in the place of comments too; `is_everywhere` also where none
+    was, as before a bracket."""
     words = WORDS.findall(sql)
     assert "".join(words) == sql
     if is_everywhere:
-        return gap.join(word for word in words if not word.isspace())
-    return "".join(gap if word.isspace() else word for word in words)
+        return gap.join(word for word in words if not is_gap(word))
+    return "".join(gap if is_gap(word) else word for word in words)
+
+
+def is_gap(word: str) -> bool:
+    return word.isspace() or word.startswith(("/*", "--"))
 
 
 def test_gaps_stand_between_words_and_never_in_one() -> None:
@@ -276,6 +295,8 @@ def test_gaps_stand_between_words_and_never_in_one() -> None:
     everywhere = r"SELECT|f|(|x|->|1|)|,|[|'it\'s a \\'|,|'b c'|]|AS|`d e`"
     assert with_gaps(sql, "|", is_everywhere=True) == everywhere
     assert with_gaps(sql, "|", is_everywhere=False) == r"SELECT|f(x|->|1),|['it\'s a \\',|'b c']|AS|`d e`"
+    assert with_gaps("SELECT /* 1 */ '--', -- x\n 2", "|", is_everywhere=True) == "SELECT|'--'|,|2"
+    assert with_gaps("SELECT /* 1 */ '--'", "|", is_everywhere=False) == "SELECT|||'--'"
 
 
 @pytest.mark.parametrize("token", ["read", "write"])
@@ -285,7 +306,8 @@ def test_whatever_stands_between_words_a_refused_statement_is_refused(
 ) -> None:
     """Twice: what was judged once is judged again, here after the same text with a parameter that names a table."""
     key = {"X-ClickHouse-Key": token}
-    texts = [*STATEMENTS, *(f"SELECT * FROM {function}" for function in FUNCTIONS)]
+    nested = (each.format(function) for each in NESTED for function in REACHING)
+    texts = [*STATEMENTS, *(f"SELECT * FROM {function}" for function in FUNCTIONS), *nested]
     for place, template in enumerate(texts):
         sql = with_gaps(template.format(file=secret), gap, is_everywhere=place % 2 == (token == "read")).encode()
         if b"{t" in sql:
