@@ -1,9 +1,13 @@
 """Exit codes, error documents, and what a hostile value can do (nothing)."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from api_ran import Run
+from api_seed import A
 from quiclens_schema import store as stores
 
 INJECTIONS = (
@@ -180,3 +184,50 @@ def test_a_store_held_by_another_process_is_one_line(run: Run, monkeypatch: pyte
     ran = run("slow", "--json")
     assert ran.code == 3 and ran.document["error"]["code"] == "store_busy"
     assert "process 7" in ran.err
+
+
+VECTORS = Path(__file__).resolve().parents[2] / "schema" / "vectors"
+
+
+def behind_a_closed_pipe(*words: str, closed: str = "stdout") -> tuple[int, bytes]:
+    """The exit code of a command whose output nobody reads, and what it says to the other stream."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | {closed: writing}
+    try:
+        done = subprocess.run([sys.executable, "-m", "quiclens_command_line", *words], check=False, **streams)  # type: ignore[call-overload]
+    finally:
+        os.close(writing)
+    return done.returncode, done.stderr if closed == "stdout" else done.stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--help",),
+        ("slow", "--help"),
+        ("check", str(VECTORS / "client_log" / "input.sqlog")),
+        ("check", str(VECTORS / "client_log" / "input.sqlog"), "--json"),
+        ("slow", "--store", "{store}"),
+        ("slow", "--store", "{store}", "--json"),
+        ("report", "tail", "--store", "{store}", "--format", "csv"),
+        ("export", A, "--store", "{store}", "--output", "-"),
+    ],
+)
+def test_an_answer_that_nobody_reads_ends_the_command_quietly(store_url: str, words: tuple[str, ...]) -> None:
+    assert behind_a_closed_pipe(*(word.format(store=store_url) for word in words)) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    ("words", "code"), [(("slow", "--no-such-option"), 2), (("check", "/nowhere"), 3), (("slow", "--limit", "0"), 2)]
+)
+def test_a_failure_that_nobody_reads_has_its_exit_code(words: tuple[str, ...], code: int) -> None:
+    found, said = behind_a_closed_pipe(*words, "--json")
+    assert found == code and said.startswith(b"quiclens: ") and b"Traceback" not in said
+
+
+def test_where_nobody_reads_messages_the_answer_is_there(store_url: str) -> None:
+    assert behind_a_closed_pipe("slow", "--no-such-option", closed="stderr") == (2, b"")
+    log = str(VECTORS / "client_log" / "input.sqlog")
+    code, said = behind_a_closed_pipe("check", log, "--json", closed="stderr")
+    assert code == 0 and said.startswith(b"{")

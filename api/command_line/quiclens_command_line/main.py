@@ -4,6 +4,7 @@ import errno
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 # numpy comes with the ClickHouse client; without this it starts threads, which `serve` must not have before it is
 # confined, and which nothing here needs.
@@ -12,18 +13,28 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import typer
 
 from quiclens_command_line.app import create_app
-from quiclens_command_line.output import print_document, say
+from quiclens_command_line.output import AnswerPipe, print_document, say
 from quiclens_questions.failure import CANNOT_RUN, DONE, USAGE, Failure
 
 _INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit code 0 done, 1 nothing found or partly rejected, 2 usage, 3 cannot run."""
+    """Exit code 0 done, also where nobody reads the answer any more; 1 nothing found or partly rejected, 2 usage,
+    3 cannot run."""
     given = several_access_logs(sys.argv[1:] if arguments is None else arguments)
+    answers = AnswerPipe()
+    try:
+        return _run(given, answers)
+    finally:
+        answers.close()
+
+
+def _run(given: Sequence[str], answers: AnswerPipe) -> int:
     as_json = "--json" in given
     try:
         code = create_app(given)(given, prog_name="quiclens", standalone_mode=False)
+        sys.stdout.flush()
         return code if isinstance(code, int) else DONE
     except typer.TyperException as mistake:
         if not mistake.format_message():  # no command at all: the help was printed
@@ -34,9 +45,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, typer.Abort):
         say("interrupted")
         return _INTERRUPTED
-    except OSError as error:
-        code = "disk_full" if error.errno == errno.ENOSPC else "cannot_read"
-        return _stop(Failure(code, f"{error}"), CANNOT_RUN, as_json)
+    except (OSError, SystemExit) as error:
+        # typer and rich exit with 1 at a broken pipe, whatever it was.
+        broken = error.__context__ if isinstance(error, SystemExit) else error
+        if not isinstance(broken, OSError):
+            raise
+        if answers.has_no_reader():
+            return DONE
+        name = "disk_full" if broken.errno == errno.ENOSPC else "cannot_read"
+        return _stop(Failure(name, f"{broken}"), CANNOT_RUN, as_json)
 
 
 def several_access_logs(given: Sequence[str]) -> list[str]:
@@ -58,9 +75,10 @@ def several_access_logs(given: Sequence[str]) -> list[str]:
 
 
 def _stop(failure: Failure, code: int, as_json: bool) -> int:
-    """One document for programs, one message for people."""
+    """One document for programs, one message for people; the exit code is there also where nobody reads them."""
     if as_json:
-        print_document(failure.document())
+        with suppress(BrokenPipeError):
+            print_document(failure.document())
     say(f"quiclens: {failure.message}")
     if failure.hint:
         say(f"  {failure.hint}")

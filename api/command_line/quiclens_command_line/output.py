@@ -1,7 +1,10 @@
 """Where words go: the answer to stdout, everything else to stderr. None has a control character but ends of lines."""
 
+import os
+import select
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from quiclens_schema.plain_text import printable, printable_lines
@@ -14,6 +17,34 @@ if TYPE_CHECKING:
     from rich.segment import Segment
 
 _PIPE_WIDTH = 160  # columns where nobody says how wide the screen is
+
+
+class AnswerPipe:
+    """Where answers go: standard output as this process was given it. A reader that has gone, as `head` when it has
+    enough, is told by the pipe itself: a broken pipe may be another one, and rich puts a file in its place."""
+
+    def __init__(self) -> None:
+        try:
+            self._kept = os.dup(1)
+        except OSError:  # there is none
+            self._kept = -1
+
+    def has_no_reader(self) -> bool:
+        if self._kept < 0:
+            return False
+        asked = select.poll()
+        asked.register(self._kept, 0)
+        return any(told & select.POLLERR for _, told in asked.poll(0))
+
+    def close(self) -> None:
+        """Forget it; what is left to be written to a reader that has gone is dropped, now and when Python ends."""
+        if self._kept < 0:
+            return
+        if self.has_no_reader():
+            nothing = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nothing, 1)
+            os.close(nothing)
+        os.close(self._kept)
 
 
 def print_document(document: Mapping[str, Any]) -> None:
@@ -47,8 +78,9 @@ def answer(as_json: bool, document: Mapping[str, Any], *human: "RenderableType")
 
 
 def say(message: str) -> None:
-    """A line for the person who waits; never part of the answer."""
-    print(printable(message), file=sys.stderr, flush=True)
+    """A line for the person who waits; never part of the answer. Where nobody reads such lines, the work goes on."""
+    with suppress(BrokenPipeError):
+        print(printable(message), file=sys.stderr, flush=True)
 
 
 def errors() -> "Console":

@@ -222,3 +222,22 @@ fn an_error_that_cannot_be_said_has_its_exit_code() {
     let done = command.args(["run", "/nowhere/config.toml"]).stderr(Stdio::from(full)).status().unwrap();
     assert_eq!(done.code(), Some(3));
 }
+
+#[test]
+fn a_command_whose_output_nobody_reads_ends_quietly() {
+    let folder = tempfile::tempdir().unwrap();
+    configure(folder.path(), "");
+    let config = folder.path().join("config.toml");
+    let log = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schema/vectors/aioquic_clean_server/input.qlog");
+    let (config, log) = (Some(config.as_path()), Some(log.as_path()));
+    for (command, path) in [("check", config), ("dump", log), ("bench", log), ("load", log), ("--help", None)] {
+        // A pipe whose reader has gone.
+        let mut reader = Command::new("true").stdin(Stdio::piped()).spawn().unwrap();
+        let unread = reader.stdin.take().unwrap();
+        reader.wait().unwrap();
+        let mut collector = Command::new(env!("CARGO_BIN_EXE_quiclens-collector"));
+        let done = collector.arg(command).args(path).stdout(Stdio::from(unread)).output().unwrap();
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert_eq!((done.status.code(), said.as_ref()), (Some(0), ""), "{command}");
+    }
+}
