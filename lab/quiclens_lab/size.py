@@ -99,7 +99,8 @@ def _git(*words: str) -> str:
 
 
 def _dependencies(files: Texts) -> dict[str, set[str]]:
-    """Direct dependencies that are not the project's own, by language; those of tests and tools too."""
+    """Direct dependencies that are not the project's own, by language; those of tests and tools, and optional ones,
+    too."""
     found: dict[str, set[str]] = {"rust": set(), "python": set(), "javascript": set(), "go": set()}
     for name, text in files.items():
         if name.endswith("Cargo.toml") and not name.startswith("lab/"):
@@ -108,8 +109,12 @@ def _dependencies(files: Texts) -> dict[str, set[str]]:
                 found["rust"] |= {each for each in document.get(kind, {}) if not each.startswith("quiclens")}
         elif name.endswith("pyproject.toml"):
             document = tomllib.loads(text)
-            named = list(document.get("project", {}).get("dependencies", []))
-            named += [each for group in document.get("dependency-groups", {}).values() for each in group]
+            project = document.get("project", {})
+            groups = (
+                *project.get("optional-dependencies", {}).values(),
+                *document.get("dependency-groups", {}).values(),
+            )
+            named = [*project.get("dependencies", []), *(each for group in groups for each in group)]
             bare = {re.split(r"[^A-Za-z0-9_-]", each)[0].lower() for each in named}
             found["python"] |= {each for each in bare if not each.startswith("quiclens")}
         elif name.endswith("package.json"):

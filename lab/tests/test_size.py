@@ -13,3 +13,15 @@ def test_the_commands_are_counted() -> None:
 
 def test_what_lists_its_commands_in_another_way_is_not_told() -> None:
     assert size({})["commands"] == {"quiclens": None, "quiclens-collector": None, "quiclens-lab": 0}
+
+
+def test_optional_dependencies_and_those_of_development_are_counted() -> None:
+    text = """
+[project]
+dependencies = ["quiclens-schema==0.1", "Typer>=0.9"]
+[project.optional-dependencies]
+embedded = ["chdb-core==26.9", "typer"]
+[dependency-groups]
+dev = ["pytest"]
+"""
+    assert size({"api/pyproject.toml": text})["dependencies"]["python"] == 3
