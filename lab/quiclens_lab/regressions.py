@@ -60,10 +60,14 @@ def watch(runs: int, windows: int, seed: int, rows: int, keep: bool, progress: C
     with tempfile.TemporaryDirectory(prefix="quiclens-watch-") as name, stores.open(f"chdb:{name}/store") as store:
         found: dict[str, list[Row]] = {"planted": [], "nothing": []}
         code = _code()
-        parts = {"planted": planted_windows(runs, seed), "nothing": windows_of_nothing(windows, seed)}
-        for part, questions in parts.items():
+        parts = {
+            "planted": (runs, planted_windows(runs, seed)),
+            "nothing": (windows, windows_of_nothing(windows, seed)),
+        }
+        for part, (count, questions) in parts.items():
             kept = _Kept(made / f"{code}-{seed}-{part}.jsonl")
-            for number, question in enumerate(questions):
+            found[part] = kept.first(count) or []
+            for number, question in enumerate(questions if not found[part] else ()):
                 found[part].append(kept.answered(number, question, store))
                 progress(sum(map(len, found.values())), runs + windows)
         document: Row = {"runs": runs, "windows": windows, "seed": seed, **summed(**found)}
@@ -89,15 +93,18 @@ class _Kept:
     def __init__(self, path: Path) -> None:
         self._path = path
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._known = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        self._known: list[Row] = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+    def first(self, count: int) -> list[Row] | None:
+        """The first answers, if so many are there: then nothing need be drawn."""
+        return self._known[:count] if len(self._known) >= count else None
 
     def answered(self, number: int, question: Callable[[Store], Row], store: Store) -> Row:
         if number == len(self._known):
             self._known.append(question(store))
             with self._path.open("a") as file:
                 file.write(json.dumps(self._known[number]) + "\n")
-        row: Row = self._known[number]
-        return row
+        return self._known[number]
 
 
 def windows_of_nothing(windows: int, seed: int) -> Iterator[Callable[[Store], Row]]:

@@ -64,7 +64,7 @@ def hour(store: Store, rows: int, changed: tuple[int, int] = REGRESSED) -> Row:
         "make_s": round(made - began, 1),
         "roll_up_s": round(rolled - made, 1),
         "watch_s": round(ended - rolled, 2),
-        "params": report.params,
+        "params": {name: str(value) if isinstance(value, datetime) else value for name, value in report.params.items()},
         "found": report.dicts(),
         "passes": [row[:3] for row in report.rows] == [cell],
     }
