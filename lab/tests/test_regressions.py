@@ -1,5 +1,6 @@
 """A cell that becomes worse is found by the product's statement; the whole measurement is `quiclens-lab watch`."""
 
+import json
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -92,4 +93,5 @@ def test_the_best_test_finds_more_of_more_requests() -> None:
 def test_rows_that_are_rolled_up_are_judged_alike(store: Store) -> None:
     found = hour(store, 600_000, changed=(1, 1))  # the largest cell: so few rows make no other one's day
     assert found["passes"], found
+    assert json.loads(json.dumps(found)) == found
     assert found["rollups"] > 10_000
