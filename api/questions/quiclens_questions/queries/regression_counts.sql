@@ -150,34 +150,32 @@ WITH
         (
             SELECT
                 pool,
-                intDiv(begins_at - bucket_at - 1, {window_s:UInt32}) AS stretch,
-                sumForEach(
-                    arrayConcat(
-                        arrayMap(
-                            edge -> arraySum(
-                                (bucket, count) -> if(bucket > edge, count, 0),
-                                mapKeys(duration_histogram),
-                                mapValues(duration_histogram)
-                            ),
-                            sums.edges
-                        ),
-                        hits_shares
-                    )
+                arrayConcat(
+                    arrayMap(
+                        edge -> arraySum((bucket, count) -> if(bucket > edge, count, 0), mapKeys(durations), mapValues(durations)),
+                        sums.edges
+                    ),
+                    hits
                 ) AS k,
-                sumForEach(
-                    arrayConcat(
-                        arrayResize([]::Array(Float64), length(levels), arraySum(mapValues(duration_histogram))),
-                        of_shares
-                    )
-                ) AS n
-            FROM rolled
+                arrayConcat(arrayMap(_ -> arraySum(mapValues(durations)), sums.edges), of) AS n
+            FROM
+            (
+                SELECT
+                    pool,
+                    intDiv(begins_at - bucket_at - 1, {window_s:UInt32}) AS stretch,
+                    sumMap(duration_histogram) AS durations,
+                    sumForEach(hits_shares) AS hits,
+                    sumForEach(of_shares) AS of
+                FROM rolled
+                WHERE NOT is_now
+                    AND notEmpty(pool)
+                    AND stretch % stride = 0
+                    AND stretch < stride * stretches
+                GROUP BY
+                    pool,
+                    stretch
+            ) AS of_stretches
             INNER JOIN (SELECT pool, edges FROM sums) AS sums USING (pool)
-            WHERE NOT is_now
-                AND intDiv(begins_at - bucket_at - 1, {window_s:UInt32}) % stride = 0
-                AND intDiv(begins_at - bucket_at - 1, {window_s:UInt32}) < stride * stretches
-            GROUP BY
-                pool,
-                stretch
         )
         GROUP BY pool
     )
