@@ -161,6 +161,8 @@ def _pairs(
         by_attribute.setdefault(condition.attribute, []).append((condition, group))
     sizes = [len(each) for each in by_attribute.values()]
     possible = (sum(sizes) ** 2 - sum(size * size for size in sizes)) // 2
+    if not possible:
+        return [], 0
     picked: list[AttributeCondition] = []
     groups: list[Group] = []
     attributes: list[int] = []

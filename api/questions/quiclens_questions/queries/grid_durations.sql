@@ -37,7 +37,7 @@ FROM
             packets_sent
         FROM connections
         FINAL
-        WHERE ({until:Nullable(DateTime64(6, 'UTC'))} IS NULL OR trace_day <= toDate({until:Nullable(DateTime64(6, 'UTC'))}))
+        WHERE ({until:Nullable(DateTime64(6, 'UTC'))} IS NULL OR trace_day <= toDate32({until:Nullable(DateTime64(6, 'UTC'))}))
             AND packets_sent > 0
     ) AS c ON c.connection_id = r.connection_id AND c.vantage = r.vantage AND c.trace_id = r.trace_id
 )

@@ -2,7 +2,7 @@
 -- begun, an hour more on both sides for clocks that differ; requests without a time may be of any.
 (
     {since:Nullable(DateTime64(6, 'UTC'))} IS NULL
-    OR started_hour >= toDateTime(greatest(0, toUnixTimestamp(assumeNotNull({since:Nullable(DateTime64(6, 'UTC'))})) - 7200), 'UTC')
+    OR started_hour >= toDateTime(least(greatest(0, toUnixTimestamp64Second(assumeNotNull({since:Nullable(DateTime64(6, 'UTC'))})) - 7200), 4294967295), 'UTC')
     OR started_hour = toDateTime(0, 'UTC')
 )
 AND
