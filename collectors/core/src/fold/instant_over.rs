@@ -90,8 +90,9 @@ impl Fold {
             self.requests.wait(id, now.us, paced_us);
         }
         self.requests.note_hunger(id);
-        if self.requests.get(id).is_some_and(|stream| stream.timeline().is_long()) {
-            self.sum_up();
+        if self.requests.is_long(id) {
+            let certain = self.certain();
+            self.requests.sum_up_one(id, &mut self.attribution, certain);
         }
         if let Some(stretch) = over {
             self.behind(id, &stretch);
@@ -295,8 +296,12 @@ impl Fold {
 
     /// Sums up what no later event can change, so that the memory of a stream that stays open is bounded.
     fn sum_up(&mut self) {
-        let certain = Certain { us: self.certain_us(), now_us: self.now.us, is_client: self.is_client() };
+        let certain = self.certain();
         self.requests.sum_up(&mut self.attribution, certain);
+    }
+
+    fn certain(&self) -> Certain {
+        Certain { us: self.certain_us(), now_us: self.now.us, is_client: self.is_client() }
     }
 
     /// Before this time nothing of the connection can begin any more.

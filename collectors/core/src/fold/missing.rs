@@ -148,7 +148,7 @@ impl Fold {
             rtt_us: self.recovery.rtt().round_trip().known_us().unwrap_or(0),
             probe_timeout_us: self.recovery.rtt().probe_timeout_us().unwrap_or(INITIAL_RTT_US),
             hole: last.and_then(|last| self.recovery.missing_after(last, is_server)),
-            conditions: self.attribution.conditions(),
+            shared: self.attribution.shared(),
         });
     }
 }

@@ -8,9 +8,10 @@ pub mod queue;
 pub mod ranges;
 pub mod side;
 pub mod stream;
+pub mod unrepaired;
 pub mod wait;
 
-use crate::fold::attribution::{Attribution, Certain};
+use crate::fold::attribution::{Attribution, Certain, most_undecided};
 use crate::fold::moment::Moment;
 use crate::fold::recovery::rtt::Rtt;
 use crate::fold::requests::losses::Repair;
@@ -45,6 +46,9 @@ pub struct Requests {
     count: Count,
     /// How long after a packet what it had carried went out again.
     repairs: Stats,
+    /// Losses that were looked at in streams that are closed: what the work of a log is measured by.
+    #[serde(skip)]
+    steps: u64,
 }
 
 /// What the connection's row says of its requests.
@@ -216,7 +220,29 @@ impl Requests {
 
     /// Sums up what no later event can change.
     pub fn sum_up(&mut self, attribution: &mut Attribution, certain: Certain) {
-        attribution.sum_up(self.all_mut(), certain);
+        let requests = self.streams.len();
+        if attribution.settle(certain, requests) {
+            attribution.sum_up(self.all_mut(), certain, requests);
+        }
+    }
+
+    /// A request has so many intervals of its own that they must be summed up.
+    pub fn is_long(&self, id: u64) -> bool {
+        let most = most_undecided(self.streams.len());
+        self.get(id).is_some_and(|stream| stream.timeline().is_long(most))
+    }
+
+    /// Sums up what no later event can change of it.
+    pub fn sum_up_one(&mut self, id: u64, attribution: &mut Attribution, certain: Certain) {
+        let requests = self.streams.len();
+        if let Some(stream) = self.streams.get_mut(&id) {
+            attribution.sum_up_one(stream, certain, requests);
+        }
+    }
+
+    /// Losses that were looked at so far.
+    pub fn steps(&self) -> u64 {
+        self.all().fold(self.steps, |sum, stream| sum.saturating_add(stream.steps()))
     }
 
     /// Some request ended and lingers.
@@ -259,6 +285,7 @@ impl Requests {
     pub fn close(&mut self, stream: &Stream) {
         self.closed.add(stream.id() / 4, stream.id() / 4 + 1);
         self.count.complete += u64::from(stream.is_complete());
+        self.steps = self.steps.saturating_add(stream.steps());
     }
 
     /// Requests that were opened.
