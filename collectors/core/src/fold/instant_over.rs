@@ -289,7 +289,7 @@ impl Fold {
     pub(super) fn hold(&mut self, interval: Interval) {
         // A client's request tells what arrived when: what its connection could not send is no part of it.
         let is_part = !self.is_client() || interval.cause == DOUBT;
-        if is_part && self.requests.is_any() && self.attribution.hold(interval) {
+        if is_part && self.requests.is_any() && self.attribution.hold(interval, self.requests.len()) {
             self.sum_up();
         }
     }
@@ -298,6 +298,12 @@ impl Fold {
     fn sum_up(&mut self) {
         let certain = self.certain();
         self.requests.sum_up(&mut self.attribution, certain);
+    }
+
+    /// Nothing comes any more: all is certain.
+    pub(super) fn settle_conditions(&mut self) {
+        let certain = Certain { us: self.now.us, ..self.certain() };
+        self.attribution.settle(certain, self.requests.len());
     }
 
     fn certain(&self) -> Certain {

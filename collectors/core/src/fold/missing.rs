@@ -41,7 +41,7 @@ impl Fold {
     /// The log's clock made a step: what passed meanwhile is not known.
     pub fn clock_made_a_step(&mut self) {
         self.damage.count(Kind::ClockStep, 1);
-        self.requests.all_mut().for_each(Stream::note_clock_step);
+        self.requests.note_clock_step();
     }
 
     /// A round trip as the times of the log give it, and as the log states it, are far apart: its clock made a step within.

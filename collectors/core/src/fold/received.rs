@@ -253,7 +253,7 @@ impl Fold {
             self.hold(Interval::of(Cause::Pto, answered.start_us, end_us));
         }
         if !answered.is_logged {
-            self.requests.all_mut().for_each(|stream| stream.timeline_mut().infer(Cause::Pto));
+            self.requests.infer_probe();
         }
         self.episode(Episode {
             trigger: if answered.is_spurious { "spurious" } else { "" },

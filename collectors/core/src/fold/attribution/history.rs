@@ -75,6 +75,9 @@ const BLOCK: usize = 64;
 /// Sets of conditions that are told apart: a connection has some ten.
 const SETS: usize = 256;
 
+/// Times beside missing records that are kept as they were, for requests that had not been answered then.
+const DOUBTS: usize = 4096;
+
 /// From its start to that of the next one the same conditions hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Run {
@@ -171,7 +174,7 @@ impl History {
         });
         doubts.sort_by_key(|doubt| doubt.end_us);
         self.doubts.extend(doubts);
-        while self.doubts.len() > UNDECIDED {
+        while self.doubts.len() > DOUBTS {
             self.doubts.pop_front();
         }
     }

@@ -33,6 +33,12 @@ pub struct Attribution {
     steps: u64,
 }
 
+/// Conditions that are not in the history, times requests that look at them.
+const LOOKED_AT: usize = 1 << 16;
+
+/// So few are not worth while.
+const FEW: usize = 64;
+
 /// Intervals that a request may have undecided, of the connection's or its own, where so many requests are open.
 pub fn most_undecided(requests: usize) -> usize {
     UNDECIDED.min(UNDECIDED_OF_ALL / requests.max(1))
@@ -64,13 +70,13 @@ pub struct Ending {
 
 impl Attribution {
     /// A condition of the connection held; requests that are open may have waited for it. True when there are so many that
-    /// they must be summed up.
-    pub fn hold(&mut self, interval: Interval) -> bool {
+    /// they must be summed up: each of the `requests` looks at those that are not, as it ends.
+    pub fn hold(&mut self, interval: Interval, requests: usize) -> bool {
         if interval.start_us >= interval.end_us {
             return false;
         }
         self.fresh.push(interval);
-        self.fresh.len() >= self.settled_at.max(SUMMED_UP_AT)
+        self.fresh.len() >= self.settled_at.max(SUMMED_UP_AT.min(LOOKED_AT / requests.max(1)).max(FEW))
     }
 
     /// What requests look at.
@@ -177,7 +183,7 @@ mod tests {
 
     /// A response that began at 0 and ended at 100.
     fn stream() -> Stream {
-        let mut stream = Stream::open(0, Moment::default(), None, None);
+        let mut stream = Stream::open(0, 0, Moment::default(), None, None);
         stream.begin_response(0, Room::default());
         stream.end(100, End::Acked, true);
         stream
@@ -187,7 +193,7 @@ mod tests {
     fn what_the_connection_waited_for_is_the_requests_time_whether_it_was_summed_up_or_not() {
         for certain_us in [None, Some(20), Some(50)] {
             let (mut attribution, mut stream) = (Attribution::default(), stream());
-            assert!(!attribution.hold(held(20, 20)) && !attribution.hold(held(10, 40)));
+            assert!(!attribution.hold(held(20, 20), 1) && !attribution.hold(held(10, 40), 1));
             if let Some(us) = certain_us {
                 let certain = Certain { us, now_us: 50, is_client: false };
                 assert!(!attribution.settle(certain, 1));
@@ -202,7 +208,7 @@ mod tests {
     #[test]
     fn many_conditions_are_to_be_summed_up_and_none_is_left_where_no_request_is() {
         let mut attribution = Attribution::default();
-        let due = (0..SUMMED_UP_AT as i64).filter(|at| attribution.hold(held(*at, at + 1))).count();
+        let due = (0..SUMMED_UP_AT as i64).filter(|at| attribution.hold(held(*at, at + 1), 1)).count();
         assert_eq!(due, 1);
         attribution.clear();
         let mut stream = stream();
@@ -218,7 +224,7 @@ mod tests {
             let (mut attribution, most) = (Attribution::default(), most_undecided(requests));
             for number in 0..4 * UNDECIDED as i64 {
                 let now_us = 20 * number + 10;
-                if attribution.hold(held(now_us - 10, now_us)) {
+                if attribution.hold(held(now_us - 10, now_us), requests) {
                     let certain = Certain { us: 0, now_us, is_client: false };
                     if attribution.settle(certain, requests) {
                         attribution.sum_up(streams.iter_mut(), certain, requests);

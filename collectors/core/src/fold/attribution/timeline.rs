@@ -101,7 +101,10 @@ impl Timeline {
     /// Decides what no later event can change: what lies before `certain_us`; where that leaves more than `most` intervals
     /// of its own, all up to `now_us`. Gives the steps that it took.
     pub fn sum_up(&mut self, span: Span, most: usize, shared: Shared<'_>) -> u64 {
-        let mut steps = self.advance(span.certain_us, shared);
+        // What is in the history up to then is not among the fresh ones.
+        let is_settled = shared.history.is_some_and(|history| history.until_us() >= Some(span.certain_us));
+        let fresh = if is_settled { &[] } else { shared.fresh };
+        let mut steps = self.advance(span.certain_us, Shared { fresh, ..shared });
         if self.undecided() > most
             && let Some(last_us) = span.last_byte_us
         {

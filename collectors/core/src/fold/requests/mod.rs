@@ -2,6 +2,7 @@
 
 pub mod arrivals;
 pub mod http;
+pub mod hunger;
 pub mod imputation;
 pub mod losses;
 pub mod queue;
@@ -12,8 +13,10 @@ pub mod unrepaired;
 pub mod wait;
 
 use crate::fold::attribution::{Attribution, Certain, most_undecided};
+use crate::fold::cause::Cause;
 use crate::fold::moment::Moment;
 use crate::fold::recovery::rtt::Rtt;
+use crate::fold::requests::hunger::Hunger;
 use crate::fold::requests::losses::Repair;
 use crate::fold::requests::ranges::Ranges;
 use crate::fold::requests::stream::{End, SentChunk, Stream};
@@ -21,7 +24,7 @@ use crate::fold::stats::Stats;
 use crate::limits;
 use crate::record::rows::Row;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Requests that stay open after they ended, to hear their last HTTP frames.
 const LINGERING: usize = 64;
@@ -32,11 +35,13 @@ pub struct Requests {
     /// A node of the map has room for eleven values, which are large: most connections have one.
     streams: BTreeMap<u64, Box<Stream>>,
     /// Those whose data waits, for all that is known.
-    hungry: BTreeSet<u64>,
+    hunger: Hunger,
     /// Those that wait and that no other has passed since they do.
     unpassed: Vec<u64>,
     /// How many have not ended.
     open: u64,
+    /// What is true of all that were opened before, and that those which are open are told when they end.
+    of_all: OfAll,
     /// None is open since.
     idle_since: Option<Moment>,
     /// Those that ended and linger.
@@ -58,6 +63,27 @@ struct Count {
     complete: u64,
     retransmitted_bytes: u64,
     most_resent: u64,
+}
+
+/// So many requests had been opened when it was noticed last.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct OfAll {
+    /// A probe timeout was inferred.
+    probe_inferred: u64,
+    /// The clock made a step.
+    clock_step: u64,
+}
+
+impl OfAll {
+    /// Tells a request that is open.
+    fn tell(self, stream: &mut Stream) {
+        if stream.ordinal() < self.probe_inferred {
+            stream.timeline_mut().infer(Cause::Pto);
+        }
+        if stream.ordinal() < self.clock_step {
+            stream.note_clock_step();
+        }
+    }
 }
 
 /// What became of the wish for a request's stream.
@@ -86,9 +112,10 @@ impl Requests {
         if self.streams.len() >= limits::OPEN_REQUESTS {
             return Opened::Beyond;
         }
+        let stream = Stream::open(id, self.count.requests, now, credit, received_us);
         self.count.requests += 1;
         self.open += 1;
-        self.streams.insert(id, Box::new(Stream::open(id, now, credit, received_us)));
+        self.streams.insert(id, Box::new(stream));
         Opened::New(self.idle_since.take())
     }
 
@@ -122,9 +149,10 @@ impl Requests {
     /// A request ends, if it has not.
     pub fn end(&mut self, id: u64, now: Moment, time_us: i64, why: End, rtt: &Rtt) {
         let Some(stream) = self.streams.get_mut(&id).filter(|stream| stream.is_open()) else { return };
+        self.of_all.tell(stream);
         stream.end_now(now.us, time_us, why, rtt);
+        stream.measure(self.hunger.remove(id));
         self.ended.push(id);
-        self.hungry.remove(&id);
         self.open = self.open.saturating_sub(1);
         if self.open == 0 {
             // Mvfst calls a connection idle that has no open stream but control streams (quic_trace.md 4.1).
@@ -144,33 +172,54 @@ impl Requests {
 
     /// Whether data of a stream waits may have changed.
     pub fn note_hunger(&mut self, id: u64) {
-        if self.streams.get(&id).is_some_and(|stream| stream.is_hungry()) {
-            self.hungry.insert(id);
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        if stream.is_hungry() {
+            self.hunger.add(id, stream.queue().known_to_wait_since());
         } else {
-            self.hungry.remove(&id);
+            stream.measure(self.hunger.remove(id));
         }
+    }
+
+    /// Its response begins again: what was measured before is not of it.
+    pub fn begin_again(&mut self, id: u64) {
+        self.hunger.remove(id);
     }
 
     /// Data of some stream waits.
     pub fn is_hungry(&self) -> bool {
-        !self.hungry.is_empty()
+        !self.hunger.is_none()
     }
 
     /// Data of the stream, or of any, is known to wait since `us` at least.
-    pub fn is_known_to_wait_since(&self, stream_id: Option<u64>, us: i64) -> bool {
-        self.hungry.iter().any(|id| {
-            stream_id.is_none_or(|stream_id| *id == stream_id)
-                && self.streams.get(id).is_some_and(|stream| stream.queue().is_known_to_wait_since(us))
-        })
+    pub fn is_known_to_wait_since(&mut self, stream_id: Option<u64>, us: i64) -> bool {
+        let streams = &self.streams;
+        let since = |id: u64| streams.get(&id).and_then(|stream| stream.queue().known_to_wait_since());
+        match stream_id {
+            Some(id) => self.hunger.has(id) && since(id).is_some_and(|since_us| since_us <= us),
+            None => self.hunger.is_known_since(us, |id, since_us| since(id) == Some(since_us)),
+        }
     }
 
     /// The path is the bottleneck and delivers at this rate, while these have data.
     pub fn measure_hungry(&mut self, rate: Option<f64>) {
-        for id in &self.hungry {
+        if let Some(rate) = rate {
+            self.hunger.measure(rate);
+        }
+    }
+
+    /// A probe timeout was inferred, which any of them may have waited for.
+    pub fn infer_probe(&mut self) {
+        self.of_all.probe_inferred = self.count.requests;
+        for id in &self.ended {
             if let Some(stream) = self.streams.get_mut(id) {
-                stream.measure(rate);
+                stream.timeline_mut().infer(Cause::Pto);
             }
         }
+    }
+
+    /// The log's clock made a step.
+    pub fn note_clock_step(&mut self) {
+        self.of_all.clock_step = self.count.requests;
     }
 
     /// Data of a stream waits from now on, where a pacer may make it wait for `paced_us`.
@@ -273,10 +322,22 @@ impl Requests {
     /// All streams, as the trace ends.
     pub fn take_all(&mut self) -> impl Iterator<Item = Box<Stream>> + use<> {
         self.ended.clear();
-        std::mem::take(&mut self.streams).into_values()
+        let mut streams = std::mem::take(&mut self.streams);
+        for (id, stream) in &mut streams {
+            stream.measure(self.hunger.remove(*id));
+            if stream.is_open() {
+                self.of_all.tell(stream);
+            }
+        }
+        streams.into_values()
     }
 
-    /// No stream is open or lingers.
+    /// Streams that are open or linger.
+    pub fn len(&self) -> usize {
+        self.streams.len()
+    }
+
+    /// None is.
     pub fn is_empty(&self) -> bool {
         self.streams.is_empty()
     }

@@ -77,6 +77,8 @@ struct Others {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stream {
     id: u64,
+    /// So many requests were opened before.
+    ordinal: u64,
     marks: Marks,
     /// `start_us` was computed, not seen.
     is_start_inferred: bool,
@@ -145,10 +147,11 @@ pub struct SentChunk {
 }
 
 impl Stream {
-    /// Opens; the peer's packet before came at `received_us`.
-    pub fn open(id: u64, now: Moment, credit: Option<u64>, received_us: Option<i64>) -> Self {
+    /// Opens after so many others; the peer's packet before came at `received_us`.
+    pub fn open(id: u64, ordinal: u64, now: Moment, credit: Option<u64>, received_us: Option<i64>) -> Self {
         Self {
             id,
+            ordinal,
             marks: Marks { start_us: now.us, end_us: now.us, ..Marks::default() },
             is_start_inferred: false,
             end: None,
@@ -187,6 +190,11 @@ impl Stream {
     /// Its id.
     pub fn id(&self) -> u64 {
         self.id
+    }
+
+    /// So many requests were opened before.
+    pub fn ordinal(&self) -> u64 {
+        self.ordinal
     }
 
     /// Its clock.
