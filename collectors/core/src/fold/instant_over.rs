@@ -306,16 +306,13 @@ impl Fold {
         self.attribution.settle(certain, self.requests.len());
     }
 
-    fn certain(&self) -> Certain {
-        Certain { us: self.certain_us(), now_us: self.now.us, is_client: self.is_client() }
-    }
-
-    /// Before this time nothing of the connection can begin any more.
-    fn certain_us(&self) -> i64 {
+    fn certain(&mut self) -> Certain {
         let waits = [self.window.full_since(), self.credit.blocked_since(), self.amplification.since()];
         let waits = waits.into_iter().flatten().map(|since| since.us).chain(self.stated_waits.since_us());
-        let open = waits.chain(self.undecided.oldest_us()).chain(self.recovery.certain_us());
+        let begun = waits.chain(self.undecided.oldest_us()).chain(self.recovery.probe().since_us());
         // A clock that went back is before what began.
-        open.min().map_or(self.now.us, |open_us| open_us.min(self.now.us))
+        let begun_us = begun.fold(self.now.us, i64::min);
+        let us = self.recovery.certain_us().map_or(begun_us, |us| us.min(begun_us));
+        Certain { us, begun_us, now_us: self.now.us, is_client: self.is_client() }
     }
 }

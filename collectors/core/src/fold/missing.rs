@@ -27,7 +27,7 @@ impl Fold {
         self.damage.count(Kind::ReceivedMissing, hole.packets());
         self.doubt(hole.after_us, hole.before_us);
         if place.kind == SpaceKind::Application {
-            let came: Vec<Chunk> = self.requests.all_mut().filter_map(|stream| stream.came(hole)).collect();
+            let came = self.requests.came(hole);
             came.into_iter().for_each(|chunk| self.stream_received(chunk, Arrival::default()));
         }
     }

@@ -49,6 +49,8 @@ pub fn most_undecided(requests: usize) -> usize {
 pub struct Certain {
     /// Before this time nothing of the connection can begin any more.
     pub us: i64,
+    /// Nor before this, but for what a packet on its way may still show.
+    pub begun_us: i64,
     /// Now.
     pub now_us: i64,
     /// The log is a client's.
@@ -96,9 +98,11 @@ impl Attribution {
         let history = self.history.get_or_insert_default();
         self.steps += self.fresh.len() as u64;
         history.append(&mut self.fresh, certain.us);
-        if self.fresh.len() > most_undecided(requests).max(SUMMED_UP_AT) {
-            self.steps += self.fresh.len() as u64;
-            history.append(&mut self.fresh, certain.now_us);
+        for us in [certain.begun_us, certain.now_us] {
+            if self.fresh.len() > most_undecided(requests).max(2 * FEW) {
+                self.steps += self.fresh.len() as u64;
+                history.append(&mut self.fresh, us);
+            }
         }
         // Not again before as many have come.
         self.settled_at = 2 * self.fresh.len();
@@ -195,7 +199,7 @@ mod tests {
             let (mut attribution, mut stream) = (Attribution::default(), stream());
             assert!(!attribution.hold(held(20, 20), 1) && !attribution.hold(held(10, 40), 1));
             if let Some(us) = certain_us {
-                let certain = Certain { us, now_us: 50, is_client: false };
+                let certain = Certain { us, begun_us: us, now_us: 50, is_client: false };
                 assert!(!attribution.settle(certain, 1));
                 attribution.sum_up([&mut stream].into_iter(), certain, 1);
                 assert_eq!(attribution.fresh.len(), usize::from(us < 40));
@@ -225,12 +229,12 @@ mod tests {
             for number in 0..4 * UNDECIDED as i64 {
                 let now_us = 20 * number + 10;
                 if attribution.hold(held(now_us - 10, now_us), requests) {
-                    let certain = Certain { us: 0, now_us, is_client: false };
+                    let certain = Certain { us: 0, begun_us: now_us - 100, now_us, is_client: false };
                     if attribution.settle(certain, requests) {
                         attribution.sum_up(streams.iter_mut(), certain, requests);
                     }
                 }
-                assert!(attribution.fresh.len() <= 2 * most.max(SUMMED_UP_AT));
+                assert!(attribution.fresh.len() <= 2 * most);
                 assert!(attribution.history.as_ref().is_none_or(|history| history.runs() <= 4 * UNDECIDED + 2 * most));
             }
             assert!(streams.iter().all(|stream| stream.timeline().undecided() <= most));

@@ -111,11 +111,13 @@ impl Imputation {
     }
 
     /// A chunk comes behind bytes that did not, `highest` and on, in the packet after `hole`: if its packets came after all,
-    /// they brought those.
-    pub fn pass_over(&mut self, highest: u64, chunk: &Chunk, hole: &Hole) {
-        if chunk.from > highest && self.passed.len() < MOST_PASSED {
+    /// they brought those. False when it does not, or others do that are as many as are remembered.
+    pub fn pass_over(&mut self, highest: u64, chunk: &Chunk, hole: &Hole) -> bool {
+        let is_passed = chunk.from > highest && self.passed.len() < MOST_PASSED;
+        if is_passed {
             self.passed.push(Passed { hole: (hole.from, hole.to), bytes: (highest, chunk.from) });
         }
+        is_passed
     }
 
     /// Packets of a hole did come: gives the bytes of stream `stream_id` that they brought, if all of them came.

@@ -15,16 +15,18 @@ pub mod wait;
 use crate::fold::attribution::{Attribution, Certain, most_undecided};
 use crate::fold::cause::Cause;
 use crate::fold::moment::Moment;
+use crate::fold::recovery::holes::Hole;
+use crate::fold::recovery::packets::Chunk;
 use crate::fold::recovery::rtt::Rtt;
 use crate::fold::requests::hunger::Hunger;
 use crate::fold::requests::losses::Repair;
 use crate::fold::requests::ranges::Ranges;
 use crate::fold::requests::stream::{End, SentChunk, Stream};
 use crate::fold::stats::Stats;
-use crate::limits;
+use crate::limits::{self, HOLES, PATHS};
 use crate::record::rows::Row;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Requests that stay open after they ended, to hear their last HTTP frames.
 const LINGERING: usize = 64;
@@ -36,6 +38,8 @@ pub struct Requests {
     streams: BTreeMap<u64, Box<Stream>>,
     /// Those whose data waits, for all that is known.
     hunger: Hunger,
+    /// Which of them have bytes that a packet passed over, by the numbers before it that the log does not show.
+    passed: BTreeMap<(u64, u64), BTreeSet<u64>>,
     /// Those that wait and that no other has passed since they do.
     unpassed: Vec<u64>,
     /// How many have not ended.
@@ -258,6 +262,25 @@ impl Requests {
     pub fn count_sent(&mut self, sent: &SentChunk) {
         self.count.retransmitted_bytes = self.count.retransmitted_bytes.saturating_add(sent.repeated);
         self.count.most_resent = self.count.most_resent.max(sent.most_resent);
+    }
+
+    /// A chunk of the peer's comes in the packet after others that the log does not show.
+    pub fn pass_over(&mut self, chunk: &Chunk, hole: &Hole) {
+        if self.get_mut(chunk.stream_id).is_some_and(|stream| stream.pass_over(chunk, hole)) {
+            if self.passed.len() >= PATHS * HOLES {
+                self.passed.pop_first();
+            }
+            self.passed.entry((hole.from, hole.to)).or_default().insert(chunk.stream_id);
+        }
+    }
+
+    /// Packets of the peer did come that the log does not show: gives what they brought of streams.
+    pub fn came(&mut self, hole: &Hole) -> Vec<Chunk> {
+        // Holes of one path lie apart: of each at most one has these numbers.
+        let before = self.passed.range_mut(..=(hole.from, u64::MAX)).rev().take(PATHS);
+        let of: Vec<(u64, u64)> = before.map(|(of, _)| *of).filter(|(_, to)| *to >= hole.to).collect();
+        let ids: BTreeSet<u64> = of.iter().filter_map(|of| self.passed.remove(of)).flatten().collect();
+        ids.into_iter().filter_map(|id| self.streams.get_mut(&id)?.came(hole)).collect()
     }
 
     /// A loss was repaired.

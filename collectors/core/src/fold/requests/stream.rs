@@ -583,8 +583,9 @@ impl Stream {
     }
 
     /// A chunk of the peer's comes in the packet after others that the log does not show.
-    pub fn pass_over(&mut self, chunk: &Chunk, hole: &Hole) {
-        self.imputation.pass_over(self.received.highest(), chunk, hole);
+    /// True when bytes were passed over.
+    pub fn pass_over(&mut self, chunk: &Chunk, hole: &Hole) -> bool {
+        self.imputation.pass_over(self.received.highest(), chunk, hole)
     }
 
     /// Packets of the peer did come that the log does not show: gives what they brought of it.
