@@ -329,7 +329,12 @@ fn windows(requests: usize, packets: usize, acknowledges: bool) -> String {
 /// A response of which all is lost and nothing goes out again.
 fn losses(packets: usize) -> String {
     let mut file = HEADER.to_owned();
-    file.push_str(&packet(0, "received", 0, "{\"frame_type\":\"stream\",\"stream_id\":0,\"offset\":0,\"length\":30,\"fin\":true}"));
+    file.push_str(&packet(
+        0,
+        "received",
+        0,
+        "{\"frame_type\":\"stream\",\"stream_id\":0,\"offset\":0,\"length\":30,\"fin\":true}",
+    ));
     for number in 1..=packets {
         let frame = format!("{{\"frame_type\":\"stream\",\"stream_id\":0,\"offset\":{},\"length\":10}}", number * 10);
         file.push_str(&packet(number, "sent", number, &frame));

@@ -107,13 +107,7 @@ pub fn server(
 }
 
 /// Splits a request as its client saw it.
-pub fn client(
-    marks: &Marks,
-    sweep: &mut Sweep,
-    held: &mut Vec<Interval>,
-    shared: Shared<'_>,
-    min_rtt_us: Option<i64>,
-) {
+pub fn client(marks: &Marks, sweep: &mut Sweep, held: &mut Vec<Interval>, shared: Shared<'_>, min_rtt_us: Option<i64>) {
     let end = marks.end_us;
     let first_byte = marks.first_byte_us.unwrap_or(end).clamp(marks.start_us, end);
     let Some(sent) = marks.request_end_us.or(marks.fins_are_logged.then_some(first_byte)) else {

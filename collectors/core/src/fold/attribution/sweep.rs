@@ -197,13 +197,7 @@ impl Sweep {
 
     /// Goes on to `to_us`; takes out of `held` and `gaps` what lies before it, and looks at what is `shared`. Gaps must be
     /// whole: none may reach beyond `to_us` and come again. Gives the steps that it took.
-    pub fn advance(
-        &mut self,
-        to_us: i64,
-        held: &mut Vec<Interval>,
-        gaps: &mut Vec<Gap>,
-        shared: Shared<'_>,
-    ) -> u64 {
+    pub fn advance(&mut self, to_us: i64, held: &mut Vec<Interval>, gaps: &mut Vec<Gap>, shared: Shared<'_>) -> u64 {
         let Some(from) = self.at_us.filter(|from| *from < to_us) else { return 0 };
         let mut edges: Vec<(i64, Edge)> = Vec::with_capacity((held.len() + shared.fresh.len() + gaps.len()) * 2);
         for interval in held.iter().chain(shared.fresh) {

@@ -413,9 +413,8 @@ impl Space {
     /// Packets that carried any of `[from, to)` of a stream and are not acknowledged, in order.
     pub fn carriers(&self, stream_id: u64, from: u64, to: u64) -> impl Iterator<Item = &Sent> {
         let unacked = self.sent.iter().filter(|known| !known.is_acked).take(LOOKED_AT).map(|known| &known.packet);
-        let carries = move |packet: &&Sent| {
-            packet.chunks().any(|chunk| chunk.stream_id == stream_id && chunk.meets(from, to))
-        };
+        let carries =
+            move |packet: &&Sent| packet.chunks().any(|chunk| chunk.stream_id == stream_id && chunk.meets(from, to));
         unacked.filter(carries).take(LOSSES_BESIDE)
     }
 }

@@ -135,8 +135,7 @@ impl Unrepaired {
         let with_fin = self.with_fin.iter().rev().take(LOSSES_BESIDE).filter(|_| chunk.fin).copied();
         let mut steps = 0;
         let looked_at = with_bytes.chain(with_fin).inspect(|_| steps += 1);
-        let mut wanted: Vec<u64> =
-            looked_at.filter(|place| self.list.get(place).is_some_and(&is_wanted)).collect();
+        let mut wanted: Vec<u64> = looked_at.filter(|place| self.list.get(place).is_some_and(&is_wanted)).collect();
         wanted.sort_unstable();
         wanted.dedup();
         self.steps += steps;
@@ -238,7 +237,8 @@ mod tests {
                         assert_eq!(found, wanted);
                         let meets = plain.iter().any(|loss| chunk.meets(loss.from, loss.to));
                         assert_eq!(open.meets(&chunk), meets);
-                        let inside = |loss: &Loss| chunk.from <= loss.from && loss.to <= chunk.to && loss.from < chunk.to;
+                        let inside =
+                            |loss: &Loss| chunk.from <= loss.from && loss.to <= chunk.to && loss.from < chunk.to;
                         let gone: Vec<Loss> = plain.extract_if(.., |loss| inside(loss)).collect();
                         assert_eq!(open.take(&chunk, inside), gone);
                     }
