@@ -52,7 +52,8 @@ impl Undecided {
 
     /// Time has come to `to_us`: the first that nothing followed within `limit_us`.
     pub fn expire(&mut self, to_us: i64, limit_us: i64) -> Option<Blocked> {
-        self.0.pop_front_if(|blocked| to_us.saturating_sub(blocked.until.us) > limit_us)
+        let is_over = |blocked: &Blocked| to_us.saturating_sub(blocked.until.us) > limit_us;
+        if self.0.front().is_some_and(is_over) { self.0.pop_front() } else { None }
     }
 
     /// There are none.

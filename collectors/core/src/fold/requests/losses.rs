@@ -50,7 +50,8 @@ impl Repair {
 /// Losses of a stream's data.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Losses {
-    open: Unrepaired,
+    /// Most streams never have one.
+    open: Option<Box<Unrepaired>>,
     /// Packets that were lost.
     packets: u64,
     /// Longest detection.
@@ -72,7 +73,7 @@ impl Losses {
         }
         let detection = found.us.abs_diff(packet.time_us);
         self.detection_us = self.detection_us.max(Some(detection));
-        self.open.add(Loss {
+        self.open.get_or_insert_default().add(Loss {
             from: chunk.from,
             to: chunk.to,
             fin: chunk.fin,
@@ -92,22 +93,30 @@ impl Losses {
     /// A packet is taken for lost with all that it carried of the stream. False when none of that is missing, or what is
     /// was known to be lost.
     pub fn infer(&mut self, sent: &Side, stream_id: u64, packet: &Sent, now_us: i64) -> bool {
-        if self.open.first_of(packet.number).is_some() {
+        if self.knows(packet.number) {
             return false;
         }
         let found = Detection { us: now_us, trigger: "inferred", is_by_probe: false };
         let chunks = packet.chunks().filter(|chunk| chunk.stream_id == stream_id);
         // None of these losses is one of this very packet.
-        let unknown: Vec<&Chunk> = chunks.filter(|chunk| !self.open.meets(chunk)).collect();
+        let open = &mut self.open;
+        let is_unknown = |chunk: &&Chunk| open.as_mut().is_none_or(|open| !open.meets(chunk));
+        let unknown: Vec<&Chunk> = chunks.filter(is_unknown).collect();
         unknown.into_iter().for_each(|chunk| self.lose(sent, packet, chunk, found));
-        self.open.first_of(packet.number).is_some()
+        self.knows(packet.number)
+    }
+
+    /// Something that the packet carried waits for its repair.
+    fn knows(&self, number: u64) -> bool {
+        self.open.as_ref().is_some_and(|open| open.first_of(number).is_some())
     }
 
     /// A chunk goes out (again): losses it mends are being repaired.
     pub fn resend(&mut self, chunk: &Chunk, now_us: i64) -> bool {
-        let mended = self.open.mended_by(chunk);
+        let Some(open) = &mut self.open else { return false };
+        let mended = open.mended_by(chunk);
         for place in &mended {
-            self.open.change(*place, |loss| {
+            open.change(*place, |loss| {
                 loss.resent_us.get_or_insert(now_us);
                 // A lost packet's bytes may go out again in two: its first byte counts the repetitions.
                 loss.resent += u32::from(chunk.from <= loss.from);
@@ -121,13 +130,14 @@ impl Losses {
     /// gets how long each loss held the stream.
     pub fn repair(&mut self, sent: &Side, chunk: &Chunk, now_us: i64, mut held: impl FnMut(Interval)) -> Vec<Repair> {
         let mut repairs: Vec<Repair> = Vec::new();
-        for loss in self.open.take(chunk, |loss| sent.has(loss.from, loss.to, loss.fin)) {
+        let Some(open) = &mut self.open else { return repairs };
+        for loss in open.take(chunk, |loss| sent.has(loss.from, loss.to, loss.fin)) {
             // Nothing came back, and the answer to the probe showed what was missing: all of it is the timeout's.
             let cause = if loss.is_by_probe { Cause::Pto } else { Cause::LossRecovery };
             held(Interval::of(cause, loss.due_us, now_us));
             let bytes = (loss.to - loss.from).saturating_add(loss.repaired);
-            if let Some(place) = self.open.first_of(loss.number) {
-                self.open.change(place, |rest| {
+            if let Some(place) = open.first_of(loss.number) {
+                open.change(place, |rest| {
                     rest.repaired = rest.repaired.saturating_add(bytes);
                     rest.resent = rest.resent.max(loss.resent);
                     rest.resent_us = rest.resent_us.into_iter().chain(loss.resent_us).min();
@@ -148,12 +158,14 @@ impl Losses {
     /// The packet was declared lost and arrived all the same: nothing had to be repaired (RFC 9002, 6.1: "spuriously
     /// declared as lost"). True when its bytes still waited for a repair.
     pub fn was_not_lost(&mut self, number: u64) -> bool {
-        self.open.forget(number)
+        self.open.as_mut().is_some_and(|open| open.forget(number))
     }
 
     /// The timeout that fired then was not needed: no loss since then is its.
     pub fn not_by_probe(&mut self, fired_us: i64) {
-        self.open.not_by_probe(fired_us);
+        if let Some(open) = &mut self.open {
+            open.not_by_probe(fired_us);
+        }
     }
 
     /// Most retransmissions of one loss so far.
@@ -163,17 +175,17 @@ impl Losses {
 
     /// When the acknowledgements of what is not repaired were due.
     pub fn due_us(&self) -> impl Iterator<Item = i64> + '_ {
-        self.open.all().map(|loss| loss.due_us)
+        self.open.iter().flat_map(|open| open.all()).map(|loss| loss.due_us)
     }
 
     /// The earliest of those times.
     pub fn first_due_us(&self) -> Option<i64> {
-        self.open.first_due_us()
+        self.open.as_ref()?.first_due_us()
     }
 
     /// Losses that were looked at so far.
     pub fn steps(&self) -> u64 {
-        self.open.steps()
+        self.open.as_ref().map_or(0, |open| open.steps())
     }
 
     /// Packets that were lost.

@@ -23,13 +23,16 @@ use crate::fold::requests::losses::Repair;
 use crate::fold::requests::ranges::Ranges;
 use crate::fold::requests::stream::{End, SentChunk, Stream};
 use crate::fold::stats::Stats;
-use crate::limits::{self, HOLES, PATHS};
+use crate::limits::{self, PATHS};
 use crate::record::rows::Row;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Requests that stay open after they ended, to hear their last HTTP frames.
 const LINGERING: usize = 64;
+
+/// Holes that packets passed over, in all streams together.
+const PASSED: usize = 4 * limits::OPEN_REQUESTS;
 
 /// The request streams of a connection.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -38,8 +41,8 @@ pub struct Requests {
     streams: BTreeMap<u64, Box<Stream>>,
     /// Those whose data waits, for all that is known.
     hunger: Hunger,
-    /// Which of them have bytes that a packet passed over, by the numbers before it that the log does not show.
-    passed: BTreeMap<(u64, u64), BTreeSet<u64>>,
+    /// Which of them have bytes that a packet passed over, by the first and last number before it that the log does not show.
+    passed: BTreeSet<(u64, u64, u64)>,
     /// Those that wait and that no other has passed since they do.
     unpassed: Vec<u64>,
     /// How many have not ended.
@@ -267,20 +270,32 @@ impl Requests {
     /// A chunk of the peer's comes in the packet after others that the log does not show.
     pub fn pass_over(&mut self, chunk: &Chunk, hole: &Hole) {
         if self.get_mut(chunk.stream_id).is_some_and(|stream| stream.pass_over(chunk, hole)) {
-            if self.passed.len() >= PATHS * HOLES {
+            if self.passed.len() >= PASSED {
                 self.passed.pop_first();
             }
-            self.passed.entry((hole.from, hole.to)).or_default().insert(chunk.stream_id);
+            self.passed.insert((hole.from, hole.to, chunk.stream_id));
         }
     }
 
     /// Packets of the peer did come that the log does not show: gives what they brought of streams.
     pub fn came(&mut self, hole: &Hole) -> Vec<Chunk> {
+        let (mut before, mut found) = ((hole.from, u64::MAX, u64::MAX), BTreeSet::new());
         // Holes of one path lie apart: of each at most one has these numbers.
-        let before = self.passed.range_mut(..=(hole.from, u64::MAX)).rev().take(PATHS);
-        let of: Vec<(u64, u64)> = before.map(|(of, _)| *of).filter(|(_, to)| *to >= hole.to).collect();
-        let ids: BTreeSet<u64> = of.iter().filter_map(|of| self.passed.remove(of)).flatten().collect();
-        ids.into_iter().filter_map(|id| self.streams.get_mut(&id)?.came(hole)).collect()
+        for _ in 0..PATHS {
+            let Some((from, to, _)) = self.passed.range(..before).next_back().copied() else { break };
+            before = (from, to, 0);
+            if to >= hole.to {
+                found.extend(self.passed.range(before..=(from, to, u64::MAX)).map(|(from, to, id)| (*id, *from, *to)));
+            }
+        }
+        let (mut came, mut last) = (Vec::new(), None);
+        for (id, from, to) in found {
+            self.passed.remove(&(from, to, id));
+            if last.replace(id) != Some(id) {
+                came.extend(self.streams.get_mut(&id).and_then(|stream| stream.came(hole)));
+            }
+        }
+        came
     }
 
     /// A loss was repaired.
