@@ -25,9 +25,9 @@ pub struct Attribution {
     fresh: Vec<Interval>,
     history: Option<Box<History>>,
     /// As many are put into the history.
-    settled_at: usize,
+    settled_at: u32,
     /// Runs of the history at which requests are looked at.
-    summed_up_at: usize,
+    summed_up_at: u32,
     /// Steps that were taken so far: what the work of a log is measured by.
     #[serde(skip)]
     steps: u64,
@@ -78,7 +78,7 @@ impl Attribution {
             return false;
         }
         self.fresh.push(interval);
-        self.fresh.len() >= self.settled_at.max(SUMMED_UP_AT.min(LOOKED_AT / requests.max(1)).max(FEW))
+        self.fresh.len() >= (self.settled_at as usize).max(SUMMED_UP_AT.min(LOOKED_AT / requests.max(1)).max(FEW))
     }
 
     /// What requests look at.
@@ -105,8 +105,8 @@ impl Attribution {
             }
         }
         // Not again before as many have come.
-        self.settled_at = 2 * self.fresh.len();
-        history.is_too_long() || history.runs() >= self.summed_up_at.max(2 * SUMMED_UP_AT).max(requests)
+        self.settled_at = 2 * self.fresh.len() as u32;
+        history.is_too_long() || history.runs() >= (self.summed_up_at as usize).max(2 * SUMMED_UP_AT).max(requests)
     }
 
     /// Sums up what no later event can change for all requests, so that the history is as short as it may be.
@@ -128,7 +128,7 @@ impl Attribution {
             history.forget_runs();
         }
         history.forget(needed_us, doubts_us);
-        self.summed_up_at = 2 * history.runs();
+        self.summed_up_at = 2 * history.runs() as u32;
         self.history = Some(history);
     }
 

@@ -31,16 +31,18 @@ impl Hunger {
 
     /// Data of a stream waits, as is known since then, if it is.
     pub fn add(&mut self, id: u64, known_since_us: Option<i64>) {
-        if !self.streams.contains_key(&id) && self.rates.last().is_some_and(|(round, _)| *round == self.round) {
-            self.round += 1;
-        }
-        let round = self.round;
-        let waiting = self.streams.entry(id).or_insert(Waiting { round, known_since_us: None });
-        if waiting.known_since_us == known_since_us {
-            return;
-        }
-        if let Some(us) = std::mem::replace(&mut waiting.known_since_us, known_since_us) {
-            self.known.remove(&(us, id));
+        if let Some(waiting) = self.streams.get_mut(&id) {
+            if waiting.known_since_us == known_since_us {
+                return;
+            }
+            if let Some(us) = std::mem::replace(&mut waiting.known_since_us, known_since_us) {
+                self.known.remove(&(us, id));
+            }
+        } else {
+            if self.rates.last().is_some_and(|(round, _)| *round == self.round) {
+                self.round += 1;
+            }
+            self.streams.insert(id, Waiting { round: self.round, known_since_us });
         }
         self.known.extend(known_since_us.map(|us| (us, id)));
     }

@@ -5,6 +5,7 @@ pub mod http;
 pub mod hunger;
 pub mod imputation;
 pub mod losses;
+pub mod passed;
 pub mod queue;
 pub mod ranges;
 pub mod side;
@@ -20,29 +21,27 @@ use crate::fold::recovery::packets::Chunk;
 use crate::fold::recovery::rtt::Rtt;
 use crate::fold::requests::hunger::Hunger;
 use crate::fold::requests::losses::Repair;
+use crate::fold::requests::passed::Passed;
 use crate::fold::requests::ranges::Ranges;
 use crate::fold::requests::stream::{End, SentChunk, Stream};
 use crate::fold::stats::Stats;
-use crate::limits::{self, PATHS};
+use crate::limits;
 use crate::record::rows::Row;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Requests that stay open after they ended, to hear their last HTTP frames.
 const LINGERING: usize = 64;
-
-/// Holes that packets passed over, in all streams together.
-const PASSED: usize = 4 * limits::OPEN_REQUESTS;
 
 /// The request streams of a connection.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Requests {
     /// A node of the map has room for eleven values, which are large: most connections have one.
     streams: BTreeMap<u64, Box<Stream>>,
-    /// Those whose data waits, for all that is known.
-    hunger: Hunger,
-    /// Which of them have bytes that a packet passed over, by the first and last number before it that the log does not show.
-    passed: BTreeSet<(u64, u64, u64)>,
+    /// Those whose data waits, for all that is known. In a box of its own, as most connections of a large trace have none.
+    hunger: Option<Box<Hunger>>,
+    /// Which of them have bytes that a packet passed over. Few connections have any.
+    passed: Option<Box<Passed>>,
     /// Those that wait and that no other has passed since they do.
     unpassed: Vec<u64>,
     /// How many have not ended.
@@ -158,7 +157,7 @@ impl Requests {
         let Some(stream) = self.streams.get_mut(&id).filter(|stream| stream.is_open()) else { return };
         self.of_all.tell(stream);
         stream.end_now(now.us, time_us, why, rtt);
-        stream.measure(self.hunger.remove(id));
+        stream.measure(self.hunger.as_mut().and_then(|hunger| hunger.remove(id)));
         self.ended.push(id);
         self.open = self.open.saturating_sub(1);
         if self.open == 0 {
@@ -181,36 +180,36 @@ impl Requests {
     pub fn note_hunger(&mut self, id: u64) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         if stream.is_hungry() {
-            self.hunger.add(id, stream.queue().known_to_wait_since());
+            self.hunger.get_or_insert_default().add(id, stream.queue().known_to_wait_since());
         } else {
-            stream.measure(self.hunger.remove(id));
+            stream.measure(self.hunger.as_mut().and_then(|hunger| hunger.remove(id)));
         }
     }
 
     /// Its response begins again: what was measured before is not of it.
     pub fn begin_again(&mut self, id: u64) {
-        self.hunger.remove(id);
+        self.hunger.as_mut().and_then(|hunger| hunger.remove(id));
     }
 
     /// Data of some stream waits.
     pub fn is_hungry(&self) -> bool {
-        !self.hunger.is_none()
+        self.hunger.as_ref().is_some_and(|hunger| !hunger.is_none())
     }
 
     /// Data of the stream, or of any, is known to wait since `us` at least.
     pub fn is_known_to_wait_since(&mut self, stream_id: Option<u64>, us: i64) -> bool {
-        let streams = &self.streams;
+        let (streams, Some(hunger)) = (&self.streams, &mut self.hunger) else { return false };
         let since = |id: u64| streams.get(&id).and_then(|stream| stream.queue().known_to_wait_since());
         match stream_id {
-            Some(id) => self.hunger.has(id) && since(id).is_some_and(|since_us| since_us <= us),
-            None => self.hunger.is_known_since(us, |id, since_us| since(id) == Some(since_us)),
+            Some(id) => hunger.has(id) && since(id).is_some_and(|since_us| since_us <= us),
+            None => hunger.is_known_since(us, |id, since_us| since(id) == Some(since_us)),
         }
     }
 
     /// The path is the bottleneck and delivers at this rate, while these have data.
     pub fn measure_hungry(&mut self, rate: Option<f64>) {
-        if let Some(rate) = rate {
-            self.hunger.measure(rate);
+        if let (Some(rate), Some(hunger)) = (rate, &mut self.hunger) {
+            hunger.measure(rate);
         }
     }
 
@@ -270,32 +269,14 @@ impl Requests {
     /// A chunk of the peer's comes in the packet after others that the log does not show.
     pub fn pass_over(&mut self, chunk: &Chunk, hole: &Hole) {
         if self.get_mut(chunk.stream_id).is_some_and(|stream| stream.pass_over(chunk, hole)) {
-            if self.passed.len() >= PASSED {
-                self.passed.pop_first();
-            }
-            self.passed.insert((hole.from, hole.to, chunk.stream_id));
+            self.passed.get_or_insert_default().add(hole, chunk.stream_id);
         }
     }
 
     /// Packets of the peer did come that the log does not show: gives what they brought of streams.
     pub fn came(&mut self, hole: &Hole) -> Vec<Chunk> {
-        let (mut before, mut found) = ((hole.from, u64::MAX, u64::MAX), BTreeSet::new());
-        // Holes of one path lie apart: of each at most one has these numbers.
-        for _ in 0..PATHS {
-            let Some((from, to, _)) = self.passed.range(..before).next_back().copied() else { break };
-            before = (from, to, 0);
-            if to >= hole.to {
-                found.extend(self.passed.range(before..=(from, to, u64::MAX)).map(|(from, to, id)| (*id, *from, *to)));
-            }
-        }
-        let (mut came, mut last) = (Vec::new(), None);
-        for (id, from, to) in found {
-            self.passed.remove(&(from, to, id));
-            if last.replace(id) != Some(id) {
-                came.extend(self.streams.get_mut(&id).and_then(|stream| stream.came(hole)));
-            }
-        }
-        came
+        let ids = self.passed.as_mut().map(|passed| passed.take(hole)).unwrap_or_default();
+        ids.into_iter().filter_map(|id| self.streams.get_mut(&id)?.came(hole)).collect()
     }
 
     /// A loss was repaired.
@@ -362,7 +343,7 @@ impl Requests {
         self.ended.clear();
         let mut streams = std::mem::take(&mut self.streams);
         for (id, stream) in &mut streams {
-            stream.measure(self.hunger.remove(*id));
+            stream.measure(self.hunger.as_mut().and_then(|hunger| hunger.remove(*id)));
             if stream.is_open() {
                 self.of_all.tell(stream);
             }
