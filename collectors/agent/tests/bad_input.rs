@@ -294,6 +294,60 @@ fn scrape(address: SocketAddr) -> Option<String> {
     Some(told)
 }
 
+fn packet(at: usize, way: &str, number: usize, frames: &str) -> String {
+    format!(
+        "{{\"time\":{}.{},\"name\":\"transport:packet_{way}\",\"data\":{{\"header\":{{\"packet_type\":\"1RTT\",\"packet_number\":{number}}},\"raw\":{{\"length\":1200}},\"frames\":[{frames}]}}}}\n",
+        at / 10,
+        at % 10
+    )
+}
+
+/// Requests that stay open and take turns, one packet each, while the window changes.
+fn windows(requests: usize, packets: usize, acknowledges: bool) -> String {
+    let stream = |id: usize, offset: usize| {
+        format!("{{\"frame_type\":\"stream\",\"stream_id\":{},\"offset\":{offset},\"length\":100}}", 4 * id)
+    };
+    let mut file = HEADER.to_owned();
+    (0..requests).for_each(|id| file.push_str(&packet(0, "received", id, &stream(id, 0))));
+    for number in 1..=packets {
+        file.push_str(&packet(number, "sent", number, &stream(number % requests, number / requests * 100)));
+        if let Some(acked) = number.checked_sub(100).filter(|_| acknowledges) {
+            let ack = format!("{{\"frame_type\":\"ack\",\"acked_ranges\":[[{acked},{acked}]]}}");
+            file.push_str(&packet(number, "received", requests + number, &ack));
+        }
+        if number % 3 == 0 {
+            let (at, window, rtt) = (number / 10, 12_000 + number % 7 * 1000, 10 + number % 3);
+            file.push_str(&format!(
+                "{{\"time\":{at}.{},\"name\":\"recovery:metrics_updated\",\"data\":{{\"congestion_window\":{window},\"bytes_in_flight\":12000,\"smoothed_rtt\":{rtt},\"latest_rtt\":{rtt}}}}}\n",
+                number % 10
+            ));
+        }
+    }
+    file
+}
+
+/// A response of which all is lost and nothing goes out again.
+fn losses(packets: usize) -> String {
+    let mut file = HEADER.to_owned();
+    file.push_str(&packet(
+        0,
+        "received",
+        0,
+        "{\"frame_type\":\"stream\",\"stream_id\":0,\"offset\":0,\"length\":30,\"fin\":true}",
+    ));
+    for number in 1..=packets {
+        let frame = format!("{{\"frame_type\":\"stream\",\"stream_id\":0,\"offset\":{},\"length\":10}}", number * 10);
+        file.push_str(&packet(number, "sent", number, &frame));
+        let lost = number.saturating_sub(300).max(1);
+        file.push_str(&format!(
+            "{{\"time\":{}.{},\"name\":\"recovery:packet_lost\",\"data\":{{\"header\":{{\"packet_type\":\"1RTT\",\"packet_number\":{lost}}}}}}}\n",
+            number / 10,
+            number % 10
+        ));
+    }
+    file
+}
+
 /// Small files that once cost a gigabyte or more, loaded and followed.
 #[test]
 fn no_log_costs_more_memory_than_a_process_may_have() {
@@ -327,6 +381,9 @@ fn no_log_costs_more_memory_than_a_process_may_have() {
         ("keys.qlog", lines(HEADER, 50, &named(3 << 20)), 0, ""),
         ("spaces.qlog", lines(HEADER, 100, &spaces), 0, ""),
         ("frames.qlog", lines(HEADER, 1, &frames), 1, "too_many_frames"),
+        ("windows.qlog", windows(9_000, 100_000, true), 0, ""),
+        ("no_acks.qlog", windows(9_000, 100_000, false), 0, ""),
+        ("losses.qlog", losses(100_000), 0, ""),
     ] {
         let path = scratch(name, file.as_bytes());
         let seen = load(&path);

@@ -53,6 +53,10 @@ pub const PATHS: usize = 16;
 /// Packets of one packet number space that are remembered without an acknowledgement.
 pub const UNACKNOWLEDGED: usize = 1 << 16;
 
+/// Packets of one packet number space behind which one with a lower number is still placed. Numbers never go back (RFC 9000,
+/// 12.3); threads may log them so.
+pub const BEHIND: usize = 1024;
+
 /// Runs of packet numbers of one packet number space, in one direction, that the log does not show and that are remembered.
 pub const HOLES: usize = 256;
 
@@ -74,6 +78,15 @@ pub const ALIAS_LETTERS: usize = 64;
 
 /// Undecided intervals of a request, about: more are summed up although something older is still open.
 pub const UNDECIDED: usize = 1 << 15;
+
+/// Undecided intervals of all open requests of a connection, about: each request may have an equal share.
+pub const UNDECIDED_OF_ALL: usize = 1 << 19;
+
+/// Losses of a request that are not repaired: 8,192 packets are more than the longest fat path has on its way.
+pub const LOSSES: usize = 8192;
+
+/// Losses that are looked at for one packet that goes out or is acknowledged: it cannot have the bytes of more.
+pub const LOSSES_BESIDE: usize = 128;
 
 /// Names of events, as a trace writes them, that are remembered.
 pub const NAMES: usize = 512;
@@ -156,7 +169,7 @@ const fn limit(of: &'static str, value: u64, unit: &'static str, reason: Option<
 }
 
 /// All of them.
-pub const TABLE: [Limit; 43] = [
+pub const TABLE: [Limit; 47] = [
     limit("a record, a header field", RECORD_LIMIT as u64, "B", Some(Skip::TooLong), "it is passed over"),
     limit("nesting", MAX_DEPTH as u64, "levels", Some(Skip::TooDeep), "the record is passed over"),
     limit("an integer", LARGEST, "", None, "it has no column and is kept as it was written, in `more`"),
@@ -249,6 +262,13 @@ pub const TABLE: [Limit; 43] = [
         None,
         "the oldest is forgotten: no acknowledgement or loss of it is seen",
     ),
+    limit(
+        "packets of a number space before which one with a lower number is placed",
+        BEHIND as u64,
+        "packets",
+        None,
+        "it is forgotten at once",
+    ),
     limit("ids of a connection", ALIASES as u64, "ids", None, "others have no row in `connection_aliases`"),
     limit("such an id", ALIAS_LETTERS as u64, "letters", None, "it has no row there"),
     limit(
@@ -257,6 +277,27 @@ pub const TABLE: [Limit; 43] = [
         "intervals",
         None,
         "they are summed up, whatever is still open; none waits for data after the last byte",
+    ),
+    limit(
+        "undecided intervals of all open requests of a connection",
+        UNDECIDED_OF_ALL as u64,
+        "intervals",
+        None,
+        "likewise: each request may have as many as another",
+    ),
+    limit(
+        "losses of a request that are not repaired",
+        LOSSES as u64,
+        "losses",
+        None,
+        "the oldest is forgotten: no repair of it is seen",
+    ),
+    limit(
+        "losses that one packet repairs",
+        LOSSES_BESIDE as u64,
+        "losses",
+        None,
+        "those of the last bytes are: repairs of others are not seen",
     ),
     limit("names of events that are remembered", NAMES as u64, "names", None, "others are looked up each time"),
     limit(

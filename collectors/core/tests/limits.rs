@@ -5,7 +5,9 @@
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::dialect::Units;
 use quiclens_core::event::{Event, Number};
-use quiclens_core::fold::recovery::packets::{Sent, Space};
+use quiclens_core::fold::recovery::packets::{Chunk, Sent, Space};
+use quiclens_core::fold::requests::losses::{Detection, Losses};
+use quiclens_core::fold::requests::side::Side;
 use quiclens_core::header::Header;
 use quiclens_core::limits::*;
 use quiclens_core::reader::qlog::Reader;
@@ -306,6 +308,38 @@ fn so_many_packets_are_remembered_without_an_acknowledgement() {
     let mut known = Vec::new();
     space.acknowledge(0, u64::MAX, &mut known);
     assert_eq!((known.len(), known.first().map(|acked| acked.packet.number)), (UNACKNOWLEDGED, Some(1)));
+}
+
+#[test]
+fn a_packet_with_a_lower_number_is_placed_before_so_many() {
+    let sent = |number: u64| Sent { number, bytes: 1, in_flight: true, ..Sent::default() };
+    for (behind, wanted) in [(BEHIND, BEHIND + 1), (BEHIND + 1, BEHIND + 1)] {
+        let mut space = Space::default();
+        (1..=behind as u64).for_each(|number| space.send(sent(number)));
+        space.send(sent(0));
+        let mut known = Vec::new();
+        space.acknowledge(0, u64::MAX, &mut known);
+        assert_eq!(known.len(), wanted);
+    }
+}
+
+#[test]
+fn so_many_losses_of_a_request_wait_for_their_repair_and_one_packet_repairs_so_many() {
+    let chunk = |from: u64, to: u64| Chunk { stream_id: 0, from, to, fin: false };
+    let found = Detection { us: 9, trigger: "packet_threshold", is_by_probe: false };
+    for (count, left) in [(LOSSES, LOSSES), (LOSSES + 1, LOSSES)] {
+        let (mut losses, mut side) = (Losses::default(), Side::default());
+        for number in 0..count as u64 {
+            let lost = chunk(10 * number, 10 * number + 10);
+            losses.lose(&side, &Sent { number, chunk: Some(lost), ..Sent::default() }, &lost, found);
+        }
+        assert_eq!(losses.due_us().count(), left);
+        // The oldest of too many was forgotten.
+        assert_eq!(losses.resend(&chunk(0, 10), 10), count <= LOSSES);
+        let large = chunk(10 * (count - LOSSES_BESIDE - 1) as u64, 10 * count as u64);
+        side.take(&large);
+        assert_eq!(losses.repair(&side, &large, 20, |_| ()).len(), LOSSES_BESIDE);
+    }
 }
 
 #[test]

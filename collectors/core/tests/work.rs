@@ -131,3 +131,61 @@ fn losses_paths_streams_and_missing_acknowledgements_cost_what_a_clean_log_costs
         assert!(steps * 4 <= clean * 5, "{name}: {steps} steps, {clean} of a clean log");
     }
 }
+
+/// A response of which each tenth packet is lost (or each, when no acknowledgement comes), and nothing goes out again.
+fn unrepaired(packets: usize, acknowledges: bool) -> Vec<String> {
+    let request = r#"{"frame_type":"stream","stream_id":0,"offset":0,"length":30,"fin":true}"#;
+    let mut records = vec![record(0, "received", "1RTT", 0, request)];
+    for number in 0..packets {
+        let time_us = 1000 + number * 100;
+        records.push(record(time_us, "sent", "1RTT", number, &stream(0, number * 1100)));
+        let Some(old) = number.checked_sub(100) else { continue };
+        if old % 10 == 0 || !acknowledges {
+            let header = format!(r#"{{"packet_type":"1RTT","packet_number":{old}}}"#);
+            records.push(format!(
+                r#"{{"time":{}.{:03},"name":"recovery:packet_lost","data":{{"header":{header}}}}}"#,
+                time_us / 1000,
+                time_us % 1000 + 50
+            ));
+        } else {
+            let frame = format!(r#"{{"frame_type":"ack","ack_delay":0.1,"acked_ranges":[[{old},{old}]]}}"#);
+            records.push(record(time_us + 50, "received", "1RTT", number, &frame));
+        }
+    }
+    records
+}
+
+/// A response of many streams that take turns, all of them open to the end, with a window that changes.
+fn windowed(packets: usize, streams: usize, acknowledges: bool) -> Vec<String> {
+    let (mut records, packet) = (Vec::new(), |record: &String| record.contains("received"));
+    for (number, record) in spread(packets, streams, 1).into_iter().enumerate() {
+        let time = record.strip_prefix(r#"{"time":"#).and_then(|rest| rest.split_once(',')).unwrap().0.to_owned();
+        if number < streams || acknowledges || !packet(&record) {
+            records.push(record);
+        }
+        if number > streams && number % 3 == 0 {
+            let (window, rtt) = (12_000 + number % 7 * 1000, 10 + number % 3);
+            records.push(format!(
+                r#"{{"time":{time},"name":"recovery:metrics_updated","data":{{"congestion_window":{window},"bytes_in_flight":12000,"smoothed_rtt":{rtt},"latest_rtt":{rtt}}}}}"#
+            ));
+        }
+    }
+    records
+}
+
+/// Twice the log is twice the work, whatever stays open in it: a request, a loss, a wait.
+#[test]
+fn what_stays_open_costs_as_much_for_each_record_of_a_long_log_as_of_a_short_one() {
+    type Log = fn(usize) -> Vec<String>;
+    let logs: [(&str, Log); 5] = [
+        ("a tenth lost and never repaired", |packets| unrepaired(packets, true)),
+        ("all lost, no acknowledgement", |packets| unrepaired(packets, false)),
+        ("many open requests with a changing window", |packets| windowed(packets, 3_000, true)),
+        ("likewise, without acknowledgements", |packets| windowed(packets, 3_000, false)),
+        ("few open requests with a changing window", |packets| windowed(packets, 20, true)),
+    ];
+    for (name, log) in logs {
+        let [short, long] = [15_000, 60_000].map(|packets| steps(&log(packets), Losses::Packet));
+        assert!(short < MOST && long <= 2 * short + 2, "{name}: {short} steps a record, then {long}");
+    }
+}

@@ -3,6 +3,7 @@
 use crate::fold::cause::{Cause, Interval};
 use crate::fold::moment::Moment;
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 
 /// A time without room in window or credit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,28 +31,29 @@ impl Blocked {
     }
 }
 
-/// Those of which it is not decided yet whether data waited.
+/// Those of which it is not decided yet whether data waited, by their ends.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Undecided(Vec<Blocked>);
+pub struct Undecided(VecDeque<Blocked>);
 
 impl Undecided {
     /// A time without room is over; what follows says whether data waited for it.
     pub fn add(&mut self, blocked: Blocked) {
         if blocked.since.us < blocked.until.us {
-            self.0.push(blocked);
+            let at = self.0.partition_point(|known| known.until.us <= blocked.until.us);
+            self.0.insert(at, blocked);
         }
     }
 
     /// New data goes out: it waited for all that has just ended (Barford and Crovella 2000: the acknowledgement
     /// "liberated" it).
-    pub fn confirm(&mut self) -> Vec<Blocked> {
+    pub fn confirm(&mut self) -> VecDeque<Blocked> {
         std::mem::take(&mut self.0)
     }
 
-    /// Time has come to `to_us`: one that nothing followed within `limit_us`.
+    /// Time has come to `to_us`: the first that nothing followed within `limit_us`.
     pub fn expire(&mut self, to_us: i64, limit_us: i64) -> Option<Blocked> {
         let is_over = |blocked: &Blocked| to_us.saturating_sub(blocked.until.us) > limit_us;
-        self.0.iter().position(is_over).map(|at| self.0.swap_remove(at))
+        if self.0.front().is_some_and(is_over) { self.0.pop_front() } else { None }
     }
 
     /// There are none.

@@ -6,6 +6,10 @@ use crate::limits::OTHER_STREAMS;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// A peer states its parameters once, and those that were remembered for 0-RTT before (RFC 9000, 7.4.1): one that states
+/// others ever again is not believed.
+const STATED: u8 = 16;
+
 /// The peer's credit for the connection.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Credit {
@@ -15,6 +19,8 @@ pub struct Credit {
     initial_stream: Option<u64>,
     /// Stream bytes of ours, each counted once.
     data_sent: u64,
+    /// How often it was stated anew.
+    stated: u8,
     /// Used up, while data waits, since.
     blocked_since: Option<Moment>,
     /// When we gave the peer credit last, on any stream.
@@ -55,9 +61,14 @@ impl Credit {
         self.limit = Some(self.limit.map_or(limit, |known| known.max(limit)));
     }
 
-    /// The peer states the limit that streams begin with.
-    pub fn state_initial_stream(&mut self, limit: u64) {
-        self.initial_stream = Some(limit);
+    /// The peer states the limit that streams begin with. True when it is another than it was.
+    pub fn state_initial_stream(&mut self, limit: u64) -> bool {
+        let is_new = self.initial_stream != Some(limit) && self.stated < STATED;
+        if is_new {
+            self.initial_stream = Some(limit);
+            self.stated += 1;
+        }
+        is_new
     }
 
     /// The limit that streams begin with.

@@ -5,6 +5,7 @@ use crate::fold::recovery::Place;
 use crate::fold::recovery::packets::Sent;
 use crate::limits::DEPARTURES;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// What a packet of ours carries, beside stream data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,14 +91,47 @@ pub struct Departures(Option<Box<Going>>);
 struct Going {
     list: Vec<Departure>,
     acknowledged: Vec<Named>,
+    /// Numbers of the first `indexed` of the list, where they are more than are looked through one by one.
+    #[serde(skip)]
+    numbers: BTreeSet<(u8, u64, u64)>,
+    #[serde(skip)]
+    indexed: usize,
+}
+
+/// As many are looked through.
+const FEW: usize = 16;
+
+impl Departure {
+    fn key(&self) -> (u8, u64, u64) {
+        (self.place.kind as u8, self.place.path, self.packet.number)
+    }
+}
+
+impl Going {
+    fn add(&mut self, departure: Departure) {
+        self.list.push(departure);
+        if self.list.len() > FEW {
+            self.numbers.extend(self.list.iter().skip(self.indexed).map(Departure::key));
+            self.indexed = self.list.len();
+        }
+    }
+
+    fn has_any_of(&self, place: Place, (from, to): (u64, u64)) -> bool {
+        if self.list.len() > FEW && self.indexed == self.list.len() {
+            let key = |number| (place.kind as u8, place.path, number);
+            return self.numbers.range(key(from)..=key(to)).next().is_some();
+        }
+        let of_place = self.list.iter().filter(|departure| departure.place == place);
+        of_place.map(|departure| departure.packet.number).any(|number| (from..=to).contains(&number))
+    }
 }
 
 impl Departures {
     /// A packet goes out. True when there are so many that they must be judged.
     pub fn add(&mut self, departure: Departure) -> bool {
-        let list = &mut self.0.get_or_insert_default().list;
-        list.push(departure);
-        list.len() >= DEPARTURES
+        let going = self.0.get_or_insert_default();
+        going.add(departure);
+        going.list.len() >= DEPARTURES
     }
 
     /// We acknowledge packets some of which the log may not show.
@@ -114,17 +148,14 @@ impl Departures {
 
     /// One of them is in such a range of a number space.
     pub fn have_any_of(&self, place: Place, ranges: &[(u64, u64)]) -> bool {
-        let list = self.0.iter().flat_map(|going| &going.list);
-        list.filter(|departure| departure.place == place).any(|departure| {
-            let number = departure.packet.number;
-            ranges.iter().any(|(from, to)| (from.min(to)..=from.max(to)).contains(&&number))
-        })
+        let Some(going) = self.0.as_deref().filter(|going| !going.list.is_empty()) else { return false };
+        ranges.iter().any(|(from, to)| going.has_any_of(place, (*from.min(to), *from.max(to))))
     }
 
     /// Takes all out: the packets in the order of their numbers, which never go back (RFC 9000, 12.3), whatever the order
     /// of the log; and what they acknowledge.
     pub fn take(&mut self) -> (Vec<Departure>, Vec<Named>) {
-        let Going { mut list, acknowledged } = self.0.as_deref_mut().map(std::mem::take).unwrap_or_default();
+        let Going { mut list, acknowledged, .. } = self.0.as_deref_mut().map(std::mem::take).unwrap_or_default();
         let in_order = |one: &Departure, other: &Departure| {
             let are_alike = one.is_numbered && other.is_numbered && one.place == other.place;
             !are_alike || one.packet.number <= other.packet.number
@@ -214,6 +245,10 @@ mod tests {
         let place = Place::default();
         assert!(departures.have_any_of(place, &[(0, 1), (6, 4)]) && !departures.have_any_of(place, &[(0, 4)]));
         assert!(!departures.have_any_of(Place { path: 1, ..place }, &[(5, 5)]));
+        assert!((10..100).all(|number| !departures.add(departure(2 * number, 0))));
+        let named: Vec<u64> = (0..250).filter(|number| departures.have_any_of(place, &[(*number, *number)])).collect();
+        let wanted: Vec<u64> = [5].into_iter().chain((10..100).map(|number| 2 * number)).collect();
+        assert_eq!(named, wanted);
     }
 
     #[test]

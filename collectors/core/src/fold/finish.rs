@@ -126,6 +126,9 @@ impl Fold {
         if !self.close.is_logged() {
             self.output.episodes.truncate(decided);
         }
+        if self.requests.len() > 1 {
+            self.settle_conditions();
+        }
         let (now_us, rtt, is_server) = (self.now.us, self.recovery.rtt().round_trip(), self.is_server());
         let (has_frames, has_fins) = (self.seen.has(Sight::Frames), self.seen.has(Sight::Fins));
         for mut stream in self.requests.take_all() {

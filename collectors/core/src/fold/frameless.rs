@@ -21,7 +21,10 @@ impl Fold {
         }
         match event.word(Word::Trigger) {
             "on_eom" => stream.request_ended(now_us),
-            "headers" => stream.row_headers(now_us, room),
+            "headers" => {
+                stream.row_headers(now_us, room);
+                self.requests.begin_again(id);
+            }
             "eom" => stream.queue_end(),
             "on_error" | "abort" => self.end_request(id, now_us, End::Reset),
             _ => {}

@@ -90,8 +90,9 @@ impl Fold {
             self.requests.wait(id, now.us, paced_us);
         }
         self.requests.note_hunger(id);
-        if self.requests.get(id).is_some_and(|stream| stream.timeline().is_long()) {
-            self.sum_up();
+        if self.requests.is_long(id) {
+            let certain = self.certain();
+            self.requests.sum_up_one(id, &mut self.attribution, certain);
         }
         if let Some(stretch) = over {
             self.behind(id, &stretch);
@@ -288,23 +289,30 @@ impl Fold {
     pub(super) fn hold(&mut self, interval: Interval) {
         // A client's request tells what arrived when: what its connection could not send is no part of it.
         let is_part = !self.is_client() || interval.cause == DOUBT;
-        if is_part && self.requests.is_any() && self.attribution.hold(interval) {
+        if is_part && self.requests.is_any() && self.attribution.hold(interval, self.requests.len()) {
             self.sum_up();
         }
     }
 
     /// Sums up what no later event can change, so that the memory of a stream that stays open is bounded.
     fn sum_up(&mut self) {
-        let certain = Certain { us: self.certain_us(), now_us: self.now.us, is_client: self.is_client() };
+        let certain = self.certain();
         self.requests.sum_up(&mut self.attribution, certain);
     }
 
-    /// Before this time nothing of the connection can begin any more.
-    fn certain_us(&self) -> i64 {
+    /// Nothing comes any more: all is certain.
+    pub(super) fn settle_conditions(&mut self) {
+        let certain = Certain { us: self.now.us, ..self.certain() };
+        self.attribution.settle(certain, self.requests.len());
+    }
+
+    fn certain(&mut self) -> Certain {
         let waits = [self.window.full_since(), self.credit.blocked_since(), self.amplification.since()];
         let waits = waits.into_iter().flatten().map(|since| since.us).chain(self.stated_waits.since_us());
-        let open = waits.chain(self.undecided.oldest_us()).chain(self.recovery.certain_us());
+        let begun = waits.chain(self.undecided.oldest_us()).chain(self.recovery.probe().since_us());
         // A clock that went back is before what began.
-        open.min().map_or(self.now.us, |open_us| open_us.min(self.now.us))
+        let begun_us = begun.fold(self.now.us, i64::min);
+        let us = self.recovery.certain_us().map_or(begun_us, |us| us.min(begun_us));
+        Certain { us, begun_us, now_us: self.now.us, is_client: self.is_client() }
     }
 }

@@ -27,7 +27,7 @@ impl Fold {
         self.damage.count(Kind::ReceivedMissing, hole.packets());
         self.doubt(hole.after_us, hole.before_us);
         if place.kind == SpaceKind::Application {
-            let came: Vec<Chunk> = self.requests.all_mut().filter_map(|stream| stream.came(hole)).collect();
+            let came = self.requests.came(hole);
             came.into_iter().for_each(|chunk| self.stream_received(chunk, Arrival::default()));
         }
     }
@@ -41,7 +41,7 @@ impl Fold {
     /// The log's clock made a step: what passed meanwhile is not known.
     pub fn clock_made_a_step(&mut self) {
         self.damage.count(Kind::ClockStep, 1);
-        self.requests.all_mut().for_each(Stream::note_clock_step);
+        self.requests.note_clock_step();
     }
 
     /// A round trip as the times of the log give it, and as the log states it, are far apart: its clock made a step within.
@@ -148,7 +148,7 @@ impl Fold {
             rtt_us: self.recovery.rtt().round_trip().known_us().unwrap_or(0),
             probe_timeout_us: self.recovery.rtt().probe_timeout_us().unwrap_or(INITIAL_RTT_US),
             hole: last.and_then(|last| self.recovery.missing_after(last, is_server)),
-            conditions: self.attribution.conditions(),
+            shared: self.attribution.shared(),
         });
     }
 }

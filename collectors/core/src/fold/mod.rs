@@ -151,9 +151,9 @@ impl Fold {
         self.role == Vantage::Client
     }
 
-    /// Packets and intervals that were looked at so far, beside one a record: the work that a log costs.
+    /// Packets, intervals and losses that were looked at so far, beside one a record: the work that a log costs.
     pub fn steps(&self) -> u64 {
-        self.attribution.steps() + self.recovery.steps()
+        self.attribution.steps() + self.recovery.steps() + self.requests.steps()
     }
 
     /// Events folded.

@@ -118,10 +118,10 @@ impl Fold {
         });
         let sent = self.traffic.stream_bytes_sent();
         self.seen.note_if(is_server && chunk.from == 0, Sight::Requests);
-        let Some(stream) = self.requests.get_mut(chunk.stream_id) else { return };
         if let Some(hole) = passed {
-            stream.pass_over(&chunk, &hole);
+            self.requests.pass_over(&chunk, &hole);
         }
+        let Some(stream) = self.requests.get_mut(chunk.stream_id) else { return };
         if stream.receive(&chunk, now_us, is_server, sent, silence, number) {
             self.end_request(chunk.stream_id, now_us, End::Received);
         }
@@ -253,7 +253,7 @@ impl Fold {
             self.hold(Interval::of(Cause::Pto, answered.start_us, end_us));
         }
         if !answered.is_logged {
-            self.requests.all_mut().for_each(|stream| stream.timeline_mut().infer(Cause::Pto));
+            self.requests.infer_probe();
         }
         self.episode(Episode {
             trigger: if answered.is_spurious { "spurious" } else { "" },

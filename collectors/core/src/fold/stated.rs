@@ -98,8 +98,9 @@ impl Fold {
             if self.is_server() { "initial_max_stream_data_bidi_local" } else { "initial_max_stream_data_bidi_remote" };
         if let Some(limit) = value(key) {
             self.seen.note(Sight::StreamCredit);
-            self.credit.state_initial_stream(limit);
-            self.requests.all_mut().for_each(|stream| stream.credit_mut().state_initial(limit));
+            if self.credit.state_initial_stream(limit) {
+                self.requests.all_mut().for_each(|stream| stream.credit_mut().state_initial(limit));
+            }
         }
     }
 

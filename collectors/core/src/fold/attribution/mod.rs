@@ -1,27 +1,47 @@
 //! Whose time a request's is: the conditions of the connection that open requests may have waited for, summed up so that
 //! the memory of a stream that stays open is bounded.
 
+pub mod history;
 pub mod parts;
 pub mod saves;
 pub mod sweep;
 pub mod timeline;
 pub mod trust;
 
+use crate::fold::attribution::history::{History, Shared};
 use crate::fold::attribution::parts::{LastFlight, Marks};
 use crate::fold::attribution::saves::Saves;
 use crate::fold::attribution::timeline::SUMMED_UP_AT;
 use crate::fold::cause::Interval;
 use crate::fold::requests::stream::Stream;
 use crate::header::Vantage;
+use crate::limits::{UNDECIDED, UNDECIDED_OF_ALL};
 use serde::{Deserialize, Serialize};
 
 /// Conditions of the connection.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Attribution {
-    conditions: Vec<Interval>,
-    /// Intervals that were looked at so far: what the work of a log is measured by.
+    /// Those that are not in its history yet.
+    fresh: Vec<Interval>,
+    history: Option<Box<History>>,
+    /// As many are put into the history.
+    settled_at: u32,
+    /// Runs of the history at which requests are looked at.
+    summed_up_at: u32,
+    /// Steps that were taken so far: what the work of a log is measured by.
     #[serde(skip)]
     steps: u64,
+}
+
+/// Conditions that are not in the history, times requests that look at them.
+const LOOKED_AT: usize = 1 << 16;
+
+/// So few are not worth while.
+const FEW: usize = 64;
+
+/// Intervals that a request may have undecided, of the connection's or its own, where so many requests are open.
+pub fn most_undecided(requests: usize) -> usize {
+    UNDECIDED.min(UNDECIDED_OF_ALL / requests.max(1))
 }
 
 /// When, and as far as what, conditions are summed up.
@@ -29,6 +49,8 @@ pub struct Attribution {
 pub struct Certain {
     /// Before this time nothing of the connection can begin any more.
     pub us: i64,
+    /// Nor before this, but for what a packet on its way may still show.
+    pub begun_us: i64,
     /// Now.
     pub now_us: i64,
     /// The log is a client's.
@@ -50,38 +72,76 @@ pub struct Ending {
 
 impl Attribution {
     /// A condition of the connection held; requests that are open may have waited for it. True when there are so many that
-    /// they must be summed up.
-    pub fn hold(&mut self, interval: Interval) -> bool {
+    /// they must be summed up: each of the `requests` looks at those that are not, as it ends.
+    pub fn hold(&mut self, interval: Interval, requests: usize) -> bool {
         if interval.start_us >= interval.end_us {
             return false;
         }
-        self.conditions.push(interval);
-        self.conditions.len() >= SUMMED_UP_AT
+        self.fresh.push(interval);
+        self.fresh.len() >= (self.settled_at as usize).max(SUMMED_UP_AT.min(LOOKED_AT / requests.max(1)).max(FEW))
     }
 
-    /// Conditions that are not summed up.
-    pub fn conditions(&self) -> &[Interval] {
-        &self.conditions
+    /// What requests look at.
+    pub fn shared(&self) -> Shared<'_> {
+        Shared { history: self.history.as_deref(), fresh: &self.fresh, ..Shared::default() }
     }
 
     /// No request is left that may have waited.
     pub fn clear(&mut self) {
-        self.conditions.clear();
+        self.fresh.clear();
+        (self.history, self.settled_at, self.summed_up_at) = (None, 0, 0);
     }
 
-    /// Sums up what no later event can change.
-    pub fn sum_up<'s>(&mut self, streams: impl Iterator<Item = &'s mut Stream>, certain: Certain) {
-        let conditions = std::mem::take(&mut self.conditions);
-        for stream in streams {
-            self.steps += stream.sum_up(&conditions, certain);
+    /// Puts what no later event can change into the history. True when that has become so long that the `requests` must be
+    /// looked at.
+    pub fn settle(&mut self, certain: Certain, requests: usize) -> bool {
+        let history = self.history.get_or_insert_default();
+        self.steps += self.fresh.len() as u64;
+        history.append(&mut self.fresh, certain.us);
+        for us in [certain.begun_us, certain.now_us] {
+            if self.fresh.len() > most_undecided(requests).max(2 * FEW) {
+                self.steps += self.fresh.len() as u64;
+                history.append(&mut self.fresh, us);
+            }
         }
+        // Not again before as many have come.
+        self.settled_at = 2 * self.fresh.len() as u32;
+        history.is_too_long() || history.runs() >= (self.summed_up_at as usize).max(2 * SUMMED_UP_AT).max(requests)
+    }
+
+    /// Sums up what no later event can change for all requests, so that the history is as short as it may be.
+    pub fn sum_up<'s>(&mut self, streams: impl Iterator<Item = &'s mut Stream>, certain: Certain, requests: usize) {
+        let Some(mut history) = self.history.take() else { return };
+        let shared = Shared { history: Some(&history), fresh: &self.fresh, ..Shared::default() };
+        let until_us = history.until_us().unwrap_or(i64::MIN);
+        let (most, is_too_long) = (most_undecided(requests), history.is_too_long());
+        let (mut needed_us, mut doubts_us) = (until_us, until_us);
+        for stream in streams {
+            doubts_us = doubts_us.min(stream.marks().start_us);
+            self.steps += stream.sum_up(shared, certain, most);
+            if is_too_long {
+                self.steps += stream.leave_behind(shared, certain, until_us, most);
+            }
+            needed_us = needed_us.min(stream.needs_from_us().unwrap_or(i64::MAX));
+        }
+        if is_too_long {
+            history.forget_runs();
+        }
+        history.forget(needed_us, doubts_us);
+        self.summed_up_at = 2 * history.runs() as u32;
+        self.history = Some(history);
+    }
+
+    /// Sums up what no later event can change for one request, which has many intervals of its own.
+    pub fn sum_up_one(&mut self, stream: &mut Stream, certain: Certain, requests: usize) {
+        self.steps += stream.sum_up(self.shared(), certain, most_undecided(requests));
     }
 
     /// Decides the rest of a stream's time, and what each cause's absence would have saved.
     pub fn split(&self, stream: &mut Stream, ending: Ending) -> Saves {
         let fins_are_logged = ending.has_fins || ending.has_ends;
         if fins_are_logged && ending.role == Vantage::Server {
-            stream.look_for_request_end(&self.conditions);
+            stream.look_for_request_end(self.shared());
         }
         let marks =
             Marks { fins_are_logged, is_unfinished: ending.has_fins && stream.is_unfinished(), ..*stream.marks() };
@@ -90,12 +150,12 @@ impl Attribution {
             Vantage::Server => {
                 let carried_us = ending.carried_us;
                 let last_flight = min_rtt_us.map(|min_rtt_us| LastFlight { min_rtt_us, carried_us });
-                stream.timeline_mut().end_at_server(&marks, &self.conditions, last_flight);
+                stream.timeline_mut().end_at_server(&marks, self.shared(), last_flight);
                 let rtt = min_rtt_us.unwrap_or(0).unsigned_abs();
                 saves::server(stream.timeline().sweep(), &marks, stream.transfer(), stream.sent().highest(), rtt)
             }
             Vantage::Client => {
-                stream.timeline_mut().end_at_client(&marks, &self.conditions, min_rtt_us);
+                stream.timeline_mut().end_at_client(&marks, self.shared(), min_rtt_us);
                 saves::client(stream.timeline().sweep(), stream.dead_us())
             }
             Vantage::Network | Vantage::Unknown => {
@@ -105,7 +165,7 @@ impl Attribution {
         }
     }
 
-    /// Intervals that were looked at so far.
+    /// Steps that were taken so far.
     pub fn steps(&self) -> u64 {
         self.steps
     }
@@ -127,7 +187,7 @@ mod tests {
 
     /// A response that began at 0 and ended at 100.
     fn stream() -> Stream {
-        let mut stream = Stream::open(0, Moment::default(), None, None);
+        let mut stream = Stream::open(0, 0, Moment::default(), None, None);
         stream.begin_response(0, Room::default());
         stream.end(100, End::Acked, true);
         stream
@@ -135,27 +195,49 @@ mod tests {
 
     #[test]
     fn what_the_connection_waited_for_is_the_requests_time_whether_it_was_summed_up_or_not() {
-        for is_summed_up in [false, true] {
+        for certain_us in [None, Some(20), Some(50)] {
             let (mut attribution, mut stream) = (Attribution::default(), stream());
-            assert!(!attribution.hold(held(20, 20)) && !attribution.hold(held(10, 40)));
-            if is_summed_up {
-                let certain = Certain { us: 50, now_us: 50, is_client: false };
-                attribution.sum_up([&mut stream].into_iter(), certain);
-                assert!(attribution.conditions.is_empty());
+            assert!(!attribution.hold(held(20, 20), 1) && !attribution.hold(held(10, 40), 1));
+            if let Some(us) = certain_us {
+                let certain = Certain { us, begun_us: us, now_us: 50, is_client: false };
+                assert!(!attribution.settle(certain, 1));
+                attribution.sum_up([&mut stream].into_iter(), certain, 1);
+                assert_eq!(attribution.fresh.len(), usize::from(us < 40));
             }
             attribution.split(&mut stream, ENDING);
-            assert_eq!(stream.timeline().sweep().part(Cause::CwndBlocked), 30);
+            assert_eq!(stream.timeline().sweep().part(Cause::CwndBlocked), 30, "{certain_us:?}");
         }
     }
 
     #[test]
     fn many_conditions_are_to_be_summed_up_and_none_is_left_where_no_request_is() {
         let mut attribution = Attribution::default();
-        let due = (0..SUMMED_UP_AT as i64).filter(|at| attribution.hold(held(*at, at + 1))).count();
+        let due = (0..SUMMED_UP_AT as i64).filter(|at| attribution.hold(held(*at, at + 1), 1)).count();
         assert_eq!(due, 1);
         attribution.clear();
         let mut stream = stream();
         attribution.split(&mut stream, ENDING);
         assert_eq!(stream.timeline().sweep().part(Cause::CwndBlocked), 0);
+    }
+
+    /// Conditions that nothing makes certain, and streams that stand still: what is kept stays bounded, by connection.
+    #[test]
+    fn what_is_undecided_is_bounded_for_all_requests_together() {
+        for requests in [1, 100] {
+            let mut streams: Vec<Stream> = (0..requests).map(|_| stream()).collect();
+            let (mut attribution, most) = (Attribution::default(), most_undecided(requests));
+            for number in 0..4 * UNDECIDED as i64 {
+                let now_us = 20 * number + 10;
+                if attribution.hold(held(now_us - 10, now_us), requests) {
+                    let certain = Certain { us: 0, begun_us: now_us - 100, now_us, is_client: false };
+                    if attribution.settle(certain, requests) {
+                        attribution.sum_up(streams.iter_mut(), certain, requests);
+                    }
+                }
+                assert!(attribution.fresh.len() <= 2 * most);
+                assert!(attribution.history.as_ref().is_none_or(|history| history.runs() <= 4 * UNDECIDED + 2 * most));
+            }
+            assert!(streams.iter().all(|stream| stream.timeline().undecided() <= most));
+        }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! The duration is computed from the marks alone, in [`Marks::duration_us`], and never from the parts.
 
+use crate::fold::attribution::history::Shared;
 use crate::fold::attribution::sweep::{DOUBT, Gap, Sweep, waits_for_data};
 use crate::fold::cause::{Cause, Interval};
 use serde::{Deserialize, Serialize};
@@ -48,13 +49,14 @@ pub struct LastFlight {
 }
 
 /// Splits a request as its server saw it. `sweep` may have come some way already; `held` and `gaps` are what it has
-/// not seen, in any order. `last_flight` is given when `end_us` is the last byte's acknowledgement, for only then was
+/// not seen, in any order, beside the history that is `shared`. `last_flight` is given when `end_us` is the last byte's acknowledgement, for only then was
 /// its round trip seen.
 pub fn server(
     marks: &Marks,
     sweep: &mut Sweep,
     held: &mut Vec<Interval>,
     gaps: &mut Vec<Gap>,
+    shared: Shared<'_>,
     last_flight: Option<LastFlight>,
 ) {
     let (answered, end) = (marks.answered_us(), marks.end_us);
@@ -65,7 +67,8 @@ pub fn server(
     // What lies beside missing records before the response; the sweep sees the rest.
     let mut doubt = |cause: Cause, from: i64, to: i64| {
         let of = |interval: &Interval| interval.end_us.min(to).saturating_sub(interval.start_us.max(from)).max(0);
-        let doubts = held.iter().filter(|interval| interval.cause == DOUBT);
+        let old = shared.history.into_iter().flat_map(|history| history.doubts_after(from));
+        let doubts = old.chain(held.iter().filter(|interval| interval.cause == DOUBT));
         let us = doubts.map(of).fold(0, i64::saturating_add).min(to.saturating_sub(from).max(0));
         sweep.doubt(cause, us.unsigned_abs());
     };
@@ -98,12 +101,13 @@ pub fn server(
         held.push(Interval::of(Cause::Bandwidth, back, carried));
         held.push(Interval::of(Cause::Queueing, carried, end));
     }
+    let data_until_us = if marks.is_unfinished { i64::MAX } else { last_byte };
     sweep.begin(answered);
-    sweep.advance(end, held, gaps);
+    sweep.advance(end, held, gaps, Shared { data_until_us, ..shared });
 }
 
 /// Splits a request as its client saw it.
-pub fn client(marks: &Marks, sweep: &mut Sweep, held: &mut Vec<Interval>, min_rtt_us: Option<i64>) {
+pub fn client(marks: &Marks, sweep: &mut Sweep, held: &mut Vec<Interval>, shared: Shared<'_>, min_rtt_us: Option<i64>) {
     let end = marks.end_us;
     let first_byte = marks.first_byte_us.unwrap_or(end).clamp(marks.start_us, end);
     let Some(sent) = marks.request_end_us.or(marks.fins_are_logged.then_some(first_byte)) else {
@@ -122,7 +126,7 @@ pub fn client(marks: &Marks, sweep: &mut Sweep, held: &mut Vec<Interval>, min_rt
     // What the sweep left over so far arrived in order: nothing held it back.
     let mut arrived = sweep.take_left();
     sweep.begin(first_byte);
-    sweep.advance(end, held, &mut Vec::new());
+    sweep.advance(end, held, &mut Vec::new(), shared);
     arrived += sweep.take_left();
     sweep.add(Cause::Receiving, arrived);
     // One round trip is the network's; what the first byte took beyond it was spent where this log cannot see.
@@ -171,7 +175,7 @@ mod tests {
     #[test]
     fn the_first_cause_in_order_takes_each_microsecond() {
         let mut sweep = Sweep::default();
-        server(&MARKS, &mut sweep, &mut held_by_a_loss(), &mut Vec::new(), FLIGHT);
+        server(&MARKS, &mut sweep, &mut held_by_a_loss(), &mut Vec::new(), Shared::default(), FLIGHT);
         let part = |cause: Cause| sweep.part(cause);
         assert_eq!([part(Cause::Upload), part(Cause::ServerThink)], [10, 90]);
         assert_eq!([part(Cause::Pto), part(Cause::LossRecovery), part(Cause::CwndBlocked)], [20, 90, 90]);
@@ -189,13 +193,13 @@ mod tests {
             Gap { start_us: 260, end_us: 300, short: Cause::Pacing, limit_us: 10, long: Cause::AppLimited },
         ];
         let mut whole = Sweep::default();
-        server(&MARKS, &mut whole, &mut held_by_a_loss(), &mut gaps.to_vec(), FLIGHT);
+        server(&MARKS, &mut whole, &mut held_by_a_loss(), &mut gaps.to_vec(), Shared::default(), FLIGHT);
         for step in [180, 200, 230, 250] {
             let mut sweep = Sweep::default();
             sweep.begin(100);
             let (mut held, mut gaps) = (held_by_a_loss(), gaps.to_vec());
-            sweep.advance(step, &mut held, &mut gaps);
-            server(&MARKS, &mut sweep, &mut held, &mut gaps, FLIGHT);
+            sweep.advance(step, &mut held, &mut gaps, Shared::default());
+            server(&MARKS, &mut sweep, &mut held, &mut gaps, Shared::default(), FLIGHT);
             assert_eq!(sweep, whole, "after a step to {step}");
         }
     }
@@ -204,7 +208,7 @@ mod tests {
     fn what_came_in_0_rtt_waited_for_keys() {
         let marks = Marks { readable_us: Some(7), ..MARKS };
         let mut sweep = Sweep::default();
-        server(&marks, &mut sweep, &mut Vec::new(), &mut Vec::new(), FLIGHT);
+        server(&marks, &mut sweep, &mut Vec::new(), &mut Vec::new(), Shared::default(), FLIGHT);
         let part = |cause: Cause| sweep.part(cause);
         assert_eq!([sweep.part(Cause::Handshake), sweep.part(Cause::Upload)], [7, 3]);
         assert_eq!(Cause::ALL.into_iter().map(part).sum::<u64>(), MARKS.duration_us());
@@ -215,7 +219,7 @@ mod tests {
         for (carried_us, parts) in [(60, [80, 0, 120]), (130, [80, 50, 70]), (900, [80, 120, 0])] {
             let mut sweep = Sweep::default();
             let flight = LastFlight { min_rtt_us: 80, carried_us: Some(carried_us) };
-            server(&MARKS, &mut sweep, &mut Vec::new(), &mut Vec::new(), Some(flight));
+            server(&MARKS, &mut sweep, &mut Vec::new(), &mut Vec::new(), Shared::default(), Some(flight));
             let part = |cause: Cause| sweep.part(cause);
             assert_eq!([part(Cause::Network), part(Cause::Bandwidth), part(Cause::Queueing)], parts);
         }
@@ -225,7 +229,7 @@ mod tests {
     fn an_application_that_has_nothing_waits_for_no_window() {
         let mut sweep = Sweep::default();
         let mut conditions = vec![held(Cause::CwndBlocked, 100, 250), held(Cause::AppLimited, 200, 300)];
-        server(&MARKS, &mut sweep, &mut conditions, &mut Vec::new(), FLIGHT);
+        server(&MARKS, &mut sweep, &mut conditions, &mut Vec::new(), Shared::default(), FLIGHT);
         assert_eq!([sweep.part(Cause::CwndBlocked), sweep.part(Cause::AppLimited)], [100, 100]);
     }
 
@@ -234,7 +238,7 @@ mod tests {
         let marks =
             Marks { start_us: 5, request_end_us: Some(15), first_byte_us: Some(115), end_us: 215, ..Marks::default() };
         let mut sweep = Sweep::default();
-        client(&marks, &mut sweep, &mut vec![held(Cause::ReceiverHol, 130, 150)], Some(40));
+        client(&marks, &mut sweep, &mut vec![held(Cause::ReceiverHol, 130, 150)], Shared::default(), Some(40));
         let part = |cause: Cause| sweep.part(cause);
         assert_eq!([part(Cause::Upload), part(Cause::Network), part(Cause::RemoteWait)], [10, 40, 60]);
         assert_eq!([part(Cause::ReceiverHol), part(Cause::Receiving)], [20, 80]);

@@ -3,6 +3,7 @@
 //! A sweep moves forward only and keeps sums, not intervals, so that a stream that stays open for hours costs no more
 //! memory than one that is done at once (see [`Attribution`](crate::fold::attribution::Attribution)).
 
+use crate::fold::attribution::history::{Counts, Shared, Together};
 use crate::fold::cause::{CAUSES, Cause, Interval};
 use serde::{Deserialize, Serialize};
 
@@ -55,30 +56,32 @@ pub struct Sweep {
 }
 
 /// Conditions of a sender that has data; while the application is known to have none they do not hold.
-pub fn waits_for_data(cause: Cause) -> bool {
-    matches!(
-        cause,
-        Cause::Amplification
-            | Cause::ConnectionFlowControl
-            | Cause::StreamFlowControl
-            | Cause::StreamLimit
-            | Cause::Scheduling
-            | Cause::Bandwidth
-            | Cause::CwndBlocked
-            | Cause::Pacing
-            | Cause::AppLimited
-    )
+pub const fn waits_for_data(cause: Cause) -> bool {
+    LASTING & bit(cause) == 0
 }
 
 /// An interval of this cause is no condition that anything waits for: a record is missing beside it, and any cause may have
 /// held in it.
 pub const DOUBT: Cause = Cause::Unattributed;
 
-const fn bit(cause: Cause) -> u32 {
+/// A cause in a set of them.
+pub const fn bit(cause: Cause) -> u32 {
     1 << cause as u32
 }
 
-const LOSS: u32 = bit(Cause::Pto) | bit(Cause::LossRecovery);
+/// Nothing comes back, or what was lost is repaired.
+pub const LOSS: u32 = bit(Cause::Pto) | bit(Cause::LossRecovery);
+/// Conditions that may hold whether data waits or not.
+pub const LASTING: u32 = bit(Cause::Handshake)
+    | bit(Cause::Upload)
+    | bit(Cause::ServerThink)
+    | LOSS
+    | bit(Cause::Queueing)
+    | bit(Cause::Network)
+    | bit(Cause::RemoteWait)
+    | bit(Cause::Receiving)
+    | bit(Cause::ReceiverHol)
+    | bit(Cause::Unattributed);
 const CREDIT: u32 = bit(Cause::ConnectionFlowControl) | bit(Cause::StreamFlowControl) | bit(Cause::StreamLimit);
 const WINDOW: u32 = bit(Cause::CwndBlocked) | bit(Cause::Bandwidth);
 
@@ -108,36 +111,18 @@ enum Edge {
     GapStarts(usize),
 }
 
-/// How many intervals of each cause hold.
-#[derive(Default)]
-struct Held {
-    counts: [u32; CAUSES],
-    /// The causes of which some hold.
-    mask: u32,
-}
-
-impl Held {
-    fn start(&mut self, cause: Cause) {
-        self.counts[cause as usize] += 1;
-        self.mask |= bit(cause);
-    }
-
-    fn end(&mut self, cause: Cause) {
-        self.counts[cause as usize] -= 1;
-        if self.counts[cause as usize] == 0 {
-            self.mask &= !bit(cause);
-        }
-    }
-}
-
 impl Sweep {
     /// Begins at `us`, unless it has begun.
     pub fn begin(&mut self, us: i64) {
         self.at_us.get_or_insert(us);
     }
 
+    /// It has begun.
+    pub fn has_begun(&self) -> bool {
+        self.at_us.is_some()
+    }
+
     /// First microsecond that is not decided yet.
-    #[cfg(test)]
     pub fn at_us(&self) -> i64 {
         self.at_us.unwrap_or(0)
     }
@@ -210,15 +195,12 @@ impl Sweep {
         self.doubtful[cause as usize] += us;
     }
 
-    /// Goes on to `to_us`; takes out of `held` and `gaps` what lies before it. Gaps must be whole: none may reach
-    /// beyond `to_us` and come again.
-    pub fn advance(&mut self, to_us: i64, held: &mut Vec<Interval>, gaps: &mut Vec<Gap>) {
-        let Some(from) = self.at_us else { return };
-        if to_us <= from {
-            return;
-        }
-        let mut edges: Vec<(i64, Edge)> = Vec::with_capacity((held.len() + gaps.len()) * 2);
-        for interval in held.iter() {
+    /// Goes on to `to_us`; takes out of `held` and `gaps` what lies before it, and looks at what is `shared`. Gaps must be
+    /// whole: none may reach beyond `to_us` and come again. Gives the steps that it took.
+    pub fn advance(&mut self, to_us: i64, held: &mut Vec<Interval>, gaps: &mut Vec<Gap>, shared: Shared<'_>) -> u64 {
+        let Some(from) = self.at_us.filter(|from| *from < to_us) else { return 0 };
+        let mut edges: Vec<(i64, Edge)> = Vec::with_capacity((held.len() + shared.fresh.len() + gaps.len()) * 2);
+        for interval in held.iter().chain(shared.fresh) {
             let (start, end) = (interval.start_us.max(from), interval.end_us.min(to_us));
             if start < end {
                 edges.push((start, Edge::Starts(interval.cause, interval.is_stated)));
@@ -233,23 +215,14 @@ impl Sweep {
             }
         }
         edges.sort_unstable();
-        let (mut all, mut stated, mut gap, mut at) = (Held::default(), Held::default(), None, from);
+        let mut steps = (held.len() + shared.fresh.len() + gaps.len()) as u64;
+        let (mut own, mut gap, mut at) = (Counts::default(), None, from);
         for (time, edge) in edges {
-            self.pass(at, time.abs_diff(at), (all.mask, stated.mask), gap.is_some());
+            steps += self.go_on((at, time), own.together(), gap.is_some(), shared);
             at = time;
             match edge {
-                Edge::Starts(cause, is_stated) => {
-                    all.start(cause);
-                    if is_stated {
-                        stated.start(cause);
-                    }
-                }
-                Edge::Ends(cause, is_stated) => {
-                    all.end(cause);
-                    if is_stated {
-                        stated.end(cause);
-                    }
-                }
+                Edge::Starts(cause, is_stated) => own.start(cause, is_stated),
+                Edge::Ends(cause, is_stated) => own.end(cause, is_stated),
                 Edge::GapStarts(index) => gap = Some(index),
                 Edge::GapEnds(index) => {
                     if let Some(gap) = gaps.get(index) {
@@ -259,14 +232,25 @@ impl Sweep {
                 }
             }
         }
-        self.pass(at, to_us.abs_diff(at), (all.mask, stated.mask), gap.is_some());
+        steps += self.go_on((at, to_us), own.together(), gap.is_some(), shared);
         self.at_us = Some(to_us);
         held.retain(|interval| interval.end_us > to_us);
         gaps.retain(|gap| gap.end_us > to_us);
+        steps
+    }
+
+    /// From `at_us` to `to_us` the same conditions of its own hold, beside what is shared. Gives the steps that it took.
+    fn go_on(&mut self, (at_us, to_us): (i64, i64), own: Together, in_gap: bool, shared: Shared<'_>) -> u64 {
+        if at_us >= to_us {
+            return 0;
+        }
+        let is_link_open = own.all & LOSS == bit(Cause::LossRecovery) && !self.is_linked;
+        let is_order_open = is_link_open || (own.all & LOSS == 0 && self.lost_us.is_none());
+        shared.pass((at_us, to_us), own, is_order_open, |at_us, us, together| self.pass(at_us, us, together, in_gap))
     }
 
     /// From `at_us` on `us` pass in which these conditions hold: all, and those of them that the log states.
-    fn pass(&mut self, at_us: i64, us: u64, (all, stated): (u32, u32), in_gap: bool) {
+    fn pass(&mut self, at_us: i64, us: u64, Together { all, stated }: Together, in_gap: bool) {
         if us == 0 {
             return;
         }

@@ -1,9 +1,9 @@
 //! The time of one request: the conditions that held in it, and what of it is decided.
 
+use crate::fold::attribution::history::Shared;
 use crate::fold::attribution::parts::{self, LastFlight, Marks};
 use crate::fold::attribution::sweep::{DOUBT, Gap, Sweep, waits_for_data};
 use crate::fold::cause::{Cause, Causes, Interval};
-use crate::limits;
 use serde::{Deserialize, Serialize};
 
 /// Undecided intervals of the connection or of a stream at which what is certain is summed up.
@@ -12,13 +12,15 @@ pub const SUMMED_UP_AT: usize = 1024;
 /// What held a request, decided up to some microsecond.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Timeline {
-    /// Conditions that are not decided.
+    /// Conditions of this request alone that are not decided.
     held: Vec<Interval>,
     /// Gaps between sends that are not.
     gaps: Vec<Gap>,
     sweep: Sweep,
     /// Undecided intervals and gaps at which they are summed up again.
     summed_up_at: usize,
+    /// What the connection waited for before is in `held`, as far as it is not decided.
+    shared_from_us: Option<i64>,
     /// Conditions that were inferred.
     inferred: Causes,
 }
@@ -26,6 +28,17 @@ pub struct Timeline {
 /// A gap is decided as a whole: the sweep stops before one that goes on.
 fn whole(to_us: i64, gaps: &[Gap]) -> i64 {
     gaps.iter().find(|gap| gap.start_us < to_us && to_us < gap.end_us).map_or(to_us, |gap| gap.start_us)
+}
+
+/// As far as what a request's time is decided.
+#[derive(Clone, Copy, Debug)]
+pub struct Span {
+    /// Before it nothing that the request waits for can begin any more.
+    pub certain_us: i64,
+    /// Now.
+    pub now_us: i64,
+    /// Its last byte so far.
+    pub last_byte_us: Option<i64>,
 }
 
 impl Timeline {
@@ -49,9 +62,10 @@ impl Timeline {
         self.inferred.contains(cause)
     }
 
-    /// Times beside missing records that are not decided yet: those of this request, and of the connection.
-    pub fn doubts<'t>(&'t self, conditions: &'t [Interval]) -> impl Iterator<Item = &'t Interval> {
-        self.held.iter().chain(conditions).filter(|interval| interval.cause == DOUBT)
+    /// Times beside missing records that end after `us`: those of this request, and of the connection.
+    pub fn doubts_after<'t>(&'t self, us: i64, shared: Shared<'t>) -> impl Iterator<Item = &'t Interval> {
+        let own = self.held.iter().filter(move |interval| interval.cause == DOUBT && interval.end_us > us);
+        own.chain(shared.doubts_after(us))
     }
 
     /// What is decided.
@@ -64,25 +78,35 @@ impl Timeline {
         self.held.len() + self.gaps.len()
     }
 
-    /// Its own intervals have grown so many that they must be summed up.
-    pub fn is_long(&self) -> bool {
-        self.undecided() >= self.summed_up_at.max(SUMMED_UP_AT * 2)
+    /// Its own intervals have grown so many that they must be summed up, where a request may have `most`.
+    pub fn is_long(&self, most: usize) -> bool {
+        self.undecided() >= self.summed_up_at.max(SUMMED_UP_AT * 2).min(most.saturating_mul(2))
     }
 
-    /// Takes conditions of the connection, for a request whose time begins at `begin_us`. True when it is worth while to
-    /// sum up.
-    pub fn take(&mut self, conditions: &[Interval], begin_us: i64) -> bool {
-        self.held.extend(conditions);
-        self.sweep.begin(begin_us);
-        self.undecided() >= self.summed_up_at.max(SUMMED_UP_AT)
+    /// Its time begins then, unless it has begun.
+    pub fn begin(&mut self, us: i64) {
+        self.sweep.begin(us);
     }
 
-    /// Decides what no later event can change: what lies before `certain_us`; where that leaves more than
-    /// [`limits::UNDECIDED`], all up to `now_us`.
-    pub fn sum_up(&mut self, certain_us: i64, now_us: i64, last_byte_us: Option<i64>) {
-        self.advance(certain_us);
-        if self.undecided() > limits::UNDECIDED
-            && let Some(last_us) = last_byte_us
+    /// It has.
+    pub fn has_begun(&self) -> bool {
+        self.sweep.has_begun()
+    }
+
+    /// Before this time nothing of the connection's history is needed.
+    pub fn needs_from_us(&self) -> i64 {
+        self.sweep.at_us().max(self.shared_from_us.unwrap_or(i64::MIN))
+    }
+
+    /// Decides what no later event can change: what lies before `certain_us`; where that leaves more than `most` intervals
+    /// of its own, all up to `now_us`. Gives the steps that it took.
+    pub fn sum_up(&mut self, span: Span, most: usize, shared: Shared<'_>) -> u64 {
+        // What is in the history up to then is not among the fresh ones.
+        let is_settled = shared.history.is_some_and(|history| history.until_us() >= Some(span.certain_us));
+        let fresh = if is_settled { &[] } else { shared.fresh };
+        let mut steps = self.advance(span.certain_us, Shared { fresh, ..shared });
+        if self.undecided() > most
+            && let Some(last_us) = span.last_byte_us
         {
             // As `parts::server` does, though more data may still come.
             self.held.iter_mut().filter(|interval| waits_for_data(interval.cause)).for_each(|interval| {
@@ -90,32 +114,60 @@ impl Timeline {
             });
             self.held.retain(|interval| interval.start_us < interval.end_us);
         }
-        if self.undecided() > limits::UNDECIDED {
-            self.advance(now_us);
+        if self.undecided() > most {
+            steps += self.advance(span.now_us, shared);
         }
         // Not again before as many have come.
         self.summed_up_at = 2 * self.undecided();
+        steps
     }
 
-    fn advance(&mut self, to_us: i64) {
+    /// The connection's history is too long to be kept: what of it is not decided becomes the request's own, where that has
+    /// no more than `most` intervals then; else all up to `until_us` is decided.
+    pub fn leave_behind(&mut self, until_us: i64, span: Span, most: usize, shared: Shared<'_>) -> u64 {
+        let Some(history) = shared.history else { return 0 };
+        let (from_us, data_until_us) = (self.needs_from_us(), span.last_byte_us.unwrap_or(i64::MAX));
+        let room = most.saturating_sub(self.undecided());
+        let steps = match history.intervals(from_us, until_us, data_until_us, room) {
+            Some(intervals) => {
+                self.held.extend(intervals);
+                self.undecided() as u64
+            }
+            None => self.advance(until_us, Shared { data_until_us, ..shared }),
+        };
+        self.shared_from_us = Some(until_us);
+        self.summed_up_at = 2 * self.undecided();
+        steps
+    }
+
+    fn advance(&mut self, to_us: i64, shared: Shared<'_>) -> u64 {
         let to_us = whole(to_us, &self.gaps);
-        self.sweep.advance(to_us, &mut self.held, &mut self.gaps);
+        let shared = self.shared(shared);
+        self.sweep.advance(to_us, &mut self.held, &mut self.gaps, shared)
     }
 
-    /// Decides the rest as the request's server saw it; `conditions` are the connection's that are not in it yet.
-    pub fn end_at_server(&mut self, marks: &Marks, conditions: &[Interval], last_flight: Option<LastFlight>) {
+    fn shared<'s>(&self, shared: Shared<'s>) -> Shared<'s> {
+        Shared { since_us: self.shared_from_us.unwrap_or(i64::MIN), ..shared }
+    }
+
+    /// Decides the rest as the request's server saw it.
+    pub fn end_at_server(&mut self, marks: &Marks, shared: Shared<'_>, last_flight: Option<LastFlight>) {
+        let shared = self.shared(shared);
         let mut held = std::mem::take(&mut self.held);
         // A condition matters to what comes after the response began, a doubt to all of the request.
         let from_us = |interval: &Interval| if interval.cause == DOUBT { marks.start_us } else { marks.answered_us() };
-        held.extend(conditions.iter().filter(|interval| interval.end_us > from_us(interval)));
-        parts::server(marks, &mut self.sweep, &mut held, &mut self.gaps, last_flight);
+        held.extend(shared.fresh.iter().filter(|interval| interval.end_us > from_us(interval)));
+        let shared = Shared { fresh: &[], ..shared };
+        parts::server(marks, &mut self.sweep, &mut held, &mut self.gaps, shared, last_flight);
     }
 
     /// Decides the rest as its client saw it.
-    pub fn end_at_client(&mut self, marks: &Marks, conditions: &[Interval], min_rtt_us: Option<i64>) {
+    pub fn end_at_client(&mut self, marks: &Marks, shared: Shared<'_>, min_rtt_us: Option<i64>) {
+        let shared = self.shared(shared);
         let mut held = std::mem::take(&mut self.held);
-        held.extend(conditions.iter().filter(|interval| interval.cause == DOUBT));
-        parts::client(marks, &mut self.sweep, &mut held, min_rtt_us);
+        held.extend(shared.fresh.iter().filter(|interval| interval.cause == DOUBT));
+        let shared = Shared { fresh: &[], ..shared };
+        parts::client(marks, &mut self.sweep, &mut held, shared, min_rtt_us);
     }
 
     /// No attribution from the middle: nobody knows which side waited.
@@ -128,40 +180,45 @@ impl Timeline {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fold::attribution::history::History;
+    use crate::limits::UNDECIDED;
 
     /// A window that is full every other 10 us, while something holds since the beginning: nothing after that is certain.
     /// Gives the most intervals that were undecided, and what became of them.
-    fn undecided(cause: Cause, last_byte_us: Option<i64>) -> (usize, Timeline) {
-        let (mut timeline, mut conditions, mut most) = (Timeline::default(), Vec::new(), 0);
-        for number in 0..4 * limits::UNDECIDED as i64 {
+    fn undecided(cause: Cause, last_byte_us: Option<i64>, most: usize) -> (usize, Timeline) {
+        let (mut timeline, mut longest) = (Timeline::default(), 0);
+        timeline.begin(0);
+        for number in 0..4 * most as i64 {
             let now_us = 20 * number + 10;
-            conditions.push(Interval::of(cause, 20 * number, now_us));
-            if conditions.len() >= SUMMED_UP_AT && timeline.take(&std::mem::take(&mut conditions), 0) {
-                timeline.sum_up(0, now_us, last_byte_us);
+            timeline.hold(Interval::of(cause, 20 * number, now_us));
+            if timeline.is_long(most) {
+                timeline.sum_up(Span { certain_us: 0, now_us, last_byte_us }, most, Shared::default());
             }
-            most = most.max(timeline.undecided());
+            longest = longest.max(timeline.undecided());
         }
-        (most, timeline)
+        (longest, timeline)
     }
 
     #[test]
     fn intervals_that_nothing_decides_are_summed_up() {
-        // As many as were left may come before they are looked at again.
-        let bound = limits::UNDECIDED..=2 * limits::UNDECIDED + SUMMED_UP_AT;
         let last_us = 20_000;
-        for (cause, last_byte_us) in
-            [(Cause::CwndBlocked, None), (Cause::LossRecovery, Some(last_us)), (Cause::CwndBlocked, Some(last_us))]
-        {
-            let (most, timeline) = undecided(cause, last_byte_us);
-            assert!(bound.contains(&most), "{most}");
-            let us = timeline.sweep().part(cause);
-            if cause == Cause::CwndBlocked && last_byte_us.is_some() {
-                // What waits for data does not after the last byte; what it did before is still undecided.
-                let of = |interval: &&Interval| interval.start_us < last_us;
-                assert_eq!((timeline.held.iter().filter(of).count(), us), (1000, 0));
-            } else {
-                let until = timeline.sweep().at_us().unsigned_abs();
-                assert!(until > 0 && us.abs_diff(until / 2) <= 10, "{us} {until}");
+        for most in [UNDECIDED, 1_200] {
+            // As many as were left may come before they are looked at again.
+            let bound = most..=2 * most;
+            for (cause, last_byte_us) in
+                [(Cause::CwndBlocked, None), (Cause::LossRecovery, Some(last_us)), (Cause::CwndBlocked, Some(last_us))]
+            {
+                let (longest, timeline) = undecided(cause, last_byte_us, most);
+                assert!(bound.contains(&longest), "{longest}");
+                let us = timeline.sweep().part(cause);
+                if cause == Cause::CwndBlocked && last_byte_us.is_some() {
+                    // What waits for data does not after the last byte; what it did before is still undecided.
+                    let of = |interval: &&Interval| interval.start_us < last_us;
+                    assert_eq!((timeline.held.iter().filter(of).count(), us), (1000, 0));
+                } else {
+                    let until = timeline.sweep().at_us().unsigned_abs();
+                    assert!(until > 0 && us.abs_diff(until / 2) <= 10, "{us} {until}");
+                }
             }
         }
     }
@@ -171,10 +228,35 @@ mod tests {
         let mut timeline = Timeline::default();
         let (short, long) = (Cause::Pacing, Cause::AppLimited);
         timeline.gap(Gap { start_us: 50, end_us: 200, short, limit_us: 100, long });
-        assert!(!timeline.take(&[], 0));
-        timeline.sum_up(100, 100, None);
-        assert_eq!(timeline.undecided(), 1);
-        timeline.sum_up(200, 200, None);
-        assert_eq!((timeline.undecided(), timeline.sweep().part(long)), (0, 150));
+        timeline.begin(0);
+        let mut sum_up = |us| {
+            timeline.sum_up(Span { certain_us: us, now_us: us, last_byte_us: None }, UNDECIDED, Shared::default());
+            (timeline.undecided(), timeline.sweep().part(long))
+        };
+        assert_eq!(sum_up(100), (1, 0));
+        assert_eq!(sum_up(200), (0, 150));
+    }
+
+    /// A stream whose last byte went out at 1,000 while the window was full now and then, and nothing came back twice.
+    #[test]
+    fn history_that_is_not_kept_leaves_a_request_what_lasts_or_all_of_it() {
+        let mut conditions: Vec<Interval> =
+            (0..400).map(|number| Interval::of(Cause::CwndBlocked, 20 * number, 20 * number + 10)).collect();
+        conditions.extend([1_500, 3_000].map(|us| Interval::of(Cause::Pto, us, us + 100)));
+        let mut history = History::default();
+        history.append(&mut conditions, 8_000);
+        let shared = Shared { history: Some(&history), ..Shared::default() };
+        let span = Span { certain_us: 0, now_us: 8_000, last_byte_us: Some(1_000) };
+        for (most, undecided, cwnd_us, pto_us) in [(100, 52, 0, 0), (20, 0, 500, 200)] {
+            let mut timeline = Timeline::default();
+            timeline.begin(0);
+            timeline.leave_behind(8_000, span, most, shared);
+            assert_eq!(timeline.undecided(), undecided);
+            let sweep = timeline.sweep();
+            assert_eq!((sweep.part(Cause::CwndBlocked), sweep.part(Cause::Pto)), (cwnd_us, pto_us));
+            timeline.sum_up(Span { certain_us: 8_000, ..span }, most, shared);
+            let sweep = timeline.sweep();
+            assert_eq!((sweep.part(Cause::CwndBlocked), sweep.part(Cause::Pto)), (500, 200));
+        }
     }
 }

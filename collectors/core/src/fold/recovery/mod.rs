@@ -455,8 +455,8 @@ impl Recovery {
     }
 
     /// Since when something is on its way, silent, or was acknowledged last: nothing can begin before.
-    pub fn certain_us(&self) -> Option<i64> {
-        let oldest = self.spaces.iter().filter_map(|(_, space)| space.oldest_us());
+    pub fn certain_us(&mut self) -> Option<i64> {
+        let oldest = self.spaces.iter_mut().filter_map(|(_, space)| space.oldest_us());
         oldest.chain(self.probe.since_us()).chain(self.probe.news_us()).min()
     }
 

@@ -2,7 +2,7 @@
 
 use crate::fold::recovery::holes::Holes;
 use crate::fold::window::delivery::Stamp;
-use crate::limits::UNACKNOWLEDGED;
+use crate::limits::{BEHIND, LOSSES_BESIDE, UNACKNOWLEDGED};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -128,8 +128,9 @@ struct Known {
     is_lost: bool,
     /// What it carried went out again, in a log that does not say what is lost.
     is_repeated: bool,
-    /// Acknowledged packets that follow it, and are acknowledged as it is: so many at least.
+    /// Acknowledged packets that follow it, and are acknowledged as it is: so many at least, as long as places are of this age.
     run: u32,
+    age: u32,
 }
 
 impl Known {
@@ -154,6 +155,10 @@ pub struct Space {
     acked: usize,
     /// Those that are neither acknowledged nor lost.
     waiting: usize,
+    /// No packet with a lower number is.
+    waits_from: u64,
+    /// How often places have moved.
+    age: u32,
     largest_acked: Option<u64>,
     largest_received: Option<u64>,
     /// Of packets that elicit no acknowledgement too.
@@ -233,12 +238,17 @@ impl Space {
                 self.waiting -= usize::from(gone.waits());
             }
         }
-        self.waiting += 1;
         let number = packet.number;
-        let packet = Known { packet, is_acked: false, is_lost: false, is_repeated: false, run: 0 };
+        let packet = Known { packet, is_acked: false, is_lost: false, is_repeated: false, run: 0, age: 0 };
+        self.waits_from = self.waits_from.min(number);
+        self.waiting += 1;
         match self.sent.back() {
             Some(last) if last.packet.number >= number => {
                 let at = self.sent.partition_point(|known| known.packet.number < number);
+                if self.sent.len() - at > BEHIND {
+                    self.waiting -= 1;
+                    return;
+                }
                 if self.sent[at].packet.number == number {
                     let known = std::mem::replace(&mut self.sent[at], packet);
                     self.acked -= usize::from(known.is_acked);
@@ -263,7 +273,7 @@ impl Space {
         while let Some(known) = self.sent.get_mut(at).filter(|known| known.packet.number <= to) {
             self.steps += 1;
             if known.is_acked {
-                at += known.run as usize + 1;
+                at += if known.age == self.age { known.run as usize + 1 } else { 1 };
                 continue;
             }
             self.waiting -= usize::from(known.waits());
@@ -282,7 +292,9 @@ impl Space {
         }
         // Else the next time they are one step.
         if let Some(known) = self.sent.get_mut(first).filter(|known| known.is_acked) {
-            known.run = known.run.max(u32::try_from(at.saturating_sub(first + 1)).unwrap_or(0));
+            let run = u32::try_from(at.saturating_sub(first + 1)).unwrap_or(0);
+            known.run = if known.age == self.age { known.run.max(run) } else { run };
+            known.age = self.age;
         }
         if self.acked > FEW && self.acked * 2 > self.sent.len() {
             self.steps += self.sent.len() as u64;
@@ -291,10 +303,14 @@ impl Space {
         }
     }
 
-    /// Places have moved: what was said of runs is no longer so. Numbers that go back are rare, and cost so much.
+    /// Places have moved: what was said of runs is no longer so.
     fn forget_runs(&mut self) {
-        self.steps += self.sent.len() as u64;
-        self.sent.iter_mut().for_each(|known| known.run = 0);
+        self.age = self.age.wrapping_add(1);
+        if self.acked > BEHIND {
+            self.steps += self.sent.len() as u64;
+            self.sent.retain(|known| !known.is_acked);
+            self.acked = 0;
+        }
     }
 
     /// Marks one packet as lost; `None` when it is unknown, acknowledged or lost already.
@@ -350,21 +366,39 @@ impl Space {
     }
 
     /// When the oldest packet left that is neither acknowledged nor lost.
-    pub fn oldest_us(&self) -> Option<i64> {
+    pub fn oldest_us(&mut self) -> Option<i64> {
+        let at = self.first_waiting()?;
+        self.sent.get(at).map(|known| known.packet.time_us)
+    }
+
+    /// Place of the oldest packet that is neither acknowledged nor lost.
+    fn first_waiting(&mut self) -> Option<usize> {
         if self.waiting == 0 {
             return None;
         }
-        self.sent.iter().find(|known| known.waits()).map(|known| known.packet.time_us)
+        let from = self.sent.partition_point(|known| known.packet.number < self.waits_from);
+        let at = from + self.sent.range(from..).position(Known::waits)?;
+        self.steps += (at - from) as u64;
+        self.waits_from = self.sent.get(at)?.packet.number;
+        Some(at)
     }
 
     /// Numbers of the oldest `count` packets up to `largest` that are on their way. The largest is named; of the others
-    /// the oldest are the likeliest.
-    pub fn oldest(&self, largest: u64, count: usize) -> Vec<u64> {
+    /// the oldest are the likeliest. Few that are not on their way are passed over.
+    pub fn oldest(&mut self, largest: u64, count: usize) -> Vec<u64> {
         let end = self.sent.partition_point(|known| known.packet.number <= largest);
-        let mut on_the_way = self.sent.range(..end).filter(|known| known.is_on_its_way());
-        let mut numbers: Vec<u64> = on_the_way.by_ref().take(count).map(|known| known.packet.number).collect();
-        if let (Some(newest), Some(last)) = (on_the_way.next_back(), numbers.last_mut()) {
-            *last = newest.packet.number;
+        let start = self.first_waiting().map_or(end, |start| start.min(end));
+        let mut passed = 0;
+        let mut is_near = |known: &&Known| {
+            passed += usize::from(!known.is_on_its_way());
+            passed <= PASSED
+        };
+        let near = self.sent.range(start..end).take_while(&mut is_near).filter(|known| known.is_on_its_way());
+        let mut numbers: Vec<u64> = near.take(count).map(|known| known.packet.number).collect();
+        let newest = self.sent.range(start..end).rev().take(PASSED).find(|known| known.is_on_its_way());
+        self.steps += (passed + numbers.len()) as u64;
+        if let (Some(newest), Some(last)) = (newest, numbers.last_mut()) {
+            *last = newest.packet.number.max(*last);
         }
         numbers
     }
@@ -379,9 +413,14 @@ impl Space {
     /// Packets that carried any of `[from, to)` of a stream and are not acknowledged, in order.
     pub fn carriers(&self, stream_id: u64, from: u64, to: u64) -> impl Iterator<Item = &Sent> {
         let unacked = self.sent.iter().filter(|known| !known.is_acked).take(LOOKED_AT).map(|known| &known.packet);
-        unacked.filter(move |packet| packet.chunks().any(|chunk| chunk.stream_id == stream_id && chunk.meets(from, to)))
+        let carries =
+            move |packet: &&Sent| packet.chunks().any(|chunk| chunk.stream_id == stream_id && chunk.meets(from, to));
+        unacked.filter(carries).take(LOSSES_BESIDE)
     }
 }
+
+/// Packets that are not on their way, among which others are looked for that are.
+const PASSED: usize = 1024;
 
 /// Acknowledged packets that are not worth taking out.
 const FEW: usize = 64;

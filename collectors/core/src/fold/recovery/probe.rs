@@ -3,6 +3,7 @@
 use crate::fold::moment::Moment;
 use crate::fold::recovery::packets::Acknowledged;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// What the probe timer is set by, and the series of timeouts that is going on.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -31,7 +32,7 @@ struct Series {
     count: u32,
     is_logged: bool,
     /// Streams of which something was declared lost meanwhile.
-    losers: Vec<u64>,
+    losers: BTreeSet<u64>,
 }
 
 /// A series of probe timeouts was answered.
@@ -51,7 +52,7 @@ pub struct Answered {
     /// queue, or an acknowledgement that the peer held back.
     pub is_spurious: bool,
     /// Streams of which something was declared lost meanwhile.
-    pub losers: Vec<u64>,
+    pub losers: BTreeSet<u64>,
 }
 
 impl ProbeTimer {
@@ -93,7 +94,7 @@ impl ProbeTimer {
         let due = sent.saturating_add(min_rtt_us);
         let start_us = self.news_us.map_or(due, |news| news.max(due)).min(now.us);
         let waited_us = now.us.abs_diff(sent);
-        self.series = Some(Series { start_us, fired: now, waited_us, count: 1, is_logged, losers: Vec::new() });
+        self.series = Some(Series { start_us, fired: now, waited_us, count: 1, is_logged, losers: BTreeSet::new() });
     }
 
     /// The log gives a count of timeouts: true when it has grown.
@@ -104,7 +105,7 @@ impl ProbeTimer {
     /// Something of a stream is declared lost; it is the timeout's if nothing has come back yet.
     pub fn lose(&mut self, stream_id: u64) {
         if let Some(series) = &mut self.series {
-            series.losers.push(stream_id);
+            series.losers.insert(stream_id);
         }
     }
 
@@ -178,7 +179,7 @@ mod tests {
             count: 2,
             is_logged: true,
             is_spurious: false,
-            losers: vec![4],
+            losers: BTreeSet::from([4]),
         };
         assert_eq!(answered, Some(wanted));
         assert!(timer.shows_losses(180_000) && !timer.shows_losses(180_001) && !timer.is_running());

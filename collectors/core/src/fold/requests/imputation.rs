@@ -1,6 +1,7 @@
 //! What of a request is not in the log, and follows from what is: bytes that went out or came in packets that are missing,
 //! and how far its beginning and its end are known.
 
+use crate::fold::attribution::history::Shared;
 use crate::fold::attribution::trust::Slack;
 use crate::fold::cause::Interval;
 use crate::fold::recovery::holes::Hole;
@@ -50,7 +51,7 @@ pub struct Missing<'c> {
     /// The packet after the last that carried it, if that one was acknowledged and is missing.
     pub hole: Option<Hole>,
     /// Conditions of the connection, doubts among them.
-    pub conditions: &'c [Interval],
+    pub shared: Shared<'c>,
 }
 
 impl Missing<'_> {
@@ -110,11 +111,13 @@ impl Imputation {
     }
 
     /// A chunk comes behind bytes that did not, `highest` and on, in the packet after `hole`: if its packets came after all,
-    /// they brought those.
-    pub fn pass_over(&mut self, highest: u64, chunk: &Chunk, hole: &Hole) {
-        if chunk.from > highest && self.passed.len() < MOST_PASSED {
+    /// they brought those. False when it does not, or others do that are as many as are remembered.
+    pub fn pass_over(&mut self, highest: u64, chunk: &Chunk, hole: &Hole) -> bool {
+        let is_passed = chunk.from > highest && self.passed.len() < MOST_PASSED;
+        if is_passed {
             self.passed.push(Passed { hole: (hole.from, hole.to), bytes: (highest, chunk.from) });
         }
+        is_passed
     }
 
     /// Packets of a hole did come: gives the bytes of stream `stream_id` that they brought, if all of them came.
@@ -254,7 +257,7 @@ mod tests {
         assert!(imputation.slack().is_imputed);
     }
 
-    const fn missing(now_us: i64) -> Missing<'static> {
+    fn missing(now_us: i64) -> Missing<'static> {
         Missing {
             is_server: true,
             has_fins: true,
@@ -264,7 +267,7 @@ mod tests {
             rtt_us: 40_000,
             probe_timeout_us: 100_000,
             hole: None,
-            conditions: &[],
+            shared: Shared::default(),
         }
     }
 

@@ -3,33 +3,8 @@
 use crate::fold::cause::{Cause, Interval};
 use crate::fold::recovery::packets::{Chunk, Sent};
 use crate::fold::requests::side::Side;
+use crate::fold::requests::unrepaired::{Loss, Unrepaired};
 use serde::{Deserialize, Serialize};
-
-/// Bytes that were lost and are not acknowledged yet.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Loss {
-    from: u64,
-    to: u64,
-    /// The stream's end was in it.
-    fin: bool,
-    /// The lost packet.
-    number: u64,
-    sent_us: i64,
-    sent_seq: u64,
-    /// When its acknowledgement was due: sent plus the smoothed RTT of that moment.
-    due_us: i64,
-    detected_us: i64,
-    /// How it was found.
-    trigger: String,
-    /// First retransmission.
-    resent_us: Option<i64>,
-    /// Retransmissions.
-    resent: u32,
-    /// Bytes of the same packet that were repaired before.
-    repaired: u64,
-    /// A probe timeout brought it to light.
-    is_by_probe: bool,
-}
 
 /// How a loss was found.
 #[derive(Clone, Copy, Debug)]
@@ -75,12 +50,14 @@ impl Repair {
 /// Losses of a stream's data.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Losses {
-    /// Those that are not repaired.
-    open: Vec<Loss>,
+    /// Most streams never have one.
+    open: Option<Box<Unrepaired>>,
     /// Packets that were lost.
     packets: u64,
     /// Longest detection.
     detection_us: Option<u64>,
+    /// Most retransmissions of one loss.
+    most_resent: u32,
 }
 
 impl Losses {
@@ -96,7 +73,7 @@ impl Losses {
         }
         let detection = found.us.abs_diff(packet.time_us);
         self.detection_us = self.detection_us.max(Some(detection));
-        self.open.push(Loss {
+        self.open.get_or_insert_default().add(Loss {
             from: chunk.from,
             to: chunk.to,
             fin: chunk.fin,
@@ -116,49 +93,55 @@ impl Losses {
     /// A packet is taken for lost with all that it carried of the stream. False when none of that is missing, or what is
     /// was known to be lost.
     pub fn infer(&mut self, sent: &Side, stream_id: u64, packet: &Sent, now_us: i64) -> bool {
-        let before = self.open.len();
-        if self.open.iter().any(|loss| loss.number == packet.number) {
+        if self.knows(packet.number) {
             return false;
         }
         let found = Detection { us: now_us, trigger: "inferred", is_by_probe: false };
-        for chunk in packet.chunks().filter(|chunk| chunk.stream_id == stream_id) {
-            if !self.open[..before].iter().any(|loss| chunk.meets(loss.from, loss.to)) {
-                self.lose(sent, packet, chunk, found);
-            }
-        }
-        self.open.len() > before
+        let chunks = packet.chunks().filter(|chunk| chunk.stream_id == stream_id);
+        // None of these losses is one of this very packet.
+        let open = &mut self.open;
+        let is_unknown = |chunk: &&Chunk| open.as_mut().is_none_or(|open| !open.meets(chunk));
+        let unknown: Vec<&Chunk> = chunks.filter(is_unknown).collect();
+        unknown.into_iter().for_each(|chunk| self.lose(sent, packet, chunk, found));
+        self.knows(packet.number)
+    }
+
+    /// Something that the packet carried waits for its repair.
+    fn knows(&self, number: u64) -> bool {
+        self.open.as_ref().is_some_and(|open| open.first_of(number).is_some())
     }
 
     /// A chunk goes out (again): losses it mends are being repaired.
     pub fn resend(&mut self, chunk: &Chunk, now_us: i64) -> bool {
-        let mut mends = false;
-        for loss in &mut self.open {
-            let overlaps = chunk.from < loss.to && loss.from < chunk.to;
-            let touches = loss.from == loss.to && chunk.from <= loss.from && loss.from <= chunk.to;
-            if overlaps || touches || (loss.fin && chunk.fin) {
+        let Some(open) = &mut self.open else { return false };
+        let mended = open.mended_by(chunk);
+        for place in &mended {
+            open.change(*place, |loss| {
                 loss.resent_us.get_or_insert(now_us);
                 // A lost packet's bytes may go out again in two: its first byte counts the repetitions.
                 loss.resent += u32::from(chunk.from <= loss.from);
-                mends = true;
-            }
+                self.most_resent = self.most_resent.max(loss.resent);
+            });
         }
-        mends
+        !mended.is_empty()
     }
 
-    /// More of `sent` was acknowledged: gives the repairs, one for a packet, when the last of what it carried is. `held`
+    /// `chunk` of `sent` was acknowledged: gives the repairs, one for a packet, when the last of what it carried is. `held`
     /// gets how long each loss held the stream.
-    pub fn repair(&mut self, sent: &Side, now_us: i64, mut held: impl FnMut(Interval)) -> Vec<Repair> {
+    pub fn repair(&mut self, sent: &Side, chunk: &Chunk, now_us: i64, mut held: impl FnMut(Interval)) -> Vec<Repair> {
         let mut repairs: Vec<Repair> = Vec::new();
-        let is_repaired = |loss: &mut Loss| sent.has(loss.from, loss.to, loss.fin);
-        for loss in self.open.extract_if(.., is_repaired).collect::<Vec<_>>() {
+        let Some(open) = &mut self.open else { return repairs };
+        for loss in open.take(chunk, |loss| sent.has(loss.from, loss.to, loss.fin)) {
             // Nothing came back, and the answer to the probe showed what was missing: all of it is the timeout's.
             let cause = if loss.is_by_probe { Cause::Pto } else { Cause::LossRecovery };
             held(Interval::of(cause, loss.due_us, now_us));
             let bytes = (loss.to - loss.from).saturating_add(loss.repaired);
-            if let Some(rest) = self.open.iter_mut().find(|rest| rest.number == loss.number) {
-                rest.repaired = rest.repaired.saturating_add(bytes);
-                rest.resent = rest.resent.max(loss.resent);
-                rest.resent_us = rest.resent_us.into_iter().chain(loss.resent_us).min();
+            if let Some(place) = open.first_of(loss.number) {
+                open.change(place, |rest| {
+                    rest.repaired = rest.repaired.saturating_add(bytes);
+                    rest.resent = rest.resent.max(loss.resent);
+                    rest.resent_us = rest.resent_us.into_iter().chain(loss.resent_us).min();
+                });
             } else if let Some(known) = repairs.iter_mut().find(|known| known.number == loss.number) {
                 known.bytes = known.bytes.saturating_add(bytes);
                 known.resent = known.resent.max(loss.resent);
@@ -175,24 +158,34 @@ impl Losses {
     /// The packet was declared lost and arrived all the same: nothing had to be repaired (RFC 9002, 6.1: "spuriously
     /// declared as lost"). True when its bytes still waited for a repair.
     pub fn was_not_lost(&mut self, number: u64) -> bool {
-        let before = self.open.len();
-        self.open.retain(|loss| loss.number != number);
-        self.open.len() < before
+        self.open.as_mut().is_some_and(|open| open.forget(number))
     }
 
     /// The timeout that fired then was not needed: no loss since then is its.
     pub fn not_by_probe(&mut self, fired_us: i64) {
-        self.open.iter_mut().for_each(|loss| loss.is_by_probe &= loss.detected_us < fired_us);
+        if let Some(open) = &mut self.open {
+            open.not_by_probe(fired_us);
+        }
     }
 
-    /// Most retransmissions of one loss.
+    /// Most retransmissions of one loss so far.
     pub fn most_resent(&self) -> u64 {
-        self.open.iter().map(|loss| u64::from(loss.resent)).max().unwrap_or(0)
+        u64::from(self.most_resent)
     }
 
     /// When the acknowledgements of what is not repaired were due.
     pub fn due_us(&self) -> impl Iterator<Item = i64> + '_ {
-        self.open.iter().map(|loss| loss.due_us)
+        self.open.iter().flat_map(|open| open.all()).map(|loss| loss.due_us)
+    }
+
+    /// The earliest of those times.
+    pub fn first_due_us(&self) -> Option<i64> {
+        self.open.as_ref()?.first_due_us()
+    }
+
+    /// Losses that were looked at so far.
+    pub fn steps(&self) -> u64 {
+        self.open.as_ref().map_or(0, |open| open.steps())
     }
 
     /// Packets that were lost.
@@ -228,9 +221,9 @@ mod tests {
         assert!(losses.resend(&chunk(0, 100), 1_300) && losses.resend(&chunk(250, 350), 1_350));
         assert_eq!((losses.most_resent(), losses.due_us().collect::<Vec<_>>()), (1, vec![1_050, 1_050]));
         sent.take(&chunk(0, 100));
-        assert_eq!(losses.repair(&sent, 1_500, |interval| held.push(interval)), []);
+        assert_eq!(losses.repair(&sent, &chunk(0, 100), 1_500, |interval| held.push(interval)), []);
         sent.take(&chunk(300, 400));
-        let repairs = losses.repair(&sent, 1_600, |interval| held.push(interval));
+        let repairs = losses.repair(&sent, &chunk(300, 400), 1_600, |interval| held.push(interval));
         let figures: Vec<_> = repairs.iter().map(|repair| (repair.number, repair.bytes, repair.wait_us())).collect();
         assert_eq!(figures, [(7, 200, Some(300))]);
         let cause = Cause::LossRecovery;
@@ -258,7 +251,7 @@ mod tests {
             losses.lose(&sent, &lost, &chunk(0, 100), Detection { is_by_probe: true, ..FOUND });
             losses.not_by_probe(fired_us);
             sent.take(&chunk(0, 100));
-            losses.repair(&sent, 1_500, |interval| held.push(interval.cause));
+            losses.repair(&sent, &chunk(0, 100), 1_500, |interval| held.push(interval.cause));
             assert_eq!(held, [cause]);
         }
     }

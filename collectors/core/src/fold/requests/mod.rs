@@ -2,25 +2,33 @@
 
 pub mod arrivals;
 pub mod http;
+pub mod hunger;
 pub mod imputation;
 pub mod losses;
+pub mod passed;
 pub mod queue;
 pub mod ranges;
 pub mod side;
 pub mod stream;
+pub mod unrepaired;
 pub mod wait;
 
-use crate::fold::attribution::{Attribution, Certain};
+use crate::fold::attribution::{Attribution, Certain, most_undecided};
+use crate::fold::cause::Cause;
 use crate::fold::moment::Moment;
+use crate::fold::recovery::holes::Hole;
+use crate::fold::recovery::packets::Chunk;
 use crate::fold::recovery::rtt::Rtt;
+use crate::fold::requests::hunger::Hunger;
 use crate::fold::requests::losses::Repair;
+use crate::fold::requests::passed::Passed;
 use crate::fold::requests::ranges::Ranges;
 use crate::fold::requests::stream::{End, SentChunk, Stream};
 use crate::fold::stats::Stats;
 use crate::limits;
 use crate::record::rows::Row;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Requests that stay open after they ended, to hear their last HTTP frames.
 const LINGERING: usize = 64;
@@ -30,12 +38,16 @@ const LINGERING: usize = 64;
 pub struct Requests {
     /// A node of the map has room for eleven values, which are large: most connections have one.
     streams: BTreeMap<u64, Box<Stream>>,
-    /// Those whose data waits, for all that is known.
-    hungry: BTreeSet<u64>,
+    /// Those whose data waits, for all that is known. In a box of its own, as most connections of a large trace have none.
+    hunger: Option<Box<Hunger>>,
+    /// Which of them have bytes that a packet passed over. Few connections have any.
+    passed: Option<Box<Passed>>,
     /// Those that wait and that no other has passed since they do.
     unpassed: Vec<u64>,
     /// How many have not ended.
     open: u64,
+    /// What is true of all that were opened before, and that those which are open are told when they end.
+    of_all: OfAll,
     /// None is open since.
     idle_since: Option<Moment>,
     /// Those that ended and linger.
@@ -45,6 +57,9 @@ pub struct Requests {
     count: Count,
     /// How long after a packet what it had carried went out again.
     repairs: Stats,
+    /// Losses that were looked at in streams that are closed: what the work of a log is measured by.
+    #[serde(skip)]
+    steps: u64,
 }
 
 /// What the connection's row says of its requests.
@@ -54,6 +69,27 @@ struct Count {
     complete: u64,
     retransmitted_bytes: u64,
     most_resent: u64,
+}
+
+/// So many requests had been opened when it was noticed last.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct OfAll {
+    /// A probe timeout was inferred.
+    probe_inferred: u64,
+    /// The clock made a step.
+    clock_step: u64,
+}
+
+impl OfAll {
+    /// Tells a request that is open.
+    fn tell(self, stream: &mut Stream) {
+        if stream.ordinal() < self.probe_inferred {
+            stream.timeline_mut().infer(Cause::Pto);
+        }
+        if stream.ordinal() < self.clock_step {
+            stream.note_clock_step();
+        }
+    }
 }
 
 /// What became of the wish for a request's stream.
@@ -82,9 +118,10 @@ impl Requests {
         if self.streams.len() >= limits::OPEN_REQUESTS {
             return Opened::Beyond;
         }
+        let stream = Stream::open(id, self.count.requests, now, credit, received_us);
         self.count.requests += 1;
         self.open += 1;
-        self.streams.insert(id, Box::new(Stream::open(id, now, credit, received_us)));
+        self.streams.insert(id, Box::new(stream));
         Opened::New(self.idle_since.take())
     }
 
@@ -118,9 +155,10 @@ impl Requests {
     /// A request ends, if it has not.
     pub fn end(&mut self, id: u64, now: Moment, time_us: i64, why: End, rtt: &Rtt) {
         let Some(stream) = self.streams.get_mut(&id).filter(|stream| stream.is_open()) else { return };
+        self.of_all.tell(stream);
         stream.end_now(now.us, time_us, why, rtt);
+        stream.measure(self.hunger.as_mut().and_then(|hunger| hunger.remove(id)));
         self.ended.push(id);
-        self.hungry.remove(&id);
         self.open = self.open.saturating_sub(1);
         if self.open == 0 {
             // Mvfst calls a connection idle that has no open stream but control streams (quic_trace.md 4.1).
@@ -140,33 +178,54 @@ impl Requests {
 
     /// Whether data of a stream waits may have changed.
     pub fn note_hunger(&mut self, id: u64) {
-        if self.streams.get(&id).is_some_and(|stream| stream.is_hungry()) {
-            self.hungry.insert(id);
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        if stream.is_hungry() {
+            self.hunger.get_or_insert_default().add(id, stream.queue().known_to_wait_since());
         } else {
-            self.hungry.remove(&id);
+            stream.measure(self.hunger.as_mut().and_then(|hunger| hunger.remove(id)));
         }
+    }
+
+    /// Its response begins again: what was measured before is not of it.
+    pub fn begin_again(&mut self, id: u64) {
+        self.hunger.as_mut().and_then(|hunger| hunger.remove(id));
     }
 
     /// Data of some stream waits.
     pub fn is_hungry(&self) -> bool {
-        !self.hungry.is_empty()
+        self.hunger.as_ref().is_some_and(|hunger| !hunger.is_none())
     }
 
     /// Data of the stream, or of any, is known to wait since `us` at least.
-    pub fn is_known_to_wait_since(&self, stream_id: Option<u64>, us: i64) -> bool {
-        self.hungry.iter().any(|id| {
-            stream_id.is_none_or(|stream_id| *id == stream_id)
-                && self.streams.get(id).is_some_and(|stream| stream.queue().is_known_to_wait_since(us))
-        })
+    pub fn is_known_to_wait_since(&mut self, stream_id: Option<u64>, us: i64) -> bool {
+        let (streams, Some(hunger)) = (&self.streams, &mut self.hunger) else { return false };
+        let since = |id: u64| streams.get(&id).and_then(|stream| stream.queue().known_to_wait_since());
+        match stream_id {
+            Some(id) => hunger.has(id) && since(id).is_some_and(|since_us| since_us <= us),
+            None => hunger.is_known_since(us, |id, since_us| since(id) == Some(since_us)),
+        }
     }
 
     /// The path is the bottleneck and delivers at this rate, while these have data.
     pub fn measure_hungry(&mut self, rate: Option<f64>) {
-        for id in &self.hungry {
+        if let (Some(rate), Some(hunger)) = (rate, &mut self.hunger) {
+            hunger.measure(rate);
+        }
+    }
+
+    /// A probe timeout was inferred, which any of them may have waited for.
+    pub fn infer_probe(&mut self) {
+        self.of_all.probe_inferred = self.count.requests;
+        for id in &self.ended {
             if let Some(stream) = self.streams.get_mut(id) {
-                stream.measure(rate);
+                stream.timeline_mut().infer(Cause::Pto);
             }
         }
+    }
+
+    /// The log's clock made a step.
+    pub fn note_clock_step(&mut self) {
+        self.of_all.clock_step = self.count.requests;
     }
 
     /// Data of a stream waits from now on, where a pacer may make it wait for `paced_us`.
@@ -207,6 +266,19 @@ impl Requests {
         self.count.most_resent = self.count.most_resent.max(sent.most_resent);
     }
 
+    /// A chunk of the peer's comes in the packet after others that the log does not show.
+    pub fn pass_over(&mut self, chunk: &Chunk, hole: &Hole) {
+        if self.get_mut(chunk.stream_id).is_some_and(|stream| stream.pass_over(chunk, hole)) {
+            self.passed.get_or_insert_default().add(hole, chunk.stream_id);
+        }
+    }
+
+    /// Packets of the peer did come that the log does not show: gives what they brought of streams.
+    pub fn came(&mut self, hole: &Hole) -> Vec<Chunk> {
+        let ids = self.passed.as_mut().map(|passed| passed.take(hole)).unwrap_or_default();
+        ids.into_iter().filter_map(|id| self.streams.get_mut(&id)?.came(hole)).collect()
+    }
+
     /// A loss was repaired.
     pub fn count_repair(&mut self, repair: &Repair) {
         if let Some(wait_us) = repair.wait_us() {
@@ -216,7 +288,29 @@ impl Requests {
 
     /// Sums up what no later event can change.
     pub fn sum_up(&mut self, attribution: &mut Attribution, certain: Certain) {
-        attribution.sum_up(self.all_mut(), certain);
+        let requests = self.streams.len();
+        if attribution.settle(certain, requests) {
+            attribution.sum_up(self.all_mut(), certain, requests);
+        }
+    }
+
+    /// A request has so many intervals of its own that they must be summed up.
+    pub fn is_long(&self, id: u64) -> bool {
+        let most = most_undecided(self.streams.len());
+        self.get(id).is_some_and(|stream| stream.timeline().is_long(most))
+    }
+
+    /// Sums up what no later event can change of it.
+    pub fn sum_up_one(&mut self, id: u64, attribution: &mut Attribution, certain: Certain) {
+        let requests = self.streams.len();
+        if let Some(stream) = self.streams.get_mut(&id) {
+            attribution.sum_up_one(stream, certain, requests);
+        }
+    }
+
+    /// Losses that were looked at so far.
+    pub fn steps(&self) -> u64 {
+        self.all().fold(self.steps, |sum, stream| sum.saturating_add(stream.steps()))
     }
 
     /// Some request ended and lingers.
@@ -247,10 +341,22 @@ impl Requests {
     /// All streams, as the trace ends.
     pub fn take_all(&mut self) -> impl Iterator<Item = Box<Stream>> + use<> {
         self.ended.clear();
-        std::mem::take(&mut self.streams).into_values()
+        let mut streams = std::mem::take(&mut self.streams);
+        for (id, stream) in &mut streams {
+            stream.measure(self.hunger.as_mut().and_then(|hunger| hunger.remove(*id)));
+            if stream.is_open() {
+                self.of_all.tell(stream);
+            }
+        }
+        streams.into_values()
     }
 
-    /// No stream is open or lingers.
+    /// Streams that are open or linger.
+    pub fn len(&self) -> usize {
+        self.streams.len()
+    }
+
+    /// None is.
     pub fn is_empty(&self) -> bool {
         self.streams.is_empty()
     }
@@ -259,6 +365,7 @@ impl Requests {
     pub fn close(&mut self, stream: &Stream) {
         self.closed.add(stream.id() / 4, stream.id() / 4 + 1);
         self.count.complete += u64::from(stream.is_complete());
+        self.steps = self.steps.saturating_add(stream.steps());
     }
 
     /// Requests that were opened.

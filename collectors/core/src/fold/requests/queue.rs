@@ -109,9 +109,9 @@ impl Queue {
         self.ready
     }
 
-    /// Data is known to wait since `us` at least.
-    pub fn is_known_to_wait_since(&self, us: i64) -> bool {
-        self.is_known && self.ready.is_some_and(|ready| ready.since_us <= us)
+    /// Since when data is known to wait.
+    pub fn known_to_wait_since(&self) -> Option<i64> {
+        self.ready.filter(|_| self.is_known).map(|ready| ready.since_us)
     }
 
     /// Streams have sent, this one too (`has_sent`) or others alone, which have passed it then. What it waited before its turn

@@ -2,9 +2,10 @@
 
 use crate::event::Event;
 use crate::fold::attribution::Certain;
+use crate::fold::attribution::history::Shared;
 use crate::fold::attribution::parts::Marks;
 use crate::fold::attribution::saves::{Room, Saves, Transfer};
-use crate::fold::attribution::timeline::Timeline;
+use crate::fold::attribution::timeline::{Span, Timeline};
 use crate::fold::attribution::trust::Trust;
 use crate::fold::cause::{Cause, Interval};
 use crate::fold::credit::StreamCredit;
@@ -76,6 +77,8 @@ struct Others {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stream {
     id: u64,
+    /// So many requests were opened before.
+    ordinal: u64,
     marks: Marks,
     /// `start_us` was computed, not seen.
     is_start_inferred: bool,
@@ -144,10 +147,11 @@ pub struct SentChunk {
 }
 
 impl Stream {
-    /// Opens; the peer's packet before came at `received_us`.
-    pub fn open(id: u64, now: Moment, credit: Option<u64>, received_us: Option<i64>) -> Self {
+    /// Opens after so many others; the peer's packet before came at `received_us`.
+    pub fn open(id: u64, ordinal: u64, now: Moment, credit: Option<u64>, received_us: Option<i64>) -> Self {
         Self {
             id,
+            ordinal,
             marks: Marks { start_us: now.us, end_us: now.us, ..Marks::default() },
             is_start_inferred: false,
             end: None,
@@ -186,6 +190,11 @@ impl Stream {
     /// Its id.
     pub fn id(&self) -> u64 {
         self.id
+    }
+
+    /// So many requests were opened before.
+    pub fn ordinal(&self) -> u64 {
+        self.ordinal
     }
 
     /// Its clock.
@@ -397,7 +406,7 @@ impl Stream {
     pub fn acknowledge(&mut self, chunk: &Chunk, now_us: i64, smoothed_us: u64) -> (Vec<Repair>, bool) {
         self.sent.take(chunk);
         let timeline = &mut self.timeline;
-        let repairs = self.losses.repair(&self.sent, now_us, |interval| timeline.hold(interval));
+        let repairs = self.losses.repair(&self.sent, chunk, now_us, |interval| timeline.hold(interval));
         if !repairs.is_empty() {
             self.transfer.repair(smoothed_us);
         }
@@ -574,8 +583,9 @@ impl Stream {
     }
 
     /// A chunk of the peer's comes in the packet after others that the log does not show.
-    pub fn pass_over(&mut self, chunk: &Chunk, hole: &Hole) {
-        self.imputation.pass_over(self.received.highest(), chunk, hole);
+    /// True when bytes were passed over.
+    pub fn pass_over(&mut self, chunk: &Chunk, hole: &Hole) -> bool {
+        self.imputation.pass_over(self.received.highest(), chunk, hole)
     }
 
     /// Packets of the peer did come that the log does not show: gives what they brought of it.
@@ -600,13 +610,13 @@ impl Stream {
     }
 
     /// The end of a request never came: it is taken to have come as early as a packet that is missing can have brought it.
-    pub fn look_for_request_end(&mut self, conditions: &[Interval]) {
+    pub fn look_for_request_end(&mut self, shared: Shared<'_>) {
         let (start_us, answered_us) = (self.marks.start_us, self.marks.answered_us());
         if self.marks.request_end_us.is_some() {
             return;
         }
-        let within = |doubt: &&Interval| doubt.start_us < answered_us && doubt.end_us > start_us;
-        let doubts = self.timeline.doubts(conditions).filter(within);
+        let within = |doubt: &&Interval| doubt.start_us < answered_us;
+        let doubts = self.timeline.doubts_after(start_us, shared).filter(within);
         if let Some(end_us) = doubts.map(|doubt| doubt.start_us.clamp(start_us, answered_us)).max() {
             self.marks.request_end_us = Some(end_us);
             self.imputation.note();
@@ -618,7 +628,7 @@ impl Stream {
         let Some(last_us) = self.marks.last_byte_us else { return };
         let is_out = missing.is_server && (self.sent.has_fin() || self.is_end_queued);
         let end_us = if is_out {
-            self.imputation.end_after(last_us, self.timeline.doubts(missing.conditions), missing)
+            self.imputation.end_after(last_us, self.timeline.doubts_after(last_us, missing.shared), missing)
         } else {
             let has_all = if missing.is_server {
                 !self.sent.has_fin() && self.sent.in_flight() == 0
@@ -662,22 +672,38 @@ impl Stream {
         self.is_complete
     }
 
-    /// Sums up what no later event can change; gives the intervals that were looked at.
-    pub fn sum_up(&mut self, conditions: &[Interval], certain: Certain) -> u64 {
+    /// Its time, once its response has begun: conditions that were over before do not matter to it.
+    fn span(&mut self, certain: Certain) -> Option<Span> {
         let begin = if certain.is_client { self.marks.first_byte_us } else { self.marks.response_start_us };
-        // Conditions that were over before the response began do not matter to it.
-        let Some(begin) = begin else { return 0 };
-        if !self.timeline.take(conditions, begin.max(self.marks.start_us)) {
-            return 0;
-        }
-        let undecided = self.timeline.undecided();
-        let own = self.losses.due_us().chain(self.blocked_since().map(|since| since.us));
+        self.timeline.begin(begin?.max(self.marks.start_us));
+        let own = self.losses.first_due_us().into_iter().chain(self.blocked_since().map(|since| since.us));
         let own = own.chain(self.stated_waits.since_us());
         let own = own.chain(self.arrivals.gap_since_us()).chain(self.queue.empty_since().map(|since| since.us));
         let own = own.chain(self.queue.ready().map(|ready| ready.since_us)).chain(self.marks.last_byte_us).min();
         let certain_us = own.map_or(certain.us, |own| own.min(certain.us));
-        self.timeline.sum_up(certain_us, certain.now_us, self.marks.last_byte_us);
-        undecided as u64
+        Some(Span { certain_us, now_us: certain.now_us, last_byte_us: self.marks.last_byte_us })
+    }
+
+    /// Sums up what no later event can change, where it may have `most` intervals undecided; gives the steps that it took.
+    pub fn sum_up(&mut self, shared: Shared<'_>, certain: Certain, most: usize) -> u64 {
+        let span = self.span(certain);
+        1 + span.map_or(0, |span| self.timeline.sum_up(span, most, shared))
+    }
+
+    /// The connection's history up to `until_us` is not kept; gives the steps that it took.
+    pub fn leave_behind(&mut self, shared: Shared<'_>, certain: Certain, until_us: i64, most: usize) -> u64 {
+        let span = self.span(certain);
+        span.map_or(0, |span| self.timeline.leave_behind(until_us, span, most, shared))
+    }
+
+    /// Before this time nothing of the connection's history is needed; none of it is before the response begins.
+    pub fn needs_from_us(&self) -> Option<i64> {
+        self.timeline.has_begun().then(|| self.timeline.needs_from_us())
+    }
+
+    /// Losses that were looked at so far.
+    pub fn steps(&self) -> u64 {
+        self.losses.steps()
     }
 
     /// Its columns of its row; `started_at` is its start by the wall clock.

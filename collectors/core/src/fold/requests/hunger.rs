@@ -1,0 +1,176 @@
+//! Requests whose data waits, for all that is known: since when that is known of any of them, and what of the path was
+//! measured meanwhile, without a look at each.
+
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Streams whose data waits.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Hunger {
+    streams: BTreeMap<u64, Waiting>,
+    /// Those of which it is known since when, by that time.
+    known: BTreeSet<(i64, u64)>,
+    /// Rates that were measured, the latest last, each lower than the one before, and the round of each: what is measured
+    /// in a round is of all streams that waited before it.
+    rates: Vec<(u64, f64)>,
+    round: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Waiting {
+    /// Rates of this round and later ones are its.
+    round: u64,
+    known_since_us: Option<i64>,
+}
+
+impl Hunger {
+    /// Data of none waits.
+    pub fn is_none(&self) -> bool {
+        self.streams.is_empty()
+    }
+
+    /// Data of a stream waits, as is known since then, if it is.
+    pub fn add(&mut self, id: u64, known_since_us: Option<i64>) {
+        if let Some(waiting) = self.streams.get_mut(&id) {
+            if waiting.known_since_us == known_since_us {
+                return;
+            }
+            if let Some(us) = std::mem::replace(&mut waiting.known_since_us, known_since_us) {
+                self.known.remove(&(us, id));
+            }
+        } else {
+            if self.rates.last().is_some_and(|(round, _)| *round == self.round) {
+                self.round += 1;
+            }
+            self.streams.insert(id, Waiting { round: self.round, known_since_us });
+        }
+        self.known.extend(known_since_us.map(|us| (us, id)));
+    }
+
+    /// Data of it does not wait any more: gives the highest rate that was measured while it did.
+    pub fn remove(&mut self, id: u64) -> Option<f64> {
+        let Waiting { round, known_since_us } = self.streams.remove(&id)?;
+        if let Some(us) = known_since_us {
+            self.known.remove(&(us, id));
+        }
+        let highest = self.rates.get(self.rates.partition_point(|(of, _)| *of < round)).map(|(_, rate)| *rate);
+        if self.streams.is_empty() {
+            self.rates.clear();
+        }
+        highest
+    }
+
+    /// Data of some stream `is_still` known to wait since `us` at least.
+    pub fn is_known_since(&mut self, us: i64, is_still: impl Fn(u64, i64) -> bool) -> bool {
+        while let Some((since_us, id)) = self.known.first().copied().filter(|(since_us, _)| *since_us <= us) {
+            if is_still(id, since_us) {
+                return true;
+            }
+            // Until it is added again.
+            self.known.pop_first();
+            if let Some(waiting) = self.streams.get_mut(&id) {
+                waiting.known_since_us = None;
+            }
+        }
+        false
+    }
+
+    /// Data of the stream waits.
+    pub fn has(&self, id: u64) -> bool {
+        self.streams.contains_key(&id)
+    }
+
+    /// The path delivers at this rate, and is what they wait for.
+    pub fn measure(&mut self, rate: f64) {
+        if self.streams.is_empty() {
+            return;
+        }
+        while self.rates.last().is_some_and(|(_, lower)| *lower <= rate) {
+            self.rates.pop();
+        }
+        if self.rates.last().is_none_or(|(round, _)| *round < self.round) {
+            self.rates.push((self.round, rate));
+        }
+        if self.rates.len() > 2 * self.streams.len() + FEW {
+            self.forget_rates();
+        }
+    }
+
+    /// No stream has waited long enough for all of them: at most one for each is needed.
+    fn forget_rates(&mut self) {
+        let rounds: BTreeSet<u64> = self.streams.values().map(|waiting| waiting.round).collect();
+        let rates = std::mem::take(&mut self.rates);
+        let mut before = None;
+        for (round, rate) in rates {
+            // The first of those that a stream sees.
+            let first = before.map_or(0, |before: u64| before + 1);
+            if rounds.range(first..=round).next().is_some() {
+                self.rates.push((round, rate));
+            }
+            before = Some(round);
+        }
+    }
+}
+
+/// As many rates are kept in any case.
+const FEW: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Against a plain map in which each measurement goes to each stream.
+    #[test]
+    fn each_stream_has_the_highest_rate_of_the_time_in_which_it_waited() {
+        let mut state = 5u64;
+        let mut next = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        let (mut hunger, mut plain) = (Hunger::default(), BTreeMap::<u64, Option<f64>>::new());
+        for step in 0..20_000u64 {
+            let id = next(12);
+            match next(4) {
+                0 => {
+                    hunger.add(id, None);
+                    plain.entry(id).or_default();
+                }
+                1 => assert_eq!(hunger.remove(id), plain.remove(&id).flatten()),
+                _ => {
+                    // They fall for a long time, again and again.
+                    let rate = (1_000 - step % 1_000 + next(3)) as f64;
+                    hunger.measure(rate);
+                    plain.values_mut().for_each(|known| *known = Some(known.map_or(rate, |known| known.max(rate))));
+                }
+            }
+            assert_eq!(hunger.is_none(), plain.is_empty());
+            assert!(hunger.rates.len() <= 2 * 12 + FEW);
+        }
+    }
+
+    #[test]
+    fn rates_that_only_fall_stay_few() {
+        let mut hunger = Hunger::default();
+        hunger.add(0, None);
+        for number in 0..1_000 {
+            hunger.add(4, None);
+            hunger.measure(f64::from(10_000 - number));
+            assert_eq!(hunger.remove(4), Some(f64::from(10_000 - number)));
+        }
+        assert!(hunger.rates.len() <= FEW + 3, "{}", hunger.rates.len());
+        assert_eq!((hunger.remove(0), hunger.is_none()), (Some(10_000.0), true));
+    }
+
+    #[test]
+    fn what_is_known_is_asked_of_the_stream_itself() {
+        let mut hunger = Hunger::default();
+        hunger.add(0, Some(10));
+        hunger.add(4, Some(20));
+        assert!(!hunger.is_known_since(9, |_, _| true) && hunger.is_known_since(10, |id, us| (id, us) == (0, 10)));
+        assert!(!hunger.is_known_since(15, |_, _| false), "the stream says something else by now");
+        assert!(hunger.is_known_since(25, |id, us| (id, us) == (4, 20)));
+        hunger.add(0, Some(30));
+        hunger.remove(4);
+        assert!(!hunger.is_known_since(25, |_, _| true) && hunger.is_known_since(30, |_, _| true));
+    }
+}

@@ -1,0 +1,61 @@
+//! Which streams have bytes that a packet passed over, by the numbers before it that the log does not show.
+
+use crate::fold::recovery::holes::Hole;
+use crate::limits::{OPEN_REQUESTS, PATHS};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// Holes that are remembered, of all streams together.
+const MOST: usize = 4 * OPEN_REQUESTS;
+
+/// First and last number of a hole, and a stream with bytes that were passed over behind it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Passed(BTreeSet<(u64, u64, u64)>);
+
+impl Passed {
+    /// A packet behind a hole passed over bytes of a stream.
+    pub fn add(&mut self, hole: &Hole, stream_id: u64) {
+        if self.0.len() >= MOST {
+            self.0.pop_first();
+        }
+        self.0.insert((hole.from, hole.to, stream_id));
+    }
+
+    /// Packets of a hole did come: takes the streams of which they may have brought something.
+    pub fn take(&mut self, hole: &Hole) -> BTreeSet<u64> {
+        let (mut before, mut found) = ((hole.from, u64::MAX, u64::MAX), Vec::new());
+        // Holes of one path lie apart: of each at most one has these numbers.
+        for _ in 0..PATHS {
+            let Some((from, to, _)) = self.0.range(..before).next_back().copied() else { break };
+            before = (from, to, 0);
+            if to >= hole.to {
+                found.extend(self.0.range(before..=(from, to, u64::MAX)).copied());
+            }
+        }
+        for passed in &found {
+            self.0.remove(passed);
+        }
+        found.into_iter().map(|(_, _, id)| id).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn hole(from: u64, to: u64) -> Hole {
+        Hole { from, to, after_us: 0, before_us: 0, acked_us: None }
+    }
+
+    #[test]
+    fn streams_are_found_by_any_part_of_the_hole_and_once() {
+        let mut passed = Passed::default();
+        for (hole, id) in [(hole(5, 9), 4), (hole(5, 9), 0), (hole(12, 12), 8), (hole(2, 3), 12)] {
+            passed.add(&hole, id);
+        }
+        assert_eq!(passed.take(&hole(10, 10)), BTreeSet::new());
+        assert_eq!(passed.take(&hole(8, 9)), BTreeSet::from([0, 4]));
+        assert_eq!(passed.take(&hole(5, 7)), BTreeSet::new());
+        assert_eq!((passed.take(&hole(12, 12)), passed.0.len()), (BTreeSet::from([8]), 1));
+    }
+}
