@@ -1,8 +1,8 @@
 //! What a connection waited for, in order of time, kept once for all its requests.
 //!
-//! Each request waits for the conditions of its connection and for some of its own. Copies of the former would be as many as
-//! requests times conditions; here they are runs of time in which the same conditions hold, with sums, so that a request
-//! that had nothing of its own meanwhile passes over any number of them in a few steps.
+//! Each request waits for the conditions of its connection and for some of its own. A copy of the former for each request
+//! would take as much room as requests times conditions. Here they are runs of time in which the same conditions hold, with
+//! sums: a request that had nothing of its own meanwhile passes over any number of runs in a few steps.
 
 use crate::fold::attribution::sweep::{DOUBT, LASTING, LOSS, bit};
 use crate::fold::cause::{CAUSES, Cause, Interval};
@@ -380,12 +380,12 @@ impl<'h> Shared<'h> {
         old.chain(self.fresh.iter().filter(move |interval| interval.cause == DOUBT && interval.end_us > us))
     }
 
-    /// What held within `[from_us, to_us)` beside `own`, part by part, each with its first microsecond and its length; what
-    /// matters in which order comes in it. Gives the steps that it took.
+    /// What held within `[from_us, to_us)` beside `own`, part by part: `pass` gets the first microsecond and the length of
+    /// each. Gives the steps that it took.
     ///
-    /// In which order conditions hold matters in two ways: since when nothing comes back (`is_lost_open`), and whether a
-    /// loss was found by a timeout (`is_link_open`). Either is decided by the first run in which nothing comes back: no
-    /// loss that is repaired is a condition of a connection.
+    /// Parts come in any order, for their order matters in two ways alone: since when nothing comes back, and whether a
+    /// timeout found a loss. Where one of them `is_order_open`, the first run in which nothing comes back decides it, and
+    /// comes in its turn (no repair of a loss is a condition of a connection).
     pub fn pass(
         self,
         (from_us, to_us): (i64, i64),
