@@ -74,8 +74,7 @@ class Fates:
 
     def _is_free(self, gone: os.stat_result) -> bool:
         """The collector, which may have been started again, has no descriptor of a deleted log."""
-        held = {(each.st_dev, each.st_ino) for each in self._live.open_files()}
-        return (gone.st_dev, gone.st_ino) not in held
+        return not self._live.holds(gone)
 
     def _inherit(self, before: os.stat_result, connection_id: str, records: Sequence[bytes]) -> None:
         """Write another connection's log at once, of the same size where it is not longer."""

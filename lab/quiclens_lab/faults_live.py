@@ -121,6 +121,10 @@ class Live:
                 found.append(each.stat())
         return found
 
+    def holds(self, file: os.stat_result) -> bool:
+        """The collector has a descriptor of this file."""
+        return any(os.path.samestat(each, file) for each in self.open_files())
+
     def open(self) -> Store:
         """The store as `serve` answers for it; StoreError while it is away."""
         return stores.open(self.url)

@@ -174,18 +174,15 @@ class Striker:
         until(lambda: log.is_written or not self._writer.is_alive(), DOCUMENT_S, "a document is not written")
         self.supervise_one("collector")
         # One that is read and stored is open no more.
-        until(lambda: self._is_open(log.path) or self._is_stored(log), DOCUMENT_S, f"{log.path} is not opened")
+        until(
+            lambda: self._live.holds(log.path.stat()) or self._is_stored(log), DOCUMENT_S, f"{log.path} is not opened"
+        )
         self.documents_struck += not self._is_stored(log)
         if strike.kind.startswith("delete"):
             log.path.unlink()
         else:
             log.path.rename(self._live.traces.parent / log.path.name)
         until(lambda: self._is_stored(log), DOCUMENT_S, f"{log.path} is gone and not stored")
-
-    def _is_open(self, path: Path) -> bool:
-        """The collector has a descriptor of it."""
-        here = path.stat()
-        return any((each.st_dev, each.st_ino) == (here.st_dev, here.st_ino) for each in self._live.open_files())
 
     def _is_stored(self, log: WrittenLog) -> bool:
         return self._live.events_of(log.path.stem) >= log.count

@@ -7,10 +7,9 @@ only one. Then an hour of real rows is rolled up and asked as users ask (regress
 in `.made/watch`; a run that was ended goes on from there.
 """
 
-import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
+from itertools import islice
 from statistics import fmean
 from typing import Any
 
@@ -22,6 +21,7 @@ from quiclens_schema import store as stores
 from quiclens_schema.store import Store
 
 from quiclens_lab import machine
+from quiclens_lab.kept import RunLines
 from quiclens_lab.regressions_drawn import (
     PER_SECOND,
     PLANTED,
@@ -65,10 +65,14 @@ def watch(runs: int, windows: int, seed: int, rows: int, keep: bool, progress: C
             "nothing": (windows, windows_of_nothing(windows, seed)),
         }
         for part, (count, questions) in parts.items():
-            kept = _Kept(made / f"{code}-{seed}-{part}.jsonl")
-            found[part] = kept.first(count) or []
-            for number, question in enumerate(questions if not found[part] else ()):
-                found[part].append(kept.answered(number, question, store))
+            kept = RunLines(made, f"{code}-{seed}-{part}.jsonl", dict[str, Any])
+            found[part] = list(islice(kept.read(), count))
+            # Each window is drawn after the one before, but only where one of them is still to be judged.
+            left = islice(questions, len(found[part]), None) if len(found[part]) < count else ()
+            for question in left:
+                answer = question(store)
+                kept.add(answer)
+                found[part].append(answer)
                 progress(sum(map(len, found.values())), runs + windows)
         document: Row = {"runs": runs, "windows": windows, "seed": seed, **summed(**found)}
         if rows:
@@ -83,26 +87,6 @@ def _code() -> str:
     files = [tree / "lab/quiclens_lab" / f"regressions_{name}.py" for name in ("drawn", "kinds")]
     files.append(tree / "api/questions/quiclens_questions/queries/watch.sql")
     return machine.hash_of(tree, files)
-
-
-class _Kept:
-    """What was answered, a line each, and not asked again."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._known: list[Row] = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-
-    def first(self, count: int) -> list[Row] | None:
-        """The first answers, if so many are there: then nothing need be drawn."""
-        return self._known[:count] if len(self._known) >= count else None
-
-    def answered(self, number: int, question: Callable[[Store], Row], store: Store) -> Row:
-        if number == len(self._known):
-            self._known.append(question(store))
-            with self._path.open("a") as file:
-                file.write(json.dumps(self._known[number]) + "\n")
-        return self._known[number]
 
 
 def windows_of_nothing(windows: int, seed: int) -> Iterator[Callable[[Store], Row]]:

@@ -1,6 +1,8 @@
 //! Pure rooms of quiclens: parse, fold, record. Bytes in, values out; no I/O, clock, async, global or panic.
 
 pub mod catalogue;
+#[cfg(test)]
+mod chance;
 pub mod client;
 pub mod dialect;
 pub mod event;

@@ -27,7 +27,7 @@ Show = Callable[[str], None]
 
 def amplify(store: Store, requests: int, events: int, show: Show) -> None:
     """Amplify a store that holds a demo to at least so many requests and events, with the long connection."""
-    base = {table: _count(store, table) for table in TABLES}
+    base = {table: count(store, table) for table in TABLES}
     if not base["request_versions"] or not base["events"]:
         raise LabError("the store holds no demo")
     wanted = {table: _copies(base["request_versions"], requests) for table in TABLES}
@@ -42,7 +42,8 @@ def _copies(have: int, wanted: int) -> int:
     return max(0, -(-wanted // have) - 1)
 
 
-def _count(store: Store, table: str) -> int:
+def count(store: Store, table: str) -> int:
+    """Rows of a table."""
     return int(store.query(f"SELECT count() FROM {table}").one()[0])
 
 
@@ -58,14 +59,14 @@ def _amplify(store: Store, table: str, rows: int, copies: int, show: Show) -> No
     store.command(f"CREATE TABLE {_BASE} ENGINE = Memory AS SELECT {names} FROM {table}")
     each = max(1, ROWS_AT_ONCE // rows)
     for first in range(1, copies + 1, each):
-        count = min(each, copies + 1 - first)
+        copied_at_once = min(each, copies + 1 - first)
         store.command(
             f"INSERT INTO {table} ({names}) SELECT {copied} FROM numbers({{first:UInt64}}, {{count:UInt64}}) AS copies "
             f"CROSS JOIN {_BASE} AS base",
-            {"first": first, "count": count},
+            {"first": first, "count": copied_at_once},
             {"max_insert_threads": 2, "max_partitions_per_insert_block": 1000},
         )
-        show(f"{table}: {first + count - 1:,} of {copies:,} copies")
+        show(f"{table}: {first + copied_at_once - 1:,} of {copies:,} copies")
     store.command(f"DROP TABLE {_BASE}")
 
 

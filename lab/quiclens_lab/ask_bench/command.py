@@ -19,7 +19,7 @@ from typing import Any
 from quiclens_schema import store as stores
 from quiclens_schema.store import Result, Store
 
-from quiclens_lab.ask_bench.amplified import LONG, LONG_EVENTS
+from quiclens_lab.ask_bench.amplified import LONG, LONG_EVENTS, count
 from quiclens_lab.ask_bench.store import TODAY, made, put_aside, put_back
 from quiclens_lab.errors import CannotTryError, LabError
 from quiclens_lab.judgement import Judgement
@@ -82,7 +82,7 @@ def ask_bench(requests: int, events: int, days: int, keep: bool) -> Row:
 def _round(url: str, what: str) -> Row:
     """Ask everything once: how long it took, and how many rows were read."""
     with _served(url) as address, stores.open(address) as store:
-        rows = {table: _count(store, table) for table in ("requests", "connections", "streams", "events")}
+        rows = {table: count(store, table) for table in ("requests", "connections", "streams", "events")}
         requests, connections = _requests(store), _connections(store)
         took: dict[str, Row] = {}
         for name, paths in _questions(store, rows, requests, connections).items():
@@ -192,10 +192,6 @@ def _zooms(store: Store) -> list[str]:
 
 def _path(name: str) -> str:
     return urllib.parse.quote(name)
-
-
-def _count(store: Store, table: str) -> int:
-    return int(store.query(f"SELECT count() FROM {table}").one()[0])
 
 
 class _Watched:

@@ -4,12 +4,8 @@ It is made once for what its rows and its tables are, and kept in .made. The day
 parts that the engine knows and does not read, and back.
 """
 
-import json
-import shutil
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -19,8 +15,9 @@ from quiclens_schema.store import Store
 
 from quiclens_lab.ask_bench.amplified import amplify
 from quiclens_lab.errors import LabError
-from quiclens_lab.link_bench.days import fill
-from quiclens_lab.machine import LAB, hash_of
+from quiclens_lab.filled_store import filled_store
+from quiclens_lab.link_bench.days import SOURCES, fill
+from quiclens_lab.machine import LAB
 from quiclens_lab.progress import say
 from quiclens_lab.resting import rest
 from quiclens_lab.scenario_plans import WALL_START_US
@@ -34,15 +31,22 @@ YESTERDAY = TODAY - timedelta(days=1)
 
 def made(requests: int, events: int, days: int, a_day: int) -> Path:
     """A store of so many requests and events today, and of so many days with so many requests each before it."""
-    mine = [Path(__file__).with_name("amplified.py"), Path(__file__), LAB / "quiclens_lab" / "demo.py"]
-    behind = [LAB / "quiclens_lab" / "link_bench" / name for name in ("days.py", "rows.py")]
-    ingest = sorted((LAB.parent / "ingest" / "quiclens_ingest").rglob("*.sql"))
-    migrations = sorted((LAB.parent / "schema" / "clickhouse" / "migrations").glob("*.sql"))
-    code = hash_of(LAB.parent, [*mine, *behind, *ingest, *migrations])
-    place = MADE / f"{requests}-{events}-{days}x{a_day}-{code}"
-    if not (place / "filled.json").exists():
-        _make(place, lambda store: _fill(store, requests, events, days, a_day))
-    return place / "store"
+    mine = (Path(__file__), Path(__file__).with_name("amplified.py"), LAB / "quiclens_lab" / "demo.py")
+
+    def make(place: Path) -> None:
+        url = f"chdb:{place / 'store'}"
+        command = [*_DEMO, "--dir", str(place / "demo"), "--store", url]
+        demo = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
+        if demo.returncode:
+            raise LabError(f"quiclens demo ended with {demo.returncode}")
+        with stores.open(url) as store:
+            amplify(store, requests, events, say)
+            rest(store, say)
+            say("linking what was amplified")
+            link(store, [TODAY])
+            fill(store, TODAY, days, a_day)
+
+    return filled_store(MADE, f"{requests}-{events}-{days}x{a_day}", (*mine, *SOURCES), make)
 
 
 def put_aside(store: Store) -> None:
@@ -56,29 +60,6 @@ def put_back(store: Store) -> None:
     """Have all days again, also those that a run left aside that was stopped."""
     for table, day in _partitions(store, "system.detached_parts WHERE reason = ''"):
         store.command(f"ALTER TABLE {table} ATTACH PARTITION '{day}'")
-
-
-def _make(place: Path, filled: Callable[[Store], None]) -> None:
-    shutil.rmtree(MADE, ignore_errors=True)
-    begun = time.monotonic()
-    place.mkdir(parents=True)
-    url = f"chdb:{place / 'store'}"
-    demo = subprocess.run(
-        [*_DEMO, "--dir", str(place / "demo"), "--store", url], stdout=subprocess.DEVNULL, check=False
-    )
-    if demo.returncode:
-        raise LabError(f"quiclens demo ended with {demo.returncode}")
-    with stores.open(url) as store:
-        filled(store)
-    (place / "filled.json").write_text(json.dumps({"seconds": round(time.monotonic() - begun, 1)}))
-
-
-def _fill(store: Store, requests: int, events: int, days: int, a_day: int) -> None:
-    amplify(store, requests, events, say)
-    rest(store, say)
-    say("linking what was amplified")
-    link(store, [TODAY])
-    fill(store, TODAY, days, a_day)
 
 
 def _partitions(store: Store, where: str) -> list[tuple[str, str]]:

@@ -56,7 +56,7 @@ def run(
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        env={**os.environ, "RUST_BACKTRACE": "0", **(environment or {})},
+        env=_environment(environment),
         preexec_fn=lambda: os.nice(19 - os.nice(0)),
     )
     assert process.stdout is not None
@@ -89,6 +89,10 @@ def run(
     )
 
 
+def _environment(more: Mapping[str, str] | None) -> Mapping[str, str]:
+    return {**os.environ, "RUST_BACKTRACE": "0", **(more or {})}
+
+
 def findings(folder: Path) -> list[Path]:
     """Inputs of a target that failed, and were not tried again since."""
     found = folder / "found"
@@ -104,7 +108,7 @@ def _tried(command: Sequence[str], path: Path, environment: Mapping[str, str] | 
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            env={**os.environ, "RUST_BACKTRACE": "0", **(environment or {})},
+            env=_environment(environment),
             timeout=6 * TIMEOUT_S,
             check=False,
         )

@@ -1,8 +1,6 @@
 """The bench: rounds of linking in a full store and in an empty one, and ten minutes at a steady rate."""
 
-import json
 import os
-import shutil
 import tempfile
 import threading
 import time
@@ -22,11 +20,12 @@ from quiclens_schema import store as stores
 from quiclens_schema.migrate import migrate
 from quiclens_schema.store import Store
 
+from quiclens_lab.filled_store import filled_store
 from quiclens_lab.freshness.processor import resident_mib
 from quiclens_lab.judgement import Judgement
-from quiclens_lab.link_bench.days import fill
+from quiclens_lab.link_bench.days import SOURCES, fill
 from quiclens_lab.link_bench.rows import REQUESTS_EACH, Rows
-from quiclens_lab.machine import LAB, hash_of
+from quiclens_lab.machine import LAB
 from quiclens_lab.progress import say
 from quiclens_lab.resting import rest
 
@@ -84,19 +83,13 @@ class _Batch:
 
 def _filled(days: int, a_day: int) -> Path:
     """A store of so many days before today, linked; made once for what its rows and its tables are."""
-    here = [Path(__file__).with_name(name) for name in ("days.py", "rows.py")]
-    ingest = sorted((LAB.parent / "ingest" / "quiclens_ingest").rglob("*.sql"))
-    migrations = sorted((LAB.parent / "schema" / "clickhouse" / "migrations").glob("*.sql"))
-    place = MADE / f"{days}x{a_day}-{hash_of(LAB.parent, [*here, *ingest, *migrations])}"
-    if (place / "filled.json").exists():
-        return place / "store"
-    shutil.rmtree(MADE, ignore_errors=True)
-    begun = time.monotonic()
-    with stores.open(f"chdb:{place / 'store'}") as store:
-        migrate(store)
-        fill(store, TODAY, days, a_day)
-    (place / "filled.json").write_text(json.dumps({"seconds": round(time.monotonic() - begun, 1)}))
-    return place / "store"
+
+    def make(place: Path) -> None:
+        with stores.open(f"chdb:{place / 'store'}") as store:
+            migrate(store)
+            fill(store, TODAY, days, a_day)
+
+    return filled_store(MADE, f"{days}x{a_day}", SOURCES, make)
 
 
 def _without_today(store: Store) -> None:

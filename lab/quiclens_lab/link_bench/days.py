@@ -2,6 +2,7 @@
 
 import time
 from datetime import date, timedelta
+from pathlib import Path
 
 from quiclens_ingest.link import link
 from quiclens_ingest.linking import remember_all
@@ -10,6 +11,9 @@ from quiclens_schema.store import Store
 from quiclens_lab.link_bench.rows import REQUESTS_EACH, Rows
 from quiclens_lab.progress import say
 from quiclens_lab.resting import rest
+
+SOURCES = (Path(__file__), Path(__file__).with_name("rows.py"))
+"""What the rows of these days are made of."""
 
 
 def fill(store: Store, today: date, days: int, a_day: int) -> None:

@@ -8,7 +8,6 @@ FROM
         c.connection_id AS connection_id,
         c.vantage AS vantage,
         c.trace_id AS trace_id,
-        c.trace_day AS trace_day,
         c.analysis_version AS analysis_version,
         c.started_at AS started_at,
         c.duration_us AS duration_us,

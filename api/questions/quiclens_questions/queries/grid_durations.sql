@@ -1,5 +1,6 @@
 -- One row is one sample of the grid: how long a request took that ended, with its implementation, the handshake of its
--- connection, its size, its path's least round trip and its connection's share of lost packets, each as a class. Linking has said which trace is the request's.
+-- connection, its size, its path's least round trip and its connection's share of lost packets, each as a class. Linking
+-- has said which trace is the request's.
 SELECT
     arrayConcat(each_by, [toNullable(implementation), toNullable(handshake), toNullable(toString(size_class)), toNullable(toString(rtt_class)), toNullable(toString(loss_class))]) AS key,
     sample_cluster,
@@ -37,7 +38,7 @@ FROM
             packets_sent
         FROM connections
         FINAL
-        WHERE ({until:Nullable(DateTime64(6, 'UTC'))} IS NULL OR trace_day <= toDate32({until:Nullable(DateTime64(6, 'UTC'))}))
+        WHERE (/* days_until.sql */)
             AND packets_sent > 0
     ) AS c ON c.connection_id = r.connection_id AND c.vantage = r.vantage AND c.trace_id = r.trace_id
 )

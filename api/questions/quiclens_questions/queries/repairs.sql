@@ -14,7 +14,6 @@ FROM
     FROM episodes
     FINAL
     WHERE (/* days_of_window.sql */)
-        AND connection_id IN (SELECT connection_id FROM connections WHERE (/* began_in_window.sql */))
         AND kind = 'repair'
 ) AS e
 INNER JOIN

@@ -430,14 +430,12 @@ impl<'h> Shared<'h> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chance;
     use crate::fold::attribution::sweep::{Gap, Sweep};
 
     fn random() -> impl FnMut(i64) -> i64 {
-        let mut state = 3u64;
-        move |below| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            ((state >> 33) % below.unsigned_abs()).cast_signed()
-        }
+        let mut next = chance::numbers(3);
+        move |below| next(below.unsigned_abs()).cast_signed()
     }
 
     const OF_CONNECTION: [Cause; 6] =

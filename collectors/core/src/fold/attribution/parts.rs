@@ -49,8 +49,8 @@ pub struct LastFlight {
 }
 
 /// Splits a request as its server saw it. `sweep` may have come some way already; `held` and `gaps` are what it has
-/// not seen, in any order, beside the history that is `shared`. `last_flight` is given when `end_us` is the last byte's acknowledgement, for only then was
-/// its round trip seen.
+/// not seen, in any order, beside what is `shared`. `last_flight` is given when `end_us` is the last byte's acknowledgement,
+/// for only then was its round trip seen.
 pub fn server(
     marks: &Marks,
     sweep: &mut Sweep,
@@ -67,8 +67,7 @@ pub fn server(
     // What lies beside missing records before the response; the sweep sees the rest.
     let mut doubt = |cause: Cause, from: i64, to: i64| {
         let of = |interval: &Interval| interval.end_us.min(to).saturating_sub(interval.start_us.max(from)).max(0);
-        let old = shared.history.into_iter().flat_map(|history| history.doubts_after(from));
-        let doubts = old.chain(held.iter().filter(|interval| interval.cause == DOUBT));
+        let doubts = shared.doubts_after(from).chain(held.iter().filter(|interval| interval.cause == DOUBT));
         let us = doubts.map(of).fold(0, i64::saturating_add).min(to.saturating_sub(from).max(0));
         sweep.doubt(cause, us.unsigned_abs());
     };

@@ -434,6 +434,7 @@ const LOOKED_AT: usize = 4096;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chance;
 
     fn sent(number: u64, time_us: i64) -> Sent {
         Sent { number, time_us, seq: number, bytes: 1, in_flight: true, is_eliciting: true, ..Sent::default() }
@@ -442,11 +443,7 @@ mod tests {
     /// Against a plain set: whatever is sent, acknowledged and lost in whatever order, the same packets are new.
     #[test]
     fn runs_hide_no_packet() {
-        let mut state = 7u64;
-        let mut next = |below: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) % below
-        };
+        let mut next = chance::numbers(7);
         for _ in 0..200 {
             let (mut space, mut waits) = (Space::default(), std::collections::BTreeMap::new());
             for step in 0..400 {

@@ -118,15 +118,12 @@ const FEW: usize = 64;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chance;
 
     /// Against a plain map in which each measurement goes to each stream.
     #[test]
     fn each_stream_has_the_highest_rate_of_the_time_in_which_it_waited() {
-        let mut state = 5u64;
-        let mut next = |below: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) % below
-        };
+        let mut next = chance::numbers(5);
         let (mut hunger, mut plain) = (Hunger::default(), BTreeMap::<u64, Option<f64>>::new());
         for step in 0..20_000u64 {
             let id = next(12);

@@ -182,6 +182,7 @@ impl Unrepaired {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chance;
 
     const fn loss(number: u64, from: u64, to: u64, fin: bool) -> Loss {
         Loss {
@@ -208,11 +209,7 @@ mod tests {
     /// Against a plain list, looked through.
     #[test]
     fn what_a_chunk_mends_is_found_as_in_a_plain_list() {
-        let mut state = 11u64;
-        let mut next = |below: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) % below
-        };
+        let mut next = chance::numbers(11);
         for _ in 0..100 {
             let (mut open, mut plain) = (Unrepaired::default(), Vec::new());
             for _ in 0..120 {
