@@ -24,7 +24,18 @@ def load(store: Path, *words: str) -> tuple[int, dict[str, Any]]:
     command = [sys.executable, "-m", "quiclens_command_line", "load", *words, "--store", f"chdb:{store}", "--json"]
     done = subprocess.run(command, capture_output=True, check=False)
     document = json.loads(done.stdout)
-    wanted = {"files", "connections", "events", "requests", "rejected", "values_unread", "erased", "bytes", "seconds"}
+    wanted = {
+        "files",
+        "connections",
+        "events",
+        "requests",
+        "rejected",
+        "values_unread",
+        "limits_crossed",
+        "erased",
+        "bytes",
+    }
+    wanted |= {"seconds"}
     assert set(document) == wanted
     return done.returncode, document
 

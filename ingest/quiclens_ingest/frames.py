@@ -49,6 +49,7 @@ class CollectorSummary:
     requests: int
     rejected: dict[str, int]
     values_unread: int  # that their column cannot hold
+    limits_crossed: dict[str, int]  # by limit; those whose crossing makes no reject
     bytes: int
     seconds: float
 
@@ -100,6 +101,7 @@ def _summary(body: dict[str, Any]) -> CollectorSummary:
         requests=int(body["requests"]),
         rejected={str(reason): int(count) for reason, count in body["rejected"].items()},
         values_unread=int(body["values_unread"]),
+        limits_crossed={str(limit): int(times) for limit, times in body["limits_crossed"].items()},
         bytes=int(body["bytes"]),
         seconds=float(body["seconds"]),
     )

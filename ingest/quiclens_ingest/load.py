@@ -43,6 +43,7 @@ class LoadSummary:
     requests: int
     rejected: dict[str, int]
     values_unread: int
+    limits_crossed: dict[str, int]
     erased: int
     bytes: int
     seconds: float
@@ -57,6 +58,7 @@ class LoadSummary:
             "requests": self.requests,
             "rejected": self.rejected,
             "values_unread": self.values_unread,
+            "limits_crossed": self.limits_crossed,
             "erased": self.erased,
             "bytes": self.bytes,
             "seconds": round(self.seconds, 3),
@@ -92,6 +94,7 @@ def load(
         requests=summary.requests,
         rejected=summary.rejected,
         values_unread=summary.values_unread,
+        limits_crossed=summary.limits_crossed,
         erased=erased,
         bytes=summary.bytes,
         seconds=time.monotonic() - began,

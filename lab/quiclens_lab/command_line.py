@@ -192,7 +192,7 @@ def parser() -> argparse.ArgumentParser:
     add_damage_options(damaging)
 
     limiting = commands.add_parser("limits", help="does any real log, or a server's, cross a limit of the collector?")
-    limiting.add_argument("--folder", type=Path, metavar="DIR", help="logs; else ../shared/traces, or the cases")
+    limiting.add_argument("--folder", type=Path, nargs="+", default=[], metavar="DIR", help="logs; else all of the bar")
     limiting.add_argument("--connections", type=_count, default=20_000, help="of a server, open at once")
     limiting.add_argument("--demo", type=_count, default=200, help="connections of a demo, made and loaded too")
     limiting.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")

@@ -32,6 +32,10 @@ class Judgement:
         if is_so:
             self.left_out.append(what)
 
+    def least(self, what: str, wanted: float, has: float) -> None:
+        """The bar asks for `wanted` of what; a run with fewer leaves that out."""
+        self.leave_out(has < wanted, f"{has:,} {what} of {wanted:,}")
+
     def miss(self, what: str) -> None:
         """This is missed; a person is told at once."""
         say(f"{self.name}: missed: {what}")

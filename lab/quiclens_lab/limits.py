@@ -1,8 +1,8 @@
 """`quiclens-lab limits`: does any real log cross a limit of the collector?
 
-The logs of a folder, a demo that is made here with its access log, and a log of a server with 20,000 connections open
-at once, are loaded. A log passes where none of its records is rejected for one of the limits in `collectors/README.md`
-that count what is lost. stdout is one JSON document; exit 1 where one is crossed.
+Real logs, logs of the lab's own stacks, a demo with its access log, and a log of a server with 20,000 connections open
+at once, are loaded. A load passes where it crosses no limit of `collectors/README.md`: none of its records is rejected
+for one, and `limits_crossed` is empty. stdout is one JSON document; exit 1 where one is crossed.
 """
 
 import json
@@ -11,60 +11,71 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from quiclens_lab import progress
 from quiclens_lab.damage.flipped_bits import TRACES, VECTORS
+from quiclens_lab.damage.sources import make_aioquic
 from quiclens_lab.demo import ACCESS_LOG, make_folder
 from quiclens_lab.errors import LabError
-from quiclens_lab.machine import LAB, collector_binary, judged
+from quiclens_lab.judgement import Judgement
+from quiclens_lab.machine import LAB, collector_binary
 from quiclens_lab.population import population
+
+CONNECTIONS = 20_000  # of the server that the bar asks for, open at once
+STACKS = LAB.parent / ".made" / "damage" / "logs"
+"""Logs of the stacks in virtual time that are not Python, a folder each; `make damage` makes them."""
 
 _README = LAB.parent / "collectors" / "README.md"
 _STARTED_US = 1_795_168_800_000_000
 _OPENED_EVERY_US = 100
 _SEED = 1  # of the demo
+_AIOQUIC_SEEDS = 3
 
 
-def limits(folder: Path | None, connections: int, demo: int, keep: bool) -> dict[str, Any]:
-    """Load a folder's logs, `../shared/traces` or the cases where none is given, a demo's of so many connections,
-    and a server's; `passes` where no limit is crossed. LabError where nothing can be loaded."""
-    chosen = folder or (TRACES if TRACES.is_dir() else VECTORS)
+def limits(folders: Sequence[Path], connections: int, demo: int, keep: bool) -> dict[str, Any]:
+    """Load logs of these folders, or where none is given `../shared/traces` (else the cases) and runs of every stack
+    of the lab; then a demo's of so many connections, and a server's. `passes` where no limit is crossed. LabError
+    where nothing can be loaded."""
+    judgement = Judgement("limits")
     reasons = limit_reasons()
+    judgement.leave_out(connections < CONNECTIONS, f"{connections:,} connections open at once of {CONNECTIONS:,}")
+    judgement.leave_out(bool(folders) or not TRACES.is_dir(), "real logs: ../shared/traces")
+    judgement.leave_out(bool(folders), "runs of aioquic")
+    stacks = sorted(each for each in STACKS.glob("*") if each.is_dir())
+    judgement.leave_out(bool(folders) or len(stacks) < 2, f"runs of other stacks, in {STACKS}")
     with tempfile.TemporaryDirectory(prefix="quiclens-limits-") as made:
-        server = Path(made) / "server.log"
+        scratch = Path(made)
+        chosen = list(folders) or [TRACES if TRACES.is_dir() else VECTORS, *stacks]
+        if not folders:
+            make_aioquic(scratch / "aioquic", _AIOQUIC_SEEDS, os.cpu_count() or 1, progress.show)
+            chosen.append(scratch / "aioquic")
+        server = scratch / "server.log"
         server.write_text("".join(server_lines(connections)))
-        simulated = Path(made) / "demo"
+        simulated = scratch / "demo"
         simulated.mkdir()
         make_folder(population(demo, _SEED), simulated, with_client_traces=False, with_h2_lines=True)
-        rows = [
-            {"logs": chosen.name, **_load(chosen, made)},
-            {"logs": "demo", **_load(simulated / "server", made, "--requests", str(simulated / ACCESS_LOG))},
-            {"logs": "server", **_load(server, made)},
-        ]
-    crossed = [
-        f"{row['logs']}: {count} records are {reason}"
-        for row in rows
-        for reason, count in row["rejected"].items()
-        if reason in reasons
-    ]
-    for row, wanted in ((rows[1], demo), (rows[2], connections)):
-        if row["connections"] != wanted:
-            crossed.append(f"{row['logs']}: {row['connections']} connections of {wanted} have a row")
-    document = {
-        "reasons": sorted(reasons),
-        "loads": rows,
-        "crossed": crossed,
-    }
-    return judged("limits", document, not crossed, keep)
+        loads = [{"logs": folder.name, **_load(folder, made)} for folder in chosen]
+        of_demo = _load(simulated / "server", made, "--requests", str(simulated / ACCESS_LOG))
+        loads += [{"logs": "demo", **of_demo}, {"logs": "server", **_load(server, made)}]
+    for load in loads:
+        rejected = {reason: count for reason, count in load["rejected"].items() if reason in reasons}
+        for limit, times in (rejected | load["limits_crossed"]).items():
+            judgement.miss(f"{load['logs']}: {limit} is crossed {times} times")
+    for load, wanted in ((loads[-2], demo), (loads[-1], connections)):
+        judgement.want(
+            load["connections"] == wanted, f"{load['logs']}: {load['connections']} connections of {wanted} have a row"
+        )
+    judgement.found |= {"reasons": sorted(reasons), "loads": loads}
+    return judgement.document(keep)
 
 
 def limit_reasons() -> set[str]:
     """Reasons of rejects that a limit has, as the README's table, which a test of the collector compares, says."""
     text = _README.read_text().partition("## Limits")[2].partition("\n## ")[0]
-    rows = [line.split("|")[3] for line in text.splitlines() if line.startswith("| ") and "---" not in line]
-    found = {word for row in rows for word in re.findall(r"`(\w+)`", row)}
+    found = set(re.findall(r"\| reject `(\w+)` \|", text))
     if len(found) < 5:
         raise LabError(f"{_README}: the table of limits cannot be read")
     # A row that is none has this reason too; of a log that a server wrote it is no limit.
@@ -91,6 +102,7 @@ def _load(path: Path, folder: str, *options: str) -> dict[str, Any]:
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     try:
         told = json.loads(done.stdout)
-        return {name: told[name] for name in ("files", "connections", "events", "rejected", "seconds")}
+        wanted = ("files", "connections", "events", "rejected", "limits_crossed", "seconds")
+        return {name: told[name] for name in wanted}
     except (ValueError, KeyError, TypeError) as error:
         raise LabError(f"{path} cannot be loaded: {(done.stderr or done.stdout).strip()[-400:]}") from error

@@ -189,9 +189,13 @@ class _Rows:
         ]
 
 
+KILLS = 1000  # of linkers, that the bar asks for
+
+
 def link_race(kills: int, seed: int, keep: bool) -> dict[str, Any]:
     """Strike until so many linkers were killed; `passes` is false where a reader saw what may not be."""
     judgement = Judgement("link_race", {"kills": kills, "seed": seed})
+    judgement.least("kills", KILLS, kills)
     chance = random.Random(seed)
     struck = {"killed": 0, "held_up": 0, "lost_the_lease": 0}
     with (

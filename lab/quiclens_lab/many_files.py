@@ -23,6 +23,7 @@ from quiclens_lab.progress import say
 
 START_S = 10.0
 """From the second start until a log that is written right then has been read."""
+FILES = 100_000  # that the bar asks for
 _RECORDS = 12
 _PATIENCE_S = 900.0
 
@@ -31,6 +32,7 @@ def many_files(files: int, keep: bool) -> dict[str, Any]:
     """Start twice over so many files; `passes` is false where the second start takes longer than its bar, or reads
     records again."""
     judgement = Judgement("many_files", {"files": files, "bar_s": START_S})
+    judgement.least("files", FILES, files)
     with tempfile.TemporaryDirectory(prefix="quiclens-many-files-") as scratch:
         folder = Path(scratch)
         logs = folder / "logs"

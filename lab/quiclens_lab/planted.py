@@ -22,7 +22,7 @@ from quiclens_schema.migrate import migrate
 from quiclens_schema.store import Store
 
 from quiclens_lab import planted_rows as of
-from quiclens_lab.machine import commit, keep_document, machine
+from quiclens_lab.judgement import Judgement
 
 LEAST = 0.925
 WIDTH_MOST = 1.3
@@ -33,6 +33,7 @@ _LEVELS = {"p50": 0.5, "p75": 0.75, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 _QUANTILES = ("p50", "p75", "p95", "p99")
 _BOOTSTRAPPED = 100  # samples of each size
 _RESAMPLED = 200
+SAMPLES = 1000  # that the bar asks for
 _STRATUM = "later_and_rtt_below_500_ms"
 
 Row = dict[str, Any]
@@ -52,20 +53,18 @@ def planted(groups: int, seed: int, keep: bool) -> Row:
         reports = [(_ask(store, report, region), region) for report, region in _ASKED]
         figures = [figure for report, region in reports for figure in _held(report, region)]
         widths = [width for size in of.SIZES for width in _widths(store, size, reports, seed)]
-    document: Row = {
-        "machine": machine(),
-        "commit": commit(),
+    judgement = Judgement("planted")
+    judgement.least("samples", SAMPLES, groups)
+    judgement.found |= {
         "groups": groups,
         "seed": seed,
         "figures": figures,
         "widths": widths,
         "biased": _biased(reports[0][0]),
-        "missed": [*_missed(figures, widths)],
     }
-    document["passes"] = not document["missed"]
-    if keep:
-        keep_document("truth-runs", "planted", document)
-    return document
+    for missed in _missed(figures, widths):
+        judgement.miss(missed)
+    return judgement.document(keep, "truth-runs")
 
 
 _ASKED = (

@@ -21,6 +21,7 @@ from quiclens_schema import store as stores
 from quiclens_schema.store import Store
 
 from quiclens_lab import machine
+from quiclens_lab.judgement import Judgement
 from quiclens_lab.kept import RunLines
 from quiclens_lab.regressions_drawn import (
     PER_SECOND,
@@ -39,6 +40,7 @@ from quiclens_lab.regressions_drawn import (
 from quiclens_lab.regressions_kinds import KINDS, ChangeKind, most, needed
 from quiclens_lab.regressions_rows import hour
 
+RUNS, WINDOWS, ROWS = 200, 2016, 10_800_000  # that the bar asks for
 FALSE_AT_MOST = 1  # reports in a week of nothing
 TABLE = """
 CREATE OR REPLACE TABLE drawn
@@ -74,11 +76,17 @@ def watch(runs: int, windows: int, seed: int, rows: int, keep: bool, progress: C
                 kept.add(answer)
                 found[part].append(answer)
                 progress(sum(map(len, found.values())), runs + windows)
-        document: Row = {"runs": runs, "windows": windows, "seed": seed, **summed(**found)}
+        figures = summed(**found)
+        missed = figures.pop("missed")
+        judgement = Judgement("watch", {"runs": runs, "windows": windows, "seed": seed, **figures})
+        for what, has, wanted in (("runs", runs, RUNS), ("windows", windows, WINDOWS), ("rows of an hour", rows, ROWS)):
+            judgement.least(what, wanted, has)
+        for what in missed:
+            judgement.miss(what)
         if rows:
-            document["hour"] = hour(store, rows)
-    passes = not document["missed"] and (not rows or document["hour"]["passes"])
-    return machine.judged("watch", document, passes, keep)
+            judgement.found["hour"] = hour(store, rows)
+            judgement.want(judgement.found["hour"]["passes"], "the hour of real rows")
+    return judgement.document(keep)
 
 
 def _code() -> str:

@@ -8,9 +8,13 @@ from typing import Any
 
 import pytest
 
-from quiclens_lab import command_line, machine
+from quiclens_lab import against, command_line, limits, link_race, machine, many_files, planted, regressions
+from quiclens_lab.ask_bench import command as ask_bench
 from quiclens_lab.errors import CannotTryError, LabError
 from quiclens_lab.judgement import BARS, Judgement
+from quiclens_lab.link_bench import command as link_bench
+from quiclens_lab.lockouts import command as lockouts
+from quiclens_lab.start_up import command as start_up
 
 
 @pytest.fixture
@@ -94,3 +98,18 @@ def test_every_command_that_keeps_a_judgement_is_a_bar() -> None:
         if any("--keep" in action.option_strings for action in parser._actions)
     }
     assert set(BARS) == keeping
+
+
+def test_what_is_asked_by_default_leaves_nothing_out() -> None:
+    asked = command_line.parser().parse_args
+    racing, many, linking = asked(["link-race"]), asked(["many-files"]), asked(["link-bench"])
+    assert (racing.kills, many.files) == (link_race.KILLS, many_files.FILES)
+    assert (linking.days, linking.a_day, linking.seconds, linking.rate) == link_bench.ASKED
+    asking, watching, planting = asked(["ask-bench"]), asked(["watch"]), asked(["planted"])
+    assert (asking.requests, asking.events, asking.days) == ask_bench.WANTED
+    assert (watching.runs, watching.windows, watching.rows) == (regressions.RUNS, regressions.WINDOWS, regressions.ROWS)
+    assert planting.samples == planted.SAMPLES
+    comparing = asked(["against", "--collector", "x"])
+    assert (comparing.events, comparing.runs) == (against.EVENTS, against.RUNS)
+    assert (asked(["start-up"]).runs, asked(["lockouts"]).rounds) == (start_up.RUNS, lockouts.ROUNDS)
+    assert asked(["limits"]).connections == limits.CONNECTIONS

@@ -5,6 +5,7 @@ from pathlib import Path
 from quiclens_lab.limits import limit_reasons, limits, server_lines
 
 HEADER = '{"qlog_version":"0.3","qlog_format":"JSON-SEQ","trace":{"vantage_point":{"type":"server"}}}'
+NAMES = 512  # of events, that are remembered: collectors/README.md
 DEEP = '{"time":1,"name":"transport:packet_sent","data":{"x":%s1%s}}'
 
 
@@ -25,8 +26,14 @@ def test_a_limit_that_is_crossed_is_told(tmp_path: Path) -> None:
     for folder, depth in ((clean, 3), (deep, 100)):
         folder.mkdir()
         (folder / "a.sqlog").write_text(f"\x1e{HEADER}\n\x1e{DEEP % ('[' * depth, ']' * depth)}\n")
-    whole = limits(clean, 200, demo=5, keep=False)
-    assert whole["passes"] and whole["crossed"] == []
+    # A limit that rejects nothing.
+    named = tmp_path / "named"
+    named.mkdir()
+    records = (f'\x1e{{"time":1,"name":"a:b{number}","data":{{}}}}\n' for number in range(NAMES + 3))
+    (named / "a.sqlog").write_text(f"\x1e{HEADER}\n" + "".join(records))
+    whole = limits([clean], 200, demo=5, keep=False)
+    assert whole["passes"] and whole["missed"] == []
     assert [(row["logs"], row["connections"]) for row in whole["loads"]] == [("clean", 1), ("demo", 5), ("server", 200)]
-    crossed = limits(deep, 200, demo=5, keep=False)
-    assert not crossed["passes"] and crossed["crossed"] == ["deep: 1 records are too_deep"]
+    crossed = limits([deep, named], 200, demo=5, keep=False)
+    assert not crossed["passes"]
+    assert crossed["missed"] == ["deep: too_deep is crossed 1 times", "named: names is crossed 3 times"]

@@ -675,6 +675,7 @@ class LoadedDocument(TypedDict):
     requests: int
     rejected: Mapping[str, int]
     values_unread: int
+    limits_crossed: Mapping[str, int]
     erased: int
     bytes: int
     seconds: float

@@ -8,6 +8,7 @@
 use crate::error::Error;
 use crate::file::{Breathe, Files, Reading};
 use crate::records::count_unread;
+use quiclens_core::crossed::Bound;
 use quiclens_core::header::Header;
 use quiclens_core::limits::HEADERS_AHEAD;
 use quiclens_core::reader::brackets::{Brackets, Unbalanced};
@@ -236,6 +237,9 @@ fn look_ahead(file: &Arc<File>, breathe: &Breathe<'_>, is_quick: bool) -> Result
             Step::Done => break,
         }
     }
+    if bytes > HEADERS_AHEAD {
+        Bound::HeadersAhead.cross();
+    }
     Ok(gathered)
 }
 
@@ -314,7 +318,9 @@ mod tests {
         let trace = format!(r#"{{"events":[],"title":"{}"}}"#, "x".repeat(HEADERS_AHEAD / 21 - 100));
         for (traces, found) in [(21, 21), (22, 0)] {
             let text = format!(r#"{{"qlog_version":"0.3","traces":[{}]}}"#, vec![trace.as_str(); traces].join(","));
+            let before = Bound::HeadersAhead.times();
             assert_eq!(look_ahead(&file(text.as_bytes()), &|| Ok(()), true).unwrap_or_default().len(), found);
+            assert_eq!(Bound::HeadersAhead.times() > before, found == 0);
         }
     }
 

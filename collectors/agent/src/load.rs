@@ -9,6 +9,7 @@ use crate::paths::find;
 use crate::requests::LineReader;
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::client::Edge;
+use quiclens_core::crossed::crossed;
 use quiclens_core::tables::Tables;
 use quiclens_edge::access_format::{AccessFormatConfig, Preset};
 use quiclens_edge::deployment::Deployment;
@@ -96,7 +97,8 @@ pub fn run(
     flush(&mut tables, true)?;
     let summary = json!({"summary": {
         "files": opened, "connections": tables.traces.len(), "events": tables.counted, "requests": lines,
-        "rejected": tables.rejected, "values_unread": tables.values_unread, "bytes": bytes, "seconds": started.elapsed().as_secs_f64(),
+        "rejected": tables.rejected, "values_unread": tables.values_unread, "limits_crossed": crossed(), "bytes": bytes,
+        "seconds": started.elapsed().as_secs_f64(),
     }});
     let mut out = shared.borrow_mut();
     written(writeln!(out, "{summary}").and_then(|()| out.flush()))

@@ -1,5 +1,6 @@
 //! Who a connection's client is, and what may be kept of its trace: asked of an [`Edge`] before anything is recorded.
 
+use crate::crossed::Bound;
 use crate::event::{Event, Kind};
 use crate::header::{Header, Vantage};
 use crate::limits::CLIENT_KEYS;
@@ -106,10 +107,13 @@ impl Known {
 
     fn learn(&mut self, facts: Facts, time_us: i64) {
         if let Some(key) = &facts.client_key
-            && self.keys.len() < CLIENT_KEYS
             && !self.keys.iter().any(|(known, _)| known == key)
         {
-            self.keys.push((key.clone(), time_us));
+            if self.keys.len() < CLIENT_KEYS {
+                self.keys.push((key.clone(), time_us));
+            } else {
+                Bound::ClientKeys.cross();
+            }
         }
         if self.facts.client_network.is_none() {
             self.facts = facts;
@@ -135,14 +139,17 @@ impl Known {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::crossed::crosses;
 
     #[test]
     fn a_client_that_moves_has_so_many_keys() {
         let mut client = Known::default();
         let facts = |number: usize| Facts { client_key: Some(number.to_string()), ..Facts::default() };
-        for number in (0..=CLIENT_KEYS).chain(0..3) {
-            client.learn(facts(number), number as i64);
-        }
+        crosses(Bound::ClientKeys, || {
+            for number in (0..=CLIENT_KEYS).chain(0..3) {
+                client.learn(facts(number), number as i64);
+            }
+        });
         let keys: Vec<String> = client.keys().map(|(key, _)| key.to_owned()).collect();
         assert_eq!(keys, (0..CLIENT_KEYS).map(|number| number.to_string()).collect::<Vec<_>>());
     }

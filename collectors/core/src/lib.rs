@@ -4,6 +4,7 @@ pub mod catalogue;
 #[cfg(test)]
 mod chance;
 pub mod client;
+pub mod crossed;
 pub mod dialect;
 pub mod event;
 pub mod fold;

@@ -1,8 +1,11 @@
-//! Every limit, in bytes or by count: what is beyond it costs itself and nothing else, and is counted where it is lost.
+//! Every limit, in bytes or by count: what is beyond it costs itself and nothing else, and is counted where it is lost, as a reject or
+//! in [`crate::crossed`].
 //!
 //! [`TABLE`] is what `collectors/README.md` shows; a test compares them.
 
+use crate::crossed::Bound;
 use crate::reader::skip::Skip;
+use Counted::{Crossed, Not, Reject};
 
 /// Largest record, and largest header field, that is read.
 pub const RECORD_LIMIT: usize = 4 << 20;
@@ -58,17 +61,17 @@ pub const UNACKNOWLEDGED: usize = 1 << 16;
 pub const BEHIND: usize = 1024;
 
 /// Runs of packet numbers of one packet number space, in one direction, that the log does not show and that are remembered.
-pub const HOLES: usize = 256;
+pub const HOLES: usize = 1024;
 
 /// Records of one connection that wait for older ones, in a log whose records are out of order.
-pub const HELD: usize = 1024;
+pub const HELD: usize = 8192;
 
 /// Bytes of such records of all connections of a trace, about.
 pub const HELD_BYTES: usize = 32 << 20;
 
 /// Records of one connection that wait for an acknowledgement behind a silence in which the log's clock may have been set.
-/// It is usually the first of them.
-pub const BEHIND_SILENCE: usize = 64;
+/// It is usually the first of them; a client that downloads has thousands before it.
+pub const BEHIND_SILENCE: usize = 8192;
 
 /// Connection ids of one connection that are remembered.
 pub const ALIASES: usize = 256;
@@ -149,6 +152,17 @@ pub const SUMMARY_ROWS: usize = 4096;
 /// Bytes of a batch, about: it must stay small where records are large.
 pub const BATCH_BYTES: usize = 16 << 20;
 
+/// How the crossing of a limit is counted.
+#[derive(Clone, Copy, Debug)]
+pub enum Counted {
+    /// As a reject of that reason.
+    Reject(Skip),
+    /// In `limits_crossed`, by that name.
+    Crossed(Bound),
+    /// Nothing is lost, or another place says so.
+    Not,
+}
+
 /// One limit.
 #[derive(Clone, Copy, Debug)]
 pub struct Limit {
@@ -158,213 +172,255 @@ pub struct Limit {
     pub value: u64,
     /// What is counted.
     pub unit: &'static str,
-    /// Why the reject, where there is one.
-    pub reason: Option<Skip>,
+    /// How its crossing is counted.
+    pub counted: Counted,
     /// What happens beyond it.
     pub beyond: &'static str,
 }
 
-const fn limit(of: &'static str, value: u64, unit: &'static str, reason: Option<Skip>, beyond: &'static str) -> Limit {
-    Limit { of, value, unit, reason, beyond }
+const fn limit(of: &'static str, value: u64, unit: &'static str, counted: Counted, beyond: &'static str) -> Limit {
+    Limit { of, value, unit, counted, beyond }
 }
 
 /// All of them.
 pub const TABLE: [Limit; 47] = [
-    limit("a record, a header field", RECORD_LIMIT as u64, "B", Some(Skip::TooLong), "it is passed over"),
-    limit("nesting", MAX_DEPTH as u64, "levels", Some(Skip::TooDeep), "the record is passed over"),
-    limit("an integer", LARGEST, "", None, "it has no column and is kept as it was written, in `more`"),
-    limit("`seq` of a row of line v1", SEQ_LIMIT - 1, "", Some(Skip::NotARecord), "the row is passed over"),
-    limit("frames of a packet", FRAMES as u64, "frames", Some(Skip::TooManyFrames), "the record is passed over"),
-    limit("bytes kept of a reject", REJECT_BYTES as u64, "B", None, "its length says how many there were"),
+    limit("a record, a header field", RECORD_LIMIT as u64, "B", Reject(Skip::TooLong), "it is passed over"),
+    limit("nesting", MAX_DEPTH as u64, "levels", Reject(Skip::TooDeep), "the record is passed over"),
+    limit("an integer", LARGEST, "", Not, "it has no column and is kept as it was written, in `more`"),
+    limit("`seq` of a row of line v1", SEQ_LIMIT - 1, "", Reject(Skip::NotARecord), "the row is passed over"),
+    limit("frames of a packet", FRAMES as u64, "frames", Reject(Skip::TooManyFrames), "the record is passed over"),
+    limit("bytes kept of a reject", REJECT_BYTES as u64, "B", Not, "its length says how many there were"),
+    limit("records that decide what a trace is", PRELUDE as u64, "records", Not, "it is decided, units and id with it"),
     limit(
-        "records that decide what a trace is",
-        PRELUDE as u64,
-        "records",
-        None,
-        "it is decided, units and id with it",
+        "bytes of those, and of rejects among them",
+        PRELUDE_BYTES as u64,
+        "B",
+        Crossed(Bound::PreludeBytes),
+        "it is decided from fewer",
     ),
-    limit("bytes of those, and of rejects among them", PRELUDE_BYTES as u64, "B", None, "it is decided from fewer"),
-    limit("rejects among those", PRELUDE_REJECTS as u64, "rejects", None, "it is decided from fewer"),
+    limit(
+        "rejects among those",
+        PRELUDE_REJECTS as u64,
+        "rejects",
+        Crossed(Bound::PreludeRejects),
+        "it is decided from fewer",
+    ),
     limit(
         "records that tell one trace from another",
         IDENTITY_RECORDS as u64,
         "records",
-        None,
+        Not,
         "they tell nothing more",
     ),
     limit(
         "headers with their first record, of one file",
         TRACES as u64,
         "traces",
-        None,
+        Crossed(Bound::Traces),
         "equal ones beyond it are taken for one trace",
     ),
     limit(
         "open connections of a trace",
         CONNECTIONS as u64,
         "connections",
-        Some(Skip::TooManyConnections),
+        Reject(Skip::TooManyConnections),
         "records of others are passed over until one has ended",
     ),
     limit(
         "a trace's header, in the rows of all its connections",
         HEADER_COPIES as u64,
         "B",
-        Some(Skip::TooManyConnections),
+        Reject(Skip::TooManyConnections),
         "records of more connections are passed over",
     ),
     limit(
         "open requests of a connection",
         OPEN_REQUESTS as u64,
         "requests",
-        Some(Skip::TooManyRequests),
+        Reject(Skip::TooManyRequests),
         "the record is stored as an event; the request has no row",
     ),
     limit(
         "paths of a connection",
         PATHS as u64,
         "paths",
-        Some(Skip::TooManyPaths),
+        Reject(Skip::TooManyPaths),
         "the record is stored as an event; it counts for the last path",
     ),
     limit(
         "records that wait for older ones, of a connection",
         HELD as u64,
         "records",
-        None,
+        Crossed(Bound::Held),
         "the oldest goes on: one that is older still is out of order",
     ),
     limit(
         "bytes of those of all connections of a trace",
         HELD_BYTES as u64,
         "B",
-        None,
+        Crossed(Bound::HeldBytes),
         "those of the newest one's connection go on",
     ),
     limit(
         "records that wait behind a silence, of a connection",
         BEHIND_SILENCE as u64,
         "records",
-        None,
+        Crossed(Bound::BehindSilence),
         "they go on: a clock that was set forward is noticed later, and not put right",
     ),
     limit(
         "runs of missing packet numbers of a number space",
         HOLES as u64,
         "runs",
-        None,
+        Crossed(Bound::Holes),
         "the oldest is forgotten: its packets are not counted as missing",
     ),
     limit(
         "packets of a number space without an acknowledgement",
         UNACKNOWLEDGED as u64,
         "packets",
-        None,
+        Crossed(Bound::Unacknowledged),
         "the oldest is forgotten: no acknowledgement or loss of it is seen",
     ),
     limit(
         "packets of a number space before which one with a lower number is placed",
         BEHIND as u64,
         "packets",
-        None,
+        Crossed(Bound::Behind),
         "it is forgotten at once",
     ),
-    limit("ids of a connection", ALIASES as u64, "ids", None, "others have no row in `connection_aliases`"),
-    limit("such an id", ALIAS_LETTERS as u64, "letters", None, "it has no row there"),
+    limit(
+        "ids of a connection",
+        ALIASES as u64,
+        "ids",
+        Crossed(Bound::Aliases),
+        "others have no row in `connection_aliases`",
+    ),
+    limit("such an id", ALIAS_LETTERS as u64, "letters", Crossed(Bound::AliasLetters), "it has no row there"),
     limit(
         "undecided intervals of a request",
         UNDECIDED as u64,
         "intervals",
-        None,
+        Crossed(Bound::Undecided),
         "they are summed up, whatever is still open; none waits for data after the last byte",
     ),
     limit(
         "undecided intervals of all open requests of a connection",
         UNDECIDED_OF_ALL as u64,
         "intervals",
-        None,
+        Crossed(Bound::UndecidedOfAll),
         "likewise: each request may have as many as another",
     ),
     limit(
         "losses of a request that are not repaired",
         LOSSES as u64,
         "losses",
-        None,
+        Crossed(Bound::Losses),
         "the oldest is forgotten: no repair of it is seen",
     ),
     limit(
         "losses that one packet repairs",
         LOSSES_BESIDE as u64,
         "losses",
-        None,
+        Crossed(Bound::LossesBeside),
         "those of the last bytes are: repairs of others are not seen",
     ),
-    limit("names of events that are remembered", NAMES as u64, "names", None, "others are looked up each time"),
+    limit(
+        "names of events that are remembered",
+        NAMES as u64,
+        "names",
+        Crossed(Bound::Names),
+        "others are looked up each time",
+    ),
     limit(
         "a file, decompressed",
         DECOMPRESSED,
         "B",
-        Some(Skip::TooLargeDecompressed),
+        Reject(Skip::TooLargeDecompressed),
         "the rest is not read where the next limit is crossed too",
     ),
     limit(
         "a file, decompressed",
         DECOMPRESSED_RATIO,
         "times its size",
-        Some(Skip::TooLargeDecompressed),
+        Reject(Skip::TooLargeDecompressed),
         "the rest is not read where the limit before is crossed too",
     ),
     limit(
         "a line of a stream socket, of standard input",
         STREAM_LINE as u64,
         "B",
-        Some(Skip::TooLong),
+        Reject(Skip::TooLong),
         "it is passed over",
     ),
-    limit("a datagram", DATAGRAM as u64, "B", Some(Skip::TooLong), "it is passed over"),
+    limit("a datagram", DATAGRAM as u64, "B", Reject(Skip::TooLong), "it is passed over"),
     limit(
         "headers of a document that are looked for ahead of their events",
         HEADERS_AHEAD as u64,
         "B",
-        None,
+        Crossed(Bound::HeadersAhead),
         "none is: what stands behind events says nothing of them",
     ),
-    limit("a field of HTTP", HTTP_FIELD as u64, "letters", None, "it is cut; the event has all of it"),
+    limit(
+        "a field of HTTP",
+        HTTP_FIELD as u64,
+        "letters",
+        Crossed(Bound::HttpField),
+        "it is cut; the event has all of it",
+    ),
     limit(
         "unidirectional streams of a connection",
         OTHER_STREAMS as u64,
         "streams",
-        None,
+        Crossed(Bound::OtherStreams),
         "bytes of others do not count towards the connection's credit",
     ),
     limit(
         "packets that go out at one instant",
         DEPARTURES as u64,
         "packets",
-        None,
+        Crossed(Bound::Departures),
         "they are judged before the instant ends",
     ),
     limit(
         "packets that one jump of a stream's offsets imputes",
         IMPUTED,
         "packets",
-        None,
+        Crossed(Bound::Imputed),
         "none is: the bytes stay unexplained",
     ),
-    limit("keys of a connection's client", CLIENT_KEYS as u64, "keys", None, "the client is not followed further"),
-    limit("kinds of connections that retention knows", KINDS as u64, "kinds", None, "the oldest is new again"),
-    limit("a name in a database of networks", DATABASE_TEXT as u64, "B", None, "it is a fault and not taken"),
-    limit("placeholders of an access log's format", FORMAT_PLACES as u64, "placeholders", None, "it is refused"),
+    limit(
+        "keys of a connection's client",
+        CLIENT_KEYS as u64,
+        "keys",
+        Crossed(Bound::ClientKeys),
+        "the client is not followed further",
+    ),
+    limit(
+        "kinds of connections that retention knows",
+        KINDS as u64,
+        "kinds",
+        Crossed(Bound::Kinds),
+        "the oldest is new again",
+    ),
+    limit("a name in a database of networks", DATABASE_TEXT as u64, "B", Not, "it is a fault and not taken"),
+    limit("placeholders of an access log's format", FORMAT_PLACES as u64, "placeholders", Not, "it is refused"),
     limit(
         "a field's path in which addresses are looked for",
         FIELD_PATH as u64,
         "B",
-        None,
+        Crossed(Bound::FieldPath),
         "a longer one is redacted as a whole",
     ),
-    limit("peers that read metrics", METRICS_PEERS as u64, "peers", None, "the oldest makes room"),
-    limit("a request for metrics", METRICS_HEAD as u64, "B", None, "it is refused"),
-    limit("a batch of events", EVENT_ROWS as u64, "rows", None, "it is sent"),
-    limit("a batch of any other table", SUMMARY_ROWS as u64, "rows", None, "it is sent"),
-    limit("a batch", BATCH_BYTES as u64, "B", None, "it is sent"),
+    limit(
+        "peers that read metrics",
+        METRICS_PEERS as u64,
+        "peers",
+        Crossed(Bound::MetricsPeers),
+        "the oldest makes room",
+    ),
+    limit("a request for metrics", METRICS_HEAD as u64, "B", Not, "it is refused"),
+    limit("a batch of events", EVENT_ROWS as u64, "rows", Not, "it is sent"),
+    limit("a batch of any other table", SUMMARY_ROWS as u64, "rows", Not, "it is sent"),
+    limit("a batch", BATCH_BYTES as u64, "B", Not, "it is sent"),
 ];

@@ -6,6 +6,7 @@
 //! connection's row states, and sums of kept events over that probability are unbiased (Horvitz and Thompson, JASA 47).
 //! The share is decided first, so that nothing which it keeps is ever read twice.
 
+use crate::crossed::Bound;
 use crate::fold::Trace;
 use crate::fold::connection::Outcome;
 use crate::limits::KINDS;
@@ -166,6 +167,7 @@ impl Novelty {
         if self.seen.len() >= KINDS
             && let Some(oldest) = self.seen.iter().min_by_key(|(_, (_, at_s))| *at_s).map(|(kind, _)| *kind)
         {
+            Bound::Kinds.cross();
             self.seen.remove(&oldest);
         }
         self.seen.insert(kind, (who, now_s));
@@ -286,6 +288,7 @@ pub enum At {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::crossed::crosses;
 
     const NOTHING: Rules = Rules {
         slow_us: None,
@@ -425,9 +428,11 @@ mod tests {
         assert!(is_new("c", "quiche", 1003));
         assert!(!is_new("d", "aioquic", 1002 + NEW_AFTER_S - 1));
         assert!(is_new("e", "aioquic", 1001 + 2 * NEW_AFTER_S));
-        for number in 0..2 * KINDS {
-            is_new("x", &number.to_string(), 1_000_000);
-        }
+        crosses(Bound::Kinds, || {
+            for number in 0..2 * KINDS {
+                is_new("x", &number.to_string(), 1_000_000);
+            }
+        });
         assert_eq!(retention.novelty.seen.len(), KINDS);
     }
 

@@ -2,6 +2,7 @@
 
 use crate::catalogue::Catalogue;
 use crate::client::Known;
+use crate::crossed::Bound;
 use crate::dialect::Units;
 use crate::event::{Event, Kind, Number, Word};
 use crate::fold::{Fold, Trace};
@@ -239,10 +240,15 @@ impl<'c> TraceReader<'c> {
     /// What decides the identity is held in memory: that has a limit.
     fn open_when_full(&mut self, tables: &mut Tables) {
         let rejects = self.stash.as_ref().map_or(0, Vec::len) - self.stashed_events;
-        if self.stashed_events >= PRELUDE
-            || self.stashed_bytes > limits::PRELUDE_BYTES
-            || rejects > limits::PRELUDE_REJECTS
-        {
+        let crossed = if self.stashed_bytes > limits::PRELUDE_BYTES {
+            Some(Bound::PreludeBytes)
+        } else {
+            (rejects > limits::PRELUDE_REJECTS).then_some(Bound::PreludeRejects)
+        };
+        if let Some(bound) = crossed {
+            bound.cross();
+        }
+        if self.stashed_events >= PRELUDE || crossed.is_some() {
             self.open(tables);
         }
     }
@@ -393,6 +399,7 @@ impl<'c> TraceReader<'c> {
         connection.fold(event, told, tables, &self.file);
         self.held_bytes = (self.held_bytes + connection.held_bytes()).saturating_sub(before);
         if self.held_bytes > limits::HELD_BYTES {
+            Bound::HeldBytes.cross();
             self.held_bytes = self.held_bytes.saturating_sub(connection.held_bytes());
             connection.fold_all(tables, &self.file, event.seq);
         }

@@ -2,6 +2,7 @@
 //! at in place, and values that their column cannot hold. All of them are kept; `check` names them.
 
 use crate::catalogue::Catalogue;
+use crate::crossed::Bound;
 use crate::event::Event;
 use crate::limits::NAMES;
 use serde::Serialize;
@@ -42,6 +43,7 @@ impl Unread {
             }
             let of = if is_value { &mut self.values } else { &mut self.fields };
             if of.len() >= NAMES && !of.contains_key(name) {
+                Bound::Names.cross();
                 self.others += 1;
                 continue;
             }
@@ -57,6 +59,7 @@ fn count(counts: &mut Counts, name: &str) -> u64 {
     } else if counts.len() < NAMES {
         counts.insert(name.to_owned(), 1);
     } else {
+        Bound::Names.cross();
         return 1;
     }
     0

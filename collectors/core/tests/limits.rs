@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use quiclens_core::catalogue::Catalogue;
+use quiclens_core::crossed::Bound;
 use quiclens_core::dialect::Units;
 use quiclens_core::event::{Event, Number};
 use quiclens_core::fold::recovery::packets::{Chunk, Sent, Space};
@@ -28,8 +29,8 @@ const HEADER: &str = r#"{"qlog_version":"0.3","trace":{"vantage_point":{"type":"
 
 #[test]
 fn the_readme_shows_the_table() {
-    let mut table = "| limit | at most | reject | beyond it |\n|---|---|---|---|\n".to_owned();
-    for Limit { of, value, unit, reason, beyond } in TABLE {
+    let mut table = "| limit | at most | counted as | beyond it |\n|---|---|---|---|\n".to_owned();
+    for Limit { of, value, unit, counted, beyond } in TABLE {
         let value = match value {
             value if value == LARGEST => "2⁶² − 1".to_owned(),
             value if value == SEQ_LIMIT - 1 => "2³⁸ − 1".to_owned(),
@@ -37,8 +38,12 @@ fn the_readme_shows_the_table() {
             value if value >= 1 << 10 && unit == "B" => format!("{} KiB", value >> 10),
             value => format!("{value} {unit}").trim().to_owned(),
         };
-        let reason = reason.map_or(String::new(), |reason| format!("`{}`", reason.name()));
-        writeln!(table, "| {of} | {value} | {reason} | {beyond} |").unwrap();
+        let counted = match counted {
+            Counted::Reject(reason) => format!("reject `{}`", reason.name()),
+            Counted::Crossed(bound) => format!("`limits_crossed` `{}`", bound.name()),
+            Counted::Not => String::new(),
+        };
+        writeln!(table, "| {of} | {value} | {counted} | {beyond} |").unwrap();
     }
     let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md")).unwrap();
     assert!(readme.contains(&table), "collectors/README.md must have\n{table}");
@@ -63,6 +68,27 @@ fn rejected(tables: &Tables, reason: Skip, count: u64) {
     let places: Vec<_> = tables.rejects.iter().map(|row| row.whole("offset")).collect();
     assert_eq!(places.iter().collect::<std::collections::BTreeSet<_>>().len(), places.len());
     assert!(places.iter().all(|place| *place > 0));
+}
+
+/// What `work` gives, which must cross that limit.
+fn crosses<T>(bound: Bound, work: impl FnOnce() -> T) -> T {
+    let before = bound.times();
+    let out = work();
+    assert!(bound.times() > before, "{} is not crossed", bound.name());
+    out
+}
+
+#[test]
+fn each_limit_that_is_counted_stands_in_the_table_once() {
+    let counted = TABLE.iter().filter_map(|limit| match limit.counted {
+        Counted::Crossed(bound) => Some(bound.name()),
+        _ => None,
+    });
+    let mut counted: Vec<_> = counted.collect();
+    counted.sort_unstable();
+    let mut all = Bound::ALL.map(Bound::name);
+    all.sort_unstable();
+    assert_eq!(counted, all);
 }
 
 fn complete(row: &Row) -> Option<bool> {
@@ -138,9 +164,12 @@ fn so_much_decides_what_a_trace_is() {
         (0..count).for_each(|_| trace.reject(reject(bytes), &mut tables));
         count - tables.rejects.len()
     };
-    assert_eq!((held(PRELUDE_REJECTS, 1), held(PRELUDE_REJECTS + 1, 1)), (PRELUDE_REJECTS, 0));
+    assert_eq!(
+        (held(PRELUDE_REJECTS, 1), crosses(Bound::PreludeRejects, || held(PRELUDE_REJECTS + 1, 1))),
+        (PRELUDE_REJECTS, 0)
+    );
     let kept = PRELUDE_BYTES / REJECT_BYTES;
-    assert_eq!((held(kept, REJECT_BYTES), held(kept + 1, REJECT_BYTES)), (kept, 0));
+    assert_eq!((held(kept, REJECT_BYTES), crosses(Bound::PreludeBytes, || held(kept + 1, REJECT_BYTES))), (kept, 0));
     let events = |count: usize| {
         let mut tables = Tables { wants_events: true, ..Tables::default() };
         let header = Header::sequential(HEADER.as_bytes(), Framing::NdJson).unwrap();
@@ -219,10 +248,9 @@ fn so_much_of_a_field_of_http_is_kept() {
         let record = format!(
             r#"{{"time":0,"name":"http:frame_parsed","data":{{"stream_id":0,"frame":{{"frame_type":"headers","headers":[{{"name":":method","value":"GET"}},{{"name":":path","value":"{path}"}}]}}}}}}"#
         );
-        let tables = tables(
-            HEADER,
-            [packet("received", 0, "", r#"{"frame_type":"stream","stream_id":0,"offset":0,"length":10}"#), record],
-        );
+        let request = packet("received", 0, "", r#"{"frame_type":"stream","stream_id":0,"offset":0,"length":10}"#);
+        let found = || tables(HEADER, [request, record]);
+        let tables = if length > HTTP_FIELD { crosses(Bound::HttpField, found) } else { found() };
         let Some(Cell::Text(kept)) = tables.streams[0].get("path") else { unreachable!() };
         assert_eq!(kept.chars().count(), HTTP_FIELD);
         assert!(path.starts_with(kept.as_str()));
@@ -266,7 +294,7 @@ fn records_of_all_connections_wait_in_so_many_bytes() {
     let most = (HELD_BYTES - 31 * bytes(80)) / bytes(length);
     let (back, events) = held_back(most, length);
     assert_eq!((back, events), (vec![0; 31], most as u64 + 5 * 31), "all of them wait, and go on in order");
-    let (back, events) = held_back(most + 1, length);
+    let (back, events) = crosses(Bound::HeldBytes, || held_back(most + 1, length));
     // The newest one's connection went on: its last record is older than what went on, which is counted.
     let mut wanted = vec![0; 31];
     wanted[most % 31] = 1;
@@ -295,16 +323,15 @@ fn duration_behind_silence(count: usize) -> u64 {
 #[test]
 fn so_many_records_wait_behind_a_silence() {
     assert_eq!(duration_behind_silence(BEHIND_SILENCE - 2), 45_000);
-    assert_eq!(duration_behind_silence(BEHIND_SILENCE), 345_000);
+    assert_eq!(crosses(Bound::BehindSilence, || duration_behind_silence(BEHIND_SILENCE)), 345_000);
 }
 
 #[test]
 fn so_many_packets_are_remembered_without_an_acknowledgement() {
     let sent = |number: u64| Sent { number, bytes: 1, in_flight: true, ..Sent::default() };
     let mut space = Space::default();
-    for number in 0..=UNACKNOWLEDGED as u64 {
-        space.send(sent(number));
-    }
+    (0..UNACKNOWLEDGED as u64).for_each(|number| space.send(sent(number)));
+    crosses(Bound::Unacknowledged, || space.send(sent(UNACKNOWLEDGED as u64)));
     let mut known = Vec::new();
     space.acknowledge(0, u64::MAX, &mut known);
     assert_eq!((known.len(), known.first().map(|acked| acked.packet.number)), (UNACKNOWLEDGED, Some(1)));
@@ -316,7 +343,11 @@ fn a_packet_with_a_lower_number_is_placed_before_so_many() {
     for (behind, wanted) in [(BEHIND, BEHIND + 1), (BEHIND + 1, BEHIND + 1)] {
         let mut space = Space::default();
         (1..=behind as u64).for_each(|number| space.send(sent(number)));
-        space.send(sent(0));
+        if behind > BEHIND {
+            crosses(Bound::Behind, || space.send(sent(0)));
+        } else {
+            space.send(sent(0));
+        }
         let mut known = Vec::new();
         space.acknowledge(0, u64::MAX, &mut known);
         assert_eq!(known.len(), wanted);
@@ -329,16 +360,19 @@ fn so_many_losses_of_a_request_wait_for_their_repair_and_one_packet_repairs_so_m
     let found = Detection { us: 9, trigger: "packet_threshold", is_by_probe: false };
     for (count, left) in [(LOSSES, LOSSES), (LOSSES + 1, LOSSES)] {
         let (mut losses, mut side) = (Losses::default(), Side::default());
+        let before = Bound::Losses.times();
         for number in 0..count as u64 {
             let lost = chunk(10 * number, 10 * number + 10);
             losses.lose(&side, &Sent { number, chunk: Some(lost), ..Sent::default() }, &lost, found);
         }
+        assert!(count == LOSSES || Bound::Losses.times() > before);
         assert_eq!(losses.due_us().count(), left);
         // The oldest of too many was forgotten.
         assert_eq!(losses.resend(&chunk(0, 10), 10), count <= LOSSES);
         let large = chunk(10 * (count - LOSSES_BESIDE - 1) as u64, 10 * count as u64);
         side.take(&large);
-        assert_eq!(losses.repair(&side, &large, 20, |_| ()).len(), LOSSES_BESIDE);
+        let repaired = crosses(Bound::LossesBeside, || losses.repair(&side, &large, 20, |_| ()).len());
+        assert_eq!(repaired, LOSSES_BESIDE);
     }
 }
 
@@ -350,19 +384,21 @@ fn so_many_ids_of_a_connection_are_remembered() {
         };
         tables(HEADER, (0..count).map(record)).aliases.len()
     };
-    assert_eq!((ids(ALIASES, 16), ids(ALIASES + 9, 16)), (ALIASES, ALIASES));
-    assert_eq!((ids(1, ALIAS_LETTERS), ids(1, ALIAS_LETTERS + 1)), (1, 0));
+    assert_eq!((ids(ALIASES, 16), crosses(Bound::Aliases, || ids(ALIASES + 9, 16))), (ALIASES, ALIASES));
+    assert_eq!((ids(1, ALIAS_LETTERS), crosses(Bound::AliasLetters, || ids(1, ALIAS_LETTERS + 1))), (1, 0));
 }
 
 #[test]
 fn so_many_names_of_events_are_remembered() {
     let record = |number: usize| format!(r#"{{"time":1,"name":"a:b{number}","data":{{}}}}"#);
     let mut reader = Reader::new(Units::all(6), &[]);
+    let before = Bound::Names.times();
     for number in (0..NAMES + 9).chain(0..NAMES + 9) {
         let mut event = Event::default();
         reader.read(&CATALOGUE, record(number).as_bytes(), &mut event).unwrap();
         assert_eq!(event.str(event.name), format!("a:b{number}"));
     }
+    assert!(Bound::Names.times() >= before + 18);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Client addresses: as logs write them, and what is left of one that may be kept.
 
+use quiclens_core::crossed::Bound;
 use quiclens_core::limits::FIELD_PATH;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -114,7 +115,11 @@ pub fn scrub_path(text: &str, prefix: Prefix) -> Option<String> {
     if text.len() > FIELD_PATH {
         // A value, which is JSON, or a name of which nothing is kept.
         let is_value = text.starts_with(['"', '{', '[']);
-        return if is_value { scrubbed } else { Some(crate::redact::REDACTED.to_owned()) };
+        if is_value {
+            return scrubbed;
+        }
+        Bound::FieldPath.cross();
+        return Some(crate::redact::REDACTED.to_owned());
     }
     let path = scrubbed.as_deref().unwrap_or(text);
     // `frames.0.` is the place of a frame.
@@ -399,6 +404,7 @@ mod tests {
         let network = |length| scrub_path(&long(length), prefix);
         assert!(network(FIELD_PATH - 11).is_some_and(|path| path.ends_with("192.0.2.0/24")));
         assert_eq!(network(FIELD_PATH + 1).as_deref(), Some("[redacted]"));
+        assert!(Bound::FieldPath.times() > 0);
         assert_eq!(scrub_path(&"1.".repeat(1 << 20), prefix).as_deref(), Some("[redacted]"));
         assert_eq!(scrub_name("conn_192.0.2.7_51234.qlog", prefix).as_deref(), Some("conn_192.0.2.0/24_51234.qlog"));
         for text in ["10:20:30", "1.2.3", "std::deque", "v1.2.3.4", "0.0.0.0", "::", "a::b", "12.5", "192.0.2.0/24", ""]

@@ -40,6 +40,8 @@ FRESH_S = 5.0
 """p99, from the insert of a second's requests until all of them are linked."""
 MORE_MIB = 2048.0
 """Memory of the process, engine included, more than before the steady rate."""
+ASKED = (30, 1_000_000, 600, 3000)
+"""Of the bar: days in the store, requests in each, then seconds with so many requests in each."""
 _ASKED_AGAIN_S = 0.1
 _PATIENCE_S = 120.0
 
@@ -48,6 +50,9 @@ def link_bench(days: int, a_day: int, seconds: int, rate: int, keep: bool) -> di
     """Fill a store with so many days of so many requests, linked (kept for the next run), and measure both."""
     bars = {"times_empty": TIMES_EMPTY, "round_s": ROUND_S, "fresh_p99_s": FRESH_S, "more_mib": MORE_MIB}
     judgement = Judgement("link_bench", {"days": days, "a_day": a_day, "seconds": seconds, "rate": rate, "bars": bars})
+    asked = {"days": days, "requests a day": a_day, "seconds": seconds, "requests a second": rate}
+    for (what, has), wanted in zip(asked.items(), ASKED, strict=True):
+        judgement.least(what, wanted, has)
     with judgement.stage("fill"):
         full = _filled(days, a_day)
     with judgement.stage("rounds"):

@@ -20,6 +20,9 @@ UNREADY_S, FLOWS_S = 60.0, 30.0
 _PATIENCE_S = 300.0
 
 
+ROUNDS = 5  # of each lock, that the bar asks for
+
+
 @dataclass(slots=True)
 class Round:
     """What came of one round; a time is missing where it broke before."""
@@ -46,6 +49,7 @@ class Round:
 def lockouts(rounds: int, jobs: int, keep: bool) -> dict[str, Any]:
     """Every lock so many times, `jobs` at once; `passes` is false where one bar is missed."""
     judgement = Judgement("lockouts")
+    judgement.least("rounds", ROUNDS, rounds)
     plan = [lock for _ in range(rounds) for lock in LOCKS]
     found = [Round(lock.name) for lock in plan]
     with tempfile.TemporaryDirectory(prefix="quiclens-lockouts-") as scratch, ExitStack() as ending:

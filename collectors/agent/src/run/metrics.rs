@@ -13,6 +13,7 @@ use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Metric, Registry};
+use quiclens_core::crossed::crossed;
 use quiclens_core::tables::Tables;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -44,6 +45,7 @@ pub struct Metrics {
     /// Records that became events.
     pub events: Counter,
     values_unread: Counter,
+    limits_crossed: By,
     /// Bytes that stand in growing files and were not read.
     pub bytes_behind: Gauge,
     rejects: By,
@@ -123,6 +125,7 @@ impl Metrics {
         let records = add(one, "records", "records and lines taken, rejected ones included");
         let events = add(one, "events", "records that became events");
         let values_unread = add(one, "values_unread", "values that their column cannot hold; kept in more");
+        let limits_crossed = add(one, "limits_crossed", "limits crossed whose crossing makes no reject");
         let bytes_behind = add(one, "behind_bytes", "bytes of growing files that were not read yet");
         let rejects = add(one, "rejects", "what could not become a row");
         let rows = add(one, "rows", "rows acknowledged");
@@ -164,6 +167,7 @@ impl Metrics {
             records,
             events,
             values_unread,
+            limits_crossed,
             bytes_behind,
             rejects,
             rows,
@@ -212,6 +216,10 @@ impl Metrics {
         for (reason, count) in rejected {
             let counter = self.rejects.get_or_create(&[("reason", reason)]);
             counter.inc_by(count.saturating_sub(counter.get()));
+        }
+        for (limit, times) in crossed() {
+            let counter = self.limits_crossed.get_or_create(&[("limit", limit)]);
+            counter.inc_by(times.saturating_sub(counter.get()));
         }
     }
 
@@ -310,6 +318,7 @@ fn timed(registry: &mut Registry, name: &str, help: &str) -> Histogram {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use quiclens_core::crossed::Bound;
 
     #[test]
     fn totals_are_taken_over_and_never_counted_twice() {
@@ -320,6 +329,7 @@ mod tests {
             rejected: [("not_json", count)].into(),
             ..Tables::default()
         };
+        Bound::Kinds.cross();
         metrics.counted([of(10, 2)].iter());
         metrics.counted([of(10, 2), of(5, 1)].iter());
         metrics.sent("events", 100, 9000);
@@ -331,6 +341,7 @@ mod tests {
             "quiclens_collector_events_total 15",
             "quiclens_collector_values_unread_total 3",
             "quiclens_collector_rejects_total{reason=\"not_json\"} 3",
+            &format!("quiclens_collector_limits_crossed_total{{limit=\"kinds\"}} {}", Bound::Kinds.times()),
             "quiclens_collector_rows_total{table=\"events\"} 150",
             "quiclens_collector_batches_total{table=\"events\"} 2",
             "quiclens_collector_batch_bytes_total{table=\"events\"} 10000",

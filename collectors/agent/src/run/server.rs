@@ -4,6 +4,7 @@
 //! the descriptors of files and sockets, nor keep others from an answer.
 
 use memchr::memmem;
+use quiclens_core::crossed::Bound;
 use quiclens_core::limits::{METRICS_HEAD, METRICS_PEERS};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::VecDeque;
@@ -126,6 +127,7 @@ impl Server {
         match made {
             Ok(stream) => {
                 if self.peers.len() == METRICS_PEERS {
+                    Bound::MetricsPeers.cross();
                     self.peers.pop_front();
                 }
                 self.peers.push_back(Peer { stream, stage: Stage::Asks(Vec::new()), until: now + self.patience });
@@ -279,6 +281,7 @@ mod tests {
         assert!(said(ask(address, b"GET /healthz HTTP/1.1\r\n\r\n")).starts_with("HTTP/1.1 200 "));
         let newest = idle.split_off(65 + 1 - METRICS_PEERS);
         assert!(idle.into_iter().all(is_let_go));
+        assert!(Bound::MetricsPeers.times() > 0);
         for mut stream in newest {
             // The last of them has sent half a head before.
             stream.write_all(b"lthz HTTP/1.1\r\n\r\n").unwrap();

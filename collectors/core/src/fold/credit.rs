@@ -1,5 +1,6 @@
 //! Flow control (RFC 9000, 4): how much the peer lets us send, on the connection and on each stream.
 
+use crate::crossed::Bound;
 use crate::fold::moment::Moment;
 use crate::fold::recovery::packets::Chunk;
 use crate::limits::OTHER_STREAMS;
@@ -41,6 +42,7 @@ impl Credit {
     /// on all streams" (RFC 9000, 4.5). True when some go out for the first time.
     pub fn send_other(&mut self, chunk: &Chunk) -> bool {
         if self.others.len() >= OTHER_STREAMS && !self.others.contains_key(&chunk.stream_id) {
+            Bound::OtherStreams.cross();
             return false;
         }
         let highest = self.others.entry(chunk.stream_id).or_default();
@@ -170,6 +172,7 @@ impl StreamCredit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::crossed::crosses;
 
     const fn at(us: i64) -> Moment {
         Moment { us, seq: 0 }
@@ -197,7 +200,7 @@ mod tests {
         let mut credit = Credit::default();
         let chunk = |stream: usize| Chunk { stream_id: 4 * stream as u64 + 3, from: 0, to: 10, fin: false };
         assert!((0..OTHER_STREAMS).all(|stream| credit.send_other(&chunk(stream))));
-        assert!(!credit.send_other(&chunk(OTHER_STREAMS)));
+        assert!(!crosses(Bound::OtherStreams, || credit.send_other(&chunk(OTHER_STREAMS))));
         assert!(credit.send_other(&Chunk { to: 15, ..chunk(OTHER_STREAMS - 1) }), "a known one goes on");
         assert_eq!(credit.data_sent(), 10 * OTHER_STREAMS as u64 + 5);
     }

@@ -1,6 +1,7 @@
 //! Packets that go out are judged when their instant is over, after all that came in, was stated or was handed over in it:
 //! the order of records of one time changes nothing (ATTRIBUTION, rule 8).
 
+use crate::crossed::Bound;
 use crate::fold::recovery::Place;
 use crate::fold::recovery::packets::Sent;
 use crate::limits::DEPARTURES;
@@ -131,14 +132,21 @@ impl Departures {
     pub fn add(&mut self, departure: Departure) -> bool {
         let going = self.0.get_or_insert_default();
         going.add(departure);
-        going.list.len() >= DEPARTURES
+        let are_too_many = going.list.len() >= DEPARTURES;
+        if are_too_many {
+            Bound::Departures.cross();
+        }
+        are_too_many
     }
 
     /// We acknowledge packets some of which the log may not show.
-    pub fn acknowledge(&mut self, place: Place, ranges: impl Iterator<Item = (u64, u64)>) {
+    pub fn acknowledge(&mut self, place: Place, mut ranges: impl Iterator<Item = (u64, u64)>) {
         let acknowledged = &mut self.0.get_or_insert_default().acknowledged;
         let room = DEPARTURES.saturating_sub(acknowledged.len());
-        acknowledged.extend(ranges.take(room).map(|range| (place, range)));
+        acknowledged.extend(ranges.by_ref().take(room).map(|range| (place, range)));
+        if ranges.next().is_some() {
+            Bound::Departures.cross();
+        }
     }
 
     /// None went out.
@@ -185,6 +193,7 @@ impl Departures {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::crossed::crosses;
     use crate::fold::recovery::packets::Chunk;
 
     fn departure(number: u64, path: u64) -> Departure {
@@ -255,7 +264,9 @@ mod tests {
     fn a_clock_that_stands_still_keeps_so_many_at_most() {
         let mut departures = Departures::default();
         assert_eq!((0..DEPARTURES as u64).filter(|number| departures.add(departure(*number, 0))).count(), 1);
-        departures.acknowledge(Place::default(), (0..2 * DEPARTURES as u64).map(|number| (number, number)));
+        crosses(Bound::Departures, || {
+            departures.acknowledge(Place::default(), (0..2 * DEPARTURES as u64).map(|number| (number, number)));
+        });
         assert_eq!(departures.take().1.len(), DEPARTURES);
     }
 }

@@ -5,6 +5,7 @@
 //! Longer than most files: the pass is one state machine, and each kind of column is one of its steps.
 
 use crate::catalogue::{Action, Catalogue, DATA, ROOT, Unit};
+use crate::crossed::Bound;
 use crate::dialect::Units;
 use crate::event::{Event, Frame, Kind, Number, Span, Word};
 use crate::header::TimeFormat;
@@ -143,6 +144,8 @@ impl Reader {
             self.met_count += 1;
             let name = name.into();
             self.met.insert(&self.lower, (name, kind));
+        } else {
+            Bound::Names.cross();
         }
     }
 }

@@ -5,6 +5,7 @@
 //! that are newer by [`WINDOW_NS`] have come, and go on in the order of their times. What is later still is counted
 //! where it is met (`time_went_back`).
 
+use crate::crossed::Bound;
 use crate::event::Event;
 use crate::limits::HELD;
 use std::collections::BTreeMap;
@@ -55,7 +56,11 @@ impl Order {
     pub fn next(&mut self) -> Option<Held> {
         let first = self.held.first_entry()?;
         let is_due = self.newest_ns.saturating_sub(first.key().0) > WINDOW_NS;
-        if is_due || self.held.len() > HELD { self.next_of_all() } else { None }
+        if !is_due && self.held.len() > HELD {
+            Bound::Held.cross();
+            return self.next_of_all();
+        }
+        if is_due { self.next_of_all() } else { None }
     }
 
     /// The next record, whatever may come.
@@ -74,6 +79,7 @@ impl Order {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::crossed::crosses;
 
     fn held(source_ns: i64, seq: u64) -> Held {
         let mut event = Event::default();
@@ -102,7 +108,7 @@ mod tests {
         for seq in 0..HELD as u64 + 10 {
             order.hold(0, held(0, seq));
         }
-        assert_eq!(times(|| order.next()).len(), 10);
+        assert_eq!(crosses(Bound::Held, || times(|| order.next()).len()), 10);
         assert_eq!(order.bytes(), HELD * size_of::<Event>());
         assert_eq!((times(|| order.next_of_all()).len(), order.bytes()), (HELD, 0));
     }

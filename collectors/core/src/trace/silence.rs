@@ -3,8 +3,10 @@
 //!
 //! The records behind it wait until the first acknowledgement and what is stated with it. Where the round trip that the times
 //! give is longer than the stated one, by no more than the silence, the clock was set forward by the difference, and all
-//! times from then on are earlier by it.
+//! times from then on are earlier by it. A first acknowledgement that comes long after the silence says nothing of it: what
+//! it acknowledges may have been lost, or held up behind it.
 
+use crate::crossed::Bound;
 use crate::event::{Event, Number};
 use crate::fold::recovery::clock_check::Overdue;
 use crate::fold::{Fold, TURN_US};
@@ -19,6 +21,9 @@ pub(super) enum Verdict {
     /// The clock was set forward by so much, ns; 0 where it was not, or nobody can tell.
     Forward(i64),
 }
+
+/// So long after the silence no acknowledgement is waited for: several round trips of nearly all paths.
+const PATIENCE_US: i64 = 1_000_000;
 
 /// The silence, and the records behind it.
 #[derive(Debug)]
@@ -42,12 +47,20 @@ impl Silence {
         let verdict = self.look_at(&held.event, fold);
         self.bytes += held.bytes();
         self.held.push(held);
-        if self.held.len() >= BEHIND_SILENCE && verdict == Verdict::Waits { Verdict::Forward(0) } else { verdict }
+        if self.held.len() >= BEHIND_SILENCE && verdict == Verdict::Waits {
+            Bound::BehindSilence.cross();
+            return Verdict::Forward(0);
+        }
+        verdict
     }
 
     fn look_at(&mut self, event: &Event, fold: &Fold) -> Verdict {
         let is_with = |at_us: i64| event.time_us.saturating_sub(at_us) <= TURN_US;
         if self.overdue.is_some_and(|overdue| !is_with(overdue.now_us)) {
+            return Verdict::Forward(0);
+        }
+        let began_us = self.held.first().map_or(event.time_us, |first| first.event.time_us);
+        if self.overdue.is_none() && event.time_us.saturating_sub(began_us) > PATIENCE_US {
             return Verdict::Forward(0);
         }
         // A sample that was stated longer ago is another's.
@@ -124,5 +137,9 @@ mod tests {
         let mut silence = Silence { stated: Some((40_000, 430_000)), ..Silence::of(340_000) };
         silence.overdue = Some(overdue(0));
         assert_eq!(silence.hold(held(440, None), &fold), Verdict::Waits, "long before: another's");
+        let mut silence = Silence::of(340_000);
+        assert_eq!(silence.hold(held(440, None), &fold), Verdict::Waits);
+        assert_eq!(silence.hold(held(1440, None), &fold), Verdict::Waits);
+        assert_eq!(silence.hold(held(1441, None), &fold), Verdict::Forward(0), "nothing is acknowledged for so long");
     }
 }

@@ -1065,6 +1065,9 @@ export interface LoadedDocument {
     [k: string]: number;
   };
   values_unread: number;
+  limits_crossed: {
+    [k: string]: number;
+  };
   erased: number;
   bytes: number;
   seconds: number;

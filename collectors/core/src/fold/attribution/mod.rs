@@ -8,6 +8,7 @@ pub mod sweep;
 pub mod timeline;
 pub mod trust;
 
+use crate::crossed::Bound;
 use crate::fold::attribution::history::{History, Shared};
 use crate::fold::attribution::parts::{LastFlight, Marks};
 use crate::fold::attribution::saves::Saves;
@@ -42,6 +43,12 @@ const FEW: usize = 64;
 /// Intervals that a request may have undecided, of the connection's or its own, where so many requests are open.
 pub fn most_undecided(requests: usize) -> usize {
     UNDECIDED.min(UNDECIDED_OF_ALL / requests.max(1))
+}
+
+/// More are undecided than so many open requests may have.
+fn too_many_undecided(requests: usize) {
+    let is_shared = most_undecided(requests) < UNDECIDED;
+    if is_shared { Bound::UndecidedOfAll } else { Bound::Undecided }.cross();
 }
 
 /// When, and as far as what, conditions are summed up.
@@ -100,6 +107,7 @@ impl Attribution {
         history.append(&mut self.fresh, certain.us);
         for us in [certain.begun_us, certain.now_us] {
             if self.fresh.len() > most_undecided(requests).max(2 * FEW) {
+                too_many_undecided(requests);
                 self.steps += self.fresh.len() as u64;
                 history.append(&mut self.fresh, us);
             }
@@ -125,6 +133,7 @@ impl Attribution {
             needed_us = needed_us.min(stream.needs_from_us().unwrap_or(i64::MAX));
         }
         if is_too_long {
+            too_many_undecided(requests);
             history.forget_runs();
         }
         history.forget(needed_us, doubts_us);

@@ -1,9 +1,11 @@
 //! The time of one request: the conditions that held in it, and what of it is decided.
 
+use crate::crossed::Bound;
 use crate::fold::attribution::history::Shared;
 use crate::fold::attribution::parts::{self, LastFlight, Marks};
 use crate::fold::attribution::sweep::{DOUBT, Gap, Sweep, waits_for_data};
 use crate::fold::cause::{Cause, Causes, Interval};
+use crate::limits::UNDECIDED;
 use serde::{Deserialize, Serialize};
 
 /// Undecided intervals of the connection or of a stream at which what is certain is summed up.
@@ -105,6 +107,9 @@ impl Timeline {
         let is_settled = shared.history.is_some_and(|history| history.until_us() >= Some(span.certain_us));
         let fresh = if is_settled { &[] } else { shared.fresh };
         let mut steps = self.advance(span.certain_us, Shared { fresh, ..shared });
+        if self.undecided() > most {
+            if most < UNDECIDED { Bound::UndecidedOfAll } else { Bound::Undecided }.cross();
+        }
         if self.undecided() > most
             && let Some(last_us) = span.last_byte_us
         {
@@ -180,8 +185,8 @@ impl Timeline {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::crossed::crosses;
     use crate::fold::attribution::history::History;
-    use crate::limits::UNDECIDED;
 
     /// A window that is full every other 10 us, while something holds since the beginning: nothing after that is certain.
     /// Gives the most intervals that were undecided, and what became of them.
@@ -208,7 +213,8 @@ mod tests {
             for (cause, last_byte_us) in
                 [(Cause::CwndBlocked, None), (Cause::LossRecovery, Some(last_us)), (Cause::CwndBlocked, Some(last_us))]
             {
-                let (longest, timeline) = undecided(cause, last_byte_us, most);
+                let limit = if most < UNDECIDED { Bound::UndecidedOfAll } else { Bound::Undecided };
+                let (longest, timeline) = crosses(limit, || undecided(cause, last_byte_us, most));
                 assert!(bound.contains(&longest), "{longest}");
                 let us = timeline.sweep().part(cause);
                 if cause == Cause::CwndBlocked && last_byte_us.is_some() {

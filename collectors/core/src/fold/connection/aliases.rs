@@ -1,5 +1,6 @@
 //! Connection ids that were seen, by which other traces and lines are found.
 
+use crate::crossed::Bound;
 use crate::event::{Event, Word};
 use crate::limits::{ALIAS_LETTERS, ALIASES};
 use serde::{Deserialize, Serialize};
@@ -46,7 +47,11 @@ impl Aliases {
     pub fn see(&mut self, id: &str, role: &str, now_us: i64) {
         if let Some(seen) = self.0.iter_mut().find(|seen| seen.id == id && seen.role == role) {
             seen.last_us = now_us;
-        } else if self.0.len() < ALIASES && id.len() <= ALIAS_LETTERS {
+        } else if id.len() > ALIAS_LETTERS {
+            Bound::AliasLetters.cross();
+        } else if self.0.len() >= ALIASES {
+            Bound::Aliases.cross();
+        } else {
             self.0.push(Alias { id: id.to_owned(), role: role.to_owned(), first_us: now_us, last_us: now_us });
         }
     }

@@ -4,6 +4,7 @@
 //! (RFC 9000, 21.4), and what the peer sent may have been lost on its way. An acknowledgement proves it: who received
 //! a packet names it, so a named number that the log does not show is a record that is missing.
 
+use crate::crossed::Bound;
 use crate::limits::HOLES;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -45,6 +46,7 @@ impl Holes {
             Some((newest, _)) if number <= newest => self.fill(number),
             Some((newest, after_us)) if number > newest + 1 => {
                 if self.list.len() >= HOLES {
+                    Bound::Holes.cross();
                     self.list.pop_front();
                 }
                 let hole = Hole { from: newest + 1, to: number - 1, after_us, before_us: now_us, acked_us: None };
@@ -99,6 +101,7 @@ impl Holes {
             }
         }
         while self.list.len() > HOLES {
+            Bound::Holes.cross();
             self.list.pop_front();
         }
     }
@@ -121,6 +124,7 @@ impl Holes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::crossed::crosses;
 
     fn holes(seen: &[u64]) -> Holes {
         let mut holes = Holes::default();
@@ -174,7 +178,7 @@ mod tests {
 
     #[test]
     fn there_are_so_many_at_most() {
-        let mut holes = holes(&(0..3000).map(|number| number * 9).collect::<Vec<_>>());
+        let mut holes = crosses(Bound::Holes, || holes(&(0..3000).map(|number| number * 9).collect::<Vec<_>>()));
         assert_eq!(holes.list.len(), HOLES);
         // Every other part of one is acknowledged: what is split is bounded too.
         for number in (0..27_000).step_by(2) {

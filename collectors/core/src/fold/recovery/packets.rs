@@ -1,5 +1,6 @@
 //! Packets on their way: what was sent and is neither acknowledged nor forgotten.
 
+use crate::crossed::Bound;
 use crate::fold::recovery::holes::Holes;
 use crate::fold::window::delivery::Stamp;
 use crate::limits::{BEHIND, LOSSES_BESIDE, UNACKNOWLEDGED};
@@ -234,6 +235,9 @@ impl Space {
         }) || self.sent.len() >= UNACKNOWLEDGED
         {
             if let Some(gone) = self.sent.pop_front() {
+                if gone.waits() && self.sent.len() + 1 >= UNACKNOWLEDGED {
+                    Bound::Unacknowledged.cross();
+                }
                 self.acked -= usize::from(gone.is_acked);
                 self.waiting -= usize::from(gone.waits());
             }
@@ -246,6 +250,7 @@ impl Space {
             Some(last) if last.packet.number >= number => {
                 let at = self.sent.partition_point(|known| known.packet.number < number);
                 if self.sent.len() - at > BEHIND {
+                    Bound::Behind.cross();
                     self.waiting -= 1;
                     return;
                 }

@@ -1,5 +1,6 @@
 //! Requests' and responses' fields out of HTTP/3 frame events.
 
+use crate::crossed::Bound;
 use crate::event::{Event, Number};
 use crate::limits::HTTP_FIELD;
 use crate::record::rows::Row;
@@ -50,7 +51,14 @@ pub fn headers(event: &Event, http: &mut Http) {
     let Some(json) = LISTS.iter().find_map(|list| event.leftover(list)) else { return };
     let Ok(fields) = serde_json::from_str::<Vec<Field<'_>>>(json) else { return };
     for field in fields {
-        let value = || field.value.chars().take(HTTP_FIELD).collect::<String>();
+        let value = || {
+            let mut letters = field.value.chars();
+            let kept = letters.by_ref().take(HTTP_FIELD).collect::<String>();
+            if letters.next().is_some() {
+                Bound::HttpField.cross();
+            }
+            kept
+        };
         match &*field.name.to_ascii_lowercase() {
             ":method" => http.method = Some(value()),
             ":authority" => http.authority = Some(value()),

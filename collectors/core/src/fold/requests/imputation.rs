@@ -1,6 +1,7 @@
 //! What of a request is not in the log, and follows from what is: bytes that went out or came in packets that are missing,
 //! and how far its beginning and its end are known.
 
+use crate::crossed::Bound;
 use crate::fold::attribution::history::Shared;
 use crate::fold::attribution::trust::Slack;
 use crate::fold::cause::Interval;
@@ -195,6 +196,7 @@ pub fn share_out((from, to): (u64, u64), full: u64, holes: &[Hole]) -> Vec<(u64,
     let full = full.max(missing.div_ceil(numbers)).max(1);
     let packets = missing.div_ceil(full);
     if packets > IMPUTED {
+        Bound::Imputed.cross();
         return Vec::new();
     }
     let mut passed = numbers.saturating_sub(packets);
@@ -218,6 +220,7 @@ pub fn share_out((from, to): (u64, u64), full: u64, holes: &[Hole]) -> Vec<(u64,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::crossed::crosses;
     use crate::fold::attribution::sweep::DOUBT;
 
     const fn hole(from: u64, to: u64) -> Hole {
@@ -242,7 +245,7 @@ mod tests {
     fn one_jump_imputes_so_many_packets() {
         let numbers = [hole(0, 2 * IMPUTED)];
         assert_eq!(share_out((0, IMPUTED * 1_200), 1_200, &numbers).len() as u64, IMPUTED);
-        assert!(share_out((0, IMPUTED * 1_200 + 1), 1_200, &numbers).is_empty());
+        assert!(crosses(Bound::Imputed, || share_out((0, IMPUTED * 1_200 + 1), 1_200, &numbers)).is_empty());
     }
 
     #[test]

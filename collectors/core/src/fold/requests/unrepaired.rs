@@ -1,6 +1,7 @@
 //! What of a stream was lost and is not repaired: found by its bytes and by its packet, so that a packet costs what it has
 //! to do with, however many losses there are.
 
+use crate::crossed::Bound;
 use crate::fold::recovery::packets::Chunk;
 use crate::limits::{LOSSES, LOSSES_BESIDE};
 use serde::{Deserialize, Serialize};
@@ -66,6 +67,7 @@ impl Unrepaired {
         if self.list.len() >= LOSSES
             && let Some((oldest, _)) = self.list.first_key_value()
         {
+            Bound::Losses.cross();
             self.remove(*oldest);
         }
         let place = self.found;
@@ -139,6 +141,10 @@ impl Unrepaired {
         wanted.sort_unstable();
         wanted.dedup();
         self.steps += steps;
+        // Of each kind so many are looked at: one that was not may be wanted too.
+        if steps >= LOSSES_BESIDE as u64 {
+            Bound::LossesBeside.cross();
+        }
         wanted
     }
 
