@@ -3,7 +3,7 @@
 use crate::event::{Event, Number, Word};
 use crate::fold::Fold;
 use crate::fold::connection::capability::Sight;
-use crate::fold::requests::stream::{End, Stream};
+use crate::fold::requests::stream::End;
 
 impl Fold {
     /// `stream_event`: the HTTP layer's view of a request stream (proxygen's words).
@@ -35,8 +35,7 @@ impl Fold {
     /// A packet in flight: the responses under way may be in it. A probe repeats, it is nobody's last byte.
     pub(super) fn row_sent(&mut self) {
         if !self.recovery.probe().is_running() {
-            let now_us = self.now.us;
-            self.requests.all_mut().for_each(|stream| stream.row_sent(now_us));
+            self.requests.row_sent(self.now.us);
         }
     }
 
@@ -47,9 +46,7 @@ impl Fold {
             return;
         }
         let acked_us = self.recovery.probe().news_us().unwrap_or(self.now.us);
-        let done: Vec<u64> =
-            self.requests.all().filter(|stream| stream.is_row_done(acked_us)).map(Stream::id).collect();
-        for id in done {
+        for id in self.requests.rows_acknowledged(acked_us) {
             self.end_request(id, acked_us, End::Acked);
         }
     }

@@ -138,7 +138,7 @@ pub struct Fold {
 impl Fold {
     /// A fold that has seen nothing.
     pub fn new(trace: Trace) -> Self {
-        Self { role: trace.vantage, trace, ..Self::default() }
+        Self { role: trace.vantage, requests: requests::Requests::of(trace.frameless), trace, ..Self::default() }
     }
 
     /// The server's side is ours.

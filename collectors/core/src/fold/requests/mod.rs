@@ -1,6 +1,7 @@
 //! The requests of a connection: opened, ended, let go; and which of them have data that waits.
 
 pub mod arrivals;
+pub mod frameless;
 pub mod http;
 pub mod hunger;
 pub mod imputation;
@@ -19,6 +20,7 @@ use crate::fold::moment::Moment;
 use crate::fold::recovery::holes::Hole;
 use crate::fold::recovery::packets::Chunk;
 use crate::fold::recovery::rtt::Rtt;
+use crate::fold::requests::frameless::Frameless;
 use crate::fold::requests::hunger::Hunger;
 use crate::fold::requests::losses::Repair;
 use crate::fold::requests::passed::Passed;
@@ -42,6 +44,8 @@ pub struct Requests {
     hunger: Option<Box<Hunger>>,
     /// Which of them have bytes that a packet passed over. Few connections have any.
     passed: Option<Box<Passed>>,
+    /// What goes out, in a log of rows without frames.
+    frameless: Option<Box<Frameless>>,
     /// Those that wait and that no other has passed since they do.
     unpassed: Vec<u64>,
     /// How many have not ended.
@@ -106,6 +110,11 @@ pub enum Opened {
 }
 
 impl Requests {
+    /// Those of a log of rows without frames (`frameless`), or of another.
+    pub fn of(frameless: bool) -> Self {
+        Self { frameless: frameless.then(Box::default), ..Self::default() }
+    }
+
     /// Opens the request stream `id` if it is new. Client-initiated bidirectional: RFC 9000, 2.1.
     /// `received_us`: when the peer's packet before came.
     pub fn open(&mut self, id: u64, now: Moment, credit: Option<u64>, received_us: Option<i64>) -> Opened {
@@ -132,12 +141,23 @@ impl Requests {
 
     /// Likewise.
     pub fn get_mut(&mut self, id: u64) -> Option<&mut Stream> {
-        self.streams.get_mut(&id).map(|stream| &mut **stream)
+        let stream = self.streams.get_mut(&id)?;
+        if let Some(frameless) = &mut self.frameless {
+            frameless.tell(stream);
+            frameless.note(stream);
+        }
+        Some(stream)
     }
 
     /// All of them.
     pub fn all_mut(&mut self) -> impl Iterator<Item = &mut Stream> {
-        self.streams.values_mut().map(|stream| &mut **stream)
+        let frameless = &mut self.frameless;
+        self.streams.values_mut().map(move |stream| {
+            if let Some(frameless) = frameless {
+                frameless.tell(stream);
+            }
+            &mut **stream
+        })
     }
 
     /// All of them, to be looked at.
@@ -156,6 +176,10 @@ impl Requests {
     pub fn end(&mut self, id: u64, now: Moment, time_us: i64, why: End, rtt: &Rtt) {
         let Some(stream) = self.streams.get_mut(&id).filter(|stream| stream.is_open()) else { return };
         self.of_all.tell(stream);
+        if let Some(frameless) = &mut self.frameless {
+            frameless.tell(stream);
+            frameless.forget(id);
+        }
         stream.end_now(now.us, time_us, why, rtt);
         stream.measure(self.hunger.as_mut().and_then(|hunger| hunger.remove(id)));
         self.ended.push(id);
@@ -179,6 +203,9 @@ impl Requests {
     /// Whether data of a stream waits may have changed.
     pub fn note_hunger(&mut self, id: u64) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
+        if let Some(frameless) = &mut self.frameless {
+            frameless.note(stream);
+        }
         if stream.is_hungry() {
             self.hunger.get_or_insert_default().add(id, stream.queue().known_to_wait_since());
         } else {
@@ -189,6 +216,19 @@ impl Requests {
     /// Its response begins again: what was measured before is not of it.
     pub fn begin_again(&mut self, id: u64) {
         self.hunger.as_mut().and_then(|hunger| hunger.remove(id));
+    }
+
+    /// Rows without frames: a packet goes out, which may have some of each response under way.
+    pub fn row_sent(&mut self, now_us: i64) {
+        if let Some(frameless) = &mut self.frameless {
+            frameless.send(&mut self.streams, now_us);
+        }
+    }
+
+    /// Rows without frames: all that had gone out by then is acknowledged. Gives the requests that this ends.
+    pub fn rows_acknowledged(&mut self, acked_us: i64) -> Vec<u64> {
+        let frameless = self.frameless.as_mut();
+        frameless.map(|frameless| frameless.acknowledge(&mut self.streams, acked_us)).unwrap_or_default()
     }
 
     /// Data of some stream waits.
@@ -303,14 +343,15 @@ impl Requests {
     /// Sums up what no later event can change of it.
     pub fn sum_up_one(&mut self, id: u64, attribution: &mut Attribution, certain: Certain) {
         let requests = self.streams.len();
-        if let Some(stream) = self.streams.get_mut(&id) {
+        if let Some(stream) = self.get_mut(id) {
             attribution.sum_up_one(stream, certain, requests);
         }
     }
 
-    /// Losses that were looked at so far.
+    /// Losses, and streams of rows without frames, that were looked at so far.
     pub fn steps(&self) -> u64 {
-        self.all().fold(self.steps, |sum, stream| sum.saturating_add(stream.steps()))
+        let steps = self.frameless.as_ref().map_or(0, |frameless| frameless.steps()).saturating_add(self.steps);
+        self.all().fold(steps, |sum, stream| sum.saturating_add(stream.steps()))
     }
 
     /// Some request ended and lingers.
@@ -346,6 +387,9 @@ impl Requests {
             stream.measure(self.hunger.as_mut().and_then(|hunger| hunger.remove(*id)));
             if stream.is_open() {
                 self.of_all.tell(stream);
+            }
+            if let Some(frameless) = &mut self.frameless {
+                frameless.tell(stream);
             }
         }
         streams.into_values()

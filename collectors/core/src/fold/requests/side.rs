@@ -27,6 +27,11 @@ impl Side {
         self.packets += 1;
     }
 
+    /// So many packets may have carried it.
+    pub fn add_packets(&mut self, more: u64) {
+        self.packets = self.packets.saturating_add(more);
+    }
+
     /// A chunk went out that is imputed, or was: nothing of it is sent again.
     pub fn impute(&mut self, chunk: &Chunk) {
         self.highest = self.highest.max(chunk.to);

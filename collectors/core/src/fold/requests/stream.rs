@@ -88,6 +88,8 @@ pub struct Stream {
     is_complete: bool,
     /// The application queued the end (rows without frames).
     is_end_queued: bool,
+    /// So many packets had gone out when it was told last (rows without frames).
+    rows_told: u64,
     /// What the peer sent.
     received: Side,
     /// What we sent; what of it is done was acknowledged.
@@ -157,6 +159,7 @@ impl Stream {
             end: None,
             is_complete: false,
             is_end_queued: false,
+            rows_told: 0,
             received: Side::default(),
             sent: Side::default(),
             losses: Losses::default(),
@@ -514,19 +517,31 @@ impl Stream {
         self.is_end_queued = true;
     }
 
-    /// Rows without frames: a packet went out, which may have had some of it.
-    pub fn row_sent(&mut self, now_us: i64) {
-        if self.is_open() && self.marks.response_start_us.is_some() {
-            self.marks.first_byte_us.get_or_insert(now_us);
-            self.marks.last_byte_us = Some(now_us);
-            self.sent.packet();
+    /// Rows without frames: so many packets have gone out by now, the last of them then. Those since its response began may
+    /// have had some of it.
+    pub fn rows_sent(&mut self, sent: u64, last_us: i64) {
+        let more = sent.saturating_sub(std::mem::replace(&mut self.rows_told, sent));
+        if more > 0 && self.is_open() && self.marks.response_start_us.is_some() {
+            self.marks.first_byte_us.get_or_insert(last_us);
+            self.marks.last_byte_us = Some(last_us);
+            self.sent.add_packets(more);
         }
+    }
+
+    /// Rows without frames: its response has begun, and nothing of it has gone out.
+    pub fn is_begun(&self) -> bool {
+        self.is_open() && self.marks.response_start_us.is_some() && self.marks.first_byte_us.is_none()
+    }
+
+    /// Rows without frames: its response is queued whole.
+    pub fn is_whole(&self) -> bool {
+        self.is_open() && self.is_end_queued
     }
 
     /// Rows without frames: all that was queued was acknowledged, as nothing has been in flight since.
     pub fn is_row_done(&self, acked_us: i64) -> bool {
         let is_out = self.marks.last_byte_us.is_some_and(|last| last <= acked_us);
-        self.is_open() && self.is_end_queued && self.blocked_since().is_none() && is_out
+        self.is_whole() && self.blocked_since().is_none() && is_out
     }
 
     /// Ends it, if it has not; as it does, the round trips are these.
