@@ -9,6 +9,7 @@ use quiclens_core::event::Event;
 use quiclens_core::fold::{Fold, Trace};
 use quiclens_core::header::Vantage;
 use quiclens_core::reader::qlog::Reader;
+use quiclens_core::reader::quic_trace;
 use std::sync::LazyLock;
 
 static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| Catalogue::load().unwrap());
@@ -70,6 +71,47 @@ fn all_steps(records: &[String], losses: Losses) -> u64 {
         fold.event(&event);
     }
     fold.steps()
+}
+
+/// Rows without frames of so many open requests: packets go out and are acknowledged, with one record of a request between.
+/// `kinds` are the events by which each opens, and whether its credit is used up.
+fn rows(packets: usize, requests: usize, kinds: &[&str], is_blocked: bool) -> Vec<String> {
+    let mut rows = Vec::new();
+    for id in 0..requests {
+        kinds.iter().for_each(|kind| rows.push(format!("1000000\tstream_event\t{kind}, {}, 0", 4 * id)));
+        if is_blocked {
+            rows.push(format!("1000000\tflow_control_event\tstream_blocked, {}, 100", 4 * id));
+        }
+    }
+    for number in 0..packets {
+        let time_us = 2_000_000 + number * 100;
+        rows.push(format!("{time_us}\tpacket_sent\tAppDataSpace, {number}, 1232, 0, 0, 0"));
+        rows.push(format!("{}\tpacket_acked\tAppDataSpace, {number}", time_us + 50));
+        rows.push(format!("{}\tstream_event\ton_eom, {}, 0", time_us + 60, number % requests * 4));
+    }
+    rows
+}
+
+#[test]
+fn rows_without_frames_cost_no_look_at_every_open_request() {
+    let headers = ["on_eom", "headers"];
+    let whole = ["on_eom", "headers", "eom"];
+    for (name, rows) in [
+        ("one request", rows(20_000, 1, &headers, false)),
+        ("responses under way", rows(20_000, 3_000, &headers, false)),
+        ("responses that are queued whole, without credit", rows(20_000, 3_000, &whole, true)),
+        ("responses that have not begun", rows(20_000, 3_000, &["on_eom", "eom"], false)),
+    ] {
+        let mut event = Event::default();
+        let mut fold = Fold::new(Trace { vantage: Vantage::Server, frameless: true, ..Trace::default() });
+        for (seq, row) in rows.iter().enumerate() {
+            quic_trace::read(&CATALOGUE, row.as_bytes(), &mut event).unwrap();
+            (event.seq, event.time_us) = (seq as u64, event.source_ns / 1000);
+            fold.event(&event);
+        }
+        let steps = fold.steps() / rows.len() as u64;
+        assert!(steps < 10, "{name}: {steps} steps a record");
+    }
 }
 
 /// A response of many streams that take turns, all of them open to the end, on `paths` paths.

@@ -81,3 +81,93 @@ impl Frameless {
         self.steps
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::chance;
+    use crate::fold::attribution::saves::Room;
+    use crate::fold::moment::Moment;
+    use crate::fold::recovery::rtt::Rtt;
+    use crate::fold::requests::Requests;
+    use crate::fold::requests::stream::End;
+    use std::collections::BTreeMap;
+
+    /// A response, as it would be if each row looked at all of them.
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    struct Plain {
+        first_byte_us: Option<i64>,
+        last_byte_us: Option<i64>,
+        has_begun: bool,
+        is_queued: bool,
+        is_blocked: bool,
+    }
+
+    #[test]
+    fn what_is_told_late_is_what_each_row_would_have_told() {
+        let mut next = chance::numbers(3);
+        let (mut requests, mut plain) = (Requests::of(true), BTreeMap::<u64, Plain>::new());
+        let (mut newest, mut ended) = (0, 0);
+        for step in 0..20_000_i64 {
+            let now = Moment { us: 10 * step, seq: 0 };
+            // Now and then an acknowledgement is of a time before.
+            let acked_us = now.us - 20 * i64::from(next(4) == 0);
+            let chosen = plain.keys().copied().nth(usize::try_from(next(8)).unwrap_or(0)).unwrap_or(newest);
+            match next(7) {
+                0 if plain.len() < 8 => {
+                    newest += 4;
+                    requests.open(newest, now, None, None);
+                    plain.insert(newest, Plain::default());
+                }
+                1 | 2 => {
+                    requests.row_sent(now.us);
+                    for response in plain.values_mut().filter(|response| response.has_begun) {
+                        response.first_byte_us.get_or_insert(now.us);
+                        response.last_byte_us = Some(now.us);
+                    }
+                }
+                3 => {
+                    let is_done = |response: &Plain| {
+                        response.is_queued
+                            && !response.is_blocked
+                            && response.last_byte_us.is_some_and(|last_us| last_us <= acked_us)
+                    };
+                    let done: Vec<u64> = plain.iter().filter(|(_, plain)| is_done(plain)).map(|(id, _)| *id).collect();
+                    assert_eq!(requests.rows_acknowledged(acked_us), done, "step {step}");
+                    for id in done {
+                        requests.end(id, now, acked_us, End::Acked, &Rtt::default());
+                        let marks = requests.get(id).map(|stream| *stream.marks()).unwrap_or_default();
+                        let told = plain.remove(&id).map(|plain| (plain.first_byte_us, plain.last_byte_us));
+                        assert_eq!(Some((marks.first_byte_us, marks.last_byte_us)), told);
+                        ended += 1;
+                    }
+                    requests.let_go(i64::MAX);
+                }
+                what => {
+                    let (Some(stream), Some(plain)) = (requests.get_mut(chosen), plain.get_mut(&chosen)) else {
+                        continue;
+                    };
+                    match what {
+                        4 => {
+                            stream.row_headers(now.us, Room::default());
+                            plain.has_begun = true;
+                        }
+                        5 => {
+                            stream.queue_end();
+                            plain.is_queued = true;
+                        }
+                        _ if plain.is_blocked => {
+                            stream.credit_mut().raise(step.unsigned_abs());
+                            plain.is_blocked = false;
+                        }
+                        _ => {
+                            stream.credit_mut().state_blocked(now);
+                            plain.is_blocked = true;
+                        }
+                    }
+                    requests.note_hunger(chosen);
+                }
+            }
+        }
+        assert!(ended > 500, "{ended}");
+    }
+}
