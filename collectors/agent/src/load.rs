@@ -61,7 +61,6 @@ pub fn run(
             let mut out = shared.borrow_mut();
             written(writeln!(out, "{frame}").and_then(|()| out.write_all(&bytes)))?;
         }
-        tables.abilities.clear();
         Ok(())
     };
     let mut files = Files::new(&catalogue, true, &mut flush);
@@ -139,7 +138,6 @@ pub fn bench(paths: &[PathBuf]) -> Result<(), Error> {
             batch.encode(&mut arrow).map_err(Error::internal)?;
             encoded += arrow.len() as u64;
         }
-        tables.abilities.clear();
         Ok(())
     };
     let mut files = Files::new(&catalogue, true, &mut flush);

@@ -348,6 +348,25 @@ fn losses(packets: usize) -> String {
     file
 }
 
+/// Connections of one file, each with so many requests, in rounds of one record a request: it comes, and it is answered.
+fn groups(connections: usize, requests: usize, rounds: usize) -> String {
+    let mut file = HEADER.to_owned();
+    for round in 0..rounds {
+        for (connection, id) in (0..connections).flat_map(|each| (0..requests).map(move |id| (each, id))) {
+            let frame = |offset: usize| {
+                format!("{{\"frame_type\":\"stream\",\"stream_id\":{},\"offset\":{offset},\"length\":100}}", 4 * id)
+            };
+            let record = match round {
+                0 => packet(1, "received", id, &frame(0)),
+                3 => packet(4, "received", requests + id, "{\"frame_type\":\"ack\",\"acked_ranges\":[[1,1]]}"),
+                _ => packet(1 + round, "sent", round, &frame(100 * round)),
+            };
+            file.push_str(&record.replacen("\"data\"", &format!("\"group_id\":\"{connection:016x}\",\"data\""), 1));
+        }
+    }
+    file
+}
+
 /// Small files that once cost a gigabyte or more, loaded and followed.
 #[test]
 fn no_log_costs_more_memory_than_a_process_may_have() {
@@ -376,7 +395,7 @@ fn no_log_costs_more_memory_than_a_process_may_have() {
     for (name, file, most_rejected, reason) in [
         ("rejects.qlog", lines(HEADER, 1_000_000, &|_| "x\n".to_owned()), 1_000_000, "not_json"),
         ("header.qlog", lines(&long, 1000, &group), 745, "too_many_connections"),
-        ("connections.log", lines("", 100_000, &row), 34_464, "too_many_connections"),
+        ("connections.log", lines("", 100_000, &row), 67_232, "too_many_connections"),
         ("streams.qlog", lines(HEADER, 100_000, &stream), 90_000, "too_many_requests"),
         ("keys.qlog", lines(HEADER, 50, &named(3 << 20)), 0, ""),
         ("spaces.qlog", lines(HEADER, 100, &spaces), 0, ""),
@@ -384,6 +403,8 @@ fn no_log_costs_more_memory_than_a_process_may_have() {
         ("windows.qlog", windows(9_000, 100_000, true), 0, ""),
         ("no_acks.qlog", windows(9_000, 100_000, false), 0, ""),
         ("losses.qlog", losses(100_000), 0, ""),
+        ("groups.qlog", groups(60_000, 1, 4), 108_928, "too_many_connections"),
+        ("requests.qlog", groups(20, 9_000, 1), 80_000, "too_many_requests"),
     ] {
         let path = scratch(name, file.as_bytes());
         let seen = load(&path);

@@ -42,13 +42,16 @@ pub const PRELUDE_BYTES: usize = 16 << 20;
 pub const PRELUDE_REJECTS: usize = 1024;
 
 /// Connections of one trace that are open at once.
-pub const CONNECTIONS: usize = 1 << 16;
+pub const CONNECTIONS: usize = 1 << 15;
 
 /// Bytes that the header of one trace may take in the rows of all its connections.
 pub const HEADER_COPIES: usize = 256 << 20;
 
 /// Requests of one connection that are open at once.
 pub const OPEN_REQUESTS: usize = 10_000;
+
+/// Requests of all connections of one trace that are open at once.
+pub const OPEN_REQUESTS_OF_ALL: usize = 100_000;
 
 /// Paths of one connection; more of them share the last.
 pub const PATHS: usize = 16;
@@ -183,7 +186,7 @@ const fn limit(of: &'static str, value: u64, unit: &'static str, counted: Counte
 }
 
 /// All of them.
-pub const TABLE: [Limit; 47] = [
+pub const TABLE: [Limit; 48] = [
     limit("a record, a header field", RECORD_LIMIT as u64, "B", Reject(Skip::TooLong), "it is passed over"),
     limit("nesting", MAX_DEPTH as u64, "levels", Reject(Skip::TooDeep), "the record is passed over"),
     limit("an integer", LARGEST, "", Not, "it has no column and is kept as it was written, in `more`"),
@@ -239,6 +242,13 @@ pub const TABLE: [Limit; 47] = [
         "requests",
         Reject(Skip::TooManyRequests),
         "the record is stored as an event; the request has no row",
+    ),
+    limit(
+        "open requests of all connections of a trace",
+        OPEN_REQUESTS_OF_ALL as u64,
+        "requests",
+        Reject(Skip::TooManyRequests),
+        "likewise",
     ),
     limit(
         "paths of a connection",

@@ -57,7 +57,7 @@ pub struct Tables {
     pub rejected: BTreeMap<&'static str, u64>,
     /// What was not read of each trace, by its id; none: that is not asked.
     pub unread: Option<BTreeMap<String, Unread>>,
-    /// What each finished trace can show.
+    /// What each finished trace can show, where `unread` is asked.
     pub abilities: Vec<(Key, Vec<Ability>, u64)>,
     /// What adds to rows who the client is, and takes from them what may not be kept.
     pub edge: Option<Arc<dyn Edge>>,
@@ -138,8 +138,12 @@ impl Tables {
         let Some(place) = measured.iter().position(is_due) else { return Ok(None) };
         let Some((table, rows)) = self.summaries_mut().into_iter().nth(place) else { return Ok(None) };
         let (mut taken, mut size) = (0, 0);
-        while taken < rows.len() && (taken == 0 || size + rows[taken].size() <= BATCH_BYTES) {
-            size += rows[taken].size();
+        for row in rows.iter() {
+            let of_row = row.size();
+            if taken > 0 && size + of_row > BATCH_BYTES {
+                break;
+            }
+            size += of_row;
             taken += 1;
         }
         if let Some(edge) = &edge {

@@ -1,7 +1,7 @@
 //! One trace of a file: its identity, its connections, and the way of each record through parse, fold and record.
 
 use crate::catalogue::Catalogue;
-use crate::client::Known;
+use crate::client::{Edge, Known};
 use crate::crossed::Bound;
 use crate::dialect::Units;
 use crate::event::{Event, Kind, Number, Word};
@@ -90,6 +90,8 @@ pub struct TraceReader<'c> {
     writers: HashMap<String, (Writer, bool)>,
     /// Bytes of records that wait for older ones.
     held_bytes: usize,
+    /// Requests that are open on all connections.
+    requests: usize,
     /// What the header says of each connection that met this server.
     facts: Option<(Option<String>, Arc<Row>)>,
 }
@@ -117,6 +119,7 @@ impl<'c> TraceReader<'c> {
             harms_before: 0,
             writers: HashMap::new(),
             held_bytes: 0,
+            requests: 0,
             facts: None,
             header,
             file: file.to_owned(),
@@ -396,6 +399,8 @@ impl<'c> TraceReader<'c> {
         }
         let told = Told { raw, place: self.place, at_ns, is_step };
         let before = connection.held_bytes();
+        let elsewhere = self.requests.saturating_sub(connection.fold.open_requests());
+        connection.fold.note_requests_elsewhere(elsewhere);
         connection.fold(event, told, tables, &self.file);
         self.held_bytes = (self.held_bytes + connection.held_bytes()).saturating_sub(before);
         if self.held_bytes > limits::HELD_BYTES {
@@ -403,10 +408,17 @@ impl<'c> TraceReader<'c> {
             self.held_bytes = self.held_bytes.saturating_sub(connection.held_bytes());
             connection.fold_all(tables, &self.file, event.seq);
         }
+        self.requests = elsewhere + connection.fold.open_requests();
         event.time_us = told_us;
         if let Some(edge) = &tables.edge {
             let trace = &connection.fold.trace;
-            connection.client.see(&**edge, &self.header, trace.vantage, trace.server.as_deref(), event);
+            connection.client.get_or_insert_default().see(
+                &**edge,
+                &self.header,
+                trace.vantage,
+                trace.server.as_deref(),
+                event,
+            );
             edge.redact_event(event);
         }
         if !event.unread.is_empty() {
@@ -465,10 +477,8 @@ impl<'c> TraceReader<'c> {
         let started_us = epoch_ns.map(|epoch| epoch.wrapping_add(self.event.source_ns).div_euclid(1000));
         let day = started_us.map_or(0, |us| us.div_euclid(86_400_000_000));
         let trace_day = i32::try_from(day).unwrap_or(0);
-        let client = match &tables.edge {
-            Some(edge) => Known::of_header(&**edge, header, server.as_deref()),
-            None => Known::default(),
-        };
+        let of_header = |edge: &Arc<dyn Edge>| Box::new(Known::of_header(&**edge, header, server.as_deref()));
+        let client = tables.edge.as_ref().map(of_header);
         let fold = Fold::new(Trace {
             connection_id: connection_id.clone(),
             trace_id: trace_id.clone(),
@@ -494,7 +504,7 @@ impl<'c> TraceReader<'c> {
             order,
             silence: None,
             started: false,
-            client: Box::new(client),
+            client,
             shown: 0,
             is_closed: false,
             heard_s: self.now_s,
@@ -580,12 +590,14 @@ impl<'c> TraceReader<'c> {
     fn fold_all(&mut self, tables: &mut Tables) {
         if std::mem::take(&mut self.held_bytes) > 0 {
             self.open.all_mut().for_each(|connection| connection.fold_all(tables, &self.file, connection.seq));
+            self.requests = self.open.all_mut().map(|connection| connection.fold.open_requests()).sum();
         }
     }
 
     /// The last rows of a connection; `declared` is the id that the header gives it.
     fn end(&mut self, mut connection: Connection, declared: Option<&str>, complete: bool, tables: &mut Tables) {
         self.held_bytes = self.held_bytes.saturating_sub(connection.held_bytes());
+        self.requests = self.requests.saturating_sub(connection.fold.open_requests());
         connection.fold_all(tables, &self.file, connection.seq);
         connection.fold.finish();
         connection.give(tables, At::End, connection.seq);
@@ -596,7 +608,9 @@ impl<'c> TraceReader<'c> {
         }
         let is_harmed = connection.is_harmed || connection.harms_before != self.harms;
         connection.rows(complete && !is_harmed, tables);
-        tables.abilities.push((connection.key, connection.fold.abilities(), connection.fold.events()));
+        if tables.unread.is_some() {
+            tables.abilities.push((connection.key, connection.fold.abilities(), connection.fold.events()));
+        }
     }
 
     /// Sets the clock by which connections are heard of, s since any instant. A reader that is never told keeps each

@@ -226,6 +226,26 @@ fn a_connection_has_so_many_open_requests() {
 }
 
 #[test]
+fn the_connections_of_a_trace_have_so_many_open_requests() {
+    let of_one = OPEN_REQUESTS_OF_ALL / 20;
+    let open = |connection: usize, from: usize, count: usize| {
+        let frame = |number| format!(r#"{{"frame_type":"stream","stream_id":{},"offset":0,"length":10}}"#, number * 4);
+        let frames: Vec<String> = (from..from + count).map(frame).collect();
+        let group = format!(r#""group_id":"{connection:016x}","data":"#);
+        packet("received", from, "", &frames.join(",")).replacen(r#""data":"#, &group, 1)
+    };
+    let at_it = (0..20).flat_map(|connection| (0..of_one).step_by(1000).map(move |from| open(connection, from, 1000)));
+    let at_it: Vec<String> = at_it.collect();
+    let found = tables(HEADER, at_it.clone());
+    assert_eq!((found.streams.len(), found.rejects.len()), (OPEN_REQUESTS_OF_ALL, 0));
+    let found = tables(HEADER, at_it.into_iter().chain((0..3).map(|connection| open(connection, of_one, 2))));
+    rejected(&found, Skip::TooManyRequests, 3);
+    assert_eq!(found.streams.len(), OPEN_REQUESTS_OF_ALL);
+    let harmed = found.connections.iter().filter(|row| complete(row) == Some(false)).count();
+    assert_eq!((found.connections.len(), harmed), (20, 3));
+}
+
+#[test]
 fn a_connection_has_so_many_paths() {
     let padding = "x".repeat(REJECT_BYTES);
     let path = |number: usize| {

@@ -729,7 +729,6 @@ impl<'c> Follower<'c> {
             self.scanned = None;
         }
         self.tables.traces.clear();
-        self.tables.abilities.clear();
         if messages.is_empty() && droppable.is_empty() && entries.is_empty() {
             return Ok(());
         }

@@ -110,6 +110,10 @@ impl Departure {
 
 impl Going {
     fn add(&mut self, departure: Departure) {
+        if self.list.capacity() == 0 {
+            // Most go out alone.
+            self.list.reserve_exact(1);
+        }
         self.list.push(departure);
         if self.list.len() > FEW {
             self.numbers.extend(self.list.iter().skip(self.indexed).map(Departure::key));

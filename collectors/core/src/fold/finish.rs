@@ -11,6 +11,12 @@ use crate::fold::{ANALYSIS_VERSION, Fold, Output};
 use crate::limits::SEQ_LIMIT;
 use crate::record::rows::{Cell, Row};
 
+/// Values of rows of each table, about: memory for them is taken once.
+const EPISODE: usize = 24;
+const STREAM: usize = 61;
+const CONNECTION: usize = 96;
+const ALIAS: usize = 13;
+
 impl Fold {
     /// Version of rows that know the events up to now: of two with as many of them, that of a whole trace is the later.
     /// A log and its copy that was cut can tell of the same events, and either may be stored last.
@@ -40,7 +46,7 @@ impl Fold {
     }
 
     pub(super) fn episode(&mut self, episode: Episode<'_>) {
-        let mut row = Row::default();
+        let mut row = Row::of(EPISODE);
         self.key(&mut row, false);
         episode.write(&mut row, self.now.seq);
         self.output.episodes.push(row);
@@ -61,7 +67,7 @@ impl Fold {
         if let Some(stretch) = stream.end_behind() {
             self.behind(stream.id(), &stretch);
         }
-        let mut row = Row::default();
+        let mut row = Row::of(STREAM);
         self.key(&mut row, false);
         stream.write(&mut row, self.wall(stream.marks().start_us), self.is_server(), &saves);
         row.set("inferred", Cell::List(self.inferred(&stream)));
@@ -80,16 +86,14 @@ impl Fold {
 
     /// Causes whose time would be an inference: by what this stream met, or by what the log can show at all.
     fn inferred(&self, stream: &Stream) -> Vec<String> {
-        let abilities = self.abilities();
-        let of_log =
-            |cause: Cause| abilities.iter().any(|ability| ability.cause == cause.name() && ability.known == "inferred");
+        let known = self.known();
         let sweep = stream.timeline().sweep();
         let is_inferred = |cause: &Cause| {
             // What the log states is not inferred; what it might have stated, and did not, is.
             let (part, stated) = (sweep.part(*cause), sweep.stated(*cause));
             let is_beside = self.seen.is_stated(*cause) && part > stated;
             let is_stated = part > 0 && part == stated;
-            is_beside || (!is_stated && (stream.timeline().is_inferred(*cause) || of_log(*cause)))
+            is_beside || (!is_stated && (stream.timeline().is_inferred(*cause) || known.is_inferred(*cause)))
         };
         let inferred = Cause::ALL.into_iter().filter(is_inferred);
         inferred.map(|cause| cause.name().to_owned()).collect()
@@ -188,7 +192,7 @@ impl Fold {
 
     /// The connection's row as of now. `complete`: nothing of the trace is missing.
     pub fn connection(&self, complete: bool) -> Row {
-        let mut row = Row::default();
+        let mut row = Row::of(CONNECTION);
         self.key(&mut row, complete);
         row.set("started_at", self.trace.started_us);
         row.set("duration_us", self.now.us.max(0).unsigned_abs());
@@ -248,7 +252,7 @@ impl Fold {
     }
 
     fn alias_row(&self, id: &str, role: &str, server: Option<&str>, (first_us, last_us): (i64, i64)) -> Row {
-        let mut row = Row::default();
+        let mut row = Row::of(ALIAS);
         row.set("alias", id);
         row.set("role", role);
         row.set("server", server);

@@ -107,7 +107,7 @@ pub struct Fold {
     events: u64,
     recovery: recovery::Recovery,
     window: window::Window,
-    /// In boxes of their own, as 65,536 folds of connections that are hardly used lie close to each other.
+    /// In boxes of their own, as 32,768 folds of connections that are hardly used lie close to each other.
     pacer: Box<window::pacer::Pacer>,
     delivery: Box<window::delivery::Delivery>,
     credit: credit::Credit,
@@ -154,6 +154,16 @@ impl Fold {
     /// Packets, intervals and losses that were looked at so far, beside one a record: the work that a log costs.
     pub fn steps(&self) -> u64 {
         self.attribution.steps() + self.recovery.steps() + self.requests.steps()
+    }
+
+    /// Requests that are open.
+    pub fn open_requests(&self) -> usize {
+        self.requests.len()
+    }
+
+    /// So many are open on other connections of the trace.
+    pub fn note_requests_elsewhere(&mut self, requests: usize) {
+        self.requests.note_elsewhere(requests);
     }
 
     /// Events folded.

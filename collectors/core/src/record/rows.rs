@@ -88,6 +88,11 @@ impl<T: Into<Self>> From<Option<T>> for Cell {
 pub struct Row(pub Vec<(&'static str, Cell)>);
 
 impl Row {
+    /// A row that will have so many values.
+    pub fn of(values: usize) -> Self {
+        Self(Vec::with_capacity(values))
+    }
+
     /// Adds a value.
     pub fn set(&mut self, name: &'static str, value: impl Into<Cell>) {
         self.0.push((name, value.into()));

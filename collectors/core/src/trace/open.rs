@@ -42,8 +42,8 @@ pub(super) struct Connection {
     /// Records that wait for one that tells whether the log's clock was set forward.
     pub silence: Option<Box<Silence>>,
     pub started: bool,
-    /// What is known of its client.
-    pub client: Box<Known>,
+    /// What is known of its client, where that is asked.
+    pub client: Option<Box<Known>>,
     /// Events that the newest row of `connections` knew.
     pub shown: u64,
     /// Its close was logged.
@@ -159,9 +159,11 @@ impl Connection {
     /// Its row as of now, and those of its aliases, among which are its client's keys.
     pub fn rows(&self, complete: bool, tables: &mut Tables) {
         tables.aliases.extend(self.fold.alias_rows());
-        tables.aliases.extend(self.fold.client_rows(&self.client));
         let mut row = self.row(complete, tables);
-        self.client.fill(&mut row);
+        if let Some(client) = &self.client {
+            tables.aliases.extend(self.fold.client_rows(client));
+            client.fill(&mut row);
+        }
         tables.connections.push(row);
         tables.traces.insert(self.key.trace_id.clone());
     }

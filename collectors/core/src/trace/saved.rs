@@ -50,7 +50,7 @@ pub struct SavedConnection<'f> {
     base_ns: i64,
     clock: Clock,
     started: bool,
-    client: Known,
+    client: Option<Box<Known>>,
     shown: u64,
     is_closed: bool,
     began_at: u64,
@@ -142,6 +142,7 @@ impl<'c> TraceReader<'c> {
             trace_id: fold.trace.trace_id.clone(),
             trace_day: fold.trace.trace_day,
         };
+        self.requests += fold.open_requests();
         self.open.put(Connection {
             group: saved.group.into_owned(),
             number,
@@ -153,7 +154,7 @@ impl<'c> TraceReader<'c> {
             order: None,
             silence: None,
             started: saved.started,
-            client: Box::new(saved.client),
+            client: saved.client,
             shown: saved.shown,
             is_closed: saved.is_closed,
             heard_s: self.now_s,
@@ -177,7 +178,7 @@ impl<'f> SavedConnection<'f> {
             base_ns: connection.base_ns,
             clock: connection.clock,
             started: connection.started,
-            client: (*connection.client).clone(),
+            client: connection.client.clone(),
             shown: connection.shown,
             is_closed: connection.is_closed,
             began_at: connection.began_at,

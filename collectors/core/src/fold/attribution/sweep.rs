@@ -31,14 +31,8 @@ pub struct Gap {
 pub struct Sweep {
     /// First microsecond that is not decided yet.
     at_us: Option<i64>,
-    /// Exclusive parts.
-    parts: Parts,
-    /// Of `parts`, what the log states.
-    stated: Parts,
-    /// How long each condition held, whatever else held.
-    overlapping: Parts,
-    /// How long each condition held while none that would have held without it did.
-    alone: Parts,
+    /// In a box of its own: of most streams that are open nothing is decided.
+    sums: Option<Box<Sums>>,
     /// Time in which window, pacer or a late last acknowledgement decided after a loss or a silence.
     after_loss_us: u64,
     /// Loss recovery that began without a probe timeout.
@@ -49,10 +43,23 @@ pub struct Sweep {
     is_linked: bool,
     /// Unexplained time of the gap that is open.
     rest_us: u64,
+    /// Of `rest_us`, what lies beside records that are missing.
+    rest_doubtful_us: u64,
+}
+
+/// Sums by cause.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Sums {
+    /// Exclusive parts.
+    parts: Parts,
+    /// Of `parts`, what the log states.
+    stated: Parts,
+    /// How long each condition held, whatever else held.
+    overlapping: Parts,
+    /// How long each condition held while none that would have held without it did.
+    alone: Parts,
     /// Of `parts`, what lies beside records that are missing.
     doubtful: Parts,
-    /// Of `rest_us`, likewise.
-    rest_doubtful_us: u64,
 }
 
 /// Conditions of a sender that has data; while the application is known to have none they do not hold.
@@ -112,6 +119,14 @@ enum Edge {
 }
 
 impl Sweep {
+    fn sums(&mut self) -> &mut Sums {
+        self.sums.get_or_insert_default()
+    }
+
+    fn sum(&self, of: impl Fn(&Sums) -> &Parts, cause: Cause) -> u64 {
+        self.sums.as_ref().map_or(0, |sums| of(sums)[cause as usize])
+    }
+
     /// Begins at `us`, unless it has begun.
     pub fn begin(&mut self, us: i64) {
         self.at_us.get_or_insert(us);
@@ -129,45 +144,46 @@ impl Sweep {
 
     /// Time that one cause has for itself, before the sweep begins or after it.
     pub fn add(&mut self, cause: Cause, us: u64) {
-        for sums in [&mut self.parts, &mut self.overlapping, &mut self.alone] {
-            sums[cause as usize] += us;
+        let sums = self.sums();
+        for of_cause in [&mut sums.parts, &mut sums.overlapping, &mut sums.alone] {
+            of_cause[cause as usize] += us;
         }
     }
 
     /// Time that nobody can attribute.
     pub fn leave(&mut self, us: u64) {
-        self.parts[Cause::Unattributed as usize] += us;
+        self.sums().parts[Cause::Unattributed as usize] += us;
     }
 
     /// Takes out what nobody could attribute so far.
     pub fn take_left(&mut self) -> u64 {
-        std::mem::take(&mut self.parts[Cause::Unattributed as usize])
+        self.sums.as_mut().map_or(0, |sums| std::mem::take(&mut sums.parts[Cause::Unattributed as usize]))
     }
 
     /// The part of a cause, exclusive.
     pub fn part(&self, cause: Cause) -> u64 {
-        self.parts[cause as usize]
+        self.sum(|sums| &sums.parts, cause)
     }
 
     /// Of a cause's part, what the log states.
     pub fn stated(&self, cause: Cause) -> u64 {
-        self.stated[cause as usize]
+        self.sum(|sums| &sums.stated, cause)
     }
 
     /// Time outside of the sweep for which the log states its cause.
     pub fn add_stated(&mut self, cause: Cause, us: u64) {
         self.add(cause, us);
-        self.stated[cause as usize] += us;
+        self.sums().stated[cause as usize] += us;
     }
 
     /// How long a condition held, whatever else held.
     pub fn overlapping(&self, cause: Cause) -> u64 {
-        self.overlapping[cause as usize]
+        self.sum(|sums| &sums.overlapping, cause)
     }
 
     /// How long a condition held while none that would have held without it did.
     pub fn alone(&self, cause: Cause) -> u64 {
-        self.alone[cause as usize]
+        self.sum(|sums| &sums.alone, cause)
     }
 
     /// Time in which window, pacer or a late last acknowledgement decided after a loss or a silence.
@@ -187,12 +203,14 @@ impl Sweep {
 
     /// Of a cause's part, what lies beside records that are missing.
     pub fn doubtful(&self, cause: Cause) -> u64 {
-        self.doubtful[cause as usize]
+        self.sum(|sums| &sums.doubtful, cause)
     }
 
     /// So much of a cause's part, before the sweep begins, does.
     pub fn doubt(&mut self, cause: Cause, us: u64) {
-        self.doubtful[cause as usize] += us;
+        if us > 0 {
+            self.sums().doubtful[cause as usize] += us;
+        }
     }
 
     /// Goes on to `to_us`; takes out of `held` and `gaps` what lies before it, and looks at what is `shared`. Gaps must be
@@ -257,7 +275,7 @@ impl Sweep {
         let is_doubtful = all & bit(DOUBT) != 0;
         let mut mask = all & !bit(DOUBT);
         for cause in Cause::ALL.into_iter().filter(|cause| mask & bit(*cause) != 0) {
-            self.overlapping[cause as usize] += us;
+            self.sums().overlapping[cause as usize] += us;
         }
         if stated != 0 {
             // Of what data waits for, what the log states outranks what is inferred.
@@ -275,14 +293,15 @@ impl Sweep {
         for cause in Cause::ALL {
             let linked = cause == Cause::Pto && self.is_linked;
             if (mask & bit(cause) != 0 || linked) && mask & would_remain(cause) == 0 {
-                self.alone[cause as usize] += us;
+                self.sums().alone[cause as usize] += us;
             }
         }
         match Cause::ALL.into_iter().find(|cause| mask & bit(*cause) != 0) {
             Some(cause) => {
-                self.parts[cause as usize] += us;
+                let sums = self.sums();
+                sums.parts[cause as usize] += us;
                 if stated & bit(cause) != 0 {
-                    self.stated[cause as usize] += us;
+                    sums.stated[cause as usize] += us;
                 }
                 if cause == Cause::LossRecovery && !self.is_linked {
                     self.repair_us += us;
@@ -296,22 +315,24 @@ impl Sweep {
                 self.rest_doubtful_us += if is_doubtful { us } else { 0 };
                 return;
             }
-            None => self.parts[Cause::Unattributed as usize] += us,
+            None => self.sums().parts[Cause::Unattributed as usize] += us,
         }
         if is_doubtful {
             let cause = Cause::ALL.into_iter().find(|cause| mask & bit(*cause) != 0).unwrap_or(Cause::Unattributed);
-            self.doubtful[cause as usize] += us;
+            self.sums().doubtful[cause as usize] += us;
         }
     }
 
     fn close_gap(&mut self, gap: &Gap) {
         let rest = std::mem::take(&mut self.rest_us);
         let cause = if rest <= gap.limit_us { gap.short } else { gap.long };
-        self.parts[cause as usize] += rest;
-        self.doubtful[cause as usize] += std::mem::take(&mut self.rest_doubtful_us);
+        let doubtful = std::mem::take(&mut self.rest_doubtful_us);
+        let sums = self.sums();
+        sums.parts[cause as usize] += rest;
+        sums.doubtful[cause as usize] += doubtful;
         if cause != Cause::Unattributed {
-            self.overlapping[cause as usize] += rest;
-            self.alone[cause as usize] += rest;
+            sums.overlapping[cause as usize] += rest;
+            sums.alone[cause as usize] += rest;
         }
         if self.lost_us.is_some() && cause == Cause::Pacing {
             self.after_loss_us += rest;

@@ -133,8 +133,17 @@ impl Known {
 
     /// Causes that this log could not have shown.
     pub fn cannot_show(self) -> Vec<String> {
-        let abilities = self.abilities().into_iter();
-        abilities.filter(|ability| ability.known == CANNOT).map(|ability| ability.cause.to_owned()).collect()
+        let hidden = Cause::ALL.into_iter().filter(|cause| self.is(*cause, CANNOT));
+        hidden.map(|cause| cause.name().to_owned()).collect()
+    }
+
+    /// The time of a cause would be an inference.
+    pub fn is_inferred(self, cause: Cause) -> bool {
+        self.is(cause, INFERRED)
+    }
+
+    fn is(self, cause: Cause, known: &str) -> bool {
+        cause != Cause::Unattributed && self.answer(cause).0 == known
     }
 
     fn answer(self, cause: Cause) -> Answer {

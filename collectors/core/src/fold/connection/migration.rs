@@ -4,9 +4,13 @@ use crate::event::{Event, Word};
 use crate::fold::moment::Moment;
 use serde::{Deserialize, Serialize};
 
-/// Path validation and migration that are under way, and how often either was done.
+/// Path validation and migration that are under way, and how often either was done. In a box of its own, as most
+/// connections stay where they are.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Migration {
+pub struct Migration(Option<Box<Moves>>);
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Moves {
     challenged: Option<Moment>,
     /// A migration that the log says has started.
     started: Option<Moment>,
@@ -17,14 +21,15 @@ pub struct Migration {
 impl Migration {
     /// A PATH_CHALLENGE goes out: "an endpoint ... initiates path validation" (RFC 9000, 8.2.1).
     pub fn challenge(&mut self, now: Moment) {
-        self.challenged.get_or_insert(now);
+        self.0.get_or_insert_default().challenged.get_or_insert(now);
     }
 
     /// "Path validation succeeds when a PATH_RESPONSE frame is received that contains the data" (RFC 9000, 8.2.3). Gives
     /// since when it was under way.
     pub fn respond(&mut self) -> Option<Moment> {
-        let since = self.challenged.take()?;
-        self.validated += 1;
+        let moves = self.0.as_mut()?;
+        let since = moves.challenged.take()?;
+        moves.validated += 1;
         Some(since)
     }
 
@@ -33,23 +38,24 @@ impl Migration {
     pub fn state(&mut self, event: &Event, now: Moment) -> Option<Moment> {
         let state = event.word(Word::NewState);
         if state == "migration_started" {
-            self.started.get_or_insert(now);
+            self.0.get_or_insert_default().started.get_or_insert(now);
         }
         if state.starts_with("probing") || matches!(state, "migration_started" | "migration_abandoned") {
             return None;
         }
-        self.migrations += 1;
-        Some(self.started.take().unwrap_or(now))
+        let moves = self.0.get_or_insert_default();
+        moves.migrations += 1;
+        Some(moves.started.take().unwrap_or(now))
     }
 
     /// How often the connection moved.
     pub fn migrations(&self) -> u64 {
-        self.migrations
+        self.0.as_ref().map_or(0, |moves| moves.migrations)
     }
 
     /// How many paths were validated.
     pub fn validated(&self) -> u64 {
-        self.validated
+        self.0.as_ref().map_or(0, |moves| moves.validated)
     }
 }
 

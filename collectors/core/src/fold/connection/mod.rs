@@ -68,9 +68,12 @@ impl Handshake {
     }
 }
 
-/// How the connection ended.
+/// How the connection ended. In a box of its own, as most that are open have not.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Close {
+pub struct Close(Option<Box<Closing>>);
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Closing {
     is_logged: bool,
     reason: String,
     code: String,
@@ -82,17 +85,18 @@ pub struct Close {
 impl Close {
     /// A CONNECTION_CLOSE frame goes out or comes, or the log says that the connection is over.
     pub fn begin(&mut self, now_us: i64) {
-        self.since_us.get_or_insert(now_us);
+        self.0.get_or_insert_default().since_us.get_or_insert(now_us);
     }
 
     /// When either side closed the connection.
     pub fn since_us(&self) -> Option<i64> {
-        self.since_us
+        self.0.as_ref()?.since_us
     }
 
     /// The log says that it does.
     pub fn read(&mut self, event: &Event) {
-        self.is_logged = true;
+        let closing = self.0.get_or_insert_default();
+        closing.is_logged = true;
         let text = |key: &str| {
             event.leftover(key).map(|json| serde_json::from_str::<String>(json).unwrap_or_else(|_| json.to_owned()))
         };
@@ -104,36 +108,38 @@ impl Close {
                 .unwrap_or_default();
         let ordinary = ["graceful", "destructor"].iter().any(|word| reason.starts_with(word));
         // mvfst prints two or three: the first that is not the ordinary end is the reason (quic_trace.md 1.4).
-        if self.reason.is_empty()
-            || (!ordinary && ["graceful", "destructor"].iter().any(|word| self.reason.starts_with(word)))
+        if closing.reason.is_empty()
+            || (!ordinary && ["graceful", "destructor"].iter().any(|word| closing.reason.starts_with(word)))
         {
-            self.reason = if reason.is_empty() { event.word(Word::Trigger).to_owned() } else { reason };
-            self.code = code;
-            event.word(Word::Owner).clone_into(&mut self.owner);
+            closing.reason = if reason.is_empty() { event.word(Word::Trigger).to_owned() } else { reason };
+            closing.code = code;
+            event.word(Word::Owner).clone_into(&mut closing.owner);
         }
     }
 
     /// An error by its code where there is one (RFC 9000, 20.1; H3_NO_ERROR: RFC 9114, 8.1), else by its reason.
     pub fn is_error(&self) -> bool {
-        let code = self.code.to_ascii_lowercase();
+        let Some(closing) = &self.0 else { return false };
+        let code = closing.code.to_ascii_lowercase();
         if !code.is_empty() {
             return !matches!(code.as_str(), "0" | "0x0" | "256" | "0x100" | "no_error" | "h3_no_error");
         }
-        let reason = self.reason.to_ascii_lowercase();
+        let reason = closing.reason.to_ascii_lowercase();
         let ordinary = ["graceful", "destructor", "clean", "idle_timeout", "idle timeout", "no_error", "no error"];
         !reason.is_empty() && !ordinary.iter().any(|word| reason.starts_with(word))
     }
 
     /// The log says that it did.
     pub fn is_logged(&self) -> bool {
-        self.is_logged
+        self.0.as_ref().is_some_and(|closing| closing.is_logged)
     }
 
     /// Its columns of the connection's row.
     pub fn write(&self, row: &mut Row) {
-        row.set("close_reason", self.reason.as_str());
-        row.set("close_code", self.code.as_str());
-        row.set("close_owner", self.owner.as_str());
+        let text = |of: fn(&Closing) -> &str| self.0.as_deref().map_or("", of);
+        row.set("close_reason", text(|closing| &closing.reason));
+        row.set("close_code", text(|closing| &closing.code));
+        row.set("close_owner", text(|closing| &closing.owner));
     }
 }
 

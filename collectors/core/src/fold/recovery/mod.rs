@@ -129,6 +129,8 @@ const TIMEOUTS: i64 = 10;
 impl Recovery {
     fn space(&mut self, place: Place) -> &mut Space {
         let at = self.spaces.iter().position(|(known, _)| *known == place).unwrap_or_else(|| {
+            // Few, each of which is large.
+            self.spaces.reserve_exact(1);
             self.spaces.push((place, Space::default()));
             self.spaces.len() - 1
         });

@@ -246,6 +246,10 @@ impl Space {
         let packet = Known { packet, is_acked: false, is_lost: false, is_repeated: false, run: 0, age: 0 };
         self.waits_from = self.waits_from.min(number);
         self.waiting += 1;
+        if self.sent.capacity() == 0 {
+            // Of connections that are hardly used most have one.
+            self.sent.reserve_exact(1);
+        }
         match self.sent.back() {
             Some(last) if last.packet.number >= number => {
                 let at = self.sent.partition_point(|known| known.packet.number < number);

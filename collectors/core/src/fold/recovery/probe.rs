@@ -14,7 +14,7 @@ pub struct ProbeTimer {
     elicited_before_us: Option<i64>,
     /// Last acknowledgement of anything new.
     news_us: Option<i64>,
-    series: Option<Series>,
+    series: Option<Box<Series>>,
     /// Count that the log's metrics gave last.
     stated_count: u64,
     /// When a series was answered last by a packet that was sent after its timer.
@@ -94,7 +94,8 @@ impl ProbeTimer {
         let due = sent.saturating_add(min_rtt_us);
         let start_us = self.news_us.map_or(due, |news| news.max(due)).min(now.us);
         let waited_us = now.us.abs_diff(sent);
-        self.series = Some(Series { start_us, fired: now, waited_us, count: 1, is_logged, losers: BTreeSet::new() });
+        let series = Series { start_us, fired: now, waited_us, count: 1, is_logged, losers: BTreeSet::new() };
+        self.series = Some(Box::new(series));
     }
 
     /// The log gives a count of timeouts: true when it has grown.
@@ -112,7 +113,7 @@ impl ProbeTimer {
     /// Something new is acknowledged, which ends a series.
     pub fn acknowledged(&mut self, now_us: i64, packets: &[Acknowledged]) -> Option<Answered> {
         self.news_us = Some(now_us);
-        let Series { start_us, fired, waited_us, count, is_logged, losers } = self.series.take()?;
+        let Series { start_us, fired, waited_us, count, is_logged, losers } = *self.series.take()?;
         let is_spurious = !packets.is_empty() && packets.iter().all(|acked| acked.packet.time_us < fired.us);
         self.count += 1;
         self.spurious += u64::from(is_spurious);

@@ -52,6 +52,9 @@ pub struct Requests {
     open: u64,
     /// What is true of all that were opened before, and that those which are open are told when they end.
     of_all: OfAll,
+    /// How many are open on other connections of the trace.
+    #[serde(skip)]
+    elsewhere: usize,
     /// None is open since.
     idle_since: Option<Moment>,
     /// Those that ended and linger.
@@ -60,7 +63,7 @@ pub struct Requests {
     closed: Ranges,
     count: Count,
     /// How long after a packet what it had carried went out again.
-    repairs: Stats,
+    repairs: Option<Box<Stats>>,
     /// Losses that were looked at in streams that are closed: what the work of a log is measured by.
     #[serde(skip)]
     steps: u64,
@@ -124,7 +127,8 @@ impl Requests {
         if self.streams.contains_key(&id) {
             return Opened::Known;
         }
-        if self.streams.len() >= limits::OPEN_REQUESTS {
+        let of_all = self.streams.len() + self.elsewhere;
+        if self.streams.len() >= limits::OPEN_REQUESTS || of_all >= limits::OPEN_REQUESTS_OF_ALL {
             return Opened::Beyond;
         }
         let stream = Stream::open(id, self.count.requests, now, credit, received_us);
@@ -132,6 +136,11 @@ impl Requests {
         self.open += 1;
         self.streams.insert(id, Box::new(stream));
         Opened::New(self.idle_since.take())
+    }
+
+    /// So many are open on other connections of the trace.
+    pub fn note_elsewhere(&mut self, requests: usize) {
+        self.elsewhere = requests;
     }
 
     /// A stream that is open or lingers.
@@ -322,7 +331,7 @@ impl Requests {
     /// A loss was repaired.
     pub fn count_repair(&mut self, repair: &Repair) {
         if let Some(wait_us) = repair.wait_us() {
-            self.repairs.add(wait_us);
+            self.repairs.get_or_insert_default().add(wait_us);
         }
     }
 
@@ -425,10 +434,11 @@ impl Requests {
     /// Its columns of the connection's row.
     pub fn write(&self, row: &mut Row) {
         row.set("retransmissions_max", self.count.most_resent);
-        row.set("retransmission_delay_min_us", self.repairs.min());
-        row.set("retransmission_delay_max_us", self.repairs.max());
-        row.set("retransmission_delay_mean_us", self.repairs.mean());
-        row.set("retransmission_delay_stdev_us", self.repairs.deviation());
+        let repairs = self.repairs.as_deref().copied().unwrap_or_default();
+        row.set("retransmission_delay_min_us", repairs.min());
+        row.set("retransmission_delay_max_us", repairs.max());
+        row.set("retransmission_delay_mean_us", repairs.mean());
+        row.set("retransmission_delay_stdev_us", repairs.deviation());
         row.set("requests", self.count.requests);
         row.set("requests_complete", self.count.complete);
     }

@@ -13,7 +13,7 @@ pub struct Queue {
     /// Known to be empty since.
     empty_since: Option<Moment>,
     /// A stretch behind other streams that may go on.
-    behind: Option<Stretch>,
+    behind: Option<Box<Stretch>>,
     /// Data waits.
     ready: Option<Ready>,
     /// Among the streams that no other has passed since they wait.
@@ -145,13 +145,16 @@ impl Queue {
                 stretch.count += 1;
                 None
             }
-            behind => behind.replace(Stretch { start_us, end_us, first_seq: seq, last_seq: seq, count: 1 }),
+            behind => {
+                let stretch = Stretch { start_us, end_us, first_seq: seq, last_seq: seq, count: 1 };
+                behind.replace(Box::new(stretch)).map(|before| *before)
+            }
         }
     }
 
     /// The stretch behind other streams that does not go on any more.
     pub fn end_behind(&mut self) -> Option<Stretch> {
-        self.behind.take()
+        self.behind.take().map(|stretch| *stretch)
     }
 }
 

@@ -103,7 +103,8 @@ pub struct Stream {
     first_seq: u64,
     /// Last event that names it.
     last_seq: u64,
-    http: Http,
+    /// What its HTTP frames say, in a log that has them.
+    http: Option<Box<Http>>,
     /// Last event that named it, in a log that shows no more of it than that.
     named_us: Option<i64>,
     /// Round trips when it ended.
@@ -169,7 +170,7 @@ impl Stream {
             arrivals: Arrivals::default(),
             first_seq: now.seq,
             last_seq: 0,
-            http: Http::default(),
+            http: None,
             named_us: None,
             rtt: RoundTrip::default(),
             queue: Queue::default(),
@@ -445,7 +446,7 @@ impl Stream {
 
     /// A HEADERS frame.
     pub fn headers(&mut self, event: &Event) {
-        http::headers(event, &mut self.http);
+        http::headers(event, self.http.get_or_insert_default());
     }
 
     /// The application queues more of the response.
@@ -736,7 +737,7 @@ impl Stream {
         row.set("end_is", self.end.map_or("", End::name));
         row.set("complete", self.is_complete);
         row.set("duration_us", marks.duration_us());
-        self.http.write(row);
+        self.http.as_deref().unwrap_or(&Http::default()).write(row);
         let (request, response) = if is_server { (&self.received, &self.sent) } else { (&self.sent, &self.received) };
         row.set("request_bytes", request.highest());
         row.set("response_bytes", response.highest());

@@ -79,6 +79,8 @@ impl Paths {
     fn path(&mut self, id: u64) -> &mut Path {
         let at = self.0.iter().position(|path| path.id == id).unwrap_or_else(|| {
             if self.0.len() < PATHS {
+                // Nearly all connections have one.
+                self.0.reserve_exact(1);
                 self.0.push(Path { id, ..Path::default() });
             }
             self.0.len() - 1
