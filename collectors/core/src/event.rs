@@ -339,6 +339,15 @@ pub struct Blocked {
 }
 
 impl Event {
+    /// Bytes of memory that it takes.
+    pub fn memory(&self) -> usize {
+        let texts = self.shape.capacity() + self.text.capacity();
+        let frames = self.frames.capacity() * size_of::<Frame>() + self.acked.capacity() * size_of::<(u64, u64)>();
+        let more = self.more.capacity() * size_of::<(Span, Span)>();
+        let numbers = self.exact.capacity() * size_of::<i64>() + self.unread.capacity() * size_of::<u32>();
+        size_of::<Self>() + texts + frames + more + numbers
+    }
+
     /// What one of the `*_data_blocked_updated` says; `None` for other events, and for a state that is none.
     pub fn blocked(&self) -> Option<Blocked> {
         let of_stream = match self.kind {

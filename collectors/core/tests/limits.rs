@@ -277,16 +277,18 @@ fn so_much_of_a_field_of_http_is_kept() {
     }
 }
 
+fn held_record(connection: usize, ms: f64, length: usize) -> String {
+    let text = format!(r#"{{"time":{ms},"group_id":"{connection:02}","name":"a:b","data":{{"x":""}}}}"#);
+    let padding = "x".repeat(length - text.len());
+    text.replace(r#""x":"""#, &format!(r#""x":"{padding}""#))
+}
+
 /// Each of them has records that are out of order from the first on, which then wait: so many in all, of equal length. One
 /// more comes, and last a record of every connection that is older than those which wait. How often each connection's
 /// time went back, and how many events there were.
 fn held_back(count: usize, length: usize) -> (Vec<u64>, u64) {
     const CONNECTIONS: usize = 31;
-    let record = |connection: usize, ms: f64, length: usize| {
-        let text = format!(r#"{{"time":{ms},"group_id":"{connection:02}","name":"a:b","data":{{"x":""}}}}"#);
-        let padding = "x".repeat(length - text.len());
-        text.replace(r#""x":"""#, &format!(r#""x":"{padding}""#))
-    };
+    let record = held_record;
     let short = |ms: f64| (0..CONNECTIONS).map(move |connection| record(connection, ms, 80));
     // Those of 10, 5 and 40 ms go on when that of 70 ms comes, which waits.
     let begun =
@@ -309,7 +311,10 @@ fn held_back(count: usize, length: usize) -> (Vec<u64>, u64) {
 #[test]
 fn records_of_all_connections_wait_in_so_many_bytes() {
     // What a record that waits counts for, in `trace/order.rs`; a short one of each connection waits too.
-    let bytes = |length: usize| size_of::<Event>() + length * 24;
+    let bytes = |length: usize| {
+        let record = held_record(0, 71.0, length);
+        record.len() + read(&record).1.clone().memory()
+    };
     let length = 4000;
     let most = (HELD_BYTES - 31 * bytes(80)) / bytes(length);
     let (back, events) = held_back(most, length);

@@ -27,9 +27,9 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Bytes that it has, about: a frame of three letters is a value of seventy bytes.
+    /// Bytes that it has.
     pub fn bytes(&self) -> usize {
-        size_of::<Event>() + self.length.saturating_mul(24)
+        self.event.memory() + self.raw.capacity()
     }
 }
 
