@@ -128,10 +128,11 @@ impl Outbox {
 
     /// The oldest was taken.
     pub fn taken(&mut self) -> io::Result<()> {
-        match self.waiting.pop_front() {
-            Some((number, _)) => machine::remove_file(self.path(number)),
-            None => Ok(()),
-        }
+        let Some((number, _)) = self.waiting.front() else { return Ok(()) };
+        // A file that stays is counted on, and its message is given again.
+        machine::remove_file(self.path(*number))?;
+        self.waiting.pop_front();
+        Ok(())
     }
 }
 

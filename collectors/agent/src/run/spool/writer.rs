@@ -279,10 +279,16 @@ impl Writer {
 
     /// Segments that hold nothing from `offset` on go.
     fn free(&mut self, offset: u64) -> io::Result<()> {
-        while self.segments.get(1).is_some_and(|second| second.offset <= offset) {
-            if let Some(first) = self.segments.pop_front() {
-                machine::remove_file(&first.path)?;
+        while let (Some(first), Some(second)) = (self.segments.front(), self.segments.get(1)) {
+            if second.offset > offset {
+                break;
             }
+            // A file that stays is counted on, and tried again the next time.
+            match machine::remove_file(&first.path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+            self.segments.pop_front();
             self.is_short = false;
         }
         Ok(())
@@ -430,6 +436,36 @@ mod tests {
         }
         let old = writer.segments.iter().filter(|segment| segment.offset < shipped).count();
         assert!(old <= 1, "what was shipped went before the spool was full: {old}");
+        drop(writer);
+        simulated::end();
+    }
+
+    #[test]
+    fn a_segment_that_could_not_be_removed_is_counted_and_goes_the_next_time() {
+        simulated::begin(7);
+        machine::create_dir_all(Path::new("/state")).unwrap();
+        let mut writer = Writer::open(Path::new(FOLDER), ROOM).unwrap();
+        while writer.segments.len() < 4 {
+            append(&mut writer).unwrap();
+        }
+        let (end, used) = (writer.next.1, writer.used());
+        let remove = ("remove", "spool segment");
+        let at = simulated::PLACES.iter().position(|(call, place, ..)| (*call, *place) == remove).unwrap();
+        let fail = |world: &mut simulated::World| world.planned.push((When::At(at, world.made[at]), Fault::Io));
+        simulated::world(fail);
+        assert!(writer.free(end).is_err());
+        assert_eq!((writer.used(), writer.segments.len()), (used, 4), "it is still there");
+        assert_eq!(writer.segments, Segment::list(&writer.folder).unwrap());
+        writer.free(end).unwrap();
+        assert_eq!(writer.segments.len(), 1);
+        assert_eq!(writer.segments, Segment::list(&writer.folder).unwrap());
+        // One that somebody else has removed is no fault.
+        while writer.segments.len() < 3 {
+            append(&mut writer).unwrap();
+        }
+        machine::remove_file(&writer.segments[0].path).unwrap();
+        writer.free(writer.next.1).unwrap();
+        assert_eq!(writer.segments.len(), 1);
         drop(writer);
         simulated::end();
     }
