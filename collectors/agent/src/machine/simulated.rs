@@ -84,6 +84,8 @@ impl Fault {
 /// at it, beside the others. A call that is not among them ends the simulation.
 pub const PLACES: &[(&str, &str, u64, u64)] = &[
     ("sleep", "nothing", 561, 1),
+    ("send", "network", 40, 2),
+    ("receive", "network", 30, 2),
     ("look", "log", 624, 1),
     ("read", "log", 114, 1),
     ("open", "log", 23, 1),
@@ -158,6 +160,7 @@ fn place(path: &Path) -> &'static str {
     let is_folder = |folder: &str| text.len() == folder.len();
     match text {
         "" => "nothing",
+        "/network" => "network",
         _ if text.starts_with("/state/spool") && is_folder("/state/spool") => "spool folder",
         "/state/spool/reserve" => "spool reserve",
         _ if text.starts_with("/state/spool") => "spool segment",
@@ -391,9 +394,10 @@ impl World {
         self.calls
     }
 
-    /// Calls so far that failed for another reason than a full disk or a lack of descriptors.
+    /// Calls so far that failed for another reason than a full disk, a lack of descriptors or a connection that broke off.
     pub fn broken(&self) -> u64 {
-        self.befell.iter().filter(|((fault, _), _)| *fault == Fault::Io).map(|(_, count)| count).sum()
+        let is_broken = |(fault, at): (Fault, usize)| fault == Fault::Io && PLACES[at].1 != "network";
+        self.befell.iter().filter(|(pair, _)| is_broken(**pair)).map(|(_, count)| count).sum()
     }
 
     /// Everything that was done so far, hashed.
@@ -982,6 +986,12 @@ pub fn sleep(time: Duration) {
     // A kill may come while it sleeps.
     let _ = call("sleep", Path::new(""), &[]);
     with(|world| world.pass(time));
+}
+
+/// A step of a request to a server, which is `given` these bytes: `send` or `receive`. A kill may come before and after the
+/// server has done what it is asked, and the connection may break off.
+pub fn over_network(what: &'static str, given: &[&[u8]]) -> io::Result<()> {
+    call(what, Path::new("/network"), given).map(drop)
 }
 
 /// Folders that were there before the collector, and last. See `std::fs::create_dir_all`.

@@ -2,6 +2,7 @@
 //! file.
 
 use crate::error::{Error, Kind};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +11,56 @@ use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, TlsProvider, parse_p
 
 /// Longest time that an answer may take.
 const ANSWER: Duration = Duration::from_secs(120);
+
+/// What a sink asks of a server: one POST.
+#[derive(Clone, Debug)]
+pub struct Request<'r> {
+    /// Address, without its query.
+    pub url: String,
+    /// Keys and values of the query, not yet encoded.
+    pub query: Vec<(&'static str, String)>,
+    /// Header fields.
+    pub headers: Vec<(&'static str, &'r str)>,
+    /// The body.
+    pub body: &'r [u8],
+}
+
+/// What a server answered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reply {
+    /// Status of HTTP.
+    pub status: u16,
+    /// The field `X-ClickHouse-Summary`, where there is one.
+    pub summary: Option<String>,
+    /// The body; empty where it could not be read to its end.
+    pub said: String,
+}
+
+/// The way to a server.
+pub trait Post: Send {
+    /// Sends a request and waits for the answer, whatever its status. After an error nobody knows whether the server has
+    /// done what it was asked.
+    fn post(&self, request: &Request<'_>) -> io::Result<Reply>;
+}
+
+impl Post for Agent {
+    fn post(&self, request: &Request<'_>) -> io::Result<Reply> {
+        let mut asked = Agent::post(self, &request.url);
+        for (key, value) in &request.query {
+            asked = asked.query(*key, value);
+        }
+        for (key, value) in &request.headers {
+            asked = asked.header(*key, *value);
+        }
+        let mut answer = asked.send(request.body).map_err(io::Error::other)?;
+        let summary = answer.headers().get("X-ClickHouse-Summary").and_then(|value| value.to_str().ok());
+        Ok(Reply {
+            status: answer.status().as_u16(),
+            summary: summary.map(str::to_owned),
+            said: answer.body_mut().read_to_string().unwrap_or_default(),
+        })
+    }
+}
 
 /// A client for `url`. The error says why its TLS cannot be verified by anybody.
 pub fn agent(url: &str, ca_file: Option<&Path>) -> Result<Agent, Error> {

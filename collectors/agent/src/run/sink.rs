@@ -110,14 +110,16 @@ pub fn open(choice: &Choice, name: &str) -> Result<Box<dyn Sink>, Error> {
 /// Makes a sink.
 type Begin = Box<dyn Fn() -> Result<Box<dyn Sink>, Error> + Send>;
 
-struct Opened {
+/// A sink that is opened again: see [`open`].
+pub struct Opened {
     begin: Begin,
     sink: Box<dyn Sink>,
     is_refused: bool,
 }
 
 impl Opened {
-    fn with(begin: Begin) -> Result<Self, Error> {
+    /// Of sinks that `begin` makes. The error is that of the first one.
+    pub fn with(begin: Begin) -> Result<Self, Error> {
         let sink = begin()?;
         Ok(Self { begin, sink, is_refused: false })
     }

@@ -1,18 +1,17 @@
 //! Batches to a store that `quiclens serve` holds: each to its table's address, without a statement.
 
 use crate::error::{Error, Kind};
-use crate::run::https::agent;
+use crate::run::https::{Post, Request, agent};
 use crate::run::secret::without_password;
 use crate::run::sink::{Message, Patience, Sink};
 use serde::Deserialize;
 use std::path::Path;
-use ureq::Agent;
 
 const STREAM: &str = "application/vnd.apache.arrow.stream";
 
 /// A serving quiclens.
 pub struct Quiclens {
-    agent: Agent,
+    server: Box<dyn Post>,
     base: String,
     token: Option<String>,
 }
@@ -34,23 +33,28 @@ struct Problem {
 impl Quiclens {
     /// `url` is `http://host:port` or `https://host:port`. Nothing is asked of the server yet.
     pub fn open(url: &str, token: Option<String>, ca_file: Option<&Path>) -> Result<Self, Error> {
-        Ok(Self { agent: agent(url, ca_file)?, base: url.trim_end_matches('/').to_owned(), token })
+        Ok(Self::over(Box::new(agent(url, ca_file)?), url, token))
+    }
+
+    /// By a way that is there: see [`Self::open`].
+    pub fn over(server: Box<dyn Post>, url: &str, token: Option<String>) -> Self {
+        Self { server, base: url.trim_end_matches('/').to_owned(), token }
     }
 
     fn send(&self, message: &Message) -> Result<(), Error> {
-        let mut request = self
-            .agent
-            .post(format!("{}/store/tables/{}/rows", self.base, message.table))
-            .query("rows", message.rows.to_string())
-            .header("Content-Type", STREAM);
-        if let Some(token) = &self.token {
-            request = request.header("X-ClickHouse-Key", token);
-        }
-        let mut answer = request
-            .send(&message.bytes[..])
+        let mut headers = vec![("Content-Type", STREAM)];
+        headers.extend(self.token.as_deref().map(|token| ("X-ClickHouse-Key", token)));
+        let request = Request {
+            url: format!("{}/store/tables/{}/rows", self.base, message.table),
+            query: vec![("rows", message.rows.to_string())],
+            headers,
+            body: &message.bytes,
+        };
+        let answer = self
+            .server
+            .post(&request)
             .map_err(|error| Error::new(Kind::SinkAway, without_password(&self.base), error))?;
-        let status = answer.status().as_u16();
-        let said = answer.body_mut().read_to_string().unwrap_or_default();
+        let (status, said) = (answer.status, answer.said);
         let place = format!("{}, table {}", without_password(&self.base), message.table);
         if status == 200 {
             return match serde_json::from_str::<Stored>(&said) {

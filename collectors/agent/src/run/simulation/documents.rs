@@ -1,9 +1,10 @@
 //! Servers whose log is one JSON document, written over time, deleted or moved at any moment; and what must be held of
 //! them in the end.
 
-use super::store::Held;
+use super::store::{Content, Held, content, differences};
 use crate::machine::simulated::{self, Chance, World};
-use std::collections::{BTreeMap, BTreeSet};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// Folder whose documents are followed.
 pub const FOLDER: &str = "/logs/d";
@@ -54,11 +55,56 @@ fn header(number: u64) -> String {
     )
 }
 
-fn event(seq: u64) -> String {
+/// An event of a document: bytes, and every third a note, are of its document.
+fn event(number: u64, seq: u64) -> String {
     let comma = if seq == 0 { "" } else { ",\n" };
+    format!("{comma}{}", record(number, seq))
+}
+
+fn record(number: u64, seq: u64) -> String {
     let header = format!(r#"{{"packet_type":"1RTT","packet_number":{seq}}}"#);
-    let data = format!(r#"{{"header":{header},"raw":{{"length":300}}}}"#);
-    format!(r#"{comma}{{"time":{},"name":"transport:packet_received","data":{data}}}"#, seq + 1)
+    let note = if seq % 3 == 1 { format!(r#","note":"größer {number}""#) } else { String::new() };
+    let data = format!(r#"{{"header":{header},"raw":{{"length":{}}}{note}}}"#, bytes(number, seq));
+    format!(r#"{{"time":{},"name":"transport:packet_received","data":{data}}}"#, seq + 1)
+}
+
+fn bytes(number: u64, seq: u64) -> u64 {
+    300 + 7 * number + seq % 100
+}
+
+/// The row of an event.
+fn row(number: u64, seq: u64) -> Content {
+    let (time_us, packet, bytes) = ((seq * 1000).to_string(), seq.to_string(), bytes(number, seq).to_string());
+    let is_noted = seq % 3 == 1;
+    let shape = format!(
+        concat!(
+            r#"{{"time":$,"name":"transport:packet_received","data":{{"header":{{"packet_type":"1RTT","#,
+            r##""packet_number":#B}},"raw":{{"length":#C}}{}}}}}"##
+        ),
+        if is_noted { r#","note":*"# } else { "" }
+    );
+    let note = format!(r#"{{note: "größer {number}"}}"#);
+    let mut columns = vec![("trace_day", "2026-11-20"), ("vantage", "server"), ("name", "quic:packet_received")];
+    columns.extend([("packet_type", "1RTT"), ("packet_number", &*packet), ("packet_bytes", &*bytes)]);
+    columns.push(("shape", &shape));
+    if seq > 0 {
+        columns.push(("time_us", &time_us));
+    }
+    if is_noted {
+        columns.push(("more", &note));
+    }
+    content(&columns)
+}
+
+/// The header that is stored is that of the log.
+pub fn is_header_of(stored: &str, log: &str) -> bool {
+    let mut written: Value = serde_json::from_str(log).unwrap();
+    let file = written.as_object_mut().unwrap();
+    // A document has its traces in a list, and in each its events.
+    let trace = file.remove("trace").or_else(|| Some(file.remove("traces")?[0].take()));
+    let mut trace = trace.unwrap();
+    trace.as_object_mut().unwrap().remove("events");
+    serde_json::from_str(stored).is_ok_and(|stored: Value| stored == json!({"file": file, "trace": trace}))
 }
 
 impl Document {
@@ -69,11 +115,11 @@ impl Document {
             self.events += 1;
         }
         for _ in 0..count {
-            text.push_str(&event(self.events));
+            text.push_str(&event(self.number, self.events));
             self.events += 1;
         }
         if is_half {
-            let whole = event(self.events);
+            let whole = event(self.number, self.events);
             let (first, rest) = whole.split_at(40);
             text.push_str(first);
             self.half = Some(rest.to_owned());
@@ -95,6 +141,11 @@ impl Documents {
     /// Documents begun so far.
     pub fn logs(&self) -> usize {
         self.all.len()
+    }
+
+    /// Connections that documents are of.
+    pub fn connections(&self) -> impl Iterator<Item = String> {
+        self.all.iter().map(|document| connection(document.number))
     }
 
     /// One of the servers does something.
@@ -160,13 +211,32 @@ impl Documents {
         let mut wrong = Vec::new();
         for document in &self.all {
             let connection = connection(document.number);
-            let traces = |seq| held.events.get(&(connection.clone(), seq)).map_or(0, BTreeSet::len);
+            let traces = |seq| held.events.get(&(connection.clone(), seq)).map_or(0, BTreeMap::len);
             let lost = (0..document.events).filter(|seq| traces(*seq) == 0).count();
             wrong.extend(
                 (0..document.events)
                     .filter(|seq| traces(*seq) > 1)
                     .map(|seq| format!("event {seq} of document {} in {} traces", document.number, traces(seq))),
             );
+            for (seq, found) in held.events_of(&connection) {
+                // One that is half written may be whole where its document is over.
+                let row = row(document.number, seq);
+                let is_written = seq < document.events;
+                wrong.extend(found.values().flatten().filter(|found| !is_written || **found != row).map(|found| {
+                    let number = document.number;
+                    format!("event {seq} of document {number} was never written: {}", differences(found, &row))
+                }));
+            }
+            for (_, trace, row) in held.rows(&connection) {
+                let written = format!("{}]}}]}}", header(document.number));
+                let rows = held.texts.get(&connection).map_or(0, BTreeMap::len);
+                if !is_header_of(&row.header, &written) {
+                    wrong.push(format!("{connection} in {trace} has another header: {}", row.header));
+                }
+                if row.is_complete && rows as u64 != row.events_seen {
+                    wrong.push(format!("{connection} in {trace}: {rows} events, not {}", row.events_seen));
+                }
+            }
             let is_over = document.is_closed || is_brief;
             let is_due = match document.left {
                 None => is_over,

@@ -2,7 +2,8 @@
 //! renamed, moved, deleted, copied and cut, cut without a copy, replaced by another with its inode, and begun again by a
 //! server that was started anew; and what must be held of them in the end, by the content of each record.
 
-use super::store::Held;
+use super::documents::is_header_of;
+use super::store::{Content, Held, content, differences, value_of};
 use crate::machine::simulated::{self, Chance};
 use crate::run::followed::PREFIX;
 use crate::run::journal::{FileId, Known};
@@ -132,7 +133,7 @@ impl Trace {
     fn event(&self, index: u64) -> String {
         let (connection, number) = self.whose(index);
         let group = if self.kind.is_shared { format!(r#""group_id":"{connection}","#) } else { String::new() };
-        let time = 10 + index - if index % 13 == 7 { 5 } else { 0 };
+        let time = self.time(index);
         let note = if index % 5 == 3 { r#","note":"größer""# } else { "" };
         format!(
             concat!(
@@ -145,6 +146,53 @@ impl Trace {
             300 + index % 1000,
             note
         )
+    }
+
+    /// When a record was, ms.
+    fn time(&self, index: u64) -> i64 {
+        let is_event = !(self.is_closed && index + 1 == self.events);
+        let back = if is_event && index % 13 == 7 { 5 } else { 0 };
+        i64::try_from(10 + index).unwrap() - back
+    }
+
+    /// The row of a record.
+    fn row(&self, index: u64) -> Content {
+        let (connection, number) = self.whose(index);
+        // Times are counted from the first record of the connection.
+        let since_us = 1000 * (self.time(index) - self.time(if self.kind.is_shared { index % SHARING } else { 0 }));
+        let (since_us, number) = (since_us.to_string(), number.to_string());
+        let group = if self.kind.is_shared { r#""group_id":*,"# } else { "" };
+        let mut columns = vec![("vantage", "server")];
+        columns.push(("trace_day", if self.kind.is_dated { "2026-11-20" } else { "1970-01-01" }));
+        if since_us != "0" {
+            columns.push(("time_us", &since_us));
+        }
+        if self.is_closed && index + 1 == self.events {
+            let shape = r#"{"time":$,"name":"connectivity:connection_closed","data":{"owner":"remote"}}"#;
+            columns.extend([("name", "quic:connection_closed"), ("owner", "remote"), ("shape", shape)]);
+            return content(&columns);
+        }
+        let (bytes, is_noted) = ((300 + index % 1000).to_string(), index % 5 == 3);
+        let shape = format!(
+            concat!(
+                r#"{{"time":$,"name":"transport:packet_received",{}"data":{{"header":{{"packet_type":"1RTT","#,
+                r##""packet_number":#B}},"raw":{{"length":#C}}{}}}}}"##
+            ),
+            group,
+            if is_noted { r#","note":*"# } else { "" }
+        );
+        columns.extend([("name", "quic:packet_received"), ("shape", &*shape), ("packet_type", "1RTT")]);
+        columns.extend([("packet_number", &*number), ("packet_bytes", &*bytes)]);
+        let more = match (self.kind.is_shared, is_noted) {
+            (false, false) => String::new(),
+            (false, true) => r#"{note: "größer"}"#.to_owned(),
+            (true, false) => format!(r#"{{group_id: "{connection}"}}"#),
+            (true, true) => format!(r#"{{group_id: "{connection}", note: "größer"}}"#),
+        };
+        if !more.is_empty() {
+            columns.push(("more", &more));
+        }
+        content(&columns)
     }
 
     fn close(&self, index: u64) -> String {
@@ -161,6 +209,12 @@ impl Trace {
         let separator = if self.kind.is_separated { "\u{1e}" } else { "" };
         format!("{separator}{record}\n").into_bytes()
     }
+}
+
+/// Bytes of the packet of a record, if it is one.
+fn bytes_of(record: &str) -> Option<u64> {
+    let (_, rest) = record.split_once(r#""length":"#)?;
+    rest.split(|letter: char| !letter.is_ascii_digit()).next()?.parse().ok()
 }
 
 impl File {
@@ -187,6 +241,11 @@ impl Sequences {
     /// Files written so far.
     pub fn logs(&self) -> usize {
         self.files.len()
+    }
+
+    /// Connections that sequences are of.
+    pub fn connections(&self) -> impl Iterator<Item = String> {
+        self.traces.iter().flat_map(Trace::connections)
     }
 
     /// One of the servers does something. `is_brief`: silent logs are soon over.
@@ -422,7 +481,18 @@ impl Sequences {
             let (connection, seq) = trace.whose(index);
             written.entry(connection).or_default().insert(trace.record(index), seq);
         }
+        let mut rows = BTreeMap::new();
+        for index in 0..trace.events + u64::from(trace.has_part) {
+            rows.insert(trace.whose(index), trace.row(index));
+        }
         for connection in trace.connections() {
+            for (seq, found) in held.events_of(&connection) {
+                let row = rows.get(&(connection.clone(), seq));
+                wrong.extend(found.values().flatten().filter(|found| Some(*found) != row).map(|found| {
+                    let row = row.map_or("", String::as_str);
+                    format!("event {seq} of {connection} was never written: {}", differences(found, row))
+                }));
+            }
             let written = written.remove(&connection).unwrap_or_default();
             let ids = held.traces(&connection);
             let found = held.texts.get(&connection);
@@ -474,6 +544,17 @@ impl Sequences {
         }
         let of = |trace: &Trace| trace.connections().flat_map(|id| held.rows(&id)).collect::<Vec<_>>();
         for (connection, trace_id, row) in of(trace) {
+            if !is_header_of(&row.header, &trace.header()) {
+                wrong.push(format!("{connection} in {trace_id} has another header: {}", row.header));
+            }
+            let texts = held.texts.get(connection);
+            let packets = texts.into_iter().flatten().filter_map(|(text, _)| bytes_of(text));
+            let (count, bytes) = packets.fold((0, 0), |(count, bytes), more| (count + 1, bytes + more));
+            let said = ["packets_received", "bytes_received"].map(|name| value_of(&row.content, name));
+            let is_all = row.events_seen == texts.map_or(0, BTreeMap::len) as u64;
+            if is_all && said != [Some(&*count.to_string()), Some(&*bytes.to_string())] {
+                wrong.push(format!("{connection} in {trace_id}: {said:?}, and {count}, {bytes} are stored"));
+            }
             let stored = held.texts.get(connection).map_or(0, BTreeMap::len) as u64;
             // Of a log that cannot be read again, a kill leaves what the sink had by then, and a row that says that its end
             // is missing, or where the log was over, its end.

@@ -62,7 +62,7 @@ fn start(count: usize) -> (BTreeMap<(&'static str, &'static str), u64>, u64) {
     schedule.end(follower, &spool).unwrap();
     let held = Held::read(&schedule.store, Path::new("/out"));
     assert_eq!(held.lines.len(), count * (RECORDS + 1));
-    assert!(held.lines.values().all(|places| places.len() == 1) && held.rejects.is_empty());
+    assert!(held.lines.values().all(|rows| rows.len() == 1) && held.rejects.is_empty());
     simulated::end();
     (made.into_iter().map(|(place, made)| (place, made - calls[&place])).collect(), read - bytes)
 }

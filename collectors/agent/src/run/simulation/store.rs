@@ -1,6 +1,7 @@
 //! The far end of a simulated collector: a broker that answers late, partly, twice, wrongly or not at all, and what it
 //! holds in the end.
 
+use super::served;
 use crate::machine::simulated::{self, Chance};
 use crate::run::sink::Message;
 use crate::run::to_kafka::{Broker, Shared, Stop};
@@ -8,6 +9,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_cast::cast;
+use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_ipc::reader::StreamReader;
 use arrow_schema::{ArrowError, DataType};
 use quiclens_core::dialect::Units;
@@ -15,8 +17,9 @@ use quiclens_core::event::Event;
 use quiclens_core::header::Header;
 use quiclens_core::reader::shape::{Clock, restore};
 use quiclens_core::record::read::Rows;
-use rdkafka::error::KafkaError;
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt::Write;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -26,19 +29,30 @@ pub struct Store {
     batches: BTreeMap<String, (String, Vec<u8>)>,
     /// Nothing goes wrong any more.
     pub is_healthy: bool,
-    down_until: Duration,
+    /// Nobody is there until then.
+    pub down_until: Duration,
     /// Until when nothing comes of a table's messages.
     stalled: BTreeMap<&'static str, Duration>,
-    is_away: bool,
+    /// It is not there for long.
+    pub is_away: bool,
     /// Tables stall and refuse apart from each other, often.
     is_partial: bool,
     /// What the broker did, by name.
     pub did: BTreeMap<&'static str, u64>,
-    chance: Chance,
+    /// What a store behind HTTP did, by name.
+    pub served: BTreeMap<&'static str, u64>,
+    /// Batches that such a store has taken so far.
+    taken: u64,
+    /// Whom it lets in.
+    pub password: u64,
+    /// Batches that a sink was told would never be taken.
+    pub refusals: u64,
+    /// What decides all that.
+    pub chance: Chance,
 }
 
 /// What a broker does that is not taking a message and saying so.
-const DEEDS: [&str; 9] = [
+const DEEDS: [&str; 11] = [
     "queue_full",
     "down",
     "stalled",
@@ -47,6 +61,8 @@ const DEEDS: [&str; 9] = [
     "refused",
     "stored_and_said_to_be_refused",
     "acknowledged_twice",
+    "too_large",
+    "said_to_be_too_large",
     "fatal",
 ];
 
@@ -65,6 +81,10 @@ impl Store {
             is_away,
             is_partial: chance.one_in(2),
             did: DEEDS.into_iter().map(|name| (name, 0)).collect(),
+            served: served::DEEDS.into_iter().map(|name| (name, 0)).collect(),
+            taken: 0,
+            password: 0,
+            refusals: 0,
             chance,
         }))
     }
@@ -73,9 +93,30 @@ impl Store {
         self.batches.insert(message.batch.clone(), (message.table.to_owned(), message.bytes.clone()));
     }
 
+    /// A store behind HTTP has done that.
+    pub fn served(&mut self, what: &'static str) {
+        *self.served.entry(what).or_default() += 1;
+        simulated::world(|world| world.note(&[what.as_bytes()]));
+    }
+
+    /// A store behind HTTP holds these rows.
+    pub fn hold(&mut self, table: &str, bytes: Vec<u8>) {
+        self.taken += 1;
+        self.batches.insert(format!("{:08}", self.taken), (table.to_owned(), bytes));
+    }
+
     fn did(&mut self, what: &'static str) {
         *self.did.entry(what).or_default() += 1;
         simulated::world(|world| world.note(&[what.as_bytes()]));
+    }
+
+    /// A broker finds a message too large, once in so many times: only such as are larger than any of one row, about.
+    fn is_too_large(&mut self, message: &Message, times: u64) -> bool {
+        let may_be = !self.is_healthy && message.table == "connections" && message.rows > 1;
+        let is_too_large = may_be && self.chance.one_in(times);
+        // Should a row alone be larger nevertheless, that is final.
+        self.refusals += u64::from(is_too_large);
+        is_too_large
     }
 
     /// The partitions of a table have no leader for a while.
@@ -119,6 +160,10 @@ impl Broker for Simulated {
             store.did("queue_full");
             return Ok(false);
         }
+        if store.is_too_large(message, 6) {
+            store.did("too_large");
+            return Err(Stop::TooLarge(message.bytes.len()));
+        }
         simulated::world(|world| {
             world.note(&[message.batch.as_bytes(), &message.bytes, &tag.0.to_le_bytes(), &tag.1.to_le_bytes()]);
         });
@@ -143,6 +188,12 @@ impl Broker for Simulated {
         for mut each in std::mem::take(&mut *waiting) {
             if store.is_stalled(each.message.table, now) {
                 waiting.push_back(each);
+                continue;
+            }
+            if store.is_too_large(&each.message, 12) {
+                store.did("said_to_be_too_large");
+                let too_large = KafkaError::MessageProduction(RDKafkaErrorCode::MessageSizeTooLarge);
+                attempt.hear(Err(&too_large), each.tag);
                 continue;
             }
             let fate = match (store.is_healthy, store.is_partial) {
@@ -209,20 +260,49 @@ impl Drop for Simulated {
     }
 }
 
+/// All that a row says but its key, as text: see [`content`].
+pub type Content = String;
+
+/// A row that has these columns and no others: their names and values, as they are shown.
+pub fn content(columns: &[(&str, &str)]) -> Content {
+    let mut columns = columns.to_vec();
+    columns.sort_unstable();
+    columns.iter().flat_map(|(name, value)| [name, "=", value, "\n"]).collect()
+}
+
+/// What only one of two rows says.
+pub fn differences(one: &str, other: &str) -> String {
+    let (one, other): (BTreeSet<&str>, BTreeSet<&str>) = (one.lines().collect(), other.lines().collect());
+    format!("{:?}, not {:?}", one.difference(&other).collect::<Vec<_>>(), other.difference(&one).collect::<Vec<_>>())
+}
+
+/// The value of a column of a row.
+pub fn value_of<'c>(content: &'c str, name: &str) -> Option<&'c str> {
+    content.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='))
+}
+
 /// What a row of `connections` says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
     version: u64,
+    /// All of it.
+    pub content: Content,
     /// The trace has its end, and nothing of it is missing.
     pub is_complete: bool,
     /// Records that became events.
     pub events_seen: u64,
-    header: String,
+    /// Of its log.
+    pub header: String,
     unit_rule: String,
     base_ns: i64,
 }
 
 impl Shown {
+    /// When its first record was, in its source's time, ns.
+    pub fn base_ns(&self) -> i64 {
+        self.base_ns
+    }
+
     /// How its records write times; none where the row says nothing that is known.
     fn clock(&self) -> Option<(Units, Clock)> {
         let format = Header::stored(&self.header)?.time_format();
@@ -231,16 +311,18 @@ impl Shown {
 }
 
 /// What is held, by what was written.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Held {
-    /// Keys (log, offset) of each line of a log, by its path.
-    pub lines: BTreeMap<String, BTreeSet<(String, u64)>>,
-    /// Traces of each event, by connection and seq.
-    pub events: BTreeMap<(String, u64), BTreeSet<String>>,
+    /// What lines of access logs say, by log and offset: one, where no two rows of a key differ.
+    pub lines: BTreeMap<(String, u64), BTreeSet<Content>>,
+    /// What events say, by connection and seq, and by trace: one, where no two rows of a key differ.
+    pub events: BTreeMap<(String, u64), BTreeMap<String, BTreeSet<Content>>>,
     /// The records that events of qlogs give back, by connection, and where each stands: trace and seq.
     pub texts: BTreeMap<String, BTreeMap<String, BTreeSet<(String, u64)>>>,
     /// The newest row of each connection, by its id and trace.
     pub connections: BTreeMap<(String, String), Shown>,
+    /// Rows of other tables: nobody writes what they could be of.
+    pub others: BTreeMap<(String, Content), u64>,
     /// Rejects: reason, file, source, first and last seq.
     pub rejects: BTreeSet<(String, String, String, u64, u64)>,
     /// Batches that nobody can read.
@@ -266,10 +348,36 @@ impl Held {
         held
     }
 
+    /// Connections that rows speak of, and what else no server can have written, but that of connections `written`.
+    pub fn strangers(&self, written: &BTreeSet<String>) -> Vec<String> {
+        let spoken_of: BTreeSet<&String> =
+            self.events.keys().map(|(id, _)| id).chain(self.connections.keys().map(|(id, _)| id)).collect();
+        let mut wrong: Vec<String> = spoken_of
+            .into_iter()
+            .filter(|id| !written.contains(*id))
+            .map(|id| format!("nobody wrote of connection {id}"))
+            .collect();
+        wrong.extend(self.others.keys().filter_map(|(table, row)| {
+            let [alias, id, role] = ["alias", "connection_id", "role"].map(|name| value_of(row, name));
+            let is_written = table == "connection_aliases" && alias == id && role == Some("odcid");
+            let is_known = is_written && id.is_some_and(|id| written.contains(id));
+            (!is_known).then(|| format!("nobody wrote a row of {table}: {row:?}"))
+        }));
+        // The spool has no damage here.
+        let odd = self.rejects.iter().filter(|(reason, file, ..)| file == "spool" && reason != "spool_full");
+        wrong.extend(odd.map(|reject| format!("nothing of that kind was written: {reject:?}")));
+        wrong
+    }
+
     /// Traces that events of a connection are in.
     pub fn traces(&self, connection: &str) -> BTreeSet<&str> {
+        self.events_of(connection).flat_map(|(_, traces)| traces.keys().map(String::as_str)).collect()
+    }
+
+    /// Events of a connection: seq, and what they say by trace.
+    pub fn events_of(&self, connection: &str) -> impl Iterator<Item = (u64, &BTreeMap<String, BTreeSet<Content>>)> {
         let events = self.events.range((connection.to_owned(), 0)..=(connection.to_owned(), u64::MAX));
-        events.flat_map(|(_, traces)| traces.iter().map(String::as_str)).collect()
+        events.map(|((_, seq), traces)| (*seq, traces))
     }
 
     /// The newest rows of a connection, one for each of its traces.
@@ -283,7 +391,8 @@ impl Held {
     fn take_connection(&mut self, key: (String, String), row: Shown) {
         match self.connections.get(&key) {
             Some(known) if known.version == row.version && *known != row => {
-                self.damaged.push(format!("two rows of one version of {key:?}: {known:?}, {row:?}"));
+                self.damaged
+                    .push(format!("two rows of one version of {key:?}: {}", differences(&known.content, &row.content)));
             }
             Some(known) if known.version >= row.version => {}
             _ => drop(self.connections.insert(key, row)),
@@ -311,23 +420,7 @@ impl Held {
     }
 
     fn take(&mut self, table: &str, bytes: &[u8]) {
-        let wanted: &[&str] = match table {
-            "request_lines" => &["path", "log_id", "offset"],
-            "events" => &["connection_id", "trace_id", "seq"],
-            "connections" => &[
-                "connection_id",
-                "trace_id",
-                "version",
-                "events_seen",
-                "complete",
-                "header",
-                "unit_rule",
-                "time_base_ns",
-            ],
-            "rejects" => &["reason", "file", "source", "seq", "seq_last"],
-            _ => return,
-        };
-        let batches = match columns(bytes, wanted) {
+        let batches: Vec<RecordBatch> = match StreamReader::try_new(bytes, None).and_then(Iterator::collect) {
             Ok(batches) => batches,
             Err(error) => return self.damaged.push(format!("a batch of {table} cannot be read: {error}")),
         };
@@ -339,21 +432,30 @@ impl Held {
         for batch in batches {
             let texts = |name| cast(batch.column_by_name(name).unwrap(), &DataType::Utf8).unwrap();
             let numbers = |name| cast(batch.column_by_name(name).unwrap(), &DataType::UInt64).unwrap();
+            let key: &[&str] = match table {
+                "request_lines" => &["log_id", "offset"],
+                "events" => &["connection_id", "trace_id", "seq"],
+                "connections" => &UNSTEADY,
+                _ => &[],
+            };
+            let contents = match table {
+                "rejects" => vec![String::new(); batch.num_rows()],
+                _ => contents(&batch, key),
+            };
             match table {
                 "request_lines" => {
-                    let (paths, logs, offsets) = (texts("path"), texts("log_id"), numbers("offset"));
-                    for row in 0..batch.num_rows() {
-                        self.lines
-                            .entry(text(&paths, row))
-                            .or_default()
-                            .insert((text(&logs, row), number(&offsets, row)));
+                    let (logs, offsets) = (texts("log_id"), numbers("offset"));
+                    for (row, content) in contents.into_iter().enumerate() {
+                        let key = (text(&logs, row), number(&offsets, row));
+                        self.lines.entry(key).or_default().insert(content);
                     }
                 }
                 "events" => {
                     let (connections, traces, seqs) = (texts("connection_id"), texts("trace_id"), numbers("seq"));
-                    for row in 0..batch.num_rows() {
+                    for (row, content) in contents.into_iter().enumerate() {
                         let key = (text(&connections, row), number(&seqs, row));
-                        self.events.entry(key).or_default().insert(text(&traces, row));
+                        let traces = self.events.entry(key).or_default().entry(text(&traces, row));
+                        traces.or_default().insert(content);
                     }
                 }
                 "connections" => {
@@ -361,9 +463,10 @@ impl Held {
                     let (rules, complete) = (texts("unit_rule"), texts("complete"));
                     let (versions, seen) = (numbers("version"), numbers("events_seen"));
                     let bases = cast(batch.column_by_name("time_base_ns").unwrap(), &DataType::Int64).unwrap();
-                    for row in 0..batch.num_rows() {
+                    for (row, content) in contents.into_iter().enumerate() {
                         let shown = Shown {
                             version: number(&versions, row),
+                            content,
                             is_complete: text(&complete, row) == "true",
                             events_seen: number(&seen, row),
                             header: text(&headers, row),
@@ -373,7 +476,7 @@ impl Held {
                         self.take_connection((text(&connections, row), text(&traces, row)), shown);
                     }
                 }
-                _ => {
+                "rejects" => {
                     let (reasons, files, sources) = (texts("reason"), texts("file"), texts("source"));
                     let (firsts, lasts) = (numbers("seq"), numbers("seq_last"));
                     for row in 0..batch.num_rows() {
@@ -382,15 +485,61 @@ impl Held {
                         self.rejects.insert((reason, file, source, first, last.max(first)));
                     }
                 }
+                _ => {
+                    for content in contents {
+                        *self.others.entry((table.to_owned(), content)).or_default() += 1;
+                    }
+                }
             }
         }
     }
 }
 
-fn columns(bytes: &[u8], wanted: &[&str]) -> Result<Vec<RecordBatch>, ArrowError> {
-    let schema = StreamReader::try_new(bytes, None)?.schema();
-    let columns = wanted.iter().map(|name| schema.index_of(name)).collect::<Result<_, _>>()?;
-    StreamReader::try_new(bytes, Some(columns))?.collect()
+/// Key of a row of a connection, and columns that two rows of one version may differ in: a file may have another name when
+/// it is read again, and what was read in one piece then may have been read in several before, with silences between.
+const UNSTEADY: [&str; 7] =
+    ["connection_id", "trace_id", "version", "source_file", "damage", "idle_max_us", "packets_out_of_order"];
+
+/// A column of numbers in which zero says as much as nothing.
+fn never_null(name: &str) -> bool {
+    matches!(name, "time_us" | "time_ns")
+}
+
+/// What each row of a batch says but in the columns of its key: without nulls, and without empty lists and the zeros and
+/// empty texts of columns that are never null.
+fn contents(batch: &RecordBatch, key: &[&str]) -> Vec<Content> {
+    let mut contents = vec![Content::new(); batch.num_rows()];
+    let schema = batch.schema();
+    let mut columns: Vec<_> = schema.fields().iter().zip(batch.columns()).collect();
+    columns.retain(|(field, _)| !key.contains(&field.name().as_str()));
+    columns.sort_unstable_by(|(one, _), (other, _)| one.name().cmp(other.name()));
+    let options = FormatOptions::default();
+    let mut value = String::new();
+    for (field, column) in columns {
+        let is_empty_list = match column.data_type() {
+            DataType::List(_) => column.as_list::<i32>().values().is_empty(),
+            DataType::Map(..) => column.as_map().entries().is_empty(),
+            _ => column.null_count() == column.len(),
+        };
+        if is_empty_list {
+            continue;
+        }
+        // The name of a time zone is nothing that is shown.
+        let column = match column.data_type() {
+            DataType::Timestamp(unit, Some(_)) => &cast(column, &DataType::Timestamp(*unit, None)).unwrap(),
+            _ => column,
+        };
+        let shown = ArrayFormatter::try_new(column.as_ref(), &options).unwrap();
+        for (row, content) in contents.iter_mut().enumerate().filter(|(row, _)| column.is_valid(*row)) {
+            value.clear();
+            write!(value, "{}", shown.value(row)).unwrap();
+            let is_none = matches!(&*value, "" | "[]" | "{}" | "false") || value == "0" && never_null(field.name());
+            if !is_none {
+                content.extend([field.name(), "=", &*value, "\n"]);
+            }
+        }
+    }
+    contents
 }
 
 fn text(column: &ArrayRef, row: usize) -> String {

@@ -1,7 +1,7 @@
 //! The near end of a simulated collector: servers that write logs, rename, cut, delete and replace them, and a source
 //! that cannot be read again; and what must be held of all that in the end.
 
-use super::store::Held;
+use super::store::{Content, Held, Shown, content, differences, value_of};
 use crate::machine::simulated::{self, Chance, World};
 use crate::run::followed::PREFIX;
 use crate::run::journal::{FileId, Known};
@@ -24,8 +24,8 @@ struct Log {
     number: u64,
     /// Lines that are whole.
     lines: u64,
-    /// The first of them that is still there: those before it were cut.
-    start: u64,
+    /// Those with which a file began: those before the last one's were cut.
+    starts: Vec<u64>,
     /// The rest of the line that is half written.
     half: Option<String>,
     /// It was deleted: whether the collector had it open, and in which life.
@@ -44,15 +44,87 @@ pub struct Writer {
     pub did: BTreeMap<&'static str, u64>,
 }
 
+/// What a line says; some lines lack a field, and some have one that no column holds.
 fn line(log: u64, number: u64) -> String {
-    format!(
-        "{{\"time\":\"2026-11-22T00:00:00Z\",\"method\":\"GET\",\"path\":\"{}\",\"status\":200}}\n",
-        path(log, number)
-    )
+    let (time, path, status) = (time(number), path(log, number), status(number));
+    let mut more = String::new();
+    if number % 4 != 1 {
+        more += &format!(r#","duration_us":{},"response_bytes":{}"#, number * 7, log * 100_000 + number);
+    }
+    if number % 5 == 3 {
+        more += &format!(r#","note":{{"größer":{number}}}"#);
+    }
+    format!("{{\"time\":\"{time}\",\"method\":\"GET\",\"path\":\"{path}\",\"status\":{status}{more}}}\n")
+}
+
+/// The row of [`line`].
+fn row(log: u64, number: u64) -> Content {
+    let (time, path, status) = (time(number), path(log, number), status(number).to_string());
+    let time = time.trim_end_matches('Z');
+    let (duration, bytes) = ((number * 7).to_string(), (log * 100_000 + number).to_string());
+    let note = format!("{{note: {{\"größer\":{number}}}}}");
+    let mut columns = vec![("line_day", "2026-11-22"), ("time", time), ("time_is", "end"), ("method", "GET")];
+    columns.extend([("path", &*path), ("status", &*status)]);
+    if number % 4 != 1 {
+        columns.extend([("duration_us", &*duration), ("response_bytes", &*bytes)]);
+    }
+    if number % 5 == 3 {
+        columns.push(("more", &note));
+    }
+    content(&columns)
+}
+
+fn time(number: u64) -> String {
+    format!("2026-11-22T{:02}:{:02}:{:02}Z", number / 3600 % 24, number / 60 % 60, number % 60)
 }
 
 fn path(log: u64, number: u64) -> String {
     format!("/f{log:04}/n{number:05}")
+}
+
+fn status(number: u64) -> u64 {
+    [200, 404, 503][usize::try_from(number % 3).unwrap()]
+}
+
+/// A record of a connection whose source cannot be read again: the first says when it is.
+fn record(connection: u64, seq: u64) -> String {
+    let time = 5000 + seq * 10;
+    match seq {
+        0 => format!("c{connection}\t0\t{time}\tclock_anchor\t1795168800000000, edge-1, 77, server\n"),
+        seq => format!("c{connection}\t{seq}\t{time}\tpacket_recvd\t{seq}, {}\n", bytes(connection, seq)),
+    }
+}
+
+/// Bytes of the packet of [`record`].
+fn bytes(connection: u64, seq: u64) -> u64 {
+    300 + 100 * connection + seq % 50
+}
+
+/// The row of [`record`], `time_us` after the first one of its trace.
+fn event(connection: u64, seq: u64, time_us: &str, trace_day: &str, vantage: &str) -> Content {
+    let (number, bytes) = (seq.to_string(), bytes(connection, seq).to_string());
+    let mut columns = vec![("trace_day", trace_day), ("vantage", vantage)];
+    if time_us != "0" {
+        columns.push(("time_us", time_us));
+    }
+    let anchored = "{value: \"1795168800000000, edge-1, 77, server\"}";
+    let more = format!("{{value: \"{number}, {bytes}\"}}");
+    columns.extend(match seq {
+        0 => [
+            ("name", "clock_anchor"),
+            ("shape", r#"{"time":$,"name":"clock_anchor","data":{"value":*}}"#),
+            ("more", anchored),
+        ],
+        _ => [
+            ("name", "quic:packet_received"),
+            ("shape", r#"{"time":$,"name":"packet_recvd","data":{"value":*}}"#),
+            ("more", &*more),
+        ],
+    });
+    if seq > 0 {
+        columns.extend([("packet_number", &*number), ("packet_bytes", &*bytes)]);
+    }
+    content(&columns)
 }
 
 impl Default for Writer {
@@ -76,6 +148,11 @@ impl Writer {
     /// Logs written so far.
     pub fn logs(&self) -> usize {
         self.logs.len()
+    }
+
+    /// Connections of the source that cannot be read again.
+    pub fn connections(&self) -> impl Iterator<Item = String> {
+        self.given.keys().map(|connection| format!("c{connection}"))
     }
 
     fn append(&mut self, world: &mut World, at: usize, count: u64, is_half: bool) {
@@ -108,7 +185,7 @@ impl Writer {
             names: vec![name.to_owned()],
             number,
             lines: 0,
-            start: 0,
+            starts: vec![0],
             half: None,
             deleted: None,
             is_known_after: false,
@@ -143,7 +220,8 @@ impl Writer {
                     self.did("copy_truncate");
                     self.copies += 1;
                     world.copy_truncate(&name, &format!("{name}.{}", self.copies));
-                    self.logs[at].start = self.logs[at].lines;
+                    let log = &mut self.logs[at];
+                    log.starts.push(log.lines);
                 }
                 2 => self.delete(world, at, life),
                 3 => {
@@ -184,13 +262,7 @@ impl Writer {
         let (next, _) = self.given.entry(connection).or_default();
         let mut text = String::new();
         let count = 1 + chance.below(10);
-        for seq in *next..*next + count {
-            let time = 5000 + seq * 10;
-            text.push_str(&match seq {
-                0 => format!("c{connection}\t0\t{time}\tclock_anchor\t1795168800000000, edge-1, 77, server\n"),
-                seq => format!("c{connection}\t{seq}\t{time}\tpacket_recvd\t{seq}, 300\n"),
-            });
-        }
+        text.extend((*next..*next + count).map(|seq| record(connection, seq)));
         let what = What::lines("stdin:-", Position::Running(0), text.as_bytes());
         match spool.append(what, text.as_bytes()) {
             Ok(()) => *next += count,
@@ -213,14 +285,22 @@ impl Writer {
     /// on disk when a life ended; `last_life` is the one that ended in order.
     pub fn wrong(&self, held: &Held, may_miss: &BTreeSet<(u64, u64)>, last_life: u64) -> Vec<String> {
         let mut wrong = Vec::new();
+        let mut written = BTreeSet::new();
         for log in &self.logs {
             let mut lost = Vec::new();
-            for number in 0..log.lines {
-                match held.lines.get(&path(log.number, number)).map_or(0, BTreeSet::len) {
-                    0 => lost.push(number),
-                    1 => {}
-                    times => wrong.push(format!("{} stands {times} times", path(log.number, number))),
-                }
+            for (number, place) in log.places() {
+                let Some(found) = held.lines.get(&place) else {
+                    lost.push(number);
+                    continue;
+                };
+                let row = row(log.number, number);
+                wrong.extend(
+                    found
+                        .iter()
+                        .filter(|found| **found != row)
+                        .map(|found| format!("{}, line {number} of log {}", differences(found, &row), log.number)),
+                );
+                written.insert(place);
             }
             if log.is_followed() && log.is_falsely_lost(held) {
                 wrong.push(format!("log {} {:?} counts as lost and is there", log.number, log.names));
@@ -252,15 +332,30 @@ impl Writer {
                 ));
             }
         }
+        wrong.extend(
+            held.lines
+                .iter()
+                .filter(|(place, _)| !written.contains(place))
+                .map(|(place, found)| format!("{found:?} at {place:?} was never written")),
+        );
         for (connection, (next, _)) in &self.given {
+            let name = format!("c{connection}");
             for seq in 0..*next {
-                let key = (format!("c{connection}"), seq);
-                match held.events.get(&key).map_or(0, BTreeSet::len) {
+                let key = (name.clone(), seq);
+                match held.events.get(&key).map_or(0, BTreeMap::len) {
                     0 if may_miss.contains(&(*connection, seq)) => {}
                     0 if held.is_dropped(seq) => {}
                     0 => wrong.push(format!("event {key:?} lost")),
                     1 => {}
                     _ => wrong.push(format!("event {key:?} in traces {:?}", held.events[&key])),
+                }
+            }
+            for (seq, traces) in held.events_of(&name) {
+                let found = traces.iter().flat_map(|(trace, found)| found.iter().map(move |found| (trace, found)));
+                for (trace, found) in found {
+                    if seq >= *next || !held.is_given(*connection, seq, trace, found) {
+                        wrong.push(format!("event {seq} of {name} in {trace} is {found:?}, which was never written"));
+                    }
                 }
             }
         }
@@ -269,9 +364,29 @@ impl Writer {
 }
 
 impl Log {
+    /// The first line that is still there.
+    fn start(&self) -> u64 {
+        self.starts.last().copied().unwrap_or_default()
+    }
+
+    /// Each line's number, and where its row stands: under the hash of the first line of its file, and its offset.
+    fn places(&self) -> impl Iterator<Item = (u64, (String, u64))> {
+        let (mut log_id, mut offset) = (String::new(), 0);
+        (0..self.lines).map(move |number| {
+            let text = line(self.number, number);
+            if self.starts.contains(&number) {
+                (log_id, offset) = (format!("{:016x}", xxh3_64(text.trim_end().as_bytes())), 0);
+            }
+            let place = (log_id.clone(), offset);
+            offset += text.len() as u64;
+            (number, place)
+        })
+    }
+
     /// Its first bytes have that length and hash: an inode, and a name, may have been another's.
     fn begins(&self, (length, hash): (u32, u64)) -> bool {
-        let text: String = (self.start..self.start + 60).map(|number| line(self.number, number)).collect();
+        let start = self.start();
+        let text: String = (start..start + 60).map(|number| line(self.number, number)).collect();
         text.as_bytes().get(..length as usize).is_some_and(|head| length > 0 && xxh3_64(head) == hash)
     }
 
@@ -283,7 +398,7 @@ impl Log {
         if sources.is_empty() {
             return false;
         }
-        let text: String = (self.start..self.lines).map(|number| line(self.number, number)).collect();
+        let text: String = (self.start()..self.lines).map(|number| line(self.number, number)).collect();
         let mut heads =
             (1..=text.len().min(PREFIX)).map(|length| format!("{:016x}", xxh3_64(&text.as_bytes()[..length])));
         heads.any(|head| sources.contains(&head))
@@ -299,5 +414,19 @@ impl Held {
     /// An event of such a seq was dropped and counted.
     fn is_dropped(&self, seq: u64) -> bool {
         self.rejects.iter().any(|(reason, _, _, first, last)| reason == "spool_full" && (*first..=*last).contains(&seq))
+    }
+
+    /// That is the row of a record that was given.
+    fn is_given(&self, connection: u64, seq: u64, trace: &str, found: &Content) -> bool {
+        // Times are counted from the trace's first record, which its row names; a trace may begin at any.
+        let base_ns = self.connections.get(&(format!("c{connection}"), trace.to_owned())).map(Shown::base_ns);
+        let written_us = 5000 + 10 * i64::try_from(seq).unwrap();
+        let said = value_of(found, "time_us").unwrap_or("0");
+        let time_us = base_ns.map_or_else(|| said.to_owned(), |base_ns| (written_us - base_ns / 1000).to_string());
+        let day = value_of(found, "trace_day").unwrap_or_default();
+        let vantage = value_of(found, "vantage").unwrap_or_default();
+        *found == event(connection, seq, &time_us, day, vantage)
+            && ["2026-11-20", "1970-01-01"].contains(&day)
+            && ["server", ""].contains(&vantage)
     }
 }
