@@ -327,13 +327,17 @@ pub struct Held {
     pub rejects: BTreeSet<(String, String, String, u64, u64)>,
     /// Batches that nobody can read.
     pub damaged: Vec<String>,
+    /// A batch was refused for good: others of its cycle may be held.
+    pub has_refused: bool,
 }
 
 impl Held {
     /// Of a broker, and of files in a folder.
     pub fn read(store: &SharedStore, folder: &Path) -> Self {
-        let mut held = Self::default();
-        let mut batches: Vec<(String, Vec<u8>)> = store.lock().unwrap().batches.values().cloned().collect();
+        let store = store.lock().unwrap();
+        let mut held = Self { has_refused: store.refusals > 0, ..Self::default() };
+        let mut batches: Vec<(String, Vec<u8>)> = store.batches.values().cloned().collect();
+        drop(store);
         for path in simulated::files_below(folder).unwrap() {
             let table = path.parent().and_then(Path::file_name).unwrap().to_string_lossy().into_owned();
             if path.extension().is_some_and(|extension| extension == "arrow") {
