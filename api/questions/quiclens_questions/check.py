@@ -2,17 +2,17 @@
 and what to change. The collector reads it.
 """
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from quiclens_questions import collector
 from quiclens_questions.failure import CannotRun
 from quiclens_questions.report import Report
 
-_OF_CAUSE = ("cause", "known", "because")
-_COLUMNS = ("trace", "stack", "vantage", *_OF_CAUSE, "switch_on", "dialect", "file")
+_COLUMNS = ("trace", "stack", "vantage", "cause", "known", "because", "switch_on", "dialect", "file")
 
 _DROPS = "the writer drops records when it is busy: give it a larger buffer, or log less of each connection"
 
@@ -26,15 +26,62 @@ CHANGES = {
     "clock_step": "the clock of the log was set while it was written: take a monotonic one",
 }
 
-Row = dict[str, Any]
+
+class _Line(BaseModel):
+    """What the collector prints may have more members than are read here."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class CheckedCause(_Line):
+    """What one trace says of one cause: whether the log can show it, why, and what to switch on."""
+
+    cause: str
+    known: str
+    because: str
+    switch_on: Sequence[str]
+
+
+class UnreadCounts(_Line):
+    """What of one trace nobody reads: events by name, fields and values by event and path, and how many others."""
+
+    events: Mapping[str, int] = {}
+    fields: Mapping[str, Mapping[str, int]] = {}
+    values: Mapping[str, Mapping[str, int]] = {}
+    others: int = 0
+
+
+class CheckedTrace(_Line):
+    """One trace of a log."""
+
+    file: str
+    trace_id: str
+    vantage: str
+    stack: str
+    dialect: str
+    requests: int
+    causes: Sequence[CheckedCause]
+    damage: Mapping[str, int] | None = None
+    grades: Mapping[str, int] | None = None
+    unread: UnreadCounts | None = None
+
+
+class RejectedRecord(_Line):
+    """What of a file is no record."""
+
+    file: str
+    rejected: str
+
+
+_LINE: TypeAdapter[CheckedTrace | RejectedRecord] = TypeAdapter(CheckedTrace | RejectedRecord)
 
 
 def check(path: str) -> Report:
     """One row per trace and cause."""
-    lines = [_trace(line) for line in collector.lines(["dump", path, "--room", "check"]) if line.strip()]
-    traces = [line for line in lines if "rejected" not in line]
-    rejects = [{"file": line.get("file"), "reason": line["rejected"]} for line in lines if "rejected" in line]
-    requests = sum(int(trace.get("requests") or 0) for trace in traces)
+    lines = [_read(line) for line in collector.lines(["dump", path, "--room", "check"]) if line.strip()]
+    traces = [line for line in lines if isinstance(line, CheckedTrace)]
+    rejects = [{"file": line.file, "reason": line.rejected} for line in lines if isinstance(line, RejectedRecord)]
+    requests = sum(trace.requests for trace in traces)
     return Report(
         name="check",
         params={
@@ -42,19 +89,19 @@ def check(path: str) -> Report:
             "rejected": len(rejects),
             "rejects": rejects,
             "unread": _unread(traces),
-            "grades": dict(_summed(trace.get("grades") or {} for trace in traces)),
+            "grades": dict(_summed(trace.grades or {} for trace in traces)),
             "damage": _damage(traces),
         },
         columns=tuple((name, "") for name in _COLUMNS),
-        rows=[_row(trace, cause) for trace in traces for cause in trace.get("causes") or ()],
+        rows=[_row(trace, cause) for trace in traces for cause in trace.causes],
         samples=len(traces),
         coverage={"requests": requests, "traced": requests, "weight": float(requests)},
     )
 
 
-def _damage(traces: list[Row]) -> list[Row]:
+def _damage(traces: Sequence[CheckedTrace]) -> list[dict[str, str | int]]:
     """Each kind of damage that was met, most traces first: how often, in how many traces, and what to change."""
-    logs = [trace.get("damage") or {} for trace in traces]
+    logs = [trace.damage or {} for trace in traces]
     times, of_traces = _summed(logs), Counter(kind for log in logs for kind in log)
     return [
         {"kind": kind, "times": times[kind], "traces": number, "change": CHANGES.get(kind, "")}
@@ -69,31 +116,35 @@ def _summed(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
     return found
 
 
-def _unread(traces: list[Row]) -> Row:
+def _unread(traces: Sequence[CheckedTrace]) -> dict[str, dict[str, int] | int]:
     """What of all traces nobody reads: events by name, fields and values by event and path, how often each."""
-    found: dict[str, Counter[str]] = {"events": Counter(), "fields": Counter(), "values": Counter()}
-    others = 0
-    for unread in (trace.get("unread") or {} for trace in traces):
-        found["events"].update(unread.get("events") or {})
-        for kind in ("fields", "values"):
-            for event, paths in (unread.get(kind) or {}).items():
-                found[kind].update({f"{event} {path}": count for path, count in paths.items()})
-        others += int(unread.get("others") or 0)
-    return {kind: dict(counts.most_common()) for kind, counts in found.items()} | {"others": others}
+    unread = [trace.unread for trace in traces if trace.unread is not None]
+    found: dict[str, dict[str, int] | int] = {
+        "events": dict(_summed(each.events for each in unread).most_common()),
+        "fields": _by_path(each.fields for each in unread),
+        "values": _by_path(each.values for each in unread),
+    }
+    return found | {"others": sum(each.others for each in unread)}
 
 
-def _row(trace: Row, cause: Row) -> list[Any]:
-    who = [trace.get("trace_id"), trace.get("stack"), trace.get("vantage")]
-    what = [cause.get(name) for name in _OF_CAUSE]
-    return [*who, *what, list(cause.get("switch_on") or ()), trace.get("dialect"), trace.get("file")]
+def _by_path(counts: Iterable[Mapping[str, Mapping[str, int]]]) -> dict[str, int]:
+    paths = (
+        {f"{event} {path}": count for path, count in of_event.items()}
+        for each in counts
+        for event, of_event in each.items()
+    )
+    return dict(_summed(paths).most_common())
 
 
-def _trace(line: str) -> Row:
+def _row(trace: CheckedTrace, cause: CheckedCause) -> list[Any]:
+    who = [trace.trace_id, trace.stack, trace.vantage]
+    what = [cause.cause, cause.known, cause.because]
+    return [*who, *what, list(cause.switch_on), trace.dialect, trace.file]
+
+
+def _read(line: str) -> CheckedTrace | RejectedRecord:
     try:
-        trace = json.loads(line)
-    except ValueError:
-        trace = None
-    if not isinstance(trace, dict):
-        message = f"the collector printed no JSON object: {line[:80]!r}"
-        raise CannotRun("collector_failed", message, "are the collector and quiclens of one version?")
-    return trace
+        return _LINE.validate_json(line)
+    except ValidationError as error:
+        message = f"the collector printed what is no checked trace: {line[:80]!r}"
+        raise CannotRun("collector_failed", message, "are the collector and quiclens of one version?") from error
