@@ -16,7 +16,7 @@ import jsonschema_rs
 import pytest
 from serve_process import Served, start
 
-from quiclens_questions.reports import KINDS
+from quiclens_questions.reports import REPORTS
 
 ROOT = Path(__file__).resolve().parents[2]
 VECTORS = ROOT / "schema" / "vectors"
@@ -92,7 +92,7 @@ def test_every_document_of_many_requests_is_as_promised(vectors: Served) -> None
     window = "since=2000-01-01T00:00:00Z&step_s=2678400"
     paths = ["requests?limit=1000", "requests?by=carrier", "cells", "compare?a=complete=true&b=complete=false"]
     paths += ["different?min_ms=1", f"over-time?{window}", f"spent-over-time?{window}", f"heat?{window}"]
-    paths += [f"reports/{name}" for name in KINDS] + ["failed", "status", "audit", "watch"]
+    paths += [f"reports/{name}" for name in REPORTS] + ["failed", "status", "audit", "watch"]
     assert not failures(vectors, [f"/api/v1/{path}" for path in paths])
 
 

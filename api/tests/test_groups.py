@@ -12,7 +12,7 @@ from store_rows import plant
 from quiclens_command_line.show.slow import groups_line
 from quiclens_command_line.show.written import markdown
 from quiclens_questions.report import GROUPS_AT_MOST, Report
-from quiclens_questions.reports import KINDS, Options, asked_of
+from quiclens_questions.reports import REPORTS, Options, asked_of
 
 CARRIERS, WITHOUT_QUIC, REQUESTS = 25_000, 4_000, 3_639
 
@@ -58,7 +58,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 def asked(store: Store, name: str, by: list[str], region: str) -> Report:
     window = (datetime(2026, 11, 20, 12, tzinfo=UTC), datetime(2026, 11, 20, 12, 0, 15, tzinfo=UTC))
     stretch = window if region == "busy" else (None, None)
-    return KINDS[name].answer(store, asked_of(name, by, [f"region={region}"], stretch, Options(), datetime.now(UTC)))
+    return REPORTS[name].answer(store, asked_of(name, by, [f"region={region}"], stretch, Options(), datetime.now(UTC)))
 
 
 def test_totals_are_those_of_all_groups_not_of_those_with_a_row(store: Store) -> None:

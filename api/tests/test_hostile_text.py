@@ -18,7 +18,7 @@ from quiclens_schema.plain_text import printable
 from store_rows import fill
 
 from quiclens_command_line.main import main
-from quiclens_questions.reports import KINDS
+from quiclens_questions.reports import REPORTS
 from quiclens_questions.where import request_columns
 
 HOSTILE = (
@@ -134,7 +134,7 @@ def test_every_request_is_explained_and_exported(ask: Asking, url: str, tmp_path
     ask("export", HOSTILE + "aa11bb22", "-o", str(tmp_path / f"{printable(HOSTILE[:9])}.qlog"))
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", REPORTS)
 @pytest.mark.parametrize("form", ["table", "markdown", "csv", "json"])
 def test_reports(ask: Asking, name: str, form: str, tmp_path: Path) -> None:
     words = ["report", name, *(["--between", "region"] if name == "compare" else [])]

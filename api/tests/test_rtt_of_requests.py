@@ -10,7 +10,7 @@ from quiclens_schema.store import Store
 from serve_process import start
 from store_rows import plant
 
-from quiclens_questions.reports import KINDS, Options, asked_of
+from quiclens_questions.reports import REPORTS, Options, asked_of
 
 _ROWS = """
 INSERT INTO request_versions (
@@ -46,7 +46,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 
 def asked(store: Store, name: str, by: list[str], where: list[str], options: Options) -> list[dict[str, Any]]:
-    return KINDS[name].answer(store, asked_of(name, by, where, (None, None), options, datetime.now(UTC))).dicts()
+    return REPORTS[name].answer(store, asked_of(name, by, where, (None, None), options, datetime.now(UTC))).dicts()
 
 
 def test_one_figure_of_each_request_with_or_without_a_trace(store: Store) -> None:

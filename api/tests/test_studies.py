@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from api_ran import Run
 
-from quiclens_questions.reports import KINDS
+from quiclens_questions.reports import REPORTS
 
 
 def rows(document: dict[str, Any]) -> list[dict[str, Any]]:
@@ -17,7 +17,7 @@ def rows(document: dict[str, Any]) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in document["rows"]]
 
 
-@pytest.mark.parametrize("name", list(KINDS))
+@pytest.mark.parametrize("name", list(REPORTS))
 def test_every_report_has_the_same_shape(run: Run, name: str) -> None:
     document = run("report", name, "--json").document
     assert list(document) == ["name", "params", "columns", "rows", "samples", "groups", "groups_shown", "coverage"]
@@ -25,7 +25,7 @@ def test_every_report_has_the_same_shape(run: Run, name: str) -> None:
     assert all(len(row) == len(document["columns"]) for row in document["rows"])
 
 
-@pytest.mark.parametrize("name", list(KINDS))
+@pytest.mark.parametrize("name", list(REPORTS))
 def test_every_report_can_be_read(run: Run, name: str) -> None:
     assert "drawn from 5 requests" in run("report", name).out
 

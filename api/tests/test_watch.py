@@ -94,7 +94,7 @@ def chances(
         " ENGINE = Memory"
     )
     store.command("INSERT INTO counts FORMAT JSONEachRow\n" + "\n".join(map(json.dumps, lines)))
-    text = sql("watch").replace(f"(\n{sql('regression_counts')}\n)", "counts")
+    text = sql("watch").replace(f"(\n{sql('watch_counts')}\n)", "counts")
     bound = judged(columns=1) | {"level": 1.0, "times_min": times, "samples_before_min": 1, "samples_min": 1}
     told = {row["pool"][0]: row["p"] for row in store.query(text, bound).dicts() if row["measure"] == "duration"}
     return [told[line["pool"][0]] for line in lines]

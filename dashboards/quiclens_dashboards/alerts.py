@@ -43,8 +43,8 @@ class Rule:
 
 RULES = (
     Rule(
-        name="tail_regressions",
-        title="Tail regressions",
+        name="regressions",
+        title="Regressions",
         summary="Requests of some carriers, regions or cities have become slower, fail more, or go over QUIC less.",
         description="Found in two windows of five minutes after each other; `quiclens watch` names the cells.",
         when="gt",

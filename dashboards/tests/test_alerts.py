@@ -55,13 +55,13 @@ def quiet(demo: Demo) -> datetime:
 
 
 HEALTHY: dict[str, Callable[[Demo], datetime]] = {
-    "tail_regressions": lambda demo: demo.window.until,
+    "regressions": lambda demo: demo.window.until,
     "pipeline_stale": lambda demo: demo.window.since + BEAT_AFTER + timedelta(seconds=60),
     "reject_rate": lambda demo: demo.window.since + BEAT_AFTER - timedelta(seconds=1),
     "coverage_low": lambda demo: demo.window.until + timedelta(minutes=10),
 }
 FAILING: dict[str, Callable[[Demo], datetime]] = {
-    "tail_regressions": quiet,
+    "regressions": quiet,
     "pipeline_stale": lambda demo: demo.window.until,
     "reject_rate": quiet,
     "coverage_low": quiet,
@@ -91,13 +91,13 @@ def test_without_data_only_the_heartbeats_rule_fires(demo: Demo) -> None:
 
 
 def test_the_tail_rule_is_asked_once_a_window_and_wants_two() -> None:
-    (group,) = [group for group in GROUPS if BY_NAME["tail_regressions"] in group["rules"]]
-    assert (group["interval"], BY_NAME["tail_regressions"]["for"]) == ("5m", "5m")
+    (group,) = [group for group in GROUPS if BY_NAME["regressions"] in group["rules"]]
+    assert (group["interval"], BY_NAME["regressions"]["for"]) == ("5m", "5m")
     assert len({group["name"] for group in GROUPS}) == len(GROUPS)
 
 
 def test_the_tail_rule_asks_what_the_command_asks() -> None:
-    sql = BY_NAME["tail_regressions"]["data"][0]["model"]["rawSql"]
+    sql = BY_NAME["regressions"]["data"][0]["model"]["rawSql"]
     assert "lgamma" in sql and "toTimeZone($__toTime, 'UTC')" in sql and "{" not in sql
 
 

@@ -394,7 +394,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
         return schema_cases(options.cases, options.keep, progress.show)
     if options.command == "watch":
-        from quiclens_lab.regressions import watch
+        from quiclens_lab.watch import watch
 
         return watch(options.runs, options.windows, options.seed, options.rows, options.keep, progress.show)
     if options.command == "freshness":

@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from quiclens_questions.reports import REPORTS
+
 from quiclens_lab.errors import CannotTryError, LabError
 from quiclens_lab.judgement import Judgement
 from quiclens_lab.kept import RunLines
@@ -32,7 +34,6 @@ MADE = LAB.parent / ".made" / "pages"
 API = LAB.parent / "api"
 VECTORS = LAB.parent / "schema" / "vectors"
 VIEWS = ("congestion", "streams", "sequence", "packets", "log", "statistics")
-REPORTS = ("tail", "rtt", "loss", "coverage", "use-rate", "grid", "load")
 _TOGETHER = 3
 _AT_ONCE = 30  # visits of one browser
 _SECONDS = 600
@@ -43,7 +44,7 @@ _PLACES = (
 _EXIT_CODES = 0, 1  # done, nothing found
 _ABOUT_ALL = (
     *(("slow",), ("slow", "--by", "carrier"), ("failed",), ("status",), ("audit",), ("watch",)),
-    *(("report", name) for name in (*REPORTS, "events")),
+    *(("report", name) for name in REPORTS),
     *(("report", "tail", "--without", "loss_recovery"), ("report", "rtt", "--of", "requests", "--by", "protocol")),
     *(("report", "compare", "--base", "tcp"), ("report", "compare", "--between", "protocol")),
 )

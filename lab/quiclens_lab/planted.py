@@ -15,7 +15,7 @@ from statistics import NormalDist, median
 from typing import Any
 
 from quiclens_questions.report import Report
-from quiclens_questions.reports import KINDS, Options, asked_of
+from quiclens_questions.reports import REPORTS, Options, asked_of
 from quiclens_questions.statistics.clusters import needed
 from quiclens_schema import store as stores
 from quiclens_schema.migrate import migrate
@@ -84,7 +84,7 @@ _ASKED = (
 def _ask(store: Store, name: str, region: str) -> Report:
     options = Options(base="tcp") if name == "compare" else Options()
     asked = asked_of(name, ("carrier",), (f"region={region}",), (None, None), options, datetime.now(UTC))
-    return KINDS[name].answer(store, asked)
+    return REPORTS[name].answer(store, asked)
 
 
 def _biased(compared: Report) -> dict[str, float]:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from quiclens_lab import against, command_line, limits, link_race, machine, many_files, planted, regressions
+from quiclens_lab import against, command_line, limits, link_race, machine, many_files, planted
+from quiclens_lab import watch as watch_bar
 from quiclens_lab.ask_bench import command as ask_bench
 from quiclens_lab.errors import CannotTryError, LabError
 from quiclens_lab.judgement import BARS, Judgement
@@ -107,7 +108,7 @@ def test_what_is_asked_by_default_leaves_nothing_out() -> None:
     assert (linking.days, linking.a_day, linking.seconds, linking.rate) == link_bench.ASKED
     asking, watching, planting = asked(["ask-bench"]), asked(["watch"]), asked(["planted"])
     assert (asking.requests, asking.events, asking.days) == ask_bench.WANTED
-    assert (watching.runs, watching.windows, watching.rows) == (regressions.RUNS, regressions.WINDOWS, regressions.ROWS)
+    assert (watching.runs, watching.windows, watching.rows) == (watch_bar.RUNS, watch_bar.WINDOWS, watch_bar.ROWS)
     assert planting.samples == planted.SAMPLES
     comparing = asked(["against", "--collector", "x"])
     assert (comparing.events, comparing.runs) == (against.EVENTS, against.RUNS)

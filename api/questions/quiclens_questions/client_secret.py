@@ -12,7 +12,7 @@ from quiclens_schema import key_file
 from quiclens_schema.store import Store
 
 from quiclens_questions.failure import CannotRun
-from quiclens_questions.told import told_secret
+from quiclens_questions.given_secret import given_secret
 
 VARIABLE = "QUICLENS_CLIENT_SECRET"
 FILE = "client.key"
@@ -23,7 +23,7 @@ FILE = "client.key"
 def client_secret(store: Store) -> Iterator[Path | None]:
     """A file with the deployment's secret, else with the store's own; None for a server's store where nobody gave one:
     its lines and traces meet by their ids alone. UsageMistake and CannotRun for secrets that cannot be had."""
-    if told := told_secret(VARIABLE):
+    if told := given_secret(VARIABLE):
         with tempfile.NamedTemporaryFile("w", prefix="client-", suffix=".key") as file:
             file.write(told)
             file.flush()

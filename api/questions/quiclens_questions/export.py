@@ -60,7 +60,7 @@ def chosen(store: Store, wanted: ExportRequest) -> Row | None:
 
 def _trace_of(store: Store, wanted: ExportRequest, connection_id: str) -> Row | None:
     parameters = {"connection_id": connection_id, "vantage": wanted.vantage, "trace_id": wanted.trace_id}
-    rows = ask(store, "connection", parameters).dicts()
+    rows = ask(store, "connection_chosen", parameters).dicts()
     return rows[0] if rows else None
 
 

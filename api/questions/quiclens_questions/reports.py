@@ -9,6 +9,7 @@ from quiclens_schema.store import Store
 
 from quiclens_questions.compare import compare
 from quiclens_questions.connections import connection_columns
+from quiclens_questions.coverage import coverage
 from quiclens_questions.events import events
 from quiclens_questions.failure import usage
 from quiclens_questions.grid import grid
@@ -17,7 +18,6 @@ from quiclens_questions.loss import loss
 from quiclens_questions.report import Report, ReportQuestion
 from quiclens_questions.rtt import rtt
 from quiclens_questions.savings import removable
-from quiclens_questions.sessions import sessions
 from quiclens_questions.tail import tail
 from quiclens_questions.use_rate import use_rate
 from quiclens_questions.where import by_column, read, request_columns
@@ -42,7 +42,7 @@ class ReportKind:
         return self.of[of]() if of else self.columns()
 
 
-KINDS: Mapping[str, ReportKind] = {
+REPORTS: Mapping[str, ReportKind] = {
     "tail": ReportKind(tail, request_columns, "how long requests took, p50 to p99", frozenset({"without"})),
     "compare": ReportKind(
         compare,
@@ -58,7 +58,7 @@ KINDS: Mapping[str, ReportKind] = {
         {"connections": connection_columns, "requests": request_columns},
     ),
     "loss": ReportKind(loss, connection_columns, "how often packets are lost, how long repairs take"),
-    "coverage": ReportKind(sessions, request_columns, "sessions that used QUIC for everything, for some, for nothing"),
+    "coverage": ReportKind(coverage, request_columns, "sessions that used QUIC for everything, for some, for nothing"),
     "use-rate": ReportKind(use_rate, request_columns, "which share of requests goes over QUIC, and for whom none does"),
     "grid": ReportKind(grid, request_columns, "durations by implementation, round trip and loss"),
     "load": ReportKind(load, connection_columns, "requests a second by size of response, new connections a second"),
@@ -89,9 +89,9 @@ def asked_of(
     now: datetime,
 ) -> ReportQuestion:
     """What was asked, checked; a usage mistake names the report that takes an option which this one does not."""
-    kind = KINDS[name]
+    kind = REPORTS[name]
     for wrong in sorted(options.given() - kind.takes):
-        right = ", ".join(other for other, each in KINDS.items() if wrong in each.takes)
+        right = ", ".join(other for other, each in REPORTS.items() if wrong in each.takes)
         raise usage(f"--{wrong} is for report {right}, not {name}", f"quiclens report {right} --{wrong} …")
     columns = kind.columns_of(options.of)
     known = tuple(dict.fromkeys(by_column(each, columns) for each in by))

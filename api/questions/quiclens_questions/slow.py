@@ -100,7 +100,7 @@ def coverage(store: Store, where: Where, window: dict[str, Any] | None = None) -
     """How many requests an answer speaks of, how many of those have a trace, of how many of those records are missing
     (`repaired`, `damaged`), and their weight."""
     everything = {"min_us": 0, "since": None, "until": None}
-    requests, traced, repaired, damaged, weight = ask(store, "coverage", everything | (window or {}), where).one()
+    requests, traced, repaired, damaged, weight = ask(store, "traced_counts", everything | (window or {}), where).one()
     return {"requests": requests, "traced": traced, "repaired": repaired, "damaged": damaged, "weight": weight}
 
 

@@ -51,7 +51,7 @@ from quiclens_questions.statements import ask, sql
 BUCKET_S = 300  # of request_rollups
 DIMENSIONS = ("carrier", "region", "city", "pop", "protocol", "network_type", "app_version")
 BY = ("carrier", "region", "city")
-BY_AT_MOST = 4  # so many times queries/regression_counts.sql makes cells larger
+BY_AT_MOST = 4  # so many times queries/watch_counts.sql makes cells larger
 WINDOW_S, BASELINE_S = BUCKET_S, 86_400
 SAMPLES_MIN, SAMPLES_BEFORE_MIN = 20, 1_000  # below these a cell is pooled, or left out
 RATE = 0.05  # false discoveries among those found
@@ -62,7 +62,7 @@ LEVELS = (0.1, 0.05, 0.03, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0003, 0.0001, 0.0)
 TRUST_IN_COMMON = 16.0
 """For how many stretches of a cell's own the dispersion of all cells counts."""
 SHARES = ("failed", "handshake", "not_quic", "loss", "retransmission")
-"""The measures besides `duration`, in the order in which queries/regression_counts.sql has them."""
+"""The measures besides `duration`, in the order in which queries/watch_counts.sql has them."""
 
 
 def judged(window_s: int = WINDOW_S, columns: int = len(BY)) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from quiclens_command_line.commands.options import AsJson, Limit, StoreUrl
 from quiclens_command_line.output import answer
-from quiclens_command_line.show.report import plain_view
+from quiclens_command_line.show.reports_of_connections import plain_view
 from quiclens_questions.audit import audit as ask_audit
 from quiclens_questions.failure import DONE, NOTHING_FOUND
 from quiclens_questions.opening import opened

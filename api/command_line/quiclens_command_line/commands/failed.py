@@ -6,10 +6,10 @@ from quiclens_schema.store import DEFAULT_URL
 
 from quiclens_command_line.commands.options import AsJson, Limit, Since, StoreUrl, Until, WhereTexts
 from quiclens_command_line.output import answer
-from quiclens_command_line.show.report import plain_view
+from quiclens_command_line.show.reports_of_connections import plain_view
 from quiclens_questions import where as conditions
 from quiclens_questions.connections import connection_columns
-from quiclens_questions.failed import failed as ask_failed
+from quiclens_questions.failed_connections import failed as ask_failed
 from quiclens_questions.failure import DONE, NOTHING_FOUND
 from quiclens_questions.moment import moment
 from quiclens_questions.opening import opened

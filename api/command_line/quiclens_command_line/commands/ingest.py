@@ -12,9 +12,9 @@ from quiclens_schema.supervised import Supervisor
 from quiclens_command_line.commands.cluster import Brokers, Config, Group, settings_of
 from quiclens_command_line.commands.options import AsJson, StoreUrl
 from quiclens_command_line.output import answer, say
+from quiclens_command_line.stopping import told_to_stop
 from quiclens_questions.failure import DONE, NOTHING_FOUND, CannotRun
 from quiclens_questions.opening import opened
-from quiclens_questions.told import told_to_stop
 
 Metrics = Annotated[
     str | None, typer.Option("--metrics", metavar="HOST:PORT", help="Where /metrics and /healthz answer; '' nowhere.")

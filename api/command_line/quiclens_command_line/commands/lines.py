@@ -20,12 +20,12 @@ from quiclens_command_line.commands.cluster import Brokers, Config, settings_of
 from quiclens_command_line.commands.options import AsJson, StoreUrl
 from quiclens_command_line.output import answer, say
 from quiclens_command_line.show.lines import lines_view
+from quiclens_command_line.stopping import told_to_stop
 from quiclens_questions import collector
 from quiclens_questions.client_secret import client_secret
 from quiclens_questions.failure import DONE, NOTHING_FOUND, CannotRun, usage
 from quiclens_questions.moment import moment
 from quiclens_questions.opening import opened
-from quiclens_questions.told import told_to_stop
 
 if TYPE_CHECKING:
     from quiclens_ingest.lines import Converter

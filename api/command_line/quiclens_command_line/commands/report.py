@@ -12,9 +12,15 @@ from rich.console import RenderableType
 
 from quiclens_command_line.commands.options import AsJson, Since, StoreUrl, Until, WhereTexts
 from quiclens_command_line.output import answer, print_text, say
-from quiclens_command_line.show.report import events_view, loss_view, rtt_view
+from quiclens_command_line.show.reports_of_connections import events_view, loss_view, rtt_view
+from quiclens_command_line.show.reports_of_requests import (
+    compare_view,
+    coverage_view,
+    grid_view,
+    load_view,
+    use_rate_view,
+)
 from quiclens_command_line.show.slow import groups_line
-from quiclens_command_line.show.studies import compare_view, coverage_view, grid_view, load_view, use_rate_view
 from quiclens_command_line.show.tail import tail_view
 from quiclens_command_line.show.written import comma_separated, markdown
 from quiclens_questions.failure import DONE, NOTHING_FOUND, CannotRun, usage
@@ -22,7 +28,7 @@ from quiclens_questions.moment import moment
 from quiclens_questions.opening import opened
 from quiclens_questions.picture import picture
 from quiclens_questions.report import Report, ReportQuestion
-from quiclens_questions.reports import KINDS, Options, asked_of
+from quiclens_questions.reports import REPORTS, Options, asked_of
 
 View = Callable[[Report, ReportQuestion], Iterator[RenderableType]]
 VIEWS: Mapping[str, View] = {
@@ -72,7 +78,7 @@ Picture = Annotated[Path | None, typer.Option("--picture", metavar="FILE.svg", h
 
 
 def report(
-    name: Annotated[str, typer.Argument(metavar="NAME", help=f"{', '.join(KINDS)}.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help=f"{', '.join(REPORTS)}.")],
     by: Bys = None,
     where: WhereTexts = None,
     since: Since = "",
@@ -117,14 +123,14 @@ def report(
     quiclens report use-rate --by carrier --since 7d
     quiclens report events --by carrier
     """
-    if name not in KINDS:
-        raise usage(f"there is no report {name!r}", f"reports are {', '.join(KINDS)}")
+    if name not in REPORTS:
+        raise usage(f"there is no report {name!r}", f"reports are {', '.join(REPORTS)}")
     now = datetime.now(UTC)
     window = (moment(since, now) if since else None, moment(until, now) if until else None)
     words = [word for text in by or [] for word in text.split(",")]
     asked = asked_of(name, words, where or [], window, Options(without, between, base, later, of), now)
     with opened(store) as data:
-        found = KINDS[name].answer(data, asked)
+        found = REPORTS[name].answer(data, asked)
     if form is Format.table or as_json:
         left_out = groups_line(found.groups, found.groups_shown)
         answer(as_json, found.document(), *VIEWS[name](found, asked), *([left_out] if left_out else []))

@@ -11,9 +11,9 @@ from quiclens_schema.store import DEFAULT_URL, StoreError
 
 from quiclens_command_line.commands.options import AsJson, KeepEvents, KeepSummaries, MaxDisk, StoreUrl, keeping
 from quiclens_command_line.output import answer, say
+from quiclens_command_line.stopping import told_to_stop
 from quiclens_questions.failure import DONE, Failure
 from quiclens_questions.opening import opened
-from quiclens_questions.told import told_to_stop
 from quiclens_questions.units import size
 from quiclens_store_server.retention import Sweep, sweep
 from quiclens_web.front.keep import Keep

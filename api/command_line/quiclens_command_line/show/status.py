@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from quiclens_command_line.show.report import plain_view
+from quiclens_command_line.show.reports_of_connections import plain_view
 from quiclens_command_line.show.tables import of_printable
 from quiclens_questions.report import Report
 from quiclens_questions.units import size

@@ -7,7 +7,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from quiclens_command_line.show.report import samples, with_interval
+from quiclens_command_line.show.reports_of_connections import samples, with_interval
 from quiclens_command_line.show.slow import coverage_line, shown
 from quiclens_command_line.show.tables import of_printable, titled
 from quiclens_questions.causes import look

@@ -1,4 +1,5 @@
--- One row is one request of the population, and whether it is one of those that are asked about. Written into others.
+-- One row is one request of the population, and whether it is one of those that are asked about. Included by the others of
+-- its name.
 SELECT
     *,
     duration_us >= {chosen_from_us:UInt64}

@@ -154,7 +154,7 @@ FROM
                             arrayMap(
                                 alone -> if(alone > 0, (stretches - 1) / (1 + stretches / (2 * alone)), 0), scatter_alone
                             ) AS trusts
-                        FROM (/* regression_counts.sql */)
+                        FROM (/* watch_counts.sql */)
                     )
                 )
             )

@@ -1,11 +1,13 @@
-"""Figures and how sure they are: the only place that makes an interval. Pure and deterministic.
+"""Figures and how sure they are: the only place that makes an interval, but for predictions
+(`savings.py`). Pure and deterministic.
 
 | module | |
 |---|---|
-| `estimates` | a value with its 95 % interval; shares, differences, ratios |
-| `clusters` | shares and quantiles of samples that have weights and come in clusters |
+| `clusters` | in every report: the interval of a quantile (`levels`, `places`), of a share; samples in clusters |
+| `estimates` | the type of a value with its interval; differences, ratios, Wilson's share |
 | `rates` | how many a second, minutes as the clusters |
 | `kept` | sums and ratios of events of which chance kept some |
+| `distributions` | the level, 95 % (`Z95`, `BEYOND`), and scipy's distributions |
 
 Distributions are scipy's; `distributions` alone imports it, when a figure is asked for, since that takes a third of a
 second.

@@ -21,7 +21,14 @@ a Gaussian copula, for two thirds. Simulations of populations that are alike by 
 import math
 from dataclasses import dataclass
 
-from quiclens_questions.statistics.distributions import TAIL, Z95, binomial_place, binomial_tail, likeness_at, student95
+from quiclens_questions.statistics.distributions import (
+    BEYOND,
+    Z95,
+    binomial_place,
+    binomial_tail,
+    likeness_at,
+    student95,
+)
 from quiclens_questions.statistics.estimates import Estimate, wilson
 
 CLUSTERS_AT_LEAST = 10
@@ -169,9 +176,9 @@ def places(worth: float, quantile: float) -> tuple[float | None, float | None]:
     """
     if worth < 1:
         return None, None
-    has_low = binomial_tail(1, worth, quantile) >= 1 - TAIL
-    has_high = binomial_tail(worth, worth, quantile) <= TAIL
+    has_low = binomial_tail(1, worth, quantile) >= 1 - BEYOND
+    has_high = binomial_tail(worth, worth, quantile) <= BEYOND
     return (
-        binomial_place(TAIL, worth, quantile) if has_low else None,
-        binomial_place(1 - TAIL, worth, quantile) if has_high else None,
+        binomial_place(BEYOND, worth, quantile) if has_low else None,
+        binomial_place(1 - BEYOND, worth, quantile) if has_high else None,
     )

@@ -5,8 +5,9 @@ import math
 from functools import cache
 from types import ModuleType
 
+# Every interval is a 95 % one: these two alone say so.
 Z95 = 1.959963984540054
-TAIL = 0.025
+BEYOND = 0.025  # the chance that what is estimated lies beyond one end
 
 
 @cache
@@ -16,7 +17,7 @@ def _special() -> ModuleType:
 
 def student95(freedom: float) -> float:
     """The 97.5 % quantile of Student's t with `freedom` degrees, which need not be whole."""
-    return float(_special().stdtrit(freedom, 1 - TAIL))
+    return float(_special().stdtrit(freedom, 1 - BEYOND))
 
 
 def binomial_tail(hits: float, draws: float, share: float) -> float:

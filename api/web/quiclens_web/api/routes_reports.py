@@ -9,10 +9,10 @@ from starlette.responses import Response
 from quiclens_questions import documents
 from quiclens_questions.audit import audit
 from quiclens_questions.connections import connection_columns
-from quiclens_questions.failed import failed
+from quiclens_questions.failed_connections import failed
 from quiclens_questions.picture import picture
 from quiclens_questions.report import ReportQuestion
-from quiclens_questions.reports import KINDS, Options, asked_of
+from quiclens_questions.reports import REPORTS, Options, asked_of
 from quiclens_questions.status import status
 from quiclens_web.api.answering import NotFound, QuestionRunner, asking
 from quiclens_web.api.parameters import By, Limit, Stretch, WhereTexts, read_where
@@ -45,8 +45,8 @@ def wanted(
     ] = None,
     of: Annotated[str, Query(max_length=64, description="rtt: requests, also over TCP, instead of connections.")] = "",
 ) -> ReportRequest:
-    if name not in KINDS:
-        raise NotFound(f"there is no report {name[:100]!r}", f"reports are {', '.join(KINDS)}")
+    if name not in REPORTS:
+        raise NotFound(f"there is no report {name[:100]!r}", f"reports are {', '.join(REPORTS)}")
     words = [word for word in by.split(",") if word.strip()]
     options = Options(without, between, base, later, of)
     return ReportRequest(name, asked_of(name, words, where, (stretch.since, stretch.until), options, stretch.now))
@@ -58,7 +58,7 @@ AReport = Annotated[ReportRequest, Depends(wanted)]
 @router.get("/reports/{name}", summary="A report by its name", response_model=documents.ReportDocument)
 async def report(app: App, report: AReport) -> Response:
     """A table with units, samples and 95 % intervals, as `quiclens report NAME --json`."""
-    return await app.document(lambda store: KINDS[report.name].answer(store, report.asked).document())
+    return await app.document(lambda store: REPORTS[report.name].answer(store, report.asked).document())
 
 
 @router.get(
@@ -70,7 +70,7 @@ async def report(app: App, report: AReport) -> Response:
 )
 async def drawn(app: App, report: AReport) -> Response:
     """SVG: each value a dot, its 95 % interval a line; 404 where there is nothing to draw."""
-    svg = await app.run(lambda store: picture(KINDS[report.name].answer(store, report.asked)))
+    svg = await app.run(lambda store: picture(REPORTS[report.name].answer(store, report.asked)))
     if svg is None:
         raise NotFound("there is nothing to draw", "a longer stretch of time, or fewer conditions")
     return Response(svg, media_type="image/svg+xml")

@@ -8,6 +8,7 @@ from starlette.responses import Response
 from quiclens_questions import documents
 from quiclens_questions import where as conditions
 from quiclens_questions.cells import cells
+from quiclens_questions.compare_groups import compare_groups
 from quiclens_questions.different import CATEGORIES, NUMBERS, Different, different
 from quiclens_questions.explain import explain
 from quiclens_questions.failure import UsageMistake, usage
@@ -16,7 +17,6 @@ from quiclens_questions.moment import moment
 from quiclens_questions.over_time import GROUPS_AT_MOST, OverTime, over_time, spent_over_time
 from quiclens_questions.report import ReportQuestion
 from quiclens_questions.slow import Cursor, Slow, slow
-from quiclens_questions.versus import versus
 from quiclens_web.api.answering import NotFound, QuestionRunner, asking
 from quiclens_web.api.parameters import By, Conditions, Limit, Stretch, WhereTexts, by_columns, read_where
 from quiclens_web.api.strict import StrictRoute
@@ -122,7 +122,7 @@ async def compared(app: App, stretch: Stretch, a: WhereTexts = [], b: WhereTexts
         ReportQuestion(where=read_where(texts), texts=tuple(texts), since=stretch.since, until=stretch.until)
         for texts in (a, b)
     )
-    return await app.document(lambda store: versus(store, first, second))
+    return await app.document(lambda store: compare_groups(store, first, second))
 
 
 @router.get(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from quiclens_questions.failure import CannotRun, usage
-from quiclens_questions.told import told_secret
+from quiclens_questions.given_secret import given_secret
 from quiclens_web.front import sessions, tokens
 from quiclens_web.front.access import Access, Network, is_loopback, network
 from quiclens_web.front.files_beside import Read, directly
@@ -47,7 +47,7 @@ class Admission:
             public_hosts=tuple(each.rstrip(".").lower() for each in (*self.public_hosts, self.host)),
             is_secure=self.has_tls or self.is_behind_tls_proxy,
             qvis=self.qvis,
-            session_key=_session_key(told_secret(SESSION_KEY_VARIABLE, environment)),
+            session_key=_session_key(given_secret(SESSION_KEY_VARIABLE, environment)),
         )
 
     def tokens(self, environment: Mapping[str, str] = os.environ) -> tuple[Token, ...]:
@@ -57,7 +57,7 @@ class Admission:
             (TOKEN_VARIABLE, "writer", Role.WRITER),
             (READ_TOKEN_VARIABLE, "reader", Role.READER),
         ):
-            if given := told_secret(variable, environment):
+            if given := given_secret(variable, environment):
                 try:
                     found.append(Token(name, role, tokens.digest(given)))
                 except TokenError as error:

@@ -12,7 +12,7 @@ from quiclens_questions.connection_page import chosen, traces
 from quiclens_questions.explain import Explanation, explain
 from quiclens_questions.logged import logged_facts
 from quiclens_questions.moment import rfc3339
-from quiclens_questions.reports import KINDS
+from quiclens_questions.reports import REPORTS
 from quiclens_questions.savings import REMOVABLE
 from quiclens_questions.statements import ask
 from quiclens_questions.status import status
@@ -52,7 +52,7 @@ def reports(app: App, name: str = "tail", since: str = "", until: str = "") -> R
     return page(
         "reports.html",
         "/reports",
-        reports=[(each, kind.about) for each, kind in KINDS.items()],
+        reports=[(each, kind.about) for each, kind in REPORTS.items()],
         chosen=name,
         since=since,
         until=until,

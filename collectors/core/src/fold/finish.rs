@@ -195,7 +195,7 @@ impl Fold {
         let mut row = Row::of(CONNECTION);
         self.key(&mut row, complete);
         row.set("started_at", self.trace.started_us);
-        row.set("duration_us", self.now.us.max(0).unsigned_abs());
+        row.set("duration_us", self.latest_us.unsigned_abs());
         row.set("complete", complete);
         row.0.extend(self.trace.facts.0.iter().cloned());
         row.set("events_seen", self.events);
@@ -262,5 +262,22 @@ impl Fold {
         row.set("last_at", self.wall(last_us));
         self.key(&mut row, false);
         row
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Event;
+
+    #[test]
+    fn a_connection_lasts_until_its_latest_record_though_an_older_one_comes_last() {
+        let mut fold = Fold::default();
+        for (seq, time_us) in [0, 81_000, 79_000].into_iter().enumerate() {
+            let mut event = Event::default();
+            (event.seq, event.time_us) = (seq as u64, time_us);
+            fold.event(&event);
+        }
+        assert_eq!(fold.connection(true).whole("duration_us"), 81_000);
     }
 }

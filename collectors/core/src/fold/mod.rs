@@ -104,6 +104,8 @@ pub struct Fold {
     now: Moment,
     /// The largest number of a record so far: records that were out of order come in the order of their times.
     newest_seq: u64,
+    /// The latest time of a record so far: the last one to come may be late.
+    latest_us: i64,
     events: u64,
     recovery: recovery::Recovery,
     window: window::Window,
@@ -213,6 +215,7 @@ impl Fold {
             self.pass_time(event.time_us);
         }
         self.now = Moment { us: event.time_us, seq: event.seq };
+        self.latest_us = self.latest_us.max(event.time_us);
         self.newest_seq = self.newest_seq.max(event.seq);
         self.events += 1;
         match event.kind {

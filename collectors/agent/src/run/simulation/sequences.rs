@@ -575,8 +575,8 @@ impl Sequences {
         // is a trace of which no checkpoint says that the one before it has ended.
         let is_known = match rows.is_empty() {
             true => file.is_known_after && file.traces.first() == Some(&trace.number),
-            // Where a cycle was taken in part and refused, its checkpoint is not there, and no other one may be.
-            false if held.has_refused && !file.is_known_after => false,
+            // Of a cycle that was taken in part there may be no checkpoint, and none that knows of the trace.
+            false if held.has_parts && !(file.is_known_after && file.traces.first() == Some(&trace.number)) => false,
             false => !is_brief || !rows.iter().any(|(.., row)| row.is_complete),
         };
         if lost > 0 && is_known && !is_told {

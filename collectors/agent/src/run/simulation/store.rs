@@ -327,15 +327,17 @@ pub struct Held {
     pub rejects: BTreeSet<(String, String, String, u64, u64)>,
     /// Batches that nobody can read.
     pub damaged: Vec<String>,
-    /// A batch was refused for good: others of its cycle may be held.
-    pub has_refused: bool,
+    /// Of some cycle rows may be held, and others not: a batch was refused, or stored in part.
+    pub has_parts: bool,
 }
 
 impl Held {
     /// Of a broker, and of files in a folder.
     pub fn read(store: &SharedStore, folder: &Path) -> Self {
         let store = store.lock().unwrap();
-        let mut held = Self { has_refused: store.refusals > 0, ..Self::default() };
+        let has_parts =
+            store.refusals > 0 || store.served.get("stored_in_part_and_failed").is_some_and(|count| *count > 0);
+        let mut held = Self { has_parts, ..Self::default() };
         let mut batches: Vec<(String, Vec<u8>)> = store.batches.values().cloned().collect();
         drop(store);
         for path in simulated::files_below(folder).unwrap() {

@@ -16,7 +16,7 @@ from quiclens_questions.tail import tail
 Row = dict[str, Any]
 
 
-def versus(store: Store, first: ReportQuestion, second: ReportQuestion) -> ComparedDocument:
+def compare_groups(store: Store, first: ReportQuestion, second: ReportQuestion) -> ComparedDocument:
     """The groups `a` and `b` with their quantiles and 95 % intervals in us, and each quantile's difference, b less a.
 
     Requests that failed are no samples. The difference's interval is that of groups which were drawn apart.

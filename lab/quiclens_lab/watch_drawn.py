@@ -18,7 +18,7 @@ import numpy.typing as npt
 from quiclens_questions.watch import LEVELS, SAMPLES_MIN, SHARES
 from scipy import stats
 
-from quiclens_lab.regressions_kinds import BASE, ChangeKind, Durations
+from quiclens_lab.watch_kinds import BASE, ChangeKind, Durations
 
 PER_SECOND, WINDOW_S = 3_000, 300
 CARRIERS, CITIES, REGIONS = 4_500, 600, 20

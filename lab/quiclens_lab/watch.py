@@ -1,9 +1,9 @@
 """`quiclens-lab watch`: is a cell that became worse found in five minutes, and how many reports of a week are chance?
 
-The product's own statement judges drawn windows (regressions_drawn.py): a week in which nothing changes, of a service
-that is uneven; and windows of an even one, in which each of twenty kinds of change (regressions_kinds.py) is planted in
+The product's own statement judges drawn windows (watch_drawn.py): a week in which nothing changes, of a service
+that is uneven; and windows of an even one, in which each of twenty kinds of change (watch_kinds.py) is planted in
 a cell of its own. Planted cells are judged at once, and each is found only if the statement would find it were it the
-only one. Then an hour of real rows is rolled up and asked as users ask (regressions_rows.py). What was judged is kept
+only one. Then an hour of real rows is rolled up and asked as users ask (watch_rows.py). What was judged is kept
 in `.made/watch`; a run that was ended goes on from there.
 """
 
@@ -23,7 +23,7 @@ from quiclens_schema.store import Store
 from quiclens_lab import machine
 from quiclens_lab.judgement import Judgement
 from quiclens_lab.kept import RunLines
-from quiclens_lab.regressions_drawn import (
+from quiclens_lab.watch_drawn import (
     PER_SECOND,
     PLANTED,
     SIGMAS,
@@ -37,8 +37,8 @@ from quiclens_lab.regressions_drawn import (
     columns,
     planted_durations,
 )
-from quiclens_lab.regressions_kinds import KINDS, ChangeKind, most, needed
-from quiclens_lab.regressions_rows import hour
+from quiclens_lab.watch_kinds import KINDS, ChangeKind, most, needed
+from quiclens_lab.watch_rows import hour
 
 RUNS, WINDOWS, ROWS = 200, 2016, 10_800_000  # that the bar asks for
 FALSE_AT_MOST = 1  # reports in a week of nothing
@@ -92,7 +92,7 @@ def watch(runs: int, windows: int, seed: int, rows: int, keep: bool, progress: C
 def _code() -> str:
     """A short hash of what draws and what judges."""
     tree = machine.LAB.parent
-    files = [tree / "lab/quiclens_lab" / f"regressions_{name}.py" for name in ("drawn", "kinds")]
+    files = [tree / "lab/quiclens_lab" / f"watch_{name}.py" for name in ("drawn", "kinds")]
     files.append(tree / "api/questions/quiclens_questions/queries/watch.sql")
     return machine.hash_of(tree, files)
 

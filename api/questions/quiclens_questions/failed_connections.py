@@ -9,7 +9,7 @@ from quiclens_questions.statements import ask
 
 def failed(store: Store, asked: ReportQuestion, limit: int) -> Report:
     """Most connections first; `of` is how many connections this carrier and region had in all."""
-    found = ask(store, "failed", {**asked.window, "limit": limit}, asked.where).rows
+    found = ask(store, "failed_connections", {**asked.window, "limit": limit}, asked.where).rows
     rows = [list(row) for row in found if row[3] > 0]
     columns = (("carrier", ""), ("region", ""), ("reason", ""), ("connections", ""), ("of", ""))
     return Report(

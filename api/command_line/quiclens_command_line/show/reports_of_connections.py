@@ -70,8 +70,7 @@ def loss_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]
             value = Text("too few", style="yellow")
         table.add_row(*leading, _figure(row["figure"]), value, samples(row["samples"]))
     yield table
-    kinds = "intervals: Wilson for shares, exact order statistics for quantiles, repairs taken as independent"
-    yield from _footer(report, f"{kinds}; ? = too few to bound; few = below 30")
+    yield from _footer(report, "intervals: by user, else by connection; ? = too few to bound; few = below 30")
 
 
 @of_printable

@@ -12,7 +12,7 @@ from quiclens_questions.statements import ask
 _KINDS = ("sessions_all_quic", "sessions_mixed", "sessions_without_quic")
 
 
-def sessions(store: Store, asked: ReportQuestion) -> Report:
+def coverage(store: Store, asked: ReportQuestion) -> Report:
     """Three shares for each group, of sessions: a user's requests with less than half an hour between two.
 
     Requests whose user or time nobody logged have no session, and are counted in the coverage as such.

@@ -11,10 +11,10 @@ from quiclens_questions.watch import SHARES, level
 from quiclens_schema import store as stores
 from quiclens_schema.store import Store
 
-from quiclens_lab.regressions import planted_windows, summed, windows_of_nothing
-from quiclens_lab.regressions_drawn import SIGMAS, cells, changed, draw, planted_durations
-from quiclens_lab.regressions_kinds import ALL, BASE, KINDS, TAIL, Durations, most, needed
-from quiclens_lab.regressions_rows import hour
+from quiclens_lab.watch import planted_windows, summed, windows_of_nothing
+from quiclens_lab.watch_drawn import SIGMAS, cells, changed, draw, planted_durations
+from quiclens_lab.watch_kinds import ALL, BASE, KINDS, TAIL, Durations, most, needed
+from quiclens_lab.watch_rows import hour
 
 WINDOWS = len(SIGMAS)
 

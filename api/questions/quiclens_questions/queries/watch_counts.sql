@@ -1,6 +1,6 @@
 -- One row is one cell: its requests in the window and before it, and of each test how many there are and how many count.
 -- A cell with too few requests in the window is pooled with its likes, by one column less at a time; what even the
--- first column alone does not make enough of is the cell without a name. Written into another.
+-- first column alone does not make enough of is the cell without a name. Included by watch.sql.
 --
 -- Tests, in this order: requests slower than each of `edges`; that failed; that waited for a handshake; that went over
 -- something else than QUIC; that lost a packet; that waited for a retransmission. An edge is the end of the bucket in

@@ -9,7 +9,7 @@ from quiclens_questions.watch import BUCKET_S, Watch, watch
 from quiclens_schema.migrate import migrate
 from quiclens_schema.store import Store
 
-from quiclens_lab.regressions_drawn import REGIONS
+from quiclens_lab.watch_drawn import REGIONS
 
 REGRESSED = (4, 4)  # carrier and city by rank: 0.1 % of the traffic
 BEGINS_AT = datetime(2026, 3, 4, 12, tzinfo=UTC)
