@@ -15,9 +15,10 @@ from quiclens_questions.report import GROUPS_AT_MOST, Report
 from quiclens_questions.reports import REPORTS, Options, asked_of
 
 CARRIERS, WITHOUT_QUIC, REQUESTS = 25_000, 4_000, 3_639
+DEEP = 40 * GROUPS_AT_MOST
 
 # Two requests of each carrier; of each sixth or so none over QUIC. And 15 seconds of one busy carrier, of which a tenth
-# was reset at once.
+# was reset at once. And so many carriers as a report shows, each with forty requests.
 _ROWS = f"""
 INSERT INTO request_versions (
     request_id, started_hour, started_at, source, link, coverage, weight, complete, duration_us,
@@ -42,6 +43,11 @@ FROM
         toDateTime64('2026-11-20 12:00:00', 6, 'UTC') + toIntervalMicrosecond(number * 15000000 / {REQUESTS}) AS at
     FROM numbers({REQUESTS})
 )
+UNION ALL
+SELECT
+    concat('deep/', toString(number)), toStartOfHour(at), at, 'log', 'none', 'none', 1, true, 1000 + number * 7919 % 99991,
+    concat('carrier-', toString(number % {GROUPS_AT_MOST})), 'deep', 'h3', 'acked'
+FROM (SELECT number, toDateTime64('2026-11-20 14:00:00', 6, 'UTC') + toIntervalMillisecond(number) AS at FROM numbers({DEEP}))
 """
 
 
@@ -92,3 +98,12 @@ def test_fifteen_seconds_of_load_are_fifteen_seconds(store: Store) -> None:
     (row, *_) = asked(store, "load", [], "busy").dicts()
     assert row["per_second"] == pytest.approx(REQUESTS / 15, rel=0.005) == pytest.approx(242.6, rel=0.005)
     assert row["stretch_s"] == 15 and row["per_second_low"] is None
+
+
+def test_as_many_groups_as_are_shown_have_their_intervals(store: Store) -> None:
+    """What is asked of them in the second step is larger than a parameter may be."""
+    found = asked(store, "tail", ["carrier"], "deep")
+    assert (found.groups, found.groups_shown, found.samples) == (GROUPS_AT_MOST, GROUPS_AT_MOST, DEEP)
+    rows = found.dicts()
+    assert {(row["samples"], row["clusters"]) for row in rows} == {(40, 40)}
+    assert all(row["p50_sampling_low"] < row["p50"] < row["p50_sampling_high"] for row in rows)

@@ -18,7 +18,9 @@ from quiclens_questions.statistics.estimates import Estimate
 
 SHARES_AT_MOST = 1_000_000
 QUANTILES_AT_MOST = 20_000
-_KEYS_AT_ONCE = 1_000  # their levels travel as parameters
+_PARAMETER_BYTES = 60_000
+"""Of a statement's largest parameter, about: ClickHouse takes 128 KiB (http_max_field_value_size), and so does `serve`."""
+_NUMBER_BYTES = 22  # of a number with what parts it from the next
 _MEDIAN = 0.5
 _NO_LEVEL = -1.0
 
@@ -73,10 +75,10 @@ def sampled(
     those of these hashes (`key_id`) the ones with most weight."""
     given = {**parameters, "limit": most}
     wanted = list(dict.fromkeys([_MEDIAN, *quantiles]))
-    groups = _cuts(store, samples, asked, by, given, only, [wanted] * max(1, len(only)))
+    groups = _cuts(store, samples, asked, by, given, only, [wanted])
     found: dict[int, list[float | None]] = {}
     clusters: dict[int, int] = {}
-    for some in _some(groups):
+    for some in _some(groups, 2 * len(quantiles) + len(wanted)):
         bound = {"keys": [group["key"] for group in some], "cuts": [group["cuts"] for group in some]}
         told = ask(store, "clustered_sums", {**given, **bound}, asked.where, by, samples, len(wanted)).dicts()
         sums = {row["key_id"]: row for row in told}
@@ -168,6 +170,16 @@ def _clusters(row: Mapping[str, Any], cut: int | None = None) -> Clusters:
     )
 
 
-def _some(groups: list[Row]) -> Iterator[list[Row]]:
-    for at in range(0, len(groups), _KEYS_AT_ONCE):
-        yield groups[at : at + _KEYS_AT_ONCE]
+def _some(groups: Sequence[Row], numbers: int) -> Iterator[list[Row]]:
+    """The groups in parts, of each of which the keys, and so many numbers a group, are small enough for parameters."""
+    part: list[Row] = []
+    size = 0
+    for group in groups:
+        own = max(numbers * _NUMBER_BYTES, len(str(group["key"]).encode()) + _NUMBER_BYTES)
+        if part and size + own > _PARAMETER_BYTES:
+            yield part
+            part, size = [], 0
+        part.append(group)
+        size += own
+    if part:
+        yield part

@@ -1,6 +1,6 @@
 -- One row is one group of samples: how many there are, their weight, how many groups and samples there are in all, and for
 -- each level the least value up to which at least such a share of the weight lies (null for a level below 0). Levels are
--- those of the group, in the order of `keys`; without keys all groups have the first ones.
+-- those of the group, in the order of `keys`; where there are only some, all groups have these.
 SELECT
     key_id,
     key,
@@ -8,7 +8,7 @@ SELECT
     whole AS weight,
     count() OVER () AS groups,
     sum(samples) OVER () AS all_samples,
-    if(empty({keys:Array(UInt64)}), {levels:Array(Array(Float64))}[1], {levels:Array(Array(Float64))}[indexOf({keys:Array(UInt64)}, key_id)]) AS wanted,
+    if(length({levels:Array(Array(Float64))}) = 1, {levels:Array(Array(Float64))}[1], {levels:Array(Array(Float64))}[indexOf({keys:Array(UInt64)}, key_id)]) AS wanted,
     if(
         is_even,
         arrayMap(level -> if(level < 0, NULL, sorted[toUInt64(greatest(1, ceil(level * length(sorted) - 1e-6)))]), wanted),
