@@ -45,9 +45,13 @@ FROM
 )
 UNION ALL
 SELECT
-    concat('deep/', toString(number)), toStartOfHour(at), at, 'log', 'none', 'none', 1, true, 1000 + number * 7919 % 99991,
-    concat('carrier-', toString(number % {GROUPS_AT_MOST})), 'deep', 'h3', 'acked'
-FROM (SELECT number, toDateTime64('2026-11-20 14:00:00', 6, 'UTC') + toIntervalMillisecond(number) AS at FROM numbers({DEEP}))
+    concat('deep/', toString(number)), toStartOfHour(at), at, 'log', 'none', 'none', 1, true,
+    1000 + number * 7919 % 99991, concat('carrier-', toString(number % {GROUPS_AT_MOST})), 'deep', 'h3', 'acked'
+FROM
+(
+    SELECT number, toDateTime64('2026-11-20 14:00:00', 6, 'UTC') + toIntervalMillisecond(number) AS at
+    FROM numbers({DEEP})
+)
 """
 
 

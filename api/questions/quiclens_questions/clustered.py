@@ -19,7 +19,7 @@ from quiclens_questions.statistics.estimates import Estimate
 SHARES_AT_MOST = 1_000_000
 QUANTILES_AT_MOST = 20_000
 _PARAMETER_BYTES = 60_000
-"""Of a statement's largest parameter, about: ClickHouse takes 128 KiB (http_max_field_value_size), and so does `serve`."""
+"""Of a statement's largest parameter, about: ClickHouse and `serve` take 128 KiB (http_max_field_value_size)."""
 _NUMBER_BYTES = 22  # of a number with what parts it from the next
 _MEDIAN = 0.5
 _NO_LEVEL = -1.0
