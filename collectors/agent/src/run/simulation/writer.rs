@@ -34,11 +34,22 @@ struct Log {
     is_known_after: bool,
 }
 
+/// How many records of a connection were given to the spool, from its first on.
+#[derive(Default)]
+struct Given {
+    /// The spool said that it has them.
+    taken: u64,
+    /// They are on disk.
+    synced: u64,
+    /// The spool may have them: a kill came before it said so.
+    tried: u64,
+}
+
 /// Everybody who writes.
 pub struct Writer {
     logs: Vec<Log>,
-    /// Records of the spool by connection; what was synced comes first.
-    given: BTreeMap<u64, (u64, u64)>,
+    /// Records of the spool by connection.
+    given: BTreeMap<u64, Given>,
     copies: u64,
     /// What was done, by name.
     pub did: BTreeMap<&'static str, u64>,
@@ -142,7 +153,7 @@ impl Writer {
 
     /// Records written so far.
     pub fn records(&self) -> u64 {
-        self.logs.iter().map(|log| log.lines).sum::<u64>() + self.given.values().map(|(next, _)| next).sum::<u64>()
+        self.logs.iter().map(|log| log.lines).sum::<u64>() + self.given.values().map(|given| given.taken).sum::<u64>()
     }
 
     /// Logs written so far.
@@ -259,13 +270,14 @@ impl Writer {
     /// The source that cannot be read again gives a record.
     pub fn give(&mut self, chance: &mut Chance, spool: &Spool) {
         let connection = chance.below(3);
-        let (next, _) = self.given.entry(connection).or_default();
+        let given = self.given.entry(connection).or_default();
         let mut text = String::new();
         let count = 1 + chance.below(10);
-        text.extend((*next..*next + count).map(|seq| record(connection, seq)));
+        given.tried = given.tried.max(given.taken + count);
+        text.extend((given.taken..given.taken + count).map(|seq| record(connection, seq)));
         let what = What::lines("stdin:-", Position::Running(0), text.as_bytes());
         match spool.append(what, text.as_bytes()) {
-            Ok(()) => *next += count,
+            Ok(()) => given.taken += count,
             Err(Refused::Full) => *self.did.entry("spool_full").or_default() += 1,
             Err(Refused::TooLarge | Refused::Broken(_)) => {}
         }
@@ -273,12 +285,12 @@ impl Writer {
 
     /// All that was given is on disk.
     pub fn synced(&mut self) {
-        self.given.values_mut().for_each(|(next, synced)| *synced = *next);
+        self.given.values_mut().for_each(|given| given.synced = given.taken);
     }
 
     /// The machine is gone, or the process: what was not synced may be given by nobody any more.
     pub fn unsynced(&self) -> BTreeMap<u64, (u64, u64)> {
-        self.given.iter().map(|(connection, (next, synced))| (*connection, (*synced, *next))).collect()
+        self.given.iter().map(|(connection, given)| (*connection, (given.synced, given.taken))).collect()
     }
 
     /// What is wrong with what is held: nothing, where this is empty. `may_miss`: records that no source was told to be
@@ -338,9 +350,9 @@ impl Writer {
                 .filter(|(place, _)| !written.contains(place))
                 .map(|(place, found)| format!("{found:?} at {place:?} was never written")),
         );
-        for (connection, (next, _)) in &self.given {
+        for (connection, given) in &self.given {
             let name = format!("c{connection}");
-            for seq in 0..*next {
+            for seq in 0..given.taken {
                 let key = (name.clone(), seq);
                 match held.events.get(&key).map_or(0, BTreeMap::len) {
                     0 if may_miss.contains(&(*connection, seq)) => {}
@@ -353,7 +365,7 @@ impl Writer {
             for (seq, traces) in held.events_of(&name) {
                 let found = traces.iter().flat_map(|(trace, found)| found.iter().map(move |found| (trace, found)));
                 for (trace, found) in found {
-                    if seq >= *next || !held.is_given(*connection, seq, trace, found) {
+                    if seq >= given.tried || !held.is_given(*connection, seq, trace, found) {
                         wrong.push(format!("event {seq} of {name} in {trace} is {found:?}, which was never written"));
                     }
                 }
