@@ -25,12 +25,14 @@ from quiclens_lab.machine import LAB, collector_binary
 from quiclens_lab.population import population
 
 CONNECTIONS = 20_000  # of the server that the bar asks for, open at once
+DEMO = 200  # connections
 STACKS = LAB.parent / ".made" / "damage" / "logs"
 """Logs of the stacks in virtual time that are not Python, a folder each; `make damage` makes them."""
 
 _README = LAB.parent / "collectors" / "README.md"
 _STARTED_US = 1_795_168_800_000_000
 _OPENED_EVERY_US = 100
+_REQUESTS = 6  # of each of its connections
 _SEED = 1  # of the demo
 _AIOQUIC_SEEDS = 3
 
@@ -41,7 +43,8 @@ def limits(folders: Sequence[Path], connections: int, demo: int, keep: bool) -> 
     where nothing can be loaded."""
     judgement = Judgement("limits")
     reasons = limit_reasons()
-    judgement.leave_out(connections < CONNECTIONS, f"{connections:,} connections open at once of {CONNECTIONS:,}")
+    judgement.least("connections open at once", CONNECTIONS, connections)
+    judgement.least("connections of a demo", DEMO, demo)
     judgement.leave_out(bool(folders) or not TRACES.is_dir(), "real logs: ../shared/traces")
     judgement.leave_out(bool(folders), "runs of aioquic")
     stacks = sorted(each for each in STACKS.glob("*") if each.is_dir())
@@ -83,12 +86,15 @@ def limit_reasons() -> set[str]:
 
 
 def server_lines(connections: int) -> Iterator[str]:
-    """A log of `quiclens line v1` whose connections are all open before the first of them ends."""
+    """A log of `quiclens line v1` whose connections are all open before the first of them ends; each has six requests,
+    one after the other."""
     for at in range(connections):
         us = _OPENED_EVERY_US * at
         yield f"c{at}\t0\t{us}\tclock_anchor\t{_STARTED_US + us}, edge-1, {at}, server\n"
     us = _OPENED_EVERY_US * connections
-    rows = ("packet_recvd\t4, 300", "stream_event\ton_headers, 0, 0", "stream_event\ton_eom, 0, 0")
+    rows = ["packet_recvd\t4, 300"]
+    for stream in range(0, 4 * _REQUESTS, 4):
+        rows += [f"stream_event\ton_headers, {stream}, 0", f"stream_event\ton_eom, {stream}, 0"]
     for number, row in enumerate(rows, 1):
         for at in range(connections):
             us += 10

@@ -160,7 +160,7 @@ def asked(store: Store, service: Cells, window: DrawnWindow) -> list[Row]:
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)
     store.insert_drawn("drawn", table.column_names, sink.getvalue().to_pybytes(), table.num_rows)
-    text = sql("watch").replace(f"(\n{sql('regression_counts')}\n)", f"(SELECT *, {STRETCHES} AS stretches FROM drawn)")
+    text = sql("watch").replace(f"(\n{sql('watch_counts')}\n)", f"(SELECT *, {STRETCHES} AS stretches FROM drawn)")
     return store.query(text, judged(WINDOW_S, 3)).dicts()
 
 

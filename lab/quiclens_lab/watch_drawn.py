@@ -4,7 +4,7 @@ No request is made. Of each cell and window it is drawn how many requests there 
 each edge, and how many count in each share. Durations are lognormal, each cell has its own. The baseline rolls: it is
 the 288 windows before. Requests are on their own, as are those of planted cells unless their kind says otherwise; or,
 in a service that is `uneven`, every second cell's come in clusters that are alike, and over the day all odds swing by a
-tenth up and down. Cells with few requests are pooled as queries/regression_counts.sql does it, by what they expect.
+tenth up and down. Cells with few requests are pooled as queries/watch_counts.sql does it, by what they expect.
 """
 
 import math
@@ -256,7 +256,7 @@ def _squares(drawn: Drawn) -> Floats:
 
 
 def _scatter(sums: Floats) -> tuple[Floats, Floats]:
-    """As in queries/regression_counts.sql."""
+    """As in queries/watch_counts.sql."""
     k, n, kk, kn, nn = sums
     share = np.divide(k, n, out=np.zeros_like(k), where=n > 0)
     scatter = np.maximum(0, kk - 2 * share * kn + share * share * nn) * STRETCHES / (STRETCHES - 1)
@@ -282,7 +282,7 @@ def planted_durations(service: Cells, place: int) -> Durations:
 
 
 def columns(service: Cells, window: DrawnWindow) -> dict[str, Any]:
-    """As queries/regression_counts.sql has them, by name."""
+    """As queries/watch_counts.sql has them, by name."""
     return {
         "pool": service.keys,
         "requests": window.now.of[:, 0],

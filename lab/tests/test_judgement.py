@@ -113,4 +113,13 @@ def test_what_is_asked_by_default_leaves_nothing_out() -> None:
     comparing = asked(["against", "--collector", "x"])
     assert (comparing.events, comparing.runs) == (against.EVENTS, against.RUNS)
     assert (asked(["start-up"]).runs, asked(["lockouts"]).rounds) == (start_up.RUNS, lockouts.ROUNDS)
-    assert asked(["limits"]).connections == limits.CONNECTIONS
+    limiting = asked(["limits"])
+    assert (limiting.connections, limiting.demo) == (limits.CONNECTIONS, limits.DEMO)
+
+
+def test_a_run_that_is_smaller_than_the_bar_says_so() -> None:
+    judgement = Judgement("link_race")
+    judgement.least("kills", 1000, 1000)
+    assert judgement.left_out == []
+    judgement.least("kills", 1000, 999)
+    assert judgement.left_out == ["999 kills of 1,000"]

@@ -27,6 +27,7 @@ pub enum Bound {
     Losses,
     LossesBeside,
     Names,
+    UnreadNames,
     HeadersAhead,
     HttpField,
     OtherStreams,
@@ -38,11 +39,12 @@ pub enum Bound {
     MetricsPeers,
 }
 
-static TIMES: [AtomicU64; Bound::ALL.len()] = [const { AtomicU64::new(0) }; Bound::ALL.len()];
+static TIMES: [AtomicU64; Bound::MetricsPeers as usize + 1] =
+    [const { AtomicU64::new(0) }; Bound::MetricsPeers as usize + 1];
 
 impl Bound {
     /// All of them.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 26] = [
         Self::PreludeBytes,
         Self::PreludeRejects,
         Self::Traces,
@@ -59,6 +61,7 @@ impl Bound {
         Self::Losses,
         Self::LossesBeside,
         Self::Names,
+        Self::UnreadNames,
         Self::HeadersAhead,
         Self::HttpField,
         Self::OtherStreams,
@@ -89,6 +92,7 @@ impl Bound {
             Self::Losses => "losses",
             Self::LossesBeside => "losses_beside",
             Self::Names => "names",
+            Self::UnreadNames => "unread_names",
             Self::HeadersAhead => "headers_ahead",
             Self::HttpField => "http_field",
             Self::OtherStreams => "other_streams",

@@ -1,4 +1,5 @@
-//! Pure rooms of quiclens: parse, fold, record. Bytes in, values out; no I/O, clock, async, global or panic.
+//! Pure parts of quiclens: parse, fold, record. Bytes in, values out; no I/O, clock, async or panic, and no global but the
+//! counts of limits that were crossed.
 
 pub mod catalogue;
 #[cfg(test)]

@@ -51,7 +51,10 @@ pub const HEADER_COPIES: usize = 256 << 20;
 pub const OPEN_REQUESTS: usize = 10_000;
 
 /// Requests of all connections of one trace that are open at once.
-pub const OPEN_REQUESTS_OF_ALL: usize = 100_000;
+pub const OPEN_REQUESTS_OF_ALL: usize = 150_000;
+
+/// Requests of all connections of one trace that have ended and linger, since their last HTTP frames may still come.
+pub const LINGERING_OF_ALL: usize = 25_000;
 
 /// Paths of one connection; more of them share the last.
 pub const PATHS: usize = 16;
@@ -96,6 +99,9 @@ pub const LOSSES_BESIDE: usize = 128;
 
 /// Names of events, as a trace writes them, that are remembered.
 pub const NAMES: usize = 512;
+
+/// Names of events, and of fields of each, that nobody reads and that `check` counts one by one.
+pub const UNREAD_NAMES: usize = 512;
 
 /// Bytes that a compressed file may become.
 pub const DECOMPRESSED: u64 = 2 << 30;
@@ -186,7 +192,7 @@ const fn limit(of: &'static str, value: u64, unit: &'static str, counted: Counte
 }
 
 /// All of them.
-pub const TABLE: [Limit; 48] = [
+pub const TABLE: [Limit; 50] = [
     limit("a record, a header field", RECORD_LIMIT as u64, "B", Reject(Skip::TooLong), "it is passed over"),
     limit("nesting", MAX_DEPTH as u64, "levels", Reject(Skip::TooDeep), "the record is passed over"),
     limit("an integer", LARGEST, "", Not, "it has no column and is kept as it was written, in `more`"),
@@ -249,6 +255,13 @@ pub const TABLE: [Limit; 48] = [
         "requests",
         Reject(Skip::TooManyRequests),
         "likewise",
+    ),
+    limit(
+        "requests of all connections of a trace that have ended, and whose last frames may still come",
+        LINGERING_OF_ALL as u64,
+        "requests",
+        Not,
+        "they become rows at once",
     ),
     limit(
         "paths of a connection",
@@ -341,6 +354,13 @@ pub const TABLE: [Limit; 48] = [
         "names",
         Crossed(Bound::Names),
         "others are looked up each time",
+    ),
+    limit(
+        "names of events, and of fields of each, that nobody reads",
+        UNREAD_NAMES as u64,
+        "names",
+        Crossed(Bound::UnreadNames),
+        "others are counted as one in `check`",
     ),
     limit(
         "a file, decompressed",

@@ -5,6 +5,7 @@ use crate::client::{Edge, Known};
 use crate::crossed::Bound;
 use crate::dialect::Units;
 use crate::event::{Event, Kind, Number, Word};
+use crate::fold::requests::RequestsHeld;
 use crate::fold::{Fold, Trace};
 use crate::header::{DIMENSIONS, Header, Vantage, normal_id};
 use crate::limits;
@@ -90,8 +91,8 @@ pub struct TraceReader<'c> {
     writers: HashMap<String, (Writer, bool)>,
     /// Bytes of records that wait for older ones.
     held_bytes: usize,
-    /// Requests that are open on all connections.
-    requests: usize,
+    /// Requests of all connections.
+    requests: RequestsHeld,
     /// What the header says of each connection that met this server.
     facts: Option<(Option<String>, Arc<Row>)>,
 }
@@ -119,7 +120,7 @@ impl<'c> TraceReader<'c> {
             harms_before: 0,
             writers: HashMap::new(),
             held_bytes: 0,
-            requests: 0,
+            requests: RequestsHeld::default(),
             facts: None,
             header,
             file: file.to_owned(),
@@ -355,6 +356,7 @@ impl<'c> TraceReader<'c> {
         if !self.is_wanted(tables) {
             return;
         }
+        self.let_requests_go(tables);
         let slot = match self.open.find(self.event.str(self.event.group)) {
             Some(slot) => slot,
             None if self.open.count() >= self.most_connections() => {
@@ -399,8 +401,8 @@ impl<'c> TraceReader<'c> {
         }
         let told = Told { raw, place: self.place, at_ns, is_step };
         let before = connection.held_bytes();
-        let elsewhere = self.requests.saturating_sub(connection.fold.open_requests());
-        connection.fold.note_requests_elsewhere(elsewhere);
+        let elsewhere = self.requests.without(connection.fold.requests_held());
+        connection.fold.note_requests_elsewhere(elsewhere.open);
         connection.fold(event, told, tables, &self.file);
         self.held_bytes = (self.held_bytes + connection.held_bytes()).saturating_sub(before);
         if self.held_bytes > limits::HELD_BYTES {
@@ -408,7 +410,7 @@ impl<'c> TraceReader<'c> {
             self.held_bytes = self.held_bytes.saturating_sub(connection.held_bytes());
             connection.fold_all(tables, &self.file, event.seq);
         }
-        self.requests = elsewhere + connection.fold.open_requests();
+        self.requests = elsewhere.and(connection.fold.requests_held());
         event.time_us = told_us;
         if let Some(edge) = &tables.edge {
             let trace = &connection.fold.trace;
@@ -590,14 +592,31 @@ impl<'c> TraceReader<'c> {
     fn fold_all(&mut self, tables: &mut Tables) {
         if std::mem::take(&mut self.held_bytes) > 0 {
             self.open.all_mut().for_each(|connection| connection.fold_all(tables, &self.file, connection.seq));
-            self.requests = self.open.all_mut().map(|connection| connection.fold.open_requests()).sum();
+            self.count_requests();
+        }
+    }
+
+    fn count_requests(&mut self) {
+        let of_all = self.open.all_mut().map(|connection| connection.fold.requests_held());
+        self.requests = of_all.fold(RequestsHeld::default(), RequestsHeld::and);
+    }
+
+    /// Requests that linger on connections which say nothing any more take memory: beyond a number all of them become rows.
+    fn let_requests_go(&mut self, tables: &mut Tables) {
+        if self.requests.lingering > limits::LINGERING_OF_ALL {
+            for connection in self.open.all_mut() {
+                connection.is_dirty |= connection.fold.requests_held().lingering > 0;
+                connection.fold.let_all_go();
+                connection.give(tables, At::Between, connection.seq);
+            }
+            self.count_requests();
         }
     }
 
     /// The last rows of a connection; `declared` is the id that the header gives it.
     fn end(&mut self, mut connection: Connection, declared: Option<&str>, complete: bool, tables: &mut Tables) {
         self.held_bytes = self.held_bytes.saturating_sub(connection.held_bytes());
-        self.requests = self.requests.saturating_sub(connection.fold.open_requests());
+        self.requests = self.requests.without(connection.fold.requests_held());
         connection.fold_all(tables, &self.file, connection.seq);
         connection.fold.finish();
         connection.give(tables, At::End, connection.seq);

@@ -4,7 +4,7 @@
 use crate::catalogue::Catalogue;
 use crate::crossed::Bound;
 use crate::event::Event;
-use crate::limits::NAMES;
+use crate::limits::UNREAD_NAMES;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -42,8 +42,8 @@ impl Unread {
                 continue;
             }
             let of = if is_value { &mut self.values } else { &mut self.fields };
-            if of.len() >= NAMES && !of.contains_key(name) {
-                Bound::Names.cross();
+            if of.len() >= UNREAD_NAMES && !of.contains_key(name) {
+                Bound::UnreadNames.cross();
                 self.others += 1;
                 continue;
             }
@@ -56,10 +56,10 @@ impl Unread {
 fn count(counts: &mut Counts, name: &str) -> u64 {
     if let Some(known) = counts.get_mut(name) {
         *known += 1;
-    } else if counts.len() < NAMES {
+    } else if counts.len() < UNREAD_NAMES {
         counts.insert(name.to_owned(), 1);
     } else {
-        Bound::Names.cross();
+        Bound::UnreadNames.cross();
         return 1;
     }
     0

@@ -234,7 +234,7 @@ fn the_connections_of_a_trace_have_so_many_open_requests() {
         let group = format!(r#""group_id":"{connection:016x}","data":"#);
         packet("received", from, "", &frames.join(",")).replacen(r#""data":"#, &group, 1)
     };
-    let at_it = (0..20).flat_map(|connection| (0..of_one).step_by(1000).map(move |from| open(connection, from, 1000)));
+    let at_it = (0..20).flat_map(|connection| (0..of_one).step_by(750).map(move |from| open(connection, from, 750)));
     let at_it: Vec<String> = at_it.collect();
     let found = tables(HEADER, at_it.clone());
     assert_eq!((found.streams.len(), found.rejects.len()), (OPEN_REQUESTS_OF_ALL, 0));
@@ -243,6 +243,41 @@ fn the_connections_of_a_trace_have_so_many_open_requests() {
     assert_eq!(found.streams.len(), OPEN_REQUESTS_OF_ALL);
     let harmed = found.connections.iter().filter(|row| complete(row) == Some(false)).count();
     assert_eq!((found.connections.len(), harmed), (20, 3));
+}
+
+/// Connections one after another, each of whose requests is answered, acknowledged and over.
+#[test]
+fn requests_that_have_ended_are_none_that_are_open() {
+    const EACH: usize = 10;
+    let connections = (OPEN_REQUESTS_OF_ALL + LINGERING_OF_ALL) / EACH + 1000;
+    let of = |connection: usize, number: usize, kind: &str, frames: &[String]| {
+        let group = format!(r#""group_id":"{connection:016x}","data":"#);
+        packet(kind, number, "", &frames.join(",")).replacen(r#""data":"#, &group, 1)
+    };
+    let frames: Vec<String> = (0..EACH)
+        .map(|number| {
+            format!(r#"{{"frame_type":"stream","stream_id":{},"offset":0,"length":10,"fin":true}}"#, number * 4)
+        })
+        .collect();
+    let ack = [r#"{"frame_type":"ack","acked_ranges":[[1,1]]}"#.to_owned()];
+    let header = Header::sequential(HEADER.as_bytes(), Framing::NdJson).unwrap();
+    let (mut trace, mut found) = (TraceReader::new(&CATALOGUE, header, "file"), Tables::default());
+    let mut place = 0;
+    for connection in 0..connections {
+        let records = [
+            of(connection, 0, "received", &frames),
+            of(connection, 1, "sent", &frames),
+            of(connection, 2, "received", &ack),
+        ];
+        for record in records {
+            place += 1;
+            trace.stand(place);
+            trace.push_whole(record.as_bytes(), &mut found).unwrap();
+        }
+    }
+    assert!(found.streams.len() >= LINGERING_OF_ALL, "{} have become rows before the end", found.streams.len());
+    trace.finish(true, &mut found);
+    assert_eq!((found.streams.len(), found.rejects.len()), (connections * EACH, 0));
 }
 
 #[test]

@@ -72,7 +72,8 @@ impl Outbox {
         self.waiting.is_empty()
     }
 
-    /// Puts messages behind the others, and syncs them. False when there is no room; then none of them is there.
+    /// Puts messages behind the others, and syncs them. False when there is no room; then none of them is there, nor after
+    /// an error, but for those whose files cannot be removed again.
     pub fn put(&mut self, messages: &[Message]) -> io::Result<bool> {
         let bytes: u64 = messages.iter().map(|message| message.bytes.len() as u64).sum();
         if self.waiting().1 + bytes > self.max_bytes {
@@ -86,17 +87,23 @@ impl Outbox {
                     self.next += 1;
                 }
                 Err(error) => {
-                    while self.next > first {
-                        self.next -= 1;
-                        self.waiting.pop_back();
-                        machine::remove_file(self.path(self.next))?;
-                    }
+                    self.take_back(first)?;
                     return if is_full(&error) { Ok(false) } else { Err(error) };
                 }
             }
         }
         sync_folder(&self.folder)?;
         Ok(true)
+    }
+
+    /// Removes the messages from number `first` on. One whose file stays is counted on.
+    fn take_back(&mut self, first: u64) -> io::Result<()> {
+        while self.next > first {
+            remove(&self.path(self.next - 1))?;
+            self.waiting.pop_back();
+            self.next -= 1;
+        }
+        Ok(())
     }
 
     fn write(&self, message: &Message) -> io::Result<u64> {
@@ -130,10 +137,16 @@ impl Outbox {
     pub fn taken(&mut self) -> io::Result<()> {
         let Some((number, _)) = self.waiting.front() else { return Ok(()) };
         // A file that stays is counted on, and its message is given again.
-        machine::remove_file(self.path(*number))?;
+        remove(&self.path(*number))?;
         self.waiting.pop_front();
         Ok(())
     }
+}
+
+/// A file that is gone is removed.
+fn remove(path: &Path) -> io::Result<()> {
+    machine::remove_file(path)
+        .or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
 
 #[cfg(test)]

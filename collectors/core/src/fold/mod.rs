@@ -158,9 +158,14 @@ impl Fold {
         self.attribution.steps() + self.recovery.steps() + self.requests.steps()
     }
 
-    /// Requests that are open.
-    pub fn open_requests(&self) -> usize {
-        self.requests.len()
+    /// Requests that take memory.
+    pub fn requests_held(&self) -> requests::RequestsHeld {
+        self.requests.held()
+    }
+
+    /// Those that have ended become rows, whatever may still come of them.
+    pub fn let_all_go(&mut self) {
+        self.let_go_until(i64::MAX);
     }
 
     /// So many are open on other connections of the trace.
@@ -329,8 +334,12 @@ impl Fold {
         if !self.requests.is_any_ended() {
             return;
         }
+        self.let_go_until(self.now.us);
+    }
+
+    fn let_go_until(&mut self, us: i64) {
         let round_trip = self.recovery.rtt().round_trip();
-        for mut stream in self.requests.let_go(self.now.us) {
+        for mut stream in self.requests.let_go(us) {
             stream.settle_rtt(round_trip);
             self.stream_row(*stream);
         }

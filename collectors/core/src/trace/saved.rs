@@ -142,7 +142,7 @@ impl<'c> TraceReader<'c> {
             trace_id: fold.trace.trace_id.clone(),
             trace_day: fold.trace.trace_day,
         };
-        self.requests += fold.open_requests();
+        self.requests = self.requests.and(fold.requests_held());
         self.open.put(Connection {
             group: saved.group.into_owned(),
             number,

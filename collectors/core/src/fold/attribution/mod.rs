@@ -105,9 +105,12 @@ impl Attribution {
         let history = self.history.get_or_insert_default();
         self.steps += self.fresh.len() as u64;
         history.append(&mut self.fresh, certain.us);
+        let most = most_undecided(requests).max(2 * FEW);
+        if self.fresh.len() > most {
+            too_many_undecided(requests);
+        }
         for us in [certain.begun_us, certain.now_us] {
-            if self.fresh.len() > most_undecided(requests).max(2 * FEW) {
-                too_many_undecided(requests);
+            if self.fresh.len() > most {
                 self.steps += self.fresh.len() as u64;
                 history.append(&mut self.fresh, us);
             }

@@ -235,7 +235,7 @@ impl Space {
         }) || self.sent.len() >= UNACKNOWLEDGED
         {
             if let Some(gone) = self.sent.pop_front() {
-                if gone.waits() && self.sent.len() + 1 >= UNACKNOWLEDGED {
+                if !gone.is_acked && self.sent.len() + 1 >= UNACKNOWLEDGED {
                     Bound::Unacknowledged.cross();
                 }
                 self.acked -= usize::from(gone.is_acked);

@@ -13,8 +13,7 @@ pub struct Frameless {
     last_us: Option<i64>,
     /// Responses that have begun, and of which nothing has gone out.
     begun: BTreeSet<u64>,
-    /// Responses that are queued whole, but for those of which an acknowledgement was not the end, if nothing has become of
-    /// them since.
+    /// Responses whose end is queued. One that an acknowledgement did not end leaves the set until its stream changes.
     whole: BTreeSet<u64>,
     /// Streams that were looked at.
     #[serde(skip)]

@@ -99,6 +99,28 @@ impl OfAll {
     }
 }
 
+/// Requests that take memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RequestsHeld {
+    /// Those that are open.
+    pub open: usize,
+    /// Those that have ended, and whose last HTTP frames may still come.
+    pub lingering: usize,
+}
+
+impl RequestsHeld {
+    /// These and others.
+    pub fn and(self, others: Self) -> Self {
+        Self { open: self.open + others.open, lingering: self.lingering + others.lingering }
+    }
+
+    /// Without some of them.
+    pub fn without(self, some: Self) -> Self {
+        let (open, lingering) = (self.open.saturating_sub(some.open), self.lingering.saturating_sub(some.lingering));
+        Self { open, lingering }
+    }
+}
+
 /// What became of the wish for a request's stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opened {
@@ -127,7 +149,7 @@ impl Requests {
         if self.streams.contains_key(&id) {
             return Opened::Known;
         }
-        let of_all = self.streams.len() + self.elsewhere;
+        let of_all = self.held().open + self.elsewhere;
         if self.streams.len() >= limits::OPEN_REQUESTS || of_all >= limits::OPEN_REQUESTS_OF_ALL {
             return Opened::Beyond;
         }
@@ -371,6 +393,12 @@ impl Requests {
     /// It ended and lingers.
     pub fn has_ended(&self, id: u64) -> bool {
         self.ended.contains(&id)
+    }
+
+    /// How many are open, and how many have ended and linger.
+    pub fn held(&self) -> RequestsHeld {
+        let lingering = self.ended.len();
+        RequestsHeld { open: self.streams.len().saturating_sub(lingering), lingering }
     }
 
     /// Streams that ended before the current moment: their last HTTP frames have been seen.

@@ -133,16 +133,17 @@ impl Unrepaired {
         }
         let first = (chunk.from.saturating_sub(self.longest), 0);
         let last = (chunk.to.max(chunk.from.saturating_add(1)), u64::MAX);
-        let with_bytes = self.by_byte.range(first..=last).rev().take(LOSSES_BESIDE).map(|(_, place)| *place);
-        let with_fin = self.with_fin.iter().rev().take(LOSSES_BESIDE).filter(|_| chunk.fin).copied();
+        let mut with_bytes = self.by_byte.range(first..=last).rev().map(|(_, place)| *place);
+        let mut with_fin = self.with_fin.iter().rev().filter(|_| chunk.fin).copied();
         let mut steps = 0;
-        let looked_at = with_bytes.chain(with_fin).inspect(|_| steps += 1);
+        let some = with_bytes.by_ref().take(LOSSES_BESIDE).chain(with_fin.by_ref().take(LOSSES_BESIDE));
+        let looked_at = some.inspect(|_| steps += 1);
         let mut wanted: Vec<u64> = looked_at.filter(|place| self.list.get(place).is_some_and(&is_wanted)).collect();
         wanted.sort_unstable();
         wanted.dedup();
         self.steps += steps;
-        // Of each kind so many are looked at: one that was not may be wanted too.
-        if steps >= LOSSES_BESIDE as u64 {
+        let not_looked_at: Vec<u64> = with_bytes.next().into_iter().chain(with_fin.next()).collect();
+        if not_looked_at.iter().any(|place| self.list.get(place).is_some_and(&is_wanted)) {
             Bound::LossesBeside.cross();
         }
         wanted
