@@ -5,6 +5,7 @@ import select
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from quiclens_schema.plain_text import printable, printable_lines
@@ -63,10 +64,15 @@ def print_human(*parts: "RenderableType") -> None:
     from rich.console import Console
 
     _utf8()
-    width = None if sys.stdout.isatty() else _PIPE_WIDTH
-    console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=width)
+    is_seen = sys.stdout.isatty()
+    out = sys.stdout if is_seen else StringIO()
+    width = None if is_seen else _PIPE_WIDTH
+    console = Console(file=out, highlight=False, markup=False, emoji=False, width=width)
     for part in parts:
-        console.print(_Printable(part))
+        # Tables are as wide as they are in a pipe, where nobody wants to have them cut or filled with spaces.
+        console.print(_Printable(part), crop=is_seen)
+    if isinstance(out, StringIO):
+        sys.stdout.write("".join(line.rstrip(" ") + "\n" for line in out.getvalue().splitlines()))
 
 
 def answer(as_json: bool, document: Mapping[str, Any], *human: "RenderableType") -> None:

@@ -18,7 +18,7 @@ from quiclens_questions.statistics.estimates import Estimate
 
 SHARES_AT_MOST = 1_000_000
 QUANTILES_AT_MOST = 20_000
-_PARAMETER_BYTES = 60_000
+_PARAMETER_BYTES = 100_000
 """Of a statement's largest parameter, about: ClickHouse and `serve` take 128 KiB (http_max_field_value_size)."""
 _NUMBER_BYTES = 22  # of a number with what parts it from the next
 _MEDIAN = 0.5
@@ -78,7 +78,7 @@ def sampled(
     groups = _cuts(store, samples, asked, by, given, only, [wanted])
     found: dict[int, list[float | None]] = {}
     clusters: dict[int, int] = {}
-    for some in _some(groups, 2 * len(quantiles) + len(wanted)):
+    for some in _some(groups, max(2 * len(quantiles), len(wanted))):
         bound = {"keys": [group["key"] for group in some], "cuts": [group["cuts"] for group in some]}
         told = ask(store, "clustered_sums", {**given, **bound}, asked.where, by, samples, len(wanted)).dicts()
         sums = {row["key_id"]: row for row in told}

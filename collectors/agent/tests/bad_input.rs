@@ -404,7 +404,7 @@ fn no_log_costs_more_memory_than_a_process_may_have() {
         ("no_acks.qlog", windows(9_000, 100_000, false), 0, ""),
         ("losses.qlog", losses(100_000), 0, ""),
         ("groups.qlog", groups(60_000, 1, 4), 108_928, "too_many_connections"),
-        ("requests.qlog", groups(20, 9_000, 1), 80_000, "too_many_requests"),
+        ("requests.qlog", groups(20, 9_000, 1), 30_000, "too_many_requests"),
     ] {
         let path = scratch(name, file.as_bytes());
         let seen = load(&path);

@@ -2,7 +2,9 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from quiclens_questions.causes import FILLS, look
@@ -21,6 +23,17 @@ def cells(values: Sequence[int], width: int) -> list[int]:
     while sum(given) > width:
         given[max(range(len(values)), key=lambda i: (given[i] - exact[i] if given[i] > 1 else -math.inf, -i))] -= 1
     return given
+
+
+@dataclass(frozen=True)
+class StackedBar:
+    """One bar of all parts, as long as it may be and the terminal is wide."""
+
+    parts: Sequence[tuple[str, int]]
+    longest: int
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield stacked(self.parts, min(self.longest, options.max_width))
 
 
 def stacked(parts: Sequence[tuple[str, int]], width: int) -> Text:

@@ -1,13 +1,16 @@
 """One request: a bar that adds up, its marks, its episodes, the log around it, and a sentence."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from rich.console import JustifyMethod, RenderableType
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType, RenderResult
+from rich.measure import Measurement
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from quiclens_command_line.show.bars import fill, stacked
+from quiclens_command_line.show.bars import StackedBar, fill
 from quiclens_command_line.show.event_rows import event_rows
 from quiclens_command_line.show.stretches import episode_rows, marks
 from quiclens_command_line.show.tables import of_printable
@@ -22,18 +25,34 @@ from quiclens_questions.units import duration, milliseconds, share
 _BAR_WIDTH = 72
 _LEGEND: tuple[JustifyMethod, ...] = ("left", "left", "right", "right", "left", "left", "left")
 
+_ANY_WIDTH = 100_000
+
 Row = Mapping[str, Any]
+
+
+class _LegendRow(NamedTuple):
+    """One part of the bar."""
+
+    swatch: Text
+    cause: str
+    us: str
+    share: str
+    known: str
+    held: str
+    saved: str
 
 
 @of_printable
 def explain_view(found: Explanation, events: int) -> Iterator[RenderableType]:
     document, stream = found.document, found.stream
     yield _title(found)
+    yield Text()
+    yield Text(document["sentence"], style="bold")
     if stream is not None:
         parts = document["parts"]
         yield Text()
-        yield stacked([(part["cause"], part["us"]) for part in parts], _BAR_WIDTH)
-        yield _legend(document)
+        yield StackedBar([(part["cause"], part["us"]) for part in parts], _BAR_WIDTH)
+        yield _Legend(document)
         yield marks(stream)
         if document["episodes"]:
             yield episode_rows(document["episodes"], stream["start_us"])
@@ -52,8 +71,6 @@ def explain_view(found: Explanation, events: int) -> Iterator[RenderableType]:
         yield _logged(found.request)
     for cause in worth_advice(document["parts"]):
         yield Text(f"what usually helps against {look(cause).name}: {ADVICE[cause]}", style="dim")
-    yield Text()
-    yield Text(document["sentence"], style="bold")
 
 
 def _bounds_note(document: Row) -> Iterator[Text]:
@@ -99,25 +116,56 @@ def _who(request: Row) -> list[str]:
     return [str(request[name]) for name in ("carrier", "region", "server") if request.get(name)]
 
 
-def _legend(document: Row) -> Table:
-    """Each part with its share, how long its condition held in all, and what its absence would have saved."""
-    total, held = document["duration_us"], document["overlapping"]
-    table = Table(box=None, show_header=False, pad_edge=False)
-    for justify in _LEGEND:
-        table.add_column(justify=justify, no_wrap=True)
-    for index, part in enumerate(document["parts"]):
-        in_all = held.get(part["cause"], 0)
-        table.add_row(
-            Text(fill(index) * 2, style=look(part["cause"]).colour),
-            look(part["cause"]).name,
-            f"{milliseconds(part['us'], 3)} ms",
-            share(part["us"], total),
-            Text(part["known"] if part["known"] == "inferred" else "", style="dim"),
-            Text(f"held {duration(in_all)} in all" if in_all > part["us"] else "", style="dim"),
-            Text(_saves(part), style="dim"),
-        )
-    table.add_row("", "sum", f"{milliseconds(total, 3)} ms", share(total, total), "", "", "", style="bold")
-    return table
+class _Legend:
+    """Each part with its share, how long its condition held in all, and what its absence would have saved. Where the
+    terminal has no room, the last two stand below."""
+
+    def __init__(self, document: Row) -> None:
+        total, held = document["duration_us"], document["overlapping"]
+        self._rows = [
+            _LegendRow(
+                Text(fill(index) * 2, style=look(part["cause"]).colour),
+                look(part["cause"]).name,
+                f"{milliseconds(part['us'], 3)} ms",
+                share(part["us"], total),
+                part["known"] if part["known"] == "inferred" else "",
+                f"held {duration(in_all)} in all" if (in_all := held.get(part["cause"], 0)) > part["us"] else "",
+                _saves(part),
+            )
+            for index, part in enumerate(document["parts"])
+        ]
+        self._sum = _LegendRow(Text(), "sum", f"{milliseconds(total, 3)} ms", share(total, total), "", "", "")
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        table = Table(box=None, show_header=False, pad_edge=False)
+        for justify in _LEGEND:
+            table.add_column(justify=justify, no_wrap=True)
+        for row in (*self._rows, self._sum):
+            dim = (Text(each, style="dim") for each in (row.known, row.held, row.saved))
+            table.add_row(row.swatch, row.cause, row.us, row.share, *dim, style=self._style(row))
+        at_any = options.update(width=_ANY_WIDTH)
+        if Measurement.get(console, at_any, table).maximum <= options.max_width or not console.is_terminal:
+            yield from console.render(table, at_any if not console.is_terminal else options)
+            return
+        room = max(cell_len(row.cause) for row in self._rows)
+        figures = max(cell_len(row.us) for row in (*self._rows, self._sum))
+        for row in (*self._rows, self._sum):
+            head = Text("  ") if not row.swatch.plain else row.swatch.copy()
+            head.append(f" {row.cause:<{room}}", style=self._style(row))
+            told = Text(f"{row.us:>{figures}} {row.share:>5}", style=self._style(row))
+            told.append(f" {row.known}" if row.known else "", style="dim")
+            if cell_len(head.plain) + 1 + cell_len(told.plain) <= options.max_width:
+                yield head + Text(" ") + told
+            else:
+                yield head
+                yield Padding(told, (0, 0, 0, 3), expand=False)
+            saved, interval, rest = row.saved.partition(" (")
+            is_one = cell_len(row.saved) + 3 <= options.max_width
+            for more in filter(None, (row.held, *([row.saved] if is_one else [saved, (interval + rest).strip()]))):
+                yield Padding(Text(more, style="dim"), (0, 0, 0, 3), expand=False)
+
+    def _style(self, row: "_LegendRow") -> str:
+        return "bold" if row is self._sum else ""
 
 
 def _saves(part: Row) -> str:

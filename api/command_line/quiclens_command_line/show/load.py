@@ -25,7 +25,7 @@ def load_view(document: dict[str, Any], next_step: str = "") -> Iterator[Rendera
         said = f"{document['values_unread']:,} values that their column cannot hold: kept, used by nothing"
         yield Text(f"{said}; `quiclens check` names those of traces", style="yellow")
     for limit, times in document["limits_crossed"].items():
-        yield Text(f"limit {limit} crossed: {times:,} times (collectors/README.md, Limits)", style="yellow")
+        yield Text(f"a limit of the collector was crossed {times:,} times: `{limit}`", style="yellow")
     if document["erased"]:
         yield Text(f"dropped, erased before: {document['erased']:,} rows", style="yellow")
     if next_step and (document["connections"] or document["requests"]):

@@ -5,11 +5,10 @@ from datetime import datetime
 from typing import Any
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from quiclens_command_line.show.slow import coverage_line, shown
-from quiclens_command_line.show.tables import of_printable, titled
+from quiclens_command_line.show.tables import FittedTable, of_printable, titled
 from quiclens_questions.report import FEW_SAMPLES, Report, ReportQuestion
 from quiclens_questions.rtt import QUANTILES
 from quiclens_questions.units import age
@@ -40,7 +39,8 @@ def rtt_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]:
     table = _table("Round trip times [95 % interval]", *asked.by)
     names = [name for name, _ in QUANTILES]
     for name in (*names, "samples", "clusters"):
-        table.add_column(name, justify="right", no_wrap=True)
+        rank = {"p75": 1, "samples": 2, "clusters": 3}.get(name, 0)
+        table.add_column(name, justify="right", no_wrap=True, rank=rank)
     for row in report.dicts():
         quantiles = [with_interval(*(row[name + end] for end in ("", "_low", "_high")), unit="us") for name in names]
         group = [Text(shown(row[name])) for name in asked.by]
@@ -128,7 +128,7 @@ def plain_view(report: Report, title: str, empty: str) -> Iterator[RenderableTyp
     yield coverage_line(report.coverage)
 
 
-def _table(title: str, *leading: str) -> Table:
+def _table(title: str, *leading: str) -> FittedTable:
     table = titled(title)
     for name in leading:
         table.add_column(name, no_wrap=True)

@@ -110,7 +110,8 @@ def _table(report: Report, title: str) -> Table:
     table = titled(f"{title} [95 % interval]")
     for name in kept:
         is_text = all(isinstance(row[name], str | None) for row in rows)
-        table.add_column(name.replace("_", " "), justify="left" if is_text else "right", no_wrap=True)
+        rank = {"clusters": 2, "samples": 1}.get(name, 0)
+        table.add_column(name.replace("_", " "), justify="left" if is_text else "right", no_wrap=True, rank=rank)
     for row in rows:
         table.add_row(*(_cell(row, name, units) for name in kept))
     return table

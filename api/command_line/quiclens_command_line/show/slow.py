@@ -58,11 +58,11 @@ def _table(rows: Sequence[Row], by: str, title: str) -> Table:
         table.add_column(by, no_wrap=True, style="bold", max_width=24)
     table.add_column("duration", justify="right", no_wrap=True)
     table.add_column("mostly", no_wrap=True)
-    table.add_column("request", overflow="fold", max_width=40)
-    table.add_column("status", justify="right", no_wrap=True)
-    table.add_column(" / ".join(client), overflow="fold", max_width=32)
-    table.add_column("started (UTC)", overflow="fold", min_width=10)
-    table.add_column("request id", no_wrap=True)
+    table.add_column("request", overflow="fold", max_width=40, rank=2)
+    table.add_column("status", justify="right", no_wrap=True, rank=4)
+    table.add_column(" / ".join(client), overflow="fold", max_width=32, rank=1)
+    table.add_column("started (UTC)", overflow="fold", min_width=10, rank=3)
+    table.add_column("request id", no_wrap=True, is_heading=True)
     for value, group in groups:
         for index, row in enumerate(group):
             leading = [Text(shown(value) if index == 0 else "")] if by else []

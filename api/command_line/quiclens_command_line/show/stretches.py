@@ -10,6 +10,8 @@ from quiclens_command_line.show.tables import titled
 from quiclens_questions.units import duration, milliseconds, size
 
 _EPISODES_SHOWN = 15
+# Columns of episodes; those with the largest number go first where a terminal has no room.
+_RANKS = {"from ms": 0, "to ms": 6, "length": 0, "packet": 3, "bytes": 5, "count": 7, "detection": 4, "wait": 4}
 _MARKS = (
     ("start_us", "start"),
     ("request_end_us", "request complete"),
@@ -24,9 +26,10 @@ Row = Mapping[str, Any]
 
 def marks(stream: Row) -> Table:
     """Milliseconds since the start of the request, and since the mark before."""
-    table = titled("Marks")
-    for name in ("mark", "at ms", "+ ms", ""):
-        table.add_column(name, justify="right" if "ms" in name else "left")
+    table = titled("Marks", cards_below=0)
+    for name in ("mark", "at ms", "+ ms"):
+        table.add_column(name, justify="right" if "ms" in name else "left", no_wrap=True)
+    table.add_column("", no_wrap=True, rank=1)
     before = stream["start_us"]
     length = max(1, stream["end_us"] - stream["start_us"])
     for name, words in sorted(_MARKS, key=lambda mark: (stream[mark[0]] is None, stream[mark[0]] or 0)):
@@ -44,12 +47,12 @@ def marks(stream: Row) -> Table:
 
 
 def episode_rows(found: Sequence[Row], start_us: int) -> Table:
-    table = titled("Episodes")
-    table.add_column("kind")
-    table.add_column("whose")
-    for name in ("from ms", "to ms", "length", "packet", "bytes", "count", "detection", "wait"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("seen by")
+    table = titled("Episodes", cards_below=0)
+    table.add_column("kind", no_wrap=True)
+    table.add_column("whose", no_wrap=True, rank=1)
+    for name, rank in _RANKS.items():
+        table.add_column(name, justify="right", no_wrap=True, rank=rank)
+    table.add_column("seen by", no_wrap=True, rank=2)
     longest = sorted(found, key=lambda row: row["start_us"] - row["end_us"])[:_EPISODES_SHOWN]
     for row in sorted(longest, key=lambda row: (row["start_us"], row["first_seq"])):
         table.add_row(

@@ -14,6 +14,9 @@ from quiclens_questions.causes import look
 from quiclens_questions.report import Report, ReportQuestion
 from quiclens_questions.rtt import QUANTILES
 
+# Those with the largest number go first where a terminal has no room.
+_RANKS = {"failed": 1, "p75": 2, "requests": 3, "ended well": 4, "traced": 5}
+
 Row = Mapping[str, Any]
 
 
@@ -31,8 +34,10 @@ def tail_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]
 
 def _plain(report: Report, asked: ReportQuestion) -> Table:
     table = titled("Durations of requests [95 % sampling interval]")
-    for name in (*asked.by, *(name for name, _ in QUANTILES), "failed", "ended well", "requests", "traced"):
-        table.add_column(name, justify="left" if name in asked.by else "right", no_wrap=True)
+    for name in asked.by:
+        table.add_column(name, no_wrap=True)
+    for name in (*(name for name, _ in QUANTILES), "failed", "ended well", "requests", "traced"):
+        table.add_column(name, justify="right", no_wrap=True, rank=_RANKS.get(name, 0))
     for row in report.dicts():
         quantiles = [_interval(row, name, "sampling") for name, _ in QUANTILES]
         failed = with_interval(row["failed"], row["failed_low"], row["failed_high"], unit="share")

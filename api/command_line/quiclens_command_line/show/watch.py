@@ -12,6 +12,8 @@ from quiclens_questions.report import Report
 from quiclens_questions.units import duration
 
 _NUMBERS = ("before", "now", "times", "p99 before", "p99 now", "requests", "p")
+# Those with the largest number go first where a terminal has no room.
+_RANKS = {"requests": 1, "p99 before": 2, "p99 now": 2, "p": 3, "times": 4}
 _MEASURES = {
     "failed": "failed",
     "handshake": "waited for a handshake",
@@ -39,7 +41,7 @@ def watch_view(report: Report) -> Iterator[RenderableType]:
             table.add_column(name, no_wrap=True, max_width=28)
         table.add_column("requests that", no_wrap=True)
         for name in _NUMBERS:
-            table.add_column(name, justify="right", no_wrap=True)
+            table.add_column(name, justify="right", no_wrap=True, rank=_RANKS.get(name, 0))
         for row in report.dicts():
             table.add_row(*(Text(text) for text in (*_cell(row, by), _measure(row), *_figures(row))))
         yield table

@@ -1,6 +1,6 @@
 -- One row is one group of samples: how many there are, their weight, how many groups and samples there are in all, and for
 -- each level the least value up to which at least such a share of the weight lies (null for a level below 0). Levels are
--- those of the group, in the order of `keys`; where there are only some, all groups have these.
+-- those of the group, in the order of `keys`; where `levels` has one entry, it is for all groups.
 SELECT
     key_id,
     key,

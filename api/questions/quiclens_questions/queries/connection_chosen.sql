@@ -1,4 +1,4 @@
--- For what names a connection and no trace (`explain` has a trace: connection_of_trace.sql). One row is one connection as
+-- Used where a connection is named and its trace is not. One row is one connection as
 -- the trace that speaks for it saw it: server before client before network, complete
 -- before cut, most events, then the smallest trace_id. An empty vantage or trace_id leaves the choice open.
 SELECT
