@@ -159,7 +159,7 @@ def test_every_human_form_prints(run: Run) -> None:
         ran = run(*words)
         assert ran.code == 0 and ran.out.strip() and not ran.err, words
     assert "undated" in run("slow").out
-    assert run("explain", f"{A}/4").out.rstrip().endswith("detection took 1.9 RTT.")
+    assert run("explain", f"{A}/4").out.splitlines()[2].endswith("detection took 1.9 RTT.")
     assert "not over when the trace ended: idle" in run("explain", f"{A}/4").out
     assert "without it 400 ms less (" in run("explain", f"{A}/4").out
     assert "too few samples" in run("report", "loss").out

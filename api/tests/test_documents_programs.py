@@ -116,7 +116,7 @@ def test_go_would_run_it(item: Item) -> None:
 
 _LAB_VALUES = {
     "DIR": "dir", "FILE": "file", "NUMBER": "1", "N": "1", "S": "1", "NAME": "", "X": "think", "TABLES": "injection",
-    "PLANT": "", "…": "",
+    "PLANT": "",
 }  # fmt: skip
 
 
@@ -124,7 +124,7 @@ def lab_words(text: str) -> list[str]:
     """The words of a command of the lab with all its options, the first of several values, and a value for each name.
     An option whose value is a name from a list is left out; its page has the list."""
     text = re.sub(r"^(python -m quiclens_lab|(\.venv/bin/)?quiclens-lab) ", "", text)
-    words = re.sub(r"[\[\]]", " ", text).split()
+    words = re.sub(r"[\[\]…]", " ", text).split()
     given = [_LAB_VALUES.get(word, word.partition("|")[0].replace("DIR", "dir")) for word in words]
     return [word for word, after in zip(given, [*given[1:], "x"], strict=True) if word and after]
 
