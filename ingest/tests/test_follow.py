@@ -734,3 +734,18 @@ def test_what_grows_is_seen_soon(tmp_path: Path, watch: str) -> None:
         assert time.monotonic() - began < 300
     finally:
         collector.end(signal.SIGKILL)
+
+
+def test_wrong_configurations_say_what_to_change(tmp_path: Path) -> None:
+    config = tmp_path / "run.toml"
+    for text, says in (
+        ("", "state_dir"),
+        ('state_dir = "s"\n[sink]\nkind = "files"\nfolder = "o"\n', "nothing to follow"),
+        ('state_dir = "s"\ntraces = ["l"]\nspeed = 1\n[sink]\nkind = "files"\nfolder = "o"\n', "speed"),
+    ):
+        config.write_text(text)
+        done = subprocess.run([COLLECTOR, "check", config], capture_output=True, text=True, check=False)
+        assert done.returncode != 0 and says in done.stderr
+    config.write_text('state_dir = "s"\ntraces = ["l"]\n[sink]\nkind = "files"\nfolder = "o"\n')
+    done = subprocess.run([COLLECTOR, "check", config], capture_output=True, text=True, check=True)
+    assert "idle_timeout_s = 600" in done.stdout
