@@ -13,7 +13,7 @@ from rich.text import Text
 from quiclens_command_line.show.bars import StackedBar, fill
 from quiclens_command_line.show.event_rows import event_rows
 from quiclens_command_line.show.stretches import episode_rows, marks
-from quiclens_command_line.show.tables import of_printable
+from quiclens_command_line.show.tables import ANY_WIDTH, of_printable
 from quiclens_questions.advice import ADVICE, worth_advice
 from quiclens_questions.causes import look
 from quiclens_questions.explain import Explanation
@@ -24,8 +24,6 @@ from quiclens_questions.units import duration, milliseconds, share
 
 _BAR_WIDTH = 72
 _LEGEND: tuple[JustifyMethod, ...] = ("left", "left", "right", "right", "left", "left", "left")
-
-_ANY_WIDTH = 100_000
 
 Row = Mapping[str, Any]
 
@@ -143,7 +141,7 @@ class _Legend:
         for row in (*self._rows, self._sum):
             dim = (Text(each, style="dim") for each in (row.known, row.held, row.saved))
             table.add_row(row.swatch, row.cause, row.us, row.share, *dim, style=self._style(row))
-        at_any = options.update(width=_ANY_WIDTH)
+        at_any = options.update(width=ANY_WIDTH)
         if Measurement.get(console, at_any, table).maximum <= options.max_width or not console.is_terminal:
             yield from console.render(table, at_any if not console.is_terminal else options)
             return

@@ -1,10 +1,11 @@
 """Reports as tables: numbers with their unit and, where there is one, their interval."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
 from rich.console import RenderableType
+from rich.table import Table
 from rich.text import Text
 
 from quiclens_command_line.show.slow import coverage_line, shown
@@ -12,6 +13,8 @@ from quiclens_command_line.show.tables import FittedTable, of_printable, titled
 from quiclens_questions.report import FEW_SAMPLES, Report, ReportQuestion
 from quiclens_questions.rtt import QUANTILES
 from quiclens_questions.units import age
+
+Row = Mapping[str, Any]
 
 _LOSS_NAMES = {
     "connections_with_loss": "connections with loss",
@@ -54,17 +57,12 @@ def loss_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]
     if not report.rows:
         yield from _nothing(report)
         return
-    table, before = _table("Loss and repair [95 % interval]", *asked.by, "figure"), None
+    table = _table("Loss and repair [95 % interval]", *asked.by, "figure")
     for name in ("value", "samples"):
         table.add_column(name, justify="right", no_wrap=True)
-    for row in report.dicts():
-        group = [shown(row[name]) for name in asked.by]
-        if before is not None and group != before:
-            table.add_section()
-        if not row["samples"] and row["unit"] != "share":
-            continue  # quantiles of nothing; the shares say that there is nothing
-        leading = [Text(each if group != before else "") for each in group]
-        before = group
+    # Quantiles of nothing are left out; the shares say that there is nothing.
+    rows = [row for row in report.dicts() if row["samples"] or row["unit"] == "share"]
+    for leading, row in _in_sections(table, rows, asked):
         value: str | Text = with_interval(row["value"], row["low"], row["high"], unit=row["unit"])
         if row["value"] is None and row["samples"]:
             value = Text("too few", style="yellow")
@@ -78,15 +76,10 @@ def events_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableTyp
     if not report.rows:
         yield from _nothing(report)
         return
-    table, before = _table("Of all connections, by their events [95 % interval]", *asked.by, "figure"), None
+    table = _table("Of all connections, by their events [95 % interval]", *asked.by, "figure")
     for name in ("value", "connections kept"):
         table.add_column(name, justify="right", no_wrap=True)
-    for row in report.dicts():
-        group = [shown(row[name]) for name in asked.by]
-        if before is not None and group != before:
-            table.add_section()
-        leading = [Text(each if group != before else "") for each in group]
-        before = group
+    for leading, row in _in_sections(table, report.dicts(), asked):
         if row["figure"].startswith("connections"):
             value = f"{row['value']:,}"
         else:
@@ -95,6 +88,17 @@ def events_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableTyp
     yield table
     reach = "connections out of reach could not have been kept, no figure speaks of them"
     yield from _footer(report, f"kept connections weigh 1 / probability; ? = too few to bound; {reach}")
+
+
+def _in_sections(table: Table, rows: Iterable[Row], asked: ReportQuestion) -> Iterator[tuple[list[Text], Row]]:
+    """Each row with its group, which stands once, beside its first row; a section for each."""
+    before: list[str] | None = None
+    for row in rows:
+        group = [shown(row[name]) for name in asked.by]
+        if before is not None and group != before:
+            table.add_section()
+        yield [Text(each if group != before else "") for each in group], row
+        before = group
 
 
 def _figure(figure: str) -> str:

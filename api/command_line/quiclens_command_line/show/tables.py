@@ -18,7 +18,8 @@ P = ParamSpec("P")
 
 CARDS_BELOW = 100
 """Columns of a terminal below which a table that has no room becomes a card for each row at once."""
-_ANY_WIDTH = 100_000
+ANY_WIDTH = 100_000
+"""More than anything takes."""
 _EDGE = "  "  # of what a card has no room for beside its name
 
 
@@ -45,13 +46,13 @@ class FittedTable(Table):
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         places = list(range(len(self.columns)))
         if not console.is_terminal:
-            yield from console.render(self._of(places, is_wide=True), options.update(width=_ANY_WIDTH))
+            yield from console.render(self._of(places, is_wide=True), options.update(width=ANY_WIDTH))
             return
         left_out: list[str] = []
         while True:
             table = self._of(places)
             wanted = _narrowed(table, console, options)
-            spare = options.max_width - Measurement.get(console, options.update(width=_ANY_WIDTH), table).maximum
+            spare = options.max_width - Measurement.get(console, options.update(width=ANY_WIDTH), table).maximum
             if spare >= 0:
                 break
             rank = max(self._ranks[place] for place in places)
@@ -120,11 +121,11 @@ class FittedTable(Table):
 
 def _narrowed(table: Table, console: Console, options: ConsoleOptions) -> list[tuple[int, Column]]:
     """Gives each column whose cells may be wrapped the width of its longest word; and how much wider it would be."""
-    at_any = options.update(width=_ANY_WIDTH)
+    at_any = options.update(width=ANY_WIDTH)
     wanted = []
     for column in (each for each in table.columns if not each.no_wrap):
         found = [Measurement.get(console, at_any, cell) for cell in (column.header, *column.cells)]
-        most = min(max(each.maximum for each in found), column.max_width or _ANY_WIDTH)
+        most = min(max(each.maximum for each in found), column.max_width or ANY_WIDTH)
         column.width = min(max(*(each.minimum for each in found), column.min_width or 0), most)
         wanted.append((most - column.width, column))
     return wanted
@@ -140,8 +141,7 @@ def _widen(wanted: list[tuple[int, Column]], spare: int) -> None:
 
 
 def _line(name: str, cell: RenderableType, room: int, width: int) -> RenderResult:
-    value = cell if isinstance(cell, Text) else Text(str(cell))
-    value = value.copy()
+    value = _text(cell).copy()
     value.no_wrap, value.overflow, value.justify = False, "fold", "left"
     label = Text(name, style="dim")
     if room + 2 + cell_len(value.plain) <= width:
@@ -155,7 +155,11 @@ def _line(name: str, cell: RenderableType, room: int, width: int) -> RenderResul
 
 
 def _says(cell: RenderableType) -> bool:
-    return bool(cell.plain if isinstance(cell, Text) else str(cell))
+    return bool(_text(cell).plain)
+
+
+def _text(cell: RenderableType) -> Text:
+    return cell if isinstance(cell, Text) else Text(str(cell))
 
 
 def titled(title: str, cards_below: int = CARDS_BELOW) -> FittedTable:

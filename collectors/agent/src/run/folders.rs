@@ -9,6 +9,14 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
+/// Removes a file; one that is gone is removed.
+pub fn remove_file(path: &Path) -> io::Result<()> {
+    match machine::remove_file(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        done => done,
+    }
+}
+
 /// Makes a folder, and those above it that are not there. Each lasts when this is done, or is not there: what lies in a
 /// folder is lost with its name.
 pub fn make_dir(folder: &Path) -> io::Result<()> {

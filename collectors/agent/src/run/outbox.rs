@@ -2,7 +2,7 @@
 
 use crate::error::is_full;
 use crate::machine::{self, File};
-use crate::run::folders::{make_dir, sync_folder};
+use crate::run::folders::{make_dir, remove_file, sync_folder};
 use crate::run::sink::Message;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -99,7 +99,7 @@ impl Outbox {
     /// Removes the messages from number `first` on. One whose file stays is counted on.
     fn take_back(&mut self, first: u64) -> io::Result<()> {
         while self.next > first {
-            remove(&self.path(self.next - 1))?;
+            remove_file(&self.path(self.next - 1))?;
             self.waiting.pop_back();
             self.next -= 1;
         }
@@ -137,16 +137,10 @@ impl Outbox {
     pub fn taken(&mut self) -> io::Result<()> {
         let Some((number, _)) = self.waiting.front() else { return Ok(()) };
         // A file that stays is counted on, and its message is given again.
-        remove(&self.path(*number))?;
+        remove_file(&self.path(*number))?;
         self.waiting.pop_front();
         Ok(())
     }
-}
-
-/// A file that is gone is removed.
-fn remove(path: &Path) -> io::Result<()> {
-    machine::remove_file(path)
-        .or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
 
 #[cfg(test)]

@@ -56,11 +56,13 @@ impl Order {
     pub fn next(&mut self) -> Option<Held> {
         let first = self.held.first_entry()?;
         let is_due = self.newest_ns.saturating_sub(first.key().0) > WINDOW_NS;
-        if !is_due && self.held.len() > HELD {
-            Bound::Held.cross();
-            return self.next_of_all();
+        if !is_due && self.held.len() <= HELD {
+            return None;
         }
-        if is_due { self.next_of_all() } else { None }
+        if !is_due {
+            Bound::Held.cross();
+        }
+        self.next_of_all()
     }
 
     /// The next record, whatever may come.

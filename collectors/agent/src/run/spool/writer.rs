@@ -3,7 +3,7 @@
 
 use crate::error::{Error, Kind, is_full};
 use crate::machine::{self, File, OpenOptions};
-use crate::run::folders::{make_dir, sync_folder};
+use crate::run::folders::{make_dir, remove_file, sync_folder};
 use crate::run::spool::frame::encode;
 use crate::run::spool::head::{Head, Position, What};
 use crate::run::spool::segment::Segment;
@@ -203,11 +203,8 @@ impl Writer {
         if self.is_short && is_large && self.passed >= self.next.1 {
             match self.roll() {
                 Err(error) if is_full(&error) => {
-                    match machine::remove_file(self.folder.join("reserve")) {
-                        // It may not have fitted.
-                        Err(error) if error.kind() == ErrorKind::NotFound => {}
-                        done => done?,
-                    }
+                    // It may not have fitted.
+                    remove_file(&self.folder.join("reserve"))?;
                     self.roll()?;
                 }
                 done => done?,
@@ -284,10 +281,7 @@ impl Writer {
                 break;
             }
             // A file that stays is counted on, and tried again the next time.
-            match machine::remove_file(&first.path) {
-                Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
+            remove_file(&first.path)?;
             self.segments.pop_front();
             self.is_short = false;
         }

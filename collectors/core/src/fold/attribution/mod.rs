@@ -45,10 +45,9 @@ pub fn most_undecided(requests: usize) -> usize {
     UNDECIDED.min(UNDECIDED_OF_ALL / requests.max(1))
 }
 
-/// More are undecided than so many open requests may have.
-fn too_many_undecided(requests: usize) {
-    let is_shared = most_undecided(requests) < UNDECIDED;
-    if is_shared { Bound::UndecidedOfAll } else { Bound::Undecided }.cross();
+/// The limit that a request crosses with more than `most` undecided intervals: its own, or its share of all.
+fn limit_of_undecided(most: usize) -> Bound {
+    if most < UNDECIDED { Bound::UndecidedOfAll } else { Bound::Undecided }
 }
 
 /// When, and as far as what, conditions are summed up.
@@ -105,9 +104,10 @@ impl Attribution {
         let history = self.history.get_or_insert_default();
         self.steps += self.fresh.len() as u64;
         history.append(&mut self.fresh, certain.us);
-        let most = most_undecided(requests).max(2 * FEW);
+        let may_have = most_undecided(requests);
+        let most = may_have.max(2 * FEW);
         if self.fresh.len() > most {
-            too_many_undecided(requests);
+            limit_of_undecided(may_have).cross();
         }
         for us in [certain.begun_us, certain.now_us] {
             if self.fresh.len() > most {
@@ -136,7 +136,7 @@ impl Attribution {
             needed_us = needed_us.min(stream.needs_from_us().unwrap_or(i64::MAX));
         }
         if is_too_long {
-            too_many_undecided(requests);
+            limit_of_undecided(most).cross();
             history.forget_runs();
         }
         history.forget(needed_us, doubts_us);

@@ -1,11 +1,10 @@
 //! The time of one request: the conditions that held in it, and what of it is decided.
 
-use crate::crossed::Bound;
 use crate::fold::attribution::history::Shared;
+use crate::fold::attribution::limit_of_undecided;
 use crate::fold::attribution::parts::{self, LastFlight, Marks};
 use crate::fold::attribution::sweep::{DOUBT, Gap, Sweep, waits_for_data};
 use crate::fold::cause::{Cause, Causes, Interval};
-use crate::limits::UNDECIDED;
 use serde::{Deserialize, Serialize};
 
 /// Undecided intervals of the connection or of a stream at which what is certain is summed up.
@@ -108,16 +107,14 @@ impl Timeline {
         let fresh = if is_settled { &[] } else { shared.fresh };
         let mut steps = self.advance(span.certain_us, Shared { fresh, ..shared });
         if self.undecided() > most {
-            if most < UNDECIDED { Bound::UndecidedOfAll } else { Bound::Undecided }.cross();
-        }
-        if self.undecided() > most
-            && let Some(last_us) = span.last_byte_us
-        {
-            // As `parts::server` does, though more data may still come.
-            self.held.iter_mut().filter(|interval| waits_for_data(interval.cause)).for_each(|interval| {
-                interval.end_us = interval.end_us.min(last_us);
-            });
-            self.held.retain(|interval| interval.start_us < interval.end_us);
+            limit_of_undecided(most).cross();
+            if let Some(last_us) = span.last_byte_us {
+                // As `parts::server` does, though more data may still come.
+                self.held.iter_mut().filter(|interval| waits_for_data(interval.cause)).for_each(|interval| {
+                    interval.end_us = interval.end_us.min(last_us);
+                });
+                self.held.retain(|interval| interval.start_us < interval.end_us);
+            }
         }
         if self.undecided() > most {
             steps += self.advance(span.now_us, shared);
@@ -185,8 +182,9 @@ impl Timeline {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::crossed::crosses;
+    use crate::crossed::{Bound, crosses};
     use crate::fold::attribution::history::History;
+    use crate::limits::UNDECIDED;
 
     /// A window that is full every other 10 us, while something holds since the beginning: nothing after that is certain.
     /// Gives the most intervals that were undecided, and what became of them.

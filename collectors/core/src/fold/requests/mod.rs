@@ -48,8 +48,6 @@ pub struct Requests {
     frameless: Option<Box<Frameless>>,
     /// Those that wait and that no other has passed since they do.
     unpassed: Vec<u64>,
-    /// How many have not ended.
-    open: u64,
     /// What is true of all that were opened before, and that those which are open are told when they end.
     of_all: OfAll,
     /// How many are open on other connections of the trace.
@@ -155,7 +153,6 @@ impl Requests {
         }
         let stream = Stream::open(id, self.count.requests, now, credit, received_us);
         self.count.requests += 1;
-        self.open += 1;
         self.streams.insert(id, Box::new(stream));
         Opened::New(self.idle_since.take())
     }
@@ -214,8 +211,7 @@ impl Requests {
         stream.end_now(now.us, time_us, why, rtt);
         stream.measure(self.hunger.as_mut().and_then(|hunger| hunger.remove(id)));
         self.ended.push(id);
-        self.open = self.open.saturating_sub(1);
-        if self.open == 0 {
+        if self.held().open == 0 {
             // Mvfst calls a connection idle that has no open stream but control streams (quic_trace.md 4.1).
             self.idle_since = Some(now);
         }
@@ -223,7 +219,7 @@ impl Requests {
 
     /// Some request is open, or lingers.
     pub fn is_any(&self) -> bool {
-        self.open > 0 || !self.ended.is_empty()
+        !self.is_empty()
     }
 
     /// Since when none is open.
