@@ -31,7 +31,7 @@ ANSWERED = {"p50": 20, "p75": 40, "p95": 60, "p99": 200}
 """Clusters with which a quantile has an interval in every sample."""
 _LEVELS = {"p50": 0.5, "p75": 0.75, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 _QUANTILES = ("p50", "p75", "p95", "p99")
-_BOOTSTRAPPED = 100  # samples of each size
+_BOOTSTRAPPED = 300  # samples of each size
 _RESAMPLED = 200
 SAMPLES = 1000  # that the bar asks for
 _STRATUM = "later_and_rtt_below_500_ms"
@@ -212,7 +212,7 @@ def _widths(store: Store, size: int, reports: Sequence[tuple[Report, str]], seed
     for name in _QUANTILES:
         if size < ANSWERED[name]:
             continue
-        found = [_width(*(ours[carrier][f"{name}_sampling_{end}"] for end in ("low", "high"))) for carrier in chosen]
+        found = [_width(*(row[f"{name}_sampling_{end}"] for end in ("low", "high"))) for row in ours.values()]
         ends = [_middle_95([each[name] for each in drawn[carrier]]) for carrier in chosen]
         theirs = median(high - low for low, high in ends)
         truth = _quantile(name, of.MEDIAN_US, math.hypot(of.SIGMA_USER, of.SIGMA_ALONE))

@@ -1,7 +1,7 @@
 """Quantiles and shares of samples that have weights and come in clusters.
 
-A quantile is asked in three steps: the values, how the samples up to them fall on clusters, and the values at the ends
-of the intervals, which depend on that. A share takes one step.
+One statement each. That of quantiles tells the values, how the samples up to them fall on clusters, which says where
+the ends of an interval lie, and enough of the other values to read those ends off.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,16 +13,12 @@ from quiclens_schema.store import Store
 from quiclens_questions.failure import CannotRun
 from quiclens_questions.report import ReportQuestion
 from quiclens_questions.statements import ask
-from quiclens_questions.statistics.clusters import Clusters, levels, samples_needed, share
+from quiclens_questions.statistics.clusters import Clusters, levels, samples_needed, share, value_at
 from quiclens_questions.statistics.estimates import Estimate
 
 SHARES_AT_MOST = 1_000_000
 QUANTILES_AT_MOST = 20_000
-_PARAMETER_BYTES = 100_000
-"""Of a statement's largest parameter, about: ClickHouse and `serve` take 128 KiB (http_max_field_value_size)."""
-_NUMBER_BYTES = 22  # of a number with what parts it from the next
 _MEDIAN = 0.5
-_NO_LEVEL = -1.0
 
 Row = dict[str, Any]
 Key = tuple[str | None, ...]
@@ -43,13 +39,15 @@ class Sampled:
 @dataclass(frozen=True)
 class Shared:
     """Of one group: what was counted and how much of it counts, for how many they stand, the clusters that they come
-    from, and the weighted share."""
+    from, and the weighted share; the group's hash, and sums of whatever else the samples count."""
 
     samples: int
     hits: int
     weight: float
     clusters: int
     share: Estimate
+    key_id: int
+    counts: Sequence[float]
 
 
 @dataclass(frozen=True)
@@ -73,28 +71,15 @@ def sampled(
 ) -> Groups[Sampled]:
     """`samples` names a question whose rows are (key, sample_cluster, value, weight, number). Of all groups or `only`
     those of these hashes (`key_id`) the ones with most weight."""
-    given = {**parameters, "limit": most}
     wanted = list(dict.fromkeys([_MEDIAN, *quantiles]))
-    groups = _cuts(store, samples, asked, by, given, only, [wanted])
-    found: dict[int, list[float | None]] = {}
-    clusters: dict[int, int] = {}
-    for some in _some(groups, max(2 * len(quantiles), len(wanted))):
-        bound = {"keys": [group["key"] for group in some], "cuts": [group["cuts"] for group in some]}
-        told = ask(store, "clustered_sums", {**given, **bound}, asked.where, by, samples, len(wanted)).dicts()
-        sums = {row["key_id"]: row for row in told}
-        ends = []
-        for group in some:
-            row = sums[group["key_id"]]
-            clusters[group["key_id"]] = row["clusters"]
-            ends.append([_NO_LEVEL if each is None else each for each in _ends(row, quantiles, wanted)])
-        for row in _cuts(store, samples, asked, by, given, [group["key_id"] for group in some], ends):
-            found[row["key_id"]] = row["cuts"]
+    given = {**parameters, "limit": most, "keys": list(only), "levels": wanted}
+    groups = ask(store, "clustered_quantiles", given, asked.where, by, samples, len(wanted)).dicts()
     by_key = {
         tuple(group["key"]): Sampled(
             int(group["samples"]),
             float(group["weight"]),
-            clusters[group["key_id"]],
-            list(_estimates(group, found[group["key_id"]], quantiles, wanted)),
+            int(group["clusters"]),
+            list(_estimates(group, quantiles, wanted)),
         )
         for group in groups
     }
@@ -103,55 +88,39 @@ def sampled(
 
 
 def shares(store: Store, samples: str, asked: ReportQuestion, by: Sequence[str], parameters: Row) -> Groups[Shared]:
-    """`samples` names a question whose rows are (key, sample_cluster, weight, number, hits). More groups than can be
-    held are an error, never a part of them."""
+    """`samples` names a question whose rows are (key, sample_cluster, weight, number, hits), and may have `counts`.
+    More groups than can be held are an error, never a part of them."""
     given = {**parameters, "limit": SHARES_AT_MOST}
     rows = ask(store, "clustered_shares", given, asked.where, by, samples).dicts()
     if len(rows) >= SHARES_AT_MOST:
         raise CannotRun("too_many_groups", "too many groups at once", "fewer columns in --by, or less with --where")
     by_key = {
         tuple(row["key"]): Shared(
-            int(row["samples"]), int(row["counted"]), row["weight"], row["clusters"], share(_clusters(row))
+            int(row["samples"]),
+            int(row["counted"]),
+            row["weight"],
+            row["clusters"],
+            share(_clusters(row)),
+            int(row["key_id"]),
+            row["counts"],
         )
         for row in rows
     }
     return Groups(by_key, len(by_key), sum(each.samples for each in by_key.values()))
 
 
-def points(
-    store: Store, samples: str, asked: ReportQuestion, by: Sequence[str], quantiles: Sequence[float], parameters: Row
-) -> dict[Key, Sequence[float | None]]:
-    """The values of quantiles alone, without intervals."""
-    rows = _cuts(store, samples, asked, by, {**parameters, "limit": QUANTILES_AT_MOST}, [], [list(quantiles)])
-    return {tuple(row["key"]): row["cuts"] for row in rows}
-
-
-def _estimates(
-    group: Row, ends: Sequence[float | None], quantiles: Sequence[float], wanted: Sequence[float]
-) -> Iterator[Estimate]:
-    for place, quantile in enumerate(quantiles):
-        is_enough = group["samples"] >= samples_needed(quantile)
-        value = group["cuts"][wanted.index(quantile)]
-        yield Estimate(value, *ends[2 * place : 2 * place + 2]) if is_enough else Estimate(None)
-
-
-def _cuts(
-    store: Store,
-    samples: str,
-    asked: ReportQuestion,
-    by: Sequence[str],
-    given: Row,
-    keys: Sequence[int],
-    wanted: Sequence[Sequence[float]],
-) -> list[Row]:
-    bound = {**given, "keys": list(keys), "levels": [list(each) for each in wanted]}
-    return ask(store, "clustered_cuts", bound, asked.where, by, samples).dicts()
-
-
-def _ends(row: Mapping[str, Any], quantiles: Sequence[float], wanted: Sequence[float]) -> Iterator[float | None]:
-    median = _clusters(row, wanted.index(_MEDIAN))
+def _estimates(group: Row, quantiles: Sequence[float], wanted: Sequence[float]) -> Iterator[Estimate]:
+    median = _clusters(group, wanted.index(_MEDIAN))
     for quantile in quantiles:
-        yield from levels(quantile, _clusters(row, wanted.index(quantile)), median)
+        if group["samples"] < samples_needed(quantile):
+            yield Estimate(None)
+            continue
+        cut = wanted.index(quantile)
+        ends = levels(quantile, _clusters(group, cut), median)
+        yield Estimate(
+            group["cuts"][cut],
+            *(None if each is None else value_at(each, group["known_places"], group["known_values"]) for each in ends),
+        )
 
 
 def _clusters(row: Mapping[str, Any], cut: int | None = None) -> Clusters:
@@ -168,18 +137,3 @@ def _clusters(row: Mapping[str, Any], cut: int | None = None) -> Clusters:
         an,
         row["nn"],
     )
-
-
-def _some(groups: Sequence[Row], numbers: int) -> Iterator[list[Row]]:
-    """The groups in parts, of each of which the keys, and so many numbers a group, are small enough for parameters."""
-    part: list[Row] = []
-    size = 0
-    for group in groups:
-        own = max(numbers * _NUMBER_BYTES, len(str(group["key"]).encode()) + _NUMBER_BYTES)
-        if part and size + own > _PARAMETER_BYTES:
-            yield part
-            part, size = [], 0
-        part.append(group)
-        size += own
-    if part:
-        yield part

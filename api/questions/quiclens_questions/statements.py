@@ -23,8 +23,10 @@ _COLUMN = "/* column */"
 _CAUSES = "/* causes */"
 _CAUSE_SUMS = "/* weighted sums of causes */"
 _SAMPLES = "/* samples */"
+_COUNTS = "/* counts */"
 _KEY_COLUMNS = "/* key columns */"
 _EACH_CUT = re.compile(r"/\* each cut: (.*?) \*/")
+_HAS_COUNTS = re.compile(r"\bAS counts\b")
 _NO_VALUE = "'\\0'"  # in place of NULL, which is not equal to itself
 _INCLUDED = re.compile(r"\(/\* (\w+)\.sql \*/\)")
 _COLUMNS_OF = re.compile(r"/\* columns of (\w+) \*/")  # a typed dictionary of documents.py
@@ -76,9 +78,8 @@ def ask(
 
 def _of_samples(text: str, samples: str, by: Sequence[str], cuts: int) -> str:
     """A question about samples, with these written into it. Their key is an array, or, which is quicker, columns in
-    place of the mark `/* key columns */`."""
+    place of the mark `/* key columns */`; what else they count, if anything, is a column `counts`."""
     keys, values = ["key"], "key"
-    given, same = "of_key.1 AS given_1", "toString(given.given_1) = toString(each.key)"
     if _KEY_COLUMNS in samples:
         keys = [f"key_{place}" for place in range(1, max(1, len(by)) + 1)]
         texts = [f"ifNull(toString(`{column}`), {_NO_VALUE})" for column in by] or ["''"]
@@ -86,12 +87,10 @@ def _of_samples(text: str, samples: str, by: Sequence[str], cuts: int) -> str:
         samples = samples.replace(_KEY_COLUMNS, written)
         known = ", ".join(f"nullIf(toString({key}), {_NO_VALUE})" for key in keys) if by else ""
         values = f"CAST([{known}] AS Array(Nullable(String)))"
-        parts = [f"ifNull(of_key.1[{place}], {_NO_VALUE})" for place in range(1, len(by) + 1)] or ["''"]
-        given = ", ".join(f"{part} AS given_{place}" for place, part in enumerate(parts, 1))
-        same = " AND ".join(f"given.given_{place} = each.{key}" for place, key in enumerate(keys, 1))
     text = _EACH_CUT.sub(lambda mark: ", ".join(mark[1].format(cut=cut) for cut in range(1, cuts + 1)), text)
-    for mark, written in (("keys", ", ".join(keys)), ("key", values), ("given keys", given), ("same keys", same)):
+    for mark, written in (("keys", ", ".join(keys)), ("key", values)):
         text = text.replace(f"/* {mark} */", written)
+    text = text.replace(_COUNTS, "counts" if _HAS_COUNTS.search(samples) else "emptyArrayFloat64()")
     return text.replace(_SAMPLES, samples)
 
 

@@ -1,17 +1,17 @@
 """`report tail`: how long the slow requests of each group took, and would have taken without one cause."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from quiclens_schema.store import Store
 
-from quiclens_questions.clustered import Key, Sampled, Shared, points, sampled, shares
+from quiclens_questions.clustered import Key, Sampled, Shared, sampled, shares
+from quiclens_questions.documents import ReportCoverage
 from quiclens_questions.report import GROUPS_AT_MOST, Report, ReportQuestion
 from quiclens_questions.rtt import QUANTILES
 from quiclens_questions.savings import Ratios, ratios
-from quiclens_questions.slow import report_coverage
-from quiclens_questions.statements import ask, together
 from quiclens_questions.statistics.clusters import needed, samples_needed
 from quiclens_questions.statistics.estimates import Estimate, rounded
 
@@ -32,51 +32,74 @@ class _TailAnswer:
     most: Values
 
 
+class _Counted(NamedTuple):
+    """What `tail_requests.sql` counts of a group besides failures, in its order."""
+
+    requests: float
+    traced: float
+    repaired: float
+    damaged: float
+    measured: float
+    with_saving: float
+    cannot_show: float
+    weight: float
+
+
+_NOTHING = _Counted(*[0.0] * len(_Counted._fields))
+
+
 def tail(store: Store, asked: ReportQuestion) -> Report:
     """One row per group, most requests first. Requests that failed are no samples: a reset is no fast success. A
     quantile is null where the group has too few requests for it, an end of its interval where nothing bounds it."""
     known = ratios(asked.without) if asked.without else None
-    window = {**asked.window, "without": asked.without}
-    (groups, answer), failed, counted = together(
-        lambda: _groups(store, asked, window, known),
-        lambda: shares(store, "failed_requests", asked, asked.by, asked.window).by_key,
-        lambda: report_coverage(store, asked.where, asked.window),
-    )
-    if asked.without:
-        first = groups[0] if groups else {}
-        counted["compared"] = first.get("all_measured", 0)
-        counted["with_saving"] = first.get("all_with_saving", 0)
-        counted["cannot_show"] = first.get("all_cannot_show_it", 0)
+    failed = shares(store, "tail_requests", asked, asked.by, {**asked.window, "without": asked.without}).by_key
+    counted = {key: _Counted(*each.counts) for key, each in failed.items()}
+    every = sorted(counted, key=lambda key: (-counted[key].requests, str(key)))
+    shown = every[:GROUPS_AT_MOST]
+    only = [failed[key].key_id for key in shown] if len(shown) < len(every) else []
+    answer = _answer(store, asked, known, only)
+    whole = _Counted(*(math.fsum(each) for each in zip(*counted.values(), strict=True))) if counted else _NOTHING
     return Report(
         name="tail",
         params=asked.params | {"without": asked.without or None, "ratios": asdict(known) if known else None},
         columns=(*asked.by_columns, *_columns(bool(asked.without))),
-        rows=[list(_cells(group, answer, failed, asked.without, known)) for group in groups],
-        samples=groups[0]["all_measured"] if groups else 0,
-        coverage=counted,
-        groups=groups[0]["groups"] if groups else 0,
-        groups_shown=len(groups),
+        rows=[list(_cells(key, counted[key], failed[key], answer, asked.without, known)) for key in shown],
+        samples=int(whole.measured),
+        coverage=_coverage(whole, bool(asked.without)),
+        groups=len(every),
+        groups_shown=len(shown),
     )
 
 
-def _groups(store: Store, asked: ReportQuestion, window: Row, known: Ratios | None) -> tuple[list[Row], _TailAnswer]:
-    """The groups with most requests, and their durations."""
-    groups = ask(store, "tail_groups", {**window, "limit": GROUPS_AT_MOST}, asked.where, asked.by).dicts()
-    keys = [group["key_id"] for group in groups]
-    return groups, _answer(store, asked, window, known, keys) if groups else _TailAnswer({}, {}, {}, {})
+def _coverage(whole: _Counted, is_without: bool) -> ReportCoverage:
+    found: ReportCoverage = {
+        "requests": int(whole.requests),
+        "traced": int(whole.traced),
+        "repaired": int(whole.repaired),
+        "damaged": int(whole.damaged),
+        "weight": round(whole.weight, 6),
+    }
+    if is_without:
+        found["compared"] = int(whole.measured)
+        found["with_saving"] = int(whole.with_saving)
+        found["cannot_show"] = int(whole.cannot_show)
+    return found
 
 
-def _answer(store: Store, asked: ReportQuestion, window: Row, known: Ratios | None, keys: Sequence[int]) -> _TailAnswer:
-    def durations(ratio: float) -> Mapping[Key, Sampled]:
-        given = {**window, "ratio": ratio}
-        return sampled(store, "tail_samples", asked, asked.by, _LEVELS, given, GROUPS_AT_MOST, keys).by_key
+def _answer(store: Store, asked: ReportQuestion, known: Ratios | None, only: Sequence[int]) -> _TailAnswer:
+    def durations(samples: str, parameters: Row) -> Mapping[Key, Sampled]:
+        given = {**asked.window, **parameters}
+        return sampled(store, samples, asked, asked.by, _LEVELS, given, GROUPS_AT_MOST, only).by_key
+
+    def without(ratio: float) -> Mapping[Key, Sampled]:
+        return durations("tail_samples_without", {"without": asked.without, "ratio": ratio})
 
     def values(ratio: float) -> Values:
-        return points(store, "tail_samples", asked, asked.by, _LEVELS, {**window, "ratio": ratio})
+        return {key: [each.value for each in found.quantiles] for key, found in without(ratio).items()}
 
     return _TailAnswer(
-        durations(0.0),
-        durations(1.0) if asked.without else {},
+        without(0.0) if asked.without else durations("tail_samples", {}),
+        without(1.0) if asked.without else {},
         values(known.ratio_high) if known else {},
         values(known.ratio_low) if known else {},
     )
@@ -95,14 +118,14 @@ def _columns(is_without: bool) -> Iterator[tuple[str, str]]:
 
 
 def _cells(
-    group: Row, answer: _TailAnswer, failed_of: Mapping[Key, Shared], without: str, known: Ratios | None
+    key: Key, counted: _Counted, failed: Shared, answer: _TailAnswer, without: str, known: Ratios | None
 ) -> Iterator[Any]:
-    key = tuple(group["by_values"])
-    now, then, failed = answer.now.get(key), answer.then.get(key), failed_of.get(key)
+    now, then = answer.now.get(key), answer.then.get(key)
+    measured = int(counted.measured)
     yield from key
-    yield from (group["requests"], group["traced"], group["measured"])
+    yield from (int(counted.requests), int(counted.traced), measured)
     yield from (round(now.weight, 3) if now else 0, now.clusters if now else 0)
-    yield from (failed.share if failed else Estimate(None)).rounded(6)
+    yield from failed.share.rounded(6)
     for place in range(len(QUANTILES)):
         found = now.quantiles[place] if now else Estimate(None)
         yield from found.rounded()
@@ -113,7 +136,7 @@ def _cells(
             value, other = found.value, changed.value
             yield from (*changed.rounded(), *rounded([low, high]))
             yield from rounded([_less(value, other), _less(value, high), _less(value, low)])
-    yield _note(group["measured"], now.clusters if now else 0, without)
+    yield _note(measured, now.clusters if now else 0, without)
 
 
 def _less(value: float | None, other: float | None) -> float | None:

@@ -1,4 +1,5 @@
--- One row is one repair of a loss, with its connection's values.
+-- One row is one repair of a loss, with its connection's values. Repairs are few among the episodes of a day, so the newest
+-- version of each is looked for among those of the window's connections; FINAL would merge all episodes.
 SELECT
     connections.key AS key,
     connections.sample_cluster AS sample_cluster,
@@ -10,11 +11,27 @@ SELECT
     e.detection_us / nullIf(connections.rtt_mean_us, 0) AS detection_rtt
 FROM
 (
-    SELECT *
+    SELECT
+        connection_id,
+        vantage,
+        trace_id,
+        analysis_version,
+        trigger,
+        wait_us,
+        detection_us,
+        count
     FROM episodes
-    FINAL
     WHERE (/* days_of_window.sql */)
         AND kind = 'repair'
+        AND connection_id IN (SELECT connection_id FROM connections WHERE (/* began_in_window.sql */))
+    ORDER BY version DESC
+    LIMIT 1 BY
+        connection_id,
+        vantage,
+        trace_id,
+        path_id,
+        stream_id,
+        first_seq
 ) AS e
 INNER JOIN
 (
