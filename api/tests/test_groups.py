@@ -1,7 +1,8 @@
 """Nothing is left out in silence: totals are of all groups, resets are failures, rates are over the exact stretch."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from quiclens_schema import store as stores
@@ -11,8 +12,11 @@ from store_rows import plant
 
 from quiclens_command_line.show.slow import groups_line
 from quiclens_command_line.show.written import markdown
+from quiclens_questions import over_time as over_time_module
+from quiclens_questions.over_time import OverTime, over_time
 from quiclens_questions.report import GROUPS_AT_MOST, Report
 from quiclens_questions.reports import REPORTS, Options, asked_of
+from quiclens_questions.where import read
 
 CARRIERS, WITHOUT_QUIC, REQUESTS = 25_000, 4_000, 3_639
 DEEP = 40 * GROUPS_AT_MOST
@@ -104,8 +108,31 @@ def test_fifteen_seconds_of_load_are_fifteen_seconds(store: Store) -> None:
     assert row["stretch_s"] == 15 and row["per_second_low"] is None
 
 
+@pytest.mark.parametrize(("region", "by", "hour"), [("deep", ("carrier",), 14), ("busy", (), 12)])
+def test_a_step_over_time_has_the_intervals_of_its_tail(
+    store: Store, monkeypatch: pytest.MonkeyPatch, region: str, by: tuple[str, ...], hour: int
+) -> None:
+    begin = datetime(2026, 11, 20, hour, tzinfo=UTC)
+    where = read([f"region={region}"], datetime.now(UTC))
+    question = OverTime(begin, begin + timedelta(hours=1), 3600, by, where, groups=3, has_intervals=True)
+    found = over_time(store, question)
+    rows = {tuple(row[name] for name in by): row for row in asked(store, "tail", list(by), region).dicts()}
+    assert len(found["series"]) == (3 if by else 1)
+    for series in found["series"]:
+        row, intervals = rows[tuple(series["group"].values())], series["intervals"]
+        assert (
+            series["p50"] == [row["p50"]] and intervals is not None and set(intervals) == set(over_time_module.LEVELS)
+        )
+        for name in ("p50", "p75", "p95", "p99"):
+            told = (intervals[name]["low"][0], intervals[name]["high"][0])
+            assert told == (row[f"{name}_sampling_low"], row[f"{name}_sampling_high"]), name
+        assert intervals["p50"]["low"] != [None]
+    assert over_time(store, replace(question, has_intervals=False))["series"][0]["intervals"] is None
+    monkeypatch.setattr(over_time_module, "INTERVALS_AT_MOST", 100)
+    assert over_time(store, question)["series"][0]["intervals"] is None
+
+
 def test_as_many_groups_as_are_shown_have_their_intervals(store: Store) -> None:
-    """What is asked of them in the second step is larger than a parameter may be."""
     found = asked(store, "tail", ["carrier"], "deep")
     assert (found.groups, found.groups_shown, found.samples) == (GROUPS_AT_MOST, GROUPS_AT_MOST, DEEP)
     rows = found.dicts()

@@ -294,8 +294,16 @@ class Explained(TypedDict):
 
 
 @whole
+class IntervalColumns(TypedDict):
+    """The ends of 95 % intervals over time, in us, null where nothing bounds one."""
+
+    low: Sequence[int | None]
+    high: Sequence[int | None]
+
+
 class Series(TypedDict):
-    """One group over time: columns of one length; a quantile in us, null where too few were measured."""
+    """One group over time: columns of one length; a quantile in us, null where too few were measured. `intervals` are
+    by quantile; null where they were not asked for, or are too many requests to ask."""
 
     group: Mapping[str, str | None]
     started_at: Sequence[datetime]
@@ -306,6 +314,7 @@ class Series(TypedDict):
     p90: Sequence[int | None]
     p95: Sequence[int | None]
     p99: Sequence[int | None]
+    intervals: Mapping[str, IntervalColumns] | None
 
 
 @whole

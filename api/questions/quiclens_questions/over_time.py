@@ -1,7 +1,7 @@
 """How long requests took over time, in groups, and what their time was spent on."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
@@ -10,15 +10,19 @@ from typing import Any
 from quiclens_schema.catalogue import CAUSES
 from quiclens_schema.store import Store
 
-from quiclens_questions.documents import Coverage, OverTimeDocument, Series, SpentDocument
+from quiclens_questions.clustered import Key, Sampled, sampled
+from quiclens_questions.documents import Coverage, IntervalColumns, OverTimeDocument, Series, SpentDocument
 from quiclens_questions.failure import usage
 from quiclens_questions.moment import bound
+from quiclens_questions.report import ReportQuestion
 from quiclens_questions.statements import ask
 from quiclens_questions.where import EVERYTHING, Where
 
 STEPS_AT_MOST = 2_000
 GROUPS_AT_MOST = 50
-QUANTILES = ("p50", "p75", "p90", "p95", "p99")
+LEVELS = {"p50": 0.5, "p75": 0.75, "p90": 0.9, "p95": 0.95, "p99": 0.99}
+INTERVALS_AT_MOST = 1_000_000
+"""Requests with which intervals are told: of more they take seconds, and are narrower than a line."""
 _FEW = 25  # requests a step and group, on average, for a p95 to be worth drawing
 # Lengths of a step that people read without effort.
 _STEPS = (1, 5, 10, 30, 60, 300, 600, 1800, 3600, 3 * 3600, 6 * 3600, 86_400, 7 * 86_400)
@@ -28,7 +32,8 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class OverTime:
-    """A stretch of time, cut into steps (0: at most 120, and few enough for a tail in each), and the largest groups."""
+    """A stretch of time, cut into steps (0: at most 120, and few enough for a tail in each), the largest groups, and
+    whether the 95 % intervals of their quantiles are asked for."""
 
     since: datetime
     until: datetime
@@ -36,6 +41,7 @@ class OverTime:
     by: tuple[str, ...] = ()
     where: Where = EVERYTHING
     groups: int = 10
+    has_intervals: bool = False
 
 
 def over_time(store: Store, asked: OverTime) -> OverTimeDocument:
@@ -43,8 +49,9 @@ def over_time(store: Store, asked: OverTime) -> OverTimeDocument:
     window = _window(store, asked)
     limits = {"groups": asked.groups, "limit": GROUPS_AT_MOST * (STEPS_AT_MOST + 2)}
     rows = ask(store, "over_time", {**window, **limits}, asked.where, asked.by).dicts()
-    grouped = groupby(rows, key=lambda row: row["by_values"])
-    found = [_series(dict(zip(asked.by, values, strict=True)), list(each)) for values, each in grouped]
+    grouped = {tuple(values): list(each) for values, each in groupby(rows, key=lambda row: row["by_values"])}
+    told = _intervals(store, asked, window, list(grouped)) if asked.has_intervals and _is_few(rows) else None
+    found = [_series(dict(zip(asked.by, values, strict=True)), each, told) for values, each in grouped.items()]
     return {
         "since": asked.since,
         "until": asked.until,
@@ -100,7 +107,18 @@ def fitting_step(since: datetime, until: datetime, most: float = 120) -> int:
     return next((step for step in _STEPS if seconds / step <= most), _STEPS[-1])
 
 
-def _series(group: Row, rows: Sequence[Row]) -> Series:
+def _is_few(rows: Sequence[Row]) -> bool:
+    return sum(int(row["requests"]) for row in rows) <= INTERVALS_AT_MOST
+
+
+def _intervals(store: Store, asked: OverTime, window: Row, drawn: Sequence[Key]) -> Mapping[Key, Sampled]:
+    """By group and step."""
+    question = ReportQuestion(where=asked.where)
+    given = {**window, "drawn": [list(key) for key in drawn]}
+    return sampled(store, "over_time_samples", question, asked.by, list(LEVELS.values()), given).by_key
+
+
+def _series(group: Row, rows: Sequence[Row], told: Mapping[Key, Sampled] | None) -> Series:
     return {
         "group": group,
         "started_at": [_moment(row) for row in rows],
@@ -111,7 +129,21 @@ def _series(group: Row, rows: Sequence[Row]) -> Series:
         "p90": [row["p90"] for row in rows],
         "p95": [row["p95"] for row in rows],
         "p99": [row["p99"] for row in rows],
+        "intervals": None if told is None else _interval_columns(tuple(group.values()), rows, told),
     }
+
+
+def _interval_columns(group: Key, rows: Sequence[Row], told: Mapping[Key, Sampled]) -> dict[str, IntervalColumns]:
+    steps = [told.get((*group, str(row["started_s"]))) for row in rows]
+    found: dict[str, IntervalColumns] = {}
+    for place, name in enumerate(LEVELS):
+        ends = [(None, None) if step is None else step.quantiles[place].ends[1:] for step in steps]
+        found[name] = {"low": [_us(low) for low, _ in ends], "high": [_us(high) for _, high in ends]}
+    return found
+
+
+def _us(value: float | None) -> int | None:
+    return None if value is None else round(value)
 
 
 def _coverage(row: Row) -> Coverage:

@@ -14,7 +14,7 @@ from quiclens_questions.explain import explain
 from quiclens_questions.failure import UsageMistake, usage
 from quiclens_questions.heat import heat
 from quiclens_questions.moment import moment
-from quiclens_questions.over_time import GROUPS_AT_MOST, OverTime, over_time, spent_over_time
+from quiclens_questions.over_time import GROUPS_AT_MOST, INTERVALS_AT_MOST, OverTime, over_time, spent_over_time
 from quiclens_questions.report import ReportQuestion
 from quiclens_questions.slow import Cursor, Slow, slow
 from quiclens_web.api.answering import NotFound, QuestionRunner, asking
@@ -28,6 +28,7 @@ MinMs = Annotated[float, Query(ge=0, le=1e12, allow_inf_nan=False, description="
 MaxMs = Annotated[float | None, Query(gt=0, le=1e12, allow_inf_nan=False, description="Only requests shorter, ms.")]
 Step = Annotated[int, Query(ge=0, le=31 * 86_400, description="Seconds of one step; 0: as fits.")]
 _DURATION_MAX_US = (1 << 63) - 1
+_INTERVALS = f"Also the 95 % intervals of the quantiles, where the window has at most {INTERVALS_AT_MOST:,} requests."
 
 
 @router.get("/requests", summary="The slowest requests", response_model=documents.SlowDocument)
@@ -77,13 +78,14 @@ async def requests_over_time(
     by: By = "",
     step_s: Step = 0,
     groups: Annotated[int, Query(ge=1, le=GROUPS_AT_MOST, description="The largest so many groups.")] = 10,
+    intervals: Annotated[bool, Query(description=_INTERVALS)] = False,
 ) -> Response:
     """For each group columns over `started_at`: requests, traced, p50 to p99 in us (null where too few were measured).
 
     Without `since` the last 24 hours. `by` takes up to four, `a,b`. `coverage` counts the requests of all groups.
     """
     since, until = stretch.closed()
-    asked = OverTime(since, until, step_s, by_columns(by), where, groups)
+    asked = OverTime(since, until, step_s, by_columns(by), where, groups, intervals)
     return await app.document(lambda store: over_time(store, asked))
 
 

@@ -13,6 +13,8 @@ import { toSvg } from "./chart_svg.js";
  * @property {"line" | "step" | "points" | "area"} [drawn]
  * @property {boolean} [hidden]
  * @property {number} [width]
+ * @property {boolean} [isGapped] where it has no value there is a gap; else it goes on to its next value
+ * @property {{ low: (number | null)[], high: (number | null)[] }} [band] the ends of its intervals
  */
 
 /**
@@ -52,10 +54,17 @@ const drawn = new WeakMap();
 export function draw(place, chart) {
   drawn.get(place)?.destroy();
   place.replaceChildren();
-  const plot = new uPlot(options(place, chart), [chart.x, ...chart.lines.map((line) => line.values)], place);
+  const edges = banded(chart).flatMap(({ band }) => [band.high, band.low]);
+  const plot = new uPlot(options(place, chart), [chart.x, ...chart.lines.map((line) => line.values), ...edges], place);
   drawn.set(place, plot);
   place.append(saving(plot, chart));
   return plot;
+}
+
+/** Lines with a band, with their numbers among the plot's series, and that of the band's upper edge; the lower one is next. @param {Chart} chart */
+function banded(chart) {
+  const lines = chart.lines.flatMap((line, at) => (line.band ? [{ line, number: at + 1, band: line.band }] : []));
+  return lines.map((each, place) => ({ ...each, edge: chart.lines.length + 1 + 2 * place }));
 }
 
 /**
@@ -67,6 +76,7 @@ function options(place, chart) {
   const grid = { stroke: colour("line"), width: 1 };
   const axis = { stroke: colour("quiet"), grid, ticks: grid, font: "12px system-ui" };
   const toldX = chart.toldX;
+  const bands = banded(chart);
   return {
     width: Math.max(280, place.clientWidth),
     height: chart.height ?? 240,
@@ -91,14 +101,23 @@ function options(place, chart) {
         stroke: line.colour,
         width: line.width ?? 1.6,
         show: !line.hidden,
-        spanGaps: true,
+        spanGaps: !line.isGapped,
         fill: line.drawn === "area" ? `${line.colour}` : undefined,
         points: { show: line.drawn === "points" ? true : line.values.length < 60, size: line.drawn === "points" ? 4 : 5, fill: line.colour },
         paths: line.drawn === "step" ? uPlot.paths.stepped?.({ align: 1 }) : line.drawn === "points" ? () => null : undefined,
         value: (/** @type {uPlot} */ _plot, /** @type {number | null} */ value) => (value === null || value === undefined ? "–" : chart.y.told(value)),
       })),
+      ...bands.flatMap(({ line }) => ["high", "low"].map((end) => ({ label: `${line.label}, ${end} end`, class: "edge", width: 0, show: !line.hidden, spanGaps: false, points: { show: false } }))),
     ],
+    bands: bands.map(({ line, edge }) => ({ series: [edge, edge + 1], fill: `${line.colour}2e` })),
     hooks: {
+      // A band goes with its line.
+      setSeries: [
+        (plot, number, change) => {
+          const band = bands.find((each) => each.number === number);
+          if (band && change.show !== undefined) for (const edge of [band.edge, band.edge + 1]) plot.setSeries(edge, { show: change.show });
+        },
+      ],
       drawClear: chart.under ? [chart.under] : [],
       draw: chart.over ? [chart.over] : [],
       setSelect: [

@@ -14,11 +14,26 @@ export function toSvg(plot, chart) {
   const y = (/** @type {number} */ value) => (box.top + plot.valToPos(value, "y")).toFixed(2);
   const shapes = chart.lines.flatMap((line, number) => {
     if (!plot.series[number + 1].show) return [];
-    const points = line.values.flatMap((value, at) => (value === null || value === undefined ? [] : [[x(chart.x[at]), y(value)]]));
-    if (line.drawn === "points") return points.map(([at, value]) => `<circle cx="${at}" cy="${value}" r="2" fill="${line.colour}"/>`);
-    const path = points.map(([at, value], place) => (place === 0 ? `M${at} ${value}` : line.drawn === "step" ? `H${at}V${value}` : `L${at} ${value}`));
-    return [`<path d="${path.join("")}" fill="none" stroke="${line.colour}" stroke-width="1.6"/>`];
+    const runs = unbroken(line.values, line.isGapped ?? false).map((run) => run.map((at) => [x(chart.x[at]), y(/** @type {number} */ (line.values[at]))]));
+    if (line.drawn === "points") return runs.flat().map(([at, value]) => `<circle cx="${at}" cy="${value}" r="2" fill="${line.colour}"/>`);
+    const shown = runs.map((points) => {
+      const path = points.map(([at, value], place) => (place === 0 ? `M${at} ${value}` : line.drawn === "step" ? `H${at}V${value}` : `L${at} ${value}`)).join("");
+      if (line.drawn !== "area") return `<path d="${path}" fill="none" stroke="${line.colour}" stroke-width="1.6"/>`;
+      const floor = y(plot.scales.y.min ?? 0);
+      return `<path d="${path}V${floor}H${points[0][0]}Z" fill="${line.colour}"/>`;
+    });
+    return [...band(line), ...shown];
   });
+  /** The area between the ends of a line's intervals. @param {import("./chart.js").Line} line */
+  function band(line) {
+    const ends = line.band;
+    if (!ends) return [];
+    const both = ends.low.map((low, at) => (low === null || ends.high[at] === null ? null : 1));
+    return unbroken(both, true).map((run) => {
+      const edge = (/** @type {(number | null)[]} */ values) => run.map((at) => `${x(chart.x[at])} ${y(/** @type {number} */ (values[at]))}`);
+      return `<path d="M${[...edge(ends.high), ...edge(ends.low).reverse()].join("L")}Z" fill="${line.colour}" fill-opacity="0.18"/>`;
+    });
+  }
   const told = chart.toldX ?? ((/** @type {number} */ at) => new Date(at * 1e3).toISOString().slice(11, 19));
   const ticks = [0, 0.25, 0.5, 0.75, 1].map((share) => plot.posToVal(share * box.width, "x"));
   const levels = [0, 0.25, 0.5, 0.75, 1].map((share) => plot.posToVal(share * box.height, "y"));
@@ -29,6 +44,17 @@ export function toSvg(plot, chart) {
   const keys = chart.lines.map((line, number) => `<text x="${box.left + 8}" y="${box.top + 16 + number * 15}" fill="${line.colour}">${escape(line.label)}</text>`);
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="12">` +
     `<rect x="${box.left}" y="${box.top}" width="${box.width}" height="${box.height}" fill="none" stroke="#bbb"/>${axes.join("")}${shapes.join("")}${keys.join("")}</svg>`;
+}
+
+/** Places of values that follow each other: one run, or where gaps are gaps as many as these leave. @param {(number | null | undefined)[]} values @param {boolean} isGapped */
+function unbroken(values, isGapped) {
+  /** @type {number[][]} */
+  const runs = [[]];
+  for (const [at, value] of values.entries()) {
+    if (value !== null && value !== undefined) runs[runs.length - 1].push(at);
+    else if (isGapped) runs.push([]);
+  }
+  return runs.filter((run) => run.length);
 }
 
 /** @param {string} text */

@@ -1043,6 +1043,13 @@ export interface HeatDocument {
   coverage: Coverage;
 }
 /**
+ * The ends of 95 % intervals over time, in us, null where nothing bounds one.
+ */
+export interface IntervalColumns {
+  low: (number | null)[];
+  high: (number | null)[];
+}
+/**
  * How much may be sent, as each side stated it.
  */
 export interface LimitColumns {
@@ -1120,7 +1127,8 @@ export interface OverTimeDocument {
   coverage: Coverage;
 }
 /**
- * One group over time: columns of one length; a quantile in us, null where too few were measured.
+ * One group over time: columns of one length; a quantile in us, null where too few were measured. `intervals` are
+ * by quantile; null where they were not asked for, or are too many requests to ask.
  */
 export interface Series {
   group: {
@@ -1134,6 +1142,9 @@ export interface Series {
   p90: (number | null)[];
   p95: (number | null)[];
   p99: (number | null)[];
+  intervals: {
+    [k: string]: IntervalColumns;
+  } | null;
 }
 /**
  * Packets, or in buckets how many were sent and received, and the last numbers that were sent and acknowledged.

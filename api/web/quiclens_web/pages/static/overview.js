@@ -24,13 +24,17 @@ function show() {
   newestOverview(async (signal) => {
     fill(find("#coverage"), "asking …");
     for (const id of LATER) fill(find(id), el("p", { class: "note" }, "asking …"));
-    const byGroup = await ask("/api/v1/over-time", { ...window, by: asked.by, groups: 8 }, signal);
+    const grouped = { ...window, by: asked.by, groups: 8 };
+    const byGroup = await ask("/api/v1/over-time", grouped, signal);
     last = byGroup;
     fill(find("#coverage"), covered(byGroup.coverage));
     tails();
     shares(await ask("/api/v1/spent-over-time", window, signal));
     fill(find("#different"), findingsTable(await ask("/api/v1/different", { ...window, limit: 8 }, signal)));
     if (document.querySelector("#map-left")) await showMap(window, signal);
+    // How sure the lines are takes longer than the lines.
+    last = await ask("/api/v1/over-time", { ...grouped, step_s: byGroup.step_s, intervals: "true" }, signal);
+    tails();
   }, (message) => {
     fill(find("#coverage"), el("span", { class: "error" }, message));
     for (const id of LATER) fill(find(id));
@@ -79,6 +83,8 @@ function tails() {
     label: called(one),
     colour: colours.get(called(one)) ?? "#888",
     values: aligned(one, one[quantile], x),
+    isGapped: true,
+    band: one.intervals ? { low: aligned(one, one.intervals[quantile].low, x), high: aligned(one, one.intervals[quantile].high, x) } : undefined,
   }));
   draw(find("#tails"), { x, isClock: true, lines, y: { told: (us) => ms(us, 0), isLog: true }, height: 260, group: "time", name: `tail-${quantile}`, zoomed });
 }
