@@ -1,4 +1,4 @@
-# make demo | test | up | down | check | servers | quic-go-versions | bench | ask-bench | freshness | faults | fuzz | simulation | damage | truth | schema | types
+# make demo | test | up | down | check | servers | quic-go-versions | bench | ask-bench | freshness | faults | fuzz | simulation | damage | truth | schema | types | man
 # | sbom | audit | release | release-check | containers | lock | setup | clean. Every target does its own set-up, once.
 
 SHELL := /bin/bash
@@ -50,7 +50,7 @@ RUST_FILES := Cargo.toml Cargo.lock $(shell find collectors schema/catalogue sch
 export UV_PROJECT_ENVIRONMENT := .venv
 export QUICLENS_COLLECTOR := $(CURDIR)/$(COLLECTOR)
 
-.PHONY: setup demo test test-api test-others up down check servers quic-go-versions bench ask-bench freshness faults fuzz simulation damage truth schema types size sbom audit release release-check containers lock clean
+.PHONY: setup demo test test-api test-others up down check servers quic-go-versions bench ask-bench freshness faults fuzz simulation damage truth schema types man size sbom audit release release-check containers lock clean
 
 setup: $(MADE)/prerequisites $(MADE)/python $(MADE)/pages $(COLLECTOR)
 
@@ -209,6 +209,11 @@ schema: setup
 types: setup
 	$(types) > $(MADE)/documents.d.ts
 	mv $(MADE)/documents.d.ts api/web/quiclens_web/pages/static/documents.d.ts
+
+# The manual page, of what the commands say of themselves; a test compares them.
+man: setup
+	$(BIN)/python -m quiclens_command_line.man_page > $(MADE)/quiclens.1
+	mv $(MADE)/quiclens.1 api/command_line/quiclens.1
 
 # Lines, dependencies, commands, tables, options and metrics; make size SIZE=v0.1.1 has those of a commit beside.
 size: setup

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from api_ran import Run
+from api_seed import A
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
@@ -26,6 +27,7 @@ COMMANDS = (
     ("report", "tail", "--without", "loss_recovery"),
     ("report", "rtt", "--by", "carrier"),
     ("failed",),
+    ("explain", A),
     ("status",),
     ("audit",),
 )

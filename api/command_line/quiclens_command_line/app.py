@@ -10,6 +10,8 @@ from typing import Annotated
 import typer
 from quiclens_schema.version import VERSION
 
+from quiclens_command_line.completing import words_to_complete
+
 COMMANDS = (
     "demo",
     "load",
@@ -54,13 +56,13 @@ def create_app(given: Sequence[str]) -> typer.Typer:
     app = typer.Typer(
         help=_HELP,
         no_args_is_help=True,
-        add_completion=False,
+        add_completion=True,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_of_all_commands)
-    chosen = next((word for word in given if not word.startswith("-")), "")
+    chosen = next((word for word in words_to_complete() or given if not word.startswith("-")), "")
     for name in COMMANDS:
         if name == chosen:
             command = _command(name)

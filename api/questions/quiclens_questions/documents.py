@@ -270,9 +270,22 @@ StreamRow = Annotated[
 ]
 
 
+class BegunRequest(TypedDict):
+    """A traced request whose id begins as was asked."""
+
+    request_id: str
+    vantage: str
+    started_at: datetime | None
+    duration_us: int
+    complete: bool
+    path: str | None
+    status: int | None
+
+
 @whole
 class Explained(TypedDict):
-    """Why one request took as long as it did: the parts add up to `duration_us`, to the microsecond."""
+    """Why one request took as long as it did: the parts add up to `duration_us`, to the microsecond. Of a request that
+    is not there, `begun` are those whose id begins so."""
 
     request_id: str
     duration_us: int | None
@@ -291,6 +304,7 @@ class Explained(TypedDict):
     events: Sequence[Event]
     connection: SparseConnection
     coverage: ExplainedCoverage
+    begun: NotRequired[Sequence[BegunRequest]]
 
 
 @whole
@@ -301,6 +315,7 @@ class IntervalColumns(TypedDict):
     high: Sequence[int | None]
 
 
+@whole
 class Series(TypedDict):
     """One group over time: columns of one length; a quantile in us, null where too few were measured. `intervals` are
     by quantile; null where they were not asked for, or are too many requests to ask."""

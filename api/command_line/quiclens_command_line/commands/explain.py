@@ -7,7 +7,9 @@ from quiclens_schema.store import DEFAULT_URL
 
 from quiclens_command_line.commands.options import AsJson, StoreUrl
 from quiclens_command_line.output import answer, say
+from quiclens_command_line.show.begun import begun_view
 from quiclens_command_line.show.explain import explain_view
+from quiclens_questions.begun import Begun, begun
 from quiclens_questions.explain import explain as ask_explain
 from quiclens_questions.failure import DONE, NOTHING_FOUND
 from quiclens_questions.opening import opened
@@ -26,7 +28,8 @@ def explain(
 ) -> int:
     """Say why one request took as long as it did: causes that add up to its duration.
 
-    A connection may go by any of its connection IDs, a request by its x-request-id.
+    A connection may go by any of its connection IDs, a request by its x-request-id. The beginning of an id is enough
+    where one traced request alone begins so; else those that do are listed, as for a whole connection.
 
     Examples:
 
@@ -34,10 +37,16 @@ def explain(
     quiclens explain 4a1f9bd2c3e0/8
     quiclens explain 0af7651916cd43dd8448eb211c80319c
     quiclens explain 4a1f9bd2c3e0/8 --events 100
+    quiclens explain 4a1f9bd2c3e0
     """
     with opened(store) as data:
         found = ask_explain(data, request_id)
+        others = Begun() if found.is_found else begun(data, request_id)
+        if others.all == 1:
+            found, others = ask_explain(data, others.requests[0]["request_id"]), Begun()
+    if others.requests:
+        found.document["begun"] = others.requests
     for other in found.namesakes:
         say(f"also called {request_id}: {other}")
-    answer(as_json, found.document, *explain_view(found, events))
+    answer(as_json, found.document, *explain_view(found, events), *begun_view(others))
     return DONE if found.is_found else NOTHING_FOUND

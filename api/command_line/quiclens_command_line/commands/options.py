@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from quiclens_schema.store import DEFAULT_URL
 
+from quiclens_command_line.completing import offered_columns, offered_conditions
 from quiclens_questions.failure import usage
 from quiclens_web.front.keep import GB, Keep
 
@@ -29,9 +30,15 @@ WhereTexts = Annotated[
         metavar="COLUMN=VALUE",
         help="Only requests where this holds; also !=, >=, <= (in quotes, for the shell); repeat to narrow. "
         "An empty value means unknown.",
+        autocompletion=offered_conditions,
     ),
 ]
-By = Annotated[str, typer.Option("--by", metavar="COLUMN", help="Answer for each value of this column.")]
+By = Annotated[
+    str,
+    typer.Option(
+        "--by", metavar="COLUMN", help="Answer for each value of this column.", autocompletion=offered_columns
+    ),
+]
 Limit = Annotated[int, typer.Option("--limit", min=1, max=10_000, metavar="N", help="How many rows at most.")]
 Since = Annotated[str, typer.Option("--since", metavar="T", help="From then: RFC 3339, or 15m, 2h, 7d ago.")]
 Until = Annotated[str, typer.Option("--until", metavar="T", help="Before then.")]

@@ -11,6 +11,7 @@ from quiclens_schema.store import DEFAULT_URL
 from rich.console import RenderableType
 
 from quiclens_command_line.commands.options import AsJson, Since, StoreUrl, Until, WhereTexts
+from quiclens_command_line.completing import offered_causes, offered_columns, offered_reports
 from quiclens_command_line.output import answer, print_text, say
 from quiclens_command_line.show.reports_of_connections import events_view, loss_view, rtt_view
 from quiclens_command_line.show.reports_of_requests import (
@@ -52,14 +53,30 @@ class Format(StrEnum):
 
 Bys = Annotated[
     list[str] | None,
-    typer.Option("--by", metavar="COLUMN", help="One row per value of this column; repeat, or a,b, for combinations."),
+    typer.Option(
+        "--by",
+        metavar="COLUMN",
+        help="One row per value of this column; repeat, or a,b, for combinations.",
+        autocompletion=offered_columns,
+    ),
 ]
 Without = Annotated[
     str,
-    typer.Option("--without", metavar="CAUSE", help="tail: also predict the quantiles had this cause been absent."),
+    typer.Option(
+        "--without",
+        metavar="CAUSE",
+        help="tail: also predict the quantiles had this cause been absent.",
+        autocompletion=offered_causes,
+    ),
 ]
 Between = Annotated[
-    str, typer.Option("--between", metavar="COLUMN", help="compare: whose values are the arms; arm if not said.")
+    str,
+    typer.Option(
+        "--between",
+        metavar="COLUMN",
+        help="compare: whose values are the arms; arm if not said.",
+        autocompletion=offered_columns,
+    ),
 ]
 Base = Annotated[
     str,
@@ -78,7 +95,7 @@ Picture = Annotated[Path | None, typer.Option("--picture", metavar="FILE.svg", h
 
 
 def report(
-    name: Annotated[str, typer.Argument(metavar="NAME", help=f"{', '.join(REPORTS)}.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help=f"{', '.join(REPORTS)}.", autocompletion=offered_reports)],
     by: Bys = None,
     where: WhereTexts = None,
     since: Since = "",

@@ -86,7 +86,7 @@ def _cells(row: Row, client: tuple[str, ...]) -> tuple[RenderableType, ...]:
         Text(request),
         str(row["status"] or "–"),
         Text(where),
-        _moment(row["started_at"]),
+        started(row["started_at"]),
         Text(row["request_id"]),
     )
 
@@ -102,7 +102,7 @@ def _mostly(row: Row) -> Text:
     return single(row["top_cause"], top, whole, 8) + told
 
 
-def _moment(started_at: datetime | None) -> str:
+def started(started_at: datetime | None) -> str:
     return "undated" if started_at is None else f"{started_at:%Y-%m-%d %H:%M:%S}"
 
 

@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from quiclens_questions import documents
 from quiclens_questions import where as conditions
+from quiclens_questions.begun import begun
 from quiclens_questions.cells import cells
 from quiclens_questions.compare_groups import compare_groups
 from quiclens_questions.different import CATEGORIES, NUMBERS, Different, different
@@ -66,7 +67,10 @@ async def explained(app: App, request_id: str) -> Response:
     """
     found = await app.run(lambda store: explain(store, request_id))
     if not found.is_found:
-        raise NotFound(f"there is no request {request_id[:200]!r}", "ids are those of /api/v1/requests")
+        others = await app.run(lambda store: begun(store, request_id))
+        hint = ", ".join(each["request_id"] for each in others.requests[:5])
+        hint = f"of {others.all} that begin so: {hint}" if hint else "ids are those of /api/v1/requests"
+        raise NotFound(f"there is no request {request_id[:200]!r}", hint)
     return await app.document(lambda store: found.document)
 
 

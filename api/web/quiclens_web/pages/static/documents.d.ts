@@ -1,6 +1,18 @@
 // Made of quiclens_questions/documents.py by `make types`; not to be edited.
 
 /**
+ * A traced request whose id begins as was asked.
+ */
+export interface BegunRequest {
+  request_id: string;
+  vantage: string;
+  started_at: string | null;
+  duration_us: number;
+  complete: boolean;
+  path: string | null;
+  status: number | null;
+}
+/**
  * Hexagons of a map (H3), as columns of one length, the fullest first.
  */
 export interface CellsDocument {
@@ -594,7 +606,8 @@ export interface EventsDocument {
   next_seq: number | null;
 }
 /**
- * Why one request took as long as it did: the parts add up to `duration_us`, to the microsecond.
+ * Why one request took as long as it did: the parts add up to `duration_us`, to the microsecond. Of a request that
+ * is not there, `begun` are those whose id begins so.
  */
 export interface Explained {
   request_id: string;
@@ -972,6 +985,7 @@ export interface Explained {
     [k: string]: unknown;
   };
   coverage: ExplainedCoverage;
+  begun?: BegunRequest[];
 }
 /**
  * How long a request waited for one cause; `bounds_us` where it is not known exactly, and what it would have been
