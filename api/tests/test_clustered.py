@@ -12,7 +12,7 @@ from quiclens_schema.store import Store
 
 from quiclens_questions import clustered, statements
 from quiclens_questions.report import ReportQuestion
-from quiclens_questions.statistics.clusters import Clusters, levels, share, value_at
+from quiclens_questions.statistics.clusters import Clusters, Places, levels, share
 
 WANTED = [0.5, 0.75, 0.99]
 
@@ -138,6 +138,7 @@ def test_quantiles_and_their_intervals_are_those_of_the_samples(store: Store, as
         assert told.samples == sum(each.number for each in own) and told.weight == pytest.approx(whole)
         assert told.clusters == len({each.cluster for each in own})
         at, values = sorted_places(own)
+        places = Places.of(at, values)
         for quantile, estimate in zip(WANTED, told.quantiles, strict=True):
             if estimate.value is None:
                 assert told.samples < 1 / min(quantile, 1 - quantile) + 1e-9
@@ -152,7 +153,7 @@ def test_quantiles_and_their_intervals_are_those_of_the_samples(store: Store, as
                 if level is None:
                     assert end is None
                 else:
-                    around = [value_at(level + side * error / 3, at, values) for side in (-1, 1)]
+                    around = [places.value(level + side * error / 3) for side in (-1, 1)]
                     assert end is not None and around[0] <= end <= around[1]
 
 

@@ -6,7 +6,16 @@ from collections.abc import Callable
 
 import pytest
 
-from quiclens_questions.statistics.clusters import Clusters, effective, levels, needed, places, samples_needed, share
+from quiclens_questions.statistics.clusters import (
+    Clusters,
+    Places,
+    effective,
+    levels,
+    needed,
+    places,
+    samples_needed,
+    share,
+)
 from quiclens_questions.statistics.distributions import binomial_tail, hypergeometric_tail, likeness_at, student95
 from quiclens_questions.statistics.estimates import Estimate, difference, relative, wilson
 from quiclens_questions.statistics.rates import Counts, rate
@@ -67,6 +76,14 @@ def alike(clusters: int, each: int, likeness: float, weights: tuple[float, ...])
         return found
 
     return draw
+
+
+def test_a_value_lies_between_two_of_them_in_proportion_and_equal_ones_in_their_middle() -> None:
+    places = Places.of([0.1, 0.3, 0.5, 0.9], [10.0, 20.0, 20.0, 40.0])
+    assert places == Places([0.1, 0.4, 0.9], [10.0, 20.0, 40.0])
+    told = [places.value(level) for level in (0.0, 0.1, 0.25, 0.4, 0.65, 0.9, 1.0)]
+    assert told == pytest.approx([10, 10, 15, 20, 30, 40, 40])
+    assert Places.of([0.5], [7.0]).value(0.01) == 7.0
 
 
 def test_wilson_is_the_published_interval() -> None:

@@ -13,7 +13,7 @@ from quiclens_schema.store import Store
 from quiclens_questions.failure import CannotRun
 from quiclens_questions.report import ReportQuestion
 from quiclens_questions.statements import ask
-from quiclens_questions.statistics.clusters import Clusters, levels, samples_needed, share, value_at
+from quiclens_questions.statistics.clusters import Clusters, Places, levels, samples_needed, share
 from quiclens_questions.statistics.estimates import Estimate
 
 SHARES_AT_MOST = 1_000_000
@@ -111,16 +111,14 @@ def shares(store: Store, samples: str, asked: ReportQuestion, by: Sequence[str],
 
 def _estimates(group: Row, quantiles: Sequence[float], wanted: Sequence[float]) -> Iterator[Estimate]:
     median = _clusters(group, wanted.index(_MEDIAN))
+    known = Places.of(group["known_places"], group["known_values"])
     for quantile in quantiles:
         if group["samples"] < samples_needed(quantile):
             yield Estimate(None)
             continue
         cut = wanted.index(quantile)
         ends = levels(quantile, _clusters(group, cut), median)
-        yield Estimate(
-            group["cuts"][cut],
-            *(None if each is None else value_at(each, group["known_places"], group["known_values"]) for each in ends),
-        )
+        yield Estimate(group["cuts"][cut], *(None if each is None else known.value(each) for each in ends))
 
 
 def _clusters(row: Mapping[str, Any], cut: int | None = None) -> Clusters:

@@ -13,8 +13,11 @@ weight (Kish, "Survey Sampling", 11.7), and for how few have samples on one side
 
 The interval of a quantile is that of the share of samples up to it, read off in the samples (Woodruff, JASA 47, 1952).
 Few clusters reach far into the tail, and those few show badly how alike samples are there. So the effective sample size
-at a quantile is the geometric mean of what shows there and of what the likeness at the median foretells, by a Gaussian
-copula; the degrees of freedom likewise. Simulations of populations that are alike by 0 to 0.8 chose even shares;
+at a quantile is a geometric mean of what shows there, for a quarter, and of what the likeness at the median foretells,
+by a Gaussian copula, for the rest; the degrees of freedom likewise. Simulations of populations that are alike by 0 to
+0.8 chose the quarter: with a third, p99 of those most alike held too seldom. Equal values lie in their middle
+(Ma, Genton and Parzen, Annals of the Institute of Statistical Mathematics 63, 2011), so that buckets of a histogram do
+no harm.
 `quiclens-lab planted` measures how often the intervals hold.
 """
 
@@ -134,8 +137,8 @@ def levels(quantile: float, there: Clusters, median: Clusters) -> tuple[float | 
     """
     if there.clusters < needed(quantile) or there.weight <= 0:
         return None, None
-    worth = math.sqrt(_shown(there) * _foretold(quantile, there, median))
-    worth *= _surely(math.sqrt(there.freedom * median.freedom))
+    worth = _meant(_shown(there), _foretold(quantile, there, median))
+    worth *= _surely(_meant(there.freedom, median.freedom))
     least, most = places(worth, quantile)
     # Place r of `worth` sorted ones lies where r / (worth + 1) of all do.
     samples = there.weight**2 / there.squares
@@ -149,16 +152,30 @@ def _level(place: float, worth: float, samples: float) -> float:
     return min(1.0, max(0.0, (place / (worth + 1) * (samples + 1) - 0.5) / samples))
 
 
-def value_at(level: float, at: Sequence[float], values: Sequence[float]) -> float:
-    """The value at a share of the samples' weight. `values`, least first, lie at `at`, the shares below the middles of
-    their samples; between two of them in proportion, beyond them all the last one."""
-    after = bisect_left(at, level)
-    if after == 0:
-        return values[0]
-    if after == len(at):
-        return values[-1]
-    part = (level - at[after - 1]) / (at[after] - at[after - 1])
-    return values[after - 1] + part * (values[after] - values[after - 1])
+@dataclass(frozen=True)
+class Places:
+    """Values, least first, each once, and where they lie: which share of the samples' weight is below their middle."""
+
+    at: Sequence[float]
+    values: Sequence[float]
+
+    @classmethod
+    def of(cls, at: Sequence[float], values: Sequence[float]) -> "Places":
+        """Of samples in order of their values."""
+        ends: dict[float, tuple[float, float]] = {}
+        for place, value in zip(at, values, strict=True):
+            ends[value] = (ends[value][0] if value in ends else place, place)
+        return cls([(first + last) / 2 for first, last in ends.values()], list(ends))
+
+    def value(self, level: float) -> float:
+        """The value at a share of the weight: between two of them in proportion, beyond them all the last one."""
+        after = bisect_left(self.at, level)
+        if after == 0:
+            return self.values[0]
+        if after == len(self.at):
+            return self.values[-1]
+        part = (level - self.at[after - 1]) / (self.at[after] - self.at[after - 1])
+        return self.values[after - 1] + part * (self.values[after] - self.values[after - 1])
 
 
 def _shown(clusters: Clusters) -> float:
@@ -177,6 +194,10 @@ def _foretold(quantile: float, there: Clusters, median: Clusters) -> float:
         return there.independent
     alike = (median.independent / _shown(median) - 1) / (median.size - 1)
     return there.independent / (1 + (there.size - 1) * likeness_at(quantile, min(0.999, max(0.0, alike))))
+
+
+def _meant(there: float, median: float) -> float:
+    return float(there**0.25 * median**0.75)
 
 
 def _surely(freedom: float) -> float:
