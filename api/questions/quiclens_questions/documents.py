@@ -261,9 +261,9 @@ NOT_SHOWN = ("version", "trace_day", "source_file", "rtt_histogram")
 """Columns of `connections` that are no part of an answer: how rows replace each other, who read which file last."""
 
 ConnectionRow = Annotated[
-    Mapping[str, Any], OfTable("connections", (*NOT_SHOWN, "open_episodes", "header"), ("header", "open_episodes"))
+    Mapping[str, Value], OfTable("connections", (*NOT_SHOWN, "open_episodes", "header"), ("header", "open_episodes"))
 ]
-SparseConnection = Annotated[Mapping[str, Any], OfTable("connections", (), ("open_episodes",), is_sparse=True)]
+SparseConnection = Annotated[Mapping[str, Value], OfTable("connections", (), ("open_episodes",), is_sparse=True)]
 StreamRow = Annotated[
     Mapping[str, Any],
     OfTable("streams", (*NOT_SHOWN, *(f"{cause}_us" for cause in catalogue.CAUSES)), ("parts",)),
@@ -687,6 +687,24 @@ class FoundConnection(TracePlace):
 
     events_seen: int
     requests: int
+
+
+@whole
+class JoinsDocument(TypedDict):
+    """By what the newest lines of a mapping can find their traces: see `joins.Joins`."""
+
+    source: str
+    looked_at: int
+    lines: int
+    by_id: int
+    by_client: int
+    over_tcp: int
+    neither: int
+    lacks: Mapping[str, int]
+    filled: Mapping[str, int]
+    rejected: Mapping[str, int]
+    rejected_text: str
+    without_time: int
 
 
 @whole

@@ -3,7 +3,9 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, cast
+
+from quiclens_questions.documents import JoinsDocument
 
 _TCP = ("h1", "h2")
 _BY_ID = ("connection_id", "stream_id")
@@ -39,8 +41,8 @@ class Joins:
     without_time: int
     """Rows of the table that have no time, and are never taken."""
 
-    def document(self) -> dict[str, Any]:
-        return asdict(self)
+    def document(self) -> JoinsDocument:
+        return cast(JoinsDocument, asdict(self))
 
 
 def joins(

@@ -54,7 +54,8 @@ def explain_view(found: Explanation, events: int) -> Iterator[RenderableType]:
         yield marks(stream)
         if document["episodes"]:
             yield episode_rows(document["episodes"], stream["start_us"])
-        if still_open := document["connection"].get("open_episodes"):
+        still_open = document["connection"].get("open_episodes")
+        if isinstance(still_open, Sequence) and still_open:
             yield Text(f"not over when the trace ended: {', '.join(map(str, still_open))}", style="dim")
         if document["events"] and events:
             yield event_rows(document["events"], stream, events)
