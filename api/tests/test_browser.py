@@ -9,10 +9,12 @@ import os
 import shutil
 import subprocess
 import sys
+from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+from xml.etree import ElementTree
 
 import pytest
 from serve_process import Served, start
@@ -112,6 +114,24 @@ def test_every_page_shows_what_it_is_for(demo: Served) -> None:
     for one in seen(demo, steps):
         assert not one["errors"] and not one["outside"] and not one["missing"], one
         assert one["overflow"] <= 1, one
+
+
+def test_a_saved_picture_says_what_it_shows(demo: Served) -> None:
+    path = "/?by=carrier&quantile=p50&where=status%3D200&since=2026-11-20T10:00:00Z&until=2026-11-20T11:00:00Z"
+    buttons = [f"#tails .chart-tools button:nth-child({at})" for at in (1, 2)]
+    do = [["#tails .u-legend .u-series:nth-child(2)", "click"], *([button, "save"] for button in buttons)]
+    (one,) = seen(demo, [step("saved", path, ["#tails canvas"], do)])
+    assert not one["errors"] and not one["missing"], one
+    png, svg = (b64decode(each["base64"]) for each in one["saved"])
+    assert [each["name"] for each in one["saved"]] == ["tail-p50.png", "tail-p50.svg"]
+    assert png.startswith(b"\x89PNG")
+    picture = ElementTree.fromstring(svg)
+    texts = [each.text or "" for each in picture.iter("{http://www.w3.org/2000/svg}text")]
+    assert texts[-1].startswith(demo.url + "/?by=carrier") and any(each.startswith("Tail latency") for each in texts)
+    assert "2026-11-20T10:00:00Z to 2026-11-20T11:00:00Z (UTC), status=200" in texts
+    answer = json.loads(demo.ask(method="GET", path="/api/v1/over-time" + path[1:].replace("&quantile=p50", "")).text)
+    carriers = {series["group"]["carrier"] for series in answer["series"]}
+    assert len(carriers & set(texts)) == len(carriers) - 1, "the line that was switched off is not in the legend"
 
 
 def test_a_trace_that_is_dropped_leads_to_its_connection(demo: Served) -> None:

@@ -334,13 +334,15 @@ class Series(TypedDict):
 
 @whole
 class OverTimeDocument(TypedDict):
-    """Durations of requests over time, the group with most requests first."""
+    """Durations of requests over time, the group with most requests first; `groups` is how many there are, of which
+    `series` has the largest."""
 
     since: datetime
     until: datetime
     step_s: int
     by: Sequence[str]
     series: Sequence[Series]
+    groups: int
     coverage: Coverage
 
 

@@ -58,6 +58,7 @@ def over_time(store: Store, asked: OverTime) -> OverTimeDocument:
         "step_s": window["step_s"],
         "by": list(asked.by),
         "series": sorted(found, key=lambda one: -sum(one["requests"])),
+        "groups": rows[0]["all_groups"] if rows else 0,
         "coverage": _coverage(rows[0] if rows else {}),
     }
 

@@ -1,6 +1,6 @@
 // Opens pages as a person does and says what it saw: one JSON document on standard output.
 // node pages.mjs BASE CHROMIUM PICTURES [TOGETHER], with the steps as JSON on standard input; PICTURES may be "" for none:
-// [{name, path, width?, dark?, do: [[selector, "click" | "text" | "drag", …]], expect: [selector or text, …]}]
+// [{name, path, width?, dark?, do: [[selector, "click" | "text" | "drag" | "save", …]], expect: [selector or text, …]}]
 
 import { readFileSync } from "node:fs";
 import { chromium } from "playwright-core";
@@ -18,7 +18,7 @@ async function visit(step) {
   page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
   page.on("pageerror", (error) => errors.push(String(error.stack)));
   page.on("request", (request) => /^(data|blob):/.test(request.url()) || request.url().startsWith(base) || outside.push(request.url()));
-  const missing = [];
+  const [missing, saved] = [[], []];
   try {
     await page.goto(base + step.path, { waitUntil: "networkidle" });
     for (const [selector, how, ...more] of step.do ?? []) {
@@ -26,7 +26,10 @@ async function visit(step) {
       if (how === "click") await place.click();
       else if (how === "text") await place.fill(more[0]);
       else if (how === "key") await page.keyboard.press(more[0]);
-      else if (how === "file") await place.setInputFiles(more[0]);
+      else if (how === "save") {
+        const [download] = await Promise.all([page.waitForEvent("download"), place.click()]);
+        saved.push({ name: download.suggestedFilename(), base64: readFileSync(await download.path()).toString("base64") });
+      } else if (how === "file") await place.setInputFiles(more[0]);
       else if (how === "drag") {
         const box = await place.boundingBox();
         const [x1, y1, x2, y2] = more;
@@ -46,7 +49,7 @@ async function visit(step) {
     errors.push(String(error));
   }
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-  const found = { name: step.name, url: page.url(), errors, outside, missing, overflow: Math.max(0, wide) };
+  const found = { name: step.name, url: page.url(), errors, outside, missing, saved, overflow: Math.max(0, wide) };
   await context.close();
   return found;
 }

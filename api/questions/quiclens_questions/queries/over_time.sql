@@ -1,6 +1,6 @@
 -- One row is one stretch of time of one of the largest groups: how many requests began in it, and its quantiles (each
 -- the value of a request, null where too few were measured for it); and, the same in every row, how many requests
--- all groups have together. One look at each request.
+-- all groups have together, and how many groups there are. One look at each request.
 SELECT
     started_s,
     by_values,
@@ -15,7 +15,8 @@ SELECT
     all_traced,
     all_repaired,
     all_damaged,
-    all_weight
+    all_weight,
+    all_groups
 FROM
 (
     SELECT
@@ -25,7 +26,8 @@ FROM
         sum(traced) OVER () AS all_traced,
         sum(repaired) OVER () AS all_repaired,
         sum(damaged) OVER () AS all_damaged,
-        round(sum(weights) OVER (), 6) AS all_weight
+        round(sum(weights) OVER (), 6) AS all_weight,
+        uniqExact(by_values) OVER () AS all_groups
     FROM
     (
         SELECT

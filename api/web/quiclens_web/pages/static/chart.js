@@ -3,6 +3,7 @@
 
 import uPlot from "../vendor/uPlot.esm.js";
 import { colour, el } from "./dom.js";
+import { caption, captioned } from "./chart_saved.js";
 import { toSvg } from "./chart_svg.js";
 
 /**
@@ -57,7 +58,7 @@ export function draw(place, chart) {
   const edges = banded(chart).flatMap(({ band }) => [band.high, band.low]);
   const plot = new uPlot(options(place, chart), [chart.x, ...chart.lines.map((line) => line.values), ...edges], place);
   drawn.set(place, plot);
-  place.append(saving(plot, chart));
+  place.append(saving(place, plot, chart));
   return plot;
 }
 
@@ -151,12 +152,14 @@ function clicked(plot, chart) {
 }
 
 /**
+ * @param {Element} place
  * @param {uPlot} plot
  * @param {Chart} chart
  */
-function saving(plot, chart) {
-  const png = () => plot.ctx.canvas.toBlob((blob) => blob && save(blob, `${chart.name}.png`));
-  const vector = () => save(new Blob([toSvg(plot, chart)], { type: "image/svg+xml" }), `${chart.name}.svg`);
+function saving(place, plot, chart) {
+  const legend = () => chart.lines.filter((_, at) => plot.series[at + 1].show).map(({ label, colour: own }) => ({ label, colour: own }));
+  const png = () => captioned(plot.ctx.canvas, plot.width, legend(), caption(place, chart.name)).toBlob((blob) => blob && save(blob, `${chart.name}.png`));
+  const vector = () => save(new Blob([toSvg(plot, chart, caption(place, chart.name))], { type: "image/svg+xml" }), `${chart.name}.svg`);
   return el("div", { class: "chart-tools" }, el("button", { type: "button", title: "save as PNG", onclick: png }, "PNG"), el("button", { type: "button", title: "save as SVG", onclick: vector }, "SVG"));
 }
 

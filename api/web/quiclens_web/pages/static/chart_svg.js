@@ -1,13 +1,18 @@
 // @ts-check
-// A chart as SVG text: the same data, scales and colours as the canvas has.
+// A chart as SVG text: the same data, scales and colours as the canvas has, with its caption.
+
+import { margins } from "./chart_saved.js";
 
 /**
  * @param {import("../vendor/uPlot.esm.js")} plot
  * @param {import("./chart.js").Chart} chart
+ * @param {import("./chart_saved.js").Caption} said
  * @returns {string}
  */
-export function toSvg(plot, chart) {
+export function toSvg(plot, chart, said) {
   const { width, height } = plot;
+  const legend = chart.lines.filter((_, number) => plot.series[number + 1].show);
+  const room = margins(legend.length);
   const ratio = devicePixelRatio;
   const box = { left: plot.bbox.left / ratio, top: plot.bbox.top / ratio, width: plot.bbox.width / ratio, height: plot.bbox.height / ratio };
   const x = (/** @type {number} */ value) => (box.left + plot.valToPos(value, "x")).toFixed(2);
@@ -41,9 +46,12 @@ export function toSvg(plot, chart) {
     ...ticks.map((at) => `<text x="${x(at)}" y="${box.top + box.height + 16}" text-anchor="middle">${escape(told(at))}</text>`),
     ...levels.map((at) => `<text x="${box.left - 6}" y="${Number(y(at)) + 4}" text-anchor="end">${escape(chart.y.told(at))}</text>`),
   ];
-  const keys = chart.lines.map((line, number) => `<text x="${box.left + 8}" y="${box.top + 16 + number * 15}" fill="${line.colour}">${escape(line.label)}</text>`);
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="12">` +
-    `<rect x="${box.left}" y="${box.top}" width="${box.width}" height="${box.height}" fill="none" stroke="#bbb"/>${axes.join("")}${shapes.join("")}${keys.join("")}</svg>`;
+  const below = height + room.above;
+  const keys = legend.map((line, at) => `<rect x="10" y="${below + at * 18 + 4}" width="10" height="10" fill="${line.colour}"/><text x="26" y="${below + at * 18 + 13}">${escape(line.label)}</text>`);
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${below + room.below}" font-family="sans-serif" font-size="12">` +
+    `<text x="10" y="24" font-size="14" font-weight="bold">${escape(said.title)}</text><text x="10" y="42">${escape(said.of)}</text>` +
+    `<g transform="translate(0 ${room.above})"><rect x="${box.left}" y="${box.top}" width="${box.width}" height="${box.height}" fill="none" stroke="#bbb"/>${axes.join("")}${shapes.join("")}</g>` +
+    `${keys.join("")}<text x="10" y="${below + legend.length * 18 + 13}" fill="#666">${escape(said.address)}</text></svg>`;
 }
 
 /** Places of values that follow each other: one run, or where gaps are gaps as many as these leave. @param {(number | null | undefined)[]} values @param {boolean} isGapped */

@@ -1130,7 +1130,8 @@ export interface MetricColumns {
   rtt_variance_us?: (number | null)[] | (number | null)[][];
 }
 /**
- * Durations of requests over time, the group with most requests first.
+ * Durations of requests over time, the group with most requests first; `groups` is how many there are, of which
+ * `series` has the largest.
  */
 export interface OverTimeDocument {
   since: string;
@@ -1138,6 +1139,7 @@ export interface OverTimeDocument {
   step_s: number;
   by: string[];
   series: Series[];
+  groups: number;
   coverage: Coverage;
 }
 /**

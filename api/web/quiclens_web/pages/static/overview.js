@@ -5,7 +5,7 @@ import { ask, newest } from "./api.js";
 import { CAUSES } from "./causes.js";
 import { draw } from "./chart.js";
 import { nameColours } from "./colours.js";
-import { el, fill, find } from "./dom.js";
+import { colour, el, fill, find } from "./dom.js";
 import { findingsTable } from "./findings.js";
 import { ms, percent } from "./format.js";
 import { showMap } from "./map.js";
@@ -44,17 +44,48 @@ function show() {
 /** @param {string} text */
 const seconds = (text) => Date.parse(text) / 1e3;
 
-/** Every step of the window, so that gaps are gaps. @param {{ since: string, until: string, step_s: number }} document */
+/** @typedef {{ since: string, until: string, step_s: number }} Stretch */
+
+/** Where every step of the window begins, so that gaps are gaps. @param {Stretch} document */
 function steps(document) {
   const first = Math.floor(seconds(document.since) / document.step_s) * document.step_s;
   const count = Math.ceil((seconds(document.until) - first) / document.step_s);
   return Array.from({ length: count }, (_, number) => first + number * document.step_s);
 }
 
-/** @param {{ started_at: string[] }} series @param {any[]} values @param {number[]} x */
-function aligned(series, values, x) {
+/** @param {{ started_at: string[] }} series @param {any[]} values @param {number[]} begins */
+function aligned(series, values, begins) {
   const known = new Map(series.started_at.map((/** @type {string} */ text, /** @type {number} */ at) => [seconds(text), values[at]]));
-  return x.map((at) => known.get(at) ?? null);
+  return begins.map((at) => known.get(at) ?? null);
+}
+
+/** What charts over the steps of a window share: a value stands in the middle of its step, and steps that the window cuts are shaded. @param {Stretch} document @param {number[]} begins */
+function overSteps(document, begins) {
+  const range = /** @type {[number, number]} */ ([seconds(document.since), seconds(document.until)]);
+  const cut = begins.filter((at) => at < range[0] || at + document.step_s > range[1]);
+  return {
+    x: begins.map((at) => at + document.step_s / 2),
+    isClock: true,
+    range,
+    group: "time",
+    zoomed,
+    /** @param {import("../vendor/uPlot.esm.js")} plot */
+    under: (plot) => {
+      plot.ctx.fillStyle = `${colour("line")}66`;
+      for (const begin of cut) {
+        const [left, right] = [Math.max(begin, range[0]), Math.min(begin + document.step_s, range[1])].map((at) => plot.valToPos(at, "x", true));
+        plot.ctx.fillRect(left, plot.bbox.top, right - left, plot.bbox.height);
+      }
+    },
+  };
+}
+
+/** Of how many groups the largest are drawn, and what is shaded. @param {import("./documents.js").OverTimeDocument} document @param {number[]} begins @param {boolean} hasBands */
+function drawnOf(document, begins, hasBands) {
+  const groups = document.groups > document.series.length ? `the ${document.series.length} with most requests of ${document.groups.toLocaleString("en")} are drawn; ` : "";
+  const isCut = begins[0] < seconds(document.since) || begins[begins.length - 1] + document.step_s > seconds(document.until);
+  const length = document.step_s % 60 ? `${document.step_s} s` : document.step_s % 3600 ? `${document.step_s / 60} min` : `${document.step_s / 3600} h`;
+  return `${groups}steps of ${length}${isCut ? ", of which the window cuts the shaded ones" : ""}${hasBands ? "; bands are 95 % intervals, where there are requests enough" : ""}`;
 }
 
 /** @param {number} from @param {number} to */
@@ -76,17 +107,19 @@ function tails() {
   const choice = /** @type {HTMLSelectElement} */ (find("#quantile"));
   const quantile = state().get("quantile") ?? telling(last);
   choice.value = quantile;
-  const x = steps(last);
+  const begins = steps(last);
   const called = (/** @type {any} */ one) => Object.values(one.group).map((value) => value ?? "unknown").join(", ") || "all";
   const colours = nameColours(last.series.map(called));
   const lines = last.series.map((/** @type {any} */ one) => ({
     label: called(one),
     colour: colours.get(called(one)) ?? "#888",
-    values: aligned(one, one[quantile], x),
+    values: aligned(one, one[quantile], begins),
     isGapped: true,
-    band: one.intervals ? { low: aligned(one, one.intervals[quantile].low, x), high: aligned(one, one.intervals[quantile].high, x) } : undefined,
+    band: one.intervals ? { low: aligned(one, one.intervals[quantile].low, begins), high: aligned(one, one.intervals[quantile].high, begins) } : undefined,
   }));
-  draw(find("#tails"), { x, isClock: true, lines, y: { told: (us) => ms(us, 0), isLog: true }, height: 260, group: "time", name: `tail-${quantile}`, zoomed });
+  draw(find("#tails"), { ...overSteps(last, begins), lines, y: { told: (us) => ms(us, 0), isLog: true }, height: 260, name: `tail-${quantile}` });
+  const hasBands = lines.some(({ band }) => band?.low.some((low, at) => low !== null && band.high[at] !== null));
+  find("#tails").append(el("p", { class: "note" }, drawnOf(last, begins, hasBands)));
 }
 
 /** @param {import("./documents.js").SpentDocument} spent */
@@ -95,14 +128,14 @@ function shares(spent) {
     fill(find("#shares"), el("p", { class: "teach" }, "No request in this window has a trace, so nothing can be said of causes. quiclens check LOG says what a server should log."));
     return;
   }
-  const x = steps(spent);
+  const begins = steps(spent);
   const causes = [...CAUSES.keys()].filter((cause) => spent.cause_us[cause]);
   const totals = new Map(causes.map((cause) => [cause, spent.cause_us[cause].reduce((/** @type {number} */ a, /** @type {number} */ b) => a + b, 0)]));
   const sum = [...totals.values()].reduce((a, b) => a + b, 0);
-  const stack = stacked(causes.map((cause) => aligned(spent, spent.cause_us[cause], x)));
+  const stack = stacked(causes.map((cause) => aligned(spent, spent.cause_us[cause], begins)));
   // Drawn from the top of the stack down, so that each covers what is below it.
   const lines = causes.map((cause, place) => ({ label: look(cause).name, colour: look(cause).colour, values: stack[place], drawn: /** @type {const} */ ("area"), width: 0 })).reverse();
-  draw(find("#shares"), { x, isClock: true, lines, y: { told: (share) => `${Math.round(share * 100)} %`, most: 1 }, height: 220, group: "time", name: "causes", zoomed });
+  draw(find("#shares"), { ...overSteps(spent, begins), lines, y: { told: (share) => `${Math.round(share * 100)} %`, most: 1 }, height: 220, name: "causes" });
   const legend = [...totals].sort((a, b) => b[1] - a[1]).map(([cause, us]) =>
     el("span", {}, el("i", { class: `cause-${cause}` }), el("a", { href: "#", onclick: (/** @type {Event} */ event) => { event.preventDefault(); filter(`top_cause=${cause}`); } }, look(cause).name), ` ${percent(us / sum)}`));
   find("#shares").querySelector(".u-legend")?.remove();
