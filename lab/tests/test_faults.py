@@ -14,7 +14,7 @@ from quiclens_ingest.broker import BrokerMissing
 
 from quiclens_lab.faults import Outcome, added, faults, judge, schedules_of
 from quiclens_lab.faults_compare import Content, Rows, differences
-from quiclens_lab.faults_run import damage_told
+from quiclens_lab.faults_run import damage_told, records_in
 from quiclens_lab.faults_schedule import KINDS, OWN_LOGS, draw_schedule
 from quiclens_lab.faults_spool import is_from_before
 from quiclens_lab.faults_traffic import make_traffic
@@ -98,6 +98,13 @@ def test_what_is_written_between_copy_and_truncation_is_kept_but_in_no_file(tmp_
     assert log.has_unsure_end
     assert first.startswith(copied) and len(first) > len(copied) and second == rest
     assert first + second == b"head\n" + b"".join(LINES)
+
+
+def test_what_is_counted_of_a_file_are_its_records() -> None:
+    assert records_in(b"") == records_in(b"\n") == records_in(b"\x1e") == 0
+    assert records_in(b"\nrow 1\nrow 2\n") == 2, "the end of a line that was cut off is none"
+    assert records_in(b'\x1e{"qlog_version": "0.4"}\n\x1e{"name": "a"}\n\x1e{"na') == 2
+    assert records_in(b'{"name": "a"}\n{"name": "b"}\n\x1e') == 2
 
 
 def test_a_writer_that_dies_leaves_half_a_record(tmp_path: Path, log: WrittenLog) -> None:
