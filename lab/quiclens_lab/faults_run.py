@@ -201,8 +201,8 @@ class StoreComparison:
         self._drops_events = drops_events
 
     def settled(self, deleted: Collection[str], gone: int) -> list[RowDifference]:
-        """Compare; again while it is wrong, for what moves unseen. A flip costs a cycle of checkpoints, in which each of
-        the `gone` files may stand: of as many it may be told that nobody can read them again."""
+        """Compare; again while it is wrong, for what moves unseen. A flip costs a cycle of checkpoints, in which each
+        of the `gone` files may stand: of as many it may be told that nobody can read them again."""
         wrong = [RowDifference("missing", ("everything",))]
         until = time.monotonic() + self._live.idle_s + WRONG_S
         while wrong and time.monotonic() < until:
