@@ -13,7 +13,7 @@ from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote, urlsplit
 from xml.etree import ElementTree
 
 import pytest
@@ -114,6 +114,35 @@ def test_every_page_shows_what_it_is_for(demo: Served) -> None:
     for one in seen(demo, steps):
         assert not one["errors"] and not one["outside"] and not one["missing"], one
         assert one["overflow"] <= 1, one
+
+
+def test_the_window_and_the_filter_go_along_from_page_to_page(demo: Served) -> None:
+    query = "since=2026-11-20T10:00:00Z&until=2026-11-20T10:40:00Z&by=server&where=status%3D200&where=method%3DGET"
+    links = [["nav a[data-page='/requests']", "click"], ["#rows a", "click"], ["nav a[data-page='/reports']", "click"]]
+    (one,) = seen(demo, [step("carried", f"/?{query}", ["#report table"], links)])
+    assert not one["errors"] and not one["missing"], one
+    assert parse_qs(urlsplit(one["url"]).query) == parse_qs(query) and urlsplit(one["url"]).path == "/reports"
+
+
+def test_what_was_not_answered_leaves_nothing_of_the_answer_before(demo: Served) -> None:
+    do = [["input[name=where]", "text", "carier=x"], [".window [type=submit]", "click"]]
+    for path in ("/", "/requests"):
+        (one,) = seen(demo, [step("unanswered", path, [".error", "text=not answered"], do)])
+        assert not one["missing"] and all("422" in each for each in one["errors"]), one
+
+
+def test_one_drag_is_one_step_to_go_back(demo: Served) -> None:
+    """Charts of a group share their cursor, and a selection in one is one in all."""
+    slowest = json.loads(demo.ask(method="GET", path="/api/v1/requests?limit=1").text)["requests"][0]
+    path = f"/connections/{quote(slowest['connection_id'])}?view=congestion"
+    drag = ["#view .u-over", "drag", 0.3, 0.5, 0.6, 0.5]
+    zoomed, back = seen(
+        demo, [step("dragged", path, [".u-over"], [drag]), step("back", path, [".u-over"], [drag, ["body", "back"]])]
+    )
+    assert "from_us=" in zoomed["url"] and "from_us=" not in back["url"], (zoomed, back)
+    before = "/?since=2026-11-20T10:00:00Z&until=2026-11-20T11:00:00Z"
+    (one,) = seen(demo, [step("back", before, ["#tails canvas"], [["#tails .u-over", *drag[1:]], ["body", "back"]])])
+    assert one["url"].endswith(before), one
 
 
 def test_a_saved_picture_says_what_it_shows(demo: Served) -> None:

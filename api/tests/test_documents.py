@@ -41,6 +41,12 @@ def test_slow_keeps_undated_requests_out_of_a_window(run: Run) -> None:
     assert [row["request_id"] for row in until["requests"]] == [f"{A}/8", f"{A}/4", f"{UNDATED}/8"]
 
 
+def test_slow_says_how_old_the_newest_request_is_where_the_window_has_none(run: Run) -> None:
+    ran = run("slow", "--since", "2026-11-23T00:00:00Z")
+    assert ran.code == 1 and "before --since" in ran.err and "2026-11-20T11:30:00Z" in ran.err
+    assert "newest" not in run("slow", "--since", "2026-11-20T00:00:00Z", "--min-ms", "99999").err
+
+
 def test_slow_by_a_column_gives_the_slowest_of_each_value(run: Run) -> None:
     rows = run("slow", "--by", "carrier", "--limit", "1", "--json").document["requests"]
     assert [(row["carrier"], row["request_id"]) for row in rows] == [

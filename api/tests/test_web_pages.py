@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 from fastapi.testclient import TestClient
+from quiclens_schema import store as stores
 from quiclens_schema.catalogue import CAUSES
 from web_client import client
 
@@ -40,6 +41,31 @@ def test_whatever_has_an_id_is_found(web: TestClient, name: str, path: str) -> N
     found = web.get("/find", params={"id": name}, follow_redirects=False)
     assert found.status_code == 303 and found.headers["location"] == path
     assert web.get(path).status_code == 200
+
+
+def test_a_part_of_a_name_is_enough(web: TestClient, store_url: str) -> None:
+    with stores.open(store_url) as store:
+        columns = "started_hour, dimension, value, requests, version, is_deleted"
+        rows = [
+            f"('2026-11-{day} 10:00:00', 'carrier', '{name}', 2, 1, 0)"
+            for day, name in ((20, "acme"), ("01", "acmeold"))
+        ]
+        store.command(f"INSERT INTO dimension_versions ({columns}) VALUES {', '.join(rows)}")
+    one = web.get("/find", params={"id": "aa11b/4"}, follow_redirects=False)
+    assert one.status_code == 303 and one.headers["location"] == "/requests/aa11bb22/4"
+    several = web.get("/find", params={"id": "aa11"})
+    links = re.findall(r'href="(/requests/aa11bb22/\d)"', several.text)
+    assert several.status_code == 200 and links == [f"/requests/aa11bb22/{stream}" for stream in (8, 4, 0)]
+    found = web.get("/find", params={"id": "ACM"})
+    assert found.status_code == 200 and 'href="/requests?where=carrier%3Dacme"' in found.text
+    assert "acmeold" not in found.text
+    assert web.get("/find", params={"id": "no such name"}).status_code == 404
+
+
+def test_a_page_says_how_old_its_newest_request_is(web: TestClient) -> None:
+    for path in ("/", "/requests"):
+        text = web.get(path).text
+        assert '<time datetime="2026-11-20T11:30:00Z">2026-11-20 11:30:00</time>' in text and "is-old" in text
 
 
 @pytest.mark.parametrize("path", ["/requests/<script>", "/connections/<script>", "/find?id=<script>alert(1)</script>"])

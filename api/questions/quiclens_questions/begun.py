@@ -1,4 +1,4 @@
-"""Requests by how their id begins: what somebody copied in part, or a whole connection."""
+"""What somebody looks for by a part of its name: requests by how their id begins, a whole connection, values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ SHORTEST = 4
 """Characters that a beginning has at least: a shorter one begins too many ids to look through."""
 CONNECTIONS_AT_MOST = 20
 REQUESTS_AT_MOST = 20
+VALUES_AT_MOST = 20
 
 
 @dataclass(frozen=True)
@@ -45,3 +46,18 @@ def begun(store: Store, text: str) -> Begun:
     for row in rows:
         del row["streams"]
     return Begun(typed(BegunRequest, rows), streams, len(connections), len(found) > len(connections))
+
+
+@dataclass(frozen=True)
+class NamedValue:
+    """A value that requests of the last week have in one of their columns, and how many."""
+
+    column: str
+    value: str
+    requests: int
+
+
+def values_called(store: Store, text: str) -> list[NamedValue]:
+    """Values with these letters in them, whatever their case; the ones that are nothing else first."""
+    rows = ask(store, "values_called", {"text": text, "limit": VALUES_AT_MOST}).rows
+    return [NamedValue(str(column), str(value), int(requests)) for column, value, requests in rows]

@@ -96,6 +96,12 @@ def slow(store: Store, question: Slow) -> SlowDocument:
     return {"requests": requests, "next": following, "coverage": coverage(store, question.where, window)}
 
 
+def newest(store: Store) -> datetime | None:
+    """When the newest request began; None where none has a time."""
+    found: datetime | None = ask(store, "requests_extent").dicts()[0]["newest"]
+    return found
+
+
 def coverage(store: Store, where: Where, window: dict[str, Any] | None = None) -> Coverage:
     """How many requests an answer speaks of, how many of those have a trace, of how many of those records are missing
     (`repaired`, `damaged`), and their weight."""

@@ -1,6 +1,6 @@
 // Opens pages as a person does and says what it saw: one JSON document on standard output.
 // node pages.mjs BASE CHROMIUM PICTURES [TOGETHER], with the steps as JSON on standard input; PICTURES may be "" for none:
-// [{name, path, width?, dark?, do: [[selector, "click" | "text" | "drag" | "save", …]], expect: [selector or text, …]}]
+// [{name, path, width?, dark?, do: [[selector, "click" | "text" | "drag" | "save" | "back", …]], expect: [selector or text, …]}]
 
 import { readFileSync } from "node:fs";
 import { chromium } from "playwright-core";
@@ -26,6 +26,7 @@ async function visit(step) {
       if (how === "click") await place.click();
       else if (how === "text") await place.fill(more[0]);
       else if (how === "key") await page.keyboard.press(more[0]);
+      else if (how === "back") await page.goBack({ waitUntil: "networkidle" });
       else if (how === "save") {
         const [download] = await Promise.all([page.waitForEvent("download"), place.click()]);
         saved.push({ name: download.suggestedFilename(), base64: readFileSync(await download.path()).toString("base64") });

@@ -8,14 +8,15 @@ import typer
 from quiclens_schema.store import DEFAULT_URL
 
 from quiclens_command_line.commands.options import AsJson, By, Limit, Since, StoreUrl, Until, WhereTexts
-from quiclens_command_line.output import answer
+from quiclens_command_line.output import answer, say
 from quiclens_command_line.show.slow import slow_view
 from quiclens_questions import where as conditions
 from quiclens_questions.failure import DONE, NOTHING_FOUND, usage
-from quiclens_questions.moment import moment
+from quiclens_questions.moment import moment, rfc3339, seconds_ago
 from quiclens_questions.opening import opened
-from quiclens_questions.slow import Slow
+from quiclens_questions.slow import Slow, newest
 from quiclens_questions.slow import slow as ask_slow
+from quiclens_questions.units import age
 
 _MICROSECONDS_AT_MOST = (1 << 63) - 1
 
@@ -55,7 +56,10 @@ def slow(
     )
     with opened(store) as data:
         document = ask_slow(data, question)
+        last = newest(data) if question.since and not document["requests"] else None
     answer(as_json, document, *slow_view(document, question.by))
+    if last and question.since and last < question.since and not as_json:
+        say(f"the newest request began {age(seconds_ago(last, now))} ago, at {rfc3339(last)[:19]}Z, before --since")
     return DONE if document["requests"] else NOTHING_FOUND
 
 

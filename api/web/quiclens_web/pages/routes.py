@@ -8,14 +8,16 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from quiclens_questions.begun import begun, values_called
 from quiclens_questions.connection_page import chosen, traces
 from quiclens_questions.explain import Explanation, explain
 from quiclens_questions.logged import logged_facts
-from quiclens_questions.moment import rfc3339
+from quiclens_questions.moment import rfc3339, seconds_ago
 from quiclens_questions.reports import REPORTS
 from quiclens_questions.savings import REMOVABLE
 from quiclens_questions.statements import ask
 from quiclens_questions.status import status
+from quiclens_questions.units import age
 from quiclens_questions.where import request_columns
 from quiclens_web.api.answering import QuestionRunner, asking
 from quiclens_web.api.strict import StrictRoute, of_scripts
@@ -24,6 +26,9 @@ from quiclens_web.pages.connection_words import connection_about, connection_fac
 from quiclens_web.pages.page import page
 from quiclens_web.pages.views import default_window, request_view
 from quiclens_web.pages.words import WORDS, cause_words
+
+_OLD_S = 3600
+"""A store whose newest request is older is told as one that nothing comes into."""
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=StrictRoute)
 
@@ -102,11 +107,18 @@ async def find(app: App, id: Annotated[str, Query(max_length=300)] = "") -> Resp
         return RedirectResponse(f"/connections/{quote(name, safe='')}", 303)
     if name.startswith("/"):
         return RedirectResponse(f"/requests?{urlencode({'where': f'path={name}'})}", 303)
+    others, values = await app.run(lambda store: (begun(store, name), values_called(store, name)))
+    if others.all == 1:
+        return RedirectResponse(f"/requests/{quote(others.requests[0]['request_id'])}", 303)
+    if others.requests or values:
+        links = [(each, f"/requests?{urlencode({'where': f'{each.column}={each.value}'})}") for each in values]
+        return page("found.html", name=name, begun=others, values=links)
     return page(
         "message.html",
         status=404,
         message=f"Nothing is called {name}",
-        hint="A request is <connection id>/<stream id>, its external id or its path, a connection any id that it used.",
+        hint="A request is <connection id>/<stream id>, its external id or its path, or how its id begins; a "
+        "connection any id that it used; a carrier, a server or a city any part of its name.",
     )
 
 
@@ -157,9 +169,14 @@ def docs(request: Request) -> Response:
 
 async def _window(app: QuestionRunner, by: str = "carrier") -> dict[str, Any]:
     extent = await app.run(lambda store: ask(store, "requests_extent").dicts()[0])
-    since, until = default_window(extent, datetime.now(UTC))
+    now = datetime.now(UTC)
+    since, until = default_window(extent, now)
+    newest = extent["newest"]
     return {
         "extent": extent,
+        "newest": rfc3339(newest)[:19] + "Z" if newest else None,
+        "newest_age": age(seconds_ago(newest, now)) if newest else None,
+        "is_old": newest is not None and seconds_ago(newest, now) > _OLD_S,
         "since": rfc3339(since)[:19] + "Z",
         "until": rfc3339(until)[:19] + "Z",
         "by": by if by in _GROUPINGS else "carrier",

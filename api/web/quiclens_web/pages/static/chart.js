@@ -45,6 +45,7 @@ import { toSvg } from "./chart_svg.js";
 
 /** @type {WeakMap<Element, uPlot>} */
 const drawn = new WeakMap();
+let isZooming = false; // a drag selects in every chart of its group at once, and is one zoom
 
 /**
  * Draws into a place, in which nothing else is; drawn again it replaces itself.
@@ -126,6 +127,9 @@ function options(place, chart) {
           if (chart.zoomed && plot.select.width > 4) {
             const [from, to] = [plot.select.left, plot.select.left + plot.select.width].map((at) => plot.posToVal(at, "x"));
             plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+            if (isZooming) return;
+            isZooming = true;
+            setTimeout(() => { isZooming = false; });
             chart.zoomed(from, to);
           }
         },

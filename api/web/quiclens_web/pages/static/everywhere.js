@@ -1,6 +1,7 @@
 // @ts-check
-// On every page: light or dark, and keys.
+// On every page: light or dark, keys, and links that carry the window.
 
+import { keepCarried } from "./carried.js";
 import { el, find } from "./dom.js";
 
 const KEPT = "quiclens-theme";
@@ -28,8 +29,12 @@ function help() {
   /** @type {HTMLDialogElement} */ (box).showModal();
 }
 
+keepCarried();
 show(localStorage.getItem(KEPT));
 find("#theme").addEventListener("click", turn);
+
+/** The link of the bar to a page. @param {string} page @returns {HTMLElement} */
+const link = (page) => find(`nav [data-page="${page}"]`);
 
 let before = "";
 addEventListener("keydown", (event) => {
@@ -42,6 +47,6 @@ addEventListener("keydown", (event) => {
     /** @type {HTMLInputElement} */ (find(".find input")).focus();
   } else if (event.key === "t") turn();
   else if (event.key === "?") help();
-  else if (pair === "g o") location.href = "/";
-  else if (pair === "g s") location.href = "/requests";
+  else if (pair === "g o") link("/").click();
+  else if (pair === "g s") link("/requests").click();
 });

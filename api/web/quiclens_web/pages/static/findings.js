@@ -2,8 +2,8 @@
 // What is different about some requests, as a table whose rows can be made conditions.
 
 import { el } from "./dom.js";
-import { percent, whole } from "./format.js";
-import { filter } from "./window.js";
+import { duration, percent, size, whole } from "./format.js";
+import { filterLink } from "./window.js";
 
 /** @typedef {{attribute: string, operator: string, value: string}} Condition */
 
@@ -36,9 +36,12 @@ function remarks(each) {
 
 /** @param {Condition[]} all */
 function conditions(all) {
-  return all.flatMap((each, place) => [
-    place ? " and " : "",
-    el("a", { href: "#", title: "add as a condition", onclick: (/** @type {Event} */ event) => { event.preventDefault(); filter(`${each.attribute}${each.operator}${each.value}`); } },
-      `${each.attribute.replaceAll("_", " ")} ${each.operator === "=" ? "is" : each.operator === ">=" ? "at least" : "at most"} ${each.value}`),
-  ]);
+  return all.flatMap((each, place) => [place ? " and " : "", filterLink(`${each.attribute}${each.operator}${each.value}`, words(each))]);
+}
+
+/** In words and with its unit. @param {Condition} condition */
+function words({ attribute, operator, value }) {
+  const [, name, unit] = /** @type {RegExpMatchArray} */ (attribute.match(/^(.*?)(_us|_bytes)?$/));
+  const told = operator === "=" || !unit ? value : unit === "_us" ? duration(Number(value)) : size(Number(value));
+  return `${name.replaceAll("_", " ")} ${operator === "=" ? "is" : operator === ">=" ? "at least" : "at most"} ${told}`;
 }

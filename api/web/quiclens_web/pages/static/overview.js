@@ -10,10 +10,11 @@ import { findingsTable } from "./findings.js";
 import { ms, percent } from "./format.js";
 import { showMap } from "./map.js";
 import { change, state } from "./state.js";
-import { chosen, covered, filter, wire } from "./window.js";
+import { chosen, covered, filterLink, wire } from "./window.js";
 
 const newestOverview = newest();
 const LATER = ["#shares", "#different"]; // what is filled after the tails
+const DRAWN = ["#tails", ...LATER, "#map-a", "#map-b", "#map-scale"];
 
 /** @type {import("./documents.js").OverTimeDocument | null} */
 let last = null;
@@ -36,8 +37,10 @@ function show() {
     last = await ask("/api/v1/over-time", { ...grouped, step_s: byGroup.step_s, intervals: "true" }, signal);
     tails();
   }, (message) => {
+    last = null;
     fill(find("#coverage"), el("span", { class: "error" }, message));
-    for (const id of LATER) fill(find(id));
+    // Nothing of the question before stays below the words of this one.
+    for (const place of document.querySelectorAll(DRAWN.join(", "))) fill(/** @type {HTMLElement} */ (place), el("p", { class: "note" }, "not answered"));
   });
 }
 
@@ -137,7 +140,7 @@ function shares(spent) {
   const lines = causes.map((cause, place) => ({ label: look(cause).name, colour: look(cause).colour, values: stack[place], drawn: /** @type {const} */ ("area"), width: 0 })).reverse();
   draw(find("#shares"), { ...overSteps(spent, begins), lines, y: { told: (share) => `${Math.round(share * 100)} %`, most: 1 }, height: 220, name: "causes" });
   const legend = [...totals].sort((a, b) => b[1] - a[1]).map(([cause, us]) =>
-    el("span", {}, el("i", { class: `cause-${cause}` }), el("a", { href: "#", onclick: (/** @type {Event} */ event) => { event.preventDefault(); filter(`top_cause=${cause}`); } }, look(cause).name), ` ${percent(us / sum)}`));
+    el("span", {}, el("i", { class: `cause-${cause}` }), filterLink(`top_cause=${cause}`, look(cause).name), ` ${percent(us / sum)}`));
   find("#shares").querySelector(".u-legend")?.remove();
   find("#shares").append(el("div", { class: "legend" }, ...legend));
 }

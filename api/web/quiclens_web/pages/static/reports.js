@@ -18,7 +18,7 @@ const field = (name) => /** @type {HTMLInputElement} */ (/** @type {HTMLFormElem
 
 function show() {
   const now = state();
-  for (const name of NAMES) if (now.has(name)) field(name).value = now.get(name) ?? "";
+  for (const name of NAMES) if (now.has(name)) field(name).value = now.getAll(name).join(" ");
   choose();
   const name = field("name").value;
   const fields = NAMES.slice(1).map((each) => [each, (OF[each] ?? name) === name ? field(each).value : ""]);

@@ -29,7 +29,11 @@ function show() {
     fill(find("#heat-scale"), ...(map.requests.length ? drawHeat(find("#heat"), map, box(), select) : []));
     if (!map.requests.length) fill(find("#heat"), el("p", { class: "teach" }, "No request with a duration began in this window. A longer one?"));
     rows(list);
-  }, (message) => fill(find("#coverage"), el("span", { class: "error" }, message)));
+  }, (message) => {
+    fill(find("#coverage"), el("span", { class: "error" }, message));
+    for (const id of ["#heat", "#rows"]) fill(find(id), el("p", { class: "note" }, "not answered"));
+    fill(find("#heat-scale"));
+  });
   showBox();
 }
 

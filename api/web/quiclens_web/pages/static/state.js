@@ -22,4 +22,5 @@ export function change(changes, adds = true) {
   const address = `${location.pathname}${query ? `?${query}` : ""}${location.hash}`;
   if (adds) history.pushState(null, "", address);
   else history.replaceState(null, "", address);
+  dispatchEvent(new Event("state"));
 }

@@ -57,9 +57,11 @@ export function wire(show) {
   field("by").addEventListener("change", () => go({ by: field("by").value }));
   for (const button of form().querySelectorAll("[data-age]")) {
     button.addEventListener("click", () => {
+      const age = /** @type {HTMLElement} */ (button).dataset.age ?? "1h";
       const until = new Date(field("until").value);
-      const since = new Date(until.getTime() - seconds(/** @type {HTMLElement} */ (button).dataset.age ?? "1h") * 1e3);
-      if (Number.isFinite(since.getTime())) go({ since: since.toISOString().slice(0, 19) + "Z", until: field("until").value });
+      const since = new Date(until.getTime() - seconds(age) * 1e3);
+      // Up to an age or to now, the length is an age too.
+      go({ since: Number.isFinite(since.getTime()) ? since.toISOString().slice(0, 19) + "Z" : age, until: field("until").value });
     });
   }
   addEventListener("popstate", shown);
@@ -76,9 +78,16 @@ export function conditionsOf(text) {
   return [...(before ? [before] : []), ...found.map(([, name, double, single, plain]) => name.replace(/\s+/g, "") + (double ?? single ?? plain))];
 }
 
-/** @param {string} text a condition that the page should add */
-export function filter(text) {
-  dispatchEvent(new CustomEvent("filter", { detail: text }));
+/** A link that adds a condition to the page's filter; opened in another tab, it does so there. @param {string} text @param {string} words */
+export function filterLink(text, words) {
+  const query = state();
+  query.append("where", text);
+  const add = (/** @type {MouseEvent} */ event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    dispatchEvent(new CustomEvent("filter", { detail: text }));
+  };
+  return el("a", { href: `${location.pathname}?${query}`, title: "add as a condition", onclick: add }, words);
 }
 
 /**
