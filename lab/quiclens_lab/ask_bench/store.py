@@ -1,7 +1,7 @@
 """The store that is asked: the amplified demo of one day, with events, and days of requests behind it.
 
-It is made once for what its rows and its tables are, and kept in .made. The days before yesterday can be put aside, as
-parts that the engine knows and does not read, and back.
+It is made once for what its rows and its tables are, and kept in .made. Its days are over: each is one part. The days
+before yesterday can be put aside, as parts that the engine knows and does not read, and back.
 """
 
 import subprocess
@@ -45,8 +45,23 @@ def made(requests: int, events: int, days: int, a_day: int) -> Path:
             say("linking what was amplified")
             link(store, [TODAY])
             fill(store, TODAY, days, a_day)
+            settle(store)
 
     return filled_store(MADE, f"{requests}-{events}-{days}x{a_day}", (*mine, *SOURCES), make)
+
+
+def settle(store: Store) -> None:
+    """Make each day of a table one part, as the engine does by itself an hour after a day's last row
+    (`min_age_to_force_merge_seconds` in schema/clickhouse)."""
+    sql = (
+        "SELECT DISTINCT table, partition_id FROM system.parts WHERE active AND database = currentDatabase()"
+        " AND length(partition_id) = 8 AND table IN (SELECT name FROM system.tables"
+        " WHERE database = currentDatabase() AND create_table_query LIKE '%min_age_to_force_merge_seconds%')"
+        " ORDER BY table, partition_id"
+    )
+    for table, day in store.query(sql).rows:
+        say(f"{table}: making {day} one part")
+        store.command(f"OPTIMIZE TABLE {table} PARTITION ID '{day}' FINAL")
 
 
 def put_aside(store: Store) -> None:
