@@ -195,7 +195,8 @@ def _quantile(name: str, middle: float, sigma: float, sampled: float = of.SAMPLE
 
 
 def _widths(store: Store, size: int, reports: Sequence[tuple[Report, str]], seed: int) -> Iterator[Row]:
-    """Of each quantile that so many clusters are enough for, the median width of our intervals and of a bootstrap's."""
+    """Of each quantile that so many clusters are enough for, the median width of our intervals and of a bootstrap's,
+    and the spread of the estimates themselves."""
     (report,) = [each for each, region in reports if region == f"clusters-{size}"]
     ours = {row["carrier"]: row for row in report.dicts()}
     chosen = sorted(ours)[:_BOOTSTRAPPED]
@@ -224,7 +225,14 @@ def _widths(store: Store, size: int, reports: Sequence[tuple[Report, str]], seed
             "bootstrap_us": theirs,
             "bootstrap_held": round(sum(low <= truth <= high for low, high in ends) / len(ends), 3),
             "ratio": None if is_open else round(median(found) / theirs, 3),
+            "spread_ratio": round(_spread([row[name] for row in ours.values()]) / theirs, 3),
         }
+
+
+def _spread(values: Sequence[float]) -> float:
+    """The width that holds 95 % of the estimates: what an interval takes that knows how they are distributed."""
+    low, high = _middle_95(values)
+    return high - low
 
 
 def _width(low: float | None, high: float | None) -> float:
