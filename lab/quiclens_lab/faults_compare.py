@@ -131,10 +131,14 @@ def _is_piece(row: dict[str, Any], life: bytes) -> bool:
 
 
 def is_end_unseen(wrong: RowDifference, deleted: Collection[str]) -> bool:
-    """A collector that comes back when a file is gone says that the trace may be incomplete, and is right to."""
+    """A collector that comes back when a file is gone says that the trace may be incomplete, and is right to. The id that
+    a header declares has the time at which the trace ended, as far as it was seen."""
+    seen = {"complete", "version", "coverage"}
+    if wrong.key[0] == "connection_aliases" and wrong.key[-1] == "odcid":
+        seen |= {"first_us", "last_us", "first_at", "last_at"}
     return (
         wrong.what == "changed"
-        and wrong.columns.keys() <= {"complete", "version", "coverage"}
+        and wrong.columns.keys() <= seen
         and any(str(each).partition("/")[0] in deleted for each in wrong.key)
     )
 

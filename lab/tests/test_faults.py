@@ -13,7 +13,7 @@ from quiclens_ingest import broker
 from quiclens_ingest.broker import BrokerMissing
 
 from quiclens_lab.faults import Outcome, added, faults, judge, schedules_of
-from quiclens_lab.faults_compare import Content, Rows, differences
+from quiclens_lab.faults_compare import Content, RowDifference, Rows, differences, is_end_unseen
 from quiclens_lab.faults_run import damage_told, records_in
 from quiclens_lab.faults_schedule import KINDS, OWN_LOGS, draw_schedule
 from quiclens_lab.faults_spool import is_from_before
@@ -98,6 +98,18 @@ def test_what_is_written_between_copy_and_truncation_is_kept_but_in_no_file(tmp_
     assert log.has_unsure_end
     assert first.startswith(copied) and len(first) > len(copied) and second == rest
     assert first + second == b"head\n" + b"".join(LINES)
+
+
+def test_of_a_log_that_is_gone_the_declared_id_may_have_the_time_at_which_it_was_last_seen() -> None:
+    def changed(role: str, *columns: str) -> RowDifference:
+        key = ("connection_aliases", "aa", "aa", "server", "t1", role)
+        return RowDifference("changed", key, dict.fromkeys(columns, (1, 2)))
+
+    times = ("version", "first_us", "last_us", "first_at", "last_at")
+    assert is_end_unseen(changed("odcid", *times), {"aa"})
+    assert not is_end_unseen(changed("odcid", *times), {"bb"})
+    assert not is_end_unseen(changed("scid", *times), {"aa"})
+    assert not is_end_unseen(changed("odcid", *times, "alias"), {"aa"})
 
 
 def test_what_is_counted_of_a_file_are_its_records() -> None:
