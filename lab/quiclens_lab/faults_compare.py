@@ -131,8 +131,8 @@ def _is_piece(row: dict[str, Any], life: bytes) -> bool:
 
 
 def is_end_unseen(wrong: RowDifference, deleted: Collection[str]) -> bool:
-    """A collector that comes back when a file is gone says that the trace may be incomplete, and is right to. The id that
-    a header declares has the time at which the trace ended, as far as it was seen."""
+    """A collector that comes back when a file is gone says that the trace may be incomplete, and is right to. The id
+    that a header declares has the time at which the trace ended, as far as it was seen."""
     seen = {"complete", "version", "coverage"}
     if wrong.key[0] == "connection_aliases" and wrong.key[-1] == "odcid":
         seen |= {"first_us", "last_us", "first_at", "last_at"}
@@ -149,8 +149,8 @@ def is_loss_told(wrong: RowDifference) -> bool:
     return wrong.what == "extra" and wrong.key[0] == "rejects" and wrong.columns[""][1]["reason"] == "source_lost"
 
 
-def is_of_lines(told: RowDifference, logs: Sequence[bytes]) -> bool:
-    """Whether such a loss is that of an access log: it is told at the end of a line of one of `logs`."""
+def is_of(told: RowDifference, logs: Sequence[bytes]) -> bool:
+    """Whether such a loss may be that of one of `logs`: it is told at the end of a line of it."""
     at = int(told.columns[""][1]["offset"])
     return any(0 < at <= len(log) and log[at - 1 : at] == b"\n" for log in logs)
 

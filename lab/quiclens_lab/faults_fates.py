@@ -33,8 +33,8 @@ class Fates:
         """Files that really have the inode of one that is gone."""
         self.deleted: set[str] = set()
         """Connections whose file is gone: whether it was all there nobody can tell any more."""
-        self.gone = 0
-        """Files that are gone, those among them that another has compressed."""
+        self.gone: list[str] = []
+        """Connections whose file is gone, those among them of which a compressed one is left."""
 
     def turn(self) -> None:
         """Give every file that is done what is meant for it."""
@@ -51,7 +51,8 @@ class Fates:
         log.close()
         if is_deleted and not log.path.read_bytes().endswith(b"\n"):
             return True
-        self.gone += is_deleted or fate == "compressed"
+        if is_deleted or fate == "compressed":
+            self.gone.append(log.path.stem)
         if fate == "renamed":
             log.path.rename(log.path.with_name(f"done-{log.path.name}"))
         elif fate == "compressed":

@@ -19,7 +19,7 @@ from quiclens_lab.faults_compare import (
     differences,
     is_end_unseen,
     is_loss_told,
-    is_of_lines,
+    is_of,
     read_plainly,
     shown,
     without_cut,
@@ -200,9 +200,9 @@ class StoreComparison:
         self._striker = striker
         self._drops_events = drops_events
 
-    def settled(self, deleted: Collection[str], gone: int) -> list[RowDifference]:
+    def settled(self, deleted: Collection[str], gone: Sequence[str]) -> list[RowDifference]:
         """Compare; again while it is wrong, for what moves unseen. A flip costs a cycle of checkpoints, in which each
-        of the `gone` files may stand: of as many it may be told that nobody can read them again."""
+        of the files may stand that are `gone`: of each it may be told that nobody can read it again."""
         wrong = [RowDifference("missing", ("everything",))]
         until = time.monotonic() + self._live.idle_s + WRONG_S
         while wrong and time.monotonic() < until:
@@ -213,10 +213,14 @@ class StoreComparison:
                 continue
             wrong = [each for each in self._wrong(found) if not is_end_unseen(each, deleted)]
             told = [each for each in wrong if is_loss_told(each)]
-            logs = [path.read_bytes() for path in (self._live.folder / "kept" / "access").iterdir()]
-            of_lines = sum(is_of_lines(each, logs) for each in told)
-            unexcused = max(0, of_lines - self._striker.unseen_ends) + len(told) - of_lines
-            if unexcused <= self._striker.flips * max(1, gone):
+            kept, flips = self._live.folder / "kept", self._striker.flips
+            access = [path.read_bytes() for path in (kept / "access").iterdir()]
+            logs = [path.read_bytes() for name in gone for path in (kept / "traces").glob(f"{name}-*")]
+            of_access = [each for each in told if is_of(each, access)]
+            of_gone = [each for each in told if each not in of_access and is_of(each, logs)]
+            others = len(told) - len(of_access) - len(of_gone)
+            unexcused = max(0, len(of_access) - self._striker.unseen_ends) + others
+            if unexcused <= flips and len(of_gone) <= flips * len(gone):
                 wrong = [each for each in wrong if each not in told]
         return wrong
 
