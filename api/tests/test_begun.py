@@ -25,7 +25,7 @@ def named(store: Store, text: str) -> list[str]:
 
 def test_a_connection_lists_its_requests_the_longest_first(run: Run, store: Store) -> None:
     whole = [f"{A}/8", f"{A}/4", f"{A}/0"]
-    for text in (A, f"{A}/", A[:4], "C0FFEE99"):
+    for text in (A, f"{A}/", A[:4], A[:4].upper(), "C0FFEE99"):
         assert named(store, text) == whole, text
     ran = run("explain", A[:5], "--json")
     assert ran.code == 1 and [row["request_id"] for row in ran.document["begun"]] == whole
@@ -56,6 +56,14 @@ def test_a_list_says_what_it_leaves_out(store: Store, run: Run, monkeypatch: pyt
     assert "the 2 longest of 3 are shown" in run("explain", A).out
     monkeypatch.setattr(module, "CONNECTIONS_AT_MOST", 0)
     assert not begun(store, A).requests
+
+
+def test_a_connection_that_is_an_alias_of_its_own_is_one(monkeypatch: pytest.MonkeyPatch, store: Store) -> None:
+    monkeypatch.setattr(module, "connections_called", lambda *_: (A,))
+    found = begun(store, A)
+    assert (found.connections, found.is_cut) == (1, False)
+    monkeypatch.setattr(module, "connections_called", lambda *_: tuple(f"other-{number}" for number in range(20)))
+    assert begun(store, A).is_cut
 
 
 def test_the_api_hints_at_what_begins_so(store_url: str) -> None:

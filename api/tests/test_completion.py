@@ -35,7 +35,7 @@ def offered(shell: str, line: str) -> list[str]:
     [
         ("quiclens re", ["report", "retention"]),
         ("quiclens slow --mi", ["--min-ms"]),
-        ("quiclens slow --where carr", ["carrier="]),
+        ("quiclens slow --where carr", ["carrier"]),
         ("quiclens report use", ["use-rate"]),
         ("quiclens report tail --by carrier,network_t", ["carrier,network_type"]),
         ("quiclens report tail --without pt", ["pto"]),

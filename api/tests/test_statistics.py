@@ -24,7 +24,7 @@ Sample = tuple[int, float, float]  # cluster, value, weight
 
 
 def summed(samples: list[Sample], cut: float) -> Clusters:
-    """What `clustered_sums.sql` tells of samples up to a cut."""
+    """What `clustered_quantiles.sql` tells of samples up to a cut."""
     n: dict[int, float] = {}
     a: dict[int, float] = {}
     for cluster, value, weight in samples:
@@ -46,7 +46,7 @@ def summed(samples: list[Sample], cut: float) -> Clusters:
 
 
 def value_at(samples: list[Sample], level: float) -> float:
-    """What `clustered_cuts.sql` tells: the least value up to which so much of the weight lies."""
+    """What `clustered_quantiles.sql` tells: the least value up to which so much of the weight lies."""
     wanted, seen = level * sum(weight for *_, weight in samples), 0.0
     for _, value, weight in sorted(samples, key=lambda each: each[1]):
         seen += weight

@@ -57,7 +57,7 @@ def test_a_part_of_a_name_is_enough(web: TestClient, store_url: str) -> None:
     links = re.findall(r'href="(/requests/aa11bb22/\d)"', several.text)
     assert several.status_code == 200 and links == [f"/requests/aa11bb22/{stream}" for stream in (8, 4, 0)]
     found = web.get("/find", params={"id": "ACM"})
-    assert found.status_code == 200 and 'href="/requests?where=carrier%3Dacme"' in found.text
+    assert found.status_code == 200 and 'until=2026-11-20T11%3A30%3A01Z&amp;where=carrier%3Dacme"' in found.text
     assert "acmeold" not in found.text
     assert web.get("/find", params={"id": "no such name"}).status_code == 404
 

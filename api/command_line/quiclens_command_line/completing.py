@@ -26,8 +26,8 @@ def offered_columns(incomplete: str) -> list[str]:
 
 
 def offered_conditions(incomplete: str) -> list[str]:
-    """Columns with the sign that mostly follows."""
-    return [f"{name}=" for name in _begun(_columns(), incomplete)]
+    """Columns; a sign and a value follow, which nobody offers."""
+    return list(_begun(_columns(), incomplete))
 
 
 def offered_causes(incomplete: str) -> list[str]:

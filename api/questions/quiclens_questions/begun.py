@@ -37,7 +37,8 @@ def begun(store: Store, text: str) -> Begun:
     wanted = {"prefix": named.connection_id, "limit": CONNECTIONS_AT_MOST + 1}
     found = [str(name) for (name,) in ask(store, "connections_begun", wanted).rows]
     found = [*connections_called(store, named.connection_id), *found]
-    connections = list(dict.fromkeys(found))[:CONNECTIONS_AT_MOST]
+    every = list(dict.fromkeys(found))
+    connections = every[:CONNECTIONS_AT_MOST]
     if not connections:
         return Begun()
     place = {"connections": connections, "stream_id": named.stream_id, "limit": REQUESTS_AT_MOST}
@@ -45,7 +46,7 @@ def begun(store: Store, text: str) -> Begun:
     streams = int(rows[0]["streams"]) if rows else 0
     for row in rows:
         del row["streams"]
-    return Begun(typed(BegunRequest, rows), streams, len(connections), len(found) > len(connections))
+    return Begun(typed(BegunRequest, rows), streams, len(connections), len(every) > len(connections))
 
 
 @dataclass(frozen=True)

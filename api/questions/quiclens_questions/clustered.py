@@ -118,7 +118,10 @@ def _estimates(group: Row, quantiles: Sequence[float], wanted: Sequence[float]) 
             continue
         cut = wanted.index(quantile)
         ends = levels(quantile, _clusters(group, cut), median)
-        yield Estimate(group["cuts"][cut], *(None if each is None else known.value(each) for each in ends))
+        value = group["cuts"][cut]
+        low, high = (None if each is None else known.value(each) for each in ends)
+        # Among equal values the ends lie between them, and the value is one of them.
+        yield Estimate(value, None if low is None else min(low, value), None if high is None else max(high, value))
 
 
 def _clusters(row: Mapping[str, Any], cut: int | None = None) -> Clusters:

@@ -318,7 +318,7 @@ class IntervalColumns(TypedDict):
 @whole
 class Series(TypedDict):
     """One group over time: columns of one length; a quantile in us, null where too few were measured. `intervals` are
-    by quantile; null where they were not asked for, or are too many requests to ask."""
+    by quantile; null where they were not asked for, or where requests or steps are too many."""
 
     group: Mapping[str, str | None]
     started_at: Sequence[datetime]

@@ -10,7 +10,7 @@ from typing import Any
 from quiclens_schema.catalogue import CAUSES
 from quiclens_schema.store import Store
 
-from quiclens_questions.clustered import Key, Sampled, sampled
+from quiclens_questions.clustered import QUANTILES_AT_MOST, Key, Sampled, sampled
 from quiclens_questions.documents import Coverage, IntervalColumns, OverTimeDocument, Series, SpentDocument
 from quiclens_questions.failure import usage
 from quiclens_questions.moment import bound
@@ -50,7 +50,8 @@ def over_time(store: Store, asked: OverTime) -> OverTimeDocument:
     limits = {"groups": asked.groups, "limit": GROUPS_AT_MOST * (STEPS_AT_MOST + 2)}
     rows = ask(store, "over_time", {**window, **limits}, asked.where, asked.by).dicts()
     grouped = {tuple(values): list(each) for values, each in groupby(rows, key=lambda row: row["by_values"])}
-    told = _intervals(store, asked, window, list(grouped)) if asked.has_intervals and _is_few(rows) else None
+    drawn = {row["key_id"]: None for row in rows}
+    told = _intervals(store, asked, window, list(drawn)) if asked.has_intervals and _is_few(rows) else None
     found = [_series(dict(zip(asked.by, values, strict=True)), each, told) for values, each in grouped.items()]
     return {
         "since": asked.since,
@@ -109,13 +110,13 @@ def fitting_step(since: datetime, until: datetime, most: float = 120) -> int:
 
 
 def _is_few(rows: Sequence[Row]) -> bool:
-    return sum(int(row["requests"]) for row in rows) <= INTERVALS_AT_MOST
+    return len(rows) <= QUANTILES_AT_MOST and sum(int(row["requests"]) for row in rows) <= INTERVALS_AT_MOST
 
 
-def _intervals(store: Store, asked: OverTime, window: Row, drawn: Sequence[Key]) -> Mapping[Key, Sampled]:
+def _intervals(store: Store, asked: OverTime, window: Row, drawn: Sequence[int]) -> Mapping[Key, Sampled]:
     """By group and step."""
     question = ReportQuestion(where=asked.where)
-    given = {**window, "drawn": [list(key) for key in drawn]}
+    given = {**window, "drawn": list(drawn)}
     return sampled(store, "over_time_samples", question, asked.by, list(LEVELS.values()), given).by_key
 
 

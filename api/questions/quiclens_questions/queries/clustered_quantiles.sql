@@ -28,8 +28,7 @@ FROM
     SELECT
         *,
         arrayMap(n -> 1 + n / weight + pow(n / weight, 2), ns) AS lefts,
-        /* each cut: arrayDifference(arrayPushFront(arrayMap(end -> u_{cut}[end], ends), 0)) AS d_{cut} */,
-        /* each cut: arrayPopFront(d_{cut}) AS a_{cut} */
+        /* each cut: arrayReduceInRanges('sum', ranges, arrayMap((value, own) -> if(value <= cut_{cut}, own, 0), values, owns)) AS a_{cut} */
     FROM
     (
         SELECT
@@ -38,8 +37,7 @@ FROM
                 is_even,
                 arrayDistinct(arrayMap(step -> toUInt64(greatest(1, ceil(pow(sin(step * pi() / 2 / steps), 2) * length(sorted) - 1e-6))), range(toUInt64(steps) + 1))),
                 arrayFilter((rank, cell, before, after) -> cell != before OR cell != after, arrayEnumerate(sorted), cells, arrayPushFront(arrayPopBack(cells), -1), arrayPushBack(arrayPopFront(cells), -1))
-            ) AS ranks,
-            /* each cut: arrayCumSum(arrayMap((value, own) -> if(value <= cut_{cut}, own, 0), values, owns)) AS u_{cut} */
+            ) AS ranks
         FROM
         (
             SELECT
@@ -51,7 +49,7 @@ FROM
                 ) AS cuts,
                 /* each cut: cuts[{cut}] AS cut_{cut} */,
                 arrayMap((upto, own) -> least(1, (upto - own / 2) / weight), sums, sorted_owns) AS middles,
-                least(2000, ceil(2 * pi() * weight / sqrt(squares))) AS steps,
+                least(500, ceil(2 * pi() * weight / sqrt(squares))) AS steps,
                 arrayMap(middle -> floor(asin(sqrt(middle)) / (pi() / 2) * steps), middles) AS cells
             FROM
             (
@@ -73,7 +71,8 @@ FROM
                         sum(squares_of) AS squares,
                         sum(n * n) AS cluster_squares,
                         groupArray(n) AS ns,
-                        arrayCumSum(groupArray(length(values_of))) AS ends,
+                        groupArray(length(values_of)) AS lengths,
+                        arrayZip(arrayMap((upto, length) -> upto - length + 1, arrayCumSum(lengths), lengths), lengths) AS ranges,
                         groupArrayArray(values_of) AS values,
                         groupArrayArray(weights_of) AS weights,
                         groupArrayArray(numbers_of) AS numbers

@@ -4,6 +4,7 @@
 SELECT
     started_s,
     by_values,
+    cityHash64(toString(CAST(by_values AS Array(Nullable(String))))) AS key_id,
     requests,
     traced,
     if(measured >= 1, all[1], NULL) AS p50,

@@ -1,5 +1,5 @@
--- One row is one sample of a tail over time: how long a request took that ended as it should, of the groups that are drawn;
--- the stretch of time that it began in ends the key.
+-- One row is one sample of a tail over time: how long a request took that ended as it should, of the groups that are drawn,
+-- by their hashes; the stretch of time that it began in ends the key.
 SELECT
     arrayConcat(CAST([/* by */] AS Array(Nullable(String))), [toNullable(toString(intDiv(toUnixTimestamp(assumeNotNull(started_at)), {step_s:UInt32}) * {step_s:UInt32}))]) AS key,
     coalesce(user_hash, connection_id, request_id) AS sample_cluster,
@@ -9,5 +9,5 @@ SELECT
 FROM requests
 WHERE (/* ingest/measured_request.sql */)
     AND (/* began_within.sql */)
-    AND toString(CAST([/* by */] AS Array(Nullable(String)))) IN (SELECT toString(arrayJoin({drawn:Array(Array(Nullable(String)))})))
+    AND cityHash64(toString(CAST([/* by */] AS Array(Nullable(String))))) IN (SELECT arrayJoin({drawn:Array(UInt64)}))
 /* conditions */

@@ -1,5 +1,5 @@
--- One row is one stream of these connections, the longest first: by the newest version of a trace of it, the server's before
--- others; and how many streams there are. A stream below 0 stands for all of a connection.
+-- One row is one stream of these connections, the longest first, as the trace that speaks for it saw it (stream.sql); and how
+-- many streams there are. A stream below 0 stands for all of a connection.
 SELECT
     concat(connection_id, '/', toString(stream_id)) AS request_id,
     vantage,
@@ -11,16 +11,41 @@ SELECT
     count() OVER () AS streams
 FROM
 (
-    SELECT *
-    FROM streams
-    WHERE connection_id IN {connections:Array(String)}
-        AND ({stream_id:Int64} < 0 OR stream_id = {stream_id:Int64})
+    SELECT s.*
+    FROM
+    (
+        SELECT *
+        FROM streams
+        FINAL
+        WHERE connection_id IN {connections:Array(String)}
+    ) AS s
+    INNER JOIN
+    (
+        SELECT
+            connection_id,
+            vantage,
+            trace_id,
+            analysis_version,
+            complete,
+            events_seen
+        FROM connections
+        FINAL
+        WHERE connection_id IN {connections:Array(String)}
+    ) AS c
+        ON c.connection_id = s.connection_id
+        AND c.vantage = s.vantage
+        AND c.trace_id = s.trace_id
+        AND c.analysis_version = s.analysis_version
+    WHERE {stream_id:Int64} < 0 OR s.stream_id = {stream_id:Int64}
     ORDER BY
-        transform(vantage, ['server', 'client', 'network'], [0, 1, 2], 3),
-        version DESC
+        transform(s.vantage, ['server', 'client', 'network'], [0, 1, 2], 3),
+        c.complete DESC,
+        s.complete DESC,
+        c.events_seen DESC,
+        s.trace_id
     LIMIT 1 BY
-        connection_id,
-        stream_id
+        s.connection_id,
+        s.stream_id
 )
 ORDER BY
     duration_us DESC,

@@ -38,6 +38,7 @@ from quiclens_questions.statistics.estimates import Estimate, wilson
 
 CLUSTERS_AT_LEAST = 10
 """With fewer, nothing is known of how they differ."""
+_ROUNDING = 1e-9
 _BEYOND_AT_LEAST = 1.0
 """Independent samples' worth of samples that a quantile must have beyond it, on either side."""
 
@@ -61,7 +62,9 @@ class Clusters:
 
     @property
     def share(self) -> float:
-        return self.hits / self.weight
+        """Of sums that may differ in their last bits: all or nothing where they are as good as that."""
+        part = self.hits / self.weight
+        return 0.0 if part < _ROUNDING else 1.0 if part > 1 - _ROUNDING else part
 
     @property
     def independent(self) -> float:

@@ -1,6 +1,6 @@
 """The pages: which template a path fills, and with what."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 from urllib.parse import quote, urlencode
 
@@ -15,6 +15,7 @@ from quiclens_questions.logged import logged_facts
 from quiclens_questions.moment import rfc3339, seconds_ago
 from quiclens_questions.reports import REPORTS
 from quiclens_questions.savings import REMOVABLE
+from quiclens_questions.slow import newest
 from quiclens_questions.statements import ask
 from quiclens_questions.status import status
 from quiclens_questions.units import age
@@ -111,7 +112,9 @@ async def find(app: App, id: Annotated[str, Query(max_length=300)] = "") -> Resp
     if others.all == 1:
         return RedirectResponse(f"/requests/{quote(others.requests[0]['request_id'])}", 303)
     if others.requests or values:
-        links = [(each, f"/requests?{urlencode({'where': f'{each.column}={each.value}'})}") for each in values]
+        until = (await app.run(newest) or datetime.now(UTC)) + timedelta(seconds=1)
+        week = {"since": rfc3339(until - timedelta(days=7))[:19] + "Z", "until": rfc3339(until)[:19] + "Z"}
+        links = [(each, f"/requests?{urlencode({**week, 'where': f'{each.column}={each.value}'})}") for each in values]
         return page("found.html", name=name, begun=others, values=links)
     return page(
         "message.html",
@@ -171,12 +174,12 @@ async def _window(app: QuestionRunner, by: str = "carrier") -> dict[str, Any]:
     extent = await app.run(lambda store: ask(store, "requests_extent").dicts()[0])
     now = datetime.now(UTC)
     since, until = default_window(extent, now)
-    newest = extent["newest"]
+    last = extent["newest"]
     return {
         "extent": extent,
-        "newest": rfc3339(newest)[:19] + "Z" if newest else None,
-        "newest_age": age(seconds_ago(newest, now)) if newest else None,
-        "is_old": newest is not None and seconds_ago(newest, now) > _OLD_S,
+        "newest": rfc3339(last)[:19] + "Z" if last else None,
+        "newest_age": age(seconds_ago(last, now)) if last else None,
+        "is_old": last is not None and seconds_ago(last, now) > _OLD_S,
         "since": rfc3339(since)[:19] + "Z",
         "until": rfc3339(until)[:19] + "Z",
         "by": by if by in _GROUPINGS else "carrier",

@@ -105,7 +105,7 @@ function options(place, chart) {
         show: !line.hidden,
         spanGaps: !line.isGapped,
         fill: line.drawn === "area" ? `${line.colour}` : undefined,
-        points: { show: line.drawn === "points" ? true : line.values.length < 60, size: line.drawn === "points" ? 4 : 5, fill: line.colour },
+        points: { show: line.drawn === "points" || line.isGapped ? true : line.values.length < 60, size: line.drawn === "points" ? 4 : 5, fill: line.colour, filter: line.isGapped && line.values.length >= 60 ? () => alone(line.values) : undefined },
         paths: line.drawn === "step" ? uPlot.paths.stepped?.({ align: 1 }) : line.drawn === "points" ? () => null : undefined,
         value: (/** @type {uPlot} */ _plot, /** @type {number | null} */ value) => (value === null || value === undefined ? "–" : chart.y.told(value)),
       })),
@@ -118,6 +118,9 @@ function options(place, chart) {
         (plot, number, change) => {
           const band = bands.find((each) => each.number === number);
           if (band && change.show !== undefined) for (const edge of [band.edge, band.edge + 1]) plot.setSeries(edge, { show: change.show });
+          const own = bands.find(({ edge }) => edge === number || edge + 1 === number);
+          const isShown = own && plot.series[own.number].show;
+          if (own && change.show !== undefined && change.show !== isShown) plot.setSeries(/** @type {number} */ (number), { show: isShown });
         },
       ],
       drawClear: chart.under ? [chart.under] : [],
@@ -136,6 +139,11 @@ function options(place, chart) {
       ],
     },
   };
+}
+
+/** Places of values between two gaps, of which no line tells. @param {(number | null)[]} values */
+function alone(values) {
+  return values.flatMap((value, at) => (value !== null && (values[at - 1] ?? null) === null && (values[at + 1] ?? null) === null ? [at] : []));
 }
 
 /** Hours and minutes; days where the axis has several. @param {number[]} values @returns {(at: number) => string} */

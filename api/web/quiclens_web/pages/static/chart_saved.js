@@ -14,7 +14,8 @@ import { state } from "./state.js";
 /** What stands around a chart on its page. @param {Element} place @param {string} name @returns {Caption} */
 export function caption(place, name) {
   const heading = place.closest("section, article")?.querySelector("h2")?.textContent ?? name;
-  const field = (/** @type {string} */ part) => /** @type {HTMLInputElement | null} */ (document.querySelector(`#window [name=${part}]`))?.value ?? "";
+  // What was asked, not what somebody has typed since.
+  const field = (/** @type {string} */ part) => state().get(part) ?? /** @type {HTMLInputElement | null} */ (document.querySelector(`#window [name=${part}]`))?.defaultValue ?? "";
   const [since, until] = [field("since"), field("until")];
   const window = since || until ? `${since} to ${until} (UTC)` : (document.querySelector("h1")?.textContent ?? "");
   return { title: tidy(heading), of: tidy([window, ...state().getAll("where")].join(", ")), address: location.href };

@@ -19,9 +19,10 @@ export function toSvg(plot, chart, said) {
   const y = (/** @type {number} */ value) => (box.top + plot.valToPos(value, "y")).toFixed(2);
   const shapes = chart.lines.flatMap((line, number) => {
     if (!plot.series[number + 1].show) return [];
-    const runs = unbroken(line.values, line.isGapped ?? false).map((run) => run.map((at) => [x(chart.x[at]), y(/** @type {number} */ (line.values[at]))]));
+    const runs = unbroken(drawable(line.values), line.isGapped ?? false).map((run) => run.map((at) => [x(chart.x[at]), y(/** @type {number} */ (line.values[at]))]));
     if (line.drawn === "points") return runs.flat().map(([at, value]) => `<circle cx="${at}" cy="${value}" r="2" fill="${line.colour}"/>`);
     const shown = runs.map((points) => {
+      if (points.length === 1 && line.drawn !== "area") return `<circle cx="${points[0][0]}" cy="${points[0][1]}" r="2.5" fill="${line.colour}"/>`;
       const path = points.map(([at, value], place) => (place === 0 ? `M${at} ${value}` : line.drawn === "step" ? `H${at}V${value}` : `L${at} ${value}`)).join("");
       if (line.drawn !== "area") return `<path d="${path}" fill="none" stroke="${line.colour}" stroke-width="1.6"/>`;
       const floor = y(plot.scales.y.min ?? 0);
@@ -29,11 +30,16 @@ export function toSvg(plot, chart, said) {
     });
     return [...band(line), ...shown];
   });
+  /** What has a place on the axis. @param {(number | null | undefined)[]} values */
+  function drawable(values) {
+    return values.map((value) => (value === null || value === undefined || (chart.y.isLog && value <= 0) ? null : value));
+  }
   /** The area between the ends of a line's intervals. @param {import("./chart.js").Line} line */
   function band(line) {
     const ends = line.band;
     if (!ends) return [];
-    const both = ends.low.map((low, at) => (low === null || ends.high[at] === null ? null : 1));
+    const [low, high] = [drawable(ends.low), drawable(ends.high)];
+    const both = low.map((value, at) => (value === null || high[at] === null ? null : 1));
     return unbroken(both, true).map((run) => {
       const edge = (/** @type {(number | null)[]} */ values) => run.map((at) => `${x(chart.x[at])} ${y(/** @type {number} */ (values[at]))}`);
       return `<path d="M${[...edge(ends.high), ...edge(ends.low).reverse()].join("L")}Z" fill="${line.colour}" fill-opacity="0.18"/>`;

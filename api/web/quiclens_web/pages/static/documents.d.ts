@@ -1144,7 +1144,7 @@ export interface OverTimeDocument {
 }
 /**
  * One group over time: columns of one length; a quantile in us, null where too few were measured. `intervals` are
- * by quantile; null where they were not asked for, or are too many requests to ask.
+ * by quantile; null where they were not asked for, or where requests or steps are too many.
  */
 export interface Series {
   group: {

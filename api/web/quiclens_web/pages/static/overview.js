@@ -14,7 +14,7 @@ import { chosen, covered, filterLink, wire } from "./window.js";
 
 const newestOverview = newest();
 const LATER = ["#shares", "#different"]; // what is filled after the tails
-const DRAWN = ["#tails", ...LATER, "#map-a", "#map-b", "#map-scale"];
+const DRAWN = ["#tails", ...LATER, "#map-a", "#map-b", "#map-scale", "#map-a-name", "#map-b-name", "#map-when"];
 
 /** @type {import("./documents.js").OverTimeDocument | null} */
 let last = null;
@@ -33,15 +33,23 @@ function show() {
     shares(await ask("/api/v1/spent-over-time", window, signal));
     fill(find("#different"), findingsTable(await ask("/api/v1/different", { ...window, limit: 8 }, signal)));
     if (document.querySelector("#map-left")) await showMap(window, signal);
-    // How sure the lines are takes longer than the lines.
-    last = await ask("/api/v1/over-time", { ...grouped, step_s: byGroup.step_s, intervals: "true" }, signal);
-    tails();
+    await intervals({ ...grouped, step_s: byGroup.step_s }, signal);
   }, (message) => {
     last = null;
     fill(find("#coverage"), el("span", { class: "error" }, message));
     // Nothing of the question before stays below the words of this one.
     for (const place of document.querySelectorAll(DRAWN.join(", "))) fill(/** @type {HTMLElement} */ (place), el("p", { class: "note" }, "not answered"));
   });
+}
+
+/** How sure the lines are takes longer than the lines, which stay where this is not answered. @param {import("./api.js").Parameters} asked @param {AbortSignal} signal */
+async function intervals(asked, signal) {
+  try {
+    last = await ask("/api/v1/over-time", { ...asked, intervals: "true" }, signal);
+    tails();
+  } catch (error) {
+    if (!signal.aborted) find("#tails").append(el("p", { class: "note" }, `without intervals: ${error instanceof Error ? error.message : error}`));
+  }
 }
 
 /** @param {string} text */
@@ -62,12 +70,12 @@ function aligned(series, values, begins) {
   return begins.map((at) => known.get(at) ?? null);
 }
 
-/** What charts over the steps of a window share: a value stands in the middle of its step, and steps that the window cuts are shaded. @param {Stretch} document @param {number[]} begins */
+/** What charts over the steps of a window share: a value stands in the middle of what the window has of its step, and steps that the window cuts are shaded. @param {Stretch} document @param {number[]} begins */
 function overSteps(document, begins) {
   const range = /** @type {[number, number]} */ ([seconds(document.since), seconds(document.until)]);
   const cut = begins.filter((at) => at < range[0] || at + document.step_s > range[1]);
   return {
-    x: begins.map((at) => at + document.step_s / 2),
+    x: begins.map((at) => (Math.max(at, range[0]) + Math.min(at + document.step_s, range[1])) / 2),
     isClock: true,
     range,
     group: "time",
@@ -137,7 +145,7 @@ function shares(spent) {
   const sum = [...totals.values()].reduce((a, b) => a + b, 0);
   const stack = stacked(causes.map((cause) => aligned(spent, spent.cause_us[cause], begins)));
   // Drawn from the top of the stack down, so that each covers what is below it.
-  const lines = causes.map((cause, place) => ({ label: look(cause).name, colour: look(cause).colour, values: stack[place], drawn: /** @type {const} */ ("area"), width: 0 })).reverse();
+  const lines = causes.map((cause, place) => ({ label: look(cause).name, colour: look(cause).colour, values: stack[place], drawn: /** @type {const} */ ("area"), width: 0, isGapped: true })).reverse();
   draw(find("#shares"), { ...overSteps(spent, begins), lines, y: { told: (share) => `${Math.round(share * 100)} %`, most: 1 }, height: 220, name: "causes" });
   const legend = [...totals].sort((a, b) => b[1] - a[1]).map(([cause, us]) =>
     el("span", {}, el("i", { class: `cause-${cause}` }), filterLink(`top_cause=${cause}`, look(cause).name), ` ${percent(us / sum)}`));

@@ -6,7 +6,7 @@ import { save } from "./chart.js";
 import { el, fill, find } from "./dom.js";
 import { duration } from "./format.js";
 import { change, state } from "./state.js";
-import { conditionsOf, covered } from "./window.js";
+import { conditionsOf, covered, lineOf } from "./window.js";
 
 const newestReport = newest();
 const NAMES = ["name", "since", "until", "by", "between", "base", "without", "of", "where"];
@@ -18,7 +18,7 @@ const field = (name) => /** @type {HTMLInputElement} */ (/** @type {HTMLFormElem
 
 function show() {
   const now = state();
-  for (const name of NAMES) if (now.has(name)) field(name).value = now.getAll(name).join(" ");
+  for (const name of NAMES) if (now.has(name)) field(name).value = name === "where" ? lineOf(now.getAll(name).flatMap(conditionsOf)) : now.get(name) ?? "";
   choose();
   const name = field("name").value;
   const fields = NAMES.slice(1).map((each) => [each, (OF[each] ?? name) === name ? field(each).value : ""]);
@@ -99,7 +99,7 @@ function quoted(value) {
 
 find("#window").addEventListener("submit", (event) => {
   event.preventDefault();
-  change(Object.fromEntries(NAMES.map((name) => [name, field(name).value])));
+  change(Object.fromEntries(NAMES.map((name) => [name, name === "where" ? conditionsOf(field(name).value) : field(name).value])));
   show();
 });
 field("name").addEventListener("change", choose);

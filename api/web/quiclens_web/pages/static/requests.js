@@ -32,7 +32,7 @@ function show() {
   }, (message) => {
     fill(find("#coverage"), el("span", { class: "error" }, message));
     for (const id of ["#heat", "#rows"]) fill(find(id), el("p", { class: "note" }, "not answered"));
-    fill(find("#heat-scale"));
+    for (const id of ["#heat-scale", "#slowest-note"]) fill(find(id));
   });
   showBox();
 }

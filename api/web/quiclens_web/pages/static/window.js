@@ -78,6 +78,16 @@ export function conditionsOf(text) {
   return [...(before ? [before] : []), ...found.map(([, name, double, single, plain]) => name.replace(/\s+/g, "") + (double ?? single ?? plain))];
 }
 
+/** The line of which conditions are made: what is empty, or holds blanks, quotes or signs, stands in quotes. @param {string[]} conditions */
+export function lineOf(conditions) {
+  return conditions.map((text) => {
+    const parts = text.match(/^([a-z_0-9]+)(!=|>=|<=|=)(.*)$/s);
+    if (!parts || !/^$|[\s"'=<>!]/.test(parts[3])) return text;
+    const quote = parts[3].includes('"') ? "'" : '"';
+    return `${parts[1]}${parts[2]}${quote}${parts[3]}${quote}`;
+  }).join(" ");
+}
+
 /** A link that adds a condition to the page's filter; opened in another tab, it does so there. @param {string} text @param {string} words */
 export function filterLink(text, words) {
   const query = state();
