@@ -230,7 +230,7 @@ def parser() -> argparse.ArgumentParser:
         "simulation",
         help="the collector on a simulated machine that fails: is anything lost or doubled? goes on where it was",
     )
-    simulating.add_argument("--schedules", type=_count, default=100_000)
+    simulating.add_argument("--schedules", type=_count, default=104_000)
     simulating.add_argument("--seconds", type=int, default=0, help="for at most so long; 0: as long as it takes")
     simulating.add_argument("--plants", action="store_true", help="plant bugs in a copy, one by one: is each found?")
     simulating.add_argument("--only", nargs="+", default=[], metavar="PLANT", help="these plants alone")
