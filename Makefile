@@ -128,8 +128,8 @@ faults: setup $(MADE)/java
 fuzz: setup
 	$(BIN)/quiclens-lab fuzz --keep $(FUZZ)
 
-# The collector on a simulated machine: 104,000 schedules, in which every fault strikes often enough, on from where it was, and bugs planted for them to find. Kept
-# in lab/simulation-runs/; make simulation SIMULATION="--schedules 200000".
+# The collector on a simulated machine: 104,000 schedules, in which every fault strikes often enough, on from where it
+# was, and bugs planted for them to find. Kept in lab/simulation-runs/; make simulation SIMULATION="--schedules 200000".
 simulation: setup
 	$(BIN)/quiclens-lab simulation --keep $(SIMULATION)
 	$(BIN)/quiclens-lab simulation --plants --keep
