@@ -203,6 +203,9 @@ class StoreComparison:
     def settled(self, deleted: Collection[str], gone: Sequence[str]) -> list[RowDifference]:
         """Compare; again while it is wrong, for what moves unseen. A flip costs a cycle of checkpoints, in which each
         of the files may stand that are `gone`: of each it may be told that nobody can read it again."""
+        kept, flips = self._live.folder / "kept", self._striker.flips
+        access = [path.read_bytes() for path in (kept / "access").iterdir()]
+        logs = [path.read_bytes() for name in gone for path in (kept / "traces").glob(f"{name}-*")]
         wrong = [RowDifference("missing", ("everything",))]
         until = time.monotonic() + self._live.idle_s + WRONG_S
         while wrong and time.monotonic() < until:
@@ -213,9 +216,6 @@ class StoreComparison:
                 continue
             wrong = [each for each in self._wrong(found) if not is_end_unseen(each, deleted)]
             told = [each for each in wrong if is_loss_told(each)]
-            kept, flips = self._live.folder / "kept", self._striker.flips
-            access = [path.read_bytes() for path in (kept / "access").iterdir()]
-            logs = [path.read_bytes() for name in gone for path in (kept / "traces").glob(f"{name}-*")]
             of_access = [each for each in told if is_of(each, access)]
             of_gone = [each for each in told if each not in of_access and is_of(each, logs)]
             others = len(told) - len(of_access) - len(of_gone)

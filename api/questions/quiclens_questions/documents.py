@@ -693,7 +693,10 @@ class FoundConnection(TracePlace):
 
 @whole
 class JoinsDocument(TypedDict):
-    """By what the newest lines of a mapping can find their traces: see `joins.Joins`."""
+    """Of the lines of a mapping that were looked at, how many can be joined with their trace by what. `lacks`: of those
+    that can be joined by nothing, what is missing, and in how many; `filled`: columns of `request_lines` that have a
+    value, and in how many lines; `rejected_text`: the first line that was rejected; `without_time`: rows of the table
+    that have no time, and are never taken."""
 
     source: str
     looked_at: int

@@ -2,8 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, cast
+from typing import Any
 
 from quiclens_questions.documents import JoinsDocument
 
@@ -20,31 +19,6 @@ _WHY = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Joins:
-    """Of the lines that were looked at, how many can be joined by what, and what the others lack."""
-
-    source: str
-    looked_at: int
-    lines: int
-    by_id: int
-    by_client: int
-    over_tcp: int
-    neither: int
-    lacks: dict[str, int]
-    """Of those that can be joined by neither: what is missing, and in how many."""
-    filled: dict[str, int]
-    """Columns of `request_lines` that have a value, and in how many lines."""
-    rejected: dict[str, int]
-    rejected_text: str
-    """The first line that was rejected."""
-    without_time: int
-    """Rows of the table that have no time, and are never taken."""
-
-    def document(self) -> JoinsDocument:
-        return cast(JoinsDocument, asdict(self))
-
-
 def joins(
     source: str,
     rows: Iterable[Mapping[str, Any]],
@@ -52,7 +26,7 @@ def joins(
     rejected: Mapping[str, int],
     rejected_text: str,
     without_time: int,
-) -> Joins:
+) -> JoinsDocument:
     """`rows` are those of `request_lines` that the lines looked at became."""
     counts, filled, lacks = Counter[str](), Counter[str](), Counter[str]()
     for row in rows:
@@ -74,20 +48,20 @@ def joins(
         counts[way] += 1
         if way == "neither":
             lacks.update({*missing["id"], *missing["client"]})
-    return Joins(
-        source=source,
-        looked_at=looked_at,
-        lines=counts.total(),
-        by_id=counts["id"],
-        by_client=counts["client"],
-        over_tcp=counts["tcp"],
-        neither=counts["neither"],
-        lacks={name: lacks[name] for name in (*_BY_ID, *_BY_CLIENT) if lacks[name]},
-        filled=dict(filled.most_common()),
-        rejected=dict(rejected),
-        rejected_text=rejected_text,
-        without_time=without_time,
-    )
+    return {
+        "source": source,
+        "looked_at": looked_at,
+        "lines": counts.total(),
+        "by_id": counts["id"],
+        "by_client": counts["client"],
+        "over_tcp": counts["tcp"],
+        "neither": counts["neither"],
+        "lacks": {name: lacks[name] for name in (*_BY_ID, *_BY_CLIENT) if lacks[name]},
+        "filled": dict(filled.most_common()),
+        "rejected": dict(rejected),
+        "rejected_text": rejected_text,
+        "without_time": without_time,
+    }
 
 
 def why(column: str) -> str:

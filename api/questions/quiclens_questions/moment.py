@@ -51,3 +51,8 @@ def rfc3339(instant: datetime) -> str:
     if instant.tzinfo is None:
         instant = instant.replace(tzinfo=UTC)
     return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def whole_seconds(instant: datetime) -> str:
+    """RFC 3339 for eyes and addresses: without what is less than a second."""
+    return f"{rfc3339(instant)[:19]}Z"

@@ -50,8 +50,8 @@ def over_time(store: Store, asked: OverTime) -> OverTimeDocument:
     limits = {"groups": asked.groups, "limit": GROUPS_AT_MOST * (STEPS_AT_MOST + 2)}
     rows = ask(store, "over_time", {**window, **limits}, asked.where, asked.by).dicts()
     grouped = {tuple(values): list(each) for values, each in groupby(rows, key=lambda row: row["by_values"])}
-    drawn = {row["key_id"]: None for row in rows}
-    told = _intervals(store, asked, window, list(drawn)) if asked.has_intervals and _is_few(rows) else None
+    drawn = [each[0]["key_id"] for each in grouped.values()]
+    told = _intervals(store, asked, window, drawn) if asked.has_intervals and _is_few(rows) else None
     found = [_series(dict(zip(asked.by, values, strict=True)), each, told) for values, each in grouped.items()]
     return {
         "since": asked.since,
@@ -116,7 +116,7 @@ def _is_few(rows: Sequence[Row]) -> bool:
 def _intervals(store: Store, asked: OverTime, window: Row, drawn: Sequence[int]) -> Mapping[Key, Sampled]:
     """By group and step."""
     question = ReportQuestion(where=asked.where)
-    given = {**window, "drawn": list(drawn)}
+    given = {**window, "drawn": drawn}
     return sampled(store, "over_time_samples", question, asked.by, list(LEVELS.values()), given).by_key
 
 

@@ -57,7 +57,7 @@ def tail(store: Store, asked: ReportQuestion) -> Report:
     every = sorted(counted, key=lambda key: (-counted[key].requests, str(key)))
     shown = every[:GROUPS_AT_MOST]
     only = [failed[key].key_id for key in shown] if len(shown) < len(every) else []
-    answer = _answer(store, asked, known, only)
+    answer = _answer(store, asked, known, only) if shown else _TailAnswer({}, {}, {}, {})
     whole = _Counted(*(math.fsum(each) for each in zip(*counted.values(), strict=True))) if counted else _NOTHING
     return Report(
         name="tail",

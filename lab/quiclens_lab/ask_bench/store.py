@@ -53,15 +53,13 @@ def made(requests: int, events: int, days: int, a_day: int) -> Path:
 def settle(store: Store) -> None:
     """Make each day of a table one part, as the engine does by itself an hour after a day's last row
     (`min_age_to_force_merge_seconds` in schema/clickhouse)."""
-    sql = (
-        "SELECT DISTINCT table, partition_id FROM system.parts WHERE active AND database = currentDatabase()"
-        " AND length(partition_id) = 8 AND table IN (SELECT name FROM system.tables"
-        " WHERE database = currentDatabase() AND create_table_query LIKE '%min_age_to_force_merge_seconds%')"
-        " ORDER BY table, partition_id"
+    merged_by_age = (
+        "SELECT name FROM system.tables WHERE database = currentDatabase()"
+        " AND create_table_query LIKE '%min_age_to_force_merge_seconds%'"
     )
-    for table, day in store.query(sql).rows:
+    for table, day in _partitions(store, f"system.parts WHERE active AND table IN ({merged_by_age})"):
         say(f"{table}: making {day} one part")
-        store.command(f"OPTIMIZE TABLE {table} PARTITION ID '{day}' FINAL")
+        store.command(f"OPTIMIZE TABLE {table} PARTITION '{day}' FINAL")
 
 
 def put_aside(store: Store) -> None:

@@ -83,5 +83,5 @@ def _check_mapping(path: Path, store: str, settings: IngestSettings, as_json: bo
     bad = converted.rejected_places()
     first = next((line.text.decode(errors="replace")[:_SHOWN] for line in lines if line.offset in bad), "")
     found = joins(source.place, converted.rows(), len(lines), converted.rejected, first, without_time)
-    answer(as_json, found.document(), *joins_view(found))
-    return DONE if found.by_id + found.by_client and not found.rejected else NOTHING_FOUND
+    answer(as_json, found, *joins_view(found))
+    return DONE if found["by_id"] + found["by_client"] and not found["rejected"] else NOTHING_FOUND

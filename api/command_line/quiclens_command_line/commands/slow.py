@@ -12,7 +12,7 @@ from quiclens_command_line.output import answer, say
 from quiclens_command_line.show.slow import slow_view
 from quiclens_questions import where as conditions
 from quiclens_questions.failure import DONE, NOTHING_FOUND, usage
-from quiclens_questions.moment import moment, rfc3339, seconds_ago
+from quiclens_questions.moment import moment, seconds_ago, whole_seconds
 from quiclens_questions.opening import opened
 from quiclens_questions.slow import Slow, newest
 from quiclens_questions.slow import slow as ask_slow
@@ -59,7 +59,7 @@ def slow(
         last = newest(data) if question.since and not document["requests"] else None
     answer(as_json, document, *slow_view(document, question.by))
     if last and question.since and last < question.since and not as_json:
-        say(f"the newest request began {age(seconds_ago(last, now))} ago, at {rfc3339(last)[:19]}Z, before --since")
+        say(f"the newest request began {age(seconds_ago(last, now))} ago, at {whole_seconds(last)}, before --since")
     return DONE if document["requests"] else NOTHING_FOUND
 
 

@@ -3,7 +3,8 @@
 -- made of.
 -- `known_values` are some of the group's values, least first, and `known_places` where each lies: which share of the weight
 -- is below the middle of the sample. They are so dense that about four lie within a standard error of a share of
--- independent samples, which is the same everywhere for asin(sqrt(share)); of those closer together, the first and the last.
+-- independent samples, which is the same everywhere for asin(sqrt(share)), but no more than 500 steps in all; of those closer
+-- together, the first and the last.
 -- The rest are sums over its clusters, of all samples (n is their weight in one cluster) and, for each cut, of those up to
 -- it (a). The last three are each divided by 1 - n / weight, what a cluster leaves to others, as the first terms of its series.
 SELECT

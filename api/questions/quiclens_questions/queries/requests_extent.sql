@@ -9,17 +9,10 @@ SELECT
             AND day > toDate(0)
             AND day <= (SELECT min(day) FROM request_versions WHERE day > toDate(0)) + 1
     ) AS oldest,
-    (
-        SELECT max(started_at)
-        FROM request_versions
-        WHERE is_deleted = 0
-            AND day >= (SELECT max(day) FROM request_versions) - 1
-    ) AS newest,
+    max(started_at) AS newest,
     (SELECT count() FROM (SELECT 1 FROM request_versions WHERE is_deleted = 0 LIMIT 1)) AS requests,
-    (
-        SELECT countIf(h3_cell IS NOT NULL)
-        FROM request_versions
-        WHERE is_deleted = 0
-            AND day >= (SELECT max(day) FROM request_versions) - 1
-    ) AS located
+    countIf(h3_cell IS NOT NULL) AS located
+FROM request_versions
+WHERE is_deleted = 0
+    AND day >= (SELECT max(day) FROM request_versions) - 1
 LIMIT 1

@@ -1,5 +1,5 @@
--- One row is one stream of these connections, the longest first, as the trace that speaks for it saw it (stream.sql); and how
--- many streams there are. A stream below 0 stands for all of a connection.
+-- One row is one stream of these connections, the longest first, as the trace that speaks for it saw it; and how many
+-- streams there are. A stream below 0 stands for all of a connection.
 SELECT
     concat(connection_id, '/', toString(stream_id)) AS request_id,
     vantage,
@@ -37,12 +37,7 @@ FROM
         AND c.trace_id = s.trace_id
         AND c.analysis_version = s.analysis_version
     WHERE {stream_id:Int64} < 0 OR s.stream_id = {stream_id:Int64}
-    ORDER BY
-        transform(s.vantage, ['server', 'client', 'network'], [0, 1, 2], 3),
-        c.complete DESC,
-        s.complete DESC,
-        c.events_seen DESC,
-        s.trace_id
+    ORDER BY (/* speaks_for_stream.sql */)
     LIMIT 1 BY
         s.connection_id,
         s.stream_id

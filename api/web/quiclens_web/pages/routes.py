@@ -12,7 +12,7 @@ from quiclens_questions.begun import begun, values_called
 from quiclens_questions.connection_page import chosen, traces
 from quiclens_questions.explain import Explanation, explain
 from quiclens_questions.logged import logged_facts
-from quiclens_questions.moment import rfc3339, seconds_ago
+from quiclens_questions.moment import rfc3339, seconds_ago, whole_seconds
 from quiclens_questions.reports import REPORTS
 from quiclens_questions.savings import REMOVABLE
 from quiclens_questions.slow import newest
@@ -71,7 +71,7 @@ def reports(app: App, name: str = "tail", since: str = "", until: str = "") -> R
 async def working(app: App) -> Response:
     now = datetime.now(UTC)
     found = await app.run(lambda store: status(store, "", now, app.settings.expected))
-    return page("working.html", "/working", about=found.params, rows=found.rows, at=rfc3339(now)[:19] + "Z")
+    return page("working.html", "/working", about=found.params, rows=found.rows, at=whole_seconds(now))
 
 
 @router.get("/upload")
@@ -113,7 +113,7 @@ async def find(app: App, id: Annotated[str, Query(max_length=300)] = "") -> Resp
         return RedirectResponse(f"/requests/{quote(others.requests[0]['request_id'])}", 303)
     if others.requests or values:
         until = (await app.run(newest) or datetime.now(UTC)) + timedelta(seconds=1)
-        week = {"since": rfc3339(until - timedelta(days=7))[:19] + "Z", "until": rfc3339(until)[:19] + "Z"}
+        week = {"since": whole_seconds(until - timedelta(days=7)), "until": whole_seconds(until)}
         links = [(each, f"/requests?{urlencode({**week, 'where': f'{each.column}={each.value}'})}") for each in values]
         return page("found.html", name=name, begun=others, values=links)
     return page(
@@ -177,11 +177,11 @@ async def _window(app: QuestionRunner, by: str = "carrier") -> dict[str, Any]:
     last = extent["newest"]
     return {
         "extent": extent,
-        "newest": rfc3339(last)[:19] + "Z" if last else None,
+        "newest": whole_seconds(last) if last else None,
         "newest_age": age(seconds_ago(last, now)) if last else None,
         "is_old": last is not None and seconds_ago(last, now) > _OLD_S,
-        "since": rfc3339(since)[:19] + "Z",
-        "until": rfc3339(until)[:19] + "Z",
+        "since": whole_seconds(since),
+        "until": whole_seconds(until),
         "by": by if by in _GROUPINGS else "carrier",
         "groupings": _GROUPINGS,
         "columns": sorted(request_columns()),

@@ -5,17 +5,17 @@ import { state } from "./state.js";
 
 const KEPT = "quiclens-window";
 const ALL = ["since", "until", "by", "where"];
-/** By page, what of it an address may say. @type {Record<string, string[]>} */
+/** By page, what of it an address may say. @type {Record<string, string[] | undefined>} */
 const TAKES = { "/": ALL, "/requests": ALL, "/reports": ALL, "/compare": ["since", "until"] };
 
 /** What this page says, else what the last one said that had a window. */
 function current() {
   const takes = TAKES[location.pathname];
-  const now = takes ? state() : new URLSearchParams(sessionStorage.getItem(KEPT) ?? "");
+  const now = state();
   const before = new URLSearchParams(sessionStorage.getItem(KEPT) ?? "");
   const said = new URLSearchParams();
   for (const name of ALL) {
-    const from = !takes || takes.includes(name) ? now : before;
+    const from = takes?.includes(name) ? now : before;
     for (const value of from.getAll(name)) said.append(name, value);
   }
   sessionStorage.setItem(KEPT, said.toString());
@@ -23,7 +23,7 @@ function current() {
 }
 
 /** Sets the address of every link to such a page. */
-export function carry() {
+function carry() {
   const said = current();
   for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll("a[href^='/']"))) {
     link.dataset.page ??= link.getAttribute("href") ?? "";

@@ -105,7 +105,7 @@ function options(place, chart) {
         show: !line.hidden,
         spanGaps: !line.isGapped,
         fill: line.drawn === "area" ? `${line.colour}` : undefined,
-        points: { show: line.drawn === "points" || line.isGapped ? true : line.values.length < 60, size: line.drawn === "points" ? 4 : 5, fill: line.colour, filter: line.isGapped && line.values.length >= 60 ? () => alone(line.values) : undefined },
+        points: { show: line.drawn === "points" || line.isGapped || line.values.length < 60, size: line.drawn === "points" ? 4 : 5, fill: line.colour, filter: line.isGapped && line.values.length >= 60 ? () => alone(line.values) : undefined },
         paths: line.drawn === "step" ? uPlot.paths.stepped?.({ align: 1 }) : line.drawn === "points" ? () => null : undefined,
         value: (/** @type {uPlot} */ _plot, /** @type {number | null} */ value) => (value === null || value === undefined ? "–" : chart.y.told(value)),
       })),

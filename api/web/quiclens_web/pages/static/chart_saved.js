@@ -21,8 +21,8 @@ export function caption(place, name) {
   return { title: tidy(heading), of: tidy([window, ...state().getAll("where")].join(", ")), address: location.href };
 }
 
-const LINE = 18;
-const MARGIN = 10;
+/** Of a captioned picture: from one line of text to the next, and around it. */
+export const [LINE, MARGIN] = [18, 10];
 
 /** How much higher a captioned picture is than its chart: above it and below it. @param {number} lines of the legend */
 export function margins(lines) {

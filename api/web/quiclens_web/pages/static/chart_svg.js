@@ -1,7 +1,7 @@
 // @ts-check
 // A chart as SVG text: the same data, scales and colours as the canvas has, with its caption.
 
-import { margins } from "./chart_saved.js";
+import { LINE, MARGIN, margins } from "./chart_saved.js";
 
 /**
  * @param {import("../vendor/uPlot.esm.js")} plot
@@ -53,11 +53,11 @@ export function toSvg(plot, chart, said) {
     ...levels.map((at) => `<text x="${box.left - 6}" y="${Number(y(at)) + 4}" text-anchor="end">${escape(chart.y.told(at))}</text>`),
   ];
   const below = height + room.above;
-  const keys = legend.map((line, at) => `<rect x="10" y="${below + at * 18 + 4}" width="10" height="10" fill="${line.colour}"/><text x="26" y="${below + at * 18 + 13}">${escape(line.label)}</text>`);
+  const keys = legend.map((line, at) => `<rect x="${MARGIN}" y="${below + at * LINE + 4}" width="10" height="10" fill="${line.colour}"/><text x="${MARGIN + 16}" y="${below + at * LINE + 13}">${escape(line.label)}</text>`);
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${below + room.below}" font-family="sans-serif" font-size="12">` +
-    `<text x="10" y="24" font-size="14" font-weight="bold">${escape(said.title)}</text><text x="10" y="42">${escape(said.of)}</text>` +
+    `<text x="${MARGIN}" y="24" font-size="14" font-weight="bold">${escape(said.title)}</text><text x="${MARGIN}" y="${24 + LINE}">${escape(said.of)}</text>` +
     `<g transform="translate(0 ${room.above})"><rect x="${box.left}" y="${box.top}" width="${box.width}" height="${box.height}" fill="none" stroke="#bbb"/>${axes.join("")}${shapes.join("")}</g>` +
-    `${keys.join("")}<text x="10" y="${below + legend.length * 18 + 13}" fill="#666">${escape(said.address)}</text></svg>`;
+    `${keys.join("")}<text x="${MARGIN}" y="${below + legend.length * LINE + 13}" fill="#666">${escape(said.address)}</text></svg>`;
 }
 
 /** Places of values that follow each other: one run, or where gaps are gaps as many as these leave. @param {(number | null | undefined)[]} values @param {boolean} isGapped */

@@ -70,10 +70,15 @@ function aligned(series, values, begins) {
   return begins.map((at) => known.get(at) ?? null);
 }
 
+/** Steps of which the window has a part alone. @param {Stretch} document @param {number[]} begins */
+function cutSteps(document, begins) {
+  return begins.filter((at) => at < seconds(document.since) || at + document.step_s > seconds(document.until));
+}
+
 /** What charts over the steps of a window share: a value stands in the middle of what the window has of its step, and steps that the window cuts are shaded. @param {Stretch} document @param {number[]} begins */
 function overSteps(document, begins) {
   const range = /** @type {[number, number]} */ ([seconds(document.since), seconds(document.until)]);
-  const cut = begins.filter((at) => at < range[0] || at + document.step_s > range[1]);
+  const cut = cutSteps(document, begins);
   return {
     x: begins.map((at) => (Math.max(at, range[0]) + Math.min(at + document.step_s, range[1])) / 2),
     isClock: true,
@@ -94,7 +99,7 @@ function overSteps(document, begins) {
 /** Of how many groups the largest are drawn, and what is shaded. @param {import("./documents.js").OverTimeDocument} document @param {number[]} begins @param {boolean} hasBands */
 function drawnOf(document, begins, hasBands) {
   const groups = document.groups > document.series.length ? `the ${document.series.length} with most requests of ${document.groups.toLocaleString("en")} are drawn; ` : "";
-  const isCut = begins[0] < seconds(document.since) || begins[begins.length - 1] + document.step_s > seconds(document.until);
+  const isCut = cutSteps(document, begins).length > 0;
   const length = document.step_s % 60 ? `${document.step_s} s` : document.step_s % 3600 ? `${document.step_s / 60} min` : `${document.step_s / 3600} h`;
   return `${groups}steps of ${length}${isCut ? ", of which the window cuts the shaded ones" : ""}${hasBands ? "; bands are 95 % intervals, where there are requests enough" : ""}`;
 }
