@@ -4,19 +4,19 @@ from pathlib import Path
 
 import pytest
 
-from quiclens_command_line.demo import Places, clear
+from quiclens_command_line.demo import DemoPlaces, clear
 from quiclens_questions.failure import CannotRun
 
 
 def test_a_folder_that_no_demo_made_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "store").mkdir()
     with pytest.raises(CannotRun):
-        clear(Places(tmp_path))
+        clear(DemoPlaces(tmp_path))
     assert (tmp_path / "store").is_dir()
 
 
 def test_an_earlier_demo_is_forgotten(tmp_path: Path) -> None:
-    places = Places(tmp_path / "demo")
+    places = DemoPlaces(tmp_path / "demo")
     clear(places)
     places.store.mkdir()
     (places.folder / "slow.sqlog").touch()

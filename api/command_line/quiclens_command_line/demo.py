@@ -34,7 +34,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Places:
+class DemoPlaces:
     """Where the demo keeps its things."""
 
     folder: Path
@@ -61,7 +61,7 @@ class Places:
         return self.traffic / "server"
 
 
-def clear(places: Places) -> None:
+def clear(places: DemoPlaces) -> None:
     """Forget an earlier demo; a folder that no demo made is left alone."""
     mark = places.folder / _MARK
     try:
@@ -78,7 +78,7 @@ def clear(places: Places) -> None:
         raise CannotRun("cannot_write", message, "choose another --dir") from error
 
 
-def simulate(places: Places, connections: int, seed: int) -> Row:
+def simulate(places: DemoPlaces, connections: int, seed: int) -> Row:
     """Real QUIC stacks over a simulated network, by the lab's own command."""
     if find_spec(LAB) is None:
         raise CannotRun("no_lab", "the package quiclens-lab is not installed", "make setup")

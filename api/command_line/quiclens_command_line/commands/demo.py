@@ -14,7 +14,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from quiclens_command_line.commands.options import AsJson
-from quiclens_command_line.demo import Places, clear, simulate, slowest_by, worth_explaining
+from quiclens_command_line.demo import DemoPlaces, clear, simulate, slowest_by, worth_explaining
 from quiclens_command_line.loading import load_into
 from quiclens_command_line.output import print_document, print_human, say
 from quiclens_command_line.show.explain import explain_view
@@ -52,7 +52,7 @@ def demo(
     quiclens demo --dir /tmp/quiclens-demo --connections 50
     """
     # Not from QUICLENS_STORE: simulated traffic has no place among real requests unless somebody says so here.
-    places, began = Places(folder, store_url), time.monotonic()
+    places, began = DemoPlaces(folder, store_url), time.monotonic()
     collector.find()
     clear(places)
     say(f"simulating {connections} connections …")
@@ -98,7 +98,7 @@ def _exported(written: dict[str, Any] | None) -> Iterator[RenderableType]:
         yield Text(f"{written['file']}: {written['events']:,} events, {size(written['bytes'])}; open it in qvis")
 
 
-def _next(places: Places, worth: Mapping[str, Any] | None, seconds: float) -> Iterator[RenderableType]:
+def _next(places: DemoPlaces, worth: Mapping[str, Any] | None, seconds: float) -> Iterator[RenderableType]:
     quiclens, store = _called(), f"--store {places.store_url}"
     yield Text("\n── What to try next", style="bold cyan")
     yield Text("\nin a browser, everything that follows and more:", style="dim")
