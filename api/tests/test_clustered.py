@@ -45,13 +45,14 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Questions whose samples are the rows of `drawn`."""
-    text, known = (
-        "SELECT /* key columns */ cluster AS sample_cluster, value, weight, number, hits FROM drawn",
-        statements.sql,
-    )
-    counted = text.replace(" FROM", ", [1, toFloat64(number), weight] AS counts FROM")
-    monkeypatch.setattr(statements, "sql", lambda name: {"drawn": text, "counted": counted}.get(name) or known(name))
+    """Questions whose samples are the rows of `drawn`; `shared` says what a share is of, and `counted` has counts too.
+    Only samples below a million have a value in those."""
+    drawn = "SELECT /* key columns */ cluster AS sample_cluster, value, weight, number, hits FROM drawn"
+    less = drawn.replace("number, hits", "if(value < 1e6, d.number, 0) AS number, hits") + " AS d"
+    shared = less.replace(" FROM", ", weight * 2 AS counted_weight, d.number AS counted FROM")
+    counted = shared.replace(" FROM", ", [1, toFloat64(d.number), weight] AS counts FROM")
+    questions, known = {"drawn": drawn, "less": less, "shared": shared, "counted": counted}, statements.sql
+    monkeypatch.setattr(statements, "sql", lambda name: questions.get(name) or known(name))
 
 
 def drawn(store: Store, samples: Sequence[Sample]) -> list[Sample]:
@@ -88,6 +89,8 @@ POPULATIONS = {
     "few": population(6, 9, [1.0, 5.0], [1, 2], 100),
     "one": population(7, 1, [3.0], [2], 100),
 }
+NOTHING = Sample("none", "none", 1, 2.0, 0, 0)
+"""Is there, and counts nothing."""
 
 
 def summed(samples: Sequence[Sample], cut: float | None = None) -> Clusters:
@@ -161,24 +164,54 @@ def test_quantiles_and_their_intervals_are_those_of_the_samples(store: Store, as
 
 
 @pytest.mark.parametrize("name", POPULATIONS)
-def test_shares_are_those_of_the_samples_with_all_else_they_count(store: Store, asked: None, name: str) -> None:
-    samples = drawn(store, POPULATIONS[name])
-    nothing = drawn(store, [*samples, Sample("none", "none", 1, 2.0, 0, 0)])[-1]
-    for question in ("drawn", "counted"):
-        found = clustered.shares(store, question, ReportQuestion(), ("carrier",), {}).by_key
-        for group in {each.group for each in samples}:
-            own, told = [each for each in samples if each.group == group], found[(group,)]
+def test_shares_are_those_of_the_samples(store: Store, asked: None, name: str) -> None:
+    samples = drawn(store, [*POPULATIONS[name], NOTHING])
+    found = clustered.shares(store, "drawn", ReportQuestion(), ("carrier",), {}).by_key
+    assert (NOTHING.group,) not in found
+    for group in {each.group for each in samples} - {NOTHING.group}:
+        own, told = [each for each in samples if each.group == group], found[(group,)]
+        expected = share(summed(own))
+        assert told.share.rounded(9) == [pytest.approx(each, abs=1e-9) for each in expected.ends]
+        assert (told.samples, told.hits) == (sum(each.number for each in own), sum(each.hits for each in own))
+        assert told.clusters == len({each.cluster for each in own})
+
+
+@pytest.mark.parametrize("name", POPULATIONS)
+def test_quantiles_a_share_and_counts_are_told_at_once(store: Store, asked: None, name: str) -> None:
+    """The quantiles are those that are told alone; the share is of all samples, also of those that have no value;
+    counts are of everything there is, and each of their groups is there."""
+    samples = drawn(store, [*POPULATIONS[name], NOTHING])
+    by = ("carrier",)
+    alone = clustered.sampled(store, "less", ReportQuestion(), by, WANTED, {})
+    for question in ("shared", "counted"):
+        found = clustered.sampled(store, question, ReportQuestion(), by, WANTED, {})
+        assert found.samples == alone.samples
+        for group in {each.group for each in samples} - {NOTHING.group}:
+            own, told = [each for each in samples if each.group == group], found.by_key[(group,)]
             expected = share(summed(own))
-            assert told.share.rounded(9) == [pytest.approx(each, abs=1e-9) for each in expected.ends]
-            assert (told.samples, told.hits) == (sum(each.number for each in own), sum(each.hits for each in own))
-            assert told.clusters == len({each.cluster for each in own})
+            assert told.shared is not None and told.shared.weight == pytest.approx(2 * sum(each.own for each in own))
+            assert told.shared.share.rounded(9) == [pytest.approx(each, abs=1e-9) for each in expected.ends]
+            counted, hits = sum(each.number for each in own), sum(each.hits for each in own)
+            assert (told.shared.samples, told.shared.hits) == (counted, hits)
+            assert told.shared.clusters == len({each.cluster for each in own})
+            same = alone.by_key.get((group,))
+            assert [each.ends for each in told.quantiles] == (
+                [tuple(map(pytest.approx, each.ends)) for each in same.quantiles]
+                if same
+                else [(None,) * 3] * len(WANTED)
+            )
             if question == "counted":
                 weights = math.fsum(each.weight for each in own)
-                assert list(told.counts) == [pytest.approx(each) for each in (len(own), told.samples, weights)]
-        # Whoever counts nothing is a group only where something else is counted.
-        assert ((nothing.group,) in found) == (question == "counted")
-    told = found[(nothing.group,)]
-    assert list(told.counts) == [1, 0, 2.0] and told.share.value is None and told.clusters == 0
+                assert list(told.counts) == [pytest.approx(each) for each in (len(own), counted, weights)]
+    told = found.by_key[(NOTHING.group,)]
+    assert list(told.counts) == [1, 0, 2.0] and told.clusters == 0
+    assert told.shared is not None and told.shared.share.value is None
+    every = [each.counts for each in found.by_key.values()]
+    assert list(found.counts) == [pytest.approx(math.fsum(each)) for each in zip(*every, strict=True)]
+    first = clustered.sampled(store, "counted", ReportQuestion(), by, WANTED, {}, most=1)
+    assert first.all == len(every) and list(first.counts) == list(found.counts)
+    (most,) = first.by_key.values()
+    assert most.counts[0] == max(each[0] for each in every)
 
 
 def test_requests_that_all_ran_into_one_limit_have_the_interval_of_all(store: Store, asked: None) -> None:
@@ -195,21 +228,6 @@ def test_requests_that_all_ran_into_one_limit_have_the_interval_of_all(store: St
     for told in found.by_key.values():
         for estimate in told.quantiles:
             assert estimate.value is not None and (estimate.low or 0) <= estimate.value <= (estimate.high or 30)
-
-
-def test_groups_that_are_named_are_asked_alone(store: Store, asked: None) -> None:
-    drawn(store, POPULATIONS["of many weights"])
-    keys = {
-        key: each.key_id
-        for key, each in clustered.shares(store, "drawn", ReportQuestion(), ("carrier",), {}).by_key.items()
-    }
-    only = [keys[("group 1",)]]
-    found = clustered.sampled(store, "drawn", ReportQuestion(), ("carrier",), WANTED, {}, only=only)
-    whole = clustered.sampled(store, "drawn", ReportQuestion(), ("carrier",), WANTED, {})
-    assert list(found.by_key) == [("group 1",)]
-    told, same = found.by_key[("group 1",)], whole.by_key[("group 1",)]
-    assert (told.samples, told.clusters, told.weight) == (same.samples, same.clusters, same.weight)
-    assert [each.rounded() for each in told.quantiles] == [each.rounded() for each in same.quantiles]
 
 
 def test_without_samples_there_are_no_groups(store: Store, asked: None, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from quiclens_lab.ask_bench import store as asked_store
 from quiclens_lab.link_bench.days import fill
 
 TODAY = datetime(2026, 3, 4, tzinfo=UTC)
-OF_CONNECTIONS = ("chosen_connections", "connections_in_window", "loss_shares", "connection_rtts", "repairs")
+OF_CONNECTIONS = ("chosen_connections", "connections_in_window", "loss_figures", "connection_rtts")
 
 
 def test_a_small_bench_asks_everything_with_one_day_behind_and_with_all(

@@ -1,7 +1,8 @@
 """Quantiles and shares of samples that have weights and come in clusters.
 
 One statement each. That of quantiles tells the values, how the samples up to them fall on clusters, which says where
-the ends of an interval lie, and enough of the other values to read those ends off.
+the ends of an interval lie, and enough of the other values to read those ends off; where its samples say what a share
+is of, it tells that too.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,37 +27,40 @@ Of = TypeVar("Of")
 
 
 @dataclass(frozen=True)
-class Sampled:
-    """Of one group: its samples, for how many they stand, the clusters that they come from, and an estimate of each
-    quantile; none where there are too few samples for it."""
-
-    samples: int
-    weight: float
-    clusters: int
-    quantiles: Sequence[Estimate]
-
-
-@dataclass(frozen=True)
 class Shared:
     """Of one group: what was counted and how much of it counts, for how many they stand, the clusters that they come
-    from, and the weighted share; the group's hash, and sums of whatever else the samples count."""
+    from, and the weighted share."""
 
     samples: int
     hits: int
     weight: float
     clusters: int
     share: Estimate
-    key_id: int
-    counts: Sequence[float]
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """Of one group: its samples, for how many they stand, the clusters that they come from, and an estimate of each
+    quantile, none where there are too few samples for it; sums of whatever else the samples count, and the share that
+    they say something of."""
+
+    samples: int
+    weight: float
+    clusters: int
+    quantiles: Sequence[Estimate]
+    counts: Sequence[float] = ()
+    shared: Shared | None = None
 
 
 @dataclass(frozen=True)
 class Groups(Generic[Of]):
-    """Groups by their key, most weight first, and how many there are, with those that are left out."""
+    """Groups by their key, most weight (or most of what is counted first) first, and how many there are, their samples,
+    and sums of whatever else those count, with the groups that are left out."""
 
     by_key: Mapping[Key, Of]
     all: int
     samples: int
+    counts: Sequence[float] = ()
 
 
 def sampled(
@@ -67,12 +71,11 @@ def sampled(
     quantiles: Sequence[float],
     parameters: Row,
     most: int = QUANTILES_AT_MOST,
-    only: Sequence[int] = (),
 ) -> Groups[Sampled]:
-    """`samples` names a question whose rows are (key, sample_cluster, value, weight, number). Of all groups or `only`
-    those of these hashes (`key_id`) the ones with most weight."""
+    """`samples` names a question whose rows are (key, sample_cluster, value, weight, number), and may have `counts`,
+    and (counted_weight, counted, hits) for a share. The first groups, `most` of them."""
     wanted = list(dict.fromkeys([_MEDIAN, *quantiles]))
-    given = {**parameters, "limit": most, "keys": list(only), "levels": wanted}
+    given = {**parameters, "limit": most, "levels": wanted}
     groups = ask(store, "clustered_quantiles", given, asked.where, by, samples, len(wanted)).dicts()
     by_key = {
         tuple(group["key"]): Sampled(
@@ -80,16 +83,18 @@ def sampled(
             float(group["weight"]),
             int(group["clusters"]),
             list(_estimates(group, quantiles, wanted)),
+            group.get("counts", ()),
+            _shared(group["share_sums"], group["share_clusters"]) if "share_sums" in group else None,
         )
         for group in groups
     }
-    first = groups[0] if groups else {"groups": 0, "all_samples": 0}
-    return Groups(by_key, int(first["groups"]), int(first["all_samples"]))
+    first: Row = groups[0] if groups else {"groups": 0, "all_samples": 0}
+    return Groups(by_key, int(first["groups"]), int(first["all_samples"]), first.get("all_counts", ()))
 
 
 def shares(store: Store, samples: str, asked: ReportQuestion, by: Sequence[str], parameters: Row) -> Groups[Shared]:
-    """`samples` names a question whose rows are (key, sample_cluster, weight, number, hits), and may have `counts`.
-    More groups than can be held are an error, never a part of them."""
+    """`samples` names a question whose rows are (key, sample_cluster, weight, number, hits). More groups than can be
+    held are an error, never a part of them."""
     given = {**parameters, "limit": SHARES_AT_MOST}
     rows = ask(store, "clustered_shares", given, asked.where, by, samples).dicts()
     if len(rows) >= SHARES_AT_MOST:
@@ -101,8 +106,6 @@ def shares(store: Store, samples: str, asked: ReportQuestion, by: Sequence[str],
             row["weight"],
             row["clusters"],
             share(_clusters(row)),
-            int(row["key_id"]),
-            row["counts"],
         )
         for row in rows
     }
@@ -110,6 +113,9 @@ def shares(store: Store, samples: str, asked: ReportQuestion, by: Sequence[str],
 
 
 def _estimates(group: Row, quantiles: Sequence[float], wanted: Sequence[float]) -> Iterator[Estimate]:
+    if not group["clusters"]:
+        yield from [Estimate(None)] * len(quantiles)
+        return
     median = _clusters(group, wanted.index(_MEDIAN))
     known = Places.of(group["known_places"], group["known_values"])
     for quantile in quantiles:
@@ -122,6 +128,16 @@ def _estimates(group: Row, quantiles: Sequence[float], wanted: Sequence[float]) 
         low, high = (None if each is None else known.value(each) for each in ends)
         # Among equal values the ends lie between them, and the value is one of them.
         yield Estimate(value, None if low is None else min(low, value), None if high is None else max(high, value))
+
+
+def _shared(sums: Sequence[float], clusters: Sequence[float]) -> Shared:
+    """Of `share_sums` and `share_clusters`, in the order in which the statement has them."""
+    if not sums:  # of a group that has only counts
+        return Shared(0, 0, 0.0, 0, Estimate(None))
+    counted, counted_hits, weight, squares, hits, hit_squares = sums
+    many, cluster_squares, aa, an, nn = clusters
+    of = Clusters(int(many), weight, squares, cluster_squares, hits, hit_squares, aa, an, nn)
+    return Shared(int(counted), int(counted_hits), weight, int(many), share(of))
 
 
 def _clusters(row: Mapping[str, Any], cut: int | None = None) -> Clusters:

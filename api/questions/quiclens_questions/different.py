@@ -16,7 +16,7 @@ from quiclens_questions.documents import ConditionDocument, DifferentDocument, F
 from quiclens_questions.findings import FEWEST, Finding, Group, Population, design_effect, found
 from quiclens_questions.moment import bound
 from quiclens_questions.slow import coverage
-from quiclens_questions.statements import sql
+from quiclens_questions.statements import sql, together
 from quiclens_questions.where import EVERYTHING, Where
 
 CATEGORIES = (
@@ -74,14 +74,19 @@ class AttributeCondition:
 def different(store: Store, asked: Different) -> DifferentDocument:
     """The document: the population, what was chosen of it, and the findings, the surest largest effect first."""
     window = _window(asked)
-    edges = _edges(store, asked, window)
+    edges, covered = together(
+        lambda: _edges(store, asked, window),
+        lambda: coverage(store, asked.where, {"since": window["since"], "until": window["until"]}),
+    )
     if asked.chosen_from_us == 0 and asked.chosen_since is None and asked.chosen_to_us == _DURATION_MAX:
         window["chosen_from_us"] = edges["slow_us"] or 0
-    whole = _whole(store, asked, window)
+    whole, counted = together(
+        lambda: _whole(store, asked, window),
+        lambda: _singles(store, asked, window, edges),
+    )
     findings: list[Finding] = []
     conditions: dict[str, AttributeCondition] = {}
     if 0 < whole.chosen < whole.requests:
-        counted = _singles(store, asked, window, edges)
         conditions = {condition.name: condition for condition, _ in counted}
         singles = [group for _, group in counted]
         pairs, tested = _pairs(store, asked, window, counted, whole)
@@ -93,7 +98,7 @@ def different(store: Store, asked: Different) -> DifferentDocument:
         "design_effect": round(whole.effect, 2),
         "tested": len(conditions),
         "findings": [_shown(each, conditions) for each in findings[: asked.limit]],
-        "coverage": coverage(store, asked.where, {"since": window["since"], "until": window["until"]}),
+        "coverage": covered,
     }
 
 

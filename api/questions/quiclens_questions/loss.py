@@ -1,12 +1,12 @@
 """`report loss`: how often connections lose packets and how long repairs take, as Uber published it (2019)."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from quiclens_schema.store import Store
 
-from quiclens_questions.clustered import Key, Sampled, Shared, sampled, shares
+from quiclens_questions.clustered import Key, Sampled, Shared, sampled
+from quiclens_questions.failure import CannotRun
 from quiclens_questions.report import GROUPS_AT_MOST, Report, ReportQuestion
 from quiclens_questions.rtt import QUANTILES
 from quiclens_questions.slow import report_coverage
@@ -16,30 +16,24 @@ from quiclens_questions.statistics.estimates import Estimate
 # Figures of repairs: name, unit, decimals.
 _REPAIRS = (("retransmission_delay", "us", None), ("retransmissions", "", None), ("detection_delay", "us", None))
 _LEVELS = [quantile for _, quantile in QUANTILES]
+_FIGURES_AT_MOST = 1_000_000
 
-
-@dataclass(frozen=True)
-class _LossAnswer:
-    """Shares and repairs by the group's key, the figure, and of repairs the trigger; shares of triggers by trigger."""
-
-    shares: Mapping[Key, Shared]
-    repairs: Mapping[Key, Sampled]
-    triggers: Mapping[Key, Shared]
+Figures = Mapping[tuple[str, str], Sampled]
+"""Of one group, by figure and trigger ('' where it has none)."""
 
 
 def loss(store: Store, asked: ReportQuestion) -> Report:
     """One row per figure and group: the figure, its 95 % interval by user (else connection), and its samples."""
-    shared, sampled_repairs, coverage = together(
-        lambda: shares(store, "loss_shares", asked, asked.by, asked.window),
-        lambda: sampled(store, "loss_repairs", asked, asked.by, _LEVELS, asked.window),
+    found, coverage = together(
+        lambda: sampled(store, "loss_figures", asked, asked.by, _LEVELS, asked.window, _FIGURES_AT_MOST),
         lambda: report_coverage(store, asked.where, asked.window),
     )
-    found, repairs = shared.by_key, sampled_repairs.by_key
-    triggers = sorted({str(trigger) for *_, figure, trigger in repairs if figure == "detection"})
-    by_trigger = {"triggers": triggers}
-    told = shares(store, "repair_triggers", asked, asked.by, {**asked.window, **by_trigger}).by_key if triggers else {}
-    answer = _LossAnswer(found, repairs, told)
-    every = [key[:-1] for key in found if key[-1] == "connections_with_loss"]
+    if found.all > _FIGURES_AT_MOST:
+        raise CannotRun("too_many_groups", "too many groups at once", "fewer columns in --by, or less with --where")
+    of_group: dict[Key, dict[tuple[str, str], Sampled]] = {}
+    for (*group, figure, trigger), each in found.by_key.items():
+        of_group.setdefault(tuple(group), {})[(str(figure), str(trigger))] = each
+    every = sorted(of_group, key=lambda group: (-_connections(of_group[group]).weight, str(group)))
     groups = every[:GROUPS_AT_MOST]
     columns = (
         ("figure", ""),
@@ -54,34 +48,42 @@ def loss(store: Store, asked: ReportQuestion) -> Report:
         name="loss",
         params=asked.params,
         columns=(*asked.by_columns, *columns),
-        rows=[[*group, *cells] for group in groups for cells in _figures(group, answer, triggers)],
-        samples=sum(found[(*group, "connections_with_loss")].samples for group in every),
+        rows=[[*group, *cells] for group in groups for cells in _figures(of_group[group])],
+        samples=sum(_connections(of_group[group]).samples for group in every),
         coverage=coverage,
         groups=len(every),
         groups_shown=len(groups),
     )
 
 
-def _figures(group: Key, answer: _LossAnswer, triggers: list[str]) -> Iterator[list[Any]]:
+def _connections(figures: Figures) -> Shared:
+    """Every connection is counted in this one."""
+    found = figures["connections_with_loss", ""].shared
+    assert found is not None
+    return found
+
+
+def _figures(found: Figures) -> Iterator[list[Any]]:
     for figure in ("connections_with_loss", "of_those_in_handshake", "of_those_in_data"):
-        yield _share(figure, answer.shares.get((*group, figure)))
+        yield _share(figure, found.get((figure, "")))
     for figure, unit, digits in _REPAIRS:
-        yield from _quantiles(figure, unit, digits, answer.repairs.get((*group, figure, "")))
+        yield from _quantiles(figure, unit, digits, found.get((figure, "")))
     for figure in ("losses_spurious", "connections_with_pto", "ptos_spurious"):
-        yield _share(figure, answer.shares.get((*group, figure)))
+        yield _share(figure, found.get((figure, "")))
     met = [
-        (trigger, answer.triggers[(*group, trigger)]) for trigger in triggers if (*group, trigger) in answer.triggers
+        (each.samples, trigger, each)
+        for (figure, trigger), each in found.items()
+        if figure == "detection" and each.samples
     ]
-    for trigger, told in sorted(met, key=lambda each: (-each[1].hits, each[0])):
-        if told.hits:
-            name = trigger or "unknown"
-            yield _share(f"lost_by_{name}", told)
-            yield from _quantiles(f"detection_by_{name}", "rtt", 3, answer.repairs.get((*group, "detection", trigger)))
+    for _, trigger, told in sorted(met, key=lambda each: (-each[0], each[1])):
+        name = trigger or "unknown"
+        yield _share(f"lost_by_{name}", told)
+        yield from _quantiles(f"detection_by_{name}", "rtt", 3, told)
 
 
-def _share(figure: str, found: Shared | None) -> list[Any]:
-    share = found.share if found else Estimate(None)
-    return [figure, "share", *share.rounded(6), found.samples if found else 0, found.clusters if found else 0]
+def _share(figure: str, found: Sampled | None) -> list[Any]:
+    told = found.shared if found and found.shared else Shared(0, 0, 0.0, 0, Estimate(None))
+    return [figure, "share", *told.share.rounded(6), told.samples, told.clusters]
 
 
 def _quantiles(figure: str, unit: str, digits: int | None, found: Sampled | None) -> Iterator[list[Any]]:

@@ -1,7 +1,7 @@
 """Questions to the store: one file in queries/ each, with conditions from the catalogue and bound parameters."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib import resources
@@ -23,10 +23,10 @@ _COLUMN = "/* column */"
 _CAUSES = "/* causes */"
 _CAUSE_SUMS = "/* weighted sums of causes */"
 _SAMPLES = "/* samples */"
-_COUNTS = "/* counts */"
 _KEY_COLUMNS = "/* key columns */"
 _EACH_CUT = re.compile(r"/\* each cut: (.*?) \*/")
-_HAS_COUNTS = re.compile(r"\bAS counts\b")
+_IF_THERE = re.compile(r"/\* (if (\w+)|end) \*/")
+_HAS = {"counts": re.compile(r"\bAS counts\b"), "shares": re.compile(r"\bAS counted_weight\b")}
 _NO_VALUE = "'\\0'"  # in place of NULL, which is not equal to itself
 _INCLUDED = re.compile(r"\(/\* (\w+)\.sql \*/\)")
 _COLUMNS_OF = re.compile(r"/\* columns of (\w+) \*/")  # a typed dictionary of documents.py
@@ -78,7 +78,9 @@ def ask(
 
 def _of_samples(text: str, samples: str, by: Sequence[str], cuts: int) -> str:
     """A question about samples, with these written into it. Their key is an array, or, which is quicker, columns in
-    place of the mark `/* key columns */`; what else they count, if anything, is a column `counts`."""
+    place of the mark `/* key columns */`. What stands between `/* if counts */` and `/* end */` is for samples that
+    have a column `counts`, to be summed up; between `/* if shares */` and `/* end */`, for those that say with
+    `counted_weight`, `counted` and `hits` what a share is of."""
     keys, values = ["key"], "key"
     if _KEY_COLUMNS in samples:
         keys = [f"key_{place}" for place in range(1, max(1, len(by)) + 1)]
@@ -88,10 +90,26 @@ def _of_samples(text: str, samples: str, by: Sequence[str], cuts: int) -> str:
         known = ", ".join(f"nullIf(toString({key}), {_NO_VALUE})" for key in keys) if by else ""
         values = f"CAST([{known}] AS Array(Nullable(String)))"
     text = _EACH_CUT.sub(lambda mark: ", ".join(mark[1].format(cut=cut) for cut in range(1, cuts + 1)), text)
+    text = _if_there(text, {what for what, sign in _HAS.items() if sign.search(samples)})
     for mark, written in (("keys", ", ".join(keys)), ("key", values)):
         text = text.replace(f"/* {mark} */", written)
-    text = text.replace(_COUNTS, "counts" if _HAS_COUNTS.search(samples) else "emptyArrayFloat64()")
     return text.replace(_SAMPLES, samples)
+
+
+def _if_there(text: str, there: Collection[str]) -> str:
+    """A text without what stands between `/* if WORD */` and its `/* end */` where the word is not there."""
+    kept, at, left_out = [], 0, 0
+    opened: list[bool] = []  # whether each mark's text is left out
+    for mark in _IF_THERE.finditer(text):
+        if not left_out:
+            kept.append(text[at : mark.start()])
+        at = mark.end()
+        if mark[2]:
+            opened.append(mark[2] not in there)
+            left_out += opened[-1]
+        else:
+            left_out -= opened.pop()
+    return "".join([*kept, text[at:]])
 
 
 def typed(kind: type[T], rows: list[dict[str, Any]]) -> list[T]:

@@ -1,13 +1,12 @@
 """`report tail`: how long the slow requests of each group took, and would have taken without one cause."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from quiclens_schema.store import Store
 
-from quiclens_questions.clustered import Key, Sampled, Shared, sampled, shares
+from quiclens_questions.clustered import Groups, Key, Sampled, sampled
 from quiclens_questions.documents import ReportCoverage
 from quiclens_questions.report import GROUPS_AT_MOST, Report, ReportQuestion
 from quiclens_questions.rtt import QUANTILES
@@ -26,14 +25,14 @@ class _TailAnswer:
     """Of each group: durations as they were, as predicted without the cause, and that by the least and the most that
     was saved."""
 
-    now: Mapping[Key, Sampled]
+    now: Groups[Sampled]
     then: Mapping[Key, Sampled]
     least: Values
     most: Values
 
 
 class _Counted(NamedTuple):
-    """What `tail_requests.sql` counts of a group besides failures, in its order."""
+    """What `tail_requests.sql` counts of a group, in its order."""
 
     requests: float
     traced: float
@@ -52,22 +51,17 @@ def tail(store: Store, asked: ReportQuestion) -> Report:
     """One row per group, most requests first. Requests that failed are no samples: a reset is no fast success. A
     quantile is null where the group has too few requests for it, an end of its interval where nothing bounds it."""
     known = ratios(asked.without) if asked.without else None
-    failed = shares(store, "tail_requests", asked, asked.by, {**asked.window, "without": asked.without}).by_key
-    counted = {key: _Counted(*each.counts) for key, each in failed.items()}
-    every = sorted(counted, key=lambda key: (-counted[key].requests, str(key)))
-    shown = every[:GROUPS_AT_MOST]
-    only = [failed[key].key_id for key in shown] if len(shown) < len(every) else []
-    answer = _answer(store, asked, known, only) if shown else _TailAnswer({}, {}, {}, {})
-    whole = _Counted(*(math.fsum(each) for each in zip(*counted.values(), strict=True))) if counted else _NOTHING
+    answer = _answer(store, asked, known)
+    whole = _Counted(*answer.now.counts) if answer.now.counts else _NOTHING
     return Report(
         name="tail",
         params=asked.params | {"without": asked.without or None, "ratios": asdict(known) if known else None},
         columns=(*asked.by_columns, *_columns(bool(asked.without))),
-        rows=[list(_cells(key, counted[key], failed[key], answer, asked.without, known)) for key in shown],
+        rows=[list(_cells(key, found, answer, asked.without, known)) for key, found in answer.now.by_key.items()],
         samples=int(whole.measured),
         coverage=_coverage(whole, bool(asked.without)),
-        groups=len(every),
-        groups_shown=len(shown),
+        groups=answer.now.all,
+        groups_shown=len(answer.now.by_key),
     )
 
 
@@ -86,20 +80,18 @@ def _coverage(whole: _Counted, is_without: bool) -> ReportCoverage:
     return found
 
 
-def _answer(store: Store, asked: ReportQuestion, known: Ratios | None, only: Sequence[int]) -> _TailAnswer:
-    def durations(samples: str, parameters: Row) -> Mapping[Key, Sampled]:
-        given = {**asked.window, **parameters}
-        return sampled(store, samples, asked, asked.by, _LEVELS, given, GROUPS_AT_MOST, only).by_key
-
-    def without(ratio: float) -> Mapping[Key, Sampled]:
-        return durations("tail_samples_without", {"without": asked.without, "ratio": ratio})
+def _answer(store: Store, asked: ReportQuestion, known: Ratios | None) -> _TailAnswer:
+    def less(ratio: float) -> Groups[Sampled]:
+        """Durations without that share of what the cause cost."""
+        given = {**asked.window, "without": asked.without, "ratio": ratio}
+        return sampled(store, "tail_requests", asked, asked.by, _LEVELS, given, GROUPS_AT_MOST)
 
     def values(ratio: float) -> Values:
-        return {key: [each.value for each in found.quantiles] for key, found in without(ratio).items()}
+        return {key: [each.value for each in found.quantiles] for key, found in less(ratio).by_key.items()}
 
     return _TailAnswer(
-        without(0.0) if asked.without else durations("tail_samples", {}),
-        without(1.0) if asked.without else {},
+        less(0.0),
+        less(1.0).by_key if asked.without else {},
         values(known.ratio_high) if known else {},
         values(known.ratio_low) if known else {},
     )
@@ -117,17 +109,14 @@ def _columns(is_without: bool) -> Iterator[tuple[str, str]]:
     yield ("note", "")
 
 
-def _cells(
-    key: Key, counted: _Counted, failed: Shared, answer: _TailAnswer, without: str, known: Ratios | None
-) -> Iterator[Any]:
-    now, then = answer.now.get(key), answer.then.get(key)
+def _cells(key: Key, now: Sampled, answer: _TailAnswer, without: str, known: Ratios | None) -> Iterator[Any]:
+    counted, then = _Counted(*now.counts), answer.then.get(key)
     measured = int(counted.measured)
     yield from key
     yield from (int(counted.requests), int(counted.traced), measured)
-    yield from (round(now.weight, 3) if now else 0, now.clusters if now else 0)
-    yield from failed.share.rounded(6)
-    for place in range(len(QUANTILES)):
-        found = now.quantiles[place] if now else Estimate(None)
+    yield from (round(now.weight, 3) if measured else 0, now.clusters)
+    yield from (now.shared.share if now.shared else Estimate(None)).rounded(6)
+    for place, found in enumerate(now.quantiles):
         yield from found.rounded()
         if without:
             changed = then.quantiles[place] if then else Estimate(None)
@@ -136,7 +125,7 @@ def _cells(
             value, other = found.value, changed.value
             yield from (*changed.rounded(), *rounded([low, high]))
             yield from rounded([_less(value, other), _less(value, high), _less(value, low)])
-    yield _note(measured, now.clusters if now else 0, without)
+    yield _note(measured, now.clusters, without)
 
 
 def _less(value: float | None, other: float | None) -> float | None:

@@ -17,7 +17,7 @@ struct Input<'a> {
 /// Addresses that the dictionary has.
 const CANARIES: [&str; 3] = ["198.51.100.77", "2001:db8:dead:beef:1234:5678:9abc:def1", "2001:db8:dead:beef::77"];
 
-/// A canary in `text` that no letter, digit or sign of an address touches.
+/// A canary in `text` that no letter, digit or sign of an address touches, and none that is written as an escape of JSON.
 fn canary(text: &str) -> Option<&'static str> {
     let touches = |byte: Option<&u8>| {
         byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b':' | b'_' | b'-' | b'%' | b'/'))
@@ -25,7 +25,8 @@ fn canary(text: &str) -> Option<&'static str> {
     CANARIES.into_iter().find(|canary| {
         memchr::memmem::find_iter(text.as_bytes(), canary).any(|at| {
             let before = at.checked_sub(1).and_then(|at| text.as_bytes().get(at));
-            !touches(before) && !touches(text.as_bytes().get(at + canary.len()))
+            let rest = &text.as_bytes()[at + canary.len()..];
+            !touches(before) && !touches(rest.first()) && !rest.starts_with(br"\u")
         })
     })
 }

@@ -1,10 +1,9 @@
 -- One row is one group of samples: sums over its clusters, of all that is counted (n is its weight in one cluster), and of
--- what of it counts (a). The last three are each divided by 1 - n / weight, what a cluster leaves to
--- others, as the first terms of its series. `counts` are sums of whatever else the samples count.
+-- what of it counts (a). The last three are each divided by 1 - n / weight, what a cluster leaves to others, as the first
+-- terms of its series.
 SELECT
     /* key */ AS key,
-    cityHash64(toString(key)) AS key_id,
-    countIf(n > 0) AS clusters,
+    count() AS clusters,
     sum(samples_of) AS samples,
     sum(counted_of) AS counted,
     sum(n) AS weight,
@@ -14,7 +13,6 @@ SELECT
     sum(squares_hit) AS hit_squares,
     sum(a * a) + sum(a * a * n) / weight + sum(a * a * n * n) / pow(weight, 2) AS aa,
     sum(a * n) + sum(a * n * n) / weight + sum(a * n * n * n) / pow(weight, 2) AS an,
-    sumForEach(counts_of) AS counts,
     cluster_squares + sum(n * n * n) / weight + sum(n * n * n * n) / pow(weight, 2) AS nn
 FROM
 (
@@ -26,13 +24,12 @@ FROM
         sum(each.weight * number) AS n,
         sum(each.weight * each.weight * number) AS squares_of,
         sum(each.weight * hits) AS a,
-        sum(each.weight * each.weight * hits) AS squares_hit,
-        sumForEach(/* counts */) AS counts_of
+        sum(each.weight * each.weight * hits) AS squares_hit
     FROM
     (
         /* samples */
     ) AS each
-    WHERE notEmpty(/* counts */) OR (each.weight > 0 AND number > 0)
+    WHERE each.weight > 0 AND number > 0
     GROUP BY
         /* keys */,
         cluster_id

@@ -2,7 +2,7 @@
 
 import importlib
 import math
-from functools import cache
+from functools import cache, lru_cache
 from types import ModuleType
 
 # Every interval is a 95 % one: these two alone say so.
@@ -35,6 +35,7 @@ def binomial_place(chance: float, draws: float, share: float) -> float:
     return float(_special().bdtrik(chance, draws, share)) + 1
 
 
+@lru_cache(maxsize=10_000)  # groups are compared with each other in more than one order
 def hypergeometric_tail(hits: float, draws: float, marked: float, whole: float) -> float:
     """The chance of at least so many hits in `draws` of `whole`, of which `marked` are marked; no number need be whole.
 
@@ -45,12 +46,11 @@ def hypergeometric_tail(hits: float, draws: float, marked: float, whole: float) 
     if hits > min(draws, marked):
         return 0.0
     term = math.exp(_log_ways(draws, hits) + _log_ways(whole - draws, marked - hits) - _log_ways(whole, marked))
-    total, at = term, hits
-    while at + 1 <= min(draws, marked):
-        term *= (draws - at) * (marked - at) / ((at + 1) * max(1e-9, whole - draws - marked + at + 1))
-        total, at = total + term, at + 1
-        if term < 1e-15 * total:
-            break
+    total, at, most, others = term, hits, min(draws, marked) - 1, whole - draws - marked
+    while at <= most and term >= 1e-12 * total:
+        before, at = at, at + 1
+        term *= (draws - before) * (marked - before) / (at * max(1e-9, others + at))
+        total += term
     return min(1.0, total)
 
 
