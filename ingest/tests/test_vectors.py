@@ -16,6 +16,7 @@ COLLECTOR = Path(os.environ.get("QUICLENS_COLLECTOR", ROOT / "target" / "release
 
 TABLES = {
     **{table: f"{table}_now" for table in ("connections", "streams", "episodes")},
+    "connection_aliases": "connection_aliases",
     "request_lines": "request_lines FINAL",
     "requests": "requests",
     "event_rows": "events_now",

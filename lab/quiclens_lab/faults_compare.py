@@ -135,7 +135,7 @@ def is_end_unseen(wrong: RowDifference, deleted: Collection[str]) -> bool:
     that a header declares has the time at which the trace ended, as far as it was seen."""
     seen = {"complete", "version", "coverage"}
     if wrong.key[0] == "connection_aliases" and wrong.key[-1] == "odcid":
-        seen |= {"first_us", "last_us", "first_at", "last_at"}
+        seen |= {"last_us", "last_at"}
     return (
         wrong.what == "changed"
         and wrong.columns.keys() <= seen

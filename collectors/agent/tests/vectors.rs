@@ -112,7 +112,7 @@ fn every_case_folder_gives_what_it_says() {
             .find(|path| path.file_stem().is_some_and(|stem| stem == "input"))
             .unwrap_or_else(|| panic!("{name} has no input"));
         let dumped = dump(&input, "summaries");
-        for table in ["connections", "streams", "episodes"] {
+        for table in ["connections", "streams", "episodes", "connection_aliases"] {
             check(&name, table, &expected, &rows(&dumped, table));
         }
         if expected["event_rows"].is_array() {

@@ -178,9 +178,11 @@ impl Fold {
         self.events
     }
 
-    /// The trace's declared id is an alias too.
+    /// The trace's declared id is an alias too, from the first record to the latest.
     pub fn declare(&mut self, id: &str) {
-        self.aliases.see(id, "odcid", self.now.us);
+        for at_us in [0, self.latest_us] {
+            self.aliases.see(id, "odcid", at_us);
+        }
     }
 
     /// How long nothing was logged until `time_us`, us, where the log's clock may have been set forward in between, and the

@@ -227,7 +227,11 @@ impl Fold {
         }
     }
 
+    /// Of a packet without a record nobody knows how long it waited; several of one gap would be one episode.
     fn repaired(&mut self, id: u64, repair: &Repair) {
+        if repair.is_imputed {
+            return;
+        }
         self.requests.count_repair(repair);
         let due = Moment { us: repair.due_us, seq: repair.sent_seq };
         self.episode(Episode {

@@ -38,6 +38,8 @@ pub struct Repair {
     pub resent: u32,
     /// Bytes that were lost.
     pub bytes: u64,
+    /// The lost packet has no record: nobody knows when it was sent.
+    pub is_imputed: bool,
 }
 
 impl Repair {
@@ -87,6 +89,7 @@ impl Losses {
             resent: 0,
             repaired: 0,
             is_by_probe: found.is_by_probe,
+            is_imputed: packet.is_imputed,
         });
     }
 
@@ -146,10 +149,18 @@ impl Losses {
                 known.bytes = known.bytes.saturating_add(bytes);
                 known.resent = known.resent.max(loss.resent);
             } else {
-                let Loss { number, sent_us, sent_seq, due_us, detected_us, trigger, resent_us, resent, .. } = loss;
-                let repair =
-                    Repair { number, sent_us, sent_seq, due_us, detected_us, trigger, resent_us, resent, bytes };
-                repairs.push(repair);
+                repairs.push(Repair {
+                    number: loss.number,
+                    sent_us: loss.sent_us,
+                    sent_seq: loss.sent_seq,
+                    due_us: loss.due_us,
+                    detected_us: loss.detected_us,
+                    trigger: loss.trigger,
+                    resent_us: loss.resent_us,
+                    resent: loss.resent,
+                    bytes,
+                    is_imputed: loss.is_imputed,
+                });
             }
         }
         repairs

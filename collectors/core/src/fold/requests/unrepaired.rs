@@ -36,6 +36,8 @@ pub struct Loss {
     pub repaired: u64,
     /// A probe timeout brought it to light.
     pub is_by_probe: bool,
+    /// The lost packet has no record.
+    pub is_imputed: bool,
 }
 
 /// Losses in the order in which they were found: a place is the number of those before it.
@@ -206,6 +208,7 @@ mod tests {
             resent: 0,
             repaired: 0,
             is_by_probe: true,
+            is_imputed: false,
         }
     }
 
