@@ -174,6 +174,8 @@ _CONNECTION_COLUMNS = (
     "migrations",
     "initial_congestion_window",
     "stack_version",
+    "quic_version",
+    "server_release",
 )
 _MEANT_COLUMNS = (
     "log_id String, offset UInt64, start_at DateTime64(6, 'UTC'), rank UInt8, connection_id String, stream_id UInt64"

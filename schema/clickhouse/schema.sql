@@ -42,9 +42,11 @@ CREATE TABLE connections
     `stack` LowCardinality(String) CODEC(ZSTD(3)),
     `stack_version` LowCardinality(String) CODEC(ZSTD(3)),
     `congestion_controller` LowCardinality(String) CODEC(ZSTD(3)),
+    `quic_version` LowCardinality(String) CODEC(ZSTD(3)),
     `server` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
     `cluster` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
     `pop` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    `server_release` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
     `carrier` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
     `asn` Nullable(UInt32) CODEC(ZSTD(3)),
     `country` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
@@ -321,6 +323,7 @@ CREATE TABLE request_lines
     `server` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
     `cluster` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
     `pop` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    `server_release` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
     `client_network` Nullable(String) CODEC(ZSTD(3)),
     `client_key` Nullable(String) CODEC(ZSTD(3)),
     `carrier` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
@@ -436,6 +439,8 @@ CREATE TABLE request_versions
     `migrations` Nullable(UInt32) CODEC(ZSTD(3)),
     `initial_congestion_window` Nullable(UInt64) CODEC(ZSTD(3)),
     `stack_version` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    `quic_version` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    `server_release` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
     `started_minute` DateTime('UTC') DEFAULT ifNull(toStartOfMinute(started_at), toDateTime(0, 'UTC')) CODEC(ZSTD(3)),
     `line_key` String DEFAULT ifNull(concat(log_id, '/', toString(offset)), '') CODEC(ZSTD(3)),
     `day` Date DEFAULT toDate(started_hour) CODEC(ZSTD(3)),
@@ -462,6 +467,7 @@ CREATE TABLE rollup_versions
     `protocol` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
     `network_type` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
     `app_version` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    `server_release` LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
     `requests` UInt64 CODEC(ZSTD(3)),
     `measured` UInt64 CODEC(ZSTD(3)),
     `traced` UInt64 CODEC(ZSTD(3)),
@@ -483,7 +489,7 @@ CREATE TABLE rollup_versions
 )
 ENGINE = ReplacingMergeTree(version, is_deleted)
 PARTITION BY toDate(started_hour)
-ORDER BY (bucket_at, carrier, region, city, pop, protocol, network_type, app_version)
+ORDER BY (bucket_at, carrier, region, city, pop, protocol, network_type, app_version, server_release)
 SETTINGS allow_nullable_key = 1, min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1, fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
 
 CREATE TABLE schema_leases
@@ -634,9 +640,11 @@ CREATE VIEW connections_now
     `stack` LowCardinality(String),
     `stack_version` LowCardinality(String),
     `congestion_controller` LowCardinality(String),
+    `quic_version` LowCardinality(String),
     `server` LowCardinality(Nullable(String)),
     `cluster` LowCardinality(Nullable(String)),
     `pop` LowCardinality(Nullable(String)),
+    `server_release` LowCardinality(Nullable(String)),
     `carrier` LowCardinality(Nullable(String)),
     `asn` Nullable(UInt32),
     `country` LowCardinality(Nullable(String)),
@@ -862,6 +870,7 @@ CREATE VIEW request_rollups
     `protocol` LowCardinality(Nullable(String)),
     `network_type` LowCardinality(Nullable(String)),
     `app_version` LowCardinality(Nullable(String)),
+    `server_release` LowCardinality(Nullable(String)),
     `requests` UInt64,
     `measured` UInt64,
     `traced` UInt64,
@@ -889,6 +898,7 @@ AS SELECT
     protocol,
     network_type,
     app_version,
+    server_release,
     requests,
     measured,
     traced,
@@ -993,7 +1003,9 @@ CREATE VIEW requests
     `zero_rtt` LowCardinality(Nullable(String)),
     `migrations` Nullable(UInt32),
     `initial_congestion_window` Nullable(UInt64),
-    `stack_version` LowCardinality(Nullable(String))
+    `stack_version` LowCardinality(Nullable(String)),
+    `quic_version` LowCardinality(Nullable(String)),
+    `server_release` LowCardinality(Nullable(String))
 )
 AS SELECT
     request_id,
@@ -1079,7 +1091,9 @@ AS SELECT
     zero_rtt,
     migrations,
     initial_congestion_window,
-    stack_version
+    stack_version,
+    quic_version,
+    server_release
 FROM request_versions
 FINAL
 WHERE ((

@@ -7,10 +7,13 @@ from quiclens_questions.where import request_columns
 _DIMENSIONS = (
     "vantage",
     "stack",
+    "stack_version",
+    "quic_version",
     "congestion_controller",
     "server",
     "cluster",
     "pop",
+    "server_release",
     "carrier",
     "asn",
     "country",

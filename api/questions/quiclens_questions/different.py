@@ -20,8 +20,9 @@ from quiclens_questions.statements import sql, together
 from quiclens_questions.where import EVERYTHING, Where
 
 CATEGORIES = (
-    "carrier", "country", "region", "city", "asn", "network_type", "pop", "cluster", "server", "protocol", "app",
-    "app_version", "device", "method", "status", "authority", "stack", "congestion_controller", "arm", "request_number",
+    "carrier", "country", "region", "city", "asn", "network_type", "pop", "cluster", "server", "server_release",
+    "protocol", "app", "app_version", "device", "method", "status", "authority", "stack", "stack_version",
+    "quic_version", "congestion_controller", "arm", "request_number",
 )  # fmt: skip
 NUMBERS = ("min_rtt_us", "packets_lost", "request_bytes", "response_bytes")
 _UPPER = (0.5, 0.75, 0.9, 0.95, 0.99)

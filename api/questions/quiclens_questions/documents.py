@@ -394,6 +394,25 @@ class CellsDocument(TypedDict):
 
 
 @whole
+class Deployment(TypedDict):
+    """Servers of a cluster began to run another release: its first request, and how many it has in the stretch."""
+
+    cluster: str | None
+    server_release: str
+    at: datetime
+    servers: int
+    requests: int
+
+
+@whole
+class DeploymentsDocument(TypedDict):
+    """Releases that servers began to run in a stretch of time, the earliest first; `all` counts those left out too."""
+
+    deployments: Sequence[Deployment]
+    all: int
+
+
+@whole
 class Quantile(TypedDict):
     """A quantile and its 95 % interval; an end is null where the samples do not bound it."""
 

@@ -49,7 +49,7 @@ from quiclens_questions.report import Report
 from quiclens_questions.statements import ask, sql
 
 BUCKET_S = 300  # of request_rollups
-DIMENSIONS = ("carrier", "region", "city", "pop", "protocol", "network_type", "app_version")
+DIMENSIONS = ("carrier", "region", "city", "pop", "protocol", "network_type", "app_version", "server_release")
 BY = ("carrier", "region", "city")
 BY_AT_MOST = 4  # so many times queries/watch_counts.sql makes cells larger
 WINDOW_S, BASELINE_S = BUCKET_S, 86_400

@@ -344,6 +344,7 @@ fn kind_of(name: &str) -> Kind {
         "quic:recovery_parameters_set" => Kind::RecoveryParametersSet,
         "quic:connection_started" => Kind::ConnectionStarted,
         "quic:connection_closed" => Kind::ConnectionClosed,
+        "quic:version_information" => Kind::VersionInformation,
         "quic:connection_id_updated" => Kind::ConnectionIdUpdated,
         "quic:migration_state_updated" => Kind::MigrationStateUpdated,
         "quic:stream_data_moved" => Kind::StreamDataMoved,

@@ -14,6 +14,7 @@ pub struct Facts {
     pub server: Option<String>,
     pub cluster: Option<String>,
     pub pop: Option<String>,
+    pub server_release: Option<String>,
     pub client_network: Option<String>,
     pub client_key: Option<String>,
     pub carrier: Option<String>,
@@ -27,6 +28,11 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// Something is known of the server.
+    pub fn know_the_server(&self) -> bool {
+        [&self.server, &self.cluster, &self.pop, &self.server_release].into_iter().any(Option::is_some)
+    }
+
     /// The known ones as columns.
     pub fn columns(&self) -> impl Iterator<Item = (&'static str, Cell)> + '_ {
         let text = |value: &Option<String>| value.as_deref().map(Cell::from);
@@ -34,6 +40,7 @@ impl Facts {
             ("server", text(&self.server)),
             ("cluster", text(&self.cluster)),
             ("pop", text(&self.pop)),
+            ("server_release", text(&self.server_release)),
             ("client_network", text(&self.client_network)),
             ("client_key", text(&self.client_key)),
             ("carrier", text(&self.carrier)),

@@ -270,6 +270,7 @@ pub enum Kind {
     ConnectionStarted,
     ConnectionClosed,
     ConnectionIdUpdated,
+    VersionInformation,
     MigrationStateUpdated,
     StreamDataMoved,
     DatagramDataMoved,

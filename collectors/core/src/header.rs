@@ -61,10 +61,11 @@ impl TimeFormat {
 }
 
 /// Columns of `connections` that a trace's `common_fields` may name.
-pub const DIMENSIONS: [&str; 13] = [
+pub const DIMENSIONS: [&str; 14] = [
     "server",
     "cluster",
     "pop",
+    "server_release",
     "carrier",
     "asn",
     "country",

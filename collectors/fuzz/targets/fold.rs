@@ -34,6 +34,7 @@ const KINDS: [Kind; 34] = [
     Kind::ConnectionStarted,
     Kind::ConnectionClosed,
     Kind::ConnectionIdUpdated,
+    Kind::VersionInformation,
     Kind::MigrationStateUpdated,
     Kind::StreamDataMoved,
     Kind::StreamStateUpdated,
@@ -106,7 +107,7 @@ const WORDS: [&str; 30] = [
     "transport",
     "validated",
 ];
-const LEFTOVERS: [(&str, &str); 12] = [
+const LEFTOVERS: [(&str, &str); 14] = [
     ("owner", "\"local\""),
     ("initial_max_data", "100"),
     ("initial_max_stream_data_bidi_remote", "50"),
@@ -119,6 +120,8 @@ const LEFTOVERS: [(&str, &str); 12] = [
     ("key_type", "\"server_handshake_secret\""),
     ("is_mtu_probe_packet", "true"),
     ("connection_code", "\"internal_error\""),
+    ("header.version", "\"0xff00001d\""),
+    ("chosen_version", "1"),
 ];
 
 /// A number: small ones meet each other, large ones reach the limits.

@@ -14,7 +14,8 @@ ARRAY JOIN
         ('pop', toString(pop)),
         ('protocol', toString(protocol)),
         ('network_type', toString(network_type)),
-        ('app_version', toString(app_version))
+        ('app_version', toString(app_version)),
+        ('server_release', toString(server_release))
     ] AS pair
 WHERE started_hour IN {hours:Array(DateTime('UTC'))} AND pair.2 IS NOT NULL
 GROUP BY

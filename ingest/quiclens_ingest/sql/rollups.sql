@@ -1,4 +1,4 @@
--- One row is five minutes of requests that are alike in seven ways: what the rows of requests say, whoever wrote them and
+-- One row is five minutes of requests that are alike in eight ways: what the rows of requests say, whoever wrote them and
 -- in whatever order. Weights are added as decimals, because sums of floats depend on the order.
 INSERT INTO {rollups:Identifier}
 SELECT
@@ -11,6 +11,7 @@ SELECT
     protocol,
     network_type,
     app_version,
+    server_release,
     count() AS requests,
     countIf((/* measured_request.sql */)) AS measured,
     countIf(coverage != 'none') AS traced,
@@ -44,7 +45,8 @@ GROUP BY
     pop,
     protocol,
     network_type,
-    app_version
+    app_version,
+    server_release
 ORDER BY
     bucket_at,
     carrier,
@@ -53,5 +55,6 @@ ORDER BY
     pop,
     protocol,
     network_type,
-    app_version
+    app_version,
+    server_release
 SETTINGS do_not_merge_across_partitions_select_final = 1

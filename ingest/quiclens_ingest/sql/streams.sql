@@ -28,7 +28,9 @@ SELECT
     connections.zero_rtt,
     connections.migrations,
     connections.initial_congestion_window,
-    connections.stack_version
+    connections.stack_version,
+    connections.quic_version,
+    connections.server_release
 FROM
 (
     SELECT *

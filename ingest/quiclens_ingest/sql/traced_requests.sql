@@ -158,7 +158,9 @@ SELECT
     nullIf(streams.zero_rtt, '') AS zero_rtt,
     streams.migrations,
     streams.initial_congestion_window,
-    nullIf(streams.stack_version, '') AS stack_version
+    nullIf(streams.stack_version, '') AS stack_version,
+    nullIf(streams.quic_version, '') AS quic_version,
+    ifNull(lines.server_release, streams.server_release) AS server_release
 FROM {streams:Identifier} AS streams
 LEFT JOIN lines
     ON lines.of_connection_id = streams.connection_id

@@ -103,7 +103,9 @@ SELECT
     NULL AS zero_rtt,
     NULL AS migrations,
     NULL AS initial_congestion_window,
-    NULL AS stack_version
+    NULL AS stack_version,
+    NULL AS quic_version,
+    lines.server_release
 FROM {lines:Identifier} AS lines
 LEFT JOIN doubtful ON doubtful.log_id = lines.log_id AND doubtful.offset = lines.offset
 WHERE (isNull(doubtful.log_id) OR doubtful.is_ambiguous)

@@ -21,7 +21,7 @@ SELECT
     1
 FROM {old_rollups:Identifier}
 WHERE is_mine
-    AND (bucket_at, carrier, region, city, pop, protocol, network_type, app_version) NOT IN
+    AND (bucket_at, carrier, region, city, pop, protocol, network_type, app_version, server_release) NOT IN
     (
         SELECT
             bucket_at,
@@ -31,7 +31,8 @@ WHERE is_mine
             pop,
             protocol,
             network_type,
-            app_version
+            app_version,
+            server_release
         FROM {rollups:Identifier}
     )
 SETTINGS

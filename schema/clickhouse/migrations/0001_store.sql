@@ -93,9 +93,11 @@ CREATE TABLE IF NOT EXISTS connections
     stack LowCardinality(String) CODEC(ZSTD(3)),
     stack_version LowCardinality(String) CODEC(ZSTD(3)),
     congestion_controller LowCardinality(String) CODEC(ZSTD(3)),
+    quic_version LowCardinality(String) CODEC(ZSTD(3)),
     server LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
     cluster LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
     pop LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    server_release LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
     carrier LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
     asn Nullable(UInt32) CODEC(ZSTD(3)),
     country LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
@@ -335,6 +337,7 @@ CREATE TABLE IF NOT EXISTS request_lines
     server LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
     cluster LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
     pop LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    server_release LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
     client_network Nullable(String) CODEC(ZSTD(3)),
     client_key Nullable(String) CODEC(ZSTD(3)),
     carrier LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
@@ -461,6 +464,8 @@ CREATE TABLE IF NOT EXISTS request_versions
     migrations Nullable(UInt32) CODEC(ZSTD(3)),
     initial_congestion_window Nullable(UInt64) CODEC(ZSTD(3)),
     stack_version LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    quic_version LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    server_release LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
     started_minute DateTime('UTC') DEFAULT ifNull(toStartOfMinute(started_at), toDateTime(0, 'UTC')) CODEC(ZSTD(3)),
     line_key String DEFAULT ifNull(concat(log_id, '/', toString(offset)), '') CODEC(ZSTD(3)),
     day Date DEFAULT toDate(started_hour) CODEC(ZSTD(3)),
@@ -566,7 +571,9 @@ SELECT
     zero_rtt,
     migrations,
     initial_congestion_window,
-    stack_version
+    stack_version,
+    quic_version,
+    server_release
 FROM request_versions FINAL
 WHERE (SELECT count() FROM request_versions FINAL WHERE crosses = 1) = 0
     OR trace_id IS NOT NULL
@@ -625,7 +632,7 @@ ENGINE = MergeTree
 ORDER BY fence
 SETTINGS enable_block_number_column = 1, fsync_after_insert = 1, fsync_part_directory = 1;
 
--- One row is five minutes of requests that are alike in seven ways. Written by link alone, in
+-- One row is five minutes of requests that are alike in eight ways. Written by link alone, in
 -- versions as those of requests.
 CREATE TABLE IF NOT EXISTS rollup_versions
 (
@@ -638,6 +645,7 @@ CREATE TABLE IF NOT EXISTS rollup_versions
     protocol LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
     network_type LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
     app_version LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
+    server_release LowCardinality(Nullable(String)) CODEC(ZSTD(3)),
     requests UInt64 CODEC(ZSTD(3)),
     measured UInt64 CODEC(ZSTD(3)),
     traced UInt64 CODEC(ZSTD(3)),
@@ -659,7 +667,7 @@ CREATE TABLE IF NOT EXISTS rollup_versions
 )
 ENGINE = ReplacingMergeTree(version, is_deleted)
 PARTITION BY toDate(started_hour)
-ORDER BY (bucket_at, carrier, region, city, pop, protocol, network_type, app_version)
+ORDER BY (bucket_at, carrier, region, city, pop, protocol, network_type, app_version, server_release)
 SETTINGS
     allow_nullable_key = 1,
     min_age_to_force_merge_seconds = 3600,
@@ -667,7 +675,7 @@ SETTINGS
     fsync_after_insert = 1,
     fsync_part_directory = 1;
 
--- One row is five minutes of requests that are alike in seven ways, as they are now.
+-- One row is five minutes of requests that are alike in eight ways, as they are now.
 CREATE OR REPLACE VIEW request_rollups AS
 SELECT
     started_hour,
@@ -679,6 +687,7 @@ SELECT
     protocol,
     network_type,
     app_version,
+    server_release,
     requests,
     measured,
     traced,

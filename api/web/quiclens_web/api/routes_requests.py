@@ -10,6 +10,7 @@ from quiclens_questions import where as conditions
 from quiclens_questions.begun import begun
 from quiclens_questions.cells import cells
 from quiclens_questions.compare_groups import compare_groups
+from quiclens_questions.deployments import deployments
 from quiclens_questions.different import CATEGORIES, NUMBERS, Different, different
 from quiclens_questions.explain import explain
 from quiclens_questions.failure import UsageMistake, usage
@@ -108,6 +109,16 @@ async def requests_heat(app: App, stretch: Stretch, where: Conditions, step_s: S
     """Cells of `step_s` by a sixth of a factor of ten of duration. Without `since` the last 24 hours."""
     since, until = stretch.closed()
     return await app.document(lambda store: heat(store, OverTime(since, until, step_s, where=where)))
+
+
+@router.get(
+    "/deployments", summary="When servers began to run another release", response_model=documents.DeploymentsDocument
+)
+async def server_deployments(app: App, stretch: Stretch, where: Conditions, limit: Limit = 100) -> Response:
+    """By the first request of each `server_release` of a cluster, where it ran another one before, in the stretch or in
+    the day before it. A release that comes back is there once. Without `since` the last 24 hours."""
+    since, until = stretch.closed()
+    return await app.document(lambda store: deployments(store, since, until, where, limit))
 
 
 @router.get("/cells", summary="Hexagons of a map", response_model=documents.CellsDocument)

@@ -7,6 +7,9 @@ from quiclens_questions.units import duration
 
 Row = dict[str, Any]
 
+# RFC 9368; RFC 9369, 3.1. Others are told as they are written.
+_VERSIONS = {"1": "1", "6b3343cf": "2"}
+
 
 def connection_about(trace: Row) -> list[str]:
     """A connection in a few words, for the line under its title."""
@@ -33,6 +36,8 @@ def connection_facts(connection: Row) -> list[tuple[str, str]]:
     facts = (
         ("connection", connection["connection_id"]),
         ("stack", _stack(connection["stack"], connection["stack_version"])),
+        ("version of QUIC", _VERSIONS.get(connection["quic_version"], connection["quic_version"])),
+        ("server's release", connection["server_release"]),
         ("congestion controller", connection["congestion_controller"]),
         ("handshake", duration(connection["handshake_us"]) if connection["handshake_us"] is not None else ""),
         ("0-RTT", connection["zero_rtt"]),

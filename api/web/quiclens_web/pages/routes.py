@@ -34,8 +34,9 @@ _OLD_S = 3600
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=StrictRoute)
 
 App = Annotated[QuestionRunner, Depends(asking)]
-_GROUPINGS = ("carrier", "region", "city", "country", "pop", "cluster", "server", "network_type", "protocol",
-              "app_version", "device", "stack", "congestion_controller", "arm", "status", "top_cause")  # fmt: skip
+_GROUPINGS = ("carrier", "region", "city", "country", "pop", "cluster", "server", "server_release",
+              "network_type", "protocol", "app_version", "device", "stack", "stack_version", "quic_version",
+              "congestion_controller", "arm", "status", "top_cause")  # fmt: skip
 
 
 @router.get("/", openapi_extra=of_scripts("since", "until", "where", "quantile"))

@@ -203,6 +203,7 @@ impl Fold {
         let has_requests = self.trace.frameless && self.requests.count() > 0;
         row.set("handshake_complete", self.handshake.is_complete() || has_requests);
         row.set("zero_rtt", self.zero_rtt.state());
+        row.set("quic_version", self.version.text());
         self.close.write(&mut row);
         row.set("retries", self.handshake.retries());
         row.set("migrations", self.migration.migrations());

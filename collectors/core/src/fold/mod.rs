@@ -126,6 +126,7 @@ pub struct Fold {
     traffic: connection::traffic::Traffic,
     handshake: connection::Handshake,
     zero_rtt: connection::zero_rtt::ZeroRtt,
+    version: connection::version::SpokenVersion,
     migration: connection::migration::Migration,
     aliases: connection::aliases::Aliases,
     close: connection::Close,
@@ -252,7 +253,12 @@ impl Fold {
                 self.close.begin(self.now.us);
                 self.close.read(event);
             }
-            Kind::ConnectionIdUpdated | Kind::ConnectionStarted => self.aliases.see_issued(event, self.now.us),
+            Kind::ConnectionIdUpdated => self.aliases.see_issued(event, self.now.us),
+            Kind::ConnectionStarted => {
+                self.version.told(event);
+                self.aliases.see_issued(event, self.now.us);
+            }
+            Kind::VersionInformation => self.version.told(event),
             Kind::MigrationStateUpdated => self.migrated(event),
             Kind::HttpFrameCreated | Kind::HttpFrameParsed => self.http_frame(event),
             Kind::StreamDataMoved => {

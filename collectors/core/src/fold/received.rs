@@ -36,6 +36,7 @@ impl Fold {
         let now_us = self.now.us;
         self.handshake.received(event, now_us);
         self.zero_rtt.packet(event, self.is_server());
+        self.version.packet(event);
         self.amplification.receive(event);
         self.traffic.receive(event.get(Number::PacketBytes).unwrap_or(0), now_us);
         self.aliases.see_packet(event, false, now_us);

@@ -18,6 +18,7 @@ impl Fold {
         let (now_us, number) = (self.now.us, event.get(Number::PacketNumber));
         self.handshake.sent(event, now_us);
         self.zero_rtt.packet(event, false);
+        self.version.packet(event);
         let bytes = event.get(Number::PacketBytes).unwrap_or(0);
         self.traffic.send(bytes);
         self.seen.note_if(bytes > 0, Sight::PacketSizes);

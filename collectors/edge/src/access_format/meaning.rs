@@ -43,12 +43,13 @@ pub(super) enum Meaning {
 impl Meaning {
     /// Of a column of `request_lines`, or of one of those that are handed out; `None` for any other name.
     pub fn of_column(name: &str, unit: Option<Unit>, time_is: TimeIs) -> Option<Self> {
-        const TEXTS: [&str; 17] = [
+        const TEXTS: [&str; 18] = [
             "method",
             "authority",
             "server",
             "cluster",
             "pop",
+            "server_release",
             "carrier",
             "country",
             "region",

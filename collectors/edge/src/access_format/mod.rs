@@ -39,7 +39,7 @@ enum Body {
 }
 
 /// Columns that a JSON line may have under their own names.
-const COLUMNS: [&str; 38] = [
+const COLUMNS: [&str; 39] = [
     "time",
     "time_is",
     "external_id",
@@ -56,6 +56,7 @@ const COLUMNS: [&str; 38] = [
     "server",
     "cluster",
     "pop",
+    "server_release",
     "client_network",
     "carrier",
     "asn",
@@ -233,7 +234,7 @@ impl Line {
     pub fn enrich(&mut self, enricher: &Enricher, host: &str) -> Facts {
         let mut facts = enricher.enrich_client(self.client, self.location, self.row.text("server").unwrap_or(""));
         for host in [self.row.text("authority").unwrap_or(""), host] {
-            if facts.server.is_none() && facts.cluster.is_none() && facts.pop.is_none() {
+            if !facts.know_the_server() {
                 facts = enricher.with_host(facts, host);
             }
         }

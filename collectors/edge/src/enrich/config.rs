@@ -14,7 +14,7 @@ pub struct EnrichConfig {
     pub asn: Option<PathBuf>,
     /// MaxMind-format database with `isp` or `organization`. Without it the AS's holder is the carrier.
     pub carrier: Option<PathBuf>,
-    /// Which server, cluster and point of presence a host is: a name, `*.` and the end of one, or `*`.
+    /// Which server, cluster, point of presence and release of the server's software a host is: a name, `*.` and the end of one, or `*`.
     pub hosts: BTreeMap<String, Host>,
     /// Bits of an IPv4 address that are kept. 24.
     pub prefix_v4_bits: u8,
@@ -68,4 +68,6 @@ pub struct Host {
     pub cluster: Option<String>,
     /// Its point of presence.
     pub pop: Option<String>,
+    /// The release of its software.
+    pub server_release: Option<String>,
 }

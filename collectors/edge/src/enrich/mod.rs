@@ -154,6 +154,7 @@ impl Enricher {
             facts.server.clone_from(&found.server);
             facts.cluster.clone_from(&found.cluster);
             facts.pop.clone_from(&found.pop);
+            facts.server_release.clone_from(&found.server_release);
         }
         facts
     }

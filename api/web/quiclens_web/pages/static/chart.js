@@ -27,6 +27,12 @@ import { toSvg } from "./chart_svg.js";
  */
 
 /**
+ * @typedef {object} Mark a moment at which something was done
+ * @property {number} x
+ * @property {string} label
+ */
+
+/**
  * @typedef {object} Chart
  * @property {number[]} x
  * @property {boolean} [isClock] x is seconds since 1970, else us since a trace began
@@ -36,6 +42,7 @@ import { toSvg } from "./chart_svg.js";
  * @property {string} [group] charts of one group share their cursor
  * @property {string} name of the file that it is saved as
  * @property {(from: number, to: number) => void} [zoomed]
+ * @property {Mark[]} [marks] upright lines, in order
  * @property {(chart: uPlot) => void} [over] drawn over the lines
  * @property {(chart: uPlot) => void} [under] drawn under them
  * @property {(x: number, index: number) => void} [clicked]
@@ -124,7 +131,7 @@ function options(place, chart) {
         },
       ],
       drawClear: chart.under ? [chart.under] : [],
-      draw: chart.over ? [chart.over] : [],
+      draw: [...(chart.marks ? [marking(chart.marks)] : []), ...(chart.over ? [chart.over] : [])],
       setSelect: [
         (plot) => {
           if (chart.zoomed && plot.select.width > 4) {
@@ -144,6 +151,34 @@ function options(place, chart) {
 /** Places of values between two gaps, of which no line tells. @param {(number | null)[]} values */
 function alone(values) {
   return values.flatMap((value, at) => (value !== null && (values[at - 1] ?? null) === null && (values[at + 1] ?? null) === null ? [at] : []));
+}
+
+/** Draws marks; a label that has no room before the next mark is left out. @param {Mark[]} marks @returns {(plot: uPlot) => void} */
+function marking(marks) {
+  return (plot) => {
+    const { ctx, bbox } = plot;
+    const ratio = devicePixelRatio;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+    ctx.clip();
+    ctx.strokeStyle = colour("quiet");
+    ctx.fillStyle = colour("quiet");
+    ctx.font = `${11 * ratio}px system-ui`;
+    ctx.textAlign = "left";
+    ctx.textBaseline = "top";
+    ctx.setLineDash([4 * ratio, 4 * ratio]);
+    for (const [place, { x, label }] of marks.entries()) {
+      const at = plot.valToPos(x, "x", true);
+      ctx.beginPath();
+      ctx.moveTo(at, bbox.top);
+      ctx.lineTo(at, bbox.top + bbox.height);
+      ctx.stroke();
+      const next = place + 1 < marks.length ? plot.valToPos(marks[place + 1].x, "x", true) : Infinity;
+      if (at + ctx.measureText(label).width + 6 * ratio < next) ctx.fillText(label, at + 3 * ratio, bbox.top + 2 * ratio);
+    }
+    ctx.restore();
+  };
 }
 
 /** Hours and minutes; days where the axis has several. @param {number[]} values @returns {(at: number) => string} */

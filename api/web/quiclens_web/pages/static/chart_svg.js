@@ -52,11 +52,12 @@ export function toSvg(plot, chart, said) {
     ...ticks.map((at) => `<text x="${x(at)}" y="${box.top + box.height + 16}" text-anchor="middle">${escape(told(at))}</text>`),
     ...levels.map((at) => `<text x="${box.left - 6}" y="${Number(y(at)) + 4}" text-anchor="end">${escape(chart.y.told(at))}</text>`),
   ];
+  const marks = (chart.marks ?? []).map((mark) => `<line x1="${x(mark.x)}" x2="${x(mark.x)}" y1="${box.top}" y2="${box.top + box.height}" stroke="#666" stroke-dasharray="4 4"/><text x="${Number(x(mark.x)) + 3}" y="${box.top + 12}" fill="#666">${escape(mark.label)}</text>`);
   const below = height + room.above;
   const keys = legend.map((line, at) => `<rect x="${MARGIN}" y="${below + at * LINE + 4}" width="10" height="10" fill="${line.colour}"/><text x="${MARGIN + 16}" y="${below + at * LINE + 13}">${escape(line.label)}</text>`);
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${below + room.below}" font-family="sans-serif" font-size="12">` +
     `<text x="${MARGIN}" y="24" font-size="14" font-weight="bold">${escape(said.title)}</text><text x="${MARGIN}" y="${24 + LINE}">${escape(said.of)}</text>` +
-    `<g transform="translate(0 ${room.above})"><rect x="${box.left}" y="${box.top}" width="${box.width}" height="${box.height}" fill="none" stroke="#bbb"/>${axes.join("")}${shapes.join("")}</g>` +
+    `<g transform="translate(0 ${room.above})"><rect x="${box.left}" y="${box.top}" width="${box.width}" height="${box.height}" fill="none" stroke="#bbb"/>${axes.join("")}${shapes.join("")}${marks.join("")}</g>` +
     `${keys.join("")}<text x="${MARGIN}" y="${below + legend.length * LINE + 13}" fill="#666">${escape(said.address)}</text></svg>`;
 }
 

@@ -168,6 +168,10 @@ export interface ConnectionDocument {
      */
     congestion_controller: string;
     /**
+     * version of QUIC that was spoken, hex without leading zeros: 1, 6b3343cf (version 2), ff00001d (draft 29); empty where no record says it
+     */
+    quic_version: string;
+    /**
      * name of the server
      */
     server: string | null;
@@ -179,6 +183,10 @@ export interface ConnectionDocument {
      * point of presence
      */
     pop: string | null;
+    /**
+     * release of the server's software, as whoever deploys it says
+     */
+    server_release: string | null;
     /**
      * client's network operator
      */
@@ -482,6 +490,23 @@ export interface CountsDocument {
   counts: Counted[];
 }
 /**
+ * Servers of a cluster began to run another release: its first request, and how many it has in the stretch.
+ */
+export interface Deployment {
+  cluster: string | null;
+  server_release: string;
+  at: string;
+  servers: number;
+  requests: number;
+}
+/**
+ * Releases that servers began to run in a stretch of time, the earliest first; `all` counts those left out too.
+ */
+export interface DeploymentsDocument {
+  deployments: Deployment[];
+  all: number;
+}
+/**
  * What is different about the chosen requests, the surest largest effect first.
  */
 export interface DifferentDocument {
@@ -707,6 +732,10 @@ export interface Explained {
      */
     congestion_controller?: string;
     /**
+     * version of QUIC that was spoken, hex without leading zeros: 1, 6b3343cf (version 2), ff00001d (draft 29); empty where no record says it
+     */
+    quic_version?: string;
+    /**
      * name of the server
      */
     server?: string | null;
@@ -718,6 +747,10 @@ export interface Explained {
      * point of presence
      */
     pop?: string | null;
+    /**
+     * release of the server's software, as whoever deploys it says
+     */
+    server_release?: string | null;
     /**
      * client's network operator
      */

@@ -18,6 +18,8 @@ const DRAWN = ["#tails", ...LATER, "#map-a", "#map-b", "#map-scale", "#map-a-nam
 
 /** @type {import("./documents.js").OverTimeDocument | null} */
 let last = null;
+/** @type {import("./documents.js").DeploymentsDocument} */
+let deployed = { deployments: [], all: 0 };
 
 function show() {
   const asked = chosen();
@@ -26,8 +28,9 @@ function show() {
     fill(find("#coverage"), "asking …");
     for (const id of LATER) fill(find(id), el("p", { class: "note" }, "asking …"));
     const grouped = { ...window, by: asked.by, groups: 8 };
-    const byGroup = await ask("/api/v1/over-time", grouped, signal);
+    const [byGroup, releases] = await Promise.all([ask("/api/v1/over-time", grouped, signal), ask("/api/v1/deployments", window, signal)]);
     last = byGroup;
+    deployed = releases;
     fill(find("#coverage"), covered(byGroup.coverage));
     tails();
     shares(await ask("/api/v1/spent-over-time", window, signal));
@@ -85,6 +88,7 @@ function overSteps(document, begins) {
     range,
     group: "time",
     zoomed,
+    marks: deployed.deployments.map(({ at, cluster, server_release }) => ({ x: seconds(at), label: cluster ? `${server_release} ${cluster}` : server_release })),
     /** @param {import("../vendor/uPlot.esm.js")} plot */
     under: (plot) => {
       plot.ctx.fillStyle = `${colour("line")}66`;
@@ -101,7 +105,8 @@ function drawnOf(document, begins, hasBands) {
   const groups = document.groups > document.series.length ? `the ${document.series.length} with most requests of ${document.groups.toLocaleString("en")} are drawn; ` : "";
   const isCut = cutSteps(document, begins).length > 0;
   const length = document.step_s % 60 ? `${document.step_s} s` : document.step_s % 3600 ? `${document.step_s / 60} min` : `${document.step_s / 3600} h`;
-  return `${groups}steps of ${length}${isCut ? ", of which the window cuts the shaded ones" : ""}${hasBands ? "; bands are 95 % intervals, where there are requests enough" : ""}`;
+  const releases = deployed.all > deployed.deployments.length ? `; the first ${deployed.deployments.length} of ${deployed.all.toLocaleString("en")} releases are marked` : deployed.all ? "; dashed lines are the first requests of a release" : "";
+  return `${groups}steps of ${length}${isCut ? ", of which the window cuts the shaded ones" : ""}${hasBands ? "; bands are 95 % intervals, where there are requests enough" : ""}${releases}`;
 }
 
 /** @param {number} from @param {number} to */

@@ -4,6 +4,7 @@ pub mod aliases;
 pub mod capability;
 pub mod migration;
 pub mod traffic;
+pub mod version;
 pub mod zero_rtt;
 
 use crate::event::{Event, Word};
