@@ -117,7 +117,7 @@ fn hide(value: &mut Value) -> bool {
 
 fn in_place(key: &str, value: &mut Value, prefix: Prefix) -> bool {
     match (kind(key), &mut *value) {
-        (Kind::Headers, _) => headers(value),
+        (Kind::Headers, _) => headers(value, prefix),
         (Kind::Payload, Value::String(_) | Value::Array(_)) => hide(value),
         (Kind::Payload, Value::Object(fields)) if key == "token" || key == "cookies" => {
             fields.iter_mut().fold(false, |changed, (key, value)| {
@@ -156,28 +156,32 @@ fn is_network(text: &str) -> bool {
         && port.is_none_or(is_number)
 }
 
-/// Header lists, `[{"name","value"}…]` or `[[name, value]…]`, and objects from name to value.
-fn headers(value: &mut Value) -> bool {
-    let kept = |name: &str| KEPT_HEADERS.contains(&name);
+/// Header lists, `[{"name","value"}…]` or `[[name, value]…]`, and objects from name to value. A value that is kept loses its
+/// addresses.
+fn headers(value: &mut Value, prefix: Prefix) -> bool {
+    let is_kept = |name: &str| KEPT_HEADERS.contains(&name);
+    let change = |is_kept: bool, value: &mut Value| if is_kept { in_place("", value, prefix) } else { hide(value) };
     match value {
         Value::Array(list) => list.iter_mut().fold(false, |changed, item| {
             (match item {
                 Value::Object(fields) => {
-                    let keep = fields.get("name").and_then(Value::as_str).is_some_and(kept);
-                    let hides = |key: &str| !matches!(key, "name" | "name_length" | "value_length" | "length");
-                    !keep
-                        && fields.iter_mut().fold(false, |changed, (key, value)| (hides(key) && hide(value)) | changed)
+                    let has_kept = fields.get("name").and_then(Value::as_str).is_some_and(is_kept);
+                    let says_nothing = |key: &str| matches!(key, "name" | "name_length" | "value_length" | "length");
+                    fields
+                        .iter_mut()
+                        .filter(|(key, _)| !says_nothing(key))
+                        .fold(false, |changed, (key, value)| change(has_kept && key == "value", value) | changed)
                 }
                 Value::Array(pair) => {
-                    let keep = pair.first().and_then(Value::as_str).is_some_and(kept);
-                    !keep && pair.iter_mut().skip(1).fold(false, |changed, value| hide(value) | changed)
+                    let has_kept = pair.first().and_then(Value::as_str).is_some_and(is_kept);
+                    pair.iter_mut().skip(1).fold(false, |changed, value| change(has_kept, value) | changed)
                 }
                 other => hide(other),
             }) | changed
         }),
         Value::Object(fields) => fields
             .iter_mut()
-            .fold(false, |changed, (name, value)| (!kept(&name.to_ascii_lowercase()) && hide(value)) | changed),
+            .fold(false, |changed, (name, value)| change(is_kept(&name.to_ascii_lowercase()), value) | changed),
         other => hide(other),
     }
 }
@@ -235,6 +239,28 @@ mod tests {
         );
         assert_eq!(redacted("qpack:instruction_created", "instruction.value", r#""x""#), r#""[redacted]""#);
         assert_eq!(redacted("h", "headers.0.name", r#"":path""#), "as it is");
+    }
+
+    #[test]
+    fn of_a_field_that_is_kept_the_value_stays_without_addresses_and_nothing_beside_it() {
+        for (given, want) in [
+            // Found by the fuzz target `redact`.
+            (
+                r#"{"headers":[{"name":":status","":"2001:db8::7"}]}"#,
+                r#"{"headers":[{"name":":status","":"[redacted]"}]}"#,
+            ),
+            (
+                r#"{"headers":[{"name":":authority","value":"192.0.2.7:443","length":9}]}"#,
+                r#"{"headers":[{"name":":authority","value":"192.0.2.0/24:443","length":9}]}"#,
+            ),
+            (r#"{"headers":[[":path","/192.0.2.7"]]}"#, r#"{"headers":[[":path","/192.0.2.0/24"]]}"#),
+            (r#"{"headers":{":Path":"/of/192.0.2.7"}}"#, r#"{"headers":{":Path":"/of/192.0.2.0/24"}}"#),
+        ] {
+            let mut value = serde_json::from_str(given).unwrap_or_default();
+            assert!(json(&mut value, Prefix::default()), "{given}");
+            assert_eq!(value.to_string(), want);
+            assert!(!json(&mut value, Prefix::default()), "{value}");
+        }
     }
 
     #[test]

@@ -323,13 +323,14 @@ impl Fold {
         }
     }
 
-    /// A packet that was declared lost is acknowledged: its bytes needed no repair, so nobody waited for one.
+    /// A packet that was declared lost is acknowledged: its bytes needed no repair, so nobody waited for one. Of one without
+    /// a record nobody knows when it was sent.
     fn was_not_lost(&mut self, packet: &Sent) {
         self.recovery.count_spurious();
         let sent = Moment { us: packet.time_us, seq: packet.seq };
         for chunk in packet.chunks() {
             let Some(stream) = self.requests.get_mut(chunk.stream_id) else { continue };
-            if stream.was_not_lost(packet.number) {
+            if stream.was_not_lost(packet.number) && !packet.is_imputed {
                 self.episode(Episode {
                     packet_number: Some(packet.number),
                     bytes: packet.bytes,
