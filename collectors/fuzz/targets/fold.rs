@@ -16,7 +16,7 @@ use quiclens_fuzz::rows::check_summaries;
 const LARGEST: u64 = (1 << 62) - 1;
 const MOST_EVENTS: usize = 400;
 
-const KINDS: [Kind; 34] = [
+const KINDS: [Kind; 35] = [
     Kind::PacketSent,
     Kind::PacketReceived,
     Kind::PacketDropped,
