@@ -158,6 +158,7 @@ def commands(run: Run, served: Served) -> dict[str, str]:
         ["status"],
         ["audit"],
         ["watch"],
+        ["triage"],
         *(["report", each] for each in ("tail", "rtt", "loss")),
     ]
     words += [["explain", each] for each in ids]

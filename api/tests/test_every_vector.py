@@ -92,6 +92,7 @@ def test_every_document_of_many_requests_is_as_promised(vectors: Served) -> None
     window = "since=2000-01-01T00:00:00Z&step_s=2678400"
     paths = ["requests?limit=1000", "requests?by=carrier", "cells", "compare?a=complete=true&b=complete=false"]
     paths += ["different?min_ms=1", f"over-time?{window}", f"spent-over-time?{window}", f"heat?{window}"]
+    paths += ["triage?since=2000-01-01T00:00:00Z", "deployments?since=2000-01-01T00:00:00Z"]
     paths += [f"reports/{name}" for name in REPORTS] + ["failed", "status", "audit", "watch"]
     assert not failures(vectors, [f"/api/v1/{path}" for path in paths])
 

@@ -20,6 +20,7 @@ COMMANDS = (
     "export",
     "report",
     "failed",
+    "triage",
     "watch",
     "check",
     "status",
@@ -39,6 +40,7 @@ _HELP = """Why was this HTTP/3 request slow? Ask your servers' QUIC event logs.
 \b
 quiclens demo                                      see it on simulated traffic
 quiclens load /var/log/quic --requests access.log  load your own
+quiclens triage                                    what has become worse
 quiclens slow --by carrier                         find the slow ones
 quiclens explain REQUEST_ID                        and why
 """

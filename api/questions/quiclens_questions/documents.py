@@ -491,6 +491,63 @@ class DifferentDocument(TypedDict):
     coverage: Coverage
 
 
+@whole
+class TriageExample(TypedDict):
+    """A request that shows a finding."""
+
+    request_id: str
+    started_at: datetime
+    duration_us: int | None
+    top_cause: str | None
+
+
+@whole
+class TriageFinding(TypedDict):
+    """Who has become worse (no condition: all), since when, how many, and what of.
+
+    `since_low` and `since_high` bound the moment with 95 % confidence. `measure` is `slow` (longer than nine in ten of
+    the same kind), `very_slow` (than 99 in 100) or `failed`, with its shares; `excess` is how many requests count
+    beyond the share before. `slower_us` and the cause's means compare requests of the same paths.
+    """
+
+    sentence: str
+    conditions: Sequence[ConditionDocument]
+    measure: str
+    since: datetime
+    since_low: datetime
+    since_high: datetime
+    requests: int
+    requests_all: int
+    users: int | None
+    users_all: int | None
+    share_before: float
+    share_after: float
+    excess: float
+    chance: float
+    dispersion: float
+    slower_us: int | None
+    lost_s: float
+    cause: str | None
+    cause_before_us: int | None
+    cause_after_us: int | None
+    traced_before: int
+    traced_after: int
+    examples: Sequence[TriageExample]
+
+
+@whole
+class TriageDocument(TypedDict):
+    """What has become worse in a stretch of time, the most lost seconds first; `level` is the chance that is told."""
+
+    since: datetime
+    until: datetime
+    before_since: datetime
+    tested: int
+    level: float
+    findings: Sequence[TriageFinding]
+    coverage: Coverage
+
+
 class TracePlace(TypedDict):
     """Which trace an answer is of."""
 

@@ -1,4 +1,4 @@
-"""Which cells have just become worse."""
+"""What has become worse, and which cells have just done so."""
 
 from datetime import UTC, datetime
 from typing import Annotated
@@ -8,10 +8,11 @@ from starlette.responses import Response
 
 from quiclens_questions import documents
 from quiclens_questions.moment import moment
+from quiclens_questions.triage import Triage, triage
 from quiclens_questions.watch import BY, watch
 from quiclens_questions.watched import watched
 from quiclens_web.api.answering import QuestionRunner, asking
-from quiclens_web.api.parameters import Until
+from quiclens_web.api.parameters import Conditions, Stretch, Until
 from quiclens_web.api.strict import StrictRoute
 
 router = APIRouter(route_class=StrictRoute, prefix="/api/v1", tags=["reports"])
@@ -40,3 +41,19 @@ async def regressions(
     now = datetime.now(UTC)
     question = watched(window, baseline, by, moment(until, now) if until else now)
     return await app.document(lambda store: watch(store, question).document())
+
+
+@router.get(
+    "/triage",
+    summary="What has become worse: who, since when, how many, and what of",
+    response_model=documents.TriageDocument,
+    operation_id="triage_requests",
+)
+async def findings(app: App, stretch: Stretch, where: Conditions) -> Response:
+    """Descriptions of requests of which more are slow, or failed, than in the day before, and than chance makes of all
+    comparisons: the most lost seconds first. Each with a sentence. Without `since` the last 24 hours.
+
+    As `quiclens triage --json`.
+    """
+    since, until = stretch.closed()
+    return await app.document(lambda store: triage(store, Triage(since, until, where)))

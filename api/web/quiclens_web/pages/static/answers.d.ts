@@ -4,6 +4,7 @@ import type * as documents from "./documents.js";
 type OfAddress = {
   "/api/v1/requests": documents.SlowDocument;
   "/api/v1/over-time": documents.OverTimeDocument;
+  "/api/v1/triage": documents.TriageDocument;
   "/api/v1/deployments": documents.DeploymentsDocument;
   "/api/v1/spent-over-time": documents.SpentDocument;
   "/api/v1/heat": documents.HeatDocument;

@@ -1474,3 +1474,56 @@ export interface StreamsDocument {
     [k: string]: unknown;
   }[];
 }
+/**
+ * What has become worse in a stretch of time, the most lost seconds first; `level` is the chance that is told.
+ */
+export interface TriageDocument {
+  since: string;
+  until: string;
+  before_since: string;
+  tested: number;
+  level: number;
+  findings: TriageFinding[];
+  coverage: Coverage;
+}
+/**
+ * Who has become worse (no condition: all), since when, how many, and what of.
+ *
+ * `since_low` and `since_high` bound the moment with 95 % confidence. `measure` is `slow` (longer than nine in ten of
+ * the same kind), `very_slow` (than 99 in 100) or `failed`, with its shares; `excess` is how many requests count
+ * beyond the share before. `slower_us` and the cause's means compare requests of the same paths.
+ */
+export interface TriageFinding {
+  sentence: string;
+  conditions: ConditionDocument[];
+  measure: string;
+  since: string;
+  since_low: string;
+  since_high: string;
+  requests: number;
+  requests_all: number;
+  users: number | null;
+  users_all: number | null;
+  share_before: number;
+  share_after: number;
+  excess: number;
+  chance: number;
+  dispersion: number;
+  slower_us: number | null;
+  lost_s: number;
+  cause: string | null;
+  cause_before_us: number | null;
+  cause_after_us: number | null;
+  traced_before: number;
+  traced_after: number;
+  examples: TriageExample[];
+}
+/**
+ * A request that shows a finding.
+ */
+export interface TriageExample {
+  request_id: string;
+  started_at: string;
+  duration_us: number | null;
+  top_cause: string | null;
+}

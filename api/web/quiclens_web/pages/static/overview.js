@@ -10,10 +10,11 @@ import { findingsTable } from "./findings.js";
 import { ms, percent } from "./format.js";
 import { showMap } from "./map.js";
 import { change, state } from "./state.js";
+import { triageList } from "./triage.js";
 import { chosen, covered, filterLink, wire } from "./window.js";
 
 const newestOverview = newest();
-const LATER = ["#shares", "#different"]; // what is filled after the tails
+const LATER = ["#triage", "#shares", "#different"]; // what is filled after the tails
 const DRAWN = ["#tails", ...LATER, "#map-a", "#map-b", "#map-scale", "#map-a-name", "#map-b-name", "#map-when"];
 
 /** @type {import("./documents.js").OverTimeDocument | null} */
@@ -33,6 +34,7 @@ function show() {
     deployed = releases;
     fill(find("#coverage"), covered(byGroup.coverage));
     tails();
+    fill(find("#triage"), triageList(await ask("/api/v1/triage", window, signal)));
     shares(await ask("/api/v1/spent-over-time", window, signal));
     fill(find("#different"), findingsTable(await ask("/api/v1/different", { ...window, limit: 8 }, signal)));
     if (document.querySelector("#map-left")) await showMap(window, signal);

@@ -1,0 +1,32 @@
+"""What has become worse, in sentences."""
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from quiclens_command_line.show.slow import coverage_line
+from quiclens_command_line.show.tables import of_printable
+from quiclens_questions.documents import TriageDocument
+from quiclens_questions.triage_words import filters
+from quiclens_questions.units import duration
+
+
+@of_printable
+def triage_view(document: TriageDocument) -> Iterator[RenderableType]:
+    stretch = f"{document['since']:%Y-%m-%d %H:%M} to {document['until']:%H:%M} UTC"
+    if not document["coverage"]["requests"]:
+        yield Text(f"No requests from {stretch}.")
+        return
+    if not document["findings"]:
+        yield Text(f"Nothing that chance does not explain, {stretch}.")
+    for finding in document["findings"]:
+        yield Text(finding["sentence"], style="bold")
+        conditions = " ".join(f"--where '{text}'" for text in filters(finding))
+        yield Text(f"  quiclens slow --since {finding['since']:%Y-%m-%dT%H:%M:%SZ} {conditions}".rstrip(), style="dim")
+        for each in finding["examples"]:
+            yield Text(f"  quiclens explain {each['request_id']}   ({duration(each['duration_us'])})", style="dim")
+        yield Text()
+    before = f"{document['before_since']:%Y-%m-%d %H:%M}"
+    yield Text(f"{document['tested']:,} comparisons with the time since {before}", style="dim")
+    yield coverage_line(document["coverage"])

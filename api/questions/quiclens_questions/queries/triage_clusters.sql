@@ -1,0 +1,25 @@
+-- One row: how unevenly requests that count fall on users, else connections, of every so many of which all are there, in the sums of `design_effect` (findings.py), of
+-- slow and of failed ones.
+SELECT
+    sum(n) AS requests,
+    sum(k) AS slow,
+    sum(k * k) AS slow_ss,
+    sum(k * n) AS slow_sn,
+    sum(n * n) AS nn,
+    sum(e) AS ended,
+    sum(f) AS failed,
+    sum(f * f) AS failed_ss,
+    sum(f * e) AS failed_sn,
+    sum(e * e) AS ee
+FROM
+(
+    SELECT
+        toFloat64(countIf(is_measured)) AS n,
+        toFloat64(countIf(is_slow)) AS k,
+        toFloat64(countIf(complete)) AS e,
+        toFloat64(countIf(is_failed)) AS f
+    FROM (/* triage_requests.sql */)
+    WHERE cityHash64(coalesce(user_hash, connection_id, request_id)) % {users_every:UInt32} = 0
+    GROUP BY coalesce(user_hash, connection_id, request_id)
+)
+LIMIT 1

@@ -1,0 +1,16 @@
+-- One row is one request that shows a finding: of those that have a trace, the ones which its cause cost most; else the slowest.
+SELECT
+    request_id,
+    started_at,
+    duration_us,
+    top_cause
+FROM requests
+WHERE started_at >= {began:DateTime64(6, 'UTC')}
+    AND (/* holds */)
+    AND (/* in_window.sql */)
+/* conditions */
+ORDER BY
+    /* cause */ DESC,
+    duration_us DESC NULLS LAST,
+    request_id
+LIMIT {limit:UInt32}

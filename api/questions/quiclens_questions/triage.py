@@ -1,0 +1,432 @@
+"""`triage`: what has become worse in a stretch of time: who, since when, how many, and what of.
+
+Every request of the stretch, and of the day before it, is compared with its kind (protocol, carrier and path): it is
+slow if it took longer than nine in ten of them, very slow if longer than 99 in 100. Of every value of every attribute,
+and of some pairs, the share of slow, very slow and failed requests before a moment is compared with that after it, for
+moments of 5 minutes to a day ago. The conditions that show the largest gains are then looked at together, up to three
+at once: who it is, is the description with the largest gain (`statistics/changes.py`), where each condition more must
+be worth `WORTH`. When it began is the change point of its minutes.
+
+Nothing is told that chance would make of all these comparisons in more than one of twenty weeks of windows: chances
+are those of Fisher's exact test on counts divided by the dispersion, which is the design effect of users (else
+connections) times Pearson's over stretches before; they are multiplied by the number of comparisons (Bonferroni).
+Where a part of a description has all that became worse, it is narrowed to that; where it leaves out requests that did
+too, it is widened. What is found is left out, and the rest
+is looked at again, for at most `FINDINGS_AT_MOST` findings. They are ranked by the seconds that users lost beyond what
+the same paths took before.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import combinations
+from typing import Any
+
+from quiclens_schema.catalogue import CAUSES
+from quiclens_schema.store import Store
+
+from quiclens_questions.different import AttributeCondition
+from quiclens_questions.documents import TriageDocument, TriageExample, TriageFinding
+from quiclens_questions.findings import design_effect
+from quiclens_questions.moment import bound
+from quiclens_questions.slow import coverage
+from quiclens_questions.statements import sql, together, typed
+from quiclens_questions.statistics.changes import Before, ChangePoint, change_point, dispersion_of
+from quiclens_questions.triage_words import sentence
+from quiclens_questions.watch import BUCKET_S, RATE, RATE_OVER_S
+from quiclens_questions.where import EVERYTHING, Where
+
+ATTRIBUTES = (
+    "carrier", "country", "region", "city", "network_type", "pop", "cluster", "server", "server_release", "protocol",
+    "app", "app_version", "device", "authority", "path", "stack", "stack_version", "quic_version",
+    "congestion_controller", "arm",
+)  # fmt: skip
+PAIRS = (("carrier", "city"), ("carrier", "server"), ("carrier", "pop"), ("city", "server"), ("server", "path"))
+MEASURES = ("slow", "very_slow", "failed")
+OF = {"slow": "measured", "very_slow": "measured", "failed": "ended"}
+SPLITS_S = (86_400, 43_200, 21_600, 10_800, 3_600, 1_800, 600, 300)
+BEFORE = timedelta(days=1)
+FEWEST = 20  # requests in the window that a condition must hold for
+KINDS_AT_MOST = 1_500
+ENOUGH = 200_000  # requests that say where to look
+LOOKED_AT = 40  # values and pairs with the largest gains
+TOGETHER = 14  # conditions that are looked at together
+WORTH = 2.0  # gain by which a condition more must be better
+CONDITIONS_AT_MOST = 3
+NOT_WORSE = 2.0  # gain below which the rest of a description did not become worse
+ALSO_WORSE = 8.0  # gain from which on what a wider description has besides became worse too
+FINDINGS_AT_MOST = 3
+EXAMPLES = 3
+TIMES_MIN = 1.3  # by which a share must grow to be told
+LEVEL = RATE * BUCKET_S / RATE_OVER_S
+
+Row = dict[str, Any]
+Counts = Mapping[str, Sequence[float]]
+
+
+@dataclass(frozen=True)
+class Triage:
+    """The stretch that is asked about, and which requests."""
+
+    since: datetime
+    until: datetime
+    where: Where = EVERYTHING
+
+    @property
+    def edges(self) -> list[datetime]:
+        """Moments at which something may have begun, the earliest first."""
+        within = [self.until - timedelta(seconds=each) for each in SPLITS_S]
+        return [self.since, *(each for each in within if each > self.since)]
+
+
+@dataclass(frozen=True)
+class Usual:
+    """How long requests of each kind take: the durations that one in ten and one in a hundred exceed, us."""
+
+    kinds: Sequence[int]
+    slow_us: Sequence[int]
+    very_slow_us: Sequence[int]
+    all_slow_us: int
+    all_very_slow_us: int
+    requests: int
+    newest: datetime | None
+
+    @property
+    def parameters(self) -> Row:
+        names = ("kinds", "slow_us", "very_slow_us", "all_slow_us", "all_very_slow_us")
+        return {name: getattr(self, name) for name in names}
+
+    @property
+    def every(self) -> int:
+        """Of every so many requests that do not count one is enough, where one only looks for suspects."""
+        return max(1, self.requests // ENOUGH)
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A description, and the change of one measure at one of the edges that has the largest gain."""
+
+    conditions: tuple[AttributeCondition, ...]
+    measure: str
+    edge: int
+    counts: Before
+    gain: float
+
+
+def triage(store: Store, asked: Triage) -> TriageDocument:
+    """What was found, the most lost seconds first."""
+    usual, covered = together(
+        lambda: _usual(store, asked),
+        lambda: coverage(store, asked.where, _window(asked.since, asked.until)),
+    )
+    # Nothing can be seen to begin after the newest request.
+    asked = replace(asked, until=min(asked.until, (usual.newest or asked.until) + timedelta(microseconds=1)))
+    looking = _Looking(store, asked, usual)
+    found: list[TriageFinding] = []
+    tested = 0
+    while usual.requests and len(found) < FINDINGS_AT_MOST:
+        suspect, tests = looking.suspect()
+        tested = tested or tests
+        told = looking.judged(suspect, tests) if suspect else None
+        if suspect is None or told is None:
+            break
+        found.append(told)
+        looking.leave_out(suspect, told["since"])
+    return {
+        "since": asked.since,
+        "until": asked.until,
+        "before_since": asked.since - BEFORE,
+        "tested": tested,
+        "level": LEVEL,
+        "findings": sorted(found, key=lambda each: -each["lost_s"]),
+        "coverage": covered,
+    }
+
+
+def _window(since: datetime, until: datetime) -> Row:
+    return {"since": bound(since), "until": bound(until)}
+
+
+def _usual(store: Store, asked: Triage) -> Usual:
+    window = _window(asked.since - BEFORE, asked.until)
+    rows = _asked(store, "triage_kinds", asked.where, {}, {**window, "limit": KINDS_AT_MOST})
+    some = rows[0]
+    slow_us, very_slow_us = some["all_usual"]
+    kinds = {row["kind"]: row["usual"] for row in rows if row["usual"]}
+    return Usual(
+        list(kinds),
+        [each[0] for each in kinds.values()],
+        [each[1] for each in kinds.values()],
+        slow_us,
+        very_slow_us,
+        some["all_requests"],
+        some["newest"],
+    )
+
+
+def _asked(
+    store: Store, name: str, where: Where, marks: Mapping[str, str], parameters: Row, less: str = ""
+) -> list[Row]:
+    """One question, with text of ours written in and conditions; every value travels as a parameter."""
+    text = sql(name)
+    for mark, written in marks.items():
+        text = text.replace(f"(/* {mark} */)", f"({written})").replace(f"/* {mark} */", written)
+    text = text.replace("/* conditions */", where.sql() + less)
+    given = {**where.parameters(), **parameters}
+    return store.query(text, {key: value for key, value in given.items() if "{" + key + ":" in text}).dicts()
+
+
+def _holds(conditions: Sequence[AttributeCondition], name: str) -> tuple[str, Row]:
+    """Whether a description holds, as SQL with its parameters."""
+    texts = [each.sql(f"{name}_{place}") for place, each in enumerate(conditions)]
+    return " AND ".join(texts) or "true", {f"{name}_{place}": each.value for place, each in enumerate(conditions)}
+
+
+class _Looking:
+    """Looks for one suspect after another, and judges it; what was found before is left out."""
+
+    def __init__(self, store: Store, asked: Triage, usual: Usual) -> None:
+        self._store, self._question, self._usual = store, asked, usual
+        self._less, self._known = "", Row()
+        self._effects = self._design_effects()
+
+    def leave_out(self, suspect: Suspect, since: datetime) -> None:
+        """Look from now on at all requests but those of this one."""
+        name = f"known_{self._less.count('AND NOT')}"
+        holds, given = _holds(suspect.conditions, name)
+        self._less += f"\n    AND NOT ({holds} AND started_at >= {{{name}_since:DateTime64(6, 'UTC')}})"
+        self._known = self._known | given | {f"{name}_since": bound(since)}
+
+    def _ask(self, name: str, marks: Mapping[str, str], parameters: Row) -> list[Row]:
+        """One question about the requests of the stretch and of the day before it, but those that are left out."""
+        asked = self._question
+        given = {
+            **_window(asked.since - BEFORE, asked.until),
+            "edges": [bound(each) for each in asked.edges],
+            "segments": len(asked.edges) + 1,
+            "every": 1,
+            **self._usual.parameters,
+            **self._known,
+            **parameters,
+        }
+        return _asked(self._store, name, asked.where, marks, given, self._less)
+
+    def _design_effects(self) -> dict[str, float]:
+        (row,) = self._ask("triage_clusters", {}, {"users_every": self._usual.every})
+        slow = design_effect(row["requests"], row["slow"], row["slow_ss"], row["slow_sn"], row["nn"])
+        failed = design_effect(row["ended"], row["failed"], row["failed_ss"], row["failed_sn"], row["ee"])
+        return {"slow": slow, "very_slow": slow, "failed": failed}
+
+    def suspect(self) -> tuple[Suspect | None, int]:
+        """The description with the largest gain, and how many comparisons there were."""
+        sets = [(each,) for each in ATTRIBUTES] + list(PAIRS)
+        marks = {
+            "masks": ", ".join(f"toUInt64({_grouping(members)})" for members in sets),
+            "columns": ", ".join(ATTRIBUTES),
+            "members": ", ".join(str([ATTRIBUTES.index(name) + 1 for name in members]) for members in sets),
+            "texts": ", ".join(f"toString({name})" for name in ATTRIBUTES),
+            "sets": ", ".join(f"({', '.join(members)}, segment)" for members in sets),
+        }
+        given = {"fewest": FEWEST, "limit": LOOKED_AT, "every": self._usual.every}
+        rows = self._ask("triage_values", marks, given)
+        if not rows:
+            return None, 0
+        picked: dict[str, AttributeCondition] = {}
+        for row in rows:
+            for name, value in zip(sets[row["place"] - 1], row["values"], strict=True):
+                condition = AttributeCondition(name, "=", value)
+                if len(picked) < TOGETHER:
+                    picked.setdefault(condition.name, condition)
+        conditions = list(picked.values())
+        texts = [f"toUInt32({each.sql(f'mask_{place}')}) * {1 << place}" for place, each in enumerate(conditions)]
+        values = {f"mask_{place}": each.value for place, each in enumerate(conditions)}
+        counted = Masks(conditions, self._ask("triage_masks", {"mask": " + ".join(texts)}, values))
+        edges = len(self._question.edges)
+        tests = (rows[0]["groups"] + 2 ** len(conditions)) * edges * len(MEASURES)
+        return counted.best(edges + 1, self._effects), tests
+
+    def judged(self, suspect: Suspect, tests: int) -> TriageFinding | None:
+        """What is told of a suspect, or None where chance, or how much its own minutes vary, explains it."""
+        effect = self._effects[suspect.measure]
+        if suspect.counts.chance(effect) * tests > LEVEL:
+            return None
+        holds, given = _holds(suspect.conditions, "holds")
+        minutes = self._ask("triage_minutes", {"holds": holds}, given)
+        hits, of = [row[suspect.measure] for row in minutes], [row[OF[suspect.measure]] for row in minutes]
+        begin = self._question.since.replace(second=0, microsecond=0)
+        first = max(1, sum(row["minute"] < begin for row in minutes))
+        point = change_point(hits, of, effect, first)
+        if point is None:
+            return None
+        dispersion = effect * _dispersion_before(hits, of, point)
+        chance = min(1.0, point.counts.chance(dispersion) * tests)
+        if chance > LEVEL or point.counts.share_after < TIMES_MIN * point.counts.share:
+            return None
+        point = change_point(hits, of, dispersion, first) or point
+        since = minutes[point.place]["minute"]
+        began = {"began": bound(since)}
+        paths = self._ask("triage_affected", {"holds": holds}, {**given, **began})
+        slower = _slower(paths)
+        cause, before_us, after_us = _cause(paths)
+        marks = {"holds": holds, "cause": f"{cause}_us" if cause else "ifNull(duration_us, 0)"}
+        examples = self._ask("triage_examples", marks, {**given, **began, "limit": EXAMPLES})
+        some = paths[0]
+        told: TriageFinding = {
+            "sentence": "",
+            "conditions": [each.document() for each in suspect.conditions],
+            "measure": suspect.measure,
+            "since": since,
+            "since_low": minutes[point.first]["minute"],
+            "since_high": minutes[point.last]["minute"] + timedelta(minutes=1),
+            "requests": some["found_requests"],
+            "requests_all": some["all_requests"],
+            "users": some["found_users"] or None,
+            "users_all": some["all_users"] or None,
+            "share_before": round(point.counts.share, 6),
+            "share_after": round(point.counts.share_after, 6),
+            "excess": round(point.counts.excess, 1),
+            "chance": float(f"{chance:.3g}"),
+            "dispersion": round(dispersion, 2),
+            "slower_us": None if slower is None else round(slower),
+            "lost_s": round((slower or 0.0) * sum(row["after"] for row in paths) / 1e6, 3),
+            "cause": cause,
+            "cause_before_us": before_us,
+            "cause_after_us": after_us,
+            "traced_before": sum(row["traced_before"] for row in paths),
+            "traced_after": sum(row["traced_after"] for row in paths),
+            "examples": typed(TriageExample, examples),
+        }
+        return {**told, "sentence": sentence(told, self._question.until)}
+
+
+def _grouping(members: Sequence[str]) -> int:
+    """What the engine's GROUPING gives for a grouping set: a bit for each attribute that is not in it, the first one's
+    largest."""
+    count = len(ATTRIBUTES)
+    return sum(1 << (count - 1 - at) for at, name in enumerate(ATTRIBUTES) if name not in members)
+
+
+@dataclass(frozen=True)
+class Masks:
+    """How many requests of each segment of time meet which of some conditions, and how many of them count."""
+
+    conditions: Sequence[AttributeCondition]
+    rows: Sequence[Row]
+
+    def best(self, segments: int, effects: Mapping[str, float]) -> Suspect | None:
+        """Of all descriptions of up to three conditions, and of all requests, the one with the largest gain; or a wider
+        one, where those that it has besides became worse too."""
+        best: tuple[float, Suspect, int] | None = None
+        for size in range(CONDITIONS_AT_MOST + 1):
+            for chosen in combinations(range(len(self.conditions)), size):
+                if len({self.conditions[place].attribute for place in chosen}) < size:
+                    continue
+                bits = sum(1 << place for place in chosen)
+                counts = self._counts(bits, segments)
+                for suspect in _changes(self._named(bits), counts, effects):
+                    gain = suspect.gain - WORTH * size
+                    if gain > 0 and (best is None or gain > best[0]):
+                        best = gain, suspect, bits
+        if best is None:
+            return None
+        narrow, bits = self._narrowed(best[1], best[2], segments, effects)
+        return self._widened(narrow, bits, segments, effects)
+
+    def _narrowed(
+        self, suspect: Suspect, bits: int, segments: int, effects: Mapping[str, float]
+    ) -> tuple[Suspect, int]:
+        """Where nothing counted before, all that holds what counts now gains the same: what else a description has, and
+        what did not become worse, is left out of it."""
+        found: list[tuple[float, Suspect, int]] = []
+        for place in range(len(self.conditions)):
+            narrow_bits = bits | 1 << place
+            if narrow_bits == bits or narrow_bits.bit_count() > CONDITIONS_AT_MOST:
+                continue
+            part = self._change(narrow_bits, suspect, segments)
+            rest = suspect.counts.less(part)
+            is_whole = part.excess >= 0.9 * suspect.counts.excess and rest.gain(effects[suspect.measure]) < NOT_WORSE
+            if is_whole and suspect.counts.chance_of_part(part, effects[suspect.measure]) < LEVEL:
+                gain = part.gain(effects[suspect.measure])
+                narrow = Suspect(self._named(narrow_bits), suspect.measure, suspect.edge, part, gain)
+                found.append((part.share_after, narrow, narrow_bits))
+        if not found:
+            return suspect, bits
+        _, narrow, narrow_bits = max(found, key=lambda each: each[0])
+        return self._narrowed(narrow, narrow_bits, segments, effects)
+
+    def _widened(self, suspect: Suspect, bits: int, segments: int, effects: Mapping[str, float]) -> Suspect:
+        """Without a condition where those that it leaves out became worse too."""
+        for place in range(len(self.conditions)):
+            wide_bits = bits & ~(1 << place)
+            if wide_bits == bits:
+                continue
+            wide = self._change(wide_bits, suspect, segments)
+            if wide.less(suspect.counts).gain(effects[suspect.measure]) >= ALSO_WORSE:
+                gain = wide.gain(effects[suspect.measure])
+                whole = Suspect(self._named(wide_bits), suspect.measure, suspect.edge, wide, gain)
+                return self._widened(whole, wide_bits, segments, effects)
+        return suspect
+
+    def _change(self, bits: int, like: Suspect, segments: int) -> Before:
+        """The same measure at the same edge, of another description."""
+        counts = self._counts(bits, segments)
+        return _at(counts[like.measure], counts[OF[like.measure]], like.edge + 1)
+
+    def _named(self, bits: int) -> tuple[AttributeCondition, ...]:
+        return tuple(each for place, each in enumerate(self.conditions) if bits >> place & 1)
+
+    def _counts(self, bits: int, segments: int) -> dict[str, list[float]]:
+        totals = {name: [0.0] * segments for name in ("measured", "slow", "very_slow", "ended", "failed")}
+        for row in self.rows:
+            if row["mask"] & bits == bits:
+                for name, total in totals.items():
+                    total[row["segment"]] += row[name]
+        return totals
+
+
+def _changes(
+    conditions: tuple[AttributeCondition, ...], counts: Mapping[str, Sequence[float]], effects: Mapping[str, float]
+) -> Iterator[Suspect]:
+    """Of each measure and each edge, where its share grew."""
+    for measure in MEASURES:
+        hits, of = counts[measure], counts[OF[measure]]
+        for at in range(1, len(of)):
+            change = _at(hits, of, at)
+            if change.of_after >= FEWEST and change.share_after >= TIMES_MIN * change.share:
+                yield Suspect(conditions, measure, at - 1, change, change.gain(effects[measure]))
+
+
+def _at(hits: Sequence[float], of: Sequence[float], at: int) -> Before:
+    return Before(sum(hits[:at]), sum(of[:at]), sum(hits[at:]), sum(of[at:]))
+
+
+def _dispersion_before(hits: Sequence[float], of: Sequence[float], point: ChangePoint) -> float:
+    """Pearson's over stretches before the change, each as long as what came after it, 24 at least."""
+    length = max(1, min(len(of) - point.place, point.place // 24))
+    starts = range(0, point.place - length + 1, length)
+    return dispersion_of([sum(hits[at : at + length]) for at in starts], [sum(of[at : at + length]) for at in starts])
+
+
+def _slower(paths: Sequence[Row]) -> float | None:
+    """By how much requests take longer on average than those of the same paths took before, us."""
+    both = [row for row in paths if row["after"] and row["before"]]
+    many = sum(row["after"] for row in both)
+    return sum(row["after"] * (row["mean_after_us"] - row["mean_before_us"]) for row in both) / many if many else None
+
+
+def _cause(paths: Sequence[Row]) -> tuple[str | None, int | None, int | None]:
+    """The cause that grew most, and its mean before and after, of the paths that have traces on both sides, by how many
+    traced requests each has now; none where nothing grew."""
+    both = [row for row in paths if row["traced_after"] and row["traced_before"]]
+    many = sum(row["traced_after"] for row in both)
+    if not many:
+        return None, None, None
+
+    def mean(side: str, place: int) -> float:
+        of_paths = (row["traced_after"] * row[f"cause_{side}_us"][place] / row[f"traced_{side}"] for row in both)
+        return float(sum(of_paths) / many)
+
+    grown, place = max((mean("after", place) - mean("before", place), place) for place in range(len(CAUSES)))
+    if grown <= 0:
+        return None, None, None
+    return CAUSES[place], round(mean("before", place)), round(mean("after", place))

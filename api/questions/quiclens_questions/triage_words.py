@@ -1,0 +1,95 @@
+"""A finding of `triage` in words: one sentence for whoever is woken, and a ticket in Markdown. Pure."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from urllib.parse import quote, urlencode
+
+from quiclens_questions.causes import LOOKS
+from quiclens_questions.documents import ConditionDocument, TriageDocument, TriageFinding
+from quiclens_questions.moment import whole_seconds
+from quiclens_questions.units import duration, share
+
+_MEASURES = {
+    "slow": "take longer than nine in ten of their kind usually do",
+    "very_slow": "take longer than 99 in 100 of their kind usually do",
+    "failed": "fail",
+}
+
+
+def who(conditions: Sequence[ConditionDocument]) -> str:
+    """`carrier Halden Mobile, server edge-fra-02`; `all requests` where there is no condition."""
+    return ", ".join(f"{each['attribute'].replace('_', ' ')} {each['value']}" for each in conditions) or "all requests"
+
+
+def clock(at: datetime, day: datetime) -> str:
+    """Hours and minutes, with the date where it is another day."""
+    return f"{at:%H:%M}" if at.date() == day.date() else f"{at:%Y-%m-%d %H:%M}"
+
+
+def sentence(finding: TriageFinding, day: datetime) -> str:
+    """Who, since when, how bad, how many, and what of."""
+    since, low, high = (clock(at, day) for at in (finding["since"], finding["since_low"], finding["since_high"]))
+    text = (
+        f"{who(finding['conditions'])}: since {since} UTC ({low} to {high}) {share(finding['share_after'], 1)} "
+        f"{_MEASURES[finding['measure']]}, before {share(finding['share_before'], 1)}."
+    )
+    return f"{text} {how_many(finding)} {what_of(finding)}".strip()
+
+
+def how_many(finding: TriageFinding) -> str:
+    """Requests and users since it began, of all since then."""
+    text = f"{finding['requests']:,} of {finding['requests_all']:,} requests since then"
+    if finding["users"] is not None and finding["users_all"] is not None:
+        text += f", of {finding['users']:,} of {finding['users_all']:,} users"
+    return f"{text}."
+
+
+def what_of(finding: TriageFinding) -> str:
+    """By how much requests take longer, and the cause that grew; empty where neither is known."""
+    slower, cause = finding["slower_us"], finding["cause"]
+    said = []
+    if slower is not None and slower > 0:
+        said.append(f"They take {duration(slower)} longer on average, {finding['lost_s']:,.0f} s in all.")
+    if not finding["traced_after"]:
+        said.append("No trace says what of.")
+    elif cause is not None:
+        before, after = duration(finding["cause_before_us"]), duration(finding["cause_after_us"])
+        traced = f"{finding['traced_after']:,} traced"
+        said.append(f"What grew most is {LOOKS[cause].name}: {before} before, {after} now ({traced}).")
+    return " ".join(said)
+
+
+def filters(finding: TriageFinding) -> list[str]:
+    """The description as `--where` takes it."""
+    return [f"{each['attribute']}{each['operator']}{each['value']}" for each in finding["conditions"]]
+
+
+def ticket(document: TriageDocument, address: str = "") -> Iterator[str]:
+    """Markdown, line by line; `address` of the pages makes links."""
+    yield f"# What has become worse, {whole_seconds(document['since'])} to {whole_seconds(document['until'])}"
+    if not document["findings"]:
+        yield "\nNothing that chance does not explain."
+    for finding in document["findings"]:
+        yield f"\n## {_escaped(who(finding['conditions']))}\n"
+        yield _escaped(finding["sentence"])
+        query = urlencode(
+            [
+                ("since", whole_seconds(finding["since"])),
+                ("until", whole_seconds(document["until"])),
+                *(("where", text) for text in filters(finding)),
+            ]
+        )
+        if address:
+            yield f"\n- [the requests]({address}/requests?{query})"
+        for each in finding["examples"]:
+            name = _escaped(each["request_id"])
+            link = f"[{name}]({address}/requests/{quote(each['request_id'])})" if address else f"`{each['request_id']}`"
+            yield f"- {link}: {duration(each['duration_us'])}"
+    coverage = document["coverage"]
+    of_chance = f"chance is {document['level']:.1g} at most"
+    yield f"\n{coverage['requests']:,} requests, {coverage['traced']:,} of them traced; {of_chance}."
+
+
+def _escaped(text: str) -> str:
+    """Without what Markdown would take for its own."""
+    return "".join(f"\\{each}" if each in "\\`*_[]<>#|~" else each for each in text)

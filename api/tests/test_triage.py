@@ -1,0 +1,203 @@
+"""What has become worse: the planted incident at every window, each kind of it, and nothing where there is none."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from api_ran import Run
+from quiclens_schema import store as stores
+from quiclens_schema.migrate import migrate
+from quiclens_schema.store import Store
+from starlette.testclient import TestClient
+
+from quiclens_questions.documents import TriageDocument, TriageFinding
+from quiclens_questions.triage import Triage, triage
+from quiclens_questions.triage_words import ticket
+from quiclens_questions.where import read
+from quiclens_web.api.app import create_app
+from quiclens_web.api.settings import ApiSettings
+
+ENDS = datetime(2026, 11, 20, 15, tzinfo=UTC)
+BEGAN = datetime(2026, 11, 20, 14, 7, tzinfo=UTC)
+HOURS, ROWS = 27, 130_000
+# Users have one to three requests; a third are traced. A path's length differs, and a carrier's.
+_ROWS = """
+INSERT INTO request_versions
+    (request_id, started_hour, started_at, connection_id, user_hash, source, link, coverage, weight, trace_weight,
+     complete, duration_us, end_is, carrier, city, pop, server, server_release, protocol, path, network_type,
+     app_version, status,
+     cwnd_blocked_us, network_us, top_cause)
+WITH
+    number AS n,
+    toDateTime64({ends:DateTime('UTC')}, 6, 'UTC') - toIntervalSecond({hours:UInt32} * 3600)
+        + toIntervalMicrosecond(toUInt64(n * {hours:UInt32} * 3600. * 1e6 / {rows:UInt64})) AS at,
+    cityHash64(n, 1) AS one,
+    cityHash64(n, 2) AS two,
+    cityHash64(n, 3) AS three,
+    ['Halden Mobile', 'Northlight Fiber', 'Vale DSL', 'Metro Wireless'][1 + intDiv(one, 7) % 4] AS carrier_name,
+    ['Munich', 'Berlin', 'Oslo', 'Rome', 'Lyon'][1 + two % 5] AS city_name,
+    ['fra', 'ams'][1 + intDiv(two, 5) % 2] AS pop_name,
+    concat('edge-', pop_name, '-0', toString(1 + three % 2)) AS server_name,
+    ['/feed', '/img', '/video', '/api'][1 + intDiv(three, 2) % 4] AS path_name,
+    one % 3 = 0 AS is_traced,
+    sqrt(-2 * log((cityHash64(n, 11) % 1000003 + 1) / 1000004)) AS radius,
+    radius * cos(2 * pi() * (cityHash64(n, 12) % 1000003) / 1000003) AS z,
+    at >= {began:DateTime('UTC')} AND (WHO) AS is_hit,
+    60000. * (1 + intDiv(one, 7) % 4) * (1 + intDiv(three, 2) % 4) * exp(0.7 * z) AS usual_us
+SELECT
+    toString(n),
+    toStartOfHour(at),
+    at,
+    concat('c', toString(cityHash64(intDiv(n, 2), 5))),
+    concat('u', toString(cityHash64(intDiv(n, 3), 6))),
+    'log',
+    'id',
+    if(is_traced, 'full', 'none'),
+    1,
+    is_traced,
+    true,
+    toUInt64(if(is_hit, HOW, usual_us)) AS took,
+    if(is_hit AND FAILS, 'reset', 'fin'),
+    carrier_name,
+    city_name,
+    pop_name,
+    server_name,
+    if(server_name = 'edge-ams-02' AND at >= {began:DateTime('UTC')}, '2.0', '1.9'),
+    'h3',
+    path_name,
+    'lte',
+    toString(1 + three % 3),
+    200,
+    if(is_traced AND is_hit, took * 0.8, 0),
+    if(is_traced, took - if(is_hit, took * 0.8, 0), 0),
+    'network'
+FROM numbers({rows:UInt64})
+"""
+INCIDENTS = {
+    "a carrier on a server": (
+        "carrier_name = 'Halden Mobile' AND server_name = 'edge-fra-02'",
+        "usual_us + 500000",
+        "0",
+    ),
+    "a city": ("city_name = 'Oslo'", "usual_us * 2", "0"),
+    "a release": ("server_name = 'edge-ams-02'", "usual_us * 2", "0"),
+    "a path": ("path_name = '/api'", "usual_us * 2", "0"),
+    "all": ("1", "usual_us * 1.6", "0"),
+    "only the tail": ("carrier_name = 'Vale DSL'", "if(intDiv(two, 10) % 15 = 0, usual_us * 30, usual_us)", "0"),
+    "failures": ("pop_name = 'ams'", "usual_us", "one % 12 = 5"),
+    "nothing": ("0", "usual_us", "0"),
+}
+WHO = {
+    "a carrier on a server": {("carrier", "Halden Mobile"), ("server", "edge-fra-02")},
+    "a city": {("city", "Oslo")},
+    "a path": {("path", "/api")},
+    "all": set(),
+    "only the tail": {("carrier", "Vale DSL")},
+    "failures": {("pop", "ams")},
+}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with stores.open(f"chdb:{tmp_path_factory.mktemp('incidents') / 'store'}") as opened:
+        migrate(opened)
+        yield opened
+
+
+def planted(store: Store, name: str) -> None:
+    who, how, fails = INCIDENTS[name]
+    store.command("TRUNCATE TABLE request_versions")
+    text = _ROWS.replace("WHO", who).replace("HOW", how).replace("FAILS", fails)
+    given = {"rows": ROWS, "hours": HOURS, "ends": f"{ENDS:%Y-%m-%d %H:%M:%S}", "began": f"{BEGAN:%Y-%m-%d %H:%M:%S}"}
+    store.command(text, given)
+
+
+def found(store: Store, hours: float, **more: Any) -> TriageDocument:
+    return triage(store, Triage(ENDS - timedelta(hours=hours), ENDS, **more))
+
+
+def who(finding: TriageFinding) -> set[tuple[str, str]]:
+    return {(each["attribute"], each["value"]) for each in finding["conditions"]}
+
+
+@pytest.mark.parametrize("name", WHO)
+def test_a_planted_incident_is_found_alone_with_who_and_since(store: Store, name: str) -> None:
+    planted(store, name)
+    for hours in (24, 1):
+        document = found(store, hours)
+        (finding,) = document["findings"]
+        assert who(finding) == WHO[name], finding["sentence"]
+        assert finding["since_low"] <= BEGAN <= finding["since_high"], finding["sentence"]
+        assert finding["since_high"] - finding["since_low"] <= timedelta(minutes=12)
+        assert finding["measure"] == {"failures": "failed", "only the tail": "very_slow"}.get(name, "slow")
+
+
+def test_a_release_is_named_or_the_server_that_runs_it(store: Store) -> None:
+    planted(store, "a release")
+    (finding,) = found(store, 24)["findings"]
+    assert len(who(finding)) == 1 and who(finding) <= {("server_release", "2.0"), ("server", "edge-ams-02")}
+
+
+def test_every_number_is_that_of_the_rows(store: Store) -> None:
+    planted(store, "a carrier on a server")
+    document = found(store, 24)
+    (finding,) = document["findings"]
+    since = f"{finding['since']:%Y-%m-%d %H:%M:%S}"
+    cell = "carrier = 'Halden Mobile' AND server = 'edge-fra-02'"
+    requests, users, every, all_users = store.query(
+        f"SELECT countIf({cell}), uniqExactIf(user_hash, {cell}), count(), uniqExact(user_hash) FROM requests"
+        " WHERE started_at >= {since:DateTime('UTC')}",
+        {"since": since},
+    ).one()
+    told = [finding[name] for name in ("requests", "users", "requests_all", "users_all")]
+    assert told == [requests, users, every, all_users]
+    assert finding["cause"] == "cwnd_blocked" and (finding["cause_before_us"] or 0) < 5_000
+    assert 0.5e6 * 0.8 <= (finding["slower_us"] or 0) <= 0.5e6 * 1.2
+    for word in (
+        "Halden Mobile",
+        "edge-fra-02",
+        f"{requests:,} of {every:,} requests",
+        f"{users:,} of",
+        "congestion window",
+    ):
+        assert word in finding["sentence"]
+    assert len(finding["examples"]) == 3
+    text = "\n".join(ticket(document, "https://pages.example"))
+    assert "https://pages.example/requests?since=" in text and "carrier Halden Mobile, server edge-fra-02" in text
+
+
+def test_what_was_not_planted_is_not_told(store: Store) -> None:
+    planted(store, "nothing")
+    for hours in (24, 6, 1):
+        assert not found(store, hours)["findings"]
+    planted(store, "a city")
+    before = triage(store, Triage(BEGAN - timedelta(hours=6), BEGAN))
+    assert not before["findings"] and before["tested"] > 1_000
+    others = found(store, 24, where=read(["city!=Oslo"], ENDS))
+    assert not others["findings"]
+
+
+def test_an_empty_store_has_nothing(store: Store) -> None:
+    store.command("TRUNCATE TABLE request_versions")
+    document = found(store, 24)
+    assert document["findings"] == [] and document["coverage"]["requests"] == 0 and document["tested"] == 0
+
+
+def test_the_api_answers_as_the_question_does(store: Store) -> None:
+    planted(store, "a city")
+    client = TestClient(create_app(ApiSettings(store)), base_url="http://127.0.0.1:8123")
+    stretch = {"since": f"{ENDS - timedelta(hours=6):%Y-%m-%dT%H:%M:%SZ}", "until": f"{ENDS:%Y-%m-%dT%H:%M:%SZ}"}
+    (finding,) = client.get("/api/v1/triage", params=stretch).json()["findings"]
+    assert finding["sentence"].startswith("city Oslo: since 14:0") and finding["requests"] > 500
+    assert client.get("/api/v1/triage", params={"since": "1h", "until": "2h"}).status_code == 422
+
+
+def test_the_command_tells_whether_it_found_something(run: Run) -> None:
+    ran = run("triage", "--json")
+    assert ran.code == (0 if ran.document["findings"] else 1) and ran.document["coverage"]["requests"] > 0
+    assert "comparisons with the time since" in run("triage").out
+    assert run("triage", "--markdown").out.startswith("# What has become worse")
+    assert "No requests from" in run("triage", "--since", "2001-01-01", "--until", "2001-01-02").out
+    for words in (("--follow", "--until", "1h"), ("--since", "1h", "--until", "2h"), ("--where", "nope=1")):
+        assert run("triage", *words, "--json").code == 2

@@ -1,0 +1,23 @@
+// @ts-check
+// What has become worse, in sentences, with links to the requests of each finding.
+
+import { el } from "./dom.js";
+import { whole } from "./format.js";
+
+/**
+ * @param {import("./documents.js").TriageDocument} found
+ * @returns {HTMLElement}
+ */
+export function triageList(found) {
+  const note = el("p", { class: "note" }, `${whole(found.tested)} comparisons with the time since ${found.before_since.slice(0, 16).replace("T", " ")} UTC; in at most one week of twenty is anything told that is chance.`);
+  if (!found.findings.length) return el("div", {}, el("p", {}, found.coverage.requests ? "Nothing that chance does not explain." : "No requests."), note);
+  return el("div", {}, el("ol", { class: "triage" }, ...found.findings.map((each) => el("li", {}, el("p", {}, each.sentence), links(found, each)))), note);
+}
+
+/** @param {import("./documents.js").TriageDocument} found @param {import("./documents.js").TriageFinding} each */
+function links(found, each) {
+  const query = new URLSearchParams([["since", each.since], ["until", found.until]]);
+  for (const { attribute, operator, value } of each.conditions) query.append("where", `${attribute}${operator}${value}`);
+  const examples = each.examples.map(({ request_id }, place) => el("a", { href: `/requests/${encodeURI(request_id)}` }, place ? "another" : "one explained"));
+  return el("p", { class: "note" }, el("a", { href: `/?${query}` }, "these alone"), " · ", el("a", { href: `/requests?${query}` }, "their slowest"), ...examples.flatMap((link) => [" · ", link]));
+}
