@@ -210,6 +210,15 @@ def parser() -> argparse.ArgumentParser:
     watching.add_argument("--seed", type=int, default=1)
     watching.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
 
+    planting = commands.add_parser(
+        "incidents", help="is what became worse found, with who, since when, how many and what of? Goes on where it was"
+    )
+    planting.add_argument("--runs", type=_count, default=200, help="incidents, each kind in turn")
+    planting.add_argument("--nothing", type=_count, default=2_016, help="hours in which nothing becomes worse")
+    planting.add_argument("--rate", type=float, default=300.0, help="requests a second")
+    planting.add_argument("--seed", type=int, default=1)
+    planting.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
+
     fuzzing = commands.add_parser(
         "fuzz", help="coverage-guided fuzzing of all that reads foreign bytes; goes on where it was"
     )
@@ -397,6 +406,10 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         from quiclens_lab.watch import watch
 
         return watch(options.runs, options.windows, options.seed, options.rows, options.keep, progress.show)
+    if options.command == "incidents":
+        from quiclens_lab.incidents import incidents
+
+        return incidents(options.runs, options.nothing, options.rate, options.seed, options.keep)
     if options.command == "freshness":
         from quiclens_lab.freshness.command import run as run_freshness
 

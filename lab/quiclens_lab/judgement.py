@@ -82,6 +82,7 @@ BARS: Mapping[str, KeptDocument | None] = {
     "freshness": KeptDocument("freshness"),
     "front": KeptDocument("front"),
     "fuzz": None,
+    "incidents": KeptDocument("incidents"),
     "installed": KeptDocument("installed"),
     "limits": KeptDocument("limits"),
     "link": KeptDocument("link"),

@@ -276,7 +276,8 @@ class _Looking:
             "conditions": [each.document() for each in suspect.conditions],
             "measure": suspect.measure,
             "since": since,
-            "since_low": minutes[point.first]["minute"],
+            # It may have begun within the minute before the first that is wholly worse.
+            "since_low": minutes[point.first - 1]["minute"],
             "since_high": minutes[point.last]["minute"] + timedelta(minutes=1),
             "requests": some["found_requests"],
             "requests_all": some["all_requests"],
