@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from api_ran import Run
 from quiclens_schema import store as stores
 from quiclens_schema.migrate import migrate
 from quiclens_schema.store import Store
@@ -191,13 +190,3 @@ def test_the_api_answers_as_the_question_does(store: Store) -> None:
     (finding,) = client.get("/api/v1/triage", params=stretch).json()["findings"]
     assert finding["sentence"].startswith("city Oslo: since 14:0") and finding["requests"] > 500
     assert client.get("/api/v1/triage", params={"since": "1h", "until": "2h"}).status_code == 422
-
-
-def test_the_command_tells_whether_it_found_something(run: Run) -> None:
-    ran = run("triage", "--json")
-    assert ran.code == (0 if ran.document["findings"] else 1) and ran.document["coverage"]["requests"] > 0
-    assert "comparisons with the time since" in run("triage").out
-    assert run("triage", "--markdown").out.startswith("# What has become worse")
-    assert "No requests from" in run("triage", "--since", "2001-01-01", "--until", "2001-01-02").out
-    for words in (("--follow", "--until", "1h"), ("--since", "1h", "--until", "2h"), ("--where", "nope=1")):
-        assert run("triage", *words, "--json").code == 2
