@@ -3,7 +3,7 @@
 Every request of the stretch, and of the day before it, is compared with its kind (protocol, carrier and path): it is
 slow if it took longer than nine in ten of them, very slow if longer than 99 in 100. Of every value of every attribute,
 and of some pairs, the share of slow, very slow and failed requests before a moment is compared with that after it, for
-moments of 5 minutes to a day ago. The conditions that show the largest gains are then looked at together, up to three
+moments of a minute to a day ago. The conditions that show the largest gains are then looked at together, up to three
 at once: who it is, is the description with the largest gain (`statistics/changes.py`), where each condition more must
 be worth `WORTH`. When it began is the change point of its minutes.
 
@@ -44,7 +44,7 @@ ATTRIBUTES = (
 PAIRS = (("carrier", "city"), ("carrier", "server"), ("carrier", "pop"), ("city", "server"), ("server", "path"))
 MEASURES = ("slow", "very_slow", "failed")
 OF = {"slow": "measured", "very_slow": "measured", "failed": "ended"}
-SPLITS_S = (86_400, 43_200, 21_600, 10_800, 3_600, 1_800, 600, 300)
+SPLITS_S = (86_400, 43_200, 21_600, 10_800, 3_600, 1_800, 600, 300, 120, 60)
 BEFORE = timedelta(days=1)
 FEWEST = 20  # requests in the window that a condition must hold for
 KINDS_AT_MOST = 1_500

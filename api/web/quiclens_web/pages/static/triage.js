@@ -11,7 +11,13 @@ import { whole } from "./format.js";
 export function triageList(found) {
   const note = el("p", { class: "note" }, `${whole(found.tested)} comparisons with the time since ${found.before_since.slice(0, 16).replace("T", " ")} UTC; in at most one week of twenty is anything told that is chance.`);
   if (!found.findings.length) return el("div", {}, el("p", {}, found.coverage.requests ? "Nothing that chance does not explain." : "No requests."), note);
-  return el("div", {}, el("ol", { class: "triage" }, ...found.findings.map((each) => el("li", {}, el("p", {}, each.sentence), links(found, each)))), note);
+  return el("div", {}, el("ol", { class: "triage" }, ...found.findings.map((each) => el("li", {}, said(each.sentence), links(found, each)))), note);
+}
+
+/** Who it is stands out. @param {string} sentence */
+function said(sentence) {
+  const end = Math.max(0, sentence.indexOf(": since "));
+  return el("p", {}, el("strong", {}, sentence.slice(0, end)), sentence.slice(end));
 }
 
 /** @param {import("./documents.js").TriageDocument} found @param {import("./documents.js").TriageFinding} each */
