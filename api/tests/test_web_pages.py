@@ -93,7 +93,33 @@ def test_every_cause_has_one_colour_for_styles_and_scripts(web: TestClient) -> N
 
 def test_the_bar_is_as_wide_as_its_parts() -> None:
     bar = str(parts_bar([{"cause": "network", "us": 250}, {"cause": "pto", "us": 750}], 1000))
-    assert 'width="250.00"' in bar and 'x="250.00"' in bar and 'width="750.00"' in bar
+    assert 'width="25.00%"' in bar and 'x="25.00%"' in bar and 'width="75.00%"' in bar
+    assert 'href="#part-pto" aria-label="probe timeout: 750 µs, 75 %"' in bar
+
+
+def test_stretches_of_a_request_are_a_table_and_bars_that_lead_to_packets(web: TestClient) -> None:
+    text = web.get("/requests/aa11bb22/4").text
+    table = text.partition('<table class="episodes">')[2].partition("</table>")[0]
+    assert "lost and repaired" in table and "time threshold" in table and "152 ms" in table
+    assert 'href="/connections/aa11bb22?view=log&amp;packet=17&amp;way=sent"' in table
+    said = "lost and repaired, 412 ms from 100 ms, packet 17, declared lost after 152 ms, by time threshold"
+    packets = "/connections/aa11bb22?view=packets&amp;from_us=179400&amp;to_us=632600&amp;stream=4"
+    assert f'<a href="{packets}" aria-label="{said}"><rect' in text
+    assert 'href="/connections/aa11bb22?from_us=68000&amp;to_us=772000&amp;stream=4"' in text
+
+
+def test_the_tab_key_stops_at_the_longest_bars_alone() -> None:
+    spans = [Span("a", "network", at, 2 * at + 1, str(at), f"/{at}") for at in range(60)]
+    drawn = str(timeline(spans, [], 0, 200))
+    assert drawn.count("<a ") == 60 and drawn.count('tabindex="-1"') == 20
+    assert '<a href="/59" aria-label="59"><rect' in drawn
+
+
+def test_a_request_says_who_asked_and_where_that_is_logged(web: TestClient) -> None:
+    traced, logged = (web.get(f"/requests/{name}").text for name in ("aa11bb22/4", "log:0f0f/128"))
+    assert "<h2>Who asked</h2>" in traced and "<td>acme</td>" in traced
+    assert 'data-copy="req-4"' in traced and "<td>at 100.000 ms of the trace</td>" in traced
+    assert "<td>zeta</td>" in logged and 'data-copy="it&#39;s/9"' in logged
 
 
 def test_what_a_log_says_is_text_in_pictures() -> None:

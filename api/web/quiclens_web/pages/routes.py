@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from quiclens_questions.begun import begun, values_called
 from quiclens_questions.connection_page import chosen, traces
 from quiclens_questions.explain import Explanation, explain
-from quiclens_questions.logged import logged_facts
+from quiclens_questions.logged import asked_facts, logged_facts
 from quiclens_questions.moment import rfc3339, seconds_ago, whole_seconds
 from quiclens_questions.reports import REPORTS
 from quiclens_questions.savings import REMOVABLE
@@ -131,7 +131,7 @@ def what_words_mean() -> Response:
     return page("causes.html", causes=cause_words(), words=WORDS)
 
 
-_OF_CONNECTIONS = of_scripts("view", "from_us", "to_us", "at_us", "text", "name", "packet")
+_OF_CONNECTIONS = of_scripts("view", "from_us", "to_us", "at_us", "text", "name", "way", "packet", "rtt_from_zero")
 
 
 @router.get("/connections/{connection_id:path}", openapi_extra=_OF_CONNECTIONS)
@@ -199,6 +199,7 @@ def _request_page(app: QuestionRunner, request: Request, found: Explanation) -> 
         view=view,
         request_line=line,
         about=about,
+        asked=asked_facts(found.request),
         facts=connection_facts(connection) if connection else logged_facts(found.request),
         logged_of_connection=found.request.get("rtt_us") is not None,
         qvis_link=_qvis(app, request, view.get("connection_id"), view.get("focus")),

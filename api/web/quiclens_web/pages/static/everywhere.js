@@ -29,6 +29,18 @@ function help() {
   /** @type {HTMLDialogElement} */ (box).showModal();
 }
 
+/** Copies what a button names. Where there is no clipboard, as over plain HTTP, the text beside it is selected. @param {HTMLButtonElement} button */
+async function copy(button) {
+  try {
+    await navigator.clipboard.writeText(button.dataset.copy ?? "");
+    button.textContent = "copied";
+  } catch {
+    getSelection()?.selectAllChildren(button.previousElementSibling ?? button);
+    button.textContent = "selected";
+  }
+}
+
+for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll("button[data-copy]"))) button.addEventListener("click", () => copy(button));
 keepCarried();
 show(localStorage.getItem(KEPT));
 find("#theme").addEventListener("click", turn);
