@@ -1,6 +1,6 @@
 // Opens pages as a person does and says what it saw: one JSON document on standard output.
 // node pages.mjs BASE CHROMIUM PICTURES [TOGETHER], with the steps as JSON on standard input; PICTURES may be "" for none:
-// [{name, path, width?, dark?, do: [[selector, "click" | "text" | "drag" | "save" | "back", …]], expect: [selector or text, …]}]
+// [{name, path, width?, dark?, do: [[selector, "click" | "text" | "focus" | "key" | "drag" | "save" | "back", …]], expect: [selector or text, …]}]
 
 import { readFileSync } from "node:fs";
 import { chromium } from "playwright-core";
@@ -24,7 +24,8 @@ async function visit(step) {
     for (const [selector, how, ...more] of step.do ?? []) {
       const place = page.locator(selector).first();
       if (how === "click") await place.click();
-      else if (how === "text") await place.fill(more[0]);
+      else if (how === "text") await ((await place.evaluate((made) => made.tagName)) === "SELECT" ? place.selectOption(more[0]) : place.fill(more[0]));
+      else if (how === "focus") await place.focus();
       else if (how === "key") await page.keyboard.press(more[0]);
       else if (how === "back") await page.goBack({ waitUntil: "networkidle" });
       else if (how === "save") {

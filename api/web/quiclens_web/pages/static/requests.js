@@ -5,7 +5,7 @@ import { ask, newest } from "./api.js";
 import { CAUSES } from "./causes.js";
 import { el, fill, find } from "./dom.js";
 import { findingsTable } from "./findings.js";
-import { duration, moment, ms, whole } from "./format.js";
+import { duration, moment, ms, short, whole } from "./format.js";
 import { drawHeat } from "./heat.js";
 import { change, state } from "./state.js";
 import { chosen, covered, wire } from "./window.js";
@@ -85,7 +85,7 @@ function rows(list) {
     el("thead", {}, el("tr", {}, ...head.map((name, at) => el("th", { class: at === 0 ? "n" : "" }, name)))),
     el("tbody", {}, ...shown.map((/** @type {any} */ each) => el("tr", { class: "leads", onclick: (/** @type {MouseEvent} */ event) => { if (!(/** @type {HTMLElement} */ (event.target).closest("a"))) location.href = page(each); } },
       el("td", { class: "n" }, el("a", { href: page(each) }, ms(each.duration_us))),
-      el("td", {}, el("a", { href: page(each), tabindex: "-1" }, `${each.method ?? ""} ${each.path ?? each.request_id}`.slice(0, 80))),
+      el("td", {}, el("a", { href: page(each), tabindex: "-1" }, short(`${each.method ?? ""} ${each.path ?? each.request_id}`, 80))),
       el("td", { class: "n" }, each.started_at ? each.started_at.slice(5, 23).replace("T", " ") : "undated"),
       el("td", {}, each.status),
       el("td", {}, each.carrier), el("td", {}, each.region), el("td", {}, each.server),
