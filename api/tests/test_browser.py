@@ -131,6 +131,27 @@ def test_what_was_not_answered_leaves_nothing_of_the_answer_before(demo: Served)
         assert not one["missing"] and all("422" in each for each in one["errors"]), one
 
 
+def test_a_server_that_is_gone_is_said_in_words(demo: Served) -> None:
+    do = [["body", "offline"], ["input[name=where]", "text", "status=200"], [".window [type=submit]", "click"]]
+    (one,) = seen(demo, [step("server_gone", "/requests", ["text=The server does not answer"], do)])
+    assert not one["missing"], one
+
+
+def test_a_box_on_the_heat_map_is_drawn_by_keys(demo: Served) -> None:
+    at_map = ["#heat canvas[role=application]", "focus"]
+    walk = [key(name) for name in [*["ArrowLeft"] * 5, *["Shift+ArrowLeft"] * 40, *["Shift+ArrowDown"] * 20, "Enter"]]
+    expect = ["text=requests in the box", "#heat canvas:focus"]
+    boxed, cleared = seen(
+        demo,
+        [
+            step("box_by_keys", "/requests", expect, [at_map, *walk]),
+            step("box_cleared", "/requests", ["#heat canvas:focus"], [at_map, *walk, key("Escape")]),
+        ],
+    )
+    assert not boxed["errors"] and not boxed["missing"] and "box=" in boxed["url"], boxed
+    assert not cleared["errors"] and not cleared["missing"] and "box=" not in cleared["url"], cleared
+
+
 def test_one_drag_is_one_step_to_go_back(demo: Served) -> None:
     """Charts of a group share their cursor, and a selection in one is one in all."""
     slowest = json.loads(demo.ask(method="GET", path="/api/v1/requests?limit=1").text)["requests"][0]

@@ -11,6 +11,7 @@ from web_client import client
 
 from quiclens_questions.advice import ADVICE
 from quiclens_questions.causes import LOOKS
+from quiclens_web.pages.page import paragraphs
 from quiclens_web.pages.svg import Span, parts_bar, ticks, timeline
 
 
@@ -82,6 +83,14 @@ def test_a_failure_is_a_page_for_a_browser_and_a_document_for_a_program(web: Tes
     assert web.get(path).json()["code"] == "usage"
     asked = web.get("/api/v1/requests?limit=x", headers={"accept": "text/html"})
     assert asked.status_code == 422 and asked.json()["code"] == "usage"
+
+
+def test_the_api_page_reads_as_a_page_and_shows_how_to_ask(web: TestClient) -> None:
+    text = web.get("/api/docs").text
+    assert "`" not in text and "<code>request_id</code>" in text
+    assert "curl 'http://127.0.0.1:8123/api/v1/requests'" in text
+    assert 'href="/api/v1/requests"' in text and 'href="/api/v1/requests/{request_id}"' not in text
+    assert str(paragraphs("a `<b>` c\n\nd")) == "<p>a <code>&lt;b&gt;</code> c</p><p>d</p>"
 
 
 def test_every_cause_has_one_colour_for_styles_and_scripts(web: TestClient) -> None:

@@ -168,7 +168,13 @@ def docs(request: Request) -> Response:
         for path, methods in described["paths"].items()
         for method, operation in methods.items()
     ]
-    return page("docs.html", about=described["info"]["description"], operations=operations, problems=KINDS_OF_PROBLEMS)
+    return page(
+        "docs.html",
+        base=str(request.base_url).rstrip("/"),
+        about=described["info"]["description"],
+        operations=operations,
+        problems=KINDS_OF_PROBLEMS,
+    )
 
 
 async def _window(app: QuestionRunner, by: str = "carrier") -> dict[str, Any]:
