@@ -152,6 +152,12 @@ def test_a_box_on_the_heat_map_is_drawn_by_keys(demo: Served) -> None:
     assert not cleared["errors"] and not cleared["missing"] and "box=" not in cleared["url"], cleared
 
 
+def test_rows_of_each_value_stand_under_its_name(demo: Served) -> None:
+    path = "/requests?each=1&by=carrier"
+    (one,) = seen(demo, [step("each", path, ["tr.group th[scope=rowgroup]", "text=slowest"])])
+    assert not one["errors"] and not one["missing"], one
+
+
 def test_one_drag_is_one_step_to_go_back(demo: Served) -> None:
     """Charts of a group share their cursor, and a selection in one is one in all."""
     slowest = json.loads(demo.ask(method="GET", path="/api/v1/requests?limit=1").text)["requests"][0]
@@ -269,7 +275,13 @@ def test_views_of_a_connection_say_what_they_draw(demo: Served) -> None:
     steps = [
         step("rtt_from_zero", path + "congestion", ["#view label input:checked"], [zero]),
         step("rtt_as_measured", path + "congestion", ["#view label input:not(:checked)"], [zero, zero]),
-        step("streams_key", path + "streams", ["text=no request's", "svg.timeline line.grid"]),
+        step("streams_key", path + "streams", ["text=no request's", "svg.timeline text.tick"]),
+        step(
+            "streams_sorted",
+            path + "streams",
+            ["th[aria-sort=descending] .sort"],
+            [["#view th:nth-child(5) .sort", "click"]],
+        ),
         step("sequence_named", path + "sequence", ["#view svg[role=img][aria-label]"]),
         step("statistics_packed", path + "statistics", [".packed .card", "pre.event[tabindex='0']"]),
     ]

@@ -22,6 +22,7 @@ from quiclens_questions.units import age
 from quiclens_questions.where import request_columns
 from quiclens_web.api.answering import QuestionRunner, asking
 from quiclens_web.api.strict import StrictRoute, of_scripts
+from quiclens_web.front.access import Role, visitor_of
 from quiclens_web.front.problems import KINDS as KINDS_OF_PROBLEMS
 from quiclens_web.pages.connection_words import connection_about, connection_facts
 from quiclens_web.pages.page import page
@@ -76,10 +77,11 @@ async def working(app: App) -> Response:
 
 
 @router.get("/upload")
-def upload(app: App) -> Response:
+def upload(app: App, request: Request) -> Response:
     return page(
         "upload.html",
         "/upload",
+        may_load=visitor_of(request).role is not Role.READER,
         upload_mb=app.settings.limits.upload_bytes // 1_000_000,
         is_redacted=app.settings.redacts_uploads,
     )

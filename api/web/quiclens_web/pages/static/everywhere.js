@@ -21,7 +21,7 @@ function turn() {
 
 function help() {
   const keys = [["/", "find a request or a connection"], ["t", "light or dark"], ["g o", "overview"], ["g s", "slow requests"],
-    ["1 … 6", "views of a connection"], ["0", "see all of a connection"], ["← →", "move in time"], ["+ −", "zoom"], ["Esc", "close this"]];
+    ["1 … 6", "views of a connection"], ["0", "see all of a connection"], ["← →", "move in time, or from tab to tab"], ["+ −", "zoom"], ["Esc", "close this"]];
   const box = el("dialog", {}, el("h2", {}, "Keys"), el("table", { class: "facts" }, ...keys.map(([key, what]) => el("tr", {}, el("th", {}, el("kbd", {}, key)), el("td", {}, what)))),
     el("form", { method: "dialog" }, el("button", {}, "Close")));
   document.body.append(box);

@@ -6,6 +6,10 @@ import { duration, whole } from "./format.js";
 
 const LEFT = 70;
 const BOTTOM = 22;
+const ROOM = 18; // pixels from one label of the axis to the next
+const TICKS = 12;
+const [MINUTE, HOUR, DAY] = [6e4, 36e5, 864e5];
+const EVERY_MS = [1, 2, 5, 10, 15, 30].map((each) => each * MINUTE).concat([1, 2, 3, 6, 12].map((each) => each * HOUR), [1, 2, 7, 14, 28].map((each) => each * DAY));
 const KEYS = "Arrow keys go from cell to cell, with Shift they draw a box, Enter chooses it, Escape clears it.";
 const ARROWS = /** @type {Record<string, [number, number] | undefined>} */ ({ ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowDown: [0, -1], ArrowUp: [0, 1] });
 const RAMP = ["#e8f1fb", "#b6d4f2", "#79aee6", "#3f82d6", "#1f57a8", "#0c2f66"];
@@ -67,15 +71,19 @@ export function drawHeat(place, map, box, selected) {
     context.fillStyle = colour("quiet");
     context.font = "12px system-ui";
     context.textAlign = "right";
+    let free = Infinity;
     for (let power = 0; power < 10; power += 1) {
-      const value = 10 ** power;
-      if (Math.log(value) >= low && Math.log(value) <= high) context.fillText(duration(value), LEFT - 8, y(value) + 4);
+      for (const value of [1, 2, 5].map((each) => each * 10 ** power)) {
+        if (Math.log(value) < low || Math.log(value) > high || y(value) > free) continue;
+        context.fillText(duration(value), LEFT - 8, y(value) + 4);
+        free = y(value) - ROOM;
+      }
     }
     context.textAlign = "center";
-    for (let tick = 0; tick <= 6; tick += 1) {
-      const when = since + ((until - since) * tick) / 6;
+    const every = EVERY_MS.find((each) => (until - since) / each <= TICKS) ?? EVERY_MS[EVERY_MS.length - 1];
+    for (let when = Math.ceil(since / every) * every; when <= until; when += every) {
       const text = new Date(when).toISOString();
-      context.fillText(until - since > 2 * 864e5 ? text.slice(5, 10) : text.slice(11, 16), Math.min(width - 22, Math.max(LEFT + 12, x(when))), height - 6);
+      if (x(when) < width - 16) context.fillText(every >= DAY ? text.slice(5, 10) : text.slice(11, 16), x(when), height - 6);
     }
   };
 

@@ -12,7 +12,7 @@ export async function statistics(place, shown) {
   const { connection, ids, traces } = page;
   const of = (/** @type {string} */ kind) => counted.counts.filter((/** @type {any} */ each) => each.kind === kind);
   fill(place,
-    connection.cannot_show.length ? el("p", { class: "note" }, `This log cannot show: ${connection.cannot_show.map((/** @type {string} */ cause) => CAUSES.get(cause)?.name ?? cause).join(", ")}. quiclens check says which fields to switch on.`) : "",
+    connection.cannot_show.length ? el("p", { class: "note" }, `This log cannot show: ${connection.cannot_show.map((/** @type {string} */ cause) => CAUSES.get(cause)?.name ?? cause).join(", ")}. `, el("code", {}, "quiclens check LOG"), " says which fields to switch on.") : "",
     el("div", { class: "packed" },
       card("Connection", facts(connection)),
       card("Events", table(of("event"), false)),

@@ -170,12 +170,14 @@ const top = (row) => row.parts.reduce((/** @type {any} */ best, /** @type {any} 
 function list(all) {
   const body = el("tbody");
   let [by, down] = [3, false];
+  const isNumber = (/** @type {number} */ at) => at === 0 || (at > 2 && at < 9);
   const show = () => {
     const value = COLUMNS[by][1];
+    heads.forEach((head, at) => head.setAttribute("aria-sort", at !== by ? "none" : down ? "descending" : "ascending"));
     const sorted = [...all].sort((a, b) => { const [one, two] = [value(a), value(b)]; return (one === two ? 0 : (one ?? -1) < (two ?? -1) ? -1 : 1) * (down ? -1 : 1); });
-    fill(body, ...sorted.slice(0, 500).map((row) => el("tr", {}, ...COLUMNS.map(([, , told], at) => el("td", { class: at === 0 || (at > 2 && at < 9) ? "n" : "" }, at === 0 ? el("a", { href: `/requests/${encodeURIComponent(row.connection_id)}/${row.stream_id}` }, told(row)) : told(row))))));
+    fill(body, ...sorted.slice(0, 500).map((row) => el("tr", {}, ...COLUMNS.map(([, , told], at) => el("td", { class: isNumber(at) ? "n" : "" }, at === 0 ? el("a", { href: `/requests/${encodeURIComponent(row.connection_id)}/${row.stream_id}` }, told(row)) : told(row))))));
   };
-  const head = el("tr", {}, ...COLUMNS.map(([name], at) => el("th", { class: at === 0 || (at > 2 && at < 9) ? "n" : "" }, el("a", { href: "#", onclick: (/** @type {Event} */ event) => { event.preventDefault(); [by, down] = [at, by === at ? !down : at > 3]; show(); } }, name))));
+  const heads = COLUMNS.map(([name], at) => el("th", { class: isNumber(at) ? "n" : "" }, el("button", { type: "button", class: "sort", onclick: () => { [by, down] = [at, by === at ? !down : at > 3]; show(); } }, name)));
   show();
-  return el("div", { class: "wide" }, el("table", {}, el("thead", {}, head), body));
+  return el("div", { class: "wide" }, el("table", {}, el("thead", {}, el("tr", {}, ...heads)), body));
 }
