@@ -152,6 +152,12 @@ def test_a_box_on_the_heat_map_is_drawn_by_keys(demo: Served) -> None:
     assert not cleared["errors"] and not cleared["missing"] and "box=" not in cleared["url"], cleared
 
 
+def test_a_box_below_the_slowest_has_its_rows(demo: Served) -> None:
+    box = ["#heat canvas", "drag", 0.15, 0.6, 0.95, 0.85]
+    (one,) = seen(demo, [step("box_below", "/requests", ["text=requests in the box", "#rows tbody tr"], [box])])
+    assert not one["errors"] and not one["missing"], one
+
+
 def test_rows_of_each_value_stand_under_its_name(demo: Served) -> None:
     path = "/requests?each=1&by=carrier"
     (one,) = seen(demo, [step("each", path, ["tr.group th[scope=rowgroup]", "text=slowest"])])

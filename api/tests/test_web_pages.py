@@ -25,6 +25,7 @@ def test_a_request_is_explained_without_a_script(web: TestClient) -> None:
     text = web.get("/requests/aa11bb22/4").text
     assert "640 ms" in text and "loss recovery" in text and "412.000" in text
     assert 'class="cause-loss_recovery"' in text
+    assert '<time datetime="2026-11-20T10:00:00.000Z">2026-11-20T10:00:00.000Z</time>' in text
     assert "qvis.example/#/sequence?file=" in text and "focusOnPN=17" in text
 
 
@@ -115,6 +116,15 @@ def test_stretches_of_a_request_are_a_table_and_bars_that_lead_to_packets(web: T
     packets = "/connections/aa11bb22?view=packets&amp;from_us=179400&amp;to_us=632600&amp;stream=4"
     assert f'<a href="{packets}" aria-label="{said}"><rect' in text
     assert 'href="/connections/aa11bb22?from_us=68000&amp;to_us=772000&amp;stream=4"' in text
+
+
+def test_a_connection_knows_the_request_that_one_came_from(web: TestClient) -> None:
+    marked = 'data-stream="4" data-start="100000" data-end="740000"'
+    assert marked in web.get("/connections/aa11bb22?stream=4").text
+    assert marked in web.get("/connections/c0ffee99?stream=4").text, "also by another id of its connection"
+    for stream in ("5", "x", "-4", "9" * 30):
+        shown = web.get("/connections/aa11bb22", params={"stream": stream})
+        assert shown.status_code == 200 and "data-start" not in shown.text
 
 
 def test_the_tab_key_stops_at_the_longest_bars_alone() -> None:

@@ -9,7 +9,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from quiclens_questions.begun import begun, values_called
-from quiclens_questions.connection_page import chosen, traces
+from quiclens_questions.connection_page import chosen, stream_of, traces
 from quiclens_questions.explain import Explanation, explain
 from quiclens_questions.logged import asked_facts, logged_facts
 from quiclens_questions.moment import rfc3339, seconds_ago, whole_seconds
@@ -151,13 +151,16 @@ async def connection_page(
             message=f"There is no trace of connection {name}",
             hint="Connections are those of the list of slow requests; any id that one used will do.",
         )
+    stream = stream if stream.isdecimal() and len(stream) < 19 else ""
+    marked = await app.run(lambda store: stream_of(store, trace, int(stream))) if stream else None
     return page(
         "connection.html",
         name=name,
         trace=trace,
+        marked=marked,
         traces=found,
         about=connection_about(trace),
-        stream=stream if stream.isdecimal() else "",
+        stream=stream,
         qvis_link=_qvis(app, request, trace["connection_id"], None),
     )
 
@@ -201,12 +204,14 @@ def _request_page(app: QuestionRunner, request: Request, found: Explanation) -> 
     view = request_view(found)
     line = " ".join(str(value) for name in ("method", "path") if (value := _either(name, found.request, found.stream)))
     about = [str(value) for value in _about(found.request, found.stream)]
+    started = _either("started_at", found.request, found.stream)
     connection = view["document"]["connection"]
     return page(
         "request.html",
         view=view,
         request_line=line,
         about=about,
+        started=rfc3339(started)[:23] + "Z" if started else "",
         asked=asked_facts(found.request),
         facts=connection_facts(connection) if connection else logged_facts(found.request),
         logged_of_connection=found.request.get("rtt_us") is not None,
@@ -220,8 +225,7 @@ def _about(request: dict[str, Any], stream: dict[str, Any] | None) -> list[Any]:
         f"status {status}" if status else "",
         *(request.get(name) for name in ("carrier", "region", "city", "network_type", "server")),
     ]
-    started = _either("started_at", request, stream)
-    return [word for word in (*words, rfc3339(started)[:23] + "Z" if started else "undated") if word]
+    return [word for word in words if word]
 
 
 def _either(name: str, *rows: dict[str, Any] | None) -> Any:

@@ -49,8 +49,6 @@ const panel = /** @type {HTMLElement} */ (find("#view"));
 const tabs = VIEWS.map(([name, title], at) => el("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": "view", title: `key ${at + 1}`, onclick: () => go(name) }, title));
 /** @type {import("./answers.js").Series | null} */
 let whole_ = null;
-/** @type {import("./documents.js").StreamsDocument | null} */
-let streams_ = null;
 
 /** The stretch that the address asks for, as far as there is one. @returns {{ range: [number, number], isBeyond: boolean }} */
 function asked() {
@@ -61,13 +59,10 @@ function asked() {
   return most > least ? { range: [least, most], isBeyond: false } : { range: [0, length], isBeyond: true };
 }
 
-/** The request of the stream that is looked at. @returns {Promise<Request | null>} */
-async function request() {
-  const stream = state().get("stream");
-  if (!stream) return null;
-  streams_ ??= await ask(`${path}/streams`, trace);
-  const found = streams_.streams.find((/** @type {any} */ each) => String(each.stream_id) === stream);
-  return found ? { name: `${found.connection_id}/${stream}`, start_us: found.start_us, end_us: found.end_us } : null;
+/** The request that the page was opened with, while its stream is looked at. @returns {Request | null} */
+function request() {
+  const { stream, start, end, connection } = root.dataset;
+  return stream && state().get("stream") === stream ? { name: `${connection}/${stream}`, start_us: Number(start), end_us: Number(end) } : null;
 }
 
 /** @param {number} from @param {number} to */
@@ -105,13 +100,12 @@ function show() {
   panel.setAttribute("aria-labelledby", `tab-${name}`);
   const all = from === 0 && to >= length;
   find("#view-range").textContent = `${isBeyond ? "what the address asks for lies beyond its end: " : ""}${all ? `all ${duration(length)}` : `${duration(from)} to ${duration(to)} of ${duration(length)}`}`;
+  const marked = request();
+  clock(marked);
+  strip(marked);
   newestView(async (signal) => {
     const place = el("div", {}, el("p", { class: "note" }, "asking …"));
     fill(panel, place);
-    const marked = await request();
-    if (signal.aborted) return;
-    clock(marked);
-    strip(marked);
     await view(place, { path, trace, range, duration: length, stream: now.get("stream"), request: marked, signal, zoom, go });
   }, (message) => fill(panel, el("p", { class: "error" }, message)));
 }

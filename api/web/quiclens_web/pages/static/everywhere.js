@@ -41,6 +41,7 @@ async function copy(button) {
 }
 
 for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll("button[data-copy]"))) button.addEventListener("click", () => copy(button));
+for (const time of document.querySelectorAll("time")) time.title = `${new Date(time.dateTime).toLocaleString()} where you are`;
 keepCarried();
 show(localStorage.getItem(KEPT));
 find("#theme").addEventListener("click", turn);

@@ -24,7 +24,7 @@ function show() {
   input("#each").checked = now.get("each") === "1";
   input("#limit").value = now.get("limit") ?? "20";
   newestList(async (signal) => {
-    const [map, list] = await Promise.all([ask("/api/v1/heat", window, signal), ask("/api/v1/requests", { ...window, ...boxWindow(), min_ms: leastMs(), by: input("#each").checked ? asked.by : "", limit: Math.min(1000, Number(input("#limit").value)) }, signal)]);
+    const [map, list] = await Promise.all([ask("/api/v1/heat", window, signal), ask("/api/v1/requests", { ...window, ...boxWindow(), where: [...asked.where, ...beneathBox()], min_ms: leastMs(), by: input("#each").checked ? asked.by : "", limit: Math.min(1000, Number(input("#limit").value)) }, signal)]);
     fill(find("#coverage"), covered(map.coverage));
     fill(find("#heat-scale"), ...(map.requests.length ? drawHeat(find("#heat"), map, box(), select) : []));
     if (!map.requests.length) fill(find("#heat"), el("p", { class: "teach" }, "No request with a duration began in this window. A longer one?"));
@@ -48,6 +48,12 @@ function box() {
 function boxWindow() {
   const drawn = box();
   return drawn ? { since: drawn.since, until: drawn.until } : {};
+}
+
+/** The condition that nothing above the box is listed. */
+function beneathBox() {
+  const drawn = box();
+  return drawn ? [`duration_us<=${Math.ceil(drawn.to_us) - 1}`] : [];
 }
 
 function leastMs() {
@@ -77,7 +83,7 @@ function showBox() {
 /** @param {import("./documents.js").SlowDocument} list @param {string} by the column that each of its values has some of, or none */
 function rows(list, by) {
   const drawn = box();
-  const shown = drawn ? list.requests.filter((/** @type {any} */ each) => each.duration_us < drawn.to_us) : list.requests;
+  const shown = list.requests;
   find("#slowest-note").textContent = drawn ? "in the box" : `of ${whole(list.coverage.requests)}`;
   if (!shown.length) return fill(find("#rows"), el("p", { class: "teach" }, "No request matches. Fewer conditions, or a longer window?"));
   const head = ["duration, ms", "request", "began, UTC", "status", "carrier", "region", "server", "waited most for", "trace"];
