@@ -19,6 +19,12 @@ async function visit(step) {
   page.on("pageerror", (error) => errors.push(String(error.stack)));
   page.on("request", (request) => /^(data|blob):/.test(request.url()) || request.url().startsWith(base) || outside.push(request.url()));
   const [missing, saved] = [[], []];
+  await page.addInitScript(() => {
+    window.shifted = 0;
+    new PerformanceObserver((list) => {
+      for (const each of list.getEntries()) if (!each.hadRecentInput) window.shifted += each.value;
+    }).observe({ type: "layout-shift", buffered: true });
+  });
   try {
     await page.goto(base + step.path, { waitUntil: "networkidle" });
     for (const [selector, how, ...more] of step.do ?? []) {
@@ -52,7 +58,8 @@ async function visit(step) {
     errors.push(String(error));
   }
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-  const found = { name: step.name, url: page.url(), errors, outside, missing, saved, overflow: Math.max(0, wide) };
+  const shifted = await page.evaluate(() => window.shifted);
+  const found = { name: step.name, url: page.url(), errors, outside, missing, saved, overflow: Math.max(0, wide), shifted };
   await context.close();
   return found;
 }

@@ -7,6 +7,7 @@ import { colour, el, fill, find } from "./dom.js";
 import { duration, ms, rate } from "./format.js";
 import { shade } from "./shade.js";
 import { change, state } from "./state.js";
+import { toldIn } from "./ticks.js";
 import { congestion } from "./view_congestion.js";
 import { eventLog } from "./view_log.js";
 import { packets } from "./view_packets.js";
@@ -99,7 +100,7 @@ function show() {
   }
   panel.setAttribute("aria-labelledby", `tab-${name}`);
   const all = from === 0 && to >= length;
-  find("#view-range").textContent = `${isBeyond ? "what the address asks for lies beyond its end: " : ""}${all ? `all ${duration(length)}` : `${duration(from)} to ${duration(to)} of ${duration(length)}`}`;
+  find("#view-range").textContent = `${isBeyond ? "what the address asks for lies beyond its end: " : ""}${all ? `all ${duration(length)}` : `${toldIn(from, to - from)} to ${toldIn(to, to - from)} of ${duration(length)}`}`;
   const marked = request();
   clock(marked);
   strip(marked);

@@ -199,9 +199,9 @@ function bands(plot, episodes) {
   ctx.beginPath();
   ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
   ctx.clip();
+  ctx.globalAlpha = Number(colour("band"));
   for (const each of episodes) {
     const [left, right] = [plot.valToPos(each.start_us, "x", true), plot.valToPos(each.end_us, "x", true)];
-    ctx.globalAlpha = Number(colour("band"));
     ctx.fillStyle = paint(each.kind);
     ctx.fillRect(left, bbox.top, Math.max(1, right - left), bbox.height);
   }

@@ -23,7 +23,7 @@ export async function eventLog(place, shown) {
   const form = el("form", { class: "tools" }, ...inputs, way, names, el("button", {}, "Search"));
   form.addEventListener("focusin", () => suggest(names, shown).catch(() => names.replaceChildren()), { once: true });
   const start = shown.request?.start_us;
-  const columns = /** @type {[string, string, string][]} */ ([["seq", "n", "70"], ["ms of the trace", "n", "120"], ...(start === undefined ? [] : [["ms of the request", "n", "130"]]), ["event", "", "190"], ["packet", "n", "80"], ["what it says", "", "auto"]]);
+  const columns = /** @type {[string, string, string][]} */ ([["seq", "n", "70"], ["ms of the trace", "n", "120"], ...(start === undefined ? [] : [["ms of the request", "n", "150"]]), ["event", "", "190"], ["packet", "n", "80"], ["what it says", "", "auto"]]);
   const box = el("div", { class: "log", tabindex: "0" }, el("table", { class: "events" }, el("thead", {}, el("tr", {}, ...columns.map(([name, kind, width]) => el("th", { class: kind, width }, name)))), body));
   fill(place, form, told, box);
   form.addEventListener("submit", (event) => {

@@ -6,7 +6,7 @@ import { CAUSES } from "./causes.js";
 import { streamColour } from "./colours.js";
 import { colour, el, fill, note, svg } from "./dom.js";
 import { duration, ms, rate, size, whole } from "./format.js";
-import { roundTicks } from "./ticks.js";
+import { roundTicks, toldIn } from "./ticks.js";
 
 const WIDTH = 1000;
 const MIDDLE = 770; // where time ends
@@ -14,7 +14,8 @@ const SHARES = 800;
 const LANE = 18;
 const LEFT = 70;
 const LANES = 300;
-const TICKS = 8;
+const TICKS = 6;
+const END = 40; // so near to where time ends a label stands before its tick
 const KEYS = 24; // streams whose colours are named
 // The strip: where its axis is written, where what was sent again is marked, what was sent, what was received.
 const [AXIS, AGAIN, SENT, RECEIVED, HEIGHT] = [12, 18, 28, 70, 104];
@@ -59,7 +60,7 @@ function waterfall(all, shown) {
       whole_, ...dots, ...parts);
   });
   const bottom = 20 + all.length * LANE;
-  const ticks = roundTicks(from, to, TICKS).flatMap((us) => [svg("line", { class: "grid", x1: x(us), x2: x(us), y1: 16, y2: bottom }), svg("text", { class: "tick", x: x(us), y: 12, "text-anchor": "middle" }, duration(us))]);
+  const ticks = roundTicks(from, to, TICKS).flatMap((us) => [svg("line", { class: "grid", x1: x(us), x2: x(us), y1: 16, y2: bottom }), svg("text", { class: "tick", x: x(us), y: 12, "text-anchor": x(us) > MIDDLE - END ? "end" : "middle" }, toldIn(us, to - from))]);
   const head = svg("text", { class: "tick", x: SHARES, y: 12 }, "share of its time");
   return svg("svg", { class: "timeline", role: "group", "aria-label": "requests over time; the table below says the same", viewBox: `0 0 ${WIDTH} ${26 + all.length * LANE}` }, ...ticks, head, ...lanes);
 }
@@ -99,12 +100,12 @@ function strip(series, shown) {
     const [left, right] = [(LEFT / WIDTH) * width, (MIDDLE / WIDTH) * width];
     const x = (/** @type {number} */ us) => left + ((us - from) / (to - from)) * (right - left);
     context.font = "11px system-ui";
-    context.textAlign = "center";
     for (const us of roundTicks(from, to, TICKS)) {
       context.fillStyle = colour("line");
       context.fillRect(x(us), AXIS + 3, 1, height);
       context.fillStyle = colour("quiet");
-      context.fillText(duration(us), x(us), AXIS - 2);
+      context.textAlign = x(us) > right - END ? "end" : "center";
+      context.fillText(toldIn(us, to - from), x(us), AXIS - 2);
     }
     const { frames } = series;
     const times = series.exact ? frames.time_us : frames.bucket_start_us;
