@@ -55,9 +55,8 @@ let whole_ = null;
 function asked() {
   const now = state();
   const [from, to] = [Number(now.get("from_us") ?? 0), Number(now.get("to_us") ?? length)];
-  if (!Number.isFinite(from) || !Number.isFinite(to) || to <= from) return { range: [0, length], isBeyond: false };
   const [least, most] = [Math.max(0, from), Math.min(length, to)];
-  return most > least ? { range: [least, most], isBeyond: false } : { range: [0, length], isBeyond: true };
+  return most > least ? { range: [least, most], isBeyond: false } : { range: [0, length], isBeyond: from >= length || to <= 0 };
 }
 
 /** The request that the page was opened with, while its stream is looked at. @returns {Request | null} */
@@ -97,6 +96,7 @@ function show() {
     const isShown = tab.id === `tab-${name}`;
     tab.setAttribute("aria-selected", String(isShown));
     tab.tabIndex = isShown ? 0 : -1;
+    if (isShown && tabs.includes(/** @type {HTMLElement} */ (document.activeElement))) tab.focus();
   }
   panel.setAttribute("aria-labelledby", `tab-${name}`);
   const all = from === 0 && to >= length;
