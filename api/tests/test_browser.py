@@ -114,6 +114,8 @@ def test_every_page_shows_what_it_is_for(demo: Served) -> None:
     for one in seen(demo, steps):
         assert not one["errors"] and not one["outside"] and not one["missing"], one
         assert one["overflow"] <= 1, one
+        if one["name"] in ("requests", "request", *(f"connection_{view}" for view in views)):
+            assert one["shifted"] < 0.1, one  # web.dev/cls: what is good
 
 
 def test_the_window_and_the_filter_go_along_from_page_to_page(demo: Served) -> None:
@@ -131,6 +133,39 @@ def test_what_was_not_answered_leaves_nothing_of_the_answer_before(demo: Served)
         assert not one["missing"] and all("422" in each for each in one["errors"]), one
 
 
+def test_a_server_that_is_gone_is_said_in_words(demo: Served) -> None:
+    do = [["body", "offline"], ["input[name=where]", "text", "status=200"], [".window [type=submit]", "click"]]
+    (one,) = seen(demo, [step("server_gone", "/requests", ["text=The server does not answer"], do)])
+    assert not one["missing"], one
+
+
+def test_a_box_on_the_heat_map_is_drawn_by_keys(demo: Served) -> None:
+    at_map = ["#heat canvas[role=application]", "focus"]
+    walk = [key(name) for name in [*["ArrowLeft"] * 5, *["Shift+ArrowLeft"] * 40, *["Shift+ArrowDown"] * 20, "Enter"]]
+    expect = ["text=requests in the box", "#heat canvas:focus"]
+    boxed, cleared = seen(
+        demo,
+        [
+            step("box_by_keys", "/requests", expect, [at_map, *walk]),
+            step("box_cleared", "/requests", ["#heat canvas:focus"], [at_map, *walk, key("Escape")]),
+        ],
+    )
+    assert not boxed["errors"] and not boxed["missing"] and "box=" in boxed["url"], boxed
+    assert not cleared["errors"] and not cleared["missing"] and "box=" not in cleared["url"], cleared
+
+
+def test_a_box_below_the_slowest_has_its_rows(demo: Served) -> None:
+    box = ["#heat canvas", "drag", 0.15, 0.6, 0.95, 0.85]
+    (one,) = seen(demo, [step("box_below", "/requests", ["text=requests in the box", "#rows tbody tr"], [box])])
+    assert not one["errors"] and not one["missing"], one
+
+
+def test_rows_of_each_value_stand_under_its_name(demo: Served) -> None:
+    path = "/requests?each=1&by=carrier"
+    (one,) = seen(demo, [step("each", path, ["tr.group th[scope=rowgroup]", "text=slowest"])])
+    assert not one["errors"] and not one["missing"], one
+
+
 def test_one_drag_is_one_step_to_go_back(demo: Served) -> None:
     """Charts of a group share their cursor, and a selection in one is one in all."""
     slowest = json.loads(demo.ask(method="GET", path="/api/v1/requests?limit=1").text)["requests"][0]
@@ -143,6 +178,132 @@ def test_one_drag_is_one_step_to_go_back(demo: Served) -> None:
     before = "/?since=2026-11-20T10:00:00Z&until=2026-11-20T11:00:00Z"
     (one,) = seen(demo, [step("back", before, ["#tails canvas"], [["#tails .u-over", *drag[1:]], ["body", "back"]])])
     assert one["url"].endswith(before), one
+
+
+def lossy(demo: Served) -> Row:
+    """The slowest request of which packets were lost."""
+    path = f"/api/v1/requests?limit=1&where={quote('packets_lost>=1')}"
+    found: Row = json.loads(demo.ask(method="GET", path=path).text)["requests"][0]
+    return found
+
+
+def key(name: str) -> list[str]:
+    return ["body", "key", name]
+
+
+def test_tabs_of_a_connection_are_walked_by_arrows_and_keep_the_focus(demo: Served) -> None:
+    path = f"/connections/{quote(lossy(demo)['connection_id'])}?view=congestion"
+    on_tab = ["#tab-congestion", "focus"]
+    walked = [
+        "#tab-streams:focus[tabindex='0'][aria-selected=true]",
+        "#view[role=tabpanel][aria-labelledby=tab-streams]",
+    ]
+    found = seen(
+        demo,
+        [
+            step("tab_opened", path, walked, [on_tab, key("ArrowRight"), key("Enter")]),
+            step("tab_by_number", path, ["#tab-packets:focus"], [on_tab, key("4")]),
+            step("tab_last", path, ["#tab-statistics:focus"], [on_tab, key("ArrowLeft")]),
+            step("panned_at_full_view", path, [".u-over"], [key("ArrowRight")]),
+        ],
+    )
+    for one in found:
+        assert not one["errors"] and not one["missing"] and "from_us" not in one["url"], one
+
+
+def test_a_stretch_is_moved_no_further_than_to_the_end_of_its_trace(demo: Served) -> None:
+    connection = quote(lossy(demo)["connection_id"])
+    trace = json.loads(demo.ask(method="GET", path=f"/api/v1/connections/{connection}").text)["connection"]
+    end = trace["duration_us"]
+    path = f"/connections/{connection}?view=statistics&from_us={end - 800_000}&to_us={end - 100_000}"
+    beyond = f"/connections/{connection}?view=congestion&from_us={2 * end}&to_us={3 * end}"
+    moved, lost = seen(
+        demo,
+        [
+            step("moved_to_the_end", path, [".facts"], [key("ArrowRight"), key("ArrowRight")]),
+            step("beyond_the_end", beyond, ["text=lies beyond its end", ".u-over"]),
+        ],
+    )
+    assert not moved["errors"] and not lost["errors"] and not lost["missing"], (moved, lost)
+    query = parse_qs(urlsplit(moved["url"]).query)
+    assert query["from_us"] == [str(end - 700_000)] and query["to_us"] == [str(end)]
+
+
+def test_packets_say_by_colour_and_in_words_what_they_are(demo: Served) -> None:
+    path = f"/connections/{quote(lossy(demo)['connection_id'])}?view=packets"
+    expect = [
+        ".lanes[tabindex='0'] canvas",
+        "text=lost packet",
+        "text=acknowledgement",
+        "text=of them lost",
+        "In sight:",
+    ]
+    whole, scrolled = seen(
+        demo,
+        [
+            step("packets", path, expect),
+            step("packets_scrolled", path, [".lanes:focus"], [[".lanes", "focus"], key("ArrowRight")]),
+        ],
+    )
+    assert not whole["errors"] and not whole["missing"], whole
+    assert not scrolled["errors"] and not scrolled["missing"] and "from_us" not in scrolled["url"], scrolled
+
+
+def test_a_request_is_marked_in_its_connection(demo: Served) -> None:
+    """Its time is shaded, and both clocks are said."""
+    request = lossy(demo)["request_id"]
+    wanted = {"congestion": ".u-over", "packets": ".lanes", "sequence": "rect.request", "log": "text=ms of the request"}
+    views = [
+        step(f"marked_{view}", f"/requests/{request}", [mark, "Shaded: request"], [
+            ["text=See it in the connection", "click"], [f"#tab-{view}", "click"]
+        ])
+        for view, mark in wanted.items()
+    ]  # fmt: skip
+    for one in seen(demo, views):
+        assert not one["errors"] and not one["missing"] and "stream=" in one["url"], one
+
+
+def test_an_event_is_found_by_what_people_call_it(demo: Served) -> None:
+    path = f"/connections/{quote(lossy(demo)['connection_id'])}?view=log"
+    names = ["packet lost", "packet_lost", "quic:packet_lost", "recovery:packet_lost"]
+    search, way = [".tools button", "click"], ["select[name=way]", "text"]
+    steps = [
+        step(f"found_{field}", path, [".log tr.packet_lost"], [[f"input[name={field}]", "text", name], search])
+        for field in ("text", "name")
+        for name in names
+    ]
+    of_peer = [["input[name=name]", "text", names[0]], [*way, "received"], search]
+    for one in seen(demo, [*steps, step("of_peer", path, ["No event in this stretch fits."], of_peer)]):
+        assert not one["errors"] and not one["missing"], one
+
+
+def test_views_of_a_connection_say_what_they_draw(demo: Served) -> None:
+    request = lossy(demo)
+    path = f"/connections/{quote(request['connection_id'])}?stream={request['stream_id']}&view="
+    zero = ["#view label input[type=checkbox]", "click"]
+    steps = [
+        step("rtt_from_zero", path + "congestion", ["#view label input:checked"], [zero]),
+        step("rtt_as_measured", path + "congestion", ["#view label input:not(:checked)"], [zero, zero]),
+        step("streams_key", path + "streams", ["text=no request's", "svg.timeline text.tick"]),
+        step(
+            "streams_sorted",
+            path + "streams",
+            ["th[aria-sort=descending] .sort"],
+            [["#view th:nth-child(5) .sort", "click"]],
+        ),
+        step("sequence_named", path + "sequence", ["#view svg[role=img][aria-label]"]),
+        step("statistics_packed", path + "statistics", [".packed .card", "pre.event[tabindex='0']"]),
+    ]
+    found = seen(demo, steps)
+    for one in found:
+        assert not one["errors"] and not one["missing"], one
+    assert "rtt_from_zero=1" in found[0]["url"] and "rtt_from_zero" not in found[1]["url"]
+
+
+def test_bars_of_a_request_are_reached_and_opened_by_keys(demo: Served) -> None:
+    bar = ["svg.timeline a", "focus"]
+    (one,) = seen(demo, [step("bar_opened", f"/requests/{lossy(demo)['request_id']}", [".lanes"], [bar, key("Enter")])])
+    assert not one["errors"] and not one["missing"] and "view=packets" in one["url"], one
 
 
 def test_a_saved_picture_says_what_it_shows(demo: Served) -> None:

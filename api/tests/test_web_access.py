@@ -110,6 +110,8 @@ def test_a_token_is_asked_for_and_kept_from_scripts(store_url: str) -> None:
         assert "HttpOnly" in begun.headers["set-cookie"] and "Secure" not in begun.headers["set-cookie"]
         assert web.get("/requests").status_code == 200
         assert web.post("/api/v1/traces", content=b"x").status_code == 403  # a reader may not load
+        shown = web.get("/upload")
+        assert "may read alone" in shown.text and 'id="drop"' not in shown.text and "upload.js" not in shown.text
 
 
 def test_signing_out_ends_the_session_also_for_a_copy_of_its_cookie(store_url: str) -> None:

@@ -11,6 +11,7 @@ from web_client import client
 
 from quiclens_questions.advice import ADVICE
 from quiclens_questions.causes import LOOKS
+from quiclens_web.pages.page import paragraphs
 from quiclens_web.pages.svg import Span, parts_bar, ticks, timeline
 
 
@@ -24,6 +25,7 @@ def test_a_request_is_explained_without_a_script(web: TestClient) -> None:
     text = web.get("/requests/aa11bb22/4").text
     assert "640 ms" in text and "loss recovery" in text and "412.000" in text
     assert 'class="cause-loss_recovery"' in text
+    assert '<time datetime="2026-11-20T10:00:00.000Z">2026-11-20T10:00:00.000Z</time>' in text
     assert "qvis.example/#/sequence?file=" in text and "focusOnPN=17" in text
 
 
@@ -84,6 +86,14 @@ def test_a_failure_is_a_page_for_a_browser_and_a_document_for_a_program(web: Tes
     assert asked.status_code == 422 and asked.json()["code"] == "usage"
 
 
+def test_the_api_page_reads_as_a_page_and_shows_how_to_ask(web: TestClient) -> None:
+    text = web.get("/api/docs").text
+    assert "`" not in text and "<code>request_id</code>" in text
+    assert "curl 'http://127.0.0.1:8123/api/v1/requests'" in text
+    assert 'href="/api/v1/requests"' in text and 'href="/api/v1/requests/{request_id}"' not in text
+    assert str(paragraphs("a `<b>` c\n\nd")) == "<p>a <code>&lt;b&gt;</code> c</p><p>d</p>"
+
+
 def test_every_cause_has_one_colour_for_styles_and_scripts(web: TestClient) -> None:
     styles, names = web.get("/causes.css").text, web.get("/static/causes.js").text
     assert re.findall(r"\.cause-(\w+)", styles) == list(LOOKS)
@@ -93,7 +103,42 @@ def test_every_cause_has_one_colour_for_styles_and_scripts(web: TestClient) -> N
 
 def test_the_bar_is_as_wide_as_its_parts() -> None:
     bar = str(parts_bar([{"cause": "network", "us": 250}, {"cause": "pto", "us": 750}], 1000))
-    assert 'width="250.00"' in bar and 'x="250.00"' in bar and 'width="750.00"' in bar
+    assert 'width="25.00%"' in bar and 'x="25.00%"' in bar and 'width="75.00%"' in bar
+    assert 'href="#part-pto" aria-label="probe timeout: 750 µs, 75 %"' in bar
+
+
+def test_stretches_of_a_request_are_a_table_and_bars_that_lead_to_packets(web: TestClient) -> None:
+    text = web.get("/requests/aa11bb22/4").text
+    table = text.partition('<table class="episodes">')[2].partition("</table>")[0]
+    assert "lost and repaired" in table and "time threshold" in table and "152 ms" in table
+    assert 'href="/connections/aa11bb22?view=log&amp;packet=17&amp;way=sent"' in table
+    said = "lost and repaired, 412 ms from 100 ms, packet 17, declared lost after 152 ms, by time threshold"
+    packets = "/connections/aa11bb22?view=packets&amp;from_us=179400&amp;to_us=632600&amp;stream=4"
+    assert f'<a href="{packets}" aria-label="{said}"><rect' in text
+    assert 'href="/connections/aa11bb22?from_us=68000&amp;to_us=772000&amp;stream=4"' in text
+
+
+def test_a_connection_knows_the_request_that_one_came_from(web: TestClient) -> None:
+    marked = 'data-stream="4" data-start="100000" data-end="740000"'
+    assert marked in web.get("/connections/aa11bb22?stream=4").text
+    assert marked in web.get("/connections/c0ffee99?stream=4").text, "also by another id of its connection"
+    for stream in ("5", "x", "-4", "9" * 30):
+        shown = web.get("/connections/aa11bb22", params={"stream": stream})
+        assert shown.status_code == 200 and "data-start" not in shown.text
+
+
+def test_the_tab_key_stops_at_the_longest_bars_alone() -> None:
+    spans = [Span("a", "network", at, 2 * at + 1, str(at), f"/{at}") for at in range(60)]
+    drawn = str(timeline(spans, [], 0, 200))
+    assert drawn.count("<a ") == 60 and drawn.count('tabindex="-1"') == 20
+    assert '<a href="/59" aria-label="59"><rect' in drawn
+
+
+def test_a_request_says_who_asked_and_where_that_is_logged(web: TestClient) -> None:
+    traced, logged = (web.get(f"/requests/{name}").text for name in ("aa11bb22/4", "log:0f0f/128"))
+    assert "<h2>Who asked</h2>" in traced and "<td>acme</td>" in traced
+    assert 'data-copy="req-4"' in traced and "<td>at 100.000 ms of the trace</td>" in traced
+    assert "<td>zeta</td>" in logged and 'data-copy="it&#39;s/9"' in logged
 
 
 def test_what_a_log_says_is_text_in_pictures() -> None:

@@ -247,6 +247,12 @@ def test_an_upload_in_which_nothing_was_found_is_no_success(web: TestClient, tmp
     assert answer.status_code == 422 and answer.json()["code"] == "no_trace", answer.text
 
 
+def test_an_access_log_that_is_uploaded_is_told_as_one(web: TestClient) -> None:
+    lines = b'{"ts": "2026-11-20T10:00:00Z", "method": "GET", "path": "/a", "status": 200}\n' * 3
+    answer = web.post("/api/v1/traces?name=access.jsonl", content=lines)
+    assert answer.status_code == 422 and "quiclens load --requests FILE" in answer.json()["hint"], answer.text
+
+
 ODD = ("日本/ü", 'a"b\\c;d', "x\ty", "a/b/c")
 
 

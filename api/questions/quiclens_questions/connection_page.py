@@ -68,6 +68,13 @@ def streams(store: Store, trace: Row) -> StreamsDocument:
     return {**place_of(trace), "streams": [_stream(row) for row in rows]}
 
 
+def stream_of(store: Store, trace: Row, stream_id: int) -> Row | None:
+    """One request stream as this trace saw it; None where it saw none of that id."""
+    named = {"connection_id": trace["connection_id"], "stream_id": stream_id, "limit": TRACES_AT_MOST}
+    found = ask(store, "streams_named", named).dicts()
+    return next((row for row in found if place_of(row) == place_of(trace)), None)
+
+
 def episodes(
     store: Store, trace: Row, kinds: tuple[str, ...] = (), from_us: int = -_TIME_MAX, to_us: int = _TIME_MAX
 ) -> EpisodesDocument:

@@ -1,13 +1,14 @@
 """The events of one trace, page by page, as a person searches them."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from quiclens_schema.store import Store
 
 from quiclens_questions.connection_page import place_of
 from quiclens_questions.documents import Event, EventsDocument, TracePlace
+from quiclens_questions.event_names import WAYS, called
 from quiclens_questions.events_around import compact
 from quiclens_questions.statements import ask, typed
 
@@ -30,6 +31,7 @@ class Search:
     stream_id: int | None = None
     packet_number: int | None = None
     text: str = ""
+    way: str = ""
     limit: int = 500
 
 
@@ -39,7 +41,22 @@ def event_log(store: Store, trace: Row, search: Search) -> EventsDocument:
     A loss has the frames of its packet as `carried`, where the log says what was sent in it.
     """
     place = place_of(trace)
-    asked = asdict(search) | {"names": list(search.names), "lost": list(LOST), "limit": search.limit + 1}
+    names, as_text = called(search.names), called([search.text])
+    asked = {
+        "first_seq": search.first_seq,
+        "from_us": search.from_us,
+        "to_us": search.to_us,
+        "names": list(names.whole),
+        "short_names": list(names.short),
+        "of_way": list(WAYS.get(search.way, ())),
+        "stream_id": search.stream_id,
+        "packet_number": search.packet_number,
+        "text": search.text.replace("_", " "),
+        "names_of_text": list(as_text.whole),
+        "short_names_of_text": list(as_text.short),
+        "lost": list(LOST),
+        "limit": search.limit + 1,
+    }
     rows = ask(store, "event_log", {**place, **asked}).dicts()
     shown = [_shown(row) for row in rows[: search.limit]]
     return {

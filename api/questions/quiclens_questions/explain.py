@@ -45,7 +45,8 @@ def explain(store: Store, request_id: str) -> Explanation:
     if stream is None:
         request |= _logged(store, request)
         return Explanation(without_trace(request_id, request), request, None, _others(known))
-    return Explanation(_document(store, request, stream), request, stream, _others(known))
+    document, logged = together(partial(_document, store, request, stream), partial(_logged, store, request))
+    return Explanation(document, request | logged, stream, _others(known))
 
 
 def _known(store: Store, name: str) -> list[Row]:

@@ -22,6 +22,35 @@ def logged_facts(request: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(name, str(value)) for name, value in found if value]
 
 
+def asked_facts(request: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Who asked from where, and which server answered, as far as the line or the trace says it."""
+    number, offset = request.get("request_number"), request.get("offset")
+    found = (
+        ("external id", request.get("external_id")),
+        ("user", request.get("user_hash")),
+        ("app", _several(request, "app", "app_version")),
+        ("device", request.get("device")),
+        ("arm of an experiment", request.get("arm")),
+        ("network", _several(request, "carrier", "network_type")),
+        ("autonomous system", request.get("asn")),
+        ("client's network", request.get("client_network")),
+        ("place", _several(request, "city", "region", "country")),
+        ("server", _several(request, "server", "cluster", "pop")),
+        ("server's release", request.get("server_release")),
+        ("host", request.get("authority")),
+        (
+            "on its connection",
+            "" if number is None else "the first request" if number == 0 else f"after {number:,} others",
+        ),
+        ("line of the access log", "" if offset is None else f"at byte {offset:,} of log {request['log_id']}"),
+    )
+    return [(name, str(value)) for name, value in found if value]
+
+
+def _several(request: Mapping[str, Any], *names: str) -> str:
+    return ", ".join(str(request[name]) for name in names if request.get(name))
+
+
 def _if(us: int | None, told: Any) -> str:
     return "" if us is None else str(told(us))
 

@@ -1,6 +1,6 @@
 // Opens pages as a person does and says what it saw: one JSON document on standard output.
 // node pages.mjs BASE CHROMIUM PICTURES [TOGETHER], with the steps as JSON on standard input; PICTURES may be "" for none:
-// [{name, path, width?, dark?, do: [[selector, "click" | "text" | "drag" | "save" | "back", …]], expect: [selector or text, …]}]
+// [{name, path, width?, dark?, do: [[selector, "click" | "text" | "focus" | "key" | "offline" | "drag" | "save" | "back", …]], expect: [selector or text, …]}]
 
 import { readFileSync } from "node:fs";
 import { chromium } from "playwright-core";
@@ -19,13 +19,21 @@ async function visit(step) {
   page.on("pageerror", (error) => errors.push(String(error.stack)));
   page.on("request", (request) => /^(data|blob):/.test(request.url()) || request.url().startsWith(base) || outside.push(request.url()));
   const [missing, saved] = [[], []];
+  await page.addInitScript(() => {
+    window.shifted = 0;
+    new PerformanceObserver((list) => {
+      for (const each of list.getEntries()) if (!each.hadRecentInput) window.shifted += each.value;
+    }).observe({ type: "layout-shift", buffered: true });
+  });
   try {
     await page.goto(base + step.path, { waitUntil: "networkidle" });
     for (const [selector, how, ...more] of step.do ?? []) {
       const place = page.locator(selector).first();
       if (how === "click") await place.click();
-      else if (how === "text") await place.fill(more[0]);
+      else if (how === "text") await ((await place.evaluate((made) => made.tagName)) === "SELECT" ? place.selectOption(more[0]) : place.fill(more[0]));
+      else if (how === "focus") await place.focus();
       else if (how === "key") await page.keyboard.press(more[0]);
+      else if (how === "offline") await context.setOffline(true);
       else if (how === "back") await page.goBack({ waitUntil: "networkidle" });
       else if (how === "save") {
         const [download] = await Promise.all([page.waitForEvent("download"), place.click()]);
@@ -50,7 +58,8 @@ async function visit(step) {
     errors.push(String(error));
   }
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-  const found = { name: step.name, url: page.url(), errors, outside, missing, saved, overflow: Math.max(0, wide) };
+  const shifted = await page.evaluate(() => window.shifted);
+  const found = { name: step.name, url: page.url(), errors, outside, missing, saved, overflow: Math.max(0, wide), shifted };
   await context.close();
   return found;
 }

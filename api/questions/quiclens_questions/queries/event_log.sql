@@ -1,6 +1,7 @@
 -- One row is one event of a trace after a given seq, in the log's order, that fits what was asked for: names (none: all),
--- a stream, a packet number, and text that must stand in its name, states, trigger or leftover fields. What a packet
--- carried is in the event of its sending, so a loss is of the streams that stand there.
+-- a way (none: all), a stream, a packet number, and text that is its name, or must stand in its name, states, trigger or
+-- leftover fields, where a space is as good as an underscore. What a packet carried is in the event of its sending, so a
+-- loss is of the streams that stand there.
 SELECT
     /* columns of EventColumns */,
     `frames.frame_type` AS frame_types,
@@ -16,7 +17,13 @@ WHERE connection_id = {connection_id:String}
     AND trace_id = {trace_id:String}
     AND seq >= {first_seq:UInt64}
     AND time_us BETWEEN {from_us:Int64} AND {to_us:Int64}
-    AND (empty({names:Array(String)}) OR name IN {names:Array(String)})
+    AND
+    (
+        empty({names:Array(String)})
+        OR name IN {names:Array(String)}
+        OR lowerUTF8(substring(name, position(name, ':') + 1)) IN {short_names:Array(String)}
+    )
+    AND (empty({of_way:Array(String)}) OR name IN {of_way:Array(String)})
     AND
     (
         {stream_id:Nullable(UInt64)} IS NULL
@@ -41,9 +48,11 @@ WHERE connection_id = {connection_id:String}
     AND
     (
         {text:String} = ''
-        OR position(lowerUTF8(concat(name, ' ', packet_type, ' ', trigger, ' ', new_state, ' ', old_state, ' ', timer_type, ' ', owner, ' ', http_frame_type)), lowerUTF8({text:String})) > 0
-        OR arrayExists(type -> position(lowerUTF8(type), lowerUTF8({text:String})) > 0, `frames.frame_type`)
-        OR arrayExists(value -> position(lowerUTF8(value), lowerUTF8({text:String})) > 0, mapValues(more))
+        OR name IN {names_of_text:Array(String)}
+        OR lowerUTF8(substring(name, position(name, ':') + 1)) IN {short_names_of_text:Array(String)}
+        OR position(replaceAll(lowerUTF8(concat(name, ' ', packet_type, ' ', trigger, ' ', new_state, ' ', old_state, ' ', timer_type, ' ', owner, ' ', http_frame_type)), '_', ' '), lowerUTF8({text:String})) > 0
+        OR arrayExists(type -> position(replaceAll(lowerUTF8(type), '_', ' '), lowerUTF8({text:String})) > 0, `frames.frame_type`)
+        OR arrayExists(value -> position(replaceAll(lowerUTF8(value), '_', ' '), lowerUTF8({text:String})) > 0, mapValues(more))
     )
 ORDER BY seq
 LIMIT {limit:UInt32}

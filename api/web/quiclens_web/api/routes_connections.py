@@ -1,7 +1,7 @@
 """One connection: what is known of it, its streams, its stops, its events, and what pictures of it are drawn from."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Path, Query
 from starlette.responses import Response
@@ -94,16 +94,32 @@ async def connection_events(
     first_seq: Annotated[int, Query(ge=0, le=_SEQ_MAX, description="Go on from `next_seq`.")] = 0,
     from_us: FromUs = -_TIME_MAX,
     to_us: ToUs = None,
-    name: Annotated[list[str], Query(max_length=60, description="Only events of these names; repeat it.")] = [],  # noqa: B006
+    name: Annotated[
+        list[str],
+        Query(
+            max_length=60,
+            description="Only events of these names, as here or as logs write them, also without what stands before "
+            "the colon; repeat it.",
+        ),
+    ] = [],  # noqa: B006
+    way: Annotated[
+        Literal["", "sent", "received"], Query(description="Only of packets and frames that went this way.")
+    ] = "",
     stream_id: Annotated[int | None, Query(ge=0, le=_SEQ_MAX, description="Only what speaks of this stream.")] = None,
     packet_number: Annotated[int | None, Query(ge=0, le=_SEQ_MAX)] = None,
-    text: Annotated[str, Query(max_length=200, description="Must stand in the event; case does not matter.")] = "",
+    text: Annotated[
+        str,
+        Query(
+            max_length=200,
+            description="Must stand in the event; case does not matter, and a space is as good as an underscore.",
+        ),
+    ] = "",
     limit: Annotated[int, Query(ge=1, le=PAGE_AT_MOST)] = 500,
 ) -> Response:
     """In the log's order. `next_seq` is null on the last page. A loss has the frames of its packet as `carried`, where
     the log says what was sent in it, and is of the streams that stand there."""
     end = _TIME_MAX if to_us is None else to_us
-    search = Search(first_seq, from_us, end, tuple(name), stream_id, packet_number, text, limit)
+    search = Search(first_seq, from_us, end, tuple(name), stream_id, packet_number, text, way, limit)
     return await app.document(lambda store: event_log(store, of.trace, search))
 
 

@@ -145,7 +145,10 @@ async def _loaded(app: QuestionRunner, path: FilePath, role: Role) -> Response:
     if not summary.events and not summary.connections:
         rejected = ", ".join(f"{count} {reason}" for reason, count in sorted(summary.rejected.items()))
         detail = f"the file has no event{f'; rejected: {rejected}' if rejected else ''}"
-        raise Stopped("no_trace", detail, "qlog, QUIC_TRACE or line v1; quiclens check FILE says what is wrong with it")
+        hint = "qlog, QUIC_TRACE or line v1; quiclens check FILE says what is wrong with it"
+        if summary.rejected.get("no_time"):
+            hint = "these look like lines of an access log, which quiclens load --requests FILE reads"
+        raise Stopped("no_trace", detail, hint)
     if role is Role.UPLOADER:  # which reads no row, not of its own file either
         return Response(document_text(document), 201, media_type="application/json")
     found = await app.run(lambda store: store.query(_OF_FOLDER, {"folder": f"{path.parent}/", "limit": 100}).dicts())

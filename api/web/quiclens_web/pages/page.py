@@ -1,10 +1,13 @@
 """How a page is made, and what is served as it is: folders, and the causes' looks for style sheets and scripts."""
 
+import re
+from html import escape
 from importlib import resources
 from typing import Any
 
 from fastapi import APIRouter
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup
 from quiclens_schema.catalogue import CAUSES
 from starlette.responses import HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
@@ -14,6 +17,7 @@ from quiclens_questions.units import age, duration, milliseconds, size
 from quiclens_web.pages.says import says, short_name
 
 public = APIRouter(include_in_schema=False)
+_CODE = re.compile("`([^`]+)`")
 
 
 def _environment() -> Environment:
@@ -29,9 +33,16 @@ def _environment() -> Environment:
         "says": says,
         "short_name": short_name,
         "cause_name": lambda cause: look(cause).name,
+        "paragraphs": paragraphs,
     }
     found.filters |= filters
     return found
+
+
+def paragraphs(text: str) -> Markup:
+    """Text as our descriptions are written: an empty line between paragraphs, `code` between backticks."""
+    found = (_CODE.sub(r"<code>\1</code>", escape(each)) for each in text.split("\n\n") if each.strip())
+    return Markup("".join(f"<p>{each}</p>" for each in found))
 
 
 _TEMPLATES = _environment()

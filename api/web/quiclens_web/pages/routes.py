@@ -9,9 +9,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from quiclens_questions.begun import begun, values_called
-from quiclens_questions.connection_page import chosen, traces
+from quiclens_questions.connection_page import chosen, stream_of, traces
 from quiclens_questions.explain import Explanation, explain
-from quiclens_questions.logged import logged_facts
+from quiclens_questions.logged import asked_facts, logged_facts
 from quiclens_questions.moment import rfc3339, seconds_ago, whole_seconds
 from quiclens_questions.reports import REPORTS
 from quiclens_questions.savings import REMOVABLE
@@ -22,6 +22,7 @@ from quiclens_questions.units import age
 from quiclens_questions.where import request_columns
 from quiclens_web.api.answering import QuestionRunner, asking
 from quiclens_web.api.strict import StrictRoute, of_scripts
+from quiclens_web.front.access import Role, visitor_of
 from quiclens_web.front.problems import KINDS as KINDS_OF_PROBLEMS
 from quiclens_web.pages.connection_words import connection_about, connection_facts
 from quiclens_web.pages.page import page
@@ -76,10 +77,11 @@ async def working(app: App) -> Response:
 
 
 @router.get("/upload")
-def upload(app: App) -> Response:
+def upload(app: App, request: Request) -> Response:
     return page(
         "upload.html",
         "/upload",
+        may_load=visitor_of(request).role is not Role.READER,
         upload_mb=app.settings.limits.upload_bytes // 1_000_000,
         is_redacted=app.settings.redacts_uploads,
     )
@@ -131,7 +133,7 @@ def what_words_mean() -> Response:
     return page("causes.html", causes=cause_words(), words=WORDS)
 
 
-_OF_CONNECTIONS = of_scripts("view", "from_us", "to_us", "at_us", "text", "name", "packet")
+_OF_CONNECTIONS = of_scripts("view", "from_us", "to_us", "at_us", "text", "name", "way", "packet", "rtt_from_zero")
 
 
 @router.get("/connections/{connection_id:path}", openapi_extra=_OF_CONNECTIONS)
@@ -149,13 +151,16 @@ async def connection_page(
             message=f"There is no trace of connection {name}",
             hint="Connections are those of the list of slow requests; any id that one used will do.",
         )
+    stream = stream if stream.isdecimal() and len(stream) < 19 else ""
+    marked = await app.run(lambda store: stream_of(store, trace, int(stream))) if stream else None
     return page(
         "connection.html",
         name=name,
         trace=trace,
+        marked=marked,
         traces=found,
         about=connection_about(trace),
-        stream=stream if stream.isdecimal() else "",
+        stream=stream,
         qvis_link=_qvis(app, request, trace["connection_id"], None),
     )
 
@@ -168,7 +173,13 @@ def docs(request: Request) -> Response:
         for path, methods in described["paths"].items()
         for method, operation in methods.items()
     ]
-    return page("docs.html", about=described["info"]["description"], operations=operations, problems=KINDS_OF_PROBLEMS)
+    return page(
+        "docs.html",
+        base=str(request.base_url).rstrip("/"),
+        about=described["info"]["description"],
+        operations=operations,
+        problems=KINDS_OF_PROBLEMS,
+    )
 
 
 async def _window(app: QuestionRunner, by: str = "carrier") -> dict[str, Any]:
@@ -193,12 +204,15 @@ def _request_page(app: QuestionRunner, request: Request, found: Explanation) -> 
     view = request_view(found)
     line = " ".join(str(value) for name in ("method", "path") if (value := _either(name, found.request, found.stream)))
     about = [str(value) for value in _about(found.request, found.stream)]
+    started = _either("started_at", found.request, found.stream)
     connection = view["document"]["connection"]
     return page(
         "request.html",
         view=view,
         request_line=line,
         about=about,
+        started=rfc3339(started)[:23] + "Z" if started else "",
+        asked=asked_facts(found.request),
         facts=connection_facts(connection) if connection else logged_facts(found.request),
         logged_of_connection=found.request.get("rtt_us") is not None,
         qvis_link=_qvis(app, request, view.get("connection_id"), view.get("focus")),
@@ -211,8 +225,7 @@ def _about(request: dict[str, Any], stream: dict[str, Any] | None) -> list[Any]:
         f"status {status}" if status else "",
         *(request.get(name) for name in ("carrier", "region", "city", "network_type", "server")),
     ]
-    started = _either("started_at", request, stream)
-    return [word for word in (*words, rfc3339(started)[:23] + "Z" if started else "undated") if word]
+    return [word for word in words if word]
 
 
 def _either(name: str, *rows: dict[str, Any] | None) -> Any:

@@ -14,47 +14,50 @@ from quiclens_questions.causes import look
 from quiclens_questions.units import duration, share
 
 _WIDTH = 1000
-_BAR = 34
+_BAR = 38
+_HAIR = 0.1  # % of the bar
+_LETTER = 0.8  # % of the bar that a letter of a label needs
 _LANE = 16
 _LEFT = 150  # of a lane's name
 _TICKS = (1, 2, 5)
+_STOPS = 40  # bars that the Tab key stops at
 
 Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Span:
-    """A stretch of a lane in us, with the cause whose colour it has."""
+    """A stretch of a lane in us, with the cause whose colour it has, grey where it has none, and where it leads."""
 
     lane: str
     cause: str
     start_us: int
     end_us: int
     title: str
+    address: str = ""
 
 
 def parts_bar(parts: Sequence[Row], total_us: int) -> Markup:
-    """One bar as wide as the duration; a part narrower than a hair is drawn as a hair and its neighbours give way."""
+    """One bar as wide as its place, whose parts lead to their rows of the table; a part narrower than a hair is drawn
+    as a hair."""
     shapes, at = [], 0.0
     for part in parts:
-        width = part["us"] / max(1, total_us) * _WIDTH
-        name = look(part["cause"]).name
-        title = f"{name}: {duration(part['us'])}, {share(part['us'], total_us)}"
-        label = name if width > 8 * len(name) else ""
+        width = part["us"] / max(1, total_us) * 100
+        cause, name = escape(part["cause"]), look(part["cause"]).name
+        title = escape(f"{name}: {duration(part['us'])}, {share(part['us'], total_us)}")
+        label = (
+            f'<text x="50%" y="{_BAR / 2 + 5}" text-anchor="middle">{name}</text>'
+            if width > _LETTER * len(name)
+            else ""
+        )
         shapes.append(
-            f'<g class="part"><title>{escape(title)}</title>'
-            f'<rect class="cause-{escape(part["cause"])}" x="{at:.2f}" y="0" width="{max(width, 1):.2f}" '
-            f'height="{_BAR}"/>'
-            + (
-                f'<text x="{at + width / 2:.2f}" y="{_BAR / 2 + 5}" text-anchor="middle">{label}</text>'
-                if label
-                else ""
-            )
-            + "</g>"
+            f'<a href="#part-{cause}" aria-label="{title}"><svg class="part" x="{at:.2f}%" '
+            f'width="{max(width, _HAIR):.2f}%" height="{_BAR}"><title>{title}</title>'
+            f'<rect class="cause-{cause}" width="100%" height="{_BAR}"/>{label}</svg></a>'
         )
         at += width
     return Markup(
-        f'<svg class="bar" viewBox="0 0 {_WIDTH} {_BAR}" role="img" aria-label="parts of the duration">'
+        '<svg class="bar" role="group" aria-label="parts of the duration, the same as in the table">'
         + "".join(shapes)
         + "</svg>"
     )
@@ -62,6 +65,7 @@ def parts_bar(parts: Sequence[Row], total_us: int) -> Markup:
 
 def timeline(spans: Sequence[Span], marks: Sequence[tuple[str, int]], start_us: int, end_us: int) -> Markup:
     """Lanes of spans between two moments of a trace, times told since `start_us`; marks are lines over all lanes."""
+    stops = sorted((each for each in spans if each.address), key=lambda each: each.start_us - each.end_us)[:_STOPS]
     lanes = list(dict.fromkeys(span.lane for span in spans))
     width, height = _WIDTH - _LEFT, len(lanes) * _LANE
     length = max(1, end_us - start_us)
@@ -80,10 +84,12 @@ def timeline(spans: Sequence[Span], marks: Sequence[tuple[str, int]], start_us: 
         for span in (each for each in spans if each.lane == lane):
             left = x(span.start_us)
             width_ = max(1.5, x(span.end_us) - left)
-            shapes.append(
-                f'<rect class="cause-{escape(span.cause)}" x="{left:.2f}" y="{y + 2}" width="{width_:.2f}" '
+            kind = f"cause-{escape(span.cause)}" if span.cause else "whole"
+            bar = (
+                f'<rect class="{kind}" x="{left:.2f}" y="{y + 2}" width="{width_:.2f}" '
                 f'height="{_LANE - 4}"><title>{escape(span.title)}</title></rect>'
             )
+            shapes.append(_link(span, bar, span in stops) if span.address else bar)
     lines = _together(marks, length)
     for number, (at, names) in enumerate(lines):
         left, low = x(at), height + 26 + 13 * number
@@ -95,9 +101,14 @@ def timeline(spans: Sequence[Span], marks: Sequence[tuple[str, int]], start_us: 
             f"{escape(label)}</text>"
         )
     return Markup(
-        f'<svg class="timeline" viewBox="0 0 {_WIDTH} {height + 30 + 13 * len(lines)}" role="img" '
-        'aria-label="timeline">' + "".join(shapes) + "</svg>"
+        f'<svg class="timeline" viewBox="0 0 {_WIDTH} {height + 30 + 13 * len(lines)}" role="group" '
+        'aria-label="timeline; its bars lead to packets">' + "".join(shapes) + "</svg>"
     )
+
+
+def _link(span: Span, bar: str, is_stop: bool) -> str:
+    stop = "" if is_stop else ' tabindex="-1"'
+    return f'<a href="{escape(span.address)}" aria-label="{escape(span.title)}"{stop}>{bar}</a>'
 
 
 def _together(marks: Sequence[tuple[str, int]], length_us: int) -> list[tuple[int, list[str]]]:

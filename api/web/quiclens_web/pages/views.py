@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import quote, urlencode
 
 from quiclens_questions.advice import ADVICE, worth_advice
 from quiclens_questions.causes import look
@@ -14,6 +15,7 @@ from quiclens_questions.units import duration
 from quiclens_web.pages.svg import Span, parts_bar, timeline
 
 _SPANS_AT_MOST = 400
+_EPISODES_SHOWN = 30
 _SENT = "quic:packet_sent"
 _OF_LOSS = ("recovery", "repair", "spurious_loss")
 _MARKS = (
@@ -46,6 +48,9 @@ def request_view(found: Explanation) -> Row:
         view["bar"] = parts_bar(document["parts"], total_us)
         view["timeline"] = _timeline(document, stream)
         view["connection_id"] = stream["connection_id"]
+        view["around"] = _around(stream["start_us"], stream["end_us"])
+        view["episodes"] = _episode_rows(document["episodes"], stream)
+        view["episodes_in_all"] = len(_while_it_lasted(document["episodes"]))
         view["focus"] = _focus(document["events"], stream)
         view["events"] = with_carried(document["events"], [e for e in document["events"] if e["name"] == _SENT])
         view["is_cut"] = len(view["events"]) >= EVENTS_AT_MOST
@@ -75,24 +80,82 @@ def _gap(events: Sequence[Row], stream: Row) -> tuple[int, int, int] | None:
     return before[-1]["seq"], before[-1]["time_us"], after[0]["time_us"] if after else stream["end_us"]
 
 
+def _around(start_us: int, end_us: int) -> tuple[int, int]:
+    """A stretch with a little of what was before and after it, so that a picture shows where it begins and ends."""
+    margin = max(1_000, (end_us - start_us) // 20)
+    return max(0, start_us - margin), end_us + margin
+
+
 def _timeline(document: Row, stream: Row) -> Any:
     start, end = stream["start_us"], stream["end_us"]
     marks = [(name, stream[column]) for column, name in _MARKS if stream.get(column) is not None]
-    spans = [Span("this request", "network", start, end, f"this request, {duration(end - start)}")]
-    spans += list(_episode_spans(document["episodes"], start, end))[:_SPANS_AT_MOST]
+    spans = [Span("this request", "", start, end, f"this request, {duration(end - start)}")]
+    spans += list(_episode_spans(document["episodes"], stream))[:_SPANS_AT_MOST]
     return timeline(spans, marks, start, end)
 
 
-def _episode_spans(episodes: Sequence[Row], start: int, end: int) -> Iterator[Span]:
-    for episode in sorted(episodes, key=lambda each: (each["kind"], each["start_us"])):
+def _while_it_lasted(episodes: Sequence[Row]) -> list[Row]:
+    """Those that are shown: idle is the connection before or after the request."""
+    return [each for each in episodes if each["kind"] != "idle"]
+
+
+def _episode_spans(episodes: Sequence[Row], stream: Row) -> Iterator[Span]:
+    start, end = stream["start_us"], stream["end_us"]
+    for episode in sorted(_while_it_lasted(episodes), key=lambda each: (each["kind"], each["start_us"])):
         kind = episode["kind"]
-        if kind == "idle":  # the connection before or after it
-            continue
-        cause = "loss_recovery" if kind in _OF_LOSS else kind
         first, last = max(start, episode["start_us"]), min(end, episode["end_us"])
         lasted, after = duration(episode["end_us"] - episode["start_us"]), duration(episode["start_us"] - start)
-        title = f"{_lane(kind)}, {lasted} from {after}"
-        yield Span(_lane(kind), cause, first, last, title)
+        title = f"{_lane(kind)}, {lasted} from {after}{_of_packet(episode)}"
+        yield Span(_lane(kind), _colour(kind), first, last, title, _packets(episode, stream))
+
+
+def _of_packet(episode: Row) -> str:
+    """Which packet was lost, how late that was known, and by what."""
+    number, detection = episode.get("packet_number"), episode.get("detection_us")
+    words = [
+        f"packet {number}" if number is not None else "",
+        f"declared lost after {duration(detection)}" if detection is not None else "",
+        f"by {_words(episode['trigger'])}" if detection is not None and episode.get("trigger") else "",
+    ]
+    return "".join(f", {word}" for word in words if word)
+
+
+def _packets(episode: Row, stream: Row) -> str:
+    """Where the packets of an episode are drawn."""
+    first, last = _around(episode["start_us"], episode["end_us"])
+    asked = {"view": "packets", "from_us": first, "to_us": last, "stream": stream["stream_id"]}
+    return f"/connections/{quote(stream['connection_id'], safe='')}?{urlencode(asked)}"
+
+
+def _episode_rows(episodes: Sequence[Row], stream: Row) -> list[Row]:
+    """The longest of them, in the order of time, since the start of the request."""
+    start = stream["start_us"]
+    longest = sorted(_while_it_lasted(episodes), key=lambda each: each["start_us"] - each["end_us"])[:_EPISODES_SHOWN]
+    return [
+        {
+            "name": _lane(each["kind"]),
+            "cause": _colour(each["kind"]),
+            "whose": "connection" if each["stream_id"] < 0 else "this stream",
+            "from_us": each["start_us"] - start,
+            "to_us": each["end_us"] - start,
+            "packet_number": each.get("packet_number"),
+            "bytes": each.get("bytes"),
+            "detection_us": each.get("detection_us"),
+            "trigger": _words(each.get("trigger") or ""),
+            "wait_us": each.get("wait_us"),
+            "window": each.get("congestion_window"),
+            "packets": _packets(each, stream),
+        }
+        for each in sorted(longest, key=lambda each: (each["start_us"], each["first_seq"]))
+    ]
+
+
+def _words(trigger: str) -> str:
+    return trigger.replace("_", " ")
+
+
+def _colour(kind: str) -> str:
+    return "loss_recovery" if kind in _OF_LOSS else kind
 
 
 def _lane(kind: str) -> str:

@@ -22,7 +22,9 @@ export function queryOf(parameters) {
  * @returns {Promise<import("./answers.js").Answer<Path>>}
  */
 export async function ask(path, parameters = {}, signal) {
-  const answer = await fetch(`${path}?${queryOf(parameters)}`, { signal, headers: { accept: "application/json" } });
+  const answer = await fetch(`${path}?${queryOf(parameters)}`, { signal, headers: { accept: "application/json" } }).catch((error) => {
+    throw signal?.aborted ? error : new Error("The server does not answer. Is quiclens serve running, and can it be reached? Then load this page again.");
+  });
   const document = await answer.json().catch(() => ({ detail: answer.statusText }));
   if (!answer.ok) throw new Error(problemText(document));
   return document;

@@ -37,7 +37,7 @@ function quantiles(found) {
   const between = (/** @type {import("./documents.js").Quantile} */ one) => (one.low_us === null || one.high_us === null || one.us === null ? "" : `${duration(one.low_us)} – ${duration(one.high_us)}`);
   const side = (/** @type {import("./documents.js").ComparedGroup} */ group) => `${whole(group.requests)} requests, ${whole(group.traced)} traced`;
   return el("section", { class: "card" }, el("h2", {}, "How long they took ", el("small", {}, "with 95 % intervals")), el("table", {},
-    el("thead", {}, el("tr", {}, el("th", {}), el("th", { class: "n" }, `A: ${found.a.where.join(" ") || "everything"}`), el("th", {}, side(found.a)), el("th", { class: "n" }, `B: ${found.b.where.join(" ") || "everything"}`), el("th", {}, side(found.b)), el("th", { class: "n" }, "B less A"), el("th", {}))),
+    el("thead", {}, el("tr", {}, el("td", {}), el("th", { class: "n" }, `A: ${found.a.where.join(" ") || "everything"}`), el("th", {}, side(found.a)), el("th", { class: "n" }, `B: ${found.b.where.join(" ") || "everything"}`), el("th", {}, side(found.b)), el("th", { class: "n" }, "B − A"), el("td", {}))),
     el("tbody", {}, ...found.differences.map((each) => {
       const [a, b] = [found.a.quantiles[each.quantile], found.b.quantiles[each.quantile]];
       const sure = each.low_us !== null && each.high_us !== null && (each.low_us > 0 || each.high_us < 0);
@@ -55,7 +55,7 @@ function causes(found) {
     return { cause, look, a, b };
   }).sort((one, two) => Math.abs(two.b - two.a) - Math.abs(one.b - one.a));
   return el("section", { class: "card" }, el("h2", {}, "What they waited for ", el("small", {}, "share of the time of traced requests, largest difference first")), el("table", {},
-    el("thead", {}, el("tr", {}, el("th", {}), el("th", { class: "n" }, "A"), el("th", { class: "n" }, "B"), el("th", { class: "n" }, "B less A"))),
+    el("thead", {}, el("tr", {}, el("td", {}), el("th", { class: "n" }, "A"), el("th", { class: "n" }, "B"), el("th", { class: "n" }, "B − A"))),
     el("tbody", {}, ...rows.map(({ cause, look, a, b }) => el("tr", {}, el("td", {}, el("i", { class: `swatch cause-${cause}` }), ` ${look.name}`), el("td", { class: "n" }, percent(a)), el("td", { class: "n" }, percent(b)), el("td", { class: "n" }, `${b >= a ? "+" : "−"}${(Math.abs(b - a) * 100).toFixed(1)} points`))))));
 }
 

@@ -4,14 +4,18 @@
 import { ask, newest } from "./api.js";
 import { draw } from "./chart.js";
 import { colour, el, fill, find } from "./dom.js";
-import { duration, rate } from "./format.js";
+import { duration, ms, rate } from "./format.js";
+import { shade } from "./shade.js";
 import { change, state } from "./state.js";
+import { toldIn } from "./ticks.js";
 import { congestion } from "./view_congestion.js";
 import { eventLog } from "./view_log.js";
 import { packets } from "./view_packets.js";
 import { sequence } from "./view_sequence.js";
 import { statistics } from "./view_statistics.js";
 import { streams } from "./view_streams.js";
+
+/** @typedef {import("./shade.js").Request} Request */
 
 /**
  * @typedef {object} Shown what every view is given
@@ -20,6 +24,7 @@ import { streams } from "./view_streams.js";
  * @property {[number, number]} range us since the trace began
  * @property {number} duration us
  * @property {string | null} stream the one that is looked at
+ * @property {Request | null} request of that stream
  * @property {AbortSignal} signal
  * @property {(from: number, to: number) => void} zoom
  * @property {(view: string, changes?: Record<string, string | number | null>) => void} go to another view
@@ -40,14 +45,24 @@ const trace = { vantage: root.dataset.vantage ?? "", trace_id: root.dataset.trac
 const path = `/api/v1/connections/${encodeURIComponent(root.dataset.connection ?? "")}`;
 const length = Math.max(1, Number(root.dataset.duration));
 const newestView = newest();
+const panel = /** @type {HTMLElement} */ (find("#view"));
+/** The same buttons at every view, so that the one with the focus keeps it. */
+const tabs = VIEWS.map(([name, title], at) => el("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": "view", title: `key ${at + 1}`, onclick: () => go(name) }, title));
 /** @type {import("./answers.js").Series | null} */
 let whole_ = null;
 
-/** @returns {[number, number]} */
-function range() {
+/** The stretch that the address asks for, as far as there is one. @returns {{ range: [number, number], isBeyond: boolean }} */
+function asked() {
   const now = state();
   const [from, to] = [Number(now.get("from_us") ?? 0), Number(now.get("to_us") ?? length)];
-  return Number.isFinite(from) && Number.isFinite(to) && to > from ? [from, to] : [0, length];
+  const [least, most] = [Math.max(0, from), Math.min(length, to)];
+  return most > least ? { range: [least, most], isBeyond: false } : { range: [0, length], isBeyond: from >= length || to <= 0 };
+}
+
+/** The request that the page was opened with, while its stream is looked at. @returns {Request | null} */
+function request() {
+  const { stream, start, end, connection } = root.dataset;
+  return stream && state().get("stream") === stream ? { name: `${connection}/${stream}`, start_us: Number(start), end_us: Number(end) } : null;
 }
 
 /** @param {number} from @param {number} to */
@@ -58,28 +73,54 @@ function zoom(from, to) {
   show();
 }
 
-/** @param {string} view @param {Record<string, string | number | null>} [changes] */
-function go(view, changes = {}) {
-  change({ view, ...changes });
+/** Moves the stretch, no further than to an end. @param {number} by us */
+function move(by) {
+  const [from, to] = asked().range;
+  const step = Math.min(length - to, Math.max(-from, by));
+  if (step) zoom(from + step, to + step);
+}
+
+/** @param {string} name of a view @param {Record<string, string | number | null>} [changes] */
+function go(name, changes = {}) {
+  change({ view: name, ...changes });
   show();
 }
 
 function show() {
   const now = state();
-  const name = now.get("view") ?? (location.hash.slice(1) || "congestion");
-  const [, , view] = VIEWS.find(([each]) => each === name) ?? VIEWS[0];
-  const [from, to] = range();
-  fill(find("#tabs"), ...VIEWS.map(([each, title], at) => el("button", { type: "button", role: "tab", title: `key ${at + 1}`, "aria-selected": String(each === name), onclick: () => go(each) }, title)));
-  find("#view-range").textContent = from === 0 && to >= length ? `all ${duration(length)}` : `${duration(from)} to ${duration(to)} of ${duration(length)}`;
-  strip();
+  const wanted = now.get("view") ?? location.hash.slice(1);
+  const [name, , view] = VIEWS.find(([each]) => each === wanted) ?? VIEWS[0];
+  const { range, isBeyond } = asked();
+  const [from, to] = range;
+  for (const tab of tabs) {
+    const isShown = tab.id === `tab-${name}`;
+    tab.setAttribute("aria-selected", String(isShown));
+    tab.tabIndex = isShown ? 0 : -1;
+    if (isShown && tabs.includes(/** @type {HTMLElement} */ (document.activeElement))) tab.focus();
+  }
+  panel.setAttribute("aria-labelledby", `tab-${name}`);
+  const all = from === 0 && to >= length;
+  find("#view-range").textContent = `${isBeyond ? "what the address asks for lies beyond its end: " : ""}${all ? `all ${duration(length)}` : `${toldIn(from, to - from)} to ${toldIn(to, to - from)} of ${duration(length)}`}`;
+  const marked = request();
+  clock(marked);
+  strip(marked);
   newestView(async (signal) => {
     const place = el("div", {}, el("p", { class: "note" }, "asking …"));
-    fill(find("#view"), place);
-    await view(place, { path, trace, range: [from, to], duration: length, stream: now.get("stream"), signal, zoom, go });
-  }, (message) => fill(find("#view"), el("p", { class: "error" }, message)));
+    fill(panel, place);
+    await view(place, { path, trace, range, duration: length, stream: now.get("stream"), request: marked, signal, zoom, go });
+  }, (message) => fill(panel, el("p", { class: "error" }, message)));
 }
 
-async function strip() {
+/** Says which clock the times are of, and how to come to the other one. @param {Request | null} marked */
+function clock(marked) {
+  const place = find("#clock");
+  if (!marked) return fill(place, "Times are since the trace began.");
+  const leads = `/requests/${marked.name.split("/").map(encodeURIComponent).join("/")}`;
+  fill(place, "Shaded: request ", el("a", { href: leads }, marked.name), `, from ${ms(marked.start_us, 3)} to ${ms(marked.end_us, 3)} ms. Times are since the trace began; since the request began they are ${ms(marked.start_us, 3)} ms less.`);
+}
+
+/** @param {Request | null} marked */
+async function strip(marked) {
   whole_ ??= await ask(`${path}/series`, { ...trace, buckets: 400 });
   const place = /** @type {HTMLElement} */ (find("#overview-strip"));
   place.className = "chart";
@@ -92,7 +133,7 @@ async function strip() {
     const bucket = Math.min(steps - 1, Math.max(0, Math.floor(at / step)));
     sums[bucket] = (sums[bucket] ?? 0) + (bytes ?? 0);
   });
-  const [from, to] = range();
+  const [from, to] = asked().range;
   draw(place, {
     x: sums.map((_, at) => at * step),
     lines: [{ label: "sent", colour: colour("sent"), values: sums.map((bytes) => ((bytes ?? 0) * 8e6) / step), drawn: "step" }],
@@ -101,6 +142,7 @@ async function strip() {
     name: "overview",
     toldX: duration,
     zoomed: zoom,
+    under: (plot) => shade(plot, marked),
     over: (plot) => {
       if (from === 0 && to >= length) return;
       const [left, right] = [plot.valToPos(from, "x", true), plot.valToPos(to, "x", true)];
@@ -119,15 +161,29 @@ find("#trace").addEventListener("change", (event) => {
 });
 addEventListener("popstate", show);
 addEventListener("theme", show);
+/** The tabs are one stop of the Tab key; arrows go from one to the next, Enter and Space open one. @param {KeyboardEvent} event */
+function walkTabs(event) {
+  const at = tabs.indexOf(/** @type {HTMLElement} */ (event.target));
+  const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: tabs.length - 1 }[event.key];
+  if (at < 0 || to === undefined) return;
+  event.preventDefault();
+  tabs[(to + tabs.length) % tabs.length].focus();
+}
+
+fill(find("#tabs"), ...tabs);
+/** @type {HTMLElement} */ (find("#tabs")).addEventListener("keydown", walkTabs);
 addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || /** @type {HTMLElement} */ (event.target).matches("input, select, textarea")) return;
-  const [from, to] = range();
+  const target = /** @type {HTMLElement} */ (event.target);
+  if (event.ctrlKey || event.metaKey || event.altKey || target.matches("input, select, textarea") || target.closest("dialog")) return;
+  const [from, to] = asked().range;
   const span = to - from;
+  // In the tabs, and in what can be scrolled, arrows are for that.
+  const isTaken = target.closest("[role=tablist], .log, .lanes") !== null;
   if (event.key === "0") zoom(0, length);
   else if (event.key === "+") zoom(from + span / 4, to - span / 4);
   else if (event.key === "-") zoom(from - span / 2, to + span / 2);
-  else if (event.key === "ArrowLeft") zoom(from - span / 4, from - span / 4 + span);
-  else if (event.key === "ArrowRight") zoom(to + span / 4 - span, to + span / 4);
+  else if (event.key === "ArrowLeft" && !isTaken) move(-span / 4);
+  else if (event.key === "ArrowRight" && !isTaken) move(span / 4);
   else if (/^[1-9]$/.test(event.key) && VIEWS[Number(event.key) - 1]) go(VIEWS[Number(event.key) - 1][0]);
 });
 show();

@@ -21,7 +21,7 @@ function turn() {
 
 function help() {
   const keys = [["/", "find a request or a connection"], ["t", "light or dark"], ["g o", "overview"], ["g s", "slow requests"],
-    ["1 … 6", "views of a connection"], ["0", "see all of a connection"], ["← →", "move in time"], ["+ −", "zoom"], ["Esc", "close this"]];
+    ["1 … 6", "views of a connection"], ["0", "see all of a connection"], ["← →", "move in time, or from tab to tab"], ["+ −", "zoom"], ["Esc", "close this"]];
   const box = el("dialog", {}, el("h2", {}, "Keys"), el("table", { class: "facts" }, ...keys.map(([key, what]) => el("tr", {}, el("th", {}, el("kbd", {}, key)), el("td", {}, what)))),
     el("form", { method: "dialog" }, el("button", {}, "Close")));
   document.body.append(box);
@@ -29,6 +29,19 @@ function help() {
   /** @type {HTMLDialogElement} */ (box).showModal();
 }
 
+/** Copies what a button names. Where there is no clipboard, as over plain HTTP, the text beside it is selected. @param {HTMLButtonElement} button */
+async function copy(button) {
+  try {
+    await navigator.clipboard.writeText(button.dataset.copy ?? "");
+    button.textContent = "copied";
+  } catch {
+    getSelection()?.selectAllChildren(button.previousElementSibling ?? button);
+    button.textContent = "selected";
+  }
+}
+
+for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll("button[data-copy]"))) button.addEventListener("click", () => copy(button));
+for (const time of document.querySelectorAll("time")) time.title = `${new Date(time.dateTime).toLocaleString()} where you are`;
 keepCarried();
 show(localStorage.getItem(KEPT));
 find("#theme").addEventListener("click", turn);

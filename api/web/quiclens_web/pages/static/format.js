@@ -61,3 +61,8 @@ export function moment(text) {
 export function shortName(name) {
   return name.slice(name.indexOf(":") + 1) || name;
 }
+
+/** Text that has no room for all of it says that it is cut. @param {string} text @param {number} most */
+export function short(text, most) {
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+}

@@ -5,7 +5,7 @@ import { ask, newest } from "./api.js";
 import { CAUSES } from "./causes.js";
 import { el, fill, find } from "./dom.js";
 import { findingsTable } from "./findings.js";
-import { duration, moment, ms, whole } from "./format.js";
+import { duration, moment, ms, short, whole } from "./format.js";
 import { drawHeat } from "./heat.js";
 import { change, state } from "./state.js";
 import { chosen, covered, wire } from "./window.js";
@@ -24,11 +24,11 @@ function show() {
   input("#each").checked = now.get("each") === "1";
   input("#limit").value = now.get("limit") ?? "20";
   newestList(async (signal) => {
-    const [map, list] = await Promise.all([ask("/api/v1/heat", window, signal), ask("/api/v1/requests", { ...window, ...boxWindow(), min_ms: leastMs(), by: input("#each").checked ? asked.by : "", limit: Math.min(1000, Number(input("#limit").value)) }, signal)]);
+    const [map, list] = await Promise.all([ask("/api/v1/heat", window, signal), ask("/api/v1/requests", { ...window, ...boxWindow(), where: [...asked.where, ...beneathBox()], min_ms: leastMs(), by: input("#each").checked ? asked.by : "", limit: Math.min(1000, Number(input("#limit").value)) }, signal)]);
     fill(find("#coverage"), covered(map.coverage));
     fill(find("#heat-scale"), ...(map.requests.length ? drawHeat(find("#heat"), map, box(), select) : []));
     if (!map.requests.length) fill(find("#heat"), el("p", { class: "teach" }, "No request with a duration began in this window. A longer one?"));
-    rows(list);
+    rows(list, input("#each").checked ? asked.by : "");
   }, (message) => {
     fill(find("#coverage"), el("span", { class: "error" }, message));
     for (const id of ["#heat", "#rows"]) fill(find(id), el("p", { class: "note" }, "not answered"));
@@ -48,6 +48,12 @@ function box() {
 function boxWindow() {
   const drawn = box();
   return drawn ? { since: drawn.since, until: drawn.until } : {};
+}
+
+/** The condition that nothing above the box is listed. */
+function beneathBox() {
+  const drawn = box();
+  return drawn ? [`duration_us<=${Math.ceil(drawn.to_us) - 1}`] : [];
 }
 
 function leastMs() {
@@ -74,23 +80,39 @@ function showBox() {
   }, (message) => fill(place, el("p", { class: "error" }, message)));
 }
 
-/** @param {import("./documents.js").SlowDocument} list */
-function rows(list) {
+/** @param {import("./documents.js").SlowDocument} list @param {string} by the column that each of its values has some of, or none */
+function rows(list, by) {
   const drawn = box();
-  const shown = drawn ? list.requests.filter((/** @type {any} */ each) => each.duration_us < drawn.to_us) : list.requests;
+  const shown = list.requests;
   find("#slowest-note").textContent = drawn ? "in the box" : `of ${whole(list.coverage.requests)}`;
   if (!shown.length) return fill(find("#rows"), el("p", { class: "teach" }, "No request matches. Fewer conditions, or a longer window?"));
   const head = ["duration, ms", "request", "began, UTC", "status", "carrier", "region", "server", "waited most for", "trace"];
   fill(find("#rows"), el("div", { class: "wide" }, el("table", {},
     el("thead", {}, el("tr", {}, ...head.map((name, at) => el("th", { class: at === 0 ? "n" : "" }, name)))),
-    el("tbody", {}, ...shown.map((/** @type {any} */ each) => el("tr", { class: "leads", onclick: (/** @type {MouseEvent} */ event) => { if (!(/** @type {HTMLElement} */ (event.target).closest("a"))) location.href = page(each); } },
-      el("td", { class: "n" }, el("a", { href: page(each) }, ms(each.duration_us))),
-      el("td", {}, el("a", { href: page(each), tabindex: "-1" }, `${each.method ?? ""} ${each.path ?? each.request_id}`.slice(0, 80))),
-      el("td", { class: "n" }, each.started_at ? each.started_at.slice(5, 23).replace("T", " ") : "undated"),
-      el("td", {}, each.status),
-      el("td", {}, each.carrier), el("td", {}, each.region), el("td", {}, each.server),
-      el("td", {}, ...(each.top_cause ? [el("i", { class: `swatch cause-${each.top_cause}` }), ` ${CAUSES.get(each.top_cause)?.name ?? each.top_cause} `, el("small", {}, duration(each.top_cause_us))] : [el("small", {}, each.coverage === "none" ? "no trace" : "took no time")])),
-      el("td", {}, el("small", {}, each.grade === "repaired" || each.grade === "damaged" ? `${each.coverage}, ${each.grade}` : each.coverage))))))));
+    ...(by ? groups(shown, by, head.length) : [el("tbody", {}, ...shown.map(row))]))));
+}
+
+/** A body for each value of a column, headed by it. @param {any[]} shown @param {string} by @param {number} columns */
+function groups(shown, by, columns) {
+  const values = [...new Set(shown.map((each) => each[by] ?? "unknown"))];
+  return values.map((value) => {
+    const own = shown.filter((each) => (each[by] ?? "unknown") === value);
+    return el("tbody", {}, el("tr", { class: "group" }, el("th", { colspan: columns, scope: "rowgroup" }, `${by.replaceAll("_", " ")} ${value} `, el("small", {}, `its ${whole(own.length)} slowest`))), ...own.map(row));
+  });
+}
+
+/** @param {any} each */
+function row(each) {
+  const local = each.started_at ? `${new Date(each.started_at).toLocaleString()} where you are` : null;
+  const waited = each.top_cause ? [el("i", { class: `swatch cause-${each.top_cause}` }), ` ${CAUSES.get(each.top_cause)?.name ?? each.top_cause} `, el("small", {}, duration(each.top_cause_us))] : [el("small", {}, each.coverage === "none" ? "no trace" : "took no time")];
+  return el("tr", { class: "leads", onclick: (/** @type {MouseEvent} */ event) => { if (!(/** @type {HTMLElement} */ (event.target).closest("a"))) location.href = page(each); } },
+    el("td", { class: "n" }, el("a", { href: page(each) }, ms(each.duration_us))),
+    el("td", {}, el("a", { href: page(each), tabindex: "-1" }, short(`${each.method ?? ""} ${each.path ?? each.request_id}`, 80))),
+    el("td", { class: "n", title: local }, each.started_at ? each.started_at.slice(5, 23).replace("T", " ") : "undated"),
+    el("td", {}, each.status),
+    el("td", {}, each.carrier), el("td", {}, each.region), el("td", {}, each.server),
+    el("td", {}, ...waited),
+    el("td", {}, el("small", {}, each.grade === "repaired" || each.grade === "damaged" ? `${each.coverage}, ${each.grade}` : each.coverage)));
 }
 
 /** @param {any} each */

@@ -46,9 +46,10 @@ function answered(request, told) {
     return [];
   }
   const loaded = JSON.parse(request.responseText);
-  const rejected = Object.entries(loaded.rejected).map(([reason, count]) => `${count} × ${reason.replaceAll("_", " ")}`).join(", ");
+  const { truncated, ...others } = loaded.rejected;
+  const rejected = Object.entries(others).map(([reason, count]) => `${count} × ${reason.replaceAll("_", " ")}`).join(", ");
   const names = loaded.connections_found.map((/** @type {any} */ each) => each.connection_id);
-  fill(told, ` ${whole(loaded.events)} events${rejected ? `, rejected: ${rejected}` : ""} `, ...names.flatMap((/** @type {string} */ name) => [el("a", { href: `/connections/${encodeURIComponent(name)}` }, name), " "]));
+  fill(told, ` ${whole(loaded.events)} events${truncated ? "; the file is cut, its last record is not whole" : ""}${rejected ? `, rejected: ${rejected}` : ""} `, ...names.flatMap((/** @type {string} */ name) => [el("a", { href: `/connections/${encodeURIComponent(name)}` }, name), " "]));
   if (!names.length) told.append("No connection was found in it.");
   return names;
 }

@@ -6,6 +6,8 @@ import { CAUSES } from "./causes.js";
 import { draw } from "./chart.js";
 import { colour, el, fill } from "./dom.js";
 import { duration, rate, size, whole } from "./format.js";
+import { shade } from "./shade.js";
+import { change, state } from "./state.js";
 
 /** @typedef {import("./answers.js").Series} Series */
 
@@ -25,14 +27,30 @@ export async function congestion(place, shown) {
     ["Round trips", "as measured at each acknowledgement"],
     ["Throughput", "packets sent and received, and stream data that was new"],
   ];
-  fill(place, exactness(series), ...places.map((chart, at) => el("section", { class: "card" }, el("h2", {}, titles[at][0], " ", el("small", {}, titles[at][1])), chart, at === 1 ? legend(stops, series) : "")));
-  const common = { toldX: duration, group: GROUP, zoomed: shown.zoom, range: shown.range };
+  const fromZero = /** @type {HTMLInputElement} */ (el("input", { type: "checkbox", checked: state().get("rtt_from_zero") === "1" }));
+  const beside = ["", legend(stops, series), el("label", { class: "note" }, fromZero, " from 0"), ""];
+  fill(place, exactness(series), ...places.map((chart, at) => el("section", { class: "card" }, el("h2", {}, titles[at][0], " ", el("small", {}, titles[at][1])), chart, beside[at])));
+  const shaded = (/** @type {any} */ plot) => shade(plot, shown.request);
+  const common = { toldX: duration, group: GROUP, zoomed: shown.zoom, range: shown.range, under: shaded };
   const marked = (/** @type {any} */ plot) => marks(plot, series.marks);
   const pick = (/** @type {number} */ x) => shown.go("log", { at_us: Math.round(x) });
   draw(places[0], { ...common, ...bytes(series), y: { told: size }, name: "bytes", height: 260, over: marked, clicked: pick });
-  draw(places[1], { ...common, ...metrics(series, [["congestion window", "congestion_window", colour("window"), "step"], ["in flight", "bytes_in_flight", colour("flight"), "line"], ["ssthresh", "ssthresh", colour("quiet"), "step"]]), y: { told: size }, name: "window", under: (plot) => bands(plot, stops.episodes), over: marked, clicked: pick });
-  draw(places[2], { ...common, ...metrics(series, [["latest", "latest_rtt_us", colour("rtt"), "points"], ["smoothed", "smoothed_rtt_us", colour("sent"), "line"], ["least", "min_rtt_us", colour("acked"), "step"]]), y: { told: duration }, name: "rtt", over: marked, clicked: pick });
+  draw(places[1], { ...common, ...metrics(series, [["congestion window", "congestion_window", colour("window"), "step"], ["in flight", "bytes_in_flight", colour("flight"), "line"], ["ssthresh", "ssthresh", colour("quiet"), "step"]]), y: { told: size }, name: "window", under: (plot) => { shaded(plot); bands(plot, stops.episodes); }, over: marked, clicked: pick });
+  const rtt = metrics(series, [["latest", "latest_rtt_us", colour("rtt"), "points"], ["smoothed", "smoothed_rtt_us", colour("sent"), "line"], ["least", "min_rtt_us", colour("acked"), "step"]]);
+  const drawRtt = () => draw(places[2], { ...common, ...rtt, y: { told: duration, least: fromZero.checked ? 0 : beneath(rtt.lines) }, name: "rtt", over: marked, clicked: pick });
+  drawRtt();
+  fromZero.addEventListener("change", () => {
+    change({ rtt_from_zero: fromZero.checked ? "1" : null }, false);
+    drawRtt();
+  });
   draw(places[3], { ...common, ...throughput(series, shown.range), y: { told: rate }, name: "throughput", height: 180, clicked: pick });
+}
+
+/** Where an axis begins that shows differences: a little under the least value. @param {import("./chart.js").Line[]} lines */
+function beneath(lines) {
+  const values = lines.flatMap((line) => line.values.filter((value) => value !== null));
+  const [least, most] = values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, 0]);
+  return values.length ? Math.max(0, least - (most - least) / 10) : 0;
 }
 
 /** @param {Series} series */
@@ -181,9 +199,9 @@ function bands(plot, episodes) {
   ctx.beginPath();
   ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
   ctx.clip();
+  ctx.globalAlpha = Number(colour("band"));
   for (const each of episodes) {
     const [left, right] = [plot.valToPos(each.start_us, "x", true), plot.valToPos(each.end_us, "x", true)];
-    ctx.globalAlpha = 0.28;
     ctx.fillStyle = paint(each.kind);
     ctx.fillRect(left, bbox.top, Math.max(1, right - left), bbox.height);
   }

@@ -4,14 +4,18 @@
 
 import { ask } from "./api.js";
 import { colour, el, fill, note, svg } from "./dom.js";
-import { duration, ms, shortName, whole } from "./format.js";
+import { duration, ms, short, shortName, whole } from "./format.js";
+import { packetName } from "./packet.js";
+import { tone } from "./shade.js";
 import { says } from "./view_log.js";
 
 const PAGE = 600;
 const ROW = 22;
-const LEFT = 330;
-const RIGHT = 690;
-const WIDTH = 1020;
+const TIMES = 92; // where times end
+const LEFT = 0.38; // of the width
+const RIGHT = 0.96;
+const LETTER = 6.4; // pixels of one, at most
+const LEAST_WIDE = 900;
 
 /** @typedef {{event: any, isOurs: boolean, us: number}} Entry */
 
@@ -23,37 +27,39 @@ export async function sequence(place, shown) {
   const peerTrace = page.traces.find((/** @type {any} */ each) => each.vantage !== shown.trace.vantage && ["client", "server"].includes(each.vantage));
   const peer = peerTrace ? await ask(`${shown.path}/events`, { vantage: peerTrace.vantage, trace_id: peerTrace.trace_id, limit: PAGE * 2 }, shown.signal) : null;
   const half = (page.connection.rtt_min_us ?? 20_000) / 2;
-  const [picture, matched] = diagram(own.events, peer?.events ?? [], half, shown);
+  const [picture, matched] = diagram(own.events, peer?.events ?? [], half, shown, Math.max(LEAST_WIDE, place.clientWidth - 34));
   const last = own.events[own.events.length - 1];
   fill(place, el("p", { class: "note" }, `${whole(own.events.length)} events${own.next_seq === null ? "" : ", and more"}. ${peer ? `${whole(matched)} packets were found in both ends' logs.` : `One end's log: the other end is drawn half the shortest round trip (${duration(half)}) away.`} `,
-    own.next_seq === null ? "" : el("button", { type: "button", onclick: () => shown.zoom(last.time_us, last.time_us + (to_us - from_us)) }, "further")),
+    "Rows in the order of the log, further apart where time passes, up to a bound; not to scale. ", own.next_seq === null ? "" : el("button", { type: "button", onclick: () => shown.zoom(last.time_us, last.time_us + (to_us - from_us)) }, "further")),
     el("section", { class: "card wide" }, picture));
 }
 
-/** @param {any[]} own @param {any[]} peer @param {number} half us @param {import("./connection.js").Shown} shown @returns {[SVGElement, number]} */
-function diagram(own, peer, half, shown) {
+/** @param {any[]} own @param {any[]} peer @param {number} half us @param {import("./connection.js").Shown} shown @param {number} width @returns {[SVGElement, number]} */
+function diagram(own, peer, half, shown, width) {
+  const [left, right] = [LEFT * width, RIGHT * width];
+  const [besideAtMost, labelAtMost] = [left - TIMES - 20, right - left - 30].map((room) => Math.floor(room / LETTER));
   const offset = clockOffset(own, peer, half);
   const arrivals = new Map(peer.filter((each) => each.packet_number !== undefined).map((each) => [`${each.name}/${each.packet_type}/${each.packet_number}`, each]));
   const y = heights(own);
-  const lost = new Set(own.filter((each) => each.name === "quic:packet_lost").map((each) => `${each.packet_type || "1RTT"}/${each.packet_number}`));
+  const lost = new Set(own.filter((each) => each.name === "quic:packet_lost").map(packetName));
   let matched = 0;
   const shapes = own.flatMap((event, at) => {
     const top = y.rows[at];
     const isPacket = event.name === "quic:packet_sent" || event.name === "quic:packet_received";
-    const time = svg("text", { class: "tick", x: 74, y: top + 4, "text-anchor": "end" }, at && own[at - 1].time_us === event.time_us ? "" : `${ms(event.time_us, 3)} ms`);
+    const time = svg("text", { class: "tick", x: TIMES, y: top + 4, "text-anchor": "end" }, at && own[at - 1].time_us === event.time_us ? "" : `${ms(event.time_us, 3)} ms`);
     const open = () => shown.go("log", { at_us: event.time_us });
     if (!isPacket) {
-      const text = svg("text", { x: LEFT - 12, y: top + 4, "text-anchor": "end", "font-size": 11.5, fill: colour(event.name === "quic:packet_lost" ? "lost" : "quiet"), onclick: open }, short(`${shortName(event.name).replaceAll("_", " ")} ${event.name === "quic:packet_lost" ? event.packet_number : ""} ${says(event)}`, 44));
+      const text = svg("text", { x: left - 12, y: top + 4, "text-anchor": "end", "font-size": 11.5, fill: colour(event.name === "quic:packet_lost" ? "lost" : "quiet"), onclick: open }, short(`${shortName(event.name).replaceAll("_", " ")} ${event.name === "quic:packet_lost" ? event.packet_number : ""} ${says(event)}`, besideAtMost));
       return [time, svg("g", { onpointermove: (/** @type {PointerEvent} */ pointer) => note(`${event.name}\n${says(event)}`, pointer), onpointerleave: () => note("") }, text)];
     }
     const isSent = event.name === "quic:packet_sent";
     const other = arrivals.get(`${isSent ? "quic:packet_received" : "quic:packet_sent"}/${event.packet_type}/${event.packet_number}`);
     matched += other ? 1 : 0;
-    const gone = isSent && (lost.has(`${event.packet_type}/${event.packet_number}`) || (peer.length > 0 && !other && arrivals.size > 0 && event.time_us < own[own.length - 1].time_us - 4 * half));
+    const gone = isSent && (lost.has(packetName(event)) || (peer.length > 0 && !other && arrivals.size > 0 && event.time_us < own[own.length - 1].time_us - 4 * half));
     const flight = other ? Math.abs(other.time_us + offset - event.time_us) : half;
     const drop = Math.min(90, Math.max(6, y.scale(flight))) * (isSent ? 1 : -1);
     const paint = colour(gone ? "lost" : isSent ? "sent" : "received");
-    const [x1, x2] = [LEFT, gone ? (LEFT + RIGHT) / 2 : RIGHT];
+    const [x1, x2] = [left, gone ? (left + right) / 2 : right];
     const end = top + (gone ? drop / 2 : drop);
     const line = isSent ? { x1, y1: top, x2, y2: end } : { x1: x2, y1: end, x2: x1, y2: top };
     const frames = (event.frames ?? []).map((/** @type {any} */ each) => each.frame_type);
@@ -61,13 +67,15 @@ function diagram(own, peer, half, shown) {
     return [time, svg("g", { onclick: open, onpointermove: (/** @type {PointerEvent} */ pointer) => note(`${event.name}\n${says(event)}`, pointer), onpointerleave: () => note("") },
       svg("line", { ...line, stroke: paint, "stroke-width": 1.4, "marker-end": gone ? null : `url(#${isSent ? "sent" : "received"})` }),
       gone ? svg("text", { x: x2, y: end + 5, fill: paint, "text-anchor": "middle" }, "✕") : null,
-      svg("text", { x: LEFT + 10, y: top + (isSent ? -4 : 12), "font-size": 11.5, fill: paint }, short(label, 60)))];
+      svg("text", { class: "label", x: left + 10, y: top + (isSent ? -4 : 12), "font-size": 11.5, fill: paint }, short(label, labelAtMost)))];
   });
   const head = (/** @type {string} */ id) => svg("marker", { id, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" }, svg("path", { d: "M0 0L8 4L0 8z", fill: colour(id) }));
-  const lines = [LEFT, RIGHT].map((x) => svg("line", { x1: x, x2: x, y1: 26, y2: y.height, stroke: colour("ink") }));
-  const names = [shown.trace.vantage || "this end", shown.trace.vantage === "server" ? "client" : "server"].map((name, at) => svg("text", { x: at ? RIGHT : LEFT, y: 18, "text-anchor": "middle", "font-weight": 700, fill: colour("ink") }, name));
-  const gaps = y.gaps.map(([at, us]) => svg("text", { class: "tick", x: (LEFT + RIGHT) / 2, y: at, "text-anchor": "middle" }, `${duration(us)} of silence`));
-  return [svg("svg", { viewBox: `-30 0 ${WIDTH + 30} ${y.height + 40}`, width: WIDTH + 30, role: "img" }, svg("defs", {}, head("sent"), head("received")), ...lines, ...names, ...gaps, ...shapes), matched];
+  const lines = [left, right].map((x) => svg("line", { x1: x, x2: x, y1: 26, y2: y.height, stroke: colour("ink") }));
+  const names = [shown.trace.vantage || "this end", shown.trace.vantage === "server" ? "client" : "server"].map((name, at) => svg("text", { x: at ? right : left, y: 18, "text-anchor": "middle", "font-weight": 700, fill: colour("ink") }, name));
+  const gaps = y.gaps.map(([at, us]) => svg("text", { class: "tick", x: (left + right) / 2, y: at, "text-anchor": "middle" }, `${duration(us)} of silence`));
+  const inside = own.flatMap(({ time_us }, at) => (shown.request && time_us >= shown.request.start_us && time_us <= shown.request.end_us ? [y.rows[at]] : []));
+  const shaded = inside.length ? [svg("rect", { class: "request", x: 0, y: inside[0] - ROW / 2, width, height: inside[inside.length - 1] - inside[0] + ROW, fill: tone() })] : [];
+  return [svg("svg", { viewBox: `0 0 ${width} ${y.height + 40}`, width, role: "img", "aria-label": `${own.length} events between the two ends; the event log has the same as text` }, svg("defs", {}, head("sent"), head("received")), ...shaded, ...lines, ...names, ...gaps, ...shapes), matched];
 }
 
 /** A row for each event, more room where time passes, a bounded gap for silence. @param {any[]} own */
@@ -105,9 +113,4 @@ function clockOffset(own, peer, half) {
   }
   if (Number.isFinite(least) && Number.isFinite(most)) return (least + most) / 2;
   return Number.isFinite(least) ? least + half : Number.isFinite(most) ? most - half : 0;
-}
-
-/** @param {string} text @param {number} most */
-function short(text, most) {
-  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }
