@@ -548,6 +548,56 @@ class TriageDocument(TypedDict):
     coverage: Coverage
 
 
+class ExplainedRequest(TypedDict):
+    """What is asked of a request that is explained; no document has it as a whole."""
+
+    request_id: str
+    external_id: str | None
+    connection_id: str | None
+    stream_id: int | None
+    trace_id: str | None
+    vantage: str | None
+    log_id: str | None
+    offset: int | None
+    source: str
+    link: str
+    coverage: str
+    weight: float
+    complete: bool
+    duration_us: int | None
+    logged_duration_us: int | None
+    started_at: datetime | None
+    method: str | None
+    authority: str | None
+    path: str | None
+    status: int | None
+    request_bytes: int | None
+    response_bytes: int | None
+    protocol: str | None
+    server: str | None
+    cluster: str | None
+    pop: str | None
+    server_release: str | None
+    client_network: str | None
+    carrier: str | None
+    asn: int | None
+    country: str | None
+    region: str | None
+    city: str | None
+    network_type: str | None
+    app: str | None
+    app_version: str | None
+    device: str | None
+    user_hash: str | None
+    request_number: int | None
+    arm: str | None
+    rtt_us: int | None
+    rtt_variance_us: int | None
+    tcp_congestion_window_packets: int | None
+    tcp_packets_lost_outstanding: int | None
+    tcp_packets_retransmitted_outstanding: int | None
+
+
 class TracePlace(TypedDict):
     """Which trace an answer is of."""
 

@@ -43,10 +43,8 @@ def explain(store: Store, request_id: str) -> Explanation:
     request = known[0] if known else {}
     stream = _stream(store, request, request_id, named)
     if stream is None:
-        request |= _logged(store, request)
         return Explanation(without_trace(request_id, request), request, None, _others(known))
-    document, logged = together(partial(_document, store, request, stream), partial(_logged, store, request))
-    return Explanation(document, request | logged, stream, _others(known))
+    return Explanation(_document(store, request, stream), request, stream, _others(known))
 
 
 def _known(store: Store, name: str) -> list[Row]:
@@ -62,11 +60,6 @@ def _named(store: Store, name: StreamName | None) -> list[Row]:
     if name is None:
         return []
     return ask(store, "streams_named", {**asdict(name), "limit": _TRACES_AT_MOST}).dicts()
-
-
-def _logged(store: Store, request: Row) -> Row:
-    found = _first(ask(store, "logged", {"name": request["request_id"]})) if request else None
-    return found or {}
 
 
 def _stream(store: Store, request: Row, request_id: str, named: list[Row]) -> Row | None:

@@ -1,28 +1,7 @@
 -- One row is the request of this id. The index is looked at before anything is read, here and where a stream is asked
 -- for: parts that it rules out are then not opened, which takes longer than reading the one that is left.
 SELECT
-    request_id,
-    external_id,
-    connection_id,
-    stream_id,
-    trace_id,
-    vantage,
-    source,
-    link,
-    coverage,
-    weight,
-    complete,
-    duration_us,
-    logged_duration_us,
-    started_at,
-    method,
-    authority,
-    path,
-    status,
-    protocol,
-    server,
-    carrier,
-    region
+    /* columns of ExplainedRequest */
 FROM requests
 WHERE request_id = {name:String}
 LIMIT {limit:UInt32}

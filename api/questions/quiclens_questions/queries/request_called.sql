@@ -1,27 +1,6 @@
 -- One row is one request that has this external id, slowest first.
 SELECT
-    request_id,
-    external_id,
-    connection_id,
-    stream_id,
-    trace_id,
-    vantage,
-    source,
-    link,
-    coverage,
-    weight,
-    complete,
-    duration_us,
-    logged_duration_us,
-    started_at,
-    method,
-    authority,
-    path,
-    status,
-    protocol,
-    server,
-    carrier,
-    region
+    /* columns of ExplainedRequest */
 FROM requests
 WHERE (started_hour, request_id) IN (
     SELECT
