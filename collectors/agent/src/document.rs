@@ -12,7 +12,7 @@ use quiclens_core::crossed::Bound;
 use quiclens_core::header::Header;
 use quiclens_core::limits::HEADERS_AHEAD;
 use quiclens_core::reader::brackets::{Brackets, Unbalanced};
-use quiclens_core::reader::document::{Document, Refused, Step};
+use quiclens_core::reader::document::{Document, RefusedElement, Step};
 use quiclens_core::reader::records::RECORD_LIMIT;
 use quiclens_core::reader::skip::{Skip, Stop};
 use quiclens_core::trace::{Earlier, REJECT_BYTES, Reject, TraceReader};
@@ -126,9 +126,9 @@ impl<'c> Files<'c, '_> {
             Err(Stop::Skip(reason)) => reason,
         };
         match document.refuse(&mut reading.window, why) {
-            Refused::NeedMore => reading.fill_twice(),
-            Refused::Reject(reject) => self.lose(reader, reject),
-            Refused::Damaged => {}
+            RefusedElement::NeedMore => reading.fill_twice(),
+            RefusedElement::Reject(reject) => self.lose(reader, reject),
+            RefusedElement::Damaged => {}
         }
         self.grown()
     }
@@ -217,7 +217,7 @@ fn look_ahead(file: &Arc<File>, breathe: &Breathe<'_>, is_quick: bool) -> Result
             }
             Step::Element | Step::Lost(_) | Step::TraceEnd { is_closed: false } if is_quick => return Err(Damaged),
             Step::Element => {
-                if document.refuse(&mut reading.window, Skip::NotARecord) == Refused::NeedMore {
+                if document.refuse(&mut reading.window, Skip::NotARecord) == RefusedElement::NeedMore {
                     reading.fill_twice();
                 }
             }

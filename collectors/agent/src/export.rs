@@ -7,8 +7,8 @@ use quiclens_core::dialect::Units;
 use quiclens_core::event::Event;
 use quiclens_core::header::Header;
 use quiclens_core::qvis;
-use quiclens_core::reader::shape::{Clock, restore};
-use quiclens_core::record::read::Rows;
+use quiclens_core::reader::shape::{WrittenClock, restore};
+use quiclens_core::record::read::BatchColumns;
 use quiclens_core::record::rows::Row;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -39,7 +39,7 @@ struct Request {
 
 impl Request {
     /// How records write durations, and their times.
-    fn clock(&self) -> Result<(Units, Clock), Error> {
+    fn clock(&self) -> Result<(Units, WrittenClock), Error> {
         let (units, clock) = clock(&self.header, &self.unit_rule, self.time_base_ns)?;
         Ok((units, if self.one_clock { clock.alone() } else { clock }))
     }
@@ -49,11 +49,11 @@ fn stored(header: &str) -> Result<Header, Error> {
     Header::stored(header).ok_or_else(|| Error::configuration("the header is no JSON".to_owned()))
 }
 
-fn clock(header: &str, unit_rule: &str, base_ns: i64) -> Result<(Units, Clock), Error> {
+fn clock(header: &str, unit_rule: &str, base_ns: i64) -> Result<(Units, WrittenClock), Error> {
     let header = stored(header)?;
     let units = Units::from_rule(unit_rule)
         .ok_or_else(|| Error::configuration(format!("unit_rule is none that is known: {unit_rule}")))?;
-    Ok((units, Clock::new(base_ns, header.time_format())))
+    Ok((units, WrittenClock::new(base_ns, header.time_format())))
 }
 
 /// Record separator of RFC 7464.
@@ -105,12 +105,12 @@ pub fn plain(batches: &[Vec<u8>], connections: &[Row]) -> Result<Vec<String>, Er
     let mut lines = Vec::new();
     let mut text = Vec::new();
     let mut event = Event::default();
-    let mut clocks: HashMap<String, (Units, Clock)> = HashMap::new();
+    let mut clocks: HashMap<String, (Units, WrittenClock)> = HashMap::new();
     for bytes in batches {
         let reader = StreamReader::try_new(bytes.as_slice(), None).map_err(Error::internal)?;
         for batch in reader {
             let batch = batch.map_err(Error::internal)?;
-            let rows = Rows::new(&batch).map_err(Error::internal)?;
+            let rows = BatchColumns::new(&batch).map_err(Error::internal)?;
             for at in 0..rows.len() {
                 let trace_id = rows.read(at, &mut event);
                 let (units, clock) = match clocks.entry(trace_id) {
@@ -129,7 +129,7 @@ pub fn plain(batches: &[Vec<u8>], connections: &[Row]) -> Result<Vec<String>, Er
     Ok(lines)
 }
 
-fn clock_of(trace_id: &str, connections: &[Row]) -> Result<(Units, Clock), Error> {
+fn clock_of(trace_id: &str, connections: &[Row]) -> Result<(Units, WrittenClock), Error> {
     let connection = connections.iter().find(|row| row.text("trace_id") == Some(trace_id));
     let row = connection.ok_or_else(|| Error::internal(format!("trace {trace_id} has no row")))?;
     let text = |name| row.text(name).unwrap_or("");
@@ -148,7 +148,7 @@ fn each(
     while !input.fill_buf().map_err(|error| wrong(&error))?.is_empty() {
         let mut reader = StreamReader::try_new(&mut *input, None).map_err(|error| wrong(&error))?;
         for batch in reader.by_ref() {
-            let rows = Rows::new(&batch.map_err(|error| wrong(&error))?).map_err(|error| wrong(&error))?;
+            let rows = BatchColumns::new(&batch.map_err(|error| wrong(&error))?).map_err(|error| wrong(&error))?;
             for at in 0..rows.len() {
                 rows.read(at, &mut event);
                 let inside = request.from_us.is_none_or(|from| event.time_us >= from)

@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use quiclens_core::reader::document::{Document, Refused, Step};
-use quiclens_core::reader::json::{Cursor, Fault};
+use quiclens_core::reader::document::{Document, RefusedElement, Step};
+use quiclens_core::reader::json::{Cursor, JsonFault};
 use quiclens_core::reader::records::Window;
 use quiclens_core::reader::skip::Skip;
 use quiclens_fuzz::cuts::{Cuts, split};
@@ -39,11 +39,11 @@ fn walk(text: &[u8], cuts: Cuts) -> Vec<Seen> {
                         seen.push(Seen::Element(window.offset(), length));
                         window.consume(length);
                     }
-                    Err(Fault::End) if !window.end => more(&mut window, &mut pieces, cuts),
+                    Err(JsonFault::End) if !window.end => more(&mut window, &mut pieces, cuts),
                     _ => match document.refuse(&mut window, Skip::NotARecord) {
-                        Refused::NeedMore => more(&mut window, &mut pieces, cuts),
-                        Refused::Reject(reject) => seen.push(lost(&reject)),
-                        Refused::Damaged => {}
+                        RefusedElement::NeedMore => more(&mut window, &mut pieces, cuts),
+                        RefusedElement::Reject(reject) => seen.push(lost(&reject)),
+                        RefusedElement::Damaged => {}
                     },
                 }
             }

@@ -4,7 +4,7 @@
 
 use arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
-use quiclens_core::dialect::Losses;
+use quiclens_core::dialect::LossReporting;
 use quiclens_core::event::{Event, FRAME_NUMBERS, Frame, FrameNumber, Kind, Number, Word};
 use quiclens_core::fold::{Fold, Trace};
 use quiclens_core::header::Vantage;
@@ -16,7 +16,7 @@ use quiclens_fuzz::rows::check_summaries;
 const LARGEST: u64 = (1 << 62) - 1;
 const MOST_EVENTS: usize = 400;
 
-const KINDS: [Kind; 34] = [
+const KINDS: [Kind; 35] = [
     Kind::PacketSent,
     Kind::PacketReceived,
     Kind::PacketDropped,
@@ -258,7 +258,8 @@ fuzz_target!(|data: &[u8]| {
         connection_id: "c".to_owned(),
         trace_id: "t".to_owned(),
         vantage: [Vantage::Server, Vantage::Client, Vantage::Network, Vantage::Unknown][usize::from(vantage % 4)],
-        losses: [Losses::Packet, Losses::Batch, Losses::Counter, Losses::None][usize::from(losses % 4)],
+        losses: [LossReporting::Packet, LossReporting::Batch, LossReporting::Counter, LossReporting::None]
+            [usize::from(losses % 4)],
         frameless: frameless % 4 == 0,
         started_us: (frameless % 3 == 0).then_some(1_700_000_000_000_000),
         ..Trace::default()

@@ -8,7 +8,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 
 use super::Look;
-use quiclens_tail::Fault as OpenFault;
+use quiclens_tail::SourceFault as OpenFault;
 use rustix::io::Errno;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

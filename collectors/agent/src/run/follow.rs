@@ -23,7 +23,7 @@ use quiclens_core::catalogue::Catalogue;
 use quiclens_core::reader::skip::Skip;
 use quiclens_core::tables::Tables;
 use quiclens_edge::deployment::Deployment;
-use quiclens_tail::Fault;
+use quiclens_tail::SourceFault;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{self, ErrorKind};
@@ -465,7 +465,7 @@ impl<'c> Follower<'c> {
             Err(fault) => {
                 self.known.extend(known.map(|known| (id, known)));
                 match &fault {
-                    Fault::Unreadable(error) => self.hurt(path, error),
+                    SourceFault::Unreadable(error) => self.hurt(path, error),
                     fault => self.refuse(path, skip_of(fault)),
                 }
             }
@@ -793,7 +793,7 @@ impl Over {
                 true
             }
             // The next scan tries again.
-            Err(Fault::Unreadable(_)) => true,
+            Err(SourceFault::Unreadable(_)) => true,
             Ok(_) | Err(_) => false,
         }
     }

@@ -13,7 +13,7 @@ use quiclens_core::reader::skip::Skip;
 use quiclens_core::reader::sniff::{Framing, Sniffed, sniff};
 use quiclens_core::tables::Tables;
 use quiclens_core::trace::{Reject, TraceReader};
-use quiclens_tail::Fault;
+use quiclens_tail::SourceFault;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -154,7 +154,7 @@ impl<'c> Followed<'c> {
         reader: Option<Arc<LineReader>>,
         known: Option<&Known>,
         now: Instant,
-    ) -> Result<(Self, Begun), Fault> {
+    ) -> Result<(Self, Begun), SourceFault> {
         let input = Input(Arc::new(machine::open_regular(path)?));
         let look = input.look()?;
         let mut followed = Self::of(input, &look, path, reader, now);

@@ -15,8 +15,8 @@ use arrow_schema::{ArrowError, DataType};
 use quiclens_core::dialect::Units;
 use quiclens_core::event::Event;
 use quiclens_core::header::Header;
-use quiclens_core::reader::shape::{Clock, restore};
-use quiclens_core::record::read::Rows;
+use quiclens_core::reader::shape::{WrittenClock, restore};
+use quiclens_core::record::read::BatchColumns;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write;
@@ -304,9 +304,9 @@ impl Shown {
     }
 
     /// How its records write times; none where the row says nothing that is known.
-    fn clock(&self) -> Option<(Units, Clock)> {
+    fn clock(&self) -> Option<(Units, WrittenClock)> {
         let format = Header::stored(&self.header)?.time_format();
-        Some((Units::from_rule(&self.unit_rule)?, Clock::new(self.base_ns, format)))
+        Some((Units::from_rule(&self.unit_rule)?, WrittenClock::new(self.base_ns, format)))
     }
 }
 
@@ -411,7 +411,7 @@ impl Held {
         for batch in StreamReader::try_new(bytes, None)? {
             let batch = batch?;
             let connections = cast(batch.column_by_name("connection_id").unwrap(), &DataType::Utf8)?;
-            let rows = Rows::new(&batch)?;
+            let rows = BatchColumns::new(&batch)?;
             for at in 0..rows.len() {
                 let key = (self::text(&connections, at), rows.read(at, &mut event));
                 let Some((units, mut clock)) = self.connections.get(&key).and_then(Shown::clock) else { continue };
