@@ -28,7 +28,7 @@ const DECISIVE: [&[u8]; 5] =
 type Gathered = BTreeMap<u64, Header>;
 
 /// A trace that is being read.
-struct Reader<'c> {
+struct DocumentTrace<'c> {
     trace: TraceReader<'c>,
     /// Nothing of it was rejected.
     is_whole: bool,
@@ -45,7 +45,7 @@ impl<'c> Files<'c, '_> {
     pub fn documents(&mut self, file: &Arc<File>, name: &str, mut reading: Reading) -> Result<(), Error> {
         let mut document = Document::default();
         let mut gathered: Option<Gathered> = None;
-        let mut reader: Option<Reader<'c>> = None;
+        let mut reader: Option<DocumentTrace<'c>> = None;
         let mut earlier = Earlier::default();
         // Bytes that were lost before a trace's events may have been some of them.
         let mut is_harmed = false;
@@ -92,20 +92,26 @@ impl<'c> Files<'c, '_> {
         Ok(())
     }
 
-    fn begin_trace(&mut self, name: &str, document: &Document, gathered: Option<&Gathered>, offset: u64) -> Reader<'c> {
+    fn begin_trace(
+        &mut self,
+        name: &str,
+        document: &Document,
+        gathered: Option<&Gathered>,
+        offset: u64,
+    ) -> DocumentTrace<'c> {
         let before = (document.file.len(), document.trace.len());
         let found = gathered.and_then(|gathered| gathered.get(&offset)).cloned();
         let is_gathered = found.is_some();
         let header = found.unwrap_or_else(|| Header::contained(&document.file, &document.trace, before));
         let has_unread = count_unread(&mut self.tables, name, &header, offset);
         let trace = TraceReader::new(self.catalogue, header, name);
-        Reader { trace, is_whole: true, before, is_gathered, has_unread }
+        DocumentTrace { trace, is_whole: true, before, is_gathered, has_unread }
     }
 
     /// The window stands on an element of the events array.
     fn element(
         &mut self,
-        reader: &mut Reader<'_>,
+        reader: &mut DocumentTrace<'_>,
         document: &mut Document,
         reading: &mut Reading,
     ) -> Result<(), Error> {
@@ -134,7 +140,7 @@ impl<'c> Files<'c, '_> {
     }
 
     /// Something of a trace is no event.
-    fn lose(&mut self, reader: &mut Reader<'_>, reject: Reject) {
+    fn lose(&mut self, reader: &mut DocumentTrace<'_>, reject: Reject) {
         // An empty record says nothing, so nothing of it is missing.
         reader.is_whole &= reject.reason == Some(Skip::EmptyRecord);
         reader.trace.reject(reject, &mut self.tables);
@@ -142,7 +148,7 @@ impl<'c> Files<'c, '_> {
 
     fn end_trace(
         &mut self,
-        mut reader: Reader<'_>,
+        mut reader: DocumentTrace<'_>,
         document: &Document,
         is_closed: bool,
         offset: u64,

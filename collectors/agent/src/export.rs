@@ -17,7 +17,7 @@ use std::collections::hash_map::Entry;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 
 #[derive(Deserialize)]
-struct Request {
+struct ExportRequest {
     header: String,
     unit_rule: String,
     time_base_ns: i64,
@@ -37,7 +37,7 @@ struct Request {
     to_us: Option<i64>,
 }
 
-impl Request {
+impl ExportRequest {
     /// How records write durations, and their times.
     fn clock(&self) -> Result<(Units, WrittenClock), Error> {
         let (units, clock) = clock(&self.header, &self.unit_rule, self.time_base_ns)?;
@@ -64,7 +64,7 @@ pub fn run() -> Result<(), Error> {
     let mut input = BufReader::with_capacity(1 << 20, io::stdin().lock());
     let mut line = String::new();
     input.read_line(&mut line).map_err(|error| Error::configuration(format!("cannot read the request: {error}")))?;
-    let request: Request =
+    let request: ExportRequest =
         serde_json::from_str(&line).map_err(|error| Error::configuration(format!("the request is wrong: {error}")))?;
     let mut out = BufWriter::with_capacity(1 << 20, io::stdout().lock());
     if request.mode == "for-qvis" {
@@ -140,7 +140,7 @@ fn clock_of(trace_id: &str, connections: &[Row]) -> Result<(Units, WrittenClock)
 /// Shows every event of the Arrow streams that follow, within the asked time.
 fn each(
     input: &mut impl BufRead,
-    request: &Request,
+    request: &ExportRequest,
     mut show: impl FnMut(&Event) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let wrong = |error: &dyn std::fmt::Display| Error::configuration(format!("the rows are wrong: {error}"));
@@ -177,14 +177,14 @@ fn write(out: &mut impl Write, separated: bool, text: &[u8]) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-fn header(request: &Request) -> Result<(Map<String, Value>, Value), Error> {
+fn header(request: &ExportRequest) -> Result<(Map<String, Value>, Value), Error> {
     let mut header = stored(&request.header)?.json;
     let file = header.get_mut("file").map(Value::take).and_then(|file| file.as_object().cloned()).unwrap_or_default();
     let trace = header.get_mut("trace").map_or(Value::Null, Value::take);
     Ok((file, trace))
 }
 
-fn sequential_header(request: &Request) -> Result<Value, Error> {
+fn sequential_header(request: &ExportRequest) -> Result<Value, Error> {
     let (mut file, trace) = header(request)?;
     if file.is_empty() {
         // Rows of QUIC_TRACE have no header: say what a reader must know.
@@ -200,7 +200,7 @@ fn sequential_header(request: &Request) -> Result<Value, Error> {
     Ok(Value::Object(file))
 }
 
-fn contained(input: &mut impl BufRead, out: &mut impl Write, request: &Request) -> Result<(), Error> {
+fn contained(input: &mut impl BufRead, out: &mut impl Write, request: &ExportRequest) -> Result<(), Error> {
     let (file, trace) = header(request)?;
     let mut text = Value::Object(file).to_string();
     text.pop();
@@ -223,7 +223,7 @@ fn contained(input: &mut impl BufRead, out: &mut impl Write, request: &Request) 
     written(out.write_all(b"\n]}]}\n"))
 }
 
-fn qvis_header(request: &Request) -> Value {
+fn qvis_header(request: &ExportRequest) -> Value {
     let name = if request.stack.is_empty() { "quiclens" } else { &request.stack };
     json!({
         "qlog_version": "0.3", "qlog_format": "JSON-SEQ", "title": format!("quiclens {}", request.connection_id),

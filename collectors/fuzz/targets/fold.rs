@@ -209,10 +209,10 @@ fn events(u: &mut Unstructured<'_>, has_frames: bool) -> Vec<Event> {
 }
 
 /// Rows of `streams`, `episodes`, and of the connection.
-type Rows = (Vec<Row>, Vec<Row>, Vec<Row>);
+type FoldedRows = (Vec<Row>, Vec<Row>, Vec<Row>);
 
 /// Folds; every `every` events the state is put away and taken up, and looked at.
-fn fold(trace: &Trace, events: &[Event], every: usize) -> Rows {
+fn fold(trace: &Trace, events: &[Event], every: usize) -> FoldedRows {
     let (mut fold, mut streams, mut episodes) = (Fold::new(trace.clone()), Vec::new(), Vec::new());
     for (index, event) in events.iter().enumerate() {
         fold.event(event);
