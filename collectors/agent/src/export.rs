@@ -17,6 +17,7 @@ use std::collections::hash_map::Entry;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 
 #[derive(Deserialize)]
+#[serde(expecting = "struct Request")]
 struct ExportRequest {
     header: String,
     unit_rule: String,

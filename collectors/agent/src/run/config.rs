@@ -95,7 +95,7 @@ pub enum Watch {
 
 /// Access logs of one format.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[serde(expecting = "struct AccessLog", deny_unknown_fields)]
 pub struct AccessLogConfig {
     /// A file, or a folder with all below it.
     pub path: PathBuf,
@@ -106,7 +106,7 @@ pub struct AccessLogConfig {
 
 /// Where batches go.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+#[serde(expecting = "internally tagged enum Sink", tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum SinkConfig {
     /// Kafka topics, as `schema/topics` names them.
     Kafka {

@@ -28,7 +28,7 @@ const APART: [&str; 4] = ["kind", "file", "source", "like"];
 
 /// `[log]` of the configuration.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(expecting = "struct Log", deny_unknown_fields, default)]
 pub struct LogConfig {
     /// Lines below this level are not written.
     pub level: Level,

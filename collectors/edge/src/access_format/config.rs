@@ -125,7 +125,7 @@ impl TimeIs {
 
 /// Where a log has a column.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(expecting = "struct Source", deny_unknown_fields)]
 pub struct ColumnSource {
     /// A placeholder's name, or a path of keys with `.` between.
     pub from: String,

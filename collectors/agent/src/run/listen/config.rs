@@ -91,7 +91,7 @@ pub enum WhenFull {
 
 /// The spool.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(expecting = "struct Spool", deny_unknown_fields, default)]
 pub struct SpoolConfig {
     /// Most bytes of the spool on disk.
     pub max_bytes: u64,
