@@ -12,7 +12,7 @@ use quiclens_core::crossed::Bound;
 use quiclens_core::header::Header;
 use quiclens_core::limits::HEADERS_AHEAD;
 use quiclens_core::reader::brackets::{Brackets, Unbalanced};
-use quiclens_core::reader::document::{Document, Refused, Step};
+use quiclens_core::reader::document::{Document, RefusedElement, Step};
 use quiclens_core::reader::records::RECORD_LIMIT;
 use quiclens_core::reader::skip::{Skip, Stop};
 use quiclens_core::trace::{Earlier, REJECT_BYTES, Reject, TraceReader};
@@ -28,7 +28,7 @@ const DECISIVE: [&[u8]; 5] =
 type Gathered = BTreeMap<u64, Header>;
 
 /// A trace that is being read.
-struct Reader<'c> {
+struct DocumentTrace<'c> {
     trace: TraceReader<'c>,
     /// Nothing of it was rejected.
     is_whole: bool,
@@ -45,7 +45,7 @@ impl<'c> Files<'c, '_> {
     pub fn documents(&mut self, file: &Arc<File>, name: &str, mut reading: Reading) -> Result<(), Error> {
         let mut document = Document::default();
         let mut gathered: Option<Gathered> = None;
-        let mut reader: Option<Reader<'c>> = None;
+        let mut reader: Option<DocumentTrace<'c>> = None;
         let mut earlier = Earlier::default();
         // Bytes that were lost before a trace's events may have been some of them.
         let mut is_harmed = false;
@@ -92,20 +92,26 @@ impl<'c> Files<'c, '_> {
         Ok(())
     }
 
-    fn begin_trace(&mut self, name: &str, document: &Document, gathered: Option<&Gathered>, offset: u64) -> Reader<'c> {
+    fn begin_trace(
+        &mut self,
+        name: &str,
+        document: &Document,
+        gathered: Option<&Gathered>,
+        offset: u64,
+    ) -> DocumentTrace<'c> {
         let before = (document.file.len(), document.trace.len());
         let found = gathered.and_then(|gathered| gathered.get(&offset)).cloned();
         let is_gathered = found.is_some();
         let header = found.unwrap_or_else(|| Header::contained(&document.file, &document.trace, before));
         let has_unread = count_unread(&mut self.tables, name, &header, offset);
         let trace = TraceReader::new(self.catalogue, header, name);
-        Reader { trace, is_whole: true, before, is_gathered, has_unread }
+        DocumentTrace { trace, is_whole: true, before, is_gathered, has_unread }
     }
 
     /// The window stands on an element of the events array.
     fn element(
         &mut self,
-        reader: &mut Reader<'_>,
+        reader: &mut DocumentTrace<'_>,
         document: &mut Document,
         reading: &mut Reading,
     ) -> Result<(), Error> {
@@ -126,15 +132,15 @@ impl<'c> Files<'c, '_> {
             Err(Stop::Skip(reason)) => reason,
         };
         match document.refuse(&mut reading.window, why) {
-            Refused::NeedMore => reading.fill_twice(),
-            Refused::Reject(reject) => self.lose(reader, reject),
-            Refused::Damaged => {}
+            RefusedElement::NeedMore => reading.fill_twice(),
+            RefusedElement::Reject(reject) => self.lose(reader, reject),
+            RefusedElement::Damaged => {}
         }
         self.grown()
     }
 
     /// Something of a trace is no event.
-    fn lose(&mut self, reader: &mut Reader<'_>, reject: Reject) {
+    fn lose(&mut self, reader: &mut DocumentTrace<'_>, reject: Reject) {
         // An empty record says nothing, so nothing of it is missing.
         reader.is_whole &= reject.reason == Some(Skip::EmptyRecord);
         reader.trace.reject(reject, &mut self.tables);
@@ -142,7 +148,7 @@ impl<'c> Files<'c, '_> {
 
     fn end_trace(
         &mut self,
-        mut reader: Reader<'_>,
+        mut reader: DocumentTrace<'_>,
         document: &Document,
         is_closed: bool,
         offset: u64,
@@ -217,7 +223,7 @@ fn look_ahead(file: &Arc<File>, breathe: &Breathe<'_>, is_quick: bool) -> Result
             }
             Step::Element | Step::Lost(_) | Step::TraceEnd { is_closed: false } if is_quick => return Err(Damaged),
             Step::Element => {
-                if document.refuse(&mut reading.window, Skip::NotARecord) == Refused::NeedMore {
+                if document.refuse(&mut reading.window, Skip::NotARecord) == RefusedElement::NeedMore {
                     reading.fill_twice();
                 }
             }

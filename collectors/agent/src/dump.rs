@@ -1,6 +1,6 @@
 //! `dump`: any room's output as JSON lines.
 
-use crate::Room;
+use crate::DumpRoom;
 use crate::error::Error;
 use crate::file::Files;
 use crate::output::{printable, written};
@@ -13,7 +13,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 /// Prints what `room` makes of the files.
-pub fn run(paths: &[PathBuf], room: Room) -> Result<(), Error> {
+pub fn run(paths: &[PathBuf], room: DumpRoom) -> Result<(), Error> {
     let catalogue = Catalogue::load().map_err(Error::internal)?;
     let search = find(paths);
     let refused = search.refused.into_iter().map(|(path, reason)| (path, Some(reason)));
@@ -21,7 +21,7 @@ pub fn run(paths: &[PathBuf], room: Room) -> Result<(), Error> {
         let mut lines = Vec::new();
         let mut stored = Vec::new();
         let mut flush = |tables: &mut Tables, all: bool| match room {
-            Room::Records => {
+            DumpRoom::Records => {
                 for batch in tables.batches(&catalogue, all).map_err(Error::internal)? {
                     let mut bytes = Vec::new();
                     batch.encode(&mut bytes).map_err(Error::internal)?;
@@ -31,7 +31,7 @@ pub fn run(paths: &[PathBuf], room: Room) -> Result<(), Error> {
                 }
                 Ok(())
             }
-            Room::Events => {
+            DumpRoom::Events => {
                 if let Some(batch) = tables.events.flush().map_err(Error::internal)? {
                     let mut bytes = Vec::new();
                     batch.encode(&mut bytes).map_err(Error::internal)?;
@@ -39,10 +39,10 @@ pub fn run(paths: &[PathBuf], room: Room) -> Result<(), Error> {
                 }
                 Ok(())
             }
-            Room::Summaries | Room::Check => Ok(()),
+            DumpRoom::Summaries | DumpRoom::Check => Ok(()),
         };
-        let mut files = Files::new(&catalogue, matches!(room, Room::Records | Room::Events), &mut flush);
-        files.tables.unread = matches!(room, Room::Check).then(BTreeMap::new);
+        let mut files = Files::new(&catalogue, matches!(room, DumpRoom::Records | DumpRoom::Events), &mut flush);
+        files.tables.unread = matches!(room, DumpRoom::Check).then(BTreeMap::new);
         let name = path.to_string_lossy();
         match refused {
             Some(reason) => files.whole_file(&name, reason, b""),
@@ -57,7 +57,7 @@ pub fn run(paths: &[PathBuf], room: Room) -> Result<(), Error> {
             write(&mut out, line)?;
         }
         match room {
-            Room::Summaries => {
+            DumpRoom::Summaries => {
                 for (table, rows) in [
                     ("connections", &tables.connections),
                     ("streams", &tables.streams),
@@ -70,7 +70,7 @@ pub fn run(paths: &[PathBuf], room: Room) -> Result<(), Error> {
                     }
                 }
             }
-            Room::Check => {
+            DumpRoom::Check => {
                 let unread = tables.unread.unwrap_or_default();
                 // Requests of each trace by how far their answers can be trusted.
                 let mut grades = BTreeMap::<&str, BTreeMap<&str, u64>>::new();
@@ -97,7 +97,7 @@ pub fn run(paths: &[PathBuf], room: Room) -> Result<(), Error> {
                     )?;
                 }
             }
-            Room::Events | Room::Records => {}
+            DumpRoom::Events | DumpRoom::Records => {}
         }
     }
     Ok(())

@@ -4,9 +4,9 @@ use rustix::io::Errno;
 use std::fmt::Display;
 use std::io::{self, ErrorKind};
 
-/// Why something failed. It alone decides what a caller does: see [`Kind::answer`].
+/// Why something failed. It alone decides what a caller does: see [`FailureKind::handling`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum FailureKind {
     /// Command line or configuration ask for what cannot be.
     Configuration,
     /// Another process owns the state.
@@ -33,7 +33,7 @@ pub enum Kind {
 
 /// What a caller does about an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum ErrorHandling {
     /// The item is bad: it is counted, and the others go on.
     Reject,
     /// The world is bad for a while: it is tried again, later.
@@ -42,7 +42,7 @@ pub enum Answer {
     Stop,
 }
 
-impl Kind {
+impl FailureKind {
     /// Every kind.
     #[cfg(test)]
     pub const ALL: [Self; 11] = [
@@ -60,17 +60,17 @@ impl Kind {
     ];
 
     /// What is to be done.
-    pub const fn answer(self) -> Answer {
+    pub const fn handling(self) -> ErrorHandling {
         match self {
-            Self::File => Answer::Reject,
-            Self::Disk | Self::SinkAway | Self::NotLetIn => Answer::Retry,
+            Self::File => ErrorHandling::Reject,
+            Self::Disk | Self::SinkAway | Self::NotLetIn => ErrorHandling::Retry,
             Self::Configuration
             | Self::InUse
             | Self::State
             | Self::SinkRefuses
             | Self::Output
             | Self::Told
-            | Self::Internal => Answer::Stop,
+            | Self::Internal => ErrorHandling::Stop,
         }
     }
 
@@ -97,7 +97,7 @@ impl Kind {
 #[error("{}{said}", if place.is_empty() { String::new() } else { format!("{place}: ") })]
 pub struct Error {
     /// Why.
-    pub kind: Kind,
+    pub kind: FailureKind,
     /// A path, an address, a key of the configuration; empty where there is none.
     pub place: String,
     /// What the user should know.
@@ -106,28 +106,28 @@ pub struct Error {
 
 impl Error {
     /// Any.
-    pub fn new(kind: Kind, place: impl Display, said: impl Display) -> Self {
+    pub fn new(kind: FailureKind, place: impl Display, said: impl Display) -> Self {
         Self { kind, place: place.to_string(), said: said.to_string() }
     }
 
     /// Of the configuration.
     pub fn configuration(said: impl Display) -> Self {
-        Self::new(Kind::Configuration, "", said)
+        Self::new(FailureKind::Configuration, "", said)
     }
 
     /// Of this program.
     pub fn internal(said: impl Display) -> Self {
-        Self::new(Kind::Internal, "", said)
+        Self::new(FailureKind::Internal, "", said)
     }
 
     /// Of the state on disk: what passes by itself is tried again.
     pub fn of_state(place: impl Display, error: &io::Error) -> Self {
-        Self::new(if is_full(error) { Kind::Disk } else { Kind::State }, place, error)
+        Self::new(if is_full(error) { FailureKind::Disk } else { FailureKind::State }, place, error)
     }
 
     /// Of one followed file: what passes by itself is tried again.
     pub fn of_file(place: impl Display, error: &io::Error) -> Self {
-        Self::new(if is_full(error) { Kind::Disk } else { Kind::File }, place, error)
+        Self::new(if is_full(error) { FailureKind::Disk } else { FailureKind::File }, place, error)
     }
 
     /// With what it is a part of before its place.
@@ -137,8 +137,8 @@ impl Error {
     }
 
     /// What is to be done.
-    pub fn answer(&self) -> Answer {
-        self.kind.answer()
+    pub fn handling(&self) -> ErrorHandling {
+        self.kind.handling()
     }
 }
 
@@ -155,25 +155,25 @@ mod tests {
 
     #[test]
     fn what_passes_by_itself_is_tried_again_and_the_rest_of_the_state_ends_the_process() {
-        for (code, answer) in [
-            (Errno::NOSPC, Answer::Retry),
-            (Errno::DQUOT, Answer::Retry),
-            (Errno::MFILE, Answer::Retry),
-            (Errno::NFILE, Answer::Retry),
-            (Errno::FBIG, Answer::Retry),
-            (Errno::ACCESS, Answer::Stop),
-            (Errno::ROFS, Answer::Stop),
-            (Errno::IO, Answer::Stop),
+        for (code, handling) in [
+            (Errno::NOSPC, ErrorHandling::Retry),
+            (Errno::DQUOT, ErrorHandling::Retry),
+            (Errno::MFILE, ErrorHandling::Retry),
+            (Errno::NFILE, ErrorHandling::Retry),
+            (Errno::FBIG, ErrorHandling::Retry),
+            (Errno::ACCESS, ErrorHandling::Stop),
+            (Errno::ROFS, ErrorHandling::Stop),
+            (Errno::IO, ErrorHandling::Stop),
         ] {
             let error = Error::of_state("/state/checkpoints", &io::Error::from(code));
-            assert_eq!(error.answer(), answer, "{error}");
+            assert_eq!(error.handling(), handling, "{error}");
         }
     }
 
     #[test]
     fn no_two_kinds_have_one_name() {
-        let names = std::collections::BTreeSet::from_iter(Kind::ALL.map(Kind::name));
-        assert_eq!(names.len(), Kind::ALL.len());
+        let names = std::collections::BTreeSet::from_iter(FailureKind::ALL.map(FailureKind::name));
+        assert_eq!(names.len(), FailureKind::ALL.len());
     }
 
     #[test]

@@ -7,8 +7,8 @@ use quiclens_core::dialect::Units;
 use quiclens_core::event::Event;
 use quiclens_core::header::Header;
 use quiclens_core::qvis;
-use quiclens_core::reader::shape::{Clock, restore};
-use quiclens_core::record::read::Rows;
+use quiclens_core::reader::shape::{WrittenClock, restore};
+use quiclens_core::record::read::BatchColumns;
 use quiclens_core::record::rows::Row;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -17,7 +17,8 @@ use std::collections::hash_map::Entry;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 
 #[derive(Deserialize)]
-struct Request {
+#[serde(expecting = "struct Request")]
+struct ExportRequest {
     header: String,
     unit_rule: String,
     time_base_ns: i64,
@@ -37,9 +38,9 @@ struct Request {
     to_us: Option<i64>,
 }
 
-impl Request {
+impl ExportRequest {
     /// How records write durations, and their times.
-    fn clock(&self) -> Result<(Units, Clock), Error> {
+    fn clock(&self) -> Result<(Units, WrittenClock), Error> {
         let (units, clock) = clock(&self.header, &self.unit_rule, self.time_base_ns)?;
         Ok((units, if self.one_clock { clock.alone() } else { clock }))
     }
@@ -49,11 +50,11 @@ fn stored(header: &str) -> Result<Header, Error> {
     Header::stored(header).ok_or_else(|| Error::configuration("the header is no JSON".to_owned()))
 }
 
-fn clock(header: &str, unit_rule: &str, base_ns: i64) -> Result<(Units, Clock), Error> {
+fn clock(header: &str, unit_rule: &str, base_ns: i64) -> Result<(Units, WrittenClock), Error> {
     let header = stored(header)?;
     let units = Units::from_rule(unit_rule)
         .ok_or_else(|| Error::configuration(format!("unit_rule is none that is known: {unit_rule}")))?;
-    Ok((units, Clock::new(base_ns, header.time_format())))
+    Ok((units, WrittenClock::new(base_ns, header.time_format())))
 }
 
 /// Record separator of RFC 7464.
@@ -64,7 +65,7 @@ pub fn run() -> Result<(), Error> {
     let mut input = BufReader::with_capacity(1 << 20, io::stdin().lock());
     let mut line = String::new();
     input.read_line(&mut line).map_err(|error| Error::configuration(format!("cannot read the request: {error}")))?;
-    let request: Request =
+    let request: ExportRequest =
         serde_json::from_str(&line).map_err(|error| Error::configuration(format!("the request is wrong: {error}")))?;
     let mut out = BufWriter::with_capacity(1 << 20, io::stdout().lock());
     if request.mode == "for-qvis" {
@@ -105,12 +106,12 @@ pub fn plain(batches: &[Vec<u8>], connections: &[Row]) -> Result<Vec<String>, Er
     let mut lines = Vec::new();
     let mut text = Vec::new();
     let mut event = Event::default();
-    let mut clocks: HashMap<String, (Units, Clock)> = HashMap::new();
+    let mut clocks: HashMap<String, (Units, WrittenClock)> = HashMap::new();
     for bytes in batches {
         let reader = StreamReader::try_new(bytes.as_slice(), None).map_err(Error::internal)?;
         for batch in reader {
             let batch = batch.map_err(Error::internal)?;
-            let rows = Rows::new(&batch).map_err(Error::internal)?;
+            let rows = BatchColumns::new(&batch).map_err(Error::internal)?;
             for at in 0..rows.len() {
                 let trace_id = rows.read(at, &mut event);
                 let (units, clock) = match clocks.entry(trace_id) {
@@ -129,7 +130,7 @@ pub fn plain(batches: &[Vec<u8>], connections: &[Row]) -> Result<Vec<String>, Er
     Ok(lines)
 }
 
-fn clock_of(trace_id: &str, connections: &[Row]) -> Result<(Units, Clock), Error> {
+fn clock_of(trace_id: &str, connections: &[Row]) -> Result<(Units, WrittenClock), Error> {
     let connection = connections.iter().find(|row| row.text("trace_id") == Some(trace_id));
     let row = connection.ok_or_else(|| Error::internal(format!("trace {trace_id} has no row")))?;
     let text = |name| row.text(name).unwrap_or("");
@@ -140,7 +141,7 @@ fn clock_of(trace_id: &str, connections: &[Row]) -> Result<(Units, Clock), Error
 /// Shows every event of the Arrow streams that follow, within the asked time.
 fn each(
     input: &mut impl BufRead,
-    request: &Request,
+    request: &ExportRequest,
     mut show: impl FnMut(&Event) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let wrong = |error: &dyn std::fmt::Display| Error::configuration(format!("the rows are wrong: {error}"));
@@ -148,7 +149,7 @@ fn each(
     while !input.fill_buf().map_err(|error| wrong(&error))?.is_empty() {
         let mut reader = StreamReader::try_new(&mut *input, None).map_err(|error| wrong(&error))?;
         for batch in reader.by_ref() {
-            let rows = Rows::new(&batch.map_err(|error| wrong(&error))?).map_err(|error| wrong(&error))?;
+            let rows = BatchColumns::new(&batch.map_err(|error| wrong(&error))?).map_err(|error| wrong(&error))?;
             for at in 0..rows.len() {
                 rows.read(at, &mut event);
                 let inside = request.from_us.is_none_or(|from| event.time_us >= from)
@@ -177,14 +178,14 @@ fn write(out: &mut impl Write, separated: bool, text: &[u8]) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-fn header(request: &Request) -> Result<(Map<String, Value>, Value), Error> {
+fn header(request: &ExportRequest) -> Result<(Map<String, Value>, Value), Error> {
     let mut header = stored(&request.header)?.json;
     let file = header.get_mut("file").map(Value::take).and_then(|file| file.as_object().cloned()).unwrap_or_default();
     let trace = header.get_mut("trace").map_or(Value::Null, Value::take);
     Ok((file, trace))
 }
 
-fn sequential_header(request: &Request) -> Result<Value, Error> {
+fn sequential_header(request: &ExportRequest) -> Result<Value, Error> {
     let (mut file, trace) = header(request)?;
     if file.is_empty() {
         // Rows of QUIC_TRACE have no header: say what a reader must know.
@@ -200,7 +201,7 @@ fn sequential_header(request: &Request) -> Result<Value, Error> {
     Ok(Value::Object(file))
 }
 
-fn contained(input: &mut impl BufRead, out: &mut impl Write, request: &Request) -> Result<(), Error> {
+fn contained(input: &mut impl BufRead, out: &mut impl Write, request: &ExportRequest) -> Result<(), Error> {
     let (file, trace) = header(request)?;
     let mut text = Value::Object(file).to_string();
     text.pop();
@@ -223,7 +224,7 @@ fn contained(input: &mut impl BufRead, out: &mut impl Write, request: &Request) 
     written(out.write_all(b"\n]}]}\n"))
 }
 
-fn qvis_header(request: &Request) -> Value {
+fn qvis_header(request: &ExportRequest) -> Value {
     let name = if request.stack.is_empty() { "quiclens" } else { &request.stack };
     json!({
         "qlog_version": "0.3", "qlog_format": "JSON-SEQ", "title": format!("quiclens {}", request.connection_id),

@@ -9,7 +9,7 @@ use quiclens_core::reader::sniff::{Framing, Sniffed, sniff};
 use quiclens_core::retention::Again;
 use quiclens_core::tables::Tables;
 use quiclens_core::trace::{REJECT_BYTES, Reject};
-use quiclens_tail::{Fault, Source, open_named, open_regular};
+use quiclens_tail::{Source, SourceFault, open_named, open_regular};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub struct Reading {
 
 impl Reading {
     /// A file from its beginning, read into `memory`.
-    pub fn open(file: &Arc<File>, memory: Vec<u8>) -> Result<Self, Fault> {
+    pub fn open(file: &Arc<File>, memory: Vec<u8>) -> Result<Self, SourceFault> {
         Ok(Self { source: Source::of(Arc::clone(file))?, window: Window::reuse(memory), fault: None })
     }
 
@@ -68,13 +68,13 @@ impl Reading {
 }
 
 /// Why nothing more of a file is read.
-pub fn skip_of(fault: &Fault) -> Skip {
+pub fn skip_of(fault: &SourceFault) -> Skip {
     match fault {
-        Fault::Unreadable(_) => Skip::Unreadable,
-        Fault::NotAFile => Skip::NotAFile,
-        Fault::BadCompression(_) => Skip::BadCompression,
-        Fault::Cut => Skip::Truncated,
-        Fault::TooLarge => Skip::TooLargeDecompressed,
+        SourceFault::Unreadable(_) => Skip::Unreadable,
+        SourceFault::NotAFile => Skip::NotAFile,
+        SourceFault::BadCompression(_) => Skip::BadCompression,
+        SourceFault::Cut => Skip::Truncated,
+        SourceFault::TooLarge => Skip::TooLargeDecompressed,
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A frame is one line of JSON; after one with `table` come `bytes` bytes of an Arrow IPC stream.
 
-use crate::error::{Error, Kind};
+use crate::error::{Error, FailureKind};
 use crate::file::Files;
 use crate::output::written;
 use crate::paths::find;
@@ -119,8 +119,9 @@ fn line_reader(
         let json = AccessFormatConfig { preset: Some(Preset::Json), ..AccessFormatConfig::default() };
         return LineReader::new(&json, is_redacting, deployment);
     };
-    let said =
-        |error: &dyn std::fmt::Display| Error::new(Kind::Configuration, path.display(), error.to_string().trim());
+    let said = |error: &dyn std::fmt::Display| {
+        Error::new(FailureKind::Configuration, path.display(), error.to_string().trim())
+    };
     let text = std::fs::read_to_string(path).map_err(|error| said(&error))?;
     let config: AccessFormatConfig = toml::from_str(&text).map_err(|error| said(&error))?;
     LineReader::new(&config, is_redacting, deployment).map_err(|error| said(&error))

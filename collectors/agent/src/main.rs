@@ -60,8 +60,8 @@ enum Command {
         #[arg(required = true)]
         paths: Vec<PathBuf>,
         /// Which room
-        #[arg(long, value_enum, default_value_t = Room::Summaries)]
-        room: Room,
+        #[arg(long, value_enum, default_value_t = DumpRoom::Summaries)]
+        room: DumpRoom,
     },
     /// Read a request line and Arrow rows of `events` from standard input, write the qlog to standard output
     Export,
@@ -87,7 +87,7 @@ enum Command {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Room {
+enum DumpRoom {
     /// Records given back from what parse made of them
     Events,
     /// Rows of streams, episodes, connections, aliases and rejects

@@ -1,6 +1,6 @@
 //! What a command writes for people: standard output, and text of strangers in it.
 
-use crate::error::{Error, Kind};
+use crate::error::{Error, FailureKind};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use std::io::{self, Write};
 pub fn written(done: io::Result<()>) -> Result<(), Error> {
     match done {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
-        done => done.map_err(|error| Error::new(Kind::Output, "", format!("cannot write: {error}"))),
+        done => done.map_err(|error| Error::new(FailureKind::Output, "", format!("cannot write: {error}"))),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::passing::{Passing, pass};
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::header::Header;
 use quiclens_core::reader::quic_trace::is_heading;
-use quiclens_core::reader::records::{Step, Window, next_record};
+use quiclens_core::reader::records::{RecordStep, Window, next_record};
 use quiclens_core::reader::skip::{Skip, Stop};
 use quiclens_core::reader::sniff::{Framing, RS};
 use quiclens_core::tables::Tables;
@@ -85,17 +85,17 @@ impl<'c> Records<'c> {
             return self.pass(window, tables);
         }
         match next_record(self.framing, window) {
-            Step::NeedMore => Turn::NeedMore,
-            Step::Record { len, taken } => {
+            RecordStep::NeedMore => Turn::NeedMore,
+            RecordStep::Record { len, taken } => {
                 self.take(window, len, taken, tables);
                 window.consume(taken);
                 Turn::Taken
             }
-            Step::TooLong => {
+            RecordStep::TooLong => {
                 self.passing = Some(Passing::begin(Skip::TooLong, window.offset()));
                 self.pass(window, tables)
             }
-            Step::Done => Turn::Over,
+            RecordStep::Done => Turn::Over,
         }
     }
 

@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::file::{Files, kept};
 use crate::passing::{Passing, pass};
 use crate::records::{Turn, torn};
-use quiclens_core::reader::records::{Step, Window, next_record};
+use quiclens_core::reader::records::{RecordStep, Window, next_record};
 use quiclens_core::reader::skip::Skip;
 use quiclens_core::reader::sniff::Framing;
 use quiclens_core::tables::Tables;
@@ -73,17 +73,17 @@ impl Lines {
             return self.pass(window, tables);
         }
         match next_record(Framing::NdJson, window) {
-            Step::NeedMore => Turn::NeedMore,
-            Step::Record { len, taken } => {
+            RecordStep::NeedMore => Turn::NeedMore,
+            RecordStep::Record { len, taken } => {
                 self.take(reader, window.offset(), &window.rest()[..len], tables);
                 window.consume(taken);
                 Turn::Taken
             }
-            Step::TooLong => {
+            RecordStep::TooLong => {
                 self.passing = Some(Passing::begin(Skip::TooLong, window.offset()));
                 self.pass(window, tables)
             }
-            Step::Done => Turn::Over,
+            RecordStep::Done => Turn::Over,
         }
     }
 

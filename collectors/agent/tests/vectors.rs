@@ -4,7 +4,7 @@
 
 use arrow_ipc::reader::StreamReader;
 use quiclens_core::event::{Event, FRAME_NUMBERS, NUMBERS, Number, WORDS, Word};
-use quiclens_core::record::read::Rows;
+use quiclens_core::record::read::BatchColumns;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ fn event_rows(input: &Path) -> Vec<Value> {
             continue;
         }
         for batch in StreamReader::try_new(stream, None).unwrap() {
-            let rows = Rows::new(&batch.unwrap()).unwrap();
+            let rows = BatchColumns::new(&batch.unwrap()).unwrap();
             for at in 0..rows.len() {
                 let mut event = Event::default();
                 rows.read(at, &mut event);

@@ -62,7 +62,7 @@ pub enum Action {
     /// A whole number, of [`crate::event::Number`] or [`crate::event::FrameNumber`] by the table.
     Number(u8),
     /// A duration column, in the unit that the dialect gives `RttUnit`, `DelayUnit` or the trace's time unit.
-    Duration(u8, Unit),
+    Duration(u8, UnitKey),
     /// `pacing_rate`, in the dialect's unit.
     Pacing(u8),
     /// Few values: stays in the shape.
@@ -86,7 +86,7 @@ pub enum Action {
 /// Whose unit a duration has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "named after the dialect's keys")]
-pub enum Unit {
+pub enum UnitKey {
     Rtt,
     Delay,
     Time,
@@ -125,7 +125,7 @@ impl WrittenKey {
 
 /// A known event: canonical name and what the fold makes of it.
 #[derive(Clone, Debug)]
-pub struct Known {
+pub struct KnownEvent {
     /// Canonical name.
     pub name: Box<str>,
     /// The fold's view.
@@ -160,7 +160,7 @@ pub struct TableSpec {
 #[derive(Clone, Debug)]
 pub struct Catalogue {
     /// Lower-case `category:type` (or bare type) to event.
-    pub events: FxHashMap<Box<[u8]>, Known>,
+    pub events: FxHashMap<Box<[u8]>, KnownEvent>,
     /// Key tables: 0 is an event's `data`, 1 a frame, 2 the event's root, others are nested objects.
     pub tables: Vec<Table>,
     /// All keys of all tables, as logs write them, and what each becomes.
@@ -181,7 +181,7 @@ pub const FRAME: u8 = 1;
 pub const ROOT: u8 = 2;
 
 #[derive(Deserialize)]
-struct File {
+struct CatalogueFile {
     #[serde(default)]
     event: Vec<EventSpec>,
     #[serde(default)]
@@ -209,7 +209,7 @@ impl Catalogue {
     /// Reads the catalogue that was built in. An error names the file's fault: it is a bug of ours, found by tests.
     pub fn load() -> Result<Self, SchemaError> {
         let read = |name: &str, text| {
-            toml::from_str::<File>(text).map_err(|error| SchemaFault::Syntax(error.to_string()).of(name))
+            toml::from_str::<CatalogueFile>(text).map_err(|error| SchemaFault::Syntax(error.to_string()).of(name))
         };
         let in_events = |fault: SchemaFault| fault.of("events.toml");
         let file = read("events.toml", EVENTS)?;
@@ -219,13 +219,13 @@ impl Catalogue {
         }
         let mut events = FxHashMap::default();
         for spec in file.event {
-            let known = Known { kind: kind_of(&spec.name), name: spec.name.clone().into() };
+            let known = KnownEvent { kind: kind_of(&spec.name), name: spec.name.clone().into() };
             for name in spec.seen.iter().chain([&spec.name]) {
                 events.insert(name.as_bytes().into(), known.clone());
             }
         }
         for name in crate::reader::quic_trace::OWN_EVENTS {
-            events.insert(name.0.as_bytes().into(), Known { name: name.0.into(), kind: name.1 });
+            events.insert(name.0.as_bytes().into(), KnownEvent { name: name.0.into(), kind: name.1 });
         }
         let mut objects =
             Objects { tables: vec![Table::default(), Table::default(), Table::default()], written: vec![] };
@@ -283,9 +283,9 @@ fn action(kind: &str, number: Option<u8>, word: Option<u8>) -> Result<Action, Sc
     let fault = || SchemaFault::Field(kind.to_owned());
     Ok(match kind {
         "number" => Action::Number(number.ok_or_else(fault)?),
-        "rtt" => Action::Duration(number.ok_or_else(fault)?, Unit::Rtt),
-        "delay" => Action::Duration(number.ok_or_else(fault)?, Unit::Delay),
-        "time" => Action::Duration(number.ok_or_else(fault)?, Unit::Time),
+        "rtt" => Action::Duration(number.ok_or_else(fault)?, UnitKey::Rtt),
+        "delay" => Action::Duration(number.ok_or_else(fault)?, UnitKey::Delay),
+        "time" => Action::Duration(number.ok_or_else(fault)?, UnitKey::Time),
         "pacing" => Action::Pacing(number.ok_or_else(fault)?),
         "word" => Action::Word(word.ok_or_else(fault)?),
         "id" => Action::Id(word.ok_or_else(fault)?),

@@ -85,13 +85,13 @@ pub trait Edge {
 
 /// What is known of one connection's client so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Known {
+pub struct KnownClient {
     facts: Facts,
     /// Keys, with the trace's time at which each was seen first.
     keys: Vec<(String, i64)>,
 }
 
-impl Known {
+impl KnownClient {
     /// What the header says.
     pub fn of_header(edge: &dyn Edge, header: &Header, server: Option<&str>) -> Self {
         let mut known = Self::default();
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_client_that_moves_has_so_many_keys() {
-        let mut client = Known::default();
+        let mut client = KnownClient::default();
         let facts = |number: usize| Facts { client_key: Some(number.to_string()), ..Facts::default() };
         crosses(Bound::ClientKeys, || {
             for number in (0..=CLIENT_KEYS).chain(0..3) {

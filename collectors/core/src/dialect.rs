@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// How a stack reports lost packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Losses {
+pub enum LossReporting {
     /// One event a packet.
     #[default]
     Packet,
@@ -96,7 +96,7 @@ pub struct Dialect {
     pub id_in: Vec<String>,
     /// How losses are reported.
     #[serde(default)]
-    pub losses: Losses,
+    pub losses: LossReporting,
 }
 
 /// The units of one trace.

@@ -328,7 +328,7 @@ impl BlockedReason {
 
 /// What a stack says of data that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Blocked {
+pub struct BlockedUpdate {
     /// It waits from now on; else no more.
     pub is_blocked: bool,
     /// It waited before, where that is said.
@@ -350,7 +350,7 @@ impl Event {
     }
 
     /// What one of the `*_data_blocked_updated` says; `None` for other events, and for a state that is none.
-    pub fn blocked(&self) -> Option<Blocked> {
+    pub fn blocked(&self) -> Option<BlockedUpdate> {
         let of_stream = match self.kind {
             Kind::StreamDataBlocked => Some(self.get(Number::StreamId)?),
             Kind::ConnectionDataBlocked | Kind::DatagramDataBlocked => None,
@@ -361,7 +361,7 @@ impl Event {
             "unblocked" => Some(false),
             _ => None,
         };
-        Some(Blocked {
+        Some(BlockedUpdate {
             is_blocked: state(Word::NewState)?,
             was_blocked: state(Word::OldState),
             reason: BlockedReason::read(self.word(Word::Trigger)),

@@ -1,7 +1,7 @@
 //! What the header of a trace says: vantage, clock, dimensions, declared ids.
 
 use crate::dialect::places;
-use crate::reader::json::{Cursor, Fault};
+use crate::reader::json::{Cursor, JsonFault};
 use crate::reader::number::Places;
 use crate::reader::sniff::Framing;
 use serde_json::{Map, Value, json};
@@ -104,7 +104,7 @@ fn read(text: &[u8], unread: &mut Vec<u8>) -> Value {
 }
 
 /// [`read`], value by value; the depth is the cursor's to bound.
-fn each(cursor: &mut Cursor<'_>, unread: &mut Vec<u8>) -> Result<Value, Fault> {
+fn each(cursor: &mut Cursor<'_>, unread: &mut Vec<u8>) -> Result<Value, JsonFault> {
     // Checked as a whole before any level is entered: the nesting is that of `MAX_DEPTH` at most.
     let mut ahead = *cursor;
     let text = ahead.value()?;

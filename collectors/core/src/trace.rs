@@ -1,7 +1,7 @@
 //! One trace of a file: its identity, its connections, and the way of each record through parse, fold and record.
 
 use crate::catalogue::Catalogue;
-use crate::client::{Edge, Known};
+use crate::client::{Edge, KnownClient};
 use crate::crossed::Bound;
 use crate::dialect::Units;
 use crate::event::{Event, Kind, Number, Word};
@@ -34,12 +34,12 @@ mod saved;
 mod silence;
 mod timeline;
 
-use clock::{Clock, Reading, Writer};
+use clock::{Clock, ClockReading, RecordOrder};
 pub use identity::Earlier;
 use identity::Identity;
 use open::{Connection, Open, Told};
 pub use saved::{Saved, SavedConnection};
-use timeline::{Timeline, Unplaced};
+use timeline::{TraceTimeline, Unplaced};
 
 /// Something that could not become a row.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -76,7 +76,7 @@ pub struct TraceReader<'c> {
     initial: Option<String>,
     /// Who logged, by the first packet of each connection whose beginning is put away: for a header that does not say.
     first_packets: HashMap<String, Vantage, Seeded>,
-    timeline: Timeline,
+    timeline: TraceTimeline,
     identity: Identity,
     /// The caller's clock, s.
     now_s: u64,
@@ -88,7 +88,7 @@ pub struct TraceReader<'c> {
     harms: u64,
     harms_before: u64,
     /// What first records tell of the writers of connections, and whether one of them is older than one before.
-    writers: HashMap<String, (Writer, bool)>,
+    writers: HashMap<String, (RecordOrder, bool)>,
     /// Bytes of records that wait for older ones.
     held_bytes: usize,
     /// Requests of all connections.
@@ -111,7 +111,7 @@ impl<'c> TraceReader<'c> {
             reader: Reader::new(units, &fields),
             catalogue,
             first_packets: HashMap::default(),
-            timeline: Timeline::new(header.time_format()),
+            timeline: TraceTimeline::new(header.time_format()),
             identity: Identity::default(),
             now_s: 0,
             offset: 0,
@@ -392,7 +392,7 @@ impl<'c> TraceReader<'c> {
             return;
         }
         let told_us = event.time_us;
-        let Reading { at_ns, is_step, is_late } = connection.clock.read(event);
+        let ClockReading { at_ns, is_step, is_late } = connection.clock.read(event);
         if at_ns != event.source_ns {
             event.time_us = at_ns.wrapping_sub(connection.base_ns).div_euclid(1000);
         }
@@ -479,7 +479,7 @@ impl<'c> TraceReader<'c> {
         let started_us = epoch_ns.map(|epoch| epoch.wrapping_add(self.event.source_ns).div_euclid(1000));
         let day = started_us.map_or(0, |us| us.div_euclid(86_400_000_000));
         let trace_day = i32::try_from(day).unwrap_or(0);
-        let of_header = |edge: &Arc<dyn Edge>| Box::new(Known::of_header(&**edge, header, server.as_deref()));
+        let of_header = |edge: &Arc<dyn Edge>| Box::new(KnownClient::of_header(&**edge, header, server.as_deref()));
         let client = tables.edge.as_ref().map(of_header);
         let fold = Fold::new(Trace {
             connection_id: connection_id.clone(),
@@ -494,7 +494,7 @@ impl<'c> TraceReader<'c> {
         });
         let key = Key { connection_id, vantage: vantage.name(), trace_id, trace_day };
         let (writer, is_late) = self.writers.remove(&group).unwrap_or_default();
-        let order = (is_late && writer != Writer::Ordered).then(Box::default);
+        let order = (is_late && writer != RecordOrder::Ordered).then(Box::default);
         self.open.begin(Connection {
             group,
             number: 0,

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use proptest::prelude::*;
-use quiclens_core::reader::document::{Document, Refused, Step, event_at};
+use quiclens_core::reader::document::{Document, RefusedElement, Step, event_at};
 use quiclens_core::reader::records::Window;
 use quiclens_core::reader::skip::Skip;
 use quiclens_core::trace::Reject;
@@ -37,9 +37,9 @@ fn read(text: &[u8], pieces: &[usize]) -> Vec<Seen> {
                     window.consume(length);
                 }
                 Err(_) => match document.refuse(&mut window, Skip::NoName) {
-                    Refused::NeedMore => needs_more = true,
-                    Refused::Reject(reject) => seen.push(Seen::Lost(reject)),
-                    Refused::Damaged => {}
+                    RefusedElement::NeedMore => needs_more = true,
+                    RefusedElement::Reject(reject) => seen.push(Seen::Lost(reject)),
+                    RefusedElement::Damaged => {}
                 },
             },
             Step::TraceEnd { is_closed } => seen.push(Seen::End(is_closed)),

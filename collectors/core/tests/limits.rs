@@ -13,7 +13,7 @@ use quiclens_core::header::Header;
 use quiclens_core::limits::*;
 use quiclens_core::reader::qlog::Reader;
 use quiclens_core::reader::quic_trace::row;
-use quiclens_core::reader::records::{Step, Window, next_record};
+use quiclens_core::reader::records::{RecordStep, Window, next_record};
 use quiclens_core::reader::skip::{Skip, Stop};
 use quiclens_core::reader::sniff::Framing;
 use quiclens_core::record::rows::{Cell, Row};
@@ -110,7 +110,9 @@ fn packet(kind: &str, number: usize, more: &str, frames: &str) -> String {
 
 #[test]
 fn a_record_has_so_many_bytes() {
-    for (extra, wanted) in [(0, Step::Record { len: RECORD_LIMIT, taken: RECORD_LIMIT + 1 }), (1, Step::TooLong)] {
+    for (extra, wanted) in
+        [(0, RecordStep::Record { len: RECORD_LIMIT, taken: RECORD_LIMIT + 1 }), (1, RecordStep::TooLong)]
+    {
         let mut window = Window::default();
         window.space().resize(RECORD_LIMIT + extra, b'x');
         window.space().push(b'\n');

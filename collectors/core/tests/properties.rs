@@ -9,7 +9,7 @@ use quiclens_core::event::Event;
 use quiclens_core::header::{Header, TimeFormat};
 use quiclens_core::reader::qlog::Reader;
 use quiclens_core::reader::quic_trace;
-use quiclens_core::reader::shape::{Clock, restore};
+use quiclens_core::reader::shape::{WrittenClock, restore};
 use quiclens_core::reader::sniff::{Framing, sniff};
 use quiclens_core::tables::Tables;
 use quiclens_core::trace::TraceReader;
@@ -151,7 +151,7 @@ proptest! {
         event.time_us = event.source_ns.div_euclid(1000);
         event.time_ns = u16::try_from(event.source_ns.rem_euclid(1000)).unwrap();
         let mut out = Vec::new();
-        restore(&event, &UNITS, &mut Clock::new(0, TimeFormat::Relative), &mut out);
+        restore(&event, &UNITS, &mut WrittenClock::new(0, TimeFormat::Relative), &mut out);
         let back: Value = serde_json::from_slice(&out).unwrap();
         prop_assert_eq!(compare(&back), compare(&record), "{}", String::from_utf8_lossy(&event.shape));
     }

@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use quiclens_core::catalogue::Catalogue;
-use quiclens_core::dialect::{Losses, Units};
+use quiclens_core::dialect::{LossReporting, Units};
 use quiclens_core::event::Event;
 use quiclens_core::fold::{Fold, Trace};
 use quiclens_core::header::Vantage;
@@ -56,11 +56,11 @@ fn transfer(packets: usize, lost: &[usize], acknowledges: bool) -> Vec<String> {
     records
 }
 
-fn steps(records: &[String], losses: Losses) -> u64 {
+fn steps(records: &[String], losses: LossReporting) -> u64 {
     all_steps(records, losses) / records.len() as u64
 }
 
-fn all_steps(records: &[String], losses: Losses) -> u64 {
+fn all_steps(records: &[String], losses: LossReporting) -> u64 {
     let units = Units::all(6);
     let (mut reader, mut event) = (Reader::new(units, &[]), Event::default());
     let mut fold = Fold::new(Trace { vantage: Vantage::Server, losses, ..Trace::default() });
@@ -144,11 +144,11 @@ fn a_packet_that_stays_without_an_acknowledgement_costs_the_others_nothing() {
     let mut with_initial = vec![record(0, "sent", "initial", 0, r#"{"frame_type":"crypto","offset":0,"length":1000}"#)];
     with_initial.extend(transfer(20_000, &[], true));
     for (name, records, losses) in [
-        ("clean", transfer(20_000, &[], true), Losses::Packet),
-        ("one lost, nobody says so", transfer(20_000, &[50], true), Losses::None),
-        ("one never acknowledged", transfer(20_000, &[50], true), Losses::Packet),
-        ("an Initial never acknowledged", with_initial, Losses::Packet),
-        ("no acknowledgement at all", transfer(100_000, &[], false), Losses::Packet),
+        ("clean", transfer(20_000, &[], true), LossReporting::Packet),
+        ("one lost, nobody says so", transfer(20_000, &[50], true), LossReporting::None),
+        ("one never acknowledged", transfer(20_000, &[50], true), LossReporting::Packet),
+        ("an Initial never acknowledged", with_initial, LossReporting::Packet),
+        ("no acknowledgement at all", transfer(100_000, &[], false), LossReporting::Packet),
     ] {
         let steps = steps(&records, losses);
         assert!(steps < MOST, "{name}: {steps} steps a record");
@@ -159,15 +159,15 @@ fn a_packet_that_stays_without_an_acknowledgement_costs_the_others_nothing() {
 /// doubled.
 #[test]
 fn losses_paths_streams_and_missing_acknowledgements_cost_what_a_clean_log_costs() {
-    let lossless = all_steps(&transfer(20_000, &[], true), Losses::Packet);
-    let single = all_steps(&spread(20_000, 1, 1), Losses::Packet);
+    let lossless = all_steps(&transfer(20_000, &[], true), LossReporting::Packet);
+    let single = all_steps(&spread(20_000, 1, 1), LossReporting::Packet);
     for (name, records, losses, clean) in [
-        ("one lost, nobody says so", transfer(20_000, &[50], true), Losses::None, lossless),
-        ("one lost, late", transfer(20_000, &[15_000], true), Losses::None, lossless),
-        ("no acknowledgement at all", transfer(20_000, &[], false), Losses::Packet, lossless),
-        ("a thousand paths", spread(20_000, 1, 1_000), Losses::Packet, single),
-        ("a thousand open streams", spread(20_000, 1_000, 1), Losses::Packet, single),
-        ("a thousand open streams, nobody says what is lost", spread(20_000, 1_000, 1), Losses::None, single),
+        ("one lost, nobody says so", transfer(20_000, &[50], true), LossReporting::None, lossless),
+        ("one lost, late", transfer(20_000, &[15_000], true), LossReporting::None, lossless),
+        ("no acknowledgement at all", transfer(20_000, &[], false), LossReporting::Packet, lossless),
+        ("a thousand paths", spread(20_000, 1, 1_000), LossReporting::Packet, single),
+        ("a thousand open streams", spread(20_000, 1_000, 1), LossReporting::Packet, single),
+        ("a thousand open streams, nobody says what is lost", spread(20_000, 1_000, 1), LossReporting::None, single),
     ] {
         let steps = all_steps(&records, losses);
         assert!(steps * 4 <= clean * 5, "{name}: {steps} steps, {clean} of a clean log");
@@ -227,7 +227,7 @@ fn what_stays_open_costs_as_much_for_each_record_of_a_long_log_as_of_a_short_one
         ("few open requests with a changing window", |packets| windowed(packets, 20, true)),
     ];
     for (name, log) in logs {
-        let [short, long] = [15_000, 60_000].map(|packets| steps(&log(packets), Losses::Packet));
+        let [short, long] = [15_000, 60_000].map(|packets| steps(&log(packets), LossReporting::Packet));
         assert!(short < MOST && long <= 2 * short + 2, "{name}: {short} steps a record, then {long}");
     }
 }

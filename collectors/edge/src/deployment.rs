@@ -2,7 +2,7 @@
 
 use crate::access_format::Line;
 use crate::address::{Client, Prefix, scrub, scrub_name, scrub_path};
-use crate::enrich::{EnrichConfig, Enricher, Error};
+use crate::enrich::{EnrichConfig, EnrichError, Enricher};
 use crate::{peer, redact};
 use quiclens_core::client::{Edge, Facts};
 use quiclens_core::event::Event;
@@ -24,7 +24,7 @@ pub struct Deployment {
 impl Deployment {
     /// Opens what `config` names. `host` is where the logs are read: it stands in for a trace or a line that names no
     /// server. The error is the enricher's.
-    pub fn open(config: &EnrichConfig, host: &str, is_redacting: bool) -> Result<Self, Error> {
+    pub fn open(config: &EnrichConfig, host: &str, is_redacting: bool) -> Result<Self, EnrichError> {
         Ok(Self::of(Enricher::open(config)?, host, is_redacting))
     }
 
@@ -47,7 +47,7 @@ impl Deployment {
     }
 
     /// Reads databases again that changed on disk; true when one did. A bad one is the error, and the old one stays.
-    pub fn reload(&self) -> Result<bool, Error> {
+    pub fn reload(&self) -> Result<bool, EnrichError> {
         self.enricher.write().unwrap_or_else(PoisonError::into_inner).reload()
     }
 

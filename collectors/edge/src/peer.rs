@@ -13,7 +13,7 @@ use serde_json::Value;
 
 /// Which end of a connection the log calls its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
+enum ConnectionEnd {
     Own,
     Peer,
 }
@@ -33,14 +33,14 @@ pub fn of_event<'a>(
     let Some(end) = client_end(vantage, flow_is_client) else { return Client::default() };
     let kind = name.rsplit(':').next().unwrap_or(name);
     let names: &[&str] = match (kind, end) {
-        ("connection_started" | "connection_new" | "new_connection" | "path_update", End::Own)
-        | ("path_assigned" | "tuple_assigned", End::Own) => &OWN,
-        ("connection_started" | "connection_new" | "new_connection" | "path_update", End::Peer)
-        | ("path_assigned" | "tuple_assigned", End::Peer) => &PEER,
-        ("udp_datagrams_received" | "datagrams_received" | "datagram_received", End::Peer) => &["addr_from"],
-        ("udp_datagrams_received" | "datagrams_received" | "datagram_received", End::Own) => &["addr_to"],
-        ("udp_datagrams_sent" | "datagrams_sent" | "datagram_sent", End::Peer) => &["addr_to"],
-        ("udp_datagrams_sent" | "datagrams_sent" | "datagram_sent", End::Own) => &["addr_from"],
+        ("connection_started" | "connection_new" | "new_connection" | "path_update", ConnectionEnd::Own)
+        | ("path_assigned" | "tuple_assigned", ConnectionEnd::Own) => &OWN,
+        ("connection_started" | "connection_new" | "new_connection" | "path_update", ConnectionEnd::Peer)
+        | ("path_assigned" | "tuple_assigned", ConnectionEnd::Peer) => &PEER,
+        ("udp_datagrams_received" | "datagrams_received" | "datagram_received", ConnectionEnd::Peer) => &["addr_from"],
+        ("udp_datagrams_received" | "datagrams_received" | "datagram_received", ConnectionEnd::Own) => &["addr_to"],
+        ("udp_datagrams_sent" | "datagrams_sent" | "datagram_sent", ConnectionEnd::Peer) => &["addr_to"],
+        ("udp_datagrams_sent" | "datagrams_sent" | "datagram_sent", ConnectionEnd::Own) => &["addr_from"],
         _ => return Client::default(),
     };
     let mut found = Client::default();
@@ -72,7 +72,7 @@ pub fn of_header(header: &Header) -> Client {
         return known(found);
     }
     let Some(end) = client_end(header.vantage(), header.flow_is_client()) else { return Client::default() };
-    let names = if end == End::Own { ["local", "src"] } else { ["remote", "dst"] };
+    let names = if end == ConnectionEnd::Own { ["local", "src"] } else { ["remote", "dst"] };
     for name in names {
         for field in ["_address", "_ip", "_port"] {
             let rest = if field == "_port" { "port" } else { "" };
@@ -83,12 +83,12 @@ pub fn of_header(header: &Header) -> Client {
     known(found)
 }
 
-fn client_end(vantage: Vantage, flow_is_client: bool) -> Option<End> {
+fn client_end(vantage: Vantage, flow_is_client: bool) -> Option<ConnectionEnd> {
     match vantage {
-        Vantage::Server => Some(End::Peer),
-        Vantage::Client => Some(End::Own),
-        Vantage::Network if flow_is_client => Some(End::Own),
-        Vantage::Network => Some(End::Peer),
+        Vantage::Server => Some(ConnectionEnd::Peer),
+        Vantage::Client => Some(ConnectionEnd::Own),
+        Vantage::Network if flow_is_client => Some(ConnectionEnd::Own),
+        Vantage::Network => Some(ConnectionEnd::Peer),
         Vantage::Unknown => None,
     }
 }

@@ -14,17 +14,17 @@ const KEPT_HEADERS: [&str; 4] = [":method", ":path", ":authority", ":status"];
 
 /// What a key says of the value under it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ValueKind {
     Plain,
     Headers,
     Payload,
     Address,
 }
 
-fn kind(key: &str) -> Kind {
+fn kind(key: &str) -> ValueKind {
     match key.to_ascii_lowercase().as_str() {
         "headers" | "header_list" | "header_fields" | "request_headers" | "response_headers" | "resp_headers"
-        | "trailers" | "header_block" | "field_lines" => Kind::Headers,
+        | "trailers" | "header_block" | "field_lines" => ValueKind::Headers,
         "payload"
         | "payload_data"
         | "raw_data"
@@ -44,10 +44,10 @@ fn kind(key: &str) -> Kind {
         | "user"
         | "user_id"
         | "username"
-        | "remote_user" => Kind::Payload,
+        | "remote_user" => ValueKind::Payload,
         "ip" | "ip_v4" | "ip_v6" | "src_ip" | "dst_ip" | "address" | "addr" | "local_address" | "remote_address"
-        | "client_address" | "peer_address" | "client_ip" | "remote_ip" | "remote_addr" => Kind::Address,
-        _ => Kind::Plain,
+        | "client_address" | "peer_address" | "client_ip" | "remote_ip" | "remote_addr" => ValueKind::Address,
+        _ => ValueKind::Plain,
     }
 }
 
@@ -64,11 +64,11 @@ pub fn field(event: &str, path: &str, raw: &str, prefix: Prefix) -> Option<Strin
     let is_key = event.ends_with("key_updated") || event.ends_with("key_discarded") || event.ends_with("key_retired");
     // Fields of a header that were taken apart: which header it is does not stand beside the value.
     let in_headers =
-        path.split('.').any(|part| kind(part) == Kind::Headers || part == "instruction" || part == "header_field");
+        path.split('.').any(|part| kind(part) == ValueKind::Headers || part == "instruction" || part == "header_field");
     let hidden = (is_key && matches!(last, "old" | "new" | "key"))
         || (last == "data" && matches!(above, "raw" | "token" | "payload"))
         || (last == "raw" && value.is_string())
-        || (in_headers && last != "name" && kind(last) != Kind::Headers && !value.is_object());
+        || (in_headers && last != "name" && kind(last) != ValueKind::Headers && !value.is_object());
     let changed = if hidden { hide(&mut value) } else { in_place(last, &mut value, prefix) };
     let kept = changed.then(|| value.to_string());
     // Names of members may be addresses too.
@@ -93,7 +93,7 @@ fn is_plain_text(path: &str, raw: &str) -> bool {
         && raw.starts_with('"')
         && !raw.bytes().any(|byte| matches!(byte, b'.' | b':' | b'\\' | b'%'))
         && !matches!(path, "old" | "new" | "key" | "raw")
-        && kind(path) == Kind::Plain
+        && kind(path) == ValueKind::Plain
         && serde_json::from_str::<&str>(raw).is_ok()
 }
 
@@ -117,18 +117,18 @@ fn hide(value: &mut Value) -> bool {
 
 fn in_place(key: &str, value: &mut Value, prefix: Prefix) -> bool {
     match (kind(key), &mut *value) {
-        (Kind::Headers, _) => headers(value, prefix),
-        (Kind::Payload, Value::String(_) | Value::Array(_)) => hide(value),
-        (Kind::Payload, Value::Object(fields)) if key == "token" || key == "cookies" => {
+        (ValueKind::Headers, _) => headers(value, prefix),
+        (ValueKind::Payload, Value::String(_) | Value::Array(_)) => hide(value),
+        (ValueKind::Payload, Value::Object(fields)) if key == "token" || key == "cookies" => {
             fields.iter_mut().fold(false, |changed, (key, value)| {
                 (if key == "type" || key == "length" { false } else { hide(value) }) | changed
             })
         }
-        (Kind::Address, Value::String(text)) if matches!(text.as_str(), "::" | "0.0.0.0") => false,
+        (ValueKind::Address, Value::String(text)) if matches!(text.as_str(), "::" | "0.0.0.0") => false,
         (at, Value::String(text)) => {
             let scrubbed = scrub(text, prefix);
             // What stands beside a network may be an address in some other spelling, such as hex.
-            if at == Kind::Address && !is_network(scrubbed.as_deref().unwrap_or(text)) {
+            if at == ValueKind::Address && !is_network(scrubbed.as_deref().unwrap_or(text)) {
                 return hide(value);
             }
             scrubbed.map(|scrubbed| *text = scrubbed).is_some()

@@ -6,7 +6,7 @@ mod mmdb;
 use mmdb::{Value, database, text};
 use quiclens_core::limits::DATABASE_TEXT;
 use quiclens_core::record::rows::{Cell, Row};
-use quiclens_edge::enrich::{EnrichConfig, Enricher, Error, Facts};
+use quiclens_edge::enrich::{EnrichConfig, EnrichError, Enricher, Facts};
 use std::path::PathBuf;
 
 const SECRET: &str = "a secret of the deployment";
@@ -134,7 +134,7 @@ fn cells_are_of_given_coordinates_else_of_the_database_when_asked() {
     assert_eq!(cell(&config, None), cell(&config, Some((52.52, 13.405))));
     assert_ne!(cell(&config, there), cell(&config, None));
     config.h3_resolution = 16;
-    assert!(matches!(Enricher::with_secret(&config, None), Err(Error::Setting(_))));
+    assert!(matches!(Enricher::with_secret(&config, None), Err(EnrichError::Setting(_))));
 }
 
 #[test]
@@ -219,14 +219,14 @@ fn damaged_databases_are_refused_with_their_name() {
         let config = EnrichConfig { city: Some(path), largest_database_bytes: largest, ..EnrichConfig::default() };
         Enricher::with_secret(&config, None)
     };
-    assert!(matches!(open("/nowhere/x.mmdb".into(), 1000), Err(Error::Unreadable(..))));
+    assert!(matches!(open("/nowhere/x.mmdb".into(), 1000), Err(EnrichError::Unreadable(..))));
     let good = file("good", &whole);
     assert!(open(good.clone(), 1 << 20).is_ok());
-    assert!(matches!(open(good, 100), Err(Error::TooLarge(_, 100))));
+    assert!(matches!(open(good, 100), Err(EnrichError::TooLarge(_, 100))));
     for length in (0..whole.len()).step_by(7) {
         let path = file("cut", &whole[..length]);
         let error = open(path.clone(), 1 << 20).map(|_| length).unwrap_err();
-        assert!(matches!(&error, Error::Corrupt(at, _) if *at == path), "{length}: {error}");
+        assert!(matches!(&error, EnrichError::Corrupt(at, _) if *at == path), "{length}: {error}");
         assert!(error.to_string().contains("cut-"), "{error}");
     }
     // The tree's end is cut away, but the metadata are whole.
@@ -262,18 +262,18 @@ fn a_changed_database_is_read_again_and_a_bad_one_is_not_taken() {
     assert_eq!(enricher.reload(), Ok(true));
     assert_eq!(ask(&enricher, "192.0.2.7").city.as_deref(), Some("Frankfurt"));
     std::fs::write(&path, b"half a download").unwrap();
-    assert!(matches!(enricher.reload(), Err(Error::Corrupt(..))));
+    assert!(matches!(enricher.reload(), Err(EnrichError::Corrupt(..))));
     assert_eq!(ask(&enricher, "192.0.2.7").city.as_deref(), Some("Frankfurt"));
     std::fs::remove_file(&path).unwrap();
-    assert!(matches!(enricher.reload(), Err(Error::Unreadable(..))));
+    assert!(matches!(enricher.reload(), Err(EnrichError::Unreadable(..))));
 }
 
 #[test]
 fn settings_that_cannot_be_are_refused() {
     let short = Enricher::with_secret(&EnrichConfig::default(), Some("short"));
-    assert!(matches!(short, Err(Error::Setting(_))));
+    assert!(matches!(short, Err(EnrichError::Setting(_))));
     let unset = EnrichConfig { secret_env: Some("QUICLENS_NO_SUCH_VARIABLE".into()), ..EnrichConfig::default() };
-    assert!(matches!(Enricher::open(&unset), Err(Error::Setting(_))));
+    assert!(matches!(Enricher::open(&unset), Err(EnrichError::Setting(_))));
     // Set by cargo for every test, and long enough.
     let set = EnrichConfig { secret_env: Some("CARGO_MANIFEST_DIR".into()), ..EnrichConfig::default() };
     assert!(Enricher::open(&set).unwrap().client_key("192.0.2.7".parse().unwrap(), 1).is_some());

@@ -4,12 +4,12 @@
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use quiclens_core::record::rows::Cell;
-use quiclens_edge::access_format::{AccessFormatConfig, Escape, Format, Source, Syntax, TimeIs, Unit};
+use quiclens_edge::access_format::{AccessFormatConfig, ColumnSource, Escape, Format, Syntax, TimeIs, Unit};
 use quiclens_fuzz::memory::bounded;
 use std::collections::BTreeMap;
 
 #[derive(Arbitrary, Debug)]
-struct Input<'a> {
+struct AccessFormatInput<'a> {
     choices: [u8; 4],
     offset: i16,
     prefix_until: Option<&'a str>,
@@ -27,9 +27,9 @@ fn pick<T: Copy>(all: &[T], choice: u8) -> T {
     all[usize::from(choice) % all.len()]
 }
 
-fuzz_target!(|input: Input<'_>| {
+fuzz_target!(|input: AccessFormatInput<'_>| {
     let columns = input.columns.iter().take(4).map(|(name, unit, from)| {
-        let source = Source { from: (*from).to_owned(), unit: pick(&UNITS, *unit) };
+        let source = ColumnSource { from: (*from).to_owned(), unit: pick(&UNITS, *unit) };
         (pick(&COLUMNS, *name).to_owned(), source)
     });
     let config = AccessFormatConfig {

@@ -15,9 +15,9 @@ use quiclens_fuzz::rows::{Rows, lengthened, read, sequence, tables};
 use std::collections::BTreeMap;
 
 /// Connections as the journal holds them.
-type Parts = BTreeMap<u64, Vec<u8>>;
+type ConnectionParts = BTreeMap<u64, Vec<u8>>;
 
-fn again(mut records: Records<'static>, parts: &mut Parts) -> Records<'static> {
+fn again(mut records: Records<'static>, parts: &mut ConnectionParts) -> Records<'static> {
     let head = postcard::to_stdvec(&records.save()).expect("a head can be put away");
     for (number, state) in records.save_connections() {
         match state {
@@ -47,7 +47,7 @@ struct Interrupted {
 fn interrupted(framing: Framing, text: &[u8], every: usize) -> Interrupted {
     let mut interrupted = Interrupted { tables: tables(), ..Interrupted::default() };
     let Interrupted { tables, shown, has_waited } = &mut interrupted;
-    let (mut window, mut parts) = (Window::default(), Parts::new());
+    let (mut window, mut parts) = (Window::default(), ConnectionParts::new());
     window.space().extend_from_slice(text);
     let mut records = Records::new(catalogue(), framing, "input");
     for taken in 1.. {

@@ -5,7 +5,7 @@ use libfuzzer_sys::fuzz_target;
 use quiclens_fuzz::cuts::split;
 use quiclens_fuzz::memory::bounded;
 use quiclens_fuzz::memory_file;
-use quiclens_tail::{Fault, Source, is_cut};
+use quiclens_tail::{Source, SourceFault, is_cut};
 use std::fs::File;
 use std::mem::{Discriminant, discriminant};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Most bytes that one reading is let give here.
 const MOST: usize = 4 << 20;
 
-fn read(file: &Arc<File>, most: usize) -> (Vec<u8>, Option<Discriminant<Fault>>) {
+fn read(file: &Arc<File>, most: usize) -> (Vec<u8>, Option<Discriminant<SourceFault>>) {
     let mut bytes = Vec::new();
     let mut source = match Source::of(Arc::clone(file)) {
         Ok(source) => source,

@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use quiclens_core::reader::document::{Document, Refused, Step};
-use quiclens_core::reader::json::{Cursor, Fault};
+use quiclens_core::reader::document::{Document, RefusedElement, Step};
+use quiclens_core::reader::json::{Cursor, JsonFault};
 use quiclens_core::reader::records::Window;
 use quiclens_core::reader::skip::Skip;
 use quiclens_fuzz::cuts::{Cuts, split};
@@ -12,7 +12,7 @@ use quiclens_fuzz::rows::more;
 
 /// What the walk showed, and where.
 #[derive(Debug, PartialEq)]
-enum Seen {
+enum WalkStep {
     Events(u64),
     Element(u64, usize),
     TraceEnd { offset: u64, is_closed: bool, file: String, trace: String },
@@ -20,7 +20,7 @@ enum Seen {
     DocumentEnd(u64),
 }
 
-fn walk(text: &[u8], cuts: Cuts) -> Vec<Seen> {
+fn walk(text: &[u8], cuts: Cuts) -> Vec<WalkStep> {
     let (mut window, mut pieces, mut document) = (Window::default(), cuts.pieces(text).peekable(), Document::default());
     let (mut seen, mut steps) = (Vec::new(), 0);
     loop {
@@ -29,31 +29,31 @@ fn walk(text: &[u8], cuts: Cuts) -> Vec<Seen> {
         let offset = window.offset();
         match document.step(&mut window) {
             Step::NeedMore => more(&mut window, &mut pieces, cuts),
-            Step::Events => seen.push(Seen::Events(window.offset())),
+            Step::Events => seen.push(WalkStep::Events(window.offset())),
             Step::Element => {
                 let mut cursor = Cursor::new(window.rest());
                 let is_object = matches!(window.rest().first(), Some(b'{' | b'['));
                 match cursor.value() {
                     Ok(_) if is_object => {
                         let length = cursor.at;
-                        seen.push(Seen::Element(window.offset(), length));
+                        seen.push(WalkStep::Element(window.offset(), length));
                         window.consume(length);
                     }
-                    Err(Fault::End) if !window.end => more(&mut window, &mut pieces, cuts),
+                    Err(JsonFault::End) if !window.end => more(&mut window, &mut pieces, cuts),
                     _ => match document.refuse(&mut window, Skip::NotARecord) {
-                        Refused::NeedMore => more(&mut window, &mut pieces, cuts),
-                        Refused::Reject(reject) => seen.push(lost(&reject)),
-                        Refused::Damaged => {}
+                        RefusedElement::NeedMore => more(&mut window, &mut pieces, cuts),
+                        RefusedElement::Reject(reject) => seen.push(lost(&reject)),
+                        RefusedElement::Damaged => {}
                     },
                 }
             }
             Step::TraceEnd { is_closed } => {
                 let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
                 let (file, trace) = (text(&document.file), text(&document.trace));
-                seen.push(Seen::TraceEnd { offset: window.offset(), is_closed, file, trace });
+                seen.push(WalkStep::TraceEnd { offset: window.offset(), is_closed, file, trace });
             }
             Step::Lost(reject) => seen.push(lost(&reject)),
-            Step::DocumentEnd => seen.push(Seen::DocumentEnd(window.offset())),
+            Step::DocumentEnd => seen.push(WalkStep::DocumentEnd(window.offset())),
             Step::Done => break,
         }
         assert!(window.offset() >= offset);
@@ -62,9 +62,9 @@ fn walk(text: &[u8], cuts: Cuts) -> Vec<Seen> {
     seen
 }
 
-fn lost(reject: &quiclens_core::trace::Reject) -> Seen {
+fn lost(reject: &quiclens_core::trace::Reject) -> WalkStep {
     assert!(reject.bytes.len() as u64 <= reject.length, "{reject:?}");
-    Seen::Lost { offset: reject.offset, length: reject.length, reason: reject.reason }
+    WalkStep::Lost { offset: reject.offset, length: reject.length, reason: reject.reason }
 }
 
 fuzz_target!(|data: &[u8]| {
@@ -75,8 +75,8 @@ fuzz_target!(|data: &[u8]| {
         for seen in &whole {
             // A reject of what is not there (a header, events) spans what was rejected inside of it.
             let (offset, length) = match seen {
-                Seen::Element(offset, length) => (*offset, *length as u64),
-                Seen::Lost { offset, length, reason } if !is_absence(*reason) => (*offset, *length),
+                WalkStep::Element(offset, length) => (*offset, *length as u64),
+                WalkStep::Lost { offset, length, reason } if !is_absence(*reason) => (*offset, *length),
                 _ => continue,
             };
             assert!(offset >= end, "bytes that are lost twice: {seen:?} in {whole:?}");
@@ -84,8 +84,8 @@ fuzz_target!(|data: &[u8]| {
         }
         assert!(end <= text.len() as u64);
         let lengths = whole.iter().map(|seen| match seen {
-            Seen::Element(_, length) => *length as u64,
-            Seen::Lost { length, .. } => *length,
+            WalkStep::Element(_, length) => *length as u64,
+            WalkStep::Lost { length, .. } => *length,
             _ => 0,
         });
         assert!(lengths.sum::<u64>() <= text.len() as u64, "bytes that are counted twice: {whole:?}");

@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use quiclens_core::header::Header;
-use quiclens_core::reader::records::{Step, Window, next_record};
+use quiclens_core::reader::records::{RecordStep, Window, next_record};
 use quiclens_core::reader::sniff::{Framing, Sniffed, sniff};
 use quiclens_core::record::rows::Cell;
 use quiclens_fuzz::cuts::Cuts;
@@ -22,7 +22,7 @@ fn records(framing: Framing, text: &[u8], without: &HashSet<u64>) -> Vec<Value> 
     window.space().extend_from_slice(text);
     window.end = true;
     let mut is_first = true; // the header, or what stands in its place
-    while let Step::Record { len, taken } = next_record(framing, &mut window) {
+    while let RecordStep::Record { len, taken } = next_record(framing, &mut window) {
         let is_header = std::mem::take(&mut is_first);
         if !is_header && !without.contains(&window.offset()) {
             let record = &window.rest()[..len];

@@ -4,7 +4,7 @@
 
 use arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
-use quiclens_core::dialect::Losses;
+use quiclens_core::dialect::LossReporting;
 use quiclens_core::event::{Event, FRAME_NUMBERS, Frame, FrameNumber, Kind, Number, Word};
 use quiclens_core::fold::{Fold, Trace};
 use quiclens_core::header::Vantage;
@@ -209,10 +209,10 @@ fn events(u: &mut Unstructured<'_>, has_frames: bool) -> Vec<Event> {
 }
 
 /// Rows of `streams`, `episodes`, and of the connection.
-type Rows = (Vec<Row>, Vec<Row>, Vec<Row>);
+type FoldedRows = (Vec<Row>, Vec<Row>, Vec<Row>);
 
 /// Folds; every `every` events the state is put away and taken up, and looked at.
-fn fold(trace: &Trace, events: &[Event], every: usize) -> Rows {
+fn fold(trace: &Trace, events: &[Event], every: usize) -> FoldedRows {
     let (mut fold, mut streams, mut episodes) = (Fold::new(trace.clone()), Vec::new(), Vec::new());
     for (index, event) in events.iter().enumerate() {
         fold.event(event);
@@ -258,7 +258,8 @@ fuzz_target!(|data: &[u8]| {
         connection_id: "c".to_owned(),
         trace_id: "t".to_owned(),
         vantage: [Vantage::Server, Vantage::Client, Vantage::Network, Vantage::Unknown][usize::from(vantage % 4)],
-        losses: [Losses::Packet, Losses::Batch, Losses::Counter, Losses::None][usize::from(losses % 4)],
+        losses: [LossReporting::Packet, LossReporting::Batch, LossReporting::Counter, LossReporting::None]
+            [usize::from(losses % 4)],
         frameless: frameless % 4 == 0,
         started_us: (frameless % 3 == 0).then_some(1_700_000_000_000_000),
         ..Trace::default()

@@ -4,25 +4,25 @@
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use quiclens_fuzz::memory::bounded;
-use quiclens_fuzz::run::journal::{Entry, FileId, HEAD, Head, Journal};
+use quiclens_fuzz::run::journal::{Entry, FileHead, FileId, HEAD, Journal};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 #[derive(Arbitrary, Debug)]
-enum Input<'a> {
+enum JournalInput<'a> {
     Bytes(&'a [u8]),
-    Cycles { cycles: Vec<Vec<Change<'a>>>, damage: Vec<(u16, u8)>, cut: Option<u16> },
+    Cycles { cycles: Vec<Vec<StateChange<'a>>>, damage: Vec<(u16, u8)>, cut: Option<u16> },
 }
 
 #[derive(Arbitrary, Debug)]
-struct Change<'a> {
+struct StateChange<'a> {
     file: u8,
     part: u8,
     state: Option<&'a [u8]>,
 }
 
 /// A file as it was at one moment: its offset and the states of its connections.
-type Moment = (u64, BTreeMap<u64, Vec<u8>>);
+type FileMoment = (u64, BTreeMap<u64, Vec<u8>>);
 
 /// Bytes of the journal's own first lines, which name the build.
 const START: usize = 24;
@@ -31,10 +31,10 @@ fn folder() -> PathBuf {
     PathBuf::from(format!("/dev/shm/quiclens-fuzz-journal-{}", std::process::id()))
 }
 
-fn write(cycles: &[Vec<Change<'_>>]) -> BTreeMap<u64, Vec<Moment>> {
+fn write(cycles: &[Vec<StateChange<'_>>]) -> BTreeMap<u64, Vec<FileMoment>> {
     let (mut journal, _) = Journal::open(&folder()).expect("a new journal");
-    let mut now: BTreeMap<u64, Moment> = BTreeMap::new();
-    let mut history: BTreeMap<u64, Vec<Moment>> = BTreeMap::new();
+    let mut now: BTreeMap<u64, FileMoment> = BTreeMap::new();
+    let mut history: BTreeMap<u64, Vec<FileMoment>> = BTreeMap::new();
     for (offset, changes) in cycles.iter().take(8).enumerate() {
         let mut files: BTreeMap<u64, Vec<Entry>> = BTreeMap::new();
         for change in changes.iter().take(8) {
@@ -58,7 +58,7 @@ fn write(cycles: &[Vec<Change<'_>>]) -> BTreeMap<u64, Vec<Moment>> {
         for (inode, mut entries) in files {
             if let Some(moment) = now.get_mut(&inode) {
                 moment.0 = offset as u64;
-                let head = Head { name: "a".to_owned(), offset: offset as u64, ..Head::default() };
+                let head = FileHead { name: "a".to_owned(), offset: offset as u64, ..FileHead::default() };
                 let state = postcard::to_stdvec(&head).expect("a head");
                 entries.push(Entry { file: FileId { device: 1, inode }, part: HEAD, state: Some(state) });
                 history.entry(inode).or_default().push(moment.clone());
@@ -70,17 +70,17 @@ fn write(cycles: &[Vec<Change<'_>>]) -> BTreeMap<u64, Vec<Moment>> {
     history
 }
 
-fuzz_target!(|input: Input<'_>| {
+fuzz_target!(|input: JournalInput<'_>| {
     let folder = folder();
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).expect("a folder in memory");
     let path = folder.join("checkpoints");
     match input {
-        Input::Bytes(bytes) => {
+        JournalInput::Bytes(bytes) => {
             std::fs::write(&path, bytes).expect("memory");
             bounded(bytes.len(), 64, || drop(Journal::open(&folder)));
         }
-        Input::Cycles { cycles, damage, cut } => {
+        JournalInput::Cycles { cycles, damage, cut } => {
             let history = write(&cycles);
             let mut bytes = std::fs::read(&path).expect("the journal");
             if let Some(cut) = cut {

@@ -2,11 +2,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use quiclens_core::reader::json::{Cursor, Fault};
+use quiclens_core::reader::json::{Cursor, JsonFault};
 use quiclens_fuzz::cuts::split;
 use serde::de::IgnoredAny;
 
-fn ours(text: &[u8]) -> Result<usize, Fault> {
+fn ours(text: &[u8]) -> Result<usize, JsonFault> {
     let mut cursor = Cursor::new(text);
     cursor.value()?;
     Ok(cursor.at)
@@ -25,7 +25,7 @@ fuzz_target!(|data: &[u8]| {
         // serde_json asks what follows a number or word; that is the caller's to see.
         (Ok(at), Err(_)) => assert!(theirs(&text[..*at]).is_ok(), "ours alone: {:?}", &text[..*at]),
         (Ok(at), Ok(end)) => assert_eq!(at, end),
-        (Err(Fault::Depth), _) | (Err(_), Err(_)) => {}
+        (Err(JsonFault::Depth), _) | (Err(_), Err(_)) => {}
         (Err(fault), Ok(end)) => panic!("theirs alone: {fault:?} {:?}", &text[..*end]),
     }
     let Some(cut) = cuts.pieces(text).next() else { return };
@@ -33,7 +33,7 @@ fuzz_target!(|data: &[u8]| {
         // A number that touches the end may go on: that is the caller's to see.
         (Ok(at), _) if at == cut.len() && cut[at - 1].is_ascii_digit() => {}
         (Ok(at), whole) => assert_eq!(Ok(at), whole, "a value that the cut ended"),
-        (Err(Fault::End), _) => {}
+        (Err(JsonFault::End), _) => {}
         (fault, whole) => assert_eq!(fault, whole, "more bytes mend nothing"),
     }
 });

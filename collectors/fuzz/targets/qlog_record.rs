@@ -6,7 +6,7 @@ use quiclens_core::dialect::Units;
 use quiclens_core::event::Event;
 use quiclens_core::header::TimeFormat;
 use quiclens_core::reader::qlog::Reader;
-use quiclens_core::reader::shape::{Clock, restore};
+use quiclens_core::reader::shape::{WrittenClock, restore};
 use quiclens_core::reader::skip::Stop;
 use quiclens_fuzz::catalogue;
 use quiclens_fuzz::cuts::split;
@@ -37,7 +37,7 @@ fuzz_target!(|data: &[u8]| {
     event.time_us = event.source_ns.div_euclid(1000);
     event.time_ns = u16::try_from(event.source_ns.rem_euclid(1000)).unwrap_or(0);
     let mut out = Vec::new();
-    restore(&event, &units, &mut Clock::new(0, TimeFormat::Relative), &mut out);
+    restore(&event, &units, &mut WrittenClock::new(0, TimeFormat::Relative), &mut out);
     let back: Value = match serde_json::from_slice(&out) {
         Ok(back) => back,
         Err(error) => panic!("{error}: {}", String::from_utf8_lossy(&out)),

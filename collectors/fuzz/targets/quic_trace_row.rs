@@ -6,7 +6,7 @@ use quiclens_core::dialect::Units;
 use quiclens_core::event::Event;
 use quiclens_core::header::TimeFormat;
 use quiclens_core::reader::quic_trace::{is_heading, named, read, row};
-use quiclens_core::reader::shape::{Clock, restore};
+use quiclens_core::reader::shape::{WrittenClock, restore};
 use quiclens_fuzz::catalogue;
 use serde_json::Value;
 
@@ -34,7 +34,7 @@ fuzz_target!(|line: &[u8]| {
     event.time_us = event.source_ns.div_euclid(1000);
     event.time_ns = u16::try_from(event.source_ns.rem_euclid(1000)).unwrap_or(0);
     let mut out = Vec::new();
-    restore(&event, &US, &mut Clock::new(0, TimeFormat::Relative), &mut out);
+    restore(&event, &US, &mut WrittenClock::new(0, TimeFormat::Relative), &mut out);
     let back: Value = serde_json::from_slice(&out).unwrap_or_else(|error| panic!("{error}: {out:?}"));
     for part in [&back["name"], &back["data"]["value"]] {
         assert!(part.as_str().is_some_and(|part| text.contains(part)), "{part} is not in {text:?}");

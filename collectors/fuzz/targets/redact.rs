@@ -8,7 +8,7 @@ use quiclens_edge::redact::{field, json};
 use serde_json::Value;
 
 #[derive(Arbitrary, Debug)]
-struct Input<'a> {
+struct RedactInput<'a> {
     event: &'a str,
     path: &'a str,
     raw: &'a str,
@@ -31,7 +31,7 @@ fn canary(text: &str) -> Option<&'static str> {
     })
 }
 
-fuzz_target!(|input: Input<'_>| {
+fuzz_target!(|input: RedactInput<'_>| {
     let prefix = Prefix::default();
     let scrubbed = scrub(input.raw, prefix);
     let text = scrubbed.as_deref().unwrap_or(input.raw);

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use quiclens_core::reader::records::{Step, Window, next_record};
+use quiclens_core::reader::records::{RecordStep, Window, next_record};
 use quiclens_core::reader::sniff::Framing;
 use quiclens_fuzz::cuts::{Cuts, split};
 use quiclens_fuzz::rows::more;
@@ -11,14 +11,14 @@ fn records(framing: Framing, text: &[u8], cuts: Cuts) -> Vec<(u64, Vec<u8>)> {
     let (mut window, mut pieces, mut found) = (Window::default(), cuts.pieces(text).peekable(), Vec::new());
     loop {
         match next_record(framing, &mut window) {
-            Step::NeedMore => more(&mut window, &mut pieces, cuts),
-            Step::Record { len, taken } => {
+            RecordStep::NeedMore => more(&mut window, &mut pieces, cuts),
+            RecordStep::Record { len, taken } => {
                 assert!(taken >= len && taken > 0);
                 found.push((window.offset(), window.rest()[..len].to_vec()));
                 window.consume(taken);
             }
-            Step::Done => break,
-            Step::TooLong => panic!("a short text is too long"),
+            RecordStep::Done => break,
+            RecordStep::TooLong => panic!("a short text is too long"),
         }
     }
     assert_eq!(window.offset(), text.len() as u64);

@@ -4,11 +4,11 @@
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use quiclens_fuzz::memory::bounded;
-use quiclens_fuzz::run::spool::frame::{Step, decode, encode};
+use quiclens_fuzz::run::spool::frame::{FrameStep, decode, encode};
 use quiclens_fuzz::run::spool::head::{Head, Position, What};
 
 #[derive(Arbitrary, Debug)]
-enum Input<'a> {
+enum SpoolInput<'a> {
     Bytes(&'a [u8]),
     Frames { payloads: Vec<&'a [u8]>, damage: Vec<(u16, u8)>, cut: u16 },
 }
@@ -18,12 +18,12 @@ fn records(bytes: &[u8]) -> Vec<(Head, Option<Vec<u8>>)> {
     let (mut at, mut found) = (0, Vec::new());
     while at < bytes.len() {
         at += match decode(&bytes[at..], true) {
-            Step::NeedMore => panic!("more is asked for after the end"),
-            Step::Lost { taken } => {
+            FrameStep::NeedMore => panic!("more is asked for after the end"),
+            FrameStep::Lost { taken } => {
                 assert!(taken > 0, "a step that goes nowhere");
                 taken
             }
-            Step::Record { head, payload: (begin, end), taken, is_sound, .. } => {
+            FrameStep::Record { head, payload: (begin, end), taken, is_sound, .. } => {
                 assert!(begin <= end && end <= taken && at + taken <= bytes.len());
                 found.push((head, is_sound.then(|| bytes[at + begin..at + end].to_vec())));
                 taken
@@ -33,12 +33,12 @@ fn records(bytes: &[u8]) -> Vec<(Head, Option<Vec<u8>>)> {
     found
 }
 
-fuzz_target!(|input: Input<'_>| match input {
-    Input::Bytes(bytes) => bounded(bytes.len(), 64, || {
+fuzz_target!(|input: SpoolInput<'_>| match input {
+    SpoolInput::Bytes(bytes) => bounded(bytes.len(), 64, || {
         let _ = decode(bytes, false);
         drop(records(bytes));
     }),
-    Input::Frames { payloads, damage, cut } => {
+    SpoolInput::Frames { payloads, damage, cut } => {
         let (mut bytes, mut written, mut offset) = (Vec::new(), Vec::new(), 0);
         for (number, payload) in payloads.iter().take(8).enumerate() {
             let what = What::lines("udp:1", Position::Running(number as u64), payload);

@@ -4,15 +4,15 @@
 use libfuzzer_sys::fuzz_target;
 use quiclens_core::reader::skip::Skip;
 use quiclens_fuzz::cuts::{Cuts, split};
-use quiclens_fuzz::run::lines::{Cut, Piece};
+use quiclens_fuzz::run::lines::{Cut, StreamPiece};
 
 /// Longest line: a short one, which short inputs cross.
 const LIMIT: usize = 24;
 
-fn lines(text: &[u8], cuts: Cuts) -> (Vec<u8>, Vec<Piece>) {
+fn lines(text: &[u8], cuts: Cuts) -> (Vec<u8>, Vec<StreamPiece>) {
     let (mut lines, mut rejects, mut cut) = (Vec::new(), Vec::new(), Cut::new(LIMIT));
     let mut give = |piece| match piece {
-        Piece::Lines(some) => {
+        StreamPiece::Lines(some) => {
             assert!(some.ends_with(b"\n"));
             lines.extend(some);
         }
@@ -32,9 +32,9 @@ fuzz_target!(|data: &[u8]| {
     assert!(whole.0.split(|byte| *byte == b'\n').all(|line| line.len() <= LIMIT));
     // What is too long is told with its length, and nothing else is lost.
     let long: u64 =
-        whole.1.iter().map(|reject| if let Piece::Reject(_, length, _) = reject { *length } else { 0 }).sum();
-    let ends = whole.1.iter().filter(|reject| matches!(reject, Piece::Reject(Skip::TooLong, ..))).count();
+        whole.1.iter().map(|reject| if let StreamPiece::Reject(_, length, _) = reject { *length } else { 0 }).sum();
+    let ends = whole.1.iter().filter(|reject| matches!(reject, StreamPiece::Reject(Skip::TooLong, ..))).count();
     let given = whole.0.len() as u64 + long + ends as u64;
-    let is_last_cut = matches!(whole.1.last(), Some(Piece::Reject(Skip::TooLong, ..))) && !text.ends_with(b"\n");
+    let is_last_cut = matches!(whole.1.last(), Some(StreamPiece::Reject(Skip::TooLong, ..))) && !text.ends_with(b"\n");
     assert_eq!(given, text.len() as u64 + u64::from(is_last_cut), "bytes of no line");
 });

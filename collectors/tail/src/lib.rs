@@ -25,7 +25,7 @@ pub enum Compression {
 
 /// Why a source gave no more bytes, or none.
 #[derive(Debug)]
-pub enum Fault {
+pub enum SourceFault {
     /// The file could not be opened or read.
     Unreadable(io::Error),
     /// It is no regular file: a pipe, a socket, a device.
@@ -38,7 +38,7 @@ pub enum Fault {
     TooLarge,
 }
 
-impl From<io::Error> for Fault {
+impl From<io::Error> for SourceFault {
     fn from(error: io::Error) -> Self {
         Self::Unreadable(error)
     }
@@ -46,8 +46,8 @@ impl From<io::Error> for Fault {
 
 /// Opens a regular file. A pipe, a socket or a device would wait for its writer, or never end; it is not opened, for a
 /// pipe's writer would notice.
-pub fn open_regular(path: &Path) -> Result<File, Fault> {
-    let is_regular = |metadata: Metadata| if metadata.is_file() { Ok(()) } else { Err(Fault::NotAFile) };
+pub fn open_regular(path: &Path) -> Result<File, SourceFault> {
+    let is_regular = |metadata: Metadata| if metadata.is_file() { Ok(()) } else { Err(SourceFault::NotAFile) };
     is_regular(path.metadata()?)?;
     // Another may have taken the name meanwhile: opening does not wait for it either.
     let file = open_at_once(path)?;
@@ -57,7 +57,7 @@ pub fn open_regular(path: &Path) -> Result<File, Fault> {
 
 /// As [`open_regular`], but a pipe, which the user named, is copied into an unnamed temporary file first: what is read
 /// may be read twice. A pipe that nobody writes to is empty.
-pub fn open_named(path: &Path) -> Result<File, Fault> {
+pub fn open_named(path: &Path) -> Result<File, SourceFault> {
     if !path.metadata()?.file_type().is_fifo() {
         return open_regular(path);
     }
@@ -121,7 +121,7 @@ pub struct Source {
 
 impl Source {
     /// Looks at the first bytes of an open file. It is the file that is read, whatever becomes of its name.
-    pub fn of(file: Arc<File>) -> Result<Self, Fault> {
+    pub fn of(file: Arc<File>) -> Result<Self, SourceFault> {
         let size = file.metadata()?.len();
         let mut magic = Vec::with_capacity(4);
         Beginning { file: Arc::clone(&file), at: 0 }.take(4).read_to_end(&mut magic)?;
@@ -135,9 +135,9 @@ impl Source {
             Compression::Plain => Input::Plain(file),
             Compression::Gzip => Input::Gzip(Box::new(MultiGzDecoder::new(file))),
             Compression::Zstd => {
-                let mut decoder = zstd::stream::read::Decoder::new(file).map_err(Fault::BadCompression)?;
+                let mut decoder = zstd::stream::read::Decoder::new(file).map_err(SourceFault::BadCompression)?;
                 // A window of 128 MiB is what `zstd --long` needs; more would break the memory bound.
-                decoder.window_log_max(27).map_err(Fault::BadCompression)?;
+                decoder.window_log_max(27).map_err(SourceFault::BadCompression)?;
                 Input::Zstd(Box::new(decoder))
             }
         };
@@ -145,7 +145,7 @@ impl Source {
     }
 
     /// Appends at most `most` bytes to `buffer`; 0 at the end. After a fault nothing more comes.
-    pub fn read(&mut self, buffer: &mut Vec<u8>, most: usize) -> Result<usize, Fault> {
+    pub fn read(&mut self, buffer: &mut Vec<u8>, most: usize) -> Result<usize, SourceFault> {
         let start = buffer.len();
         // `read_to_end` fills spare memory without zeroing it first; what came before an error stays.
         let limit = most as u64;
@@ -157,10 +157,10 @@ impl Source {
         let count = buffer.len() - start;
         self.given += count as u64;
         match result {
-            Err(error) if self.compression == Compression::Plain => Err(Fault::Unreadable(error)),
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(Fault::Cut),
-            Err(error) => Err(Fault::BadCompression(error)),
-            Ok(_) if self.is_bomb() => Err(Fault::TooLarge),
+            Err(error) if self.compression == Compression::Plain => Err(SourceFault::Unreadable(error)),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(SourceFault::Cut),
+            Err(error) => Err(SourceFault::BadCompression(error)),
+            Ok(_) if self.is_bomb() => Err(SourceFault::TooLarge),
             Ok(_) => Ok(count),
         }
     }
@@ -190,7 +190,7 @@ pub fn is_cut(file: Arc<File>, mut goes_on: impl FnMut() -> bool) -> bool {
         match read {
             Ok(0) => break,
             Ok(_) => {}
-            Err(fault) => return matches!(fault, Fault::Cut),
+            Err(fault) => return matches!(fault, SourceFault::Cut),
         }
     }
     match first {

@@ -10,7 +10,7 @@ use quiclens_simulated::Failure;
 
 /// A stretch of a stream that a packet carried.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Frame {
+pub struct StreamFrame {
     stream: u64,
     offset: u64,
     end: u64,
@@ -36,16 +36,16 @@ struct Logged {
     stream_id: Option<u64>,
     offset: Option<u64>,
     length: Option<u64>,
-    raw: Option<Raw>,
+    raw: Option<RawLength>,
 }
 
 /// Where noq has the length of a frame's data.
 #[derive(Deserialize)]
-struct Raw {
+struct RawLength {
     length: Option<u64>,
 }
 
-impl Frame {
+impl StreamFrame {
     /// Stream frames of the packets that records of a log say were sent.
     pub fn sent(records: &[u8]) -> Result<Vec<Self>, Failure> {
         let mut found = Vec::new();
@@ -93,13 +93,13 @@ impl Aim {
     }
 
     /// Whether a datagram carries bytes of a stream, and none of them for the first time.
-    pub fn repeats(&self, frames: &[Frame]) -> bool {
-        let is_new = |frame: &Frame| self.sent.get(&frame.stream).is_none_or(|sent| frame.end > *sent);
+    pub fn repeats(&self, frames: &[StreamFrame]) -> bool {
+        let is_new = |frame: &StreamFrame| self.sent.get(&frame.stream).is_none_or(|sent| frame.end > *sent);
         !frames.is_empty() && !frames.iter().any(is_new)
     }
 
     /// Whether the datagram that carries these frames is lost.
-    pub fn strikes(&mut self, now: Instant, frames: &[Frame]) -> bool {
+    pub fn strikes(&mut self, now: Instant, frames: &[StreamFrame]) -> bool {
         let mut is_struck = self.is_dark(now);
         let mut has_new = Vec::new();
         for frame in frames {
@@ -139,14 +139,14 @@ mod tests {
 
     const STRIKE: Strike = Strike { stream: 4, from_byte: 1_500, packets: 2, dark: Duration::ZERO };
 
-    fn frame(stream: u64, offset: u64, end: u64) -> Frame {
-        Frame { stream, offset, end }
+    fn frame(stream: u64, offset: u64, end: u64) -> StreamFrame {
+        StreamFrame { stream, offset, end }
     }
 
     #[test]
     fn the_first_packets_with_new_bytes_from_there_on_are_struck_and_no_repetition() {
         let (mut aim, now) = (Aim::new(&[STRIKE]), Instant::now());
-        let mut strikes = |frames: &[Frame]| aim.strikes(now, frames);
+        let mut strikes = |frames: &[StreamFrame]| aim.strikes(now, frames);
         assert!(!strikes(&[frame(4, 0, 1_000)]));
         assert!(!strikes(&[frame(0, 1_000, 2_000)]), "another stream");
         assert!(strikes(&[frame(4, 1_000, 2_000)]));
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn frames_are_read_where_the_log_says_what_was_sent() {
         let log = b"\x1e{\"name\":\"quic:packet_sent\",\"data\":{\"frames\":[{\"frame_type\":\"stream\",\"stream_id\":4,\"offset\":7,\"raw\":{\"length\":5}},{\"frame_type\":\"stream\",\"stream_id\":8,\"offset\":0,\"length\":3},{\"frame_type\":\"ping\"}]}}\n\x1e{\"name\":\"quic:packet_received\",\"data\":{\"frames\":[{\"frame_type\":\"stream\",\"stream_id\":4}]}}\n";
-        assert_eq!(Frame::sent(log).unwrap(), [frame(4, 7, 12), frame(8, 0, 3)]);
-        assert!(Frame::sent(b"\x1e{\"name\":").is_err());
+        assert_eq!(StreamFrame::sent(log).unwrap(), [frame(4, 7, 12), frame(8, 0, 3)]);
+        assert!(StreamFrame::sent(b"\x1e{\"name\":").is_err());
     }
 }

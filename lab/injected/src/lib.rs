@@ -12,7 +12,7 @@ mod run;
 
 pub use link::Script;
 pub use logged::Sizes;
-pub use message::Message;
+pub use message::MessageBytes;
 pub use plan::{CLEAN_SIZES, Plan, Request, SCENARIOS, Serves};
 pub use program::run as run_program;
 pub use run::{Conditions, Datagram, End, Run, Stack, simulate};

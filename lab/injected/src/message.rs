@@ -6,7 +6,7 @@ use crate::plan::Request;
 
 /// The bytes of one message.
 #[derive(Clone, Copy, Debug)]
-pub struct Message {
+pub struct MessageBytes {
     /// Handed over by the application, and not yet taken by the transport.
     pub handed: u64,
     /// Not yet handed over.
@@ -15,7 +15,7 @@ pub struct Message {
     pub hands_at: Option<Instant>,
 }
 
-impl Message {
+impl MessageBytes {
     pub fn new(left: u64, hands_at: Option<Instant>) -> Self {
         Self { handed: 0, left, hands_at }
     }

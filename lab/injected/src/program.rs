@@ -41,7 +41,7 @@ struct Options<C: ValueEnum + Clone + Send + Sync + 'static> {
 
 /// One run, as a line of truth.jsonl has it.
 #[derive(Serialize)]
-struct Line {
+struct TruthLine {
     stack: &'static str,
     controller: String,
     script: String,
@@ -96,10 +96,16 @@ pub fn run<S: Stack>() -> Result<(), Failure> {
     write(&options.out.join("truth.jsonl"), &truth)
 }
 
-fn line<S: Stack>(case: &Case<S::Controller>, plan: &Plan, run: &Run, conditions: Conditions, log: String) -> Line {
+fn line<S: Stack>(
+    case: &Case<S::Controller>,
+    plan: &Plan,
+    run: &Run,
+    conditions: Conditions,
+    log: String,
+) -> TruthLine {
     // A packet of another kind may follow a lost tail; its acknowledgement brings the loss to light before any probe.
     let cause = if case.cause == "pto" && !run.has_probed { "loss_recovery" } else { case.cause };
-    Line {
+    TruthLine {
         stack: S::NAME,
         controller: named(&case.controller),
         script: named(&case.script),

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use quiclens_simulated::draw::fraction;
 use quiclens_simulated::{Failure, Log};
 
-use crate::aim::{Aim, Frame};
+use crate::aim::{Aim, StreamFrame};
 use crate::link::{Carried, Link, Script};
 use crate::logged::Sizes;
 use crate::plan::{Plan, Request, Serves, WARM_UP};
@@ -121,7 +121,7 @@ struct Probes {
 
 impl Probes {
     fn see(&mut self, records: &[u8], is_timer: bool, repeats: bool) {
-        self.owed += Frame::lost(records);
+        self.owed += StreamFrame::lost(records);
         if repeats && self.owed > 0 {
             self.owed -= 1;
         } else if repeats && is_timer {
@@ -184,7 +184,7 @@ pub fn simulate<S: Stack>(
         for Datagram { data, logged } in server.work(now)? {
             let records = log.between(seen, logged);
             seen = logged;
-            let frames = Frame::sent(&records)?;
+            let frames = StreamFrame::sent(&records)?;
             probes.see(&records, !has_reached_server, aim.repeats(&frames));
             let is_struck = aim.strikes(now, &frames);
             let arrives = down.send(now, data.len()).filter(|_| !is_struck);

@@ -12,7 +12,7 @@ use noq_proto::{
     ReadError, ServerConfig, StreamEvent, StreamId, VarInt, WriteError,
 };
 
-use quiclens_injected::{Datagram, Message, Request};
+use quiclens_injected::{Datagram, MessageBytes, Request};
 use quiclens_simulated::{Failure, Log};
 
 /// What stands before every request's bytes.
@@ -20,30 +20,30 @@ const HEAD_BYTES: u64 = 40;
 const CHUNK: [u8; 16_384] = [0; 16_384];
 
 /// A request and its answer on one stream, as one end has them.
-struct Exchange {
+struct NoqExchange {
     stream: StreamId,
     request: Request,
     read_bytes: u64,
     has_read: bool,
-    message: Message,
+    message: MessageBytes,
     has_finished: bool,
 }
 
 /// One end of the connection.
-pub struct End {
+pub struct NoqEnd {
     endpoint: Endpoint,
     connection: Option<(ConnectionHandle, Connection)>,
     peer: SocketAddr,
     is_server: bool,
     /// What the server answers, by stream.
     answers: BTreeMap<u64, Request>,
-    exchanges: BTreeMap<u64, Exchange>,
+    exchanges: BTreeMap<u64, NoqExchange>,
     is_connected: bool,
     /// Where this end's qlog goes.
     log: Log,
 }
 
-impl End {
+impl NoqEnd {
     /// A server, or without a configuration a client.
     pub fn new(
         server: Option<ServerConfig>,
@@ -70,7 +70,7 @@ impl End {
     }
 }
 
-impl quiclens_injected::End for End {
+impl quiclens_injected::End for NoqEnd {
     fn is_connected(&self) -> bool {
         self.is_connected
     }
@@ -79,7 +79,7 @@ impl quiclens_injected::End for End {
         let (_, connection) = self.connection.as_mut().ok_or("no connection")?;
         let stream = connection.streams().open(Dir::Bi).ok_or("no stream can be opened")?;
         self.exchanges
-            .insert(number(stream), Exchange::new(stream, request, HEAD_BYTES + request.request_bytes, Some(now)));
+            .insert(number(stream), NoqExchange::new(stream, request, HEAD_BYTES + request.request_bytes, Some(now)));
         Ok(())
     }
 
@@ -141,7 +141,7 @@ impl quiclens_injected::End for End {
                     while let Some(stream) = connection.streams().accept(Dir::Bi) {
                         let request = self.answers.get(&number(stream)).copied().ok_or("an unknown stream")?;
                         self.exchanges
-                            .insert(number(stream), Exchange::new(stream, request, request.response_bytes, None));
+                            .insert(number(stream), NoqExchange::new(stream, request, request.response_bytes, None));
                     }
                 }
                 _ => {}
@@ -164,9 +164,9 @@ impl quiclens_injected::End for End {
     }
 }
 
-impl Exchange {
+impl NoqExchange {
     fn new(stream: StreamId, request: Request, left: u64, hands_at: Option<Instant>) -> Self {
-        let message = Message::new(left, hands_at);
+        let message = MessageBytes::new(left, hands_at);
         Self { stream, request, read_bytes: 0, has_read: false, message, has_finished: false }
     }
 

@@ -10,9 +10,9 @@ use noq_proto::congestion::{Bbr3Config, ControllerFactory, CubicConfig, NewRenoC
 use noq_proto::crypto::rustls::QuicClientConfig;
 use noq_proto::{ClientConfig, ConnectionId, QlogConfig, QlogFactory, ServerConfig, Side, TransportConfig, VarInt};
 use quiclens_injected::{Plan, Request, Serves, Sizes, Stack};
-use quiclens_simulated::{Failure, Keys, Log, NAME, address};
+use quiclens_simulated::{Failure, Log, NAME, TlsKeys, address};
 
-use crate::end::End;
+use crate::end::NoqEnd;
 
 /// noq-proto, told the time at every call.
 pub struct Noq;
@@ -21,20 +21,20 @@ impl Stack for Noq {
     const NAME: &'static str = "noq";
     const SIZES: Sizes = Sizes { sent_with_tag: false, received_with_tag: true };
     const SERVES: Serves = Serves::InTurn;
-    type End = End;
-    type Controller = Controller;
+    type End = NoqEnd;
+    type Controller = NoqController;
 
     fn ends(
         plan: &Plan,
-        controller: Controller,
+        controller: NoqController,
         answers: BTreeMap<u64, Request>,
         log: Log,
         now: Instant,
-    ) -> Result<(End, End), Failure> {
+    ) -> Result<(NoqEnd, NoqEnd), Failure> {
         let (server_config, client_config) = configurations(plan, controller, log.clone())?;
         let (server_address, client_address) = (address(1, 443), address(2, 50_000));
-        let server = End::new(Some(server_config), client_address, answers, plan.seed, log);
-        let mut client = End::new(None, server_address, BTreeMap::new(), plan.seed, Log::default());
+        let server = NoqEnd::new(Some(server_config), client_address, answers, plan.seed, log);
+        let mut client = NoqEnd::new(None, server_address, BTreeMap::new(), plan.seed, Log::default());
         client.connect(now, client_config, NAME)?;
         Ok((server, client))
     }
@@ -47,13 +47,13 @@ impl Stack for Noq {
 
 /// What decides how much may be in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Controller {
+pub enum NoqController {
     Cubic,
     NewReno,
     Bbr3,
 }
 
-impl Controller {
+impl NoqController {
     fn factory(self) -> Arc<dyn ControllerFactory + Send + Sync> {
         match self {
             Self::Cubic => Arc::new(CubicConfig::default()),
@@ -74,8 +74,8 @@ impl QlogFactory for ToLog {
     }
 }
 
-fn configurations(plan: &Plan, controller: Controller, log: Log) -> Result<(ServerConfig, ClientConfig), Failure> {
-    let keys = Keys::new()?;
+fn configurations(plan: &Plan, controller: NoqController, log: Log) -> Result<(ServerConfig, ClientConfig), Failure> {
+    let keys = TlsKeys::new()?;
     let mut transport = TransportConfig::default();
     transport.qlog_factory(Arc::new(ToLog(log))).congestion_controller_factory(controller.factory());
     let mut server = ServerConfig::with_single_cert(vec![keys.certificate], keys.key)?;
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
     use quiclens_injected::{Conditions, SCENARIOS, Script, simulate};
 
-    fn log(scenario: &str, is_with: bool, seed: u64, controller: Controller, script: Script) -> String {
+    fn log(scenario: &str, is_with: bool, seed: u64, controller: NoqController, script: Script) -> String {
         let plan = Plan::of(scenario, is_with, seed).expect("it is a scenario");
         let run = simulate::<Noq>(&plan, controller, script, Conditions::default());
         String::from_utf8(
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn every_scenario_is_answered_by_every_controller_on_every_path() {
-        for controller in Controller::value_variants() {
+        for controller in NoqController::value_variants() {
             for script in Script::value_variants() {
                 for (scenario, _) in SCENARIOS {
                     log(scenario, true, 1, *controller, *script);
@@ -123,7 +123,7 @@ mod tests {
         for seed in 1..=10 {
             for (scenario, least) in [("burst_loss", 2), ("tail_loss", 1), ("blackout", 1)] {
                 let lost = |is_with| {
-                    log(scenario, is_with, seed, Controller::Cubic, Script::Constant)
+                    log(scenario, is_with, seed, NoqController::Cubic, Script::Constant)
                         .matches("quic:packet_lost")
                         .count()
                 };
@@ -137,7 +137,7 @@ mod tests {
     fn the_same_seed_is_the_same_run() {
         // Keys and connection ids differ; times, sizes and what happened do not.
         let names = |_| -> Vec<(String, u64)> {
-            log("small_window", true, 3, Controller::Bbr3, Script::Jitter)
+            log("small_window", true, 3, NoqController::Bbr3, Script::Jitter)
                 .split('\x1e')
                 .filter_map(|record| serde_json::from_str::<serde_json::Value>(record).ok())
                 .filter_map(|record| {

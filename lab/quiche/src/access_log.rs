@@ -14,7 +14,7 @@ use crate::Failure;
 pub const SERVER: &str = "edge-quiche-01";
 
 /// A request while it is answered.
-pub struct Request {
+pub struct AnsweredRequest {
     pub began_at: Timestamp,
     pub began: Instant,
     /// The server's own connection id, as hex: what names its log, and what quiche calls the connection by.
@@ -37,7 +37,7 @@ impl AccessLog {
     }
 
     /// Writes the line of a request that was answered just now, in one piece.
-    pub fn write(&self, request: &Request) -> Result<(), Failure> {
+    pub fn write(&self, request: &AnsweredRequest) -> Result<(), Failure> {
         let mut line = json!({
             "time": request.began_at.to_string(),
             "time_is": "start",

@@ -9,7 +9,7 @@ use tokio_quiche::quiche::h3::{Header, NameValue as _};
 use tokio_util::bytes::Bytes;
 
 use crate::Failure;
-use crate::access_log::{AccessLog, Request};
+use crate::access_log::{AccessLog, AnsweredRequest};
 
 /// What is handed over at once: as much as tokio-quiche's own buffers hold.
 static ZEROS: [u8; 64 * 1024] = [0; 64 * 1024];
@@ -39,14 +39,14 @@ pub async fn answer(asked: IncomingH3Headers, connection_id: &str, log: &AccessL
     }
 }
 
-fn read(stream_id: u64, headers: &[Header], connection_id: &str) -> Result<(Request, Duration), Failure> {
+fn read(stream_id: u64, headers: &[Header], connection_id: &str) -> Result<(AnsweredRequest, Duration), Failure> {
     let path = value(headers, b":path").ok_or("a request without a path")?;
     let mut parts = path.split('/').skip(1);
     let (Some(bytes), Some(think_us)) = (parts.next(), parts.next()) else {
         return Err(format!("{path} is not /<bytes>/<think in us>").into());
     };
     let (response_bytes, think_us) = (bytes.parse()?, think_us.parse()?);
-    let request = Request {
+    let request = AnsweredRequest {
         began_at: Timestamp::now(),
         began: Instant::now(),
         connection_id: connection_id.to_owned(),

@@ -22,7 +22,7 @@ pub enum Role {
 }
 
 /// One end of the connection.
-pub struct End {
+pub struct QuinnEnd {
     endpoint: Endpoint,
     connection: Option<(ConnectionHandle, Connection)>,
     peer: SocketAddr,
@@ -35,7 +35,7 @@ pub struct End {
     pub has_begun_to_answer: bool,
 }
 
-impl End {
+impl QuinnEnd {
     /// A server, or without a configuration a client.
     pub fn new(server: Option<ServerConfig>, peer: SocketAddr, role: Role, seed: u64) -> Self {
         let mut random = [0; 32];

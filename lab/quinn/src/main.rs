@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use quiclens_simulated::Failure;
-use run::Plan;
+use run::RunPlan;
 
 const USAGE: &str = "usage: quinn-traces --out DIR --seed N [--seed N]...";
 
@@ -22,7 +22,7 @@ fn main() -> Result<(), Failure> {
     for seed in seeds {
         for (scenario, variant) in RUNS {
             let log = format!("{scenario}/{seed}-{variant}/server.sqlog");
-            let content = run::simulate(&Plan::of(scenario, variant == "with", seed))
+            let content = run::simulate(&RunPlan::of(scenario, variant == "with", seed))
                 .map_err(|error| format!("{scenario}, seed {seed}, {variant}: {error}"))?;
             write(&folder.join(&log), &content)?;
             writeln!(

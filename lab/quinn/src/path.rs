@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 const IP_UDP_HEADER_BYTES: usize = 28;
 
 /// One direction of the path.
-pub struct Link {
+pub struct PathDirection {
     bits_per_second: u64,
     delay: Duration,
     busy_until: Instant,
 }
 
-impl Link {
+impl PathDirection {
     /// An idle link at this moment.
     pub fn new(bits_per_second: u64, delay: Duration, now: Instant) -> Self {
         Self { bits_per_second, delay, busy_until: now }

@@ -6,17 +6,17 @@ use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use quiclens_simulated::draw::whole;
-use quiclens_simulated::{Failure, Keys, Log, NAME, address};
+use quiclens_simulated::{Failure, Log, NAME, TlsKeys, address};
 use quinn_proto::{ClientConfig, QlogConfig, ServerConfig, TransportConfig, crypto::rustls::QuicClientConfig};
 
-use crate::end::{End, Role};
-use crate::path::Link;
+use crate::end::{QuinnEnd, Role};
+use crate::path::PathDirection;
 
 const LONGEST_RUN: Duration = Duration::from_secs(60);
 const SETTLE: Duration = Duration::from_millis(500);
 
 /// What one run is.
-pub struct Plan {
+pub struct RunPlan {
     seed: u64,
     round_trip: Duration,
     response_bytes: usize,
@@ -24,7 +24,7 @@ pub struct Plan {
     lost: std::ops::Range<u64>,
 }
 
-impl Plan {
+impl RunPlan {
     /// The plan of a scenario; without its cause it is the same run that loses nothing.
     pub fn of(scenario: &str, is_with: bool, seed: u64) -> Self {
         let is_struck = scenario == "burst_loss" && is_with;
@@ -46,15 +46,15 @@ struct UnderWay {
 }
 
 /// Runs a plan and returns the server's qlog. It fails when the request is not answered in full.
-pub fn simulate(plan: &Plan) -> Result<Vec<u8>, Failure> {
+pub fn simulate(plan: &RunPlan) -> Result<Vec<u8>, Failure> {
     let start = Instant::now(); // where virtual time is hung up; it moves only by what happens below
     let log = Log::default();
     let (server_config, client_config) = configurations(log.clone(), start)?;
     let (server_address, client_address) = (address(1, 443), address(2, 50_000));
-    let mut server = End::new(Some(server_config), client_address, Role::Answers(plan.response_bytes), plan.seed);
-    let mut client = End::new(None, server_address, Role::Asks(400), plan.seed);
-    let mut up = Link::new(20_000_000, plan.round_trip / 2, start);
-    let mut down = Link::new(40_000_000, plan.round_trip / 2, start);
+    let mut server = QuinnEnd::new(Some(server_config), client_address, Role::Answers(plan.response_bytes), plan.seed);
+    let mut client = QuinnEnd::new(None, server_address, Role::Asks(400), plan.seed);
+    let mut up = PathDirection::new(20_000_000, plan.round_trip / 2, start);
+    let mut down = PathDirection::new(40_000_000, plan.round_trip / 2, start);
     let mut under_way: Vec<UnderWay> = Vec::new();
     let (mut now, mut answered, mut answer_datagrams) = (start, None, 0);
     client.connect(now, client_config, NAME)?;
@@ -97,7 +97,7 @@ pub fn simulate(plan: &Plan) -> Result<Vec<u8>, Failure> {
     Ok(log.since(0))
 }
 
-fn deliver(here: Vec<UnderWay>, now: Instant, client: &mut End, server: &mut End) -> Result<(), Failure> {
+fn deliver(here: Vec<UnderWay>, now: Instant, client: &mut QuinnEnd, server: &mut QuinnEnd) -> Result<(), Failure> {
     let mut replies = VecDeque::new();
     for each in here {
         let end = if each.to_server { &mut *server } else { &mut *client };
@@ -107,7 +107,7 @@ fn deliver(here: Vec<UnderWay>, now: Instant, client: &mut End, server: &mut End
 }
 
 fn configurations(log: Log, start: Instant) -> Result<(ServerConfig, ClientConfig), Failure> {
-    let keys = Keys::new()?;
+    let keys = TlsKeys::new()?;
     let mut qlog = QlogConfig::default();
     qlog.writer(Box::new(log)).start_time(start).title(Some("quinn-traces".to_owned()));
     let mut transport = TransportConfig::default();
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     fn log(scenario: &str, is_with: bool, seed: u64) -> String {
-        String::from_utf8(simulate(&Plan::of(scenario, is_with, seed)).expect("the request is answered"))
+        String::from_utf8(simulate(&RunPlan::of(scenario, is_with, seed)).expect("the request is answered"))
             .expect("UTF-8")
     }
 

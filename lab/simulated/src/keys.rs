@@ -7,13 +7,13 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use crate::{Failure, NAME};
 
 /// What both ends need for TLS 1.3.
-pub struct Keys {
+pub struct TlsKeys {
     pub certificate: CertificateDer<'static>,
     pub key: PrivateKeyDer<'static>,
     pub client: rustls::ClientConfig,
 }
 
-impl Keys {
+impl TlsKeys {
     /// A certificate of [`NAME`], its key, and a client that trusts it alone.
     pub fn new() -> Result<Self, Failure> {
         let made = rcgen::generate_simple_self_signed(vec![NAME.to_owned()])?;

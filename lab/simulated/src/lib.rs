@@ -6,7 +6,7 @@ mod log;
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-pub use keys::Keys;
+pub use keys::TlsKeys;
 pub use log::Log;
 
 /// Anything that ends a program of the lab.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use bytes::Bytes;
-use quiclens_injected::{Message, Request};
+use quiclens_injected::{MessageBytes, Request};
 use quiclens_simulated::{Failure, NAME};
 use tquic::Connection;
 use tquic::h3::connection::Http3Connection;
@@ -13,12 +13,12 @@ use tquic::h3::{Header, Http3Config, Http3Error, Http3Event};
 static ZEROS: [u8; 65_536] = [0; 65_536];
 
 /// A request and its answer on one stream, as one end has them.
-struct Exchange {
+struct TquicExchange {
     request: Request,
     read_bytes: u64,
     has_read: bool,
     has_sent_headers: bool,
-    message: Message,
+    message: MessageBytes,
     /// The transport took less than it was given, and has not said since that it takes more.
     is_blocked: bool,
     has_finished: bool,
@@ -29,7 +29,7 @@ pub struct Application {
     is_server: bool,
     /// What the server answers, by stream.
     answers: BTreeMap<u64, Request>,
-    exchanges: BTreeMap<u64, Exchange>,
+    exchanges: BTreeMap<u64, TquicExchange>,
     http: Option<Http3Connection>,
     pub is_connected: bool,
     /// What a callback of the stack could not return.
@@ -52,7 +52,7 @@ impl Application {
     pub fn ask(&mut self, connection: &mut Connection, request: Request, now: Instant) -> Result<(), Failure> {
         let http = self.http.as_mut().ok_or("no connection")?;
         let stream = http.stream_new(connection)?;
-        let exchange = Exchange::new(request, request.request_bytes, Some(now));
+        let exchange = TquicExchange::new(request, request.request_bytes, Some(now));
         self.exchanges.insert(stream, exchange);
         self.turn(connection, now)
     }
@@ -85,7 +85,7 @@ impl Application {
             match http.poll(connection) {
                 Ok((stream, Http3Event::Headers { .. })) if self.is_server => {
                     let request = self.answers.get(&stream).copied().ok_or("an unknown stream")?;
-                    self.exchanges.insert(stream, Exchange::new(request, request.response_bytes, None));
+                    self.exchanges.insert(stream, TquicExchange::new(request, request.response_bytes, None));
                 }
                 Ok((stream, Http3Event::Data)) => {
                     let exchange = self.exchanges.get_mut(&stream).ok_or("data before its headers")?;
@@ -114,10 +114,10 @@ impl Application {
     }
 }
 
-impl Exchange {
+impl TquicExchange {
     fn new(request: Request, left: u64, hands_at: Option<Instant>) -> Self {
         let (read_bytes, has_read, has_sent_headers) = (0, false, false);
-        let message = Message::new(left, hands_at);
+        let message = MessageBytes::new(left, hands_at);
         let (is_blocked, has_finished) = (false, false);
         Self { request, read_bytes, has_read, has_sent_headers, message, is_blocked, has_finished }
     }

@@ -18,12 +18,12 @@ use crate::clock;
 const NO_ERROR: u64 = 0x100;
 
 /// Where the stack hands its datagrams to.
-struct Outbox {
+struct DatagramOutbox {
     sent: RefCell<Vec<Datagram>>,
     log: Log,
 }
 
-impl PacketSendHandler for Outbox {
+impl PacketSendHandler for DatagramOutbox {
     fn on_packets_send(&self, packets: &[(Vec<u8>, PacketInfo)]) -> tquic::Result<usize> {
         let datagrams = packets.iter().map(|(data, _)| Datagram { data: data.clone(), logged: self.log.length() });
         self.sent.borrow_mut().extend(datagrams);
@@ -89,16 +89,16 @@ impl TransportHandler for Handler {
 }
 
 /// One end of the connection.
-pub struct End {
+pub struct TquicEnd {
     endpoint: Endpoint,
     application: Rc<RefCell<Application>>,
     index: Rc<RefCell<Option<u64>>>,
-    outbox: Rc<Outbox>,
+    outbox: Rc<DatagramOutbox>,
     own: SocketAddr,
     peer: SocketAddr,
 }
 
-impl End {
+impl TquicEnd {
     /// A server that writes this log, or without one a client.
     pub fn new(
         config: Config,
@@ -109,7 +109,7 @@ impl End {
         let is_server = log.is_some();
         let application = Rc::new(RefCell::new(Application::new(is_server, answers)));
         let index = Rc::new(RefCell::new(None));
-        let outbox = Rc::new(Outbox { sent: RefCell::default(), log: log.clone().unwrap_or_default() });
+        let outbox = Rc::new(DatagramOutbox { sent: RefCell::default(), log: log.clone().unwrap_or_default() });
         let handler = Handler { application: application.clone(), index: index.clone(), log };
         let endpoint = Endpoint::new(Box::new(config), is_server, Box::new(handler), outbox.clone());
         Self { endpoint, application, index, outbox, own, peer }
@@ -132,7 +132,7 @@ impl End {
     }
 }
 
-impl quiclens_injected::End for End {
+impl quiclens_injected::End for TquicEnd {
     fn is_connected(&self) -> bool {
         self.application.borrow().is_connected
     }

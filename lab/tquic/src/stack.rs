@@ -12,21 +12,21 @@ use tempfile::TempDir;
 use tquic::{Config, CongestionControlAlgorithm, TlsConfig};
 
 use crate::clock;
-use crate::end::End;
+use crate::end::TquicEnd;
 
 /// TQUIC, which asks std for the time and is told ours.
 pub struct Tquic;
 
 /// What decides how much may be in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Controller {
+pub enum TquicController {
     Cubic,
     Bbr,
     Bbr3,
     Copa,
 }
 
-impl Controller {
+impl TquicController {
     fn algorithm(self) -> CongestionControlAlgorithm {
         match self {
             Self::Cubic => CongestionControlAlgorithm::Cubic,
@@ -42,16 +42,16 @@ impl Stack for Tquic {
     const SIZES: Sizes = Sizes { sent_with_tag: true, received_with_tag: true };
     /// Where no priority says else: HTTP/3's default is that answers do not share (RFC 9218).
     const SERVES: Serves = Serves::LowestFirst;
-    type End = End;
-    type Controller = Controller;
+    type End = TquicEnd;
+    type Controller = TquicController;
 
     fn ends(
         plan: &Plan,
-        controller: Controller,
+        controller: TquicController,
         answers: BTreeMap<u64, Request>,
         log: Log,
         now: Instant,
-    ) -> Result<(End, End), Failure> {
+    ) -> Result<(TquicEnd, TquicEnd), Failure> {
         clock::set(now);
         let keys = KeyFiles::new()?;
         let mut server = Config::new()?;
@@ -70,8 +70,8 @@ impl Stack for Tquic {
             client.set_max_connection_window(bytes);
         }
         let (server_address, client_address) = (address(1, 443), address(2, 50_000));
-        let server = End::new(server, Some(log), (server_address, client_address), answers);
-        let mut client = End::new(client, None, (client_address, server_address), BTreeMap::new());
+        let server = TquicEnd::new(server, Some(log), (server_address, client_address), answers);
+        let mut client = TquicEnd::new(client, None, (client_address, server_address), BTreeMap::new());
         client.connect(NAME)?;
         Ok((server, client))
     }
@@ -120,7 +120,7 @@ mod tests {
 
     use super::*;
 
-    fn run(scenario: &str, is_with: bool, seed: u64, controller: Controller, script: Script) -> Run {
+    fn run(scenario: &str, is_with: bool, seed: u64, controller: TquicController, script: Script) -> Run {
         let plan = Plan::of(scenario, is_with, seed).expect("it is a scenario");
         let run = simulate::<Tquic>(&plan, controller, script, Conditions::default());
         run.unwrap_or_else(|error| panic!("{scenario} {seed} {controller:?} {script:?}: {error}"))
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn every_scenario_is_answered_by_every_controller_on_every_path() {
-        for controller in Controller::value_variants() {
+        for controller in TquicController::value_variants() {
             for script in Script::value_variants() {
                 for (scenario, _) in SCENARIOS {
                     run(scenario, true, 1, *controller, *script);
@@ -152,9 +152,9 @@ mod tests {
 
     #[test]
     fn a_cause_makes_the_target_longer() {
-        for controller in Controller::value_variants() {
+        for controller in TquicController::value_variants() {
             // Single losses leave a small window to cubic alone.
-            let is_left_out = |scenario| scenario == "small_window" && *controller != Controller::Cubic;
+            let is_left_out = |scenario| scenario == "small_window" && *controller != TquicController::Cubic;
             for (scenario, _) in SCENARIOS.into_iter().filter(|(name, _)| *name != "clean" && !is_left_out(*name)) {
                 let took = |is_with| run(scenario, is_with, 1, *controller, Script::Constant).took;
                 let (with, without) = (took(true), took(false));
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn the_logs_time_is_the_paths() {
-        let run = run("think", true, 1, Controller::Cubic, Script::Constant);
+        let run = run("think", true, 1, TquicController::Cubic, Script::Constant);
         let events = events(&run);
         assert!(events.len() > 50 && events.iter().map(|(_, time)| *time).is_sorted());
         let (asked, done) = (400.0, 400.0 + run.took.as_secs_f64() * 1000.0);
@@ -178,7 +178,7 @@ mod tests {
     fn only_what_is_aimed_at_is_lost_on_a_good_path() {
         for (scenario, least) in [("burst_loss", 2), ("tail_loss", 0), ("blackout", 1)] {
             let lost = |is_with| {
-                let run = run(scenario, is_with, 1, Controller::Cubic, Script::Constant);
+                let run = run(scenario, is_with, 1, TquicController::Cubic, Script::Constant);
                 assert_eq!(run.up.lost + run.down.lost, 0, "by the queue");
                 events(&run).iter().filter(|(name, _)| name == "recovery:packet_lost").count()
             };
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_lost_tail_is_probed_for() {
-        let probed = |is_with| run("tail_loss", is_with, 1, Controller::Cubic, Script::Constant).has_probed;
+        let probed = |is_with| run("tail_loss", is_with, 1, TquicController::Cubic, Script::Constant).has_probed;
         assert_eq!((probed(true), probed(false)), (true, false));
     }
 
@@ -198,7 +198,7 @@ mod tests {
         let plan = Plan::of("clean_10k", true, 1).expect("it is a scenario");
         let took = |late_timers| {
             let conditions = Conditions { late_timers, without_tag: false };
-            simulate::<Tquic>(&plan, Controller::Cubic, Script::Constant, conditions).expect("it is answered").took
+            simulate::<Tquic>(&plan, TquicController::Cubic, Script::Constant, conditions).expect("it is answered").took
         };
         let (late, timely) = (took(true), took(false));
         assert!(late > timely && late < timely + Duration::from_millis(20), "{late:?} {timely:?}");

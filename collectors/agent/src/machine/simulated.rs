@@ -8,7 +8,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 
 use super::Look;
-use quiclens_tail::Fault as OpenFault;
+use quiclens_tail::SourceFault;
 use rustix::io::Errno;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -1179,7 +1179,7 @@ pub fn append_at(file: &File, offset: u64, buffer: &mut Vec<u8>, most: usize) ->
 }
 
 /// See `quiclens_tail::open_regular`.
-pub fn open_regular(path: &Path) -> Result<File, OpenFault> {
+pub fn open_regular(path: &Path) -> Result<File, SourceFault> {
     if is_simulated() {
         with(|world| {
             if let Some(deed) = world.before_open.take() {

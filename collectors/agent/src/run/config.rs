@@ -1,11 +1,11 @@
 //! The configuration of `run`: one TOML file, defaults that work, unknown keys are errors.
 
-use crate::error::{Error, Kind};
+use crate::error::{Error, FailureKind};
 use crate::requests::LineReader;
 use crate::run::https;
 use crate::run::keep::Keep;
-use crate::run::listen::config::{Listen, Spool, check};
-use crate::run::log::Log;
+use crate::run::listen::config::{Listen, SpoolConfig, check};
+use crate::run::log::LogConfig;
 use crate::run::name;
 use crate::run::secret::{KAFKA_PASSWORD, KafkaOptions, STORE_PASSWORD, hide, password, without_password};
 use quiclens_edge::access_format::{AccessFormatConfig, Preset};
@@ -26,7 +26,7 @@ pub struct Config {
     pub traces: Vec<PathBuf>,
     /// Access logs to follow, each in its format.
     #[serde(default, rename = "access_log")]
-    pub access_logs: Vec<AccessLog>,
+    pub access_logs: Vec<AccessLogConfig>,
     /// What is looked up of clients and servers.
     #[serde(default)]
     pub enrich: EnrichConfig,
@@ -38,9 +38,9 @@ pub struct Config {
     pub listen: Vec<Listen>,
     /// Where what they give is kept until it is shipped.
     #[serde(default)]
-    pub spool: Spool,
+    pub spool: SpoolConfig,
     /// Where batches go.
-    pub sink: Sink,
+    pub sink: SinkConfig,
     /// How news of files come.
     #[serde(default)]
     pub watch: Watch,
@@ -79,7 +79,7 @@ pub struct Config {
     pub metrics_public: bool,
     /// What is written to standard error.
     #[serde(default)]
-    pub log: Log,
+    pub log: LogConfig,
 }
 
 /// How news of files come.
@@ -95,8 +95,8 @@ pub enum Watch {
 
 /// Access logs of one format.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct AccessLog {
+#[serde(expecting = "struct AccessLog", deny_unknown_fields)]
+pub struct AccessLogConfig {
     /// A file, or a folder with all below it.
     pub path: PathBuf,
     /// What its lines are; JSON with the column names of `request_lines` by default.
@@ -106,8 +106,8 @@ pub struct AccessLog {
 
 /// Where batches go.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
-pub enum Sink {
+#[serde(expecting = "internally tagged enum Sink", tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum SinkConfig {
     /// Kafka topics, as `schema/topics` names them.
     Kafka {
         /// bootstrap.servers.
@@ -188,8 +188,8 @@ fn json_lines() -> AccessFormatConfig {
 impl Config {
     /// Reads and checks a file; the error says what to change.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let text =
-            std::fs::read_to_string(path).map_err(|error| Error::new(Kind::Configuration, path.display(), error))?;
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Error::new(FailureKind::Configuration, path.display(), error))?;
         // The error's own text shows the line, which may hold a password.
         let line =
             |error: &toml::de::Error| error.span().map_or(0, |span| text[..span.start].matches('\n').count()) + 1;
@@ -235,25 +235,25 @@ impl Config {
             }
         }
         match &self.sink {
-            Sink::ClickHouse { url, .. } if !(url.starts_with("http://") || url.starts_with("https://")) => {
+            SinkConfig::ClickHouse { url, .. } if !(url.starts_with("http://") || url.starts_with("https://")) => {
                 return Err(Error::configuration(format!(
                     "sink.url is {:?}, write http://host:8123/database",
                     without_password(url)
                 )));
             }
-            Sink::Quiclens { url, .. } if !(url.starts_with("http://") || url.starts_with("https://")) => {
+            SinkConfig::Quiclens { url, .. } if !(url.starts_with("http://") || url.starts_with("https://")) => {
                 return Err(Error::configuration(format!(
                     "sink.url is {:?}, write http://host:8123",
                     without_password(url)
                 )));
             }
-            Sink::Quiclens { url, token_file: secret, ca_file }
-            | Sink::ClickHouse { url, password_file: secret, ca_file, .. } => {
+            SinkConfig::Quiclens { url, token_file: secret, ca_file }
+            | SinkConfig::ClickHouse { url, password_file: secret, ca_file, .. } => {
                 drop(password(STORE_PASSWORD, secret.as_deref())?);
                 drop(https::agent(url, ca_file.as_deref())?);
             }
-            Sink::Kafka { password_file, .. } => drop(password(KAFKA_PASSWORD, password_file.as_deref())?),
-            Sink::Files { .. } => {}
+            SinkConfig::Kafka { password_file, .. } => drop(password(KAFKA_PASSWORD, password_file.as_deref())?),
+            SinkConfig::Files { .. } => {}
         }
         for log in &self.access_logs {
             LineReader::new(&log.format, self.redact, None)
@@ -265,8 +265,8 @@ impl Config {
     /// Time between heartbeats; zero where nobody would see them.
     pub fn heartbeat_interval(&self) -> Duration {
         match self.sink {
-            Sink::Files { .. } => Duration::ZERO,
-            Sink::Kafka { .. } | Sink::Quiclens { .. } | Sink::ClickHouse { .. } => {
+            SinkConfig::Files { .. } => Duration::ZERO,
+            SinkConfig::Kafka { .. } | SinkConfig::Quiclens { .. } | SinkConfig::ClickHouse { .. } => {
                 Duration::from_secs(self.heartbeat_interval_s)
             }
         }

@@ -1,16 +1,16 @@
 //! The following thread: finds files, reads what they have grown by, cuts cycles.
 
-use crate::error::{Answer, Error, Kind};
+use crate::error::{Error, ErrorHandling, FailureKind};
 use crate::file::{Files, skip_of};
 use crate::machine::{self, Look};
 use crate::paths::find;
 use crate::records::whole;
 use crate::requests::LineReader;
-use crate::run::config::{AccessLog, Config, Watch};
+use crate::run::config::{AccessLogConfig, Config, Watch};
 use crate::run::followed::{After, Begun, Finished, Followed, give_up, identity};
 use crate::run::heartbeat::Heartbeat;
-use crate::run::input::Input;
-use crate::run::journal::{Entry, FileId, Known};
+use crate::run::input::FileInput;
+use crate::run::journal::{Entry, FileId, KnownFile};
 use crate::run::keep::{NoveltyFile, retention};
 use crate::run::limits::{CpuCap, most_followed};
 use crate::run::metrics::Metrics;
@@ -23,7 +23,7 @@ use quiclens_core::catalogue::Catalogue;
 use quiclens_core::reader::skip::Skip;
 use quiclens_core::tables::Tables;
 use quiclens_edge::deployment::Deployment;
-use quiclens_tail::Fault;
+use quiclens_tail::SourceFault;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{self, ErrorKind};
@@ -70,7 +70,7 @@ pub struct Follower<'c> {
     /// Of each access log, in the order of the config.
     readers: Vec<Arc<LineReader>>,
     refresh: Refresh,
-    known: BTreeMap<FileId, Known>,
+    known: BTreeMap<FileId, KnownFile>,
     files: BTreeMap<FileId, Followed<'c>>,
     /// Which of them has a name; of several that had it, the newest.
     names: HashMap<PathBuf, FileId>,
@@ -119,13 +119,13 @@ impl<'c> Follower<'c> {
     pub fn new(
         catalogue: &'c Catalogue,
         config: &'c Config,
-        known: BTreeMap<FileId, Known>,
+        known: BTreeMap<FileId, KnownFile>,
         mut spooled: Option<Spooled<'c>>,
         surroundings: Surroundings,
     ) -> Result<Self, Error> {
         let Surroundings { deployment, shipper, metrics, stop } = surroundings;
         let gone = spooled.as_mut().and_then(|spooled| spooled.gone.take());
-        let reader = |log: &AccessLog| LineReader::new(&log.format, config.redact, Some(Arc::clone(&deployment)));
+        let reader = |log: &AccessLogConfig| LineReader::new(&log.format, config.redact, Some(Arc::clone(&deployment)));
         let readers = config.access_logs.iter().map(|log| reader(log).map(Arc::new)).collect::<Result<_, _>>()?;
         let began = machine::now();
         let retention = retention(config.retention.as_ref(), config.events, &config.state_dir);
@@ -202,7 +202,7 @@ impl<'c> Follower<'c> {
             spooled.pass(since);
             is_busy = match spooled.read(heard) {
                 Ok(is_busy) => is_busy,
-                Err(error) if error.answer() == Answer::Retry => {
+                Err(error) if error.handling() == ErrorHandling::Retry => {
                     warn!(kind = error.kind.name(), "{error}; trying again");
                     false
                 }
@@ -465,7 +465,7 @@ impl<'c> Follower<'c> {
             Err(fault) => {
                 self.known.extend(known.map(|known| (id, known)));
                 match &fault {
-                    Fault::Unreadable(error) => self.hurt(path, error),
+                    SourceFault::Unreadable(error) => self.hurt(path, error),
                     fault => self.refuse(path, skip_of(fault)),
                 }
             }
@@ -591,9 +591,9 @@ impl<'c> Follower<'c> {
     /// be possible later.
     fn hurt(&mut self, path: &Path, error: &io::Error) {
         let error = Error::of_file(path.display(), error);
-        match error.answer() {
-            Answer::Retry => warn!(file = error.place, kind = error.kind.name(), "{}; trying again", error.said),
-            Answer::Reject | Answer::Stop => self.refuse(path, Skip::Unreadable),
+        match error.handling() {
+            ErrorHandling::Retry => warn!(file = error.place, kind = error.kind.name(), "{}; trying again", error.said),
+            ErrorHandling::Reject | ErrorHandling::Stop => self.refuse(path, Skip::Unreadable),
         }
     }
 
@@ -650,7 +650,11 @@ impl<'c> Follower<'c> {
             let rest = || {
                 self.cap.borrow_mut().rest();
                 let is_told = self.stop.load(Ordering::Relaxed);
-                if is_told { Err(Error::new(Kind::Told, &name, "left to be read at the next start")) } else { Ok(()) }
+                if is_told {
+                    Err(Error::new(FailureKind::Told, &name, "left to be read at the next start"))
+                } else {
+                    Ok(())
+                }
             };
             files.breathe = &rest;
             std::mem::swap(&mut files.tables, &mut self.tables);
@@ -660,7 +664,7 @@ impl<'c> Follower<'c> {
             };
             std::mem::swap(&mut files.tables, &mut self.tables);
             match done {
-                Err(error) if error.kind == Kind::Told => {
+                Err(error) if error.kind == FailureKind::Told => {
                     info!(file = name, "told to stop while it was read; it is read again at the next start");
                     self.files.values_mut().filter(|file| file.id == *id).for_each(Followed::leave);
                 }
@@ -786,14 +790,14 @@ impl Over {
             return self.size == look.size;
         }
         // Renamed, linked, given other rights: or another file.
-        let head = || Ok(Input(Arc::new(machine::open_regular(path)?)).prefix(self.prefix.0)?);
+        let head = || Ok(FileInput(Arc::new(machine::open_regular(path)?)).prefix(self.prefix.0)?);
         match head() {
             Ok(prefix) if prefix == self.prefix => {
                 self.changed = changed;
                 true
             }
             // The next scan tries again.
-            Err(Fault::Unreadable(_)) => true,
+            Err(SourceFault::Unreadable(_)) => true,
             Ok(_) | Err(_) => false,
         }
     }

@@ -4,16 +4,16 @@ use crate::error::Error;
 use crate::machine::{self, Look};
 use crate::records::{Records, SavedRecords, Turn};
 use crate::requests::{LineReader, Lines};
-use crate::run::input::Input;
-use crate::run::journal::{Entry, FileId, HEAD, Head, Known, bytes_of};
-use crate::run::replay::{Pass, Replay};
+use crate::run::input::FileInput;
+use crate::run::journal::{Entry, FileHead, FileId, HEAD, KnownFile, bytes_of};
+use crate::run::replay::{Replay, ReplayProgress};
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::reader::records::{RECORD_LIMIT, Window};
 use quiclens_core::reader::skip::Skip;
 use quiclens_core::reader::sniff::{Framing, Sniffed, sniff};
 use quiclens_core::tables::Tables;
 use quiclens_core::trace::{Reject, TraceReader};
-use quiclens_tail::Fault;
+use quiclens_tail::SourceFault;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ enum Form<'c> {
 
 /// A file's reading put away, but for its connections.
 #[derive(Debug, Serialize, Deserialize)]
-enum State {
+enum SavedReading {
     Records(Box<SavedRecords>),
     Lines(Lines),
 }
@@ -62,7 +62,7 @@ pub struct Followed<'c> {
     pub id: FileId,
     /// Where it was seen last.
     pub path: PathBuf,
-    input: Input,
+    input: FileInput,
     window: Window,
     form: Form<'c>,
     prefix: (u32, u64),
@@ -152,10 +152,10 @@ impl<'c> Followed<'c> {
         catalogue: &'c Catalogue,
         path: &Path,
         reader: Option<Arc<LineReader>>,
-        known: Option<&Known>,
+        known: Option<&KnownFile>,
         now: Instant,
-    ) -> Result<(Self, Begun), Fault> {
-        let input = Input(Arc::new(machine::open_regular(path)?));
+    ) -> Result<(Self, Begun), SourceFault> {
+        let input = FileInput(Arc::new(machine::open_regular(path)?));
         let look = input.look()?;
         let mut followed = Self::of(input, &look, path, reader, now);
         let begun = match known {
@@ -174,12 +174,12 @@ impl<'c> Followed<'c> {
     pub fn anew(&self, now: Instant) -> Self {
         let FileId { device, inode } = self.id;
         let look = Look { device, inode, size: self.size, is_deleted: self.is_deleted, changed: self.changed };
-        let mut anew = Self::of(Input(Arc::clone(&self.input.0)), &look, &self.path, self.reader.clone(), now);
+        let mut anew = Self::of(FileInput(Arc::clone(&self.input.0)), &look, &self.path, self.reader.clone(), now);
         anew.is_adrift = self.is_adrift;
         anew
     }
 
-    fn of(input: Input, look: &Look, path: &Path, reader: Option<Arc<LineReader>>, now: Instant) -> Self {
+    fn of(input: FileInput, look: &Look, path: &Path, reader: Option<Arc<LineReader>>, now: Instant) -> Self {
         Self {
             id: identity(look),
             path: path.to_owned(),
@@ -207,11 +207,11 @@ impl<'c> Followed<'c> {
     }
 
     /// The file that the journal speaks of, grown since or not.
-    fn is_same(&self, head: &Head) -> io::Result<bool> {
+    fn is_same(&self, head: &FileHead) -> io::Result<bool> {
         Ok(self.size >= head.offset && self.input.prefix(head.prefix.0)? == head.prefix)
     }
 
-    fn take_up(&mut self, catalogue: &'c Catalogue, known: &Known) -> bool {
+    fn take_up(&mut self, catalogue: &'c Catalogue, known: &KnownFile) -> bool {
         let head = &known.head;
         if head.state.is_empty() {
             // All was shipped. If it has grown since, it is read again from its start.
@@ -427,9 +427,9 @@ impl<'c> Followed<'c> {
         };
         let Some(trace) = records.trace() else { return Ok(false) };
         match replay.turn(&self.input, tables)? {
-            Pass::More => return Ok(true),
-            Pass::Done => trace.repaid(&replay.owed()),
-            Pass::Gone => trace.lose(),
+            ReplayProgress::More => return Ok(true),
+            ReplayProgress::Done => trace.repaid(&replay.owed()),
+            ReplayProgress::Gone => trace.lose(),
         }
         self.replay = None;
         self.is_dirty = true;
@@ -618,14 +618,14 @@ impl<'c> Followed<'c> {
                     let state = state.as_ref().map(bytes_of).transpose()?;
                     entries.push(Entry { file: self.id, part, state });
                 }
-                (self.window.offset(), bytes_of(&State::Records(Box::new(records.save())))?)
+                (self.window.offset(), bytes_of(&SavedReading::Records(Box::new(records.save())))?)
             }
-            Form::Lines(lines) => (self.window.offset(), bytes_of(&State::Lines(lines.clone()))?),
+            Form::Lines(lines) => (self.window.offset(), bytes_of(&SavedReading::Lines(lines.clone()))?),
             Form::Over => (self.over_at, Vec::new()),
             Form::Unknown | Form::Resting(_) | Form::Whole => return Ok(()),
         };
         let name = self.path.to_string_lossy().into_owned();
-        let head = Head { name, prefix: self.prefix, offset, state };
+        let head = FileHead { name, prefix: self.prefix, offset, state };
         entries.push(Entry { file: self.id, part: HEAD, state: Some(bytes_of(&head)?) });
         Ok(())
     }
@@ -633,10 +633,10 @@ impl<'c> Followed<'c> {
 
 impl<'c> Form<'c> {
     /// Takes a file's reading up; `None` when this build cannot.
-    fn restore(catalogue: &'c Catalogue, known: &Known) -> Option<Self> {
+    fn restore(catalogue: &'c Catalogue, known: &KnownFile) -> Option<Self> {
         match postcard::from_bytes(&known.head.state).ok()? {
-            State::Lines(lines) => Some(Self::Lines(lines)),
-            State::Records(saved) => {
+            SavedReading::Lines(lines) => Some(Self::Lines(lines)),
+            SavedReading::Records(saved) => {
                 let mut records = Records::restore(catalogue, *saved)?;
                 for (number, state) in &known.parts {
                     records.restore_connection(*number, postcard::from_bytes(state).ok()?);
@@ -649,7 +649,7 @@ impl<'c> Form<'c> {
 
 /// The file that `known` speaks of is gone: its connections end as far as they were read. A state that cannot be taken
 /// up is counted as lost.
-pub fn give_up(catalogue: &Catalogue, known: &Known, tables: &mut Tables) {
+pub fn give_up(catalogue: &Catalogue, known: &KnownFile, tables: &mut Tables) {
     let head = &known.head;
     let form = if known.is_sound { Form::restore(catalogue, known) } else { None };
     let is_told = match form {
@@ -696,8 +696,8 @@ mod tests {
         let text = decided_by_its_last_record(30);
         std::fs::write(file.path(), &text).unwrap();
         let prefix = &text.as_bytes()[..100];
-        let head = Head { prefix: (100, xxh3_64(prefix)), offset: 200, state: vec![7], ..Head::default() };
-        let known = Known { head, ..Known::default() };
+        let head = FileHead { prefix: (100, xxh3_64(prefix)), offset: 200, state: vec![7], ..FileHead::default() };
+        let known = KnownFile { head, ..KnownFile::default() };
         let (mut file, begun) = Followed::open(&catalogue, file.path(), None, Some(&known), Instant::now()).unwrap();
         assert_eq!(begun, Begun::Anew);
         let mut tables = Tables::default();
@@ -771,7 +771,7 @@ mod tests {
             followed.put_away(&mut entries).unwrap();
             let head = entries.iter().find(|entry| entry.part == HEAD).and_then(|entry| entry.state.clone());
             let head = postcard::from_bytes(&head.unwrap()).unwrap();
-            give_up(&catalogue, &Known { head, is_sound: true, ..Known::default() }, &mut tables);
+            give_up(&catalogue, &KnownFile { head, is_sound: true, ..KnownFile::default() }, &mut tables);
             let lost = tables.rejected.get(Skip::SourceLost.name()).copied().unwrap_or(0);
             assert_eq!((lost, tables.connections.len()), wanted, "{records} records");
             let is_whole = tables.connections.iter().any(|row| row.get("complete") == Some(&Cell::Truth(true)));

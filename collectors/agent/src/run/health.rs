@@ -20,7 +20,7 @@ pub struct Health {
 
 /// The answer of `/healthz`.
 #[derive(Debug, PartialEq, Serialize)]
-pub struct Found {
+pub struct HealthReport {
     /// All is well.
     pub ok: bool,
     /// Since the loop turned last.
@@ -59,7 +59,7 @@ impl Health {
     }
 
     /// What is to be said now.
-    pub fn found(&self, now: Instant) -> Found {
+    pub fn found(&self, now: Instant) -> HealthReport {
         let seconds = |at: &AtomicU64| {
             let ms = self.since_began(now).saturating_sub(at.load(Ordering::Relaxed));
             Duration::from_millis(ms).as_secs_f64()
@@ -67,7 +67,7 @@ impl Health {
         let (turned, acknowledged) = (seconds(&self.turned_ms), seconds(&self.acknowledged_ms));
         let waiting = acknowledged.min(seconds(&self.idle_ms));
         let stale = STALE.as_secs_f64();
-        Found {
+        HealthReport {
             ok: turned < stale && waiting < stale,
             seconds_since_turn: turned,
             seconds_since_acknowledged: acknowledged,

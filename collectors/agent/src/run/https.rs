@@ -1,7 +1,7 @@
 //! The HTTP client of sinks: TLS where the address asks for it, verified against the certificates of this machine or of a
 //! file.
 
-use crate::error::{Error, Kind};
+use crate::error::{Error, FailureKind};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ const ANSWER: Duration = Duration::from_secs(120);
 
 /// What a sink asks of a server: one POST.
 #[derive(Clone, Debug)]
-pub struct Request<'r> {
+pub struct PostRequest<'r> {
     /// Address, without its query.
     pub url: String,
     /// Keys and values of the query, not yet encoded.
@@ -40,11 +40,11 @@ pub struct Reply {
 pub trait Post: Send {
     /// Sends a request and waits for the answer, whatever its status. After an error nobody knows whether the server has
     /// done what it was asked.
-    fn post(&self, request: &Request<'_>) -> io::Result<Reply>;
+    fn post(&self, request: &PostRequest<'_>) -> io::Result<Reply>;
 }
 
 impl Post for Agent {
-    fn post(&self, request: &Request<'_>) -> io::Result<Reply> {
+    fn post(&self, request: &PostRequest<'_>) -> io::Result<Reply> {
         let mut asked = Agent::post(self, &request.url);
         for (key, value) in &request.query {
             asked = asked.query(*key, value);
@@ -85,8 +85,9 @@ fn trusted(ca_file: Option<&Path>) -> Result<Vec<Certificate<'static>>, Error> {
         }
         return Ok(found.certs.iter().map(|each| Certificate::from_der(each).to_owned()).collect());
     };
-    let wrong =
-        |said: &dyn std::fmt::Display| Error::new(Kind::Configuration, format!("ca_file {}", path.display()), said);
+    let wrong = |said: &dyn std::fmt::Display| {
+        Error::new(FailureKind::Configuration, format!("ca_file {}", path.display()), said)
+    };
     let text = std::fs::read(path).map_err(|error| wrong(&error))?;
     let mut certificates = Vec::new();
     for item in parse_pem(&text) {
@@ -101,7 +102,7 @@ fn trusted(ca_file: Option<&Path>) -> Result<Vec<Certificate<'static>>, Error> {
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
-    use crate::error::Answer;
+    use crate::error::ErrorHandling;
     use crate::run::sink::{Message, Sink};
     use crate::run::to_quiclens::Quiclens;
     use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
@@ -186,7 +187,7 @@ mod tests {
         };
         give(server(&ours), Some(&ca_file)).unwrap();
         let error = give(server(&others), Some(&ca_file)).unwrap_err();
-        assert_eq!(error.answer(), Answer::Retry, "{error}");
+        assert_eq!(error.handling(), ErrorHandling::Retry, "{error}");
         assert!(error.to_string().contains("certificate"), "{error}");
     }
 
@@ -197,7 +198,7 @@ mod tests {
         std::fs::write(&empty, "none\n").unwrap();
         for (path, says) in [(missing, "No such file"), (empty, "no certificate")] {
             let error = agent("https://localhost:1", Some(&path)).unwrap_err();
-            assert_eq!(error.kind, Kind::Configuration);
+            assert_eq!(error.kind, FailureKind::Configuration);
             assert!(error.to_string().contains(says), "{error}");
             agent("http://localhost:1", Some(&path)).unwrap();
         }

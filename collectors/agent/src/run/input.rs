@@ -6,9 +6,9 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// A file, held open so that it can be read to its end when it is deleted.
-pub struct Input(pub Arc<File>);
+pub struct FileInput(pub Arc<File>);
 
-impl Input {
+impl FileInput {
     /// Looks at it.
     pub fn look(&self) -> io::Result<Look> {
         machine::look_at(&self.0)
@@ -42,7 +42,7 @@ mod tests {
     fn no_more_is_read_than_was_asked_for_however_much_room_there_is() {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(b"0123456789").unwrap();
-        let input = Input(Arc::new(File::from(file)));
+        let input = FileInput(Arc::new(File::from(file)));
         let mut buffer = Vec::with_capacity(1000);
         assert_eq!(input.read(2, &mut buffer, 3).unwrap(), 3);
         assert_eq!(input.read(8, &mut buffer, 3).unwrap(), 2);

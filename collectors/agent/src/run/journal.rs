@@ -10,7 +10,7 @@
 //! A file whose state cannot be taken up keeps its head, until a cycle tells of the file anew: a start that is killed
 //! before that leaves the next one as much knowledge as it had.
 
-use crate::error::{Error, Kind};
+use crate::error::{Error, FailureKind};
 use crate::machine::{self, File, OpenOptions};
 use crate::run::folders::make_dir;
 use quiclens_core::trace::Saved;
@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use tracing::warn;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-/// A file, whatever it is called. Inodes are used again: [`Head::prefix`] tells a new file from the old one.
+/// A file, whatever it is called. Inodes are used again: [`FileHead::prefix`] tells a new file from the old one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FileId {
     /// Device.
@@ -54,7 +54,7 @@ impl Entry {
 
 /// What is known of a file beside its connections. Unlike `state` it can be read by every build.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Head {
+pub struct FileHead {
     /// Where it was seen last.
     pub name: String,
     /// First bytes of it that were hashed, and their hash.
@@ -67,9 +67,9 @@ pub struct Head {
 
 /// A file as the journal knows it.
 #[derive(Debug, Default)]
-pub struct Known {
+pub struct KnownFile {
     /// Its head.
-    pub head: Head,
+    pub head: FileHead,
     /// States of its open connections, by number.
     pub parts: BTreeMap<u64, Vec<u8>>,
     /// All of it is there and of this build.
@@ -82,7 +82,7 @@ pub struct Known {
 #[derive(Debug, Default)]
 pub struct Found {
     /// Each file.
-    pub files: BTreeMap<FileId, Known>,
+    pub files: BTreeMap<FileId, KnownFile>,
     /// Stretches of the journal that were damaged.
     pub damaged: u64,
     /// The newest cycle is not whole: it was torn, or damaged, which nobody can tell apart.
@@ -92,7 +92,7 @@ pub struct Found {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Record<'a> {
+struct JournalRecord<'a> {
     file: FileId,
     part: u64,
     /// Of a head: sum of the hashes of its file's connections.
@@ -102,20 +102,20 @@ struct Record<'a> {
 
 /// Where the newest record of a part stands.
 #[derive(Clone, Copy)]
-struct Place {
+struct RecordPlace {
     at: u64,
     length: u64,
     hash: u64,
 }
 
 #[derive(Default)]
-struct Parts {
-    places: BTreeMap<u64, Place>,
+struct FileParts {
+    places: BTreeMap<u64, RecordPlace>,
     sum: u64,
 }
 
 /// What is live, by file.
-type Live = BTreeMap<FileId, Parts>;
+type Live = BTreeMap<FileId, FileParts>;
 
 const MAGIC: &[u8; 16] = b"quiclens-state-2";
 const START: u64 = 24;
@@ -152,7 +152,7 @@ impl Journal {
         let said = |error: io::Error| Error::of_state(path.display(), &error);
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(&path).map_err(said)?;
         if file.try_lock().is_err() {
-            return Err(Error::new(Kind::InUse, folder.display(), IN_USE));
+            return Err(Error::new(FailureKind::InUse, folder.display(), IN_USE));
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(said)?;
@@ -201,7 +201,7 @@ impl Journal {
     fn append(&mut self, entries: &[Entry]) -> Result<u64, Error> {
         // Whatever the fault of the disk is: until the cycle is there, nothing goes on.
         let path = self.path.display();
-        let said = |error: io::Error| Error::new(Kind::Disk, &path, error);
+        let said = |error: io::Error| Error::new(FailureKind::Disk, &path, error);
         if self.is_torn {
             self.file.set_len(self.size).map_err(said)?;
         }
@@ -209,10 +209,10 @@ impl Journal {
         for entry in entries {
             let sum = if entry.part == HEAD { self.live.get(&entry.file).map_or(0, |parts| parts.sum) } else { 0 };
             let state = entry.state.as_deref().map(Cow::Borrowed);
-            let record = Record { file: entry.file, part: entry.part, sum, state };
+            let record = JournalRecord { file: entry.file, part: entry.part, sum, state };
             let payload = encoded(&record)?;
             push(&mut bytes, &payload)?;
-            let place = Place { at, length: (payload.len() + OVERHEAD) as u64, hash: hash_of(&record) };
+            let place = RecordPlace { at, length: (payload.len() + OVERHEAD) as u64, hash: hash_of(&record) };
             at += place.length;
             self.live_bytes = self.live_bytes.saturating_add_signed(note(&mut self.live, &record, place));
             if bytes.len() >= WRITE {
@@ -253,7 +253,7 @@ impl Journal {
         out.write_all(&bytes).map_err(said)?;
         out.into_inner().map_err(|error| said(error.into_error()))?.sync_all().map_err(said)?;
         let file = OpenOptions::new().read(true).append(true).open(&draft).map_err(said)?;
-        file.try_lock().map_err(|_| Error::new(Kind::InUse, self.path.display(), IN_USE))?;
+        file.try_lock().map_err(|_| Error::new(FailureKind::InUse, self.path.display(), IN_USE))?;
         machine::rename(&draft, &self.path).map_err(said)?;
         // From here on it is the journal, and nothing of this may fail half done.
         self.file = file;
@@ -263,8 +263,8 @@ impl Journal {
             at += place.length;
         }
         for (file, head) in heads {
-            let place = Place { at, length: head.len() as u64, hash: 0 };
-            self.live.insert(file, Parts { places: BTreeMap::from([(HEAD, place)]), sum: 0 });
+            let place = RecordPlace { at, length: head.len() as u64, hash: 0 };
+            self.live.insert(file, FileParts { places: BTreeMap::from([(HEAD, place)]), sum: 0 });
             at += place.length;
         }
         (self.live_bytes, self.size) = (at - START, at + bytes.len() as u64);
@@ -276,7 +276,7 @@ impl Journal {
 }
 
 /// Hash of a connection's state as it counts in its file's sum; a head's does not.
-fn hash_of(record: &Record<'_>) -> u64 {
+fn hash_of(record: &JournalRecord<'_>) -> u64 {
     match &record.state {
         Some(state) if record.part != HEAD => xxh3_64_with_seed(state, record.part),
         _ => 0,
@@ -284,7 +284,7 @@ fn hash_of(record: &Record<'_>) -> u64 {
 }
 
 /// Notes a record that was written at `place`; returns by how many bytes the live ones grew.
-fn note(live: &mut Live, record: &Record<'_>, place: Place) -> i64 {
+fn note(live: &mut Live, record: &JournalRecord<'_>, place: RecordPlace) -> i64 {
     let signed = |length: u64| i64::try_from(length).unwrap_or(i64::MAX);
     if record.part == HEAD && record.state.is_none() {
         let parts = live.remove(&record.file).unwrap_or_default();
@@ -306,7 +306,7 @@ fn heads_alone(found: &Found) -> Result<Vec<(FileId, Vec<u8>)>, Error> {
     for (file, known) in found.files.iter().filter(|(_, known)| !known.is_sound) {
         let state = encoded(&known.head)?;
         let sum = if known.is_doubtful { DOUBTFUL } else { UNSOUND };
-        let record = Record { file: *file, part: HEAD, sum, state: Some(Cow::Owned(state)) };
+        let record = JournalRecord { file: *file, part: HEAD, sum, state: Some(Cow::Owned(state)) };
         let mut bytes = Vec::new();
         push(&mut bytes, &encoded(&record)?)?;
         heads.push((*file, bytes));
@@ -349,9 +349,9 @@ fn read(bytes: &[u8]) -> (Found, Live) {
     let (mut found, mut live) = (Found::default(), Live::new());
     let mut sums = BTreeMap::new();
     let (mut at, mut damaged) = (START as usize, 0);
-    let mut cycle: Vec<(Record<'_>, Place)> = Vec::new();
+    let mut cycle: Vec<(JournalRecord<'_>, RecordPlace)> = Vec::new();
     let mut is_first = true;
-    let mut doubtful: Option<(u64, Vec<(Record<'_>, Place)>)> = None;
+    let mut doubtful: Option<(u64, Vec<(JournalRecord<'_>, RecordPlace)>)> = None;
     while at < bytes.len() {
         let Some(payload) = record(&bytes[at..]) else {
             damaged += 1;
@@ -376,8 +376,9 @@ fn read(bytes: &[u8]) -> (Found, Live) {
                 }
             }
             is_first = false;
-        } else if let Ok(record) = postcard::from_bytes::<Record<'_>>(payload) {
-            let place = Place { at: at as u64, length: (payload.len() + OVERHEAD) as u64, hash: hash_of(&record) };
+        } else if let Ok(record) = postcard::from_bytes::<JournalRecord<'_>>(payload) {
+            let place =
+                RecordPlace { at: at as u64, length: (payload.len() + OVERHEAD) as u64, hash: hash_of(&record) };
             cycle.push((record, place));
         } else {
             damaged += 1;
@@ -393,13 +394,13 @@ fn read(bytes: &[u8]) -> (Found, Live) {
         if let (HEAD, Some(state)) = (record.part, &record.state)
             && let Ok(head) = postcard::from_bytes(state)
         {
-            found.files.entry(record.file).or_insert(Known { head, is_doubtful: true, ..Known::default() });
+            found.files.entry(record.file).or_insert(KnownFile { head, is_doubtful: true, ..KnownFile::default() });
         }
     }
     (found, live)
 }
 
-fn take(files: &mut BTreeMap<FileId, Known>, sums: &mut BTreeMap<FileId, u64>, record: Record<'_>) {
+fn take(files: &mut BTreeMap<FileId, KnownFile>, sums: &mut BTreeMap<FileId, u64>, record: JournalRecord<'_>) {
     match (record.part, record.state) {
         (HEAD, None) => {
             files.remove(&record.file);
@@ -432,7 +433,7 @@ mod tests {
     }
 
     fn head(inode: u64, offset: u64) -> Entry {
-        let head = Head { name: format!("/logs/{inode}"), offset, state: vec![7], ..Head::default() };
+        let head = FileHead { name: format!("/logs/{inode}"), offset, state: vec![7], ..FileHead::default() };
         Entry { file: id(inode), part: HEAD, state: Some(postcard::to_stdvec(&head).unwrap()) }
     }
 
@@ -448,7 +449,7 @@ mod tests {
 
     /// Offset, numbers of the connections, soundness of each file.
     fn told(found: &Found) -> Vec<(u64, Vec<u64>, bool)> {
-        let told = |known: &Known| (known.head.offset, known.parts.keys().copied().collect(), known.is_sound);
+        let told = |known: &KnownFile| (known.head.offset, known.parts.keys().copied().collect(), known.is_sound);
         found.files.values().map(told).collect()
     }
 
@@ -460,7 +461,7 @@ mod tests {
         let all = [part(1, 1, Some(b"a")), part(1, 2, Some(b"b")), head(1, 10), part(2, 1, Some(b"c")), head(2, 20)];
         journal.commit(&all).unwrap();
         journal.commit(&[part(1, 1, None), part(1, 3, Some(b"d")), head(1, 30), Entry::gone(id(2))]).unwrap();
-        assert!(Journal::open(&folder).is_err_and(|error| error.kind == Kind::InUse));
+        assert!(Journal::open(&folder).is_err_and(|error| error.kind == FailureKind::InUse));
         for _ in 0..2 {
             drop(journal);
             let (again, found) = Journal::open(&folder).unwrap();
@@ -618,7 +619,7 @@ mod tests {
             flipped[at] ^= 0x10;
             std::fs::write(&path, &flipped).unwrap();
             let (_, found) = Journal::open(&folder).unwrap();
-            let sound: Vec<&Known> = found.files.values().filter(|known| known.is_sound).collect();
+            let sound: Vec<&KnownFile> = found.files.values().filter(|known| known.is_sound).collect();
             assert!(sound.len() >= 2, "{at}");
             assert!(sound.iter().all(|known| u64::from(known.parts[&1][0]) == known.head.offset), "{at}");
             assert!(found.damaged + u64::from(found.is_torn) == 1, "{at}");

@@ -28,12 +28,12 @@ const APART: [&str; 4] = ["kind", "file", "source", "like"];
 
 /// `[log]` of the configuration.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Log {
+#[serde(expecting = "struct Log", deny_unknown_fields, default)]
+pub struct LogConfig {
     /// Lines below this level are not written.
     pub level: Level,
     /// How a line is written.
-    pub format: Format,
+    pub format: LogFormat,
 }
 
 /// Levels.
@@ -54,7 +54,7 @@ pub enum Level {
 /// Forms of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Format {
+pub enum LogFormat {
     /// Time, level, sentence, fields.
     #[default]
     Text,
@@ -74,22 +74,22 @@ impl From<Level> for LevelFilter {
 }
 
 /// Begins to write lines to standard error.
-pub fn start(log: &Log) -> Result<Limit, Error> {
-    let limit = Limit::default();
+pub fn start(log: &LogConfig) -> Result<LogRateLimit, Error> {
+    let limit = LogRateLimit::default();
     let subscriber = subscriber(log, limit.clone(), || Printable(io::stderr()));
     tracing::subscriber::set_global_default(subscriber).map_err(Error::internal)?;
     Ok(limit)
 }
 
-fn subscriber<W>(log: &Log, limit: Limit, writer: W) -> Box<dyn Subscriber + Send + Sync>
+fn subscriber<W>(log: &LogConfig, limit: LogRateLimit, writer: W) -> Box<dyn Subscriber + Send + Sync>
 where
     W: for<'w> fmt::MakeWriter<'w> + Send + Sync + 'static,
 {
     let lines = fmt::layer().with_writer(writer).with_ansi(false).with_target(false);
     let only_ours = Ours { most: log.level.into(), limit };
     match log.format {
-        Format::Text => Box::new(tracing_subscriber::registry().with(lines.with_filter(only_ours))),
-        Format::Json => {
+        LogFormat::Text => Box::new(tracing_subscriber::registry().with(lines.with_filter(only_ours))),
+        LogFormat::Json => {
             Box::new(tracing_subscriber::registry().with(lines.json().flatten_event(true).with_filter(only_ours)))
         }
     }
@@ -98,7 +98,7 @@ where
 /// Which lines are written: those of this program up to a level, and of each kind not too many.
 struct Ours {
     most: LevelFilter,
-    limit: Limit,
+    limit: LogRateLimit,
 }
 
 impl<S: Subscriber> Filter<S> for Ours {
@@ -113,7 +113,7 @@ impl<S: Subscriber> Filter<S> for Ours {
 
 /// How often lines of each kind came.
 #[derive(Clone, Default)]
-pub struct Limit(Arc<Mutex<HashMap<u64, Repeated>>>);
+pub struct LogRateLimit(Arc<Mutex<HashMap<u64, Repeated>>>);
 
 /// Lines of one kind since a moment.
 struct Repeated {
@@ -132,12 +132,12 @@ pub struct Suppressed {
     pub lines: u64,
 }
 
-impl Limit {
+impl LogRateLimit {
     fn admits(&self, event: &Event<'_>, now: Instant) -> bool {
-        let mut look = Look::default();
-        event.metadata().callsite().hash(&mut look.kind);
-        event.record(&mut look);
-        self.admits_kind(look.kind.finish(), look.said, now)
+        let mut line = LineVisitor::default();
+        event.metadata().callsite().hash(&mut line.kind);
+        event.record(&mut line);
+        self.admits_kind(line.kind.finish(), line.said, now)
     }
 
     fn admits_kind(&self, kind: u64, said: String, now: Instant) -> bool {
@@ -175,12 +175,12 @@ impl Limit {
 
 /// What of a line tells its kind, and its sentence.
 #[derive(Default)]
-struct Look {
+struct LineVisitor {
     kind: DefaultHasher,
     said: String,
 }
 
-impl Visit for Look {
+impl Visit for LineVisitor {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         if field.name() == "message" {
             self.said = format!("{value:?}");
@@ -209,7 +209,7 @@ mod tests {
         }
     }
 
-    fn written(log: &Log, limit: &Limit, work: impl FnOnce()) -> Vec<String> {
+    fn written(log: &LogConfig, limit: &LogRateLimit, work: impl FnOnce()) -> Vec<String> {
         let lines = Lines::default();
         let writer = lines.clone();
         tracing::subscriber::with_default(subscriber(log, limit.clone(), move || Printable(writer.clone())), work);
@@ -219,8 +219,8 @@ mod tests {
 
     #[test]
     fn of_repeated_lines_a_few_are_written_and_the_others_are_counted() {
-        let limit = Limit::default();
-        let lines = written(&Log::default(), &limit, || {
+        let limit = LogRateLimit::default();
+        let lines = written(&LogConfig::default(), &limit, || {
             for attempt in 0..1000u64 {
                 for file in ["a.qlog", "b.qlog"] {
                     tracing::warn!(file, attempt, "cannot be read");
@@ -236,16 +236,16 @@ mod tests {
         let like = || Suppressed { like: "cannot be read".into(), lines: 1000 - MOST };
         assert_eq!(found, [like(), like()]);
         assert!(limit.suppressed(now + WINDOW).is_empty(), "said once");
-        let again = written(&Log::default(), &limit, || tracing::warn!(file = "a.qlog", "cannot be read"));
+        let again = written(&LogConfig::default(), &limit, || tracing::warn!(file = "a.qlog", "cannot be read"));
         assert_eq!(again.len(), 1, "a new window");
     }
 
     #[test]
     fn a_name_of_a_file_says_nothing_to_a_terminal() {
         let name = "a\u{1b}[2J\u{9b}\u{202e}\u{7}\nb";
-        for format in [Format::Text, Format::Json] {
-            let log = Log { level: Level::Debug, format };
-            let lines = written(&log, &Limit::default(), || {
+        for format in [LogFormat::Text, LogFormat::Json] {
+            let log = LogConfig { level: Level::Debug, format };
+            let lines = written(&log, &LogRateLimit::default(), || {
                 tracing::warn!(file = name, "not followed");
                 tracing::warn!(file = %name, "{name} cannot be read");
             });
@@ -257,15 +257,15 @@ mod tests {
 
     #[test]
     fn kinds_beyond_the_limit_are_one_and_take_no_memory() {
-        let (limit, now) = (Limit::default(), Instant::now());
+        let (limit, now) = (LogRateLimit::default(), Instant::now());
         let written = (1..=10 * KINDS as u64).filter(|kind| limit.admits_kind(*kind, String::new(), now)).count();
         assert_eq!((written as u64, limit.0.lock().unwrap().len()), (KINDS as u64 + MOST, KINDS + 1));
     }
 
     #[test]
     fn json_lines_have_time_level_and_fields() {
-        let log = Log { level: Level::Debug, format: Format::Json };
-        let lines = written(&log, &Limit::default(), || tracing::debug!(files = 3, kind = "disk", "following"));
+        let log = LogConfig { level: Level::Debug, format: LogFormat::Json };
+        let lines = written(&log, &LogRateLimit::default(), || tracing::debug!(files = 3, kind = "disk", "following"));
         let line: serde_json::Value = serde_json::from_str(&lines[0]).unwrap();
         assert_eq!((&line["level"], &line["message"]), (&"DEBUG".into(), &"following".into()));
         assert_eq!((&line["files"], &line["kind"]), (&3.into(), &"disk".into()));

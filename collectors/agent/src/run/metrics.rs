@@ -1,6 +1,6 @@
 //! Every metric of the collector, and the port on which they and its health are read.
 
-use crate::error::{Error, Kind};
+use crate::error::{Error, FailureKind};
 use crate::run::health::Health;
 use crate::run::process::Process;
 use crate::run::server::{Answer, Server};
@@ -116,7 +116,7 @@ impl Metrics {
         registry.register_collector(Box::new(Process));
         let health = Arc::new(Health::new(now));
         let one = registry.sub_registry_with_prefix("quiclens_collector");
-        one.register_collector(Box::new(Acknowledged(Arc::clone(&health))));
+        one.register_collector(Box::new(SecondsSinceAcknowledged(Arc::clone(&health))));
         one.register("build", "which version runs", Info::new([("version", env!("CARGO_PKG_VERSION"))]));
         let files = add(one, "files", "files followed");
         let files_waiting = add(one, "files_waiting", "files that are not followed yet, for want of descriptors");
@@ -262,7 +262,7 @@ impl Metrics {
 
     /// Answers /metrics and /healthz in a thread of its own, for as long as the process lives.
     pub fn serve(&self, address: &str) -> Result<(), Error> {
-        let said = |error| Error::new(Kind::Configuration, format!("metrics_address {address}"), error);
+        let said = |error| Error::new(FailureKind::Configuration, format!("metrics_address {address}"), error);
         let server = Server::open(address).map_err(said)?;
         let address = server.address().map_err(said)?;
         info!(%address, "metrics are served");
@@ -293,9 +293,9 @@ impl Metrics {
 
 /// Told when it is asked for, for it grows by itself.
 #[derive(Debug)]
-struct Acknowledged(Arc<Health>);
+struct SecondsSinceAcknowledged(Arc<Health>);
 
-impl Collector for Acknowledged {
+impl Collector for SecondsSinceAcknowledged {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
         let (name, help) = ("seconds_since_acknowledged", "since the last cycle was acknowledged, or since the start");
         let metric = ConstGauge::new(self.0.found(Instant::now()).seconds_since_acknowledged);

@@ -38,7 +38,7 @@ mod to_files;
 mod to_kafka;
 mod to_quiclens;
 
-use crate::error::{Answer, Error, Kind};
+use crate::error::{Error, ErrorHandling, FailureKind};
 use crate::machine;
 use crate::output::{printable, written};
 use config::Config;
@@ -46,7 +46,7 @@ use follow::{Follower, Surroundings};
 use journal::Journal;
 use listen::Listening;
 use listen::config::WhenFull;
-use log::Limit;
+use log::LogRateLimit;
 use metrics::Metrics;
 use outbox::Outbox;
 use quiclens_core::catalogue::Catalogue;
@@ -55,7 +55,7 @@ use quiclens_edge::deployment::Deployment;
 use relief::Relief;
 use ship::Shipper;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use spool::{Room, Spool};
+use spool::{Spool, SpoolRoom};
 use spooled::Spooled;
 use std::io::Write as _;
 use std::path::Path;
@@ -103,7 +103,7 @@ pub fn run(path: &Path) -> Result<(), Error> {
         .map_err(|error| Error::internal(format!("cannot start a thread: {error}")))?;
     match follow(&config, &catalogue, &stop, metrics) {
         // Nothing was begun that has to be finished.
-        Err(error) if error.kind == Kind::Told => {
+        Err(error) if error.kind == FailureKind::Told => {
             info!("{error}");
             Ok(())
         }
@@ -115,7 +115,7 @@ pub fn run(path: &Path) -> Result<(), Error> {
 fn patiently<T>(stop: &AtomicBool, metrics: &Metrics, mut work: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
     loop {
         match work() {
-            Err(error) if error.answer() == Answer::Retry => {
+            Err(error) if error.handling() == ErrorHandling::Retry => {
                 metrics.retries.inc();
                 warn!(kind = error.kind.name(), "{error}; nothing is read before; trying again");
             }
@@ -124,7 +124,7 @@ fn patiently<T>(stop: &AtomicBool, metrics: &Metrics, mut work: impl FnMut() -> 
         let began = machine::now();
         while machine::now().duration_since(began) < ROOM {
             if stop.load(Ordering::Relaxed) {
-                return Err(Error::new(Kind::Told, "", "told to stop before anything was begun"));
+                return Err(Error::new(FailureKind::Told, "", "told to stop before anything was begun"));
             }
             machine::sleep(SIGNAL);
         }
@@ -155,7 +155,7 @@ fn follow(config: &Config, catalogue: &Arc<Catalogue>, stop: &Arc<AtomicBool>, m
     }
     metrics.damaged_checkpoints.inc_by(found.damaged);
     patiently(stop, &metrics, || name::keep(&config.state_dir, &config.name))?;
-    let mut intake = Intake::open(config, stop, &metrics)?;
+    let mut intake = SpoolIntake::open(config, stop, &metrics)?;
     let relief = match &intake {
         Some(intake) => Some(patiently(stop, &metrics, || intake.relief(config, catalogue, &metrics))?),
         None => None,
@@ -177,7 +177,7 @@ fn follow(config: &Config, catalogue: &Arc<Catalogue>, stop: &Arc<AtomicBool>, m
     let follows_files = !config.traces.is_empty() || !config.access_logs.is_empty();
     let mut is_busy = true;
     while !stop.load(Ordering::Relaxed) {
-        let is_over = !follows_files && intake.as_ref().is_some_and(Intake::is_over);
+        let is_over = !follows_files && intake.as_ref().is_some_and(SpoolIntake::is_over);
         is_busy = follower.turn(if is_busy { Duration::ZERO } else { pause })?;
         if is_over && !is_busy {
             // Standard input has ended, and nothing else is followed.
@@ -193,7 +193,7 @@ fn follow(config: &Config, catalogue: &Arc<Catalogue>, stop: &Arc<AtomicBool>, m
 
 /// Ends the process some time after it was told to stop, whatever is being read or waits for a sink that is away: what
 /// was not acknowledged no checkpoint passes, and it is read again at the next start, as after a kill.
-fn leave(asked: &AtomicBool, patience: Duration, limit: &Limit, metrics: &Metrics) {
+fn leave(asked: &AtomicBool, patience: Duration, limit: &LogRateLimit, metrics: &Metrics) {
     let mut supervisor = Supervisor::new(Arc::clone(&metrics.health));
     while !asked.load(Ordering::Relaxed) {
         std::thread::sleep(SIGNAL);
@@ -209,20 +209,20 @@ fn leave(asked: &AtomicBool, patience: Duration, limit: &Limit, metrics: &Metric
 }
 
 /// The spool with the threads that fill and sync it.
-struct Intake {
+struct SpoolIntake {
     spool: Arc<Spool>,
     listening: Listening,
     syncing: JoinHandle<()>,
 }
 
-impl Intake {
+impl SpoolIntake {
     /// Opens spool and sources. None where there are no sources, and no spool of earlier ones.
     fn open(config: &Config, stop: &AtomicBool, metrics: &Metrics) -> Result<Option<Self>, Error> {
         let folder = config.state_dir.join("spool");
         if config.listen.is_empty() && !folder.is_dir() {
             return Ok(None);
         }
-        let room = Room { max_bytes: config.spool.max_bytes, min_free_bytes: config.spool.min_free_bytes };
+        let room = SpoolRoom { max_bytes: config.spool.max_bytes, min_free_bytes: config.spool.min_free_bytes };
         let drops_events = config.spool.when_full == WhenFull::DropEvents;
         let spool = patiently(stop, metrics, || Spool::open(&folder, room, drops_events, metrics))?;
         let syncing = spool.start()?;

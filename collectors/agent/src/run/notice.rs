@@ -3,7 +3,7 @@
 //! Where the kernel tells nothing (network file systems, too many folders) the follower looks itself, as often as it
 //! would otherwise wait for news.
 
-use crate::error::{Error, Kind};
+use crate::error::{Error, FailureKind};
 use crate::paths::folders;
 use inotify::{EventMask, Inotify, WatchDescriptor, WatchMask, Watches};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -31,18 +31,18 @@ pub struct News {
 }
 
 #[derive(Default)]
-struct Raw {
+struct RawNotices {
     events: HashSet<(WatchDescriptor, OsString, bool)>,
     is_incomplete: bool,
 }
 
-type Shared = Arc<(Mutex<Raw>, Condvar)>;
+type SharedNotices = Arc<(Mutex<RawNotices>, Condvar)>;
 
 /// The watch over some places.
 pub struct Notices {
     watches: Watches,
     folders: HashMap<WatchDescriptor, PathBuf>,
-    shared: Shared,
+    shared: SharedNotices,
 }
 
 impl Notices {
@@ -50,7 +50,7 @@ impl Notices {
     pub fn start() -> Result<Self, Error> {
         let inotify = Inotify::init().map_err(|error| Error::of_state("inotify", &error))?;
         let watches = inotify.watches();
-        let shared = Shared::default();
+        let shared = SharedNotices::default();
         let told = Arc::clone(&shared);
         std::thread::Builder::new()
             .name("notice".into())
@@ -78,7 +78,11 @@ impl Notices {
             Err(_) => return Ok(()),
         };
         if REMOTE.iter().any(|magic| i128::from(*magic) == i128::from(kind.f_type)) {
-            return Err(Error::new(Kind::State, folder.display(), "the file system may be written by other machines"));
+            return Err(Error::new(
+                FailureKind::State,
+                folder.display(),
+                "the file system may be written by other machines",
+            ));
         }
         let what = WatchMask::CREATE | WatchMask::MODIFY | WatchMask::MOVE | WatchMask::DELETE | WatchMask::ONLYDIR;
         match self.watches.add(here, what) {
@@ -96,7 +100,7 @@ impl Notices {
     pub fn wait(&self, most: Duration) -> News {
         let (raw, come) = &*self.shared;
         let held = raw.lock().unwrap_or_else(PoisonError::into_inner);
-        let none = |raw: &mut Raw| raw.events.is_empty() && !raw.is_incomplete;
+        let none = |raw: &mut RawNotices| raw.events.is_empty() && !raw.is_incomplete;
         let (mut held, _) = come.wait_timeout_while(held, most, none).unwrap_or_else(PoisonError::into_inner);
         let raw = std::mem::take(&mut *held);
         drop(held);
@@ -110,7 +114,7 @@ impl Notices {
     }
 }
 
-fn listen(mut inotify: Inotify, shared: &Shared) {
+fn listen(mut inotify: Inotify, shared: &SharedNotices) {
     let mut buffer = vec![0; 64 << 10];
     loop {
         let Ok(events) = inotify.read_events_blocking(&mut buffer) else { return };

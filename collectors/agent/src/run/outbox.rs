@@ -23,7 +23,7 @@ pub struct Outbox {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct StoredMessage {
     table: String,
     rows: usize,
     batch: String,
@@ -108,7 +108,7 @@ impl Outbox {
 
     fn write(&self, message: &Message) -> io::Result<u64> {
         let Message { table, rows, batch, made_us, bytes, .. } = message.clone();
-        let stored = Stored { table: table.to_owned(), rows, batch, made_us, bytes };
+        let stored = StoredMessage { table: table.to_owned(), rows, batch, made_us, bytes };
         let body = postcard::to_stdvec(&stored).map_err(io::Error::other)?;
         let draft = self.folder.join("draft");
         let mut file = File::create(&draft)?;
@@ -125,9 +125,9 @@ impl Outbox {
         let bytes = machine::read(self.path(*number))?;
         let message = bytes.split_at_checked(HASH).and_then(|(hash, body)| {
             let is_sound = hash == xxh3_64(body).to_le_bytes();
-            let stored: Stored = postcard::from_bytes(body).ok().filter(|_| is_sound)?;
+            let stored: StoredMessage = postcard::from_bytes(body).ok().filter(|_| is_sound)?;
             let table = Message::known_table(&stored.table)?;
-            let Stored { rows, batch, made_us, bytes, .. } = stored;
+            let StoredMessage { rows, batch, made_us, bytes, .. } = stored;
             Some(Message { table, rows, batch, made_us, heartbeat_us: None, bytes })
         });
         Ok(Some((*number, message.map_or(Oldest::Damaged(bytes), Oldest::Message))))

@@ -10,7 +10,7 @@ use crate::run::spool::Spool;
 use arrow_ipc::reader::StreamReader;
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::reader::skip::Skip;
-use quiclens_core::record::runs::{Run, runs};
+use quiclens_core::record::runs::{RecordRun, runs};
 use quiclens_core::tables::Tables;
 use quiclens_core::trace::{REJECT_BYTES, Reject};
 use std::io::Cursor;
@@ -120,7 +120,7 @@ impl Relief {
 }
 
 /// The runs of seq of a batch of events.
-fn runs_of(message: &Message) -> Result<Vec<Run>, Error> {
+fn runs_of(message: &Message) -> Result<Vec<RecordRun>, Error> {
     let said = |error: &dyn std::fmt::Display| Error::internal(format!("cannot read a batch again: {error}"));
     let mut all = Vec::new();
     for batch in StreamReader::try_new(Cursor::new(&message.bytes), None).map_err(|error| said(&error))? {
@@ -130,7 +130,7 @@ fn runs_of(message: &Message) -> Result<Vec<Run>, Error> {
 }
 
 /// A run of dropped events. Its identity is the trace and where the run begins, so that a second drop of it is one row.
-fn reject(tables: &mut Tables, (trace_id, first, last): &Run) {
+fn reject(tables: &mut Tables, (trace_id, first, last): &RecordRun) {
     let source = format!("{:016x}", xxh3_64(format!("{trace_id}/{}", Skip::SpoolFull.name()).as_bytes()));
     let reject = Reject { reason: Some(Skip::SpoolFull), offset: *first, ..Reject::default() };
     tables.reject_run(&source, &reject, "spool", trace_id, (*first, *last));

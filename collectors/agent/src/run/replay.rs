@@ -5,7 +5,7 @@
 //! not counted again.
 
 use crate::records::{Records, Turn};
-use crate::run::input::Input;
+use crate::run::input::FileInput;
 use quiclens_core::reader::records::Window;
 use quiclens_core::retention::{Again, Owed};
 use quiclens_core::tables::Tables;
@@ -17,7 +17,7 @@ const CHUNK: usize = 256 << 10;
 
 /// How far a pass is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pass {
+pub enum ReplayProgress {
     /// There is more of it.
     More,
     /// All that was owed is in the tables, or has been.
@@ -59,7 +59,7 @@ impl<'c> Replay<'c> {
     }
 
     /// Reads a turn's worth.
-    pub fn turn(&mut self, input: &Input, tables: &mut Tables) -> io::Result<Pass> {
+    pub fn turn(&mut self, input: &FileInput, tables: &mut Tables) -> io::Result<ReplayProgress> {
         self.scratch.edge.clone_from(&tables.edge);
         std::mem::swap(&mut self.scratch.events, &mut tables.events);
         let done = self.read(input);
@@ -67,29 +67,29 @@ impl<'c> Replay<'c> {
         done
     }
 
-    fn read(&mut self, input: &Input) -> io::Result<Pass> {
+    fn read(&mut self, input: &FileInput) -> io::Result<ReplayProgress> {
         let mut left = TURN;
         loop {
             while let Some(records) = &mut self.records
                 && records.next(&mut self.window, &mut self.scratch) == Turn::Taken
             {
                 if !self.scratch.is_small() {
-                    return Ok(Pass::More);
+                    return Ok(ReplayProgress::More);
                 }
             }
             if self.window.end {
                 if let Some(records) = self.records.take() {
                     records.finish(true, &mut self.scratch);
                 }
-                return Ok(Pass::Done);
+                return Ok(ReplayProgress::Done);
             }
             if left == 0 {
-                return Ok(Pass::More);
+                return Ok(ReplayProgress::More);
             }
             let wanted = usize::try_from(self.until - self.offset).unwrap_or(CHUNK).min(CHUNK).min(left);
             let got = input.read(self.offset, self.window.space(), wanted)?;
             if got == 0 && wanted > 0 {
-                return Ok(Pass::Gone);
+                return Ok(ReplayProgress::Gone);
             }
             left -= got;
             self.offset += got as u64;

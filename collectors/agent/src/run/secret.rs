@@ -1,6 +1,6 @@
 //! Secrets of a configuration: where they come from, and what is printed in their place.
 
-use crate::error::{Error, Kind};
+use crate::error::{Error, FailureKind};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -60,7 +60,7 @@ pub fn password(variable: &str, file: Option<&Path>) -> Result<Option<String>, E
     }
     let Some(file) = file else { return Ok(None) };
     let text = std::fs::read_to_string(file)
-        .map_err(|error| Error::new(Kind::Configuration, format!("password_file {}", file.display()), error))?;
+        .map_err(|error| Error::new(FailureKind::Configuration, format!("password_file {}", file.display()), error))?;
     Ok(Some(text.trim_end_matches(['\r', '\n']).to_owned()))
 }
 

@@ -1,6 +1,6 @@
 //! The shipping thread: gives cycles to the sink in order, and writes their checkpoints once they are acknowledged.
 
-use crate::error::{Answer, Error};
+use crate::error::{Error, ErrorHandling};
 use crate::machine;
 use crate::run::journal::{Entry, Journal};
 use crate::run::metrics::Metrics;
@@ -242,13 +242,13 @@ impl Ship {
 
     /// What is to be retried is counted and said; every other error is given back, and ends shipping.
     fn try_again(&self, error: Error, pause: Duration) -> Result<(), Error> {
-        match error.answer() {
-            Answer::Retry | Answer::Reject => {
+        match error.handling() {
+            ErrorHandling::Retry | ErrorHandling::Reject => {
                 self.metrics.retries.inc();
                 warn!(kind = error.kind.name(), "{error}; trying again in {} ms", pause.as_millis());
                 Ok(())
             }
-            Answer::Stop => Err(error),
+            ErrorHandling::Stop => Err(error),
         }
     }
 
@@ -287,7 +287,7 @@ impl Ship {
     /// Nothing new has come for a while.
     fn idle(&mut self) -> Result<(), Error> {
         match self.drain() {
-            Err(error) if error.answer() == Answer::Stop => Err(error),
+            Err(error) if error.handling() == ErrorHandling::Stop => Err(error),
             Ok(()) | Err(_) => Ok(()),
         }
     }
@@ -308,12 +308,12 @@ impl Ship {
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
-    use crate::error::Kind;
-    use crate::run::journal::{FileId, HEAD, Head};
+    use crate::error::FailureKind;
+    use crate::run::journal::{FileHead, FileId, HEAD};
     use crate::run::sink::Patience;
 
     /// Gives each of its answers once, the last first, then takes everything.
-    struct Scripted(Vec<Kind>);
+    struct Scripted(Vec<FailureKind>);
 
     impl Sink for Scripted {
         fn give(&mut self, _: &[Message], _: &Patience<'_>) -> Result<(), Error> {
@@ -329,7 +329,7 @@ mod tests {
             let tables: Vec<_> = messages.iter().map(|message| message.table).collect();
             let is_refused = tables.contains(&self.1);
             self.0.lock().unwrap().push(tables);
-            if is_refused { Err(Error::new(Kind::SinkRefuses, "noted", "injected")) } else { Ok(()) }
+            if is_refused { Err(Error::new(FailureKind::SinkRefuses, "noted", "injected")) } else { Ok(()) }
         }
     }
 
@@ -354,13 +354,13 @@ mod tests {
 
     /// Ships one cycle to a sink that first answers `answers`; how shipping ended, how often it was tried again, and
     /// whether its checkpoint is there.
-    fn shipped(answers: &[Kind]) -> (Result<(), Error>, u64, bool) {
+    fn shipped(answers: &[FailureKind]) -> (Result<(), Error>, u64, bool) {
         let folder = tempfile::tempdir().unwrap();
         let file = FileId { device: 1, inode: 2 };
         let (journal, _) = Journal::open(folder.path()).unwrap();
         let metrics = Metrics::new(Instant::now());
         let shipper = Shipper::start(Box::new(Scripted(answers.to_vec())), journal, None, metrics.clone()).unwrap();
-        let head = postcard::to_stdvec(&Head { state: vec![1], ..Head::default() }).unwrap();
+        let head = postcard::to_stdvec(&FileHead { state: vec![1], ..FileHead::default() }).unwrap();
         let entries = vec![Entry { file, part: HEAD, state: Some(head) }];
         let message =
             Message { table: "streams", rows: 1, batch: "b".into(), made_us: 0, heartbeat_us: None, bytes: vec![7] };
@@ -372,13 +372,13 @@ mod tests {
 
     #[test]
     fn of_every_kind_of_error_what_passes_is_retried_and_the_rest_ends_shipping_without_a_checkpoint() {
-        for kind in Kind::ALL {
+        for kind in FailureKind::ALL {
             let (ended, retries, is_noted) = shipped(&[kind]);
-            match kind.answer() {
-                Answer::Retry | Answer::Reject => {
+            match kind.handling() {
+                ErrorHandling::Retry | ErrorHandling::Reject => {
                     assert!(ended.is_ok() && retries == 1 && is_noted, "{kind:?}: {ended:?}, {retries}");
                 }
-                Answer::Stop => {
+                ErrorHandling::Stop => {
                     let error = ended.unwrap_err();
                     assert!(error.kind == kind && retries == 0 && !is_noted, "{kind:?}: {error}, {retries}");
                 }

@@ -1,8 +1,8 @@
 //! Where batches go, and when they count as there.
 
-use crate::error::{Error, Kind};
+use crate::error::{Error, FailureKind};
 use crate::machine;
-use crate::run::config::Sink as Choice;
+use crate::run::config::SinkConfig;
 use crate::run::secret::{STORE_PASSWORD, password};
 use arrow_ipc::reader::StreamReader;
 use quiclens_core::catalogue::Catalogue;
@@ -102,55 +102,55 @@ pub trait Sink: Send {
 
 /// The configured sink. One that does not let us in is opened again for each further try, with what its files of
 /// secrets and certificates have then.
-pub fn open(choice: &Choice, name: &str) -> Result<Box<dyn Sink>, Error> {
-    let (choice, name) = (choice.clone(), name.to_owned());
-    Ok(Box::new(Opened::with(Box::new(move || begin(&choice, &name)))?))
+pub fn open(config: &SinkConfig, name: &str) -> Result<Box<dyn Sink>, Error> {
+    let (config, name) = (config.clone(), name.to_owned());
+    Ok(Box::new(ReopeningSink::with(Box::new(move || begin(&config, &name)))?))
 }
 
 /// Makes a sink.
-type Begin = Box<dyn Fn() -> Result<Box<dyn Sink>, Error> + Send>;
+type SinkFactory = Box<dyn Fn() -> Result<Box<dyn Sink>, Error> + Send>;
 
 /// A sink that is opened again: see [`open`].
-pub struct Opened {
-    begin: Begin,
+pub struct ReopeningSink {
+    begin: SinkFactory,
     sink: Box<dyn Sink>,
     is_refused: bool,
 }
 
-impl Opened {
+impl ReopeningSink {
     /// Of sinks that `begin` makes. The error is that of the first one.
-    pub fn with(begin: Begin) -> Result<Self, Error> {
+    pub fn with(begin: SinkFactory) -> Result<Self, Error> {
         let sink = begin()?;
         Ok(Self { begin, sink, is_refused: false })
     }
 }
 
-impl Sink for Opened {
+impl Sink for ReopeningSink {
     fn give(&mut self, messages: &[Message], patience: &Patience<'_>) -> Result<(), Error> {
         if self.is_refused {
             // A file that is being replaced may be missing or half there for a moment.
-            self.sink = (self.begin)().map_err(|error| Error { kind: Kind::NotLetIn, ..error })?;
+            self.sink = (self.begin)().map_err(|error| Error { kind: FailureKind::NotLetIn, ..error })?;
             self.is_refused = false;
         }
         let done = self.sink.give(messages, patience);
-        self.is_refused = done.as_ref().is_err_and(|error| error.kind == Kind::NotLetIn);
+        self.is_refused = done.as_ref().is_err_and(|error| error.kind == FailureKind::NotLetIn);
         done
     }
 }
 
-fn begin(choice: &Choice, name: &str) -> Result<Box<dyn Sink>, Error> {
-    match choice {
-        Choice::Files { folder } => Ok(Box::new(super::to_files::Files::open(folder)?)),
-        Choice::Quiclens { url, token_file, ca_file } => {
+fn begin(config: &SinkConfig, name: &str) -> Result<Box<dyn Sink>, Error> {
+    match config {
+        SinkConfig::Files { folder } => Ok(Box::new(super::to_files::BatchFolder::open(folder)?)),
+        SinkConfig::Quiclens { url, token_file, ca_file } => {
             let token = password(STORE_PASSWORD, token_file.as_deref())?;
             Ok(Box::new(super::to_quiclens::Quiclens::open(url, token, ca_file.as_deref())?))
         }
-        Choice::ClickHouse { url, user, password_file, ca_file } => {
+        SinkConfig::ClickHouse { url, user, password_file, ca_file } => {
             let password = password(STORE_PASSWORD, password_file.as_deref())?;
             let sink = super::to_clickhouse::ClickHouse::open(url, user.as_deref(), password, ca_file.as_deref())?;
             Ok(Box::new(sink))
         }
-        Choice::Kafka { brokers, password_file, options } => {
+        SinkConfig::Kafka { brokers, password_file, options } => {
             let options = options.with_password(password_file.as_deref())?;
             Ok(Box::new(super::to_kafka::Kafka::open(brokers, &options, name)?))
         }
@@ -169,7 +169,7 @@ mod tests {
 
     impl Sink for Door {
         fn give(&mut self, _: &[Message], _: &Patience<'_>) -> Result<(), Error> {
-            if self.0 == "right" { Ok(()) } else { Err(Error::new(Kind::NotLetIn, "door", "wrong password")) }
+            if self.0 == "right" { Ok(()) } else { Err(Error::new(FailureKind::NotLetIn, "door", "wrong password")) }
         }
     }
 
@@ -182,12 +182,12 @@ mod tests {
             let text = std::fs::read_to_string(&place).map_err(|error| Error::configuration(error.to_string()))?;
             Ok(Box::new(Door(text)) as Box<dyn Sink>)
         };
-        let mut sink = Opened::with(Box::new(begin)).unwrap();
-        let give = |sink: &mut Opened| sink.give(&[], &|| true).map_err(|error| error.kind);
-        assert_eq!(give(&mut sink), Err(Kind::NotLetIn));
-        assert_eq!(give(&mut sink), Err(Kind::NotLetIn));
+        let mut sink = ReopeningSink::with(Box::new(begin)).unwrap();
+        let give = |sink: &mut ReopeningSink| sink.give(&[], &|| true).map_err(|error| error.kind);
+        assert_eq!(give(&mut sink), Err(FailureKind::NotLetIn));
+        assert_eq!(give(&mut sink), Err(FailureKind::NotLetIn));
         std::fs::remove_file(&file).unwrap();
-        assert_eq!(give(&mut sink), Err(Kind::NotLetIn), "a file that is replaced");
+        assert_eq!(give(&mut sink), Err(FailureKind::NotLetIn), "a file that is replaced");
         std::fs::write(&file, "right").unwrap();
         assert_eq!(give(&mut sink), Ok(()));
         std::fs::write(&file, "another").unwrap();

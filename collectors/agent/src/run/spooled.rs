@@ -2,8 +2,8 @@
 
 use crate::error::Error;
 use crate::records::{Records, SavedRecords, Turn};
-use crate::run::journal::{Entry, FileId, HEAD, Head, Known, bytes_of};
-use crate::run::spool::{Item, Reader, Run, Spool};
+use crate::run::journal::{Entry, FileHead, FileId, HEAD, KnownFile, bytes_of};
+use crate::run::spool::{Item, LineRun, Spool, SpoolReader};
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::reader::records::Window;
 use quiclens_core::reader::skip::Skip;
@@ -23,25 +23,25 @@ const MOST_OWED: usize = 10_000;
 
 /// A run of records that is lost, whose connection has not begun: its first records may be among them.
 #[derive(Debug, Serialize, Deserialize)]
-struct Owed {
-    run: Run,
+struct OwedRun {
+    run: LineRun,
     source: String,
     reject: Reject,
 }
 
 #[derive(Serialize, Deserialize)]
-struct State {
+struct SavedSpoolReading {
     records: SavedRecords,
-    owed: Vec<Owed>,
+    owed: Vec<OwedRun>,
 }
 
 /// The spool's reading.
 pub struct Spooled<'c> {
     spool: Arc<Spool>,
-    reader: Reader,
+    reader: SpoolReader,
     window: Window,
     records: Records<'c>,
-    owed: Vec<Owed>,
+    owed: Vec<OwedRun>,
     /// Source of what belongs to no trace.
     id: String,
     /// Rows that are ready.
@@ -60,11 +60,11 @@ pub struct Spooled<'c> {
 
 impl<'c> Spooled<'c> {
     /// Reads on from where `known` says, or from the oldest record that is there. Rows gather in `tables`.
-    pub fn open(catalogue: &'c Catalogue, spool: &Arc<Spool>, known: Option<&Known>, mut tables: Tables) -> Self {
+    pub fn open(catalogue: &'c Catalogue, spool: &Arc<Spool>, known: Option<&KnownFile>, mut tables: Tables) -> Self {
         let id = format!("{:016x}", spool.id());
         let state = known.filter(|known| known.is_sound && known.head.prefix == (0, spool.id()));
         let taken_up = state.and_then(|known| {
-            let State { records, owed } = postcard::from_bytes(&known.head.state).ok()?;
+            let SavedSpoolReading { records, owed } = postcard::from_bytes(&known.head.state).ok()?;
             let mut records = Records::restore(catalogue, records)?;
             for (number, state) in &known.parts {
                 records.restore_connection(*number, postcard::from_bytes(state).ok()?);
@@ -79,7 +79,7 @@ impl<'c> Spooled<'c> {
         let offset = taken_up.as_ref().map(|(.., offset)| *offset);
         let (records, owed, _) = taken_up.unwrap_or_else(|| (Records::line_v1(catalogue, NAME, &id), Vec::new(), 0));
         let window = Window::from(offset.unwrap_or(0));
-        let (reader, spool) = (Reader::new(spool, offset), Arc::clone(spool));
+        let (reader, spool) = (SpoolReader::new(spool, offset), Arc::clone(spool));
         Self {
             spool,
             reader,
@@ -144,7 +144,7 @@ impl<'c> Spooled<'c> {
     }
 
     /// A record is lost: one row for each run in it, the bytes with the first.
-    fn lose(&mut self, source: &str, mut reject: Reject, runs: Vec<Run>) {
+    fn lose(&mut self, source: &str, mut reject: Reject, runs: Vec<LineRun>) {
         if runs.is_empty() {
             self.tables.reject(&self.id, &reject, source, "", None);
         }
@@ -153,7 +153,7 @@ impl<'c> Spooled<'c> {
             // A run is at least one byte of the payload, so places stay unique.
             let bytes = std::mem::take(&mut reject.bytes);
             let reject = Reject { offset: begin + index as u64, bytes, ..reject.clone() };
-            self.owed.push(Owed { run, source: source.to_owned(), reject });
+            self.owed.push(OwedRun { run, source: source.to_owned(), reject });
         }
     }
 
@@ -215,9 +215,9 @@ impl<'c> Spooled<'c> {
             let state = state.as_ref().map(bytes_of).transpose()?;
             entries.push(Entry { file: ID, part, state });
         }
-        let state = State { records: self.records.save(), owed: std::mem::take(&mut self.owed) };
+        let state = SavedSpoolReading { records: self.records.save(), owed: std::mem::take(&mut self.owed) };
         let (prefix, offset) = ((0, self.spool.id()), self.window.offset());
-        let head = Head { name: NAME.into(), prefix, offset, state: bytes_of(&state)? };
+        let head = FileHead { name: NAME.into(), prefix, offset, state: bytes_of(&state)? };
         self.owed = state.owed;
         entries.push(Entry { file: ID, part: HEAD, state: Some(bytes_of(&head)?) });
         Ok(offset)

@@ -1,7 +1,7 @@
 //! Batches straight into a ClickHouse server's HTTP interface.
 
-use crate::error::{Error, Kind};
-use crate::run::https::{Post, Request, agent};
+use crate::error::{Error, FailureKind};
+use crate::run::https::{Post, PostRequest, agent};
 use crate::run::secret::without_password;
 use crate::run::sink::{Message, Patience, Sink};
 use serde::Deserialize;
@@ -58,7 +58,7 @@ impl ClickHouse {
         headers.extend(self.user.as_deref().map(|user| ("X-ClickHouse-User", user)));
         headers.extend(self.password.as_deref().map(|password| ("X-ClickHouse-Key", password)));
         let set = |key, value: &str| (key, value.to_owned());
-        let request = Request {
+        let request = PostRequest {
             url: format!("{}/", self.base),
             query: vec![
                 set("database", &self.database),
@@ -75,7 +75,7 @@ impl ClickHouse {
         let answer = self
             .server
             .post(&request)
-            .map_err(|error| Error::new(Kind::SinkAway, without_password(&self.base), error))?;
+            .map_err(|error| Error::new(FailureKind::SinkAway, without_password(&self.base), error))?;
         let status = answer.status;
         let written = answer
             .summary
@@ -91,11 +91,13 @@ impl ClickHouse {
         let said = answer.said.lines().next().unwrap_or_default();
         let place = format!("{}, table {}", without_password(&self.base), message.table);
         Err(match status {
-            200 => Error::new(Kind::SinkRefuses, place, format!("{} rows sent, {written:?} written", message.rows)),
+            200 => {
+                Error::new(FailureKind::SinkRefuses, place, format!("{} rows sent, {written:?} written", message.rows))
+            }
             // Another catalogue, no such table, no permission: it will be the same next time.
-            401 | 403 => Error::new(Kind::NotLetIn, place, format!("{status} {said}")),
-            400 | 404 => Error::new(Kind::SinkRefuses, place, format!("{status} {said}")),
-            _ => Error::new(Kind::SinkAway, place, format!("{status} {said}")),
+            401 | 403 => Error::new(FailureKind::NotLetIn, place, format!("{status} {said}")),
+            400 | 404 => Error::new(FailureKind::SinkRefuses, place, format!("{status} {said}")),
+            _ => Error::new(FailureKind::SinkAway, place, format!("{status} {said}")),
         })
     }
 }
@@ -185,25 +187,25 @@ mod tests {
         for (rows, says) in [("2", "Some(2)"), ("0", "Some(0)"), ("many", "None"), ("", "None"), ("-3", "None")] {
             let (given, asked) = with_written(rows);
             let error = given.unwrap_err();
-            assert_eq!(error.kind, Kind::SinkRefuses, "{rows}: {error}");
+            assert_eq!(error.kind, FailureKind::SinkRefuses, "{rows}: {error}");
             assert!(error.said.contains(&format!("3 rows sent, {says} written")), "{rows}: {error}");
             assert_eq!(asked.len(), 1, "nothing is given after what was refused");
         }
         let (given, _) = asked("200 OK", "", "");
-        assert_eq!(given.unwrap_err().kind, Kind::SinkRefuses, "no summary");
+        assert_eq!(given.unwrap_err().kind, FailureKind::SinkRefuses, "no summary");
         let (given, _) = asked("200 OK", "X-ClickHouse-Summary: {\r\n", "");
-        assert_eq!(given.unwrap_err().kind, Kind::SinkRefuses, "a summary that is none");
+        assert_eq!(given.unwrap_err().kind, FailureKind::SinkRefuses, "a summary that is none");
     }
 
     #[test]
     fn an_answer_that_is_an_error_is_one_however_many_rows_it_counts() {
         let summary = "X-ClickHouse-Summary: {\"written_rows\":\"3\"}\r\n";
         for (status, kind) in [
-            ("400 Bad Request", Kind::SinkRefuses),
-            ("403 Forbidden", Kind::NotLetIn),
-            ("404 Not Found", Kind::SinkRefuses),
-            ("500 Internal Server Error", Kind::SinkAway),
-            ("503 Service Unavailable", Kind::SinkAway),
+            ("400 Bad Request", FailureKind::SinkRefuses),
+            ("403 Forbidden", FailureKind::NotLetIn),
+            ("404 Not Found", FailureKind::SinkRefuses),
+            ("500 Internal Server Error", FailureKind::SinkAway),
+            ("503 Service Unavailable", FailureKind::SinkAway),
         ] {
             let (given, _) = asked(status, summary, "Code: 60. DB::Exception: no such table\nmore");
             let error = given.unwrap_err();

@@ -1,6 +1,6 @@
 //! Batches as files: one Arrow IPC stream each, in a folder a table.
 
-use crate::error::{Error, Kind};
+use crate::error::{Error, FailureKind};
 use crate::machine::{self, File};
 use crate::run::folders::{make_dir, sync_folder};
 use crate::run::sink::{Message, Patience, Sink};
@@ -8,11 +8,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// A folder of batches.
-pub struct Files {
+pub struct BatchFolder {
     folder: PathBuf,
 }
 
-impl Files {
+impl BatchFolder {
     /// Makes the folder.
     pub fn open(folder: &Path) -> Result<Self, Error> {
         // Those in it that were made right before the process ended last, too.
@@ -34,10 +34,10 @@ impl Files {
     }
 }
 
-impl Sink for Files {
+impl Sink for BatchFolder {
     fn give(&mut self, messages: &[Message], _: &Patience<'_>) -> Result<(), Error> {
         for message in messages {
-            self.write(message).map_err(|error| Error::new(Kind::SinkAway, self.folder.display(), error))?;
+            self.write(message).map_err(|error| Error::new(FailureKind::SinkAway, self.folder.display(), error))?;
         }
         Ok(())
     }

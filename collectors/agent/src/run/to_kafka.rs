@@ -1,6 +1,6 @@
 //! Batches to Kafka: idempotent producer, `acks=all`, no delivery timeout.
 
-use crate::error::{Error, Kind};
+use crate::error::{Error, FailureKind};
 use crate::machine;
 use crate::run::sink::{Message, Patience, Sink};
 use quiclens_core::topics::Topic;
@@ -41,9 +41,9 @@ impl Attempt {
 }
 
 /// Shared with whoever hears the broker.
-pub type Shared = Arc<Mutex<Attempt>>;
+pub type SharedAttempt = Arc<Mutex<Attempt>>;
 
-struct Context(Shared);
+struct Context(SharedAttempt);
 
 impl ClientContext for Context {
     fn error(&self, error: KafkaError, reason: &str) {
@@ -72,7 +72,7 @@ impl ProducerContext for Context {
 /// The way to the brokers: one producer.
 pub trait Broker: Send {
     /// Puts a message on its way; false when the queue is full.
-    fn produce(&self, message: &Message, tag: (u64, usize)) -> Result<bool, Stop>;
+    fn produce(&self, message: &Message, tag: (u64, usize)) -> Result<bool, AttemptEnd>;
     /// Waits, at most so long, for what the brokers say, and tells the attempt.
     fn poll(&self, most: Duration);
     /// Why the producer is good for nothing any more.
@@ -80,19 +80,19 @@ pub trait Broker: Send {
 }
 
 /// Makes a producer whose reports go to an attempt.
-type Begin = Box<dyn Fn(&Shared) -> Result<Box<dyn Broker>, Error> + Send>;
+type ProducerFactory = Box<dyn Fn(&SharedAttempt) -> Result<Box<dyn Broker>, Error> + Send>;
 
 /// The sink.
 pub struct Kafka {
-    begin: Begin,
+    begin: ProducerFactory,
     broker: Box<dyn Broker>,
-    attempt: Shared,
+    attempt: SharedAttempt,
     /// Messages of more bytes were too large for the broker.
     largest: usize,
 }
 
 /// Why an attempt ended.
-pub enum Stop {
+pub enum AttemptEnd {
     /// The broker does not take messages so large as this one.
     TooLarge(usize),
     /// The producer is good for nothing any more.
@@ -139,8 +139,8 @@ impl Kafka {
     }
 
     /// Of producers that `begin` makes.
-    pub fn of(begin: Begin) -> Result<Self, Error> {
-        let attempt = Shared::default();
+    pub fn of(begin: ProducerFactory) -> Result<Self, Error> {
+        let attempt = SharedAttempt::default();
         let broker = begin(&attempt)?;
         Ok(Self { begin, broker, attempt, largest: usize::MAX })
     }
@@ -154,14 +154,14 @@ impl Kafka {
         match (self.begin)(&self.attempt) {
             Ok(broker) => {
                 self.broker = broker;
-                Error::new(Kind::SinkAway, "Kafka", why)
+                Error::new(FailureKind::SinkAway, "Kafka", why)
             }
             Err(error) => error,
         }
     }
 
     /// Gives messages away once, and waits until the broker has all of them.
-    fn try_once(&self, messages: &[Message], patience: &Patience<'_>) -> Result<(), Stop> {
+    fn try_once(&self, messages: &[Message], patience: &Patience<'_>) -> Result<(), AttemptEnd> {
         let number = {
             let mut attempt = self.attempt();
             *attempt = Attempt { number: attempt.number + 1, ..Attempt::default() };
@@ -180,30 +180,35 @@ impl Kafka {
     }
 
     /// Waits a moment for what the broker says; `heard` is when it said something last, and how much there was then.
-    fn listen(&self, messages: &[Message], heard: &mut (Instant, usize), patience: &Patience<'_>) -> Result<(), Stop> {
+    fn listen(
+        &self,
+        messages: &[Message],
+        heard: &mut (Instant, usize),
+        patience: &Patience<'_>,
+    ) -> Result<(), AttemptEnd> {
         self.broker.poll(POLL);
         let (delivered, failed, refused) = {
             let mut attempt = self.attempt();
             (attempt.delivered.len(), attempt.failed.take(), attempt.refused.take())
         };
         if let Some(why) = refused {
-            return Err(Stop::Refused(Error::new(Kind::NotLetIn, "Kafka", why)));
+            return Err(AttemptEnd::Refused(Error::new(FailureKind::NotLetIn, "Kafka", why)));
         }
         if let Some(why) = self.broker.fatal() {
-            return Err(Stop::Anew(why));
+            return Err(AttemptEnd::Anew(why));
         }
         match failed {
             Some((index, error)) if error.rdkafka_error_code() == Some(RDKafkaErrorCode::MessageSizeTooLarge) => {
-                return Err(Stop::TooLarge(messages.get(index).map_or(0, |message| message.bytes.len())));
+                return Err(AttemptEnd::TooLarge(messages.get(index).map_or(0, |message| message.bytes.len())));
             }
-            Some((_, error)) => return Err(Stop::Refused(Error::new(Kind::SinkAway, "Kafka", error))),
+            Some((_, error)) => return Err(AttemptEnd::Refused(Error::new(FailureKind::SinkAway, "Kafka", error))),
             None => {}
         }
         let now = machine::now();
         if delivered > heard.1 {
             *heard = (now, delivered);
         } else if now.duration_since(heard.0) > SILENCE && !patience() {
-            return Err(Stop::Anew("no answer".into()));
+            return Err(AttemptEnd::Anew("no answer".into()));
         }
         Ok(())
     }
@@ -217,10 +222,10 @@ struct Librdkafka {
 }
 
 impl Broker for Librdkafka {
-    fn produce(&self, message: &Message, tag: (u64, usize)) -> Result<bool, Stop> {
+    fn produce(&self, message: &Message, tag: (u64, usize)) -> Result<bool, AttemptEnd> {
         let topic = self.topics.get(message.table).copied();
-        let topic =
-            topic.ok_or_else(|| Stop::Refused(Error::internal(format!("table {} has no topic", message.table))))?;
+        let topic = topic
+            .ok_or_else(|| AttemptEnd::Refused(Error::internal(format!("table {} has no topic", message.table))))?;
         let (rows, made) = (message.rows.to_string(), message.made_us.to_string());
         let catalogue = crate::run::catalogue_version();
         let heartbeat = message.heartbeat_us.map(|made| made.to_string());
@@ -246,13 +251,13 @@ impl Broker for Librdkafka {
             Ok(()) => Ok(true),
             Err((KafkaError::MessageProduction(RDKafkaErrorCode::QueueFull), _)) => Ok(false),
             Err((KafkaError::MessageProduction(RDKafkaErrorCode::MessageSizeTooLarge), _)) => {
-                Err(Stop::TooLarge(message.bytes.len()))
+                Err(AttemptEnd::TooLarge(message.bytes.len()))
             }
             Err((KafkaError::MessageProduction(RDKafkaErrorCode::Fatal), _)) => {
                 let (code, said) = self.producer.client().fatal_error().unzip();
-                Err(Stop::Anew(format!("{code:?}: {}", said.unwrap_or_default())))
+                Err(AttemptEnd::Anew(format!("{code:?}: {}", said.unwrap_or_default())))
             }
-            Err((error, _)) => Err(Stop::Refused(Error::new(Kind::SinkAway, topic.name, error))),
+            Err((error, _)) => Err(AttemptEnd::Refused(Error::new(FailureKind::SinkAway, topic.name, error))),
         }
     }
 
@@ -272,12 +277,12 @@ impl Sink for Kafka {
             messages = smaller(messages, self.largest)?;
             match self.try_once(&messages, patience) {
                 Ok(()) => return Ok(()),
-                Err(Stop::TooLarge(bytes)) => {
+                Err(AttemptEnd::TooLarge(bytes)) => {
                     warn!(bytes, "Kafka: too large for a message; it is halved");
                     self.largest = self.largest.min(bytes.saturating_sub(1));
                 }
-                Err(Stop::Anew(why)) => return Err(self.anew(why)),
-                Err(Stop::Refused(refusal)) => return Err(refusal),
+                Err(AttemptEnd::Anew(why)) => return Err(self.anew(why)),
+                Err(AttemptEnd::Refused(refusal)) => return Err(refusal),
             }
         }
     }
@@ -293,7 +298,7 @@ fn smaller(messages: Vec<Message>, largest: usize) -> Result<Vec<Message>, Error
             let halves = message.halves()?.ok_or_else(|| {
                 let (table, bytes) = (message.table, message.bytes.len());
                 let said = format!("one row of {table} has {bytes} bytes: max.message.bytes is too small");
-                Error::new(Kind::SinkRefuses, "Kafka", said)
+                Error::new(FailureKind::SinkRefuses, "Kafka", said)
             })?;
             all.append(&mut smaller(halves.into(), largest)?);
         }

@@ -1,7 +1,7 @@
 //! Batches to a store that `quiclens serve` holds: each to its table's address, without a statement.
 
-use crate::error::{Error, Kind};
-use crate::run::https::{Post, Request, agent};
+use crate::error::{Error, FailureKind};
+use crate::run::https::{Post, PostRequest, agent};
 use crate::run::secret::without_password;
 use crate::run::sink::{Message, Patience, Sink};
 use serde::Deserialize;
@@ -18,7 +18,7 @@ pub struct Quiclens {
 
 /// The answer to rows that were stored.
 #[derive(Deserialize)]
-struct Stored {
+struct StoredAnswer {
     rows: usize,
 }
 
@@ -44,7 +44,7 @@ impl Quiclens {
     fn send(&self, message: &Message) -> Result<(), Error> {
         let mut headers = vec![("Content-Type", STREAM)];
         headers.extend(self.token.as_deref().map(|token| ("X-ClickHouse-Key", token)));
-        let request = Request {
+        let request = PostRequest {
             url: format!("{}/store/tables/{}/rows", self.base, message.table),
             query: vec![("rows", message.rows.to_string())],
             headers,
@@ -53,22 +53,22 @@ impl Quiclens {
         let answer = self
             .server
             .post(&request)
-            .map_err(|error| Error::new(Kind::SinkAway, without_password(&self.base), error))?;
+            .map_err(|error| Error::new(FailureKind::SinkAway, without_password(&self.base), error))?;
         let (status, said) = (answer.status, answer.said);
         let place = format!("{}, table {}", without_password(&self.base), message.table);
         if status == 200 {
-            return match serde_json::from_str::<Stored>(&said) {
+            return match serde_json::from_str::<StoredAnswer>(&said) {
                 Ok(stored) if stored.rows == message.rows => Ok(()),
-                _ => Err(Error::new(Kind::SinkAway, place, "what answers is no quiclens serve")),
+                _ => Err(Error::new(FailureKind::SinkAway, place, "what answers is no quiclens serve")),
             };
         }
         let said = serde_json::from_str(&said)
             .map_or_else(|_| String::new(), |Problem { title, detail }| title + ": " + &detail);
         let kind = match status {
             // Another catalogue, no such table, no permission, too large: it will be the same next time.
-            401 | 403 => Kind::NotLetIn,
-            400 | 404 | 413 | 415 | 422 => Kind::SinkRefuses,
-            _ => Kind::SinkAway,
+            401 | 403 => FailureKind::NotLetIn,
+            400 | 404 | 413 | 415 | 422 => FailureKind::SinkRefuses,
+            _ => FailureKind::SinkAway,
         };
         Err(Error::new(kind, place, format!("HTTP {status} {said}")))
     }

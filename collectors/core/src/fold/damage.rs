@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Kinds of damage, in the order of [`NAMES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Kind {
+pub enum DamageKind {
     /// Packets of ours that were acknowledged, or whose data was passed over, and are not in the log.
     SentMissing,
     /// Packets of the peer's that we acknowledged and are not in the log.
@@ -36,7 +36,7 @@ pub struct Damage(Option<Box<[u32; NAMES.len()]>>);
 
 impl Damage {
     /// Met so often again.
-    pub fn count(&mut self, kind: Kind, times: u64) {
+    pub fn count(&mut self, kind: DamageKind, times: u64) {
         let count = &mut self.0.get_or_insert_default()[kind as usize];
         *count = count.saturating_add(u32::try_from(times).unwrap_or(u32::MAX));
     }
@@ -62,9 +62,9 @@ mod tests {
     fn only_what_was_met_is_named_and_counts_do_not_wrap() {
         let mut damage = Damage::default();
         assert!(!damage.is_any());
-        damage.count(Kind::TimeWentBack, 1);
-        damage.count(Kind::SentMissing, u64::MAX);
-        damage.count(Kind::SentMissing, 1);
+        damage.count(DamageKind::TimeWentBack, 1);
+        damage.count(DamageKind::SentMissing, u64::MAX);
+        damage.count(DamageKind::SentMissing, 1);
         let named = [("packets_sent_missing".to_owned(), u32::MAX.into()), ("time_went_back".to_owned(), 1)];
         assert_eq!((damage.named(), damage.is_any()), (named.to_vec(), true));
     }

@@ -82,7 +82,7 @@ impl Frames {
 }
 
 /// First and last packet of a range that one of them acknowledges, and where they are numbered.
-pub type Named = (Place, (u64, u64));
+pub type AcknowledgedRange = (Place, (u64, u64));
 
 /// The packets that go out at the current time, and what they acknowledge of packets that the log may not show.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -91,7 +91,7 @@ pub struct Departures(Option<Box<Going>>);
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Going {
     list: Vec<Departure>,
-    acknowledged: Vec<Named>,
+    acknowledged: Vec<AcknowledgedRange>,
     /// Numbers of the first `indexed` of the list, where they are more than are looked through one by one.
     #[serde(skip)]
     numbers: BTreeSet<(u8, u64, u64)>,
@@ -166,7 +166,7 @@ impl Departures {
 
     /// Takes all out: the packets in the order of their numbers, which never go back (RFC 9000, 12.3), whatever the order
     /// of the log; and what they acknowledge.
-    pub fn take(&mut self) -> (Vec<Departure>, Vec<Named>) {
+    pub fn take(&mut self) -> (Vec<Departure>, Vec<AcknowledgedRange>) {
         let Going { mut list, acknowledged, .. } = self.0.as_deref_mut().map(std::mem::take).unwrap_or_default();
         let in_order = |one: &Departure, other: &Departure| {
             let are_alike = one.is_numbered && other.is_numbered && one.place == other.place;

@@ -4,7 +4,7 @@ use crate::client;
 use crate::fold::attribution::Ending;
 use crate::fold::cause::Cause;
 use crate::fold::connection::Outcome;
-use crate::fold::connection::capability::{Ability, Known, Sight};
+use crate::fold::connection::capability::{Ability, CapabilityFacts, Sight};
 use crate::fold::episode::Episode;
 use crate::fold::requests::stream::Stream;
 use crate::fold::{ANALYSIS_VERSION, Fold, Output};
@@ -100,8 +100,8 @@ impl Fold {
     }
 
     /// What decides how each cause could be known.
-    fn known(&self) -> Known {
-        Known {
+    fn known(&self) -> CapabilityFacts {
+        CapabilityFacts {
             role: self.role,
             seen: self.seen,
             losses: self.trace.losses,
@@ -246,7 +246,7 @@ impl Fold {
     }
 
     /// Rows of `connection_aliases` by which lines of the client's address and port are found.
-    pub fn client_rows(&self, client: &client::Known) -> Vec<Row> {
+    pub fn client_rows(&self, client: &client::KnownClient) -> Vec<Row> {
         let server = self.trace.server.as_deref().or(client.server());
         let row = |(key, first_us)| self.alias_row(key, "client_key", server, (first_us, self.now.us));
         client.keys().map(row).collect()

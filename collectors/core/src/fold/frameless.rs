@@ -3,7 +3,7 @@
 use crate::event::{Event, Number, Word};
 use crate::fold::Fold;
 use crate::fold::connection::capability::Sight;
-use crate::fold::requests::stream::End;
+use crate::fold::requests::stream::RequestEnd;
 
 impl Fold {
     /// `stream_event`: the HTTP layer's view of a request stream (proxygen's words).
@@ -26,7 +26,7 @@ impl Fold {
                 self.requests.begin_again(id);
             }
             "eom" => stream.queue_end(),
-            "on_error" | "abort" => self.end_request(id, now_us, End::Reset),
+            "on_error" | "abort" => self.end_request(id, now_us, RequestEnd::Reset),
             _ => {}
         }
         self.requests.note_hunger(id);
@@ -47,7 +47,7 @@ impl Fold {
         }
         let acked_us = self.recovery.probe().news_us().unwrap_or(self.now.us);
         for id in self.requests.rows_acknowledged(acked_us) {
-            self.end_request(id, acked_us, End::Acked);
+            self.end_request(id, acked_us, RequestEnd::Acked);
         }
     }
 

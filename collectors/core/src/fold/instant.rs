@@ -1,7 +1,7 @@
 //! One microsecond of a connection: what happened in it is judged when it is over, so the order of records within it
 //! changes nothing (ATTRIBUTION, rule 8).
 
-use crate::fold::window::paths::Traffic;
+use crate::fold::window::paths::InstantTraffic;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
@@ -37,11 +37,11 @@ impl Instant {
     }
 
     /// Which packets it had.
-    pub fn traffic(&self) -> Traffic {
+    pub fn traffic(&self) -> InstantTraffic {
         match self {
-            Self { bytes: 1.., .. } => Traffic::Sent,
-            Self { has_packets: true, .. } => Traffic::Received,
-            Self { .. } => Traffic::None,
+            Self { bytes: 1.., .. } => InstantTraffic::Sent,
+            Self { has_packets: true, .. } => InstantTraffic::Received,
+            Self { .. } => InstantTraffic::None,
         }
     }
 

@@ -10,7 +10,7 @@ use crate::fold::instant::Instant;
 use crate::fold::moment::Moment;
 use crate::fold::requests::queue::Stretch;
 use crate::fold::requests::wait::Sender;
-use crate::fold::window::pacer::{Owed, Spread};
+use crate::fold::window::pacer::{PacingDelay, Spread};
 use crate::fold::{Fold, TURN_US};
 
 impl Fold {
@@ -60,7 +60,7 @@ impl Fold {
     }
 
     /// New data of a stream went out, first with `seq`: why not earlier? And does more of it wait?
-    fn data_went_out(&mut self, id: u64, seq: u64, owed: Owed) {
+    fn data_went_out(&mut self, id: u64, seq: u64, owed: PacingDelay) {
         let (now, in_flight) = (self.now, self.window.in_flight());
         let paced_us = self.pacer.owed_us(now.us);
         let is_bottleneck = self.path_is_bottleneck();

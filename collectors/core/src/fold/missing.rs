@@ -6,7 +6,7 @@ use crate::fold::Fold;
 use crate::fold::attribution::sweep::DOUBT;
 use crate::fold::cause::Interval;
 use crate::fold::connection::capability::Sight;
-use crate::fold::damage::Kind;
+use crate::fold::damage::DamageKind;
 use crate::fold::received::Arrival;
 use crate::fold::recovery::holes::Hole;
 use crate::fold::recovery::packets::{Chunk, Sent};
@@ -18,13 +18,13 @@ use crate::fold::requests::stream::Stream;
 impl Fold {
     /// Packets of ours are missing in the log.
     pub(super) fn sent_is_missing(&mut self, hole: &Hole) {
-        self.damage.count(Kind::SentMissing, hole.packets());
+        self.damage.count(DamageKind::SentMissing, hole.packets());
         self.doubt(hole.after_us, hole.before_us);
     }
 
     /// Packets of the peer's are: what they brought of streams is known where bytes were passed over.
     pub(super) fn received_is_missing(&mut self, place: Place, hole: &Hole) {
-        self.damage.count(Kind::ReceivedMissing, hole.packets());
+        self.damage.count(DamageKind::ReceivedMissing, hole.packets());
         self.doubt(hole.after_us, hole.before_us);
         if place.kind == SpaceKind::Application {
             let came = self.requests.came(hole);
@@ -34,13 +34,13 @@ impl Fold {
 
     /// The log's time goes back to `to_us`.
     pub(super) fn went_back(&mut self, to_us: i64) {
-        self.damage.count(Kind::TimeWentBack, 1);
+        self.damage.count(DamageKind::TimeWentBack, 1);
         self.doubt(to_us, self.now.us);
     }
 
     /// The log's clock made a step: what passed meanwhile is not known.
     pub fn clock_made_a_step(&mut self) {
-        self.damage.count(Kind::ClockStep, 1);
+        self.damage.count(DamageKind::ClockStep, 1);
         self.requests.note_clock_step();
     }
 
@@ -68,7 +68,7 @@ impl Fold {
         let holes = last.map(|last| self.recovery.unsent_behind(place, last)).unwrap_or_default();
         let imputed = share_out((from, chunk.from), full, &holes);
         if imputed.is_empty() {
-            self.damage.count(Kind::DataMissing, 1);
+            self.damage.count(DamageKind::DataMissing, 1);
         }
         for (number, from, to) in imputed {
             self.impute_packet(place, number, Chunk { stream_id: chunk.stream_id, from, to, fin: false });
@@ -128,7 +128,7 @@ impl Fold {
     /// A request is over of which the first packet may not be in the log.
     pub(super) fn look_for_start(&mut self, stream: &mut Stream) {
         if self.is_server() && self.seen.has(Sight::Requests) && stream.look_for_start() {
-            self.damage.count(Kind::RequestStartMissing, 1);
+            self.damage.count(DamageKind::RequestStartMissing, 1);
         }
     }
 

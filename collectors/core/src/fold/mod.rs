@@ -39,7 +39,7 @@ pub mod stated_waits;
 pub mod stats;
 pub mod window;
 
-use crate::dialect::Losses;
+use crate::dialect::LossReporting;
 use crate::event::{Event, FrameNumber, Kind, Number, Word};
 use crate::header::Vantage;
 use crate::reader::skip::Skip;
@@ -51,7 +51,7 @@ use recovery::clock_check::Overdue;
 use recovery::period::PeriodOver;
 use recovery::{Place, SpaceKind};
 use requests::Opened;
-use requests::stream::End;
+use requests::stream::RequestEnd;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -76,7 +76,7 @@ pub struct Trace {
     /// Wall clock of the first record, us since 1970.
     pub started_us: Option<i64>,
     /// How losses are reported.
-    pub losses: Losses,
+    pub losses: LossReporting,
     /// Rows without frames (QUIC_TRACE).
     pub frameless: bool,
     /// Columns of `connections` that the header decides.
@@ -108,7 +108,7 @@ pub struct Fold {
     latest_us: i64,
     events: u64,
     recovery: recovery::Recovery,
-    window: window::Window,
+    window: window::CongestionWindow,
     /// In boxes of their own, as 32,768 folds of connections that are hardly used lie close to each other.
     pacer: Box<window::pacer::Pacer>,
     delivery: Box<window::delivery::Delivery>,
@@ -333,7 +333,7 @@ impl Fold {
     }
 
     /// A request ends, if it has not.
-    fn end_request(&mut self, id: u64, time_us: i64, why: End) {
+    fn end_request(&mut self, id: u64, time_us: i64, why: RequestEnd) {
         self.requests.end(id, self.now, time_us, why, self.recovery.rtt());
     }
 

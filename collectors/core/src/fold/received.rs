@@ -11,9 +11,9 @@ use crate::fold::recovery::holes::Hole;
 use crate::fold::recovery::packets::{Acknowledged, Chunk, Sent};
 use crate::fold::recovery::probe::Answered;
 use crate::fold::recovery::{Acked, Lost, SpaceKind};
-use crate::fold::requests::arrivals::Silence;
+use crate::fold::requests::arrivals::SilenceThreshold;
 use crate::fold::requests::losses::{Detection, Repair};
-use crate::fold::requests::stream::End;
+use crate::fold::requests::stream::RequestEnd;
 use crate::header::Vantage;
 
 /// Default of max_ack_delay (RFC 9000, 18.2): what an ACK frame claims beyond it is not believed (RFC 9002, 5.3).
@@ -113,7 +113,7 @@ impl Fold {
         }
         // A window that the peer fills comes once a round trip, which may have grown, and after our acknowledgement.
         let rtt_us = self.recovery.rtt().round_trip().known_us().filter(|_| !is_server);
-        let silence = rtt_us.map(|rtt_us| Silence {
+        let silence = rtt_us.map(|rtt_us| SilenceThreshold {
             since_us: self.credit.given_us(),
             longest_us: rtt_us.saturating_mul(2).saturating_add(MAX_ACK_DELAY_US.cast_signed()),
         });
@@ -124,7 +124,7 @@ impl Fold {
         }
         let Some(stream) = self.requests.get_mut(chunk.stream_id) else { return };
         if stream.receive(&chunk, now_us, is_server, sent, silence, number) {
-            self.end_request(chunk.stream_id, now_us, End::Received);
+            self.end_request(chunk.stream_id, now_us, RequestEnd::Received);
         }
     }
 
@@ -143,7 +143,7 @@ impl Fold {
     pub(super) fn reset(&mut self, id: Option<u64>, ours: bool) {
         let is_response = ours == self.is_server();
         if let Some(id) = id.filter(|_| is_response) {
-            self.end_request(id, self.now.us, End::Reset);
+            self.end_request(id, self.now.us, RequestEnd::Reset);
         }
     }
 
@@ -221,7 +221,7 @@ impl Fold {
         let Some(stream) = self.requests.get_mut(id) else { return };
         let (repairs, is_whole) = stream.acknowledge(chunk, now_us, smoothed_us);
         if is_whole && self.is_server() {
-            self.end_request(id, now_us, End::Acked);
+            self.end_request(id, now_us, RequestEnd::Acked);
         }
         for repair in repairs {
             self.repaired(id, &repair);

@@ -1,6 +1,6 @@
 //! A packet of ours: what each of its frames tells the fold's types.
 
-use crate::dialect::Losses;
+use crate::dialect::LossReporting;
 use crate::event::{Event, Frame, FrameNumber, Number, Word};
 use crate::fold::Fold;
 use crate::fold::attribution::saves::Room;
@@ -272,7 +272,7 @@ impl Fold {
     /// Packets on their way that carried what goes out again in `chunk`, where the log does not say what is lost.
     fn carriers_before(&self, chunk: &Chunk) -> Vec<(Place, Sent)> {
         let highest = self.requests.get(chunk.stream_id).map_or(0, |stream: &Stream| stream.sent().highest());
-        let is_told = !matches!(self.trace.losses, Losses::None | Losses::Counter);
+        let is_told = !matches!(self.trace.losses, LossReporting::None | LossReporting::Counter);
         if is_told || chunk.from >= highest {
             return Vec::new();
         }

@@ -1,7 +1,7 @@
 //! Waits that the log states (`connection_data_blocked_updated`, `stream_data_blocked_updated` of
 //! draft-ietf-quic-qlog-quic-events-13): since when data waits, and why.
 
-use crate::event::{Blocked, BlockedReason};
+use crate::event::{BlockedReason, BlockedUpdate};
 use crate::fold::cause::Cause;
 use crate::fold::moment::Moment;
 use serde::{Deserialize, Serialize};
@@ -38,7 +38,7 @@ impl BlockedReason {
 impl StatedWaits {
     /// The log states that data waits, or no longer does. Gives the wait that is over: another reason ends one wait and
     /// begins the next, the same one again does not. A reason may be told at the end alone.
-    pub fn state(&mut self, blocked: Blocked, now: Moment) -> Option<StatedWait> {
+    pub fn state(&mut self, blocked: BlockedUpdate, now: Moment) -> Option<StatedWait> {
         if blocked.is_blocked && self.0.is_some_and(|wait| wait.reason == blocked.reason) {
             return None;
         }
@@ -68,8 +68,8 @@ impl StatedWaits {
 mod tests {
     use super::*;
 
-    const fn stated(is_blocked: bool, reason: Option<BlockedReason>) -> Blocked {
-        Blocked { is_blocked, was_blocked: None, reason, stream_id: None }
+    const fn stated(is_blocked: bool, reason: Option<BlockedReason>) -> BlockedUpdate {
+        BlockedUpdate { is_blocked, was_blocked: None, reason, stream_id: None }
     }
 
     const fn at(us: i64) -> Moment {

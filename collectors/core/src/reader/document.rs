@@ -7,7 +7,7 @@
 //! asks for more; the text that is looked at ahead of that is bounded by [`RECORD_LIMIT`] and, all in all, by a multiple
 //! of what was passed over.
 
-use crate::reader::json::{Cursor, Fault};
+use crate::reader::json::{Cursor, JsonFault};
 use crate::reader::records::{RECORD_LIMIT, Window};
 use crate::reader::skip::{Skip, Stop};
 use crate::trace::{REJECT_BYTES, Reject};
@@ -37,7 +37,7 @@ pub enum Step {
 
 /// What became of an element that is no event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refused {
+pub enum RefusedElement {
     /// The window ends too soon to tell: read more and try again.
     NeedMore,
     /// It was JSON, and was passed over.
@@ -59,7 +59,7 @@ enum State {
 
 /// Bytes that are being passed over.
 #[derive(Debug)]
-struct Gap {
+struct SkippedBytes {
     reject: Reject,
     /// The last byte of them that is no white space.
     last: u8,
@@ -109,7 +109,7 @@ pub struct Document {
     lost_before: (u64, u64),
     /// The first byte of the trace's elements, as far as it is known: of an object, or of the old form, an array.
     form: Option<u8>,
-    gap: Option<Gap>,
+    gap: Option<SkippedBytes>,
     /// Steps that are due.
     due: VecDeque<Step>,
     is_done: bool,
@@ -204,7 +204,7 @@ impl Document {
                     // No element begins so. The bracket of the array may be all that is lost.
                     let (text, is_final) = bounded(window, 0);
                     match self.closes(text, is_final) {
-                        Err(Fault::End) if !is_final => return Step::NeedMore,
+                        Err(JsonFault::End) if !is_final => return Step::NeedMore,
                         Ok(_) => {
                             self.lose(window, Skip::NotJson);
                             self.end_gap();
@@ -225,7 +225,7 @@ impl Document {
                         // A number that touches the end may go on.
                         Ok((_, taken)) if taken == text.len() && !is_final => return Step::NeedMore,
                         Ok((entered, taken)) => self.take_field(window, entered, taken),
-                        Err(Fault::End) if !is_final => return Step::NeedMore,
+                        Err(JsonFault::End) if !is_final => return Step::NeedMore,
                         Err(fault) => self.lose(window, reason(fault, text)),
                     }
                 }
@@ -236,25 +236,25 @@ impl Document {
 
     /// The element on which the window stands is no event, for this reason. Where it is JSON it is passed over; else
     /// everything is, up to where reading makes sense again.
-    pub fn refuse(&mut self, window: &mut Window, why: Skip) -> Refused {
+    pub fn refuse(&mut self, window: &mut Window, why: Skip) -> RefusedElement {
         let (text, is_final) = bounded(window, 0);
         let mut cursor = Cursor::new(text);
         match cursor.value() {
             // A number that touches the end may go on.
             Ok(_) if cursor.at == text.len() && !is_final && !matches!(text.last(), Some(b'}' | b']' | b'"')) => {
-                Refused::NeedMore
+                RefusedElement::NeedMore
             }
             Ok(_) => {
                 let mut reject = Reject { reason: Some(why), offset: window.offset(), ..Reject::default() };
                 add(&mut reject, window, cursor.at);
                 self.lost += reject.length;
-                Refused::Reject(reject)
+                RefusedElement::Reject(reject)
             }
-            Err(Fault::End) if !is_final => Refused::NeedMore,
+            Err(JsonFault::End) if !is_final => RefusedElement::NeedMore,
             Err(fault) => {
                 let reason = reason(fault, text);
                 self.lose(window, reason);
-                Refused::Damaged
+                RefusedElement::Damaged
             }
         }
     }
@@ -325,7 +325,7 @@ impl Document {
     }
 
     /// One key and its value at the start of `text`: its length, or that of the way into a list of traces or events.
-    fn field(&self, text: &[u8]) -> Result<(Option<State>, usize), Fault> {
+    fn field(&self, text: &[u8]) -> Result<(Option<State>, usize), JsonFault> {
         let mut cursor = Cursor::new(text);
         let key = cursor.key()?.plain();
         let entered = entered(self.state, &key, cursor.peek()?);
@@ -376,7 +376,7 @@ impl Document {
     /// What stands here is no JSON: a gap begins.
     fn lose(&mut self, window: &Window, reason: Skip) {
         let reject = Reject { reason: Some(reason), offset: window.offset(), ..Reject::default() };
-        self.gap = Some(Gap { reject, last: 0, trailing: 0, tried: 0 });
+        self.gap = Some(SkippedBytes { reject, last: 0, trailing: 0, tried: 0 });
     }
 
     fn end_gap(&mut self) {
@@ -412,7 +412,7 @@ impl Document {
             };
             let (text, is_final) = bounded(window, next);
             match self.resume(window, next, text, is_final) {
-                Err(Fault::End) if !is_final => {
+                Err(JsonFault::End) if !is_final => {
                     self.pass(window, next);
                     return false;
                 }
@@ -429,22 +429,22 @@ impl Document {
 
     /// Where reading goes on at `text`, which begins `at` bytes into the window; else why not. `is_final`: no more of it
     /// will be seen.
-    fn resume(&mut self, window: &Window, at: usize, text: &[u8], is_final: bool) -> Result<Resume, Fault> {
-        let Some(gap) = &self.gap else { return Err(Fault::Syntax) };
+    fn resume(&mut self, window: &Window, at: usize, text: &[u8], is_final: bool) -> Result<Resume, JsonFault> {
+        let Some(gap) = &self.gap else { return Err(JsonFault::Syntax) };
         if gap.tried > RECORD_LIMIT as u64 + TRIES * (gap.reject.length + at as u64) {
-            return Err(Fault::Syntax);
+            return Err(JsonFault::Syntax);
         }
         let before = window.rest()[..at].iter().rev().find(|byte| !byte.is_ascii_whitespace());
         let is_value = *before.unwrap_or(&gap.last) == b':';
         let (found, tried) = self.candidate(text, is_value, is_final);
-        if let (Err(_), true, Some(gap)) = (found, is_final || found != Err(Fault::End), &mut self.gap) {
+        if let (Err(_), true, Some(gap)) = (found, is_final || found != Err(JsonFault::End), &mut self.gap) {
             gap.tried += tried as u64;
         }
         found
     }
 
     /// What `text` begins, and how many bytes were looked at. The value of a member is none of it.
-    fn candidate(&self, text: &[u8], is_value: bool, is_final: bool) -> (Result<Resume, Fault>, usize) {
+    fn candidate(&self, text: &[u8], is_value: bool, is_final: bool) -> (Result<Resume, JsonFault>, usize) {
         let is_in_document = !matches!(self.state, State::Start | State::After);
         match text.first() {
             Some(b'{') if !is_in_document => {
@@ -453,7 +453,7 @@ impl Document {
             }
             Some(b'{') if !is_value => match event_at(text) {
                 (Ok(_), looked) => (Ok(Resume::Event), looked),
-                (Err(Fault::End), looked) if !is_final => (Err(Fault::End), looked),
+                (Err(JsonFault::End), looked) if !is_final => (Err(JsonFault::End), looked),
                 (Err(_), looked) => {
                     let (trace, more) = trace_at(text);
                     (trace.map(|_| Resume::Trace), looked + more)
@@ -468,12 +468,12 @@ impl Document {
                 let (field, looked) = self.known_field(text);
                 (field.map(Resume::Field), looked)
             }
-            _ => (Err(Fault::Syntax), 0),
+            _ => (Err(JsonFault::Syntax), 0),
         }
     }
 
     /// A header field whose name is known, where such may stand: the state in which it is to be read.
-    fn known_field(&self, text: &[u8]) -> (Result<State, Fault>, usize) {
+    fn known_field(&self, text: &[u8]) -> (Result<State, JsonFault>, usize) {
         let mut cursor = Cursor::new(text);
         let mut known = || {
             let key = cursor.key()?.plain();
@@ -484,10 +484,10 @@ impl Document {
                 (State::Top, b"trace") => (State::Top, b'{'),
                 (State::Trace, b"vantage_point" | b"common_fields" | b"configuration") => (State::Trace, b'{'),
                 (State::Trace, b"event_fields") => (State::Trace, b'['),
-                _ => return Err(Fault::Syntax),
+                _ => return Err(JsonFault::Syntax),
             };
             if next != opens {
-                return Err(Fault::Syntax);
+                return Err(JsonFault::Syntax);
             }
             if *key == *b"events" {
                 // The name may be that of a field of an event: what follows must be events.
@@ -555,7 +555,7 @@ impl Document {
     }
 
     /// Whether in `text`, behind the bracket of the events array, the trace goes on and ends as one does.
-    fn closes(&self, text: &[u8], is_final: bool) -> Result<usize, Fault> {
+    fn closes(&self, text: &[u8], is_final: bool) -> Result<usize, JsonFault> {
         let mut cursor = Cursor::new(text);
         if cursor.peek()? == b'"' {
             cursor.key()?;
@@ -575,11 +575,11 @@ impl Document {
 }
 
 /// Behind a document comes nothing, or another.
-fn behind_document(cursor: &mut Cursor<'_>, is_final: bool) -> Result<usize, Fault> {
+fn behind_document(cursor: &mut Cursor<'_>, is_final: bool) -> Result<usize, JsonFault> {
     match cursor.peek() {
-        Err(Fault::End) if !is_final => Err(Fault::End),
-        Err(Fault::End) | Ok(b'{') => Ok(cursor.at),
-        Ok(_) | Err(_) => Err(Fault::Syntax),
+        Err(JsonFault::End) if !is_final => Err(JsonFault::End),
+        Err(JsonFault::End) | Ok(b'{') => Ok(cursor.at),
+        Ok(_) | Err(_) => Err(JsonFault::Syntax),
     }
 }
 
@@ -594,7 +594,7 @@ fn entered(state: State, key: &[u8], next: u8) -> Option<State> {
 }
 
 /// Members of an object from behind one of them, and its bracket.
-fn rest_of_object(cursor: &mut Cursor<'_>) -> Result<(), Fault> {
+fn rest_of_object(cursor: &mut Cursor<'_>) -> Result<(), JsonFault> {
     while cursor.more(b'}')? {
         cursor.key()?;
         cursor.value()?;
@@ -604,20 +604,20 @@ fn rest_of_object(cursor: &mut Cursor<'_>) -> Result<(), Fault> {
 
 /// An event at the start of `text`, told by its form alone: an object with a time and a name or type, or an array of a
 /// time, words and anything. Its length; beside it, the bytes that were looked at.
-pub fn event_at(text: &[u8]) -> (Result<usize, Fault>, usize) {
+pub fn event_at(text: &[u8]) -> (Result<usize, JsonFault>, usize) {
     let mut cursor = Cursor::new(text);
     let mut event = || {
         let (mut has_time, mut has_name) = (false, false);
         if cursor.peek()? == b'{' {
             cursor.at += 1;
             if cursor.empty(b'}')? {
-                return Err(Fault::Syntax);
+                return Err(JsonFault::Syntax);
             }
             loop {
                 let key = cursor.key()?.plain();
                 let first = cursor.peek()?;
                 if *key == *b"events" && first == b'[' {
-                    return Err(Fault::Syntax);
+                    return Err(JsonFault::Syntax);
                 }
                 cursor.value()?;
                 has_time |= *key == *b"time" && (first == b'"' || first == b'-' || first.is_ascii_digit());
@@ -629,7 +629,7 @@ pub fn event_at(text: &[u8]) -> (Result<usize, Fault>, usize) {
         } else {
             cursor.take(b'[')?;
             if cursor.empty(b']')? {
-                return Err(Fault::Syntax);
+                return Err(JsonFault::Syntax);
             }
             loop {
                 let value = cursor.value()?;
@@ -643,14 +643,14 @@ pub fn event_at(text: &[u8]) -> (Result<usize, Fault>, usize) {
                 }
             }
         }
-        if has_time && has_name { Ok(cursor.at) } else { Err(Fault::Syntax) }
+        if has_time && has_name { Ok(cursor.at) } else { Err(JsonFault::Syntax) }
     };
     let event = event();
     (event, cursor.at)
 }
 
 /// A trace at the start of `text`: header fields up to its events.
-fn trace_at(text: &[u8]) -> (Result<usize, Fault>, usize) {
+fn trace_at(text: &[u8]) -> (Result<usize, JsonFault>, usize) {
     let mut cursor = Cursor::new(text);
     let mut trace = || {
         cursor.take(b'{')?;
@@ -661,7 +661,7 @@ fn trace_at(text: &[u8]) -> (Result<usize, Fault>, usize) {
             }
             cursor.value()?;
             if !cursor.more(b'}')? {
-                return Err(Fault::Syntax);
+                return Err(JsonFault::Syntax);
             }
         }
     };
@@ -670,7 +670,7 @@ fn trace_at(text: &[u8]) -> (Result<usize, Fault>, usize) {
 }
 
 /// Why `text`, which is all that there is of something, or all that may be, is no JSON.
-fn reason(fault: Fault, text: &[u8]) -> Skip {
+fn reason(fault: JsonFault, text: &[u8]) -> Skip {
     match Stop::from(fault) {
         Stop::Skip(reason) => reason,
         Stop::End if text.len() == RECORD_LIMIT => Skip::TooLong,

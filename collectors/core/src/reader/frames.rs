@@ -3,13 +3,13 @@
 use crate::catalogue::FRAME;
 use crate::event::Frame;
 use crate::limits::FRAMES;
-use crate::reader::json::Fault;
+use crate::reader::json::JsonFault;
 use crate::reader::qlog::Pass;
 use crate::reader::shape;
 use crate::reader::spelling::compact;
 
 impl Pass<'_, '_, '_, '_> {
-    pub(super) fn frames(&mut self) -> Result<(), Fault> {
+    pub(super) fn frames(&mut self) -> Result<(), JsonFault> {
         if !self.event.frames.is_empty() {
             return self.leftover(b"frames");
         }
@@ -36,7 +36,7 @@ impl Pass<'_, '_, '_, '_> {
         self.leftover(b"frames")
     }
 
-    fn frame_list(&mut self) -> Result<bool, Fault> {
+    fn frame_list(&mut self) -> Result<bool, JsonFault> {
         self.cursor.take(b'[')?;
         if self.cursor.empty(b']')? {
             return Ok(true);
@@ -49,7 +49,7 @@ impl Pass<'_, '_, '_, '_> {
             }
             let index = self.event.frames.len();
             if index == FRAMES {
-                return Err(Fault::Frames);
+                return Err(JsonFault::Frames);
             }
             let shape_start = self.event.shape.len();
             self.frame = Some((index, Frame::default()));
@@ -74,7 +74,7 @@ impl Pass<'_, '_, '_, '_> {
         }
     }
 
-    pub(super) fn ranges(&mut self, key: &[u8]) -> Result<(), Fault> {
+    pub(super) fn ranges(&mut self, key: &[u8]) -> Result<(), JsonFault> {
         let (start, first) = (self.cursor.at, self.event.acked.len());
         let style = shape::read_ranges(&mut self.cursor, &mut self.event.acked)?;
         let count = u16::try_from(self.event.acked.len() - first);
@@ -94,7 +94,7 @@ impl Pass<'_, '_, '_, '_> {
     }
 
     /// `[{…}]` with one plain object, as aioquic writes a datagram's `raw`: the same as the object.
-    pub(super) fn one_in_a_list(&mut self, table: u8, key: &[u8]) -> Result<(), Fault> {
+    pub(super) fn one_in_a_list(&mut self, table: u8, key: &[u8]) -> Result<(), JsonFault> {
         let start = self.cursor.at;
         let value = self.cursor.value()?;
         let plain = value.iter().filter(|byte| matches!(byte, b'{' | b'[')).count() == 2;

@@ -2,7 +2,7 @@
 
 /// Why reading stopped. `End` means the text ran out: more bytes may mend it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum JsonFault {
     /// The text ends inside a value.
     End,
     /// The text is not JSON.
@@ -99,33 +99,33 @@ impl<'a> Cursor<'a> {
 
     /// Skips white space and gives the next byte without taking it.
     #[inline]
-    pub fn peek(&mut self) -> Result<u8, Fault> {
+    pub fn peek(&mut self) -> Result<u8, JsonFault> {
         while let Some(&byte) = self.text.get(self.at) {
             if byte > b' ' {
                 return Ok(byte);
             }
             if !matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
-                return Err(Fault::Syntax);
+                return Err(JsonFault::Syntax);
             }
             self.at += 1;
         }
-        Err(Fault::End)
+        Err(JsonFault::End)
     }
 
     /// Takes `byte` after white space, or fails.
     #[inline]
-    pub fn take(&mut self, byte: u8) -> Result<(), Fault> {
+    pub fn take(&mut self, byte: u8) -> Result<(), JsonFault> {
         if self.peek()? == byte {
             self.at += 1;
             Ok(())
         } else {
-            Err(Fault::Syntax)
+            Err(JsonFault::Syntax)
         }
     }
 
     /// After an element: true when a comma was taken, false when `close` was.
     #[inline]
-    pub fn more(&mut self, close: u8) -> Result<bool, Fault> {
+    pub fn more(&mut self, close: u8) -> Result<bool, JsonFault> {
         let byte = self.peek()?;
         if byte == b',' {
             self.at += 1;
@@ -134,13 +134,13 @@ impl<'a> Cursor<'a> {
             self.at += 1;
             Ok(false)
         } else {
-            Err(Fault::Syntax)
+            Err(JsonFault::Syntax)
         }
     }
 
     /// After an opening bracket: true when the container is empty and was closed.
     #[inline]
-    pub fn empty(&mut self, close: u8) -> Result<bool, Fault> {
+    pub fn empty(&mut self, close: u8) -> Result<bool, JsonFault> {
         if self.peek()? == close {
             self.at += 1;
             Ok(true)
@@ -151,12 +151,12 @@ impl<'a> Cursor<'a> {
 
     /// Reads a string; the cursor must stand on its quote (after white space).
     #[inline]
-    pub fn string(&mut self) -> Result<Text<'a>, Fault> {
+    pub fn string(&mut self) -> Result<Text<'a>, JsonFault> {
         self.take(b'"')?;
         let start = self.at;
         let mut escaped = false;
         loop {
-            let Some(&byte) = self.text.get(self.at) else { return Err(Fault::End) };
+            let Some(&byte) = self.text.get(self.at) else { return Err(JsonFault::End) };
             if !STOPS[usize::from(byte)] {
                 self.at += 1;
                 continue;
@@ -167,35 +167,35 @@ impl<'a> Cursor<'a> {
                 return Ok(Text { raw, escaped });
             }
             if byte != b'\\' {
-                return Err(Fault::Syntax);
+                return Err(JsonFault::Syntax);
             }
             (escaped, self.has_escapes) = (true, true);
             self.escape()?;
         }
     }
 
-    fn escape(&mut self) -> Result<(), Fault> {
+    fn escape(&mut self) -> Result<(), JsonFault> {
         match self.text.get(self.at + 1) {
-            None => Err(Fault::End),
+            None => Err(JsonFault::End),
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
                 self.at += 2;
                 Ok(())
             }
             Some(b'u') => {
-                let digits = self.text.get(self.at + 2..self.at + 6).ok_or(Fault::End)?;
+                let digits = self.text.get(self.at + 2..self.at + 6).ok_or(JsonFault::End)?;
                 if !digits.iter().all(u8::is_ascii_hexdigit) {
-                    return Err(Fault::Syntax);
+                    return Err(JsonFault::Syntax);
                 }
                 self.at += 6;
                 Ok(())
             }
-            Some(_) => Err(Fault::Syntax),
+            Some(_) => Err(JsonFault::Syntax),
         }
     }
 
     /// Reads a number's token. One that touches the end of the text may go on in text that is not here: the caller knows.
     #[inline]
-    pub fn number(&mut self) -> Result<&'a [u8], Fault> {
+    pub fn number(&mut self) -> Result<&'a [u8], JsonFault> {
         self.peek()?;
         let start = self.at;
         let mut at = self.at;
@@ -211,16 +211,16 @@ impl<'a> Cursor<'a> {
         }
         let whole = digits(at);
         if whole == at {
-            return Err(if whole == text.len() { Fault::End } else { Fault::Syntax });
+            return Err(if whole == text.len() { JsonFault::End } else { JsonFault::Syntax });
         }
         if text[at] == b'0' && whole > at + 1 {
-            return Err(Fault::Syntax);
+            return Err(JsonFault::Syntax);
         }
         at = whole;
         if text.get(at) == Some(&b'.') {
             let fraction = digits(at + 1);
             if fraction == at + 1 {
-                return Err(if fraction == text.len() { Fault::End } else { Fault::Syntax });
+                return Err(if fraction == text.len() { JsonFault::End } else { JsonFault::Syntax });
             }
             at = fraction;
         }
@@ -231,7 +231,7 @@ impl<'a> Cursor<'a> {
             }
             let exponent = digits(at);
             if exponent == at {
-                return Err(if exponent == text.len() { Fault::End } else { Fault::Syntax });
+                return Err(if exponent == text.len() { JsonFault::End } else { JsonFault::Syntax });
             }
             at = exponent;
         }
@@ -239,20 +239,20 @@ impl<'a> Cursor<'a> {
         Ok(&text[start..at])
     }
 
-    fn word(&mut self, word: &[u8]) -> Result<(), Fault> {
+    fn word(&mut self, word: &[u8]) -> Result<(), JsonFault> {
         let rest = &self.text[self.at..];
         if rest.starts_with(word) {
             self.at += word.len();
             Ok(())
         } else if word.starts_with(rest) {
-            Err(Fault::End)
+            Err(JsonFault::End)
         } else {
-            Err(Fault::Syntax)
+            Err(JsonFault::Syntax)
         }
     }
 
     /// Reads any value whole and gives its text; it is checked as strictly as if it were used.
-    pub fn value(&mut self) -> Result<&'a [u8], Fault> {
+    pub fn value(&mut self) -> Result<&'a [u8], JsonFault> {
         let first = self.peek()?;
         let start = self.at;
         let mut depth = 0u32;
@@ -263,7 +263,7 @@ impl<'a> Cursor<'a> {
             match byte {
                 b'{' | b'[' => {
                     if depth == MAX_DEPTH {
-                        return Err(Fault::Depth);
+                        return Err(JsonFault::Depth);
                     }
                     self.at += 1;
                     objects = objects << 1 | u64::from(byte == b'{');
@@ -309,7 +309,7 @@ impl<'a> Cursor<'a> {
 
     /// Reads a key and its colon.
     #[inline]
-    pub fn key(&mut self) -> Result<Text<'a>, Fault> {
+    pub fn key(&mut self) -> Result<Text<'a>, JsonFault> {
         let key = self.string()?;
         self.take(b':')?;
         Ok(key)
@@ -327,17 +327,17 @@ mod tests {
             (&b"{\"a\":[1,{\"b\":null}],\"c\":\"x\\u00e9\"} "[..], Ok(34)),
             (b"[]", Ok(2)),
             (b"{} ", Ok(2)),
-            (b"[1,]", Err(Fault::Syntax)),
-            (b"{\"a\":}", Err(Fault::Syntax)),
-            (b"NaN", Err(Fault::Syntax)),
-            (b"01 ", Err(Fault::Syntax)),
+            (b"[1,]", Err(JsonFault::Syntax)),
+            (b"{\"a\":}", Err(JsonFault::Syntax)),
+            (b"NaN", Err(JsonFault::Syntax)),
+            (b"01 ", Err(JsonFault::Syntax)),
             (b"1e400 ", Ok(5)),
             (b"-1.5e+3,", Ok(7)),
-            (b"\"a", Err(Fault::End)),
-            (b"tru", Err(Fault::End)),
-            (b"{\"a\":1", Err(Fault::End)),
-            (b"\"a\nb\"", Err(Fault::Syntax)),
-            (b"\"\\x\"", Err(Fault::Syntax)),
+            (b"\"a", Err(JsonFault::End)),
+            (b"tru", Err(JsonFault::End)),
+            (b"{\"a\":1", Err(JsonFault::End)),
+            (b"\"a\nb\"", Err(JsonFault::Syntax)),
+            (b"\"\\x\"", Err(JsonFault::Syntax)),
         ] {
             let mut cursor = Cursor::new(text);
             assert_eq!(cursor.value().map(<[u8]>::len), want, "{}", String::from_utf8_lossy(text));
@@ -363,7 +363,7 @@ mod tests {
     #[test]
     fn nesting_is_bounded() {
         let deep = [b'['; 100];
-        assert_eq!(Cursor::new(&deep).value(), Err(Fault::Depth));
+        assert_eq!(Cursor::new(&deep).value(), Err(JsonFault::Depth));
         let mut fine = vec![b'['; 64];
         fine.extend(vec![b']'; 64]);
         assert_eq!(Cursor::new(&fine).value().unwrap().len(), 128);

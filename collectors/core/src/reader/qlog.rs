@@ -4,14 +4,14 @@
 //! the record's shape is written: its text with markers in the values' places (grammar: `schema/README.md`).
 //! Longer than most files: the pass is one state machine, and each kind of column is one of its steps.
 
-use crate::catalogue::{Action, Catalogue, DATA, ROOT, Unit};
+use crate::catalogue::{Action, Catalogue, DATA, ROOT, UnitKey};
 use crate::crossed::Bound;
 use crate::dialect::Units;
 use crate::event::{Event, Frame, Kind, Number, Span, Word};
 use crate::header::TimeFormat;
 use crate::keys::Keys;
 use crate::limits::{LARGEST, NAMES};
-use crate::reader::json::{Cursor, Fault, Text};
+use crate::reader::json::{Cursor, JsonFault, Text};
 use crate::reader::key_order::{Before, KeyOrder};
 use crate::reader::number::{Places, double_to_us, scaled, whole};
 use crate::reader::shape;
@@ -20,7 +20,7 @@ use crate::reader::spelling::{Strings, approximate, compact, floor, packet_type}
 
 /// What a column of the array form holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Column {
+pub enum ArrayColumn {
     /// Event time.
     Time,
     /// Category, the first half of the name.
@@ -41,7 +41,7 @@ pub struct Reader {
     /// Units of the trace's dialect.
     pub units: Units,
     /// Columns of the array form, empty for objects.
-    pub columns: Vec<Column>,
+    pub columns: Vec<ArrayColumn>,
     pub(super) path: Vec<u8>,
     lower: Vec<u8>,
     /// Names as written that were met: canonical name and kind.
@@ -57,12 +57,12 @@ impl Reader {
     /// A reader for a trace with these units and `event_fields` (empty: object form).
     pub fn new(units: Units, event_fields: &[String]) -> Self {
         let column = |name: &String| match name.to_lowercase().as_str() {
-            "time" | "relative_time" | "delta_time" => Column::Time,
-            "category" => Column::Category,
-            "event" | "event_type" | "type" => Column::Type,
-            "data" => Column::Data,
-            "path_id" => Column::Path,
-            _ => Column::Other,
+            "time" | "relative_time" | "delta_time" => ArrayColumn::Time,
+            "category" => ArrayColumn::Category,
+            "event" | "event_type" | "type" => ArrayColumn::Type,
+            "data" => ArrayColumn::Data,
+            "path_id" => ArrayColumn::Path,
+            _ => ArrayColumn::Other,
         };
         Self {
             units,
@@ -95,9 +95,9 @@ impl Reader {
         pass.copy_to(at);
         compact(&mut pass.event.shape, 0);
         match named {
-            Named { empty: true, .. } => Err(Stop::Skip(Skip::EmptyRecord)),
-            Named { time: false, .. } => Err(Stop::Skip(Skip::NoTime)),
-            Named { name: None, category: None, kind: None, .. } => Err(Stop::Skip(Skip::NoName)),
+            RecordMembers { empty: true, .. } => Err(Stop::Skip(Skip::EmptyRecord)),
+            RecordMembers { time: false, .. } => Err(Stop::Skip(Skip::NoTime)),
+            RecordMembers { name: None, category: None, kind: None, .. } => Err(Stop::Skip(Skip::NoName)),
             named => {
                 self.name(catalogue, &named, has_escapes, event);
                 if event.kind.is_completed() {
@@ -115,7 +115,7 @@ impl Reader {
         self.order = KeyOrder::default();
     }
 
-    fn name(&mut self, catalogue: &Catalogue, named: &Named<'_>, has_escapes: bool, event: &mut Event) {
+    fn name(&mut self, catalogue: &Catalogue, named: &RecordMembers<'_>, has_escapes: bool, event: &mut Event) {
         self.lower.clear();
         match (named.name, named.category, named.kind) {
             (Some(name), None, _) => self.lower.extend_from_slice(name),
@@ -160,7 +160,7 @@ fn member(key: &[u8]) -> Option<&'static [u8]> {
 }
 
 #[derive(Default)]
-struct Named<'a> {
+struct RecordMembers<'a> {
     time: bool,
     name: Option<&'a [u8]>,
     category: Option<&'a [u8]>,
@@ -198,13 +198,13 @@ impl<'t> Pass<'_, '_, 't, '_> {
     }
 
     #[inline]
-    fn key(&mut self) -> Result<&'t [u8], Fault> {
+    fn key(&mut self) -> Result<&'t [u8], JsonFault> {
         Ok(self.cursor.key()?.raw)
     }
 
     /// A key of the event's root. Each of the three of nearly every record is looked for before a string is read.
     #[inline]
-    fn root_key(&mut self) -> Result<&'t [u8], Fault> {
+    fn root_key(&mut self) -> Result<&'t [u8], JsonFault> {
         self.cursor.peek()?;
         let rest = &self.cursor.text[self.cursor.at..];
         for written in [b"\"time\":", b"\"name\":", b"\"data\":"] {
@@ -216,11 +216,11 @@ impl<'t> Pass<'_, '_, 't, '_> {
         self.key()
     }
 
-    fn object(&mut self) -> Result<Named<'t>, Stop> {
-        let mut named = Named::default();
+    fn object(&mut self) -> Result<RecordMembers<'t>, Stop> {
+        let mut named = RecordMembers::default();
         self.cursor.take(b'{')?;
         if self.cursor.empty(b'}')? {
-            return Ok(Named { empty: true, ..named });
+            return Ok(RecordMembers { empty: true, ..named });
         }
         loop {
             let mut key = self.root_key()?;
@@ -252,7 +252,7 @@ impl<'t> Pass<'_, '_, 't, '_> {
 
     #[cold]
     #[inline(never)]
-    fn escaped_field(&mut self, table: u8, key: &[u8]) -> Result<(), Fault> {
+    fn escaped_field(&mut self, table: u8, key: &[u8]) -> Result<(), JsonFault> {
         if !key.contains(&b'\\') {
             return self.leftover(key);
         }
@@ -263,21 +263,21 @@ impl<'t> Pass<'_, '_, 't, '_> {
         done.map(drop)
     }
 
-    fn array(&mut self) -> Result<Named<'t>, Stop> {
-        let mut named = Named::default();
+    fn array(&mut self) -> Result<RecordMembers<'t>, Stop> {
+        let mut named = RecordMembers::default();
         self.cursor.take(b'[')?;
         if self.cursor.empty(b']')? {
-            return Ok(Named { empty: true, ..named });
+            return Ok(RecordMembers { empty: true, ..named });
         }
         let mut index = 0;
         loop {
-            match self.reader.columns.get(index).copied().unwrap_or(Column::Other) {
-                Column::Time => named.time = self.time()?,
-                Column::Category => named.category = self.literal(b"name")?,
-                Column::Type => named.kind = self.literal(b"name")?,
-                Column::Data => self.data()?,
-                Column::Path => self.column(Action::Number(Number::PathId as u8), b"path_id")?,
-                Column::Other => match self.cursor.peek()? {
+            match self.reader.columns.get(index).copied().unwrap_or(ArrayColumn::Other) {
+                ArrayColumn::Time => named.time = self.time()?,
+                ArrayColumn::Category => named.category = self.literal(b"name")?,
+                ArrayColumn::Type => named.kind = self.literal(b"name")?,
+                ArrayColumn::Data => self.data()?,
+                ArrayColumn::Path => self.column(Action::Number(Number::PathId as u8), b"path_id")?,
+                ArrayColumn::Other => match self.cursor.peek()? {
                     // Trigger columns hold the same word in every event.
                     b'"' => {
                         self.literal(b"name")?;
@@ -293,7 +293,7 @@ impl<'t> Pass<'_, '_, 't, '_> {
     }
 
     /// A string that stays in the shape; a long one, or another value, goes to `more`.
-    fn literal(&mut self, key: &[u8]) -> Result<Option<&'t [u8]>, Fault> {
+    fn literal(&mut self, key: &[u8]) -> Result<Option<&'t [u8]>, JsonFault> {
         if self.cursor.peek()? != b'"' {
             self.leftover(key)?;
             return Ok(None);
@@ -339,7 +339,7 @@ impl<'t> Pass<'_, '_, 't, '_> {
         Ok(true)
     }
 
-    fn group(&mut self, odcid: bool) -> Result<(), Fault> {
+    fn group(&mut self, odcid: bool) -> Result<(), JsonFault> {
         if self.cursor.peek()? == b'"' {
             let start = self.cursor.at;
             let text = self.cursor.string()?;
@@ -354,11 +354,11 @@ impl<'t> Pass<'_, '_, 't, '_> {
         self.leftover(if odcid { b"ODCID" } else { b"group_id" })
     }
 
-    fn data(&mut self) -> Result<(), Fault> {
+    fn data(&mut self) -> Result<(), JsonFault> {
         if self.cursor.peek()? == b'{' { self.fields(DATA) } else { self.leftover(b"data") }
     }
 
-    pub(super) fn fields(&mut self, table: u8) -> Result<(), Fault> {
+    pub(super) fn fields(&mut self, table: u8) -> Result<(), JsonFault> {
         self.cursor.take(b'{')?;
         if self.cursor.empty(b'}')? {
             return Ok(());
@@ -390,7 +390,7 @@ impl<'t> Pass<'_, '_, 't, '_> {
     /// A value under a key that was read; the key's place in [`Catalogue::written`].
     // Inlined, each of its callers has more to save before it: 1 % more instructions an event.
     #[inline(never)]
-    fn field(&mut self, table: u8, key: &[u8]) -> Result<Option<u16>, Fault> {
+    fn field(&mut self, table: u8, key: &[u8]) -> Result<Option<u16>, JsonFault> {
         match self.catalogue.tables[table as usize].get(key) {
             Some(&place) => {
                 self.column(self.catalogue.written[usize::from(place)].action, key)?;
@@ -402,7 +402,7 @@ impl<'t> Pass<'_, '_, 't, '_> {
         Ok(None)
     }
 
-    pub(super) fn column(&mut self, action: Action, key: &[u8]) -> Result<(), Fault> {
+    pub(super) fn column(&mut self, action: Action, key: &[u8]) -> Result<(), JsonFault> {
         let byte = self.cursor.peek()?;
         match action {
             Action::Enter(table) if byte == b'{' => {
@@ -420,9 +420,9 @@ impl<'t> Pass<'_, '_, 't, '_> {
             Action::Duration(index, unit) => {
                 let units = self.reader.units;
                 let (places, times) = match unit {
-                    Unit::Rtt => (units.rtt, 1),
-                    Unit::Delay => (units.delay, units.delay_times),
-                    Unit::Time => (units.time, 1),
+                    UnitKey::Rtt => (units.rtt, 1),
+                    UnitKey::Delay => (units.delay, units.delay_times),
+                    UnitKey::Time => (units.time, 1),
                 };
                 self.duration(index, places, times, key)
             }
@@ -449,7 +449,7 @@ impl<'t> Pass<'_, '_, 't, '_> {
     }
 
     /// A number or numeric string.
-    fn token(&mut self) -> Result<Option<Token<'t>>, Fault> {
+    fn token(&mut self) -> Result<Option<Token<'t>>, JsonFault> {
         let byte = self.cursor.peek()?;
         let start = self.cursor.at;
         let (token, quoted) = match byte {
@@ -473,7 +473,7 @@ impl<'t> Pass<'_, '_, 't, '_> {
         self.event.set(Number::ALL[index as usize], value)
     }
 
-    fn whole_number(&mut self, index: u8, times: u64, key: &[u8]) -> Result<(), Fault> {
+    fn whole_number(&mut self, index: u8, times: u64, key: &[u8]) -> Result<(), JsonFault> {
         let Some((token, quoted, text)) = self.token()? else { return self.no_number(index, key) };
         match whole(token).and_then(|value| value.checked_mul(times)).filter(|value| *value <= LARGEST) {
             Some(value) if self.set(index, value) => {
@@ -498,7 +498,7 @@ impl<'t> Pass<'_, '_, 't, '_> {
         }
     }
 
-    fn duration(&mut self, index: u8, places: Places, times: u64, key: &[u8]) -> Result<(), Fault> {
+    fn duration(&mut self, index: u8, places: Places, times: u64, key: &[u8]) -> Result<(), JsonFault> {
         let Some((token, quoted, text)) = self.token()? else { return self.no_number(index, key) };
         if let Some(ns) = scaled(token, places).filter(|ns| *ns >= 0 && ns % 1000 == 0)
             && (!quoted || shape::same_text(ns, places, token))
@@ -521,7 +521,7 @@ impl<'t> Pass<'_, '_, 't, '_> {
         Ok(())
     }
 
-    fn word(&mut self, index: u8, key: &[u8]) -> Result<(), Fault> {
+    fn word(&mut self, index: u8, key: &[u8]) -> Result<(), JsonFault> {
         let start = self.cursor.at;
         let text = self.cursor.string()?;
         let whole = &self.cursor.text[start..self.cursor.at];
@@ -563,7 +563,7 @@ impl<'t> Pass<'_, '_, 't, '_> {
         }
     }
 
-    fn id(&mut self, index: u8, key: &[u8]) -> Result<(), Fault> {
+    fn id(&mut self, index: u8, key: &[u8]) -> Result<(), JsonFault> {
         let start = self.cursor.at;
         let text = self.cursor.string()?;
         let whole = &self.cursor.text[start..self.cursor.at];
@@ -582,7 +582,7 @@ impl<'t> Pass<'_, '_, 't, '_> {
     /// From when this event's time counts.
     #[cold]
     #[inline(never)]
-    fn reference_time(&mut self, key: &[u8]) -> Result<(), Fault> {
+    fn reference_time(&mut self, key: &[u8]) -> Result<(), JsonFault> {
         self.leftover(key)?;
         self.event.has_clock = true;
         self.event.reference_time = self.event.more.last().map(|(_, value)| *value).unwrap_or_default();
@@ -592,7 +592,7 @@ impl<'t> Pass<'_, '_, 't, '_> {
     /// How this event's time is written: a word that stays in the shape, where [`shape::restore`] looks for it.
     #[cold]
     #[inline(never)]
-    fn time_format(&mut self, key: &[u8]) -> Result<(), Fault> {
+    fn time_format(&mut self, key: &[u8]) -> Result<(), JsonFault> {
         let (start, text) = (self.cursor.at, self.cursor.string()?);
         self.event.has_clock = true;
         self.event.time_format = TimeFormat::read(&text.plain());
@@ -607,7 +607,7 @@ impl<'t> Pass<'_, '_, 't, '_> {
     /// Takes the next value whole, which is none that its column can hold. `null` says that there is no value.
     #[cold]
     #[inline(never)]
-    fn unread(&mut self, key: &[u8]) -> Result<(), Fault> {
+    fn unread(&mut self, key: &[u8]) -> Result<(), JsonFault> {
         if self.cursor.peek()? != b'n' {
             self.event.next_is_unread();
         }
@@ -617,7 +617,7 @@ impl<'t> Pass<'_, '_, 't, '_> {
     /// The same for a column of numbers.
     #[cold]
     #[inline(never)]
-    fn no_number(&mut self, index: u8, key: &[u8]) -> Result<(), Fault> {
+    fn no_number(&mut self, index: u8, key: &[u8]) -> Result<(), JsonFault> {
         if self.cursor.peek()? != b'n' {
             self.number_is_unread(index);
         }
@@ -635,7 +635,7 @@ impl<'t> Pass<'_, '_, 't, '_> {
     }
 
     /// Takes the next value whole, as raw JSON under its path.
-    pub(super) fn leftover(&mut self, key: &[u8]) -> Result<(), Fault> {
+    pub(super) fn leftover(&mut self, key: &[u8]) -> Result<(), JsonFault> {
         let value = self.cursor.value()?;
         self.raw(key, value);
         Ok(())
@@ -719,7 +719,7 @@ impl Event {
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
-    use crate::event::{Blocked, BlockedReason, FrameNumber};
+    use crate::event::{BlockedReason, BlockedUpdate, FrameNumber};
     use std::sync::LazyLock;
 
     static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| Catalogue::load().unwrap());
@@ -796,11 +796,11 @@ mod tests {
         for (word, reason) in reasons {
             let data = format!(r#"{{"old":"unblocked","new":"blocked","stream_id":8,"reason":"{word}"}}"#);
             let wanted =
-                Blocked { is_blocked: true, was_blocked: Some(false), reason: Some(reason), stream_id: Some(8) };
+                BlockedUpdate { is_blocked: true, was_blocked: Some(false), reason: Some(reason), stream_id: Some(8) };
             assert_eq!(read("quic:stream_data_blocked_updated", &data).blocked(), Some(wanted));
         }
         let told = |name, data| read(name, data).blocked();
-        let end = Blocked { is_blocked: false, was_blocked: None, reason: None, stream_id: None };
+        let end = BlockedUpdate { is_blocked: false, was_blocked: None, reason: None, stream_id: None };
         assert_eq!(
             told("quic:connection_data_blocked_updated", r#"{"new":"unblocked","reason":"weather"}"#),
             Some(end)

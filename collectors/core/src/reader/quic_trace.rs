@@ -115,7 +115,7 @@ fn matched<'g, 'v>(fields: &'g [Field], value: &'v str) -> Option<Vec<(&'g Field
 
 /// A row cut into its columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row<'t> {
+pub struct QuicTraceRow<'t> {
     /// Declared connection, empty in the three-column form.
     pub connection: &'t str,
     /// Declared sequence number (`quiclens line v1`).
@@ -132,7 +132,7 @@ pub fn is_heading(line: &str) -> bool {
 }
 
 /// Cuts a line into a row: tabs, `||` or `|` between three or five columns.
-pub fn row(line: &str) -> Option<Row<'_>> {
+pub fn row(line: &str) -> Option<QuicTraceRow<'_>> {
     let separator = ["\t", "||", "|"].into_iter().find(|separator| line.contains(separator))?;
     let columns: Vec<&str> = if separator == "\t" {
         line.splitn(5, '\t').collect()
@@ -142,21 +142,25 @@ pub fn row(line: &str) -> Option<Row<'_>> {
     };
     let is_time = |text: &str| scaled(text.as_bytes(), 3).is_some();
     match *columns.as_slice() {
-        [time, name] if is_time(time) => Some(Row { connection: "", seq: None, time, name, value: "" }),
-        [time, name, value] if is_time(time) => Some(Row { connection: "", seq: None, time, name, value }),
-        [time, client, server, name, value] if separator != "\t" && is_time(time) => {
-            Some(Row { connection: if server.is_empty() { client } else { server }, seq: None, time, name, value })
-        }
+        [time, name] if is_time(time) => Some(QuicTraceRow { connection: "", seq: None, time, name, value: "" }),
+        [time, name, value] if is_time(time) => Some(QuicTraceRow { connection: "", seq: None, time, name, value }),
+        [time, client, server, name, value] if separator != "\t" && is_time(time) => Some(QuicTraceRow {
+            connection: if server.is_empty() { client } else { server },
+            seq: None,
+            time,
+            name,
+            value,
+        }),
         // A three-column value may itself hold tabs, or end in them; then the first column is the time all the same, and no
         // number comes after it.
         [time, name, ..] if is_time(time) && whole(name.as_bytes()).is_none() => {
             let rest = line.splitn(3, separator).nth(2).unwrap_or("");
-            Some(Row { connection: "", seq: None, time, name, value: rest })
+            Some(QuicTraceRow { connection: "", seq: None, time, name, value: rest })
         }
         // `quiclens line v1` is cut by tabs alone.
         [connection, seq, time, name, value] if separator == "\t" && is_time(time) => {
             let seq = whole(seq.as_bytes()).filter(|seq| *seq < SEQ_LIMIT)?;
-            Some(Row { connection, seq: Some(seq), time, name, value })
+            Some(QuicTraceRow { connection, seq: Some(seq), time, name, value })
         }
         _ => None,
     }

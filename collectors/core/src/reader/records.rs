@@ -66,7 +66,7 @@ impl Window {
 
 /// What comes next in a file of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum RecordStep {
     /// The window ends too soon: read more.
     NeedMore,
     /// A record of `len` bytes stands at the window's start.
@@ -83,13 +83,13 @@ pub enum Step {
 }
 
 /// Next record of a sequential file: a header or an event.
-pub fn next_record(framing: Framing, window: &mut Window) -> Step {
+pub fn next_record(framing: Framing, window: &mut Window) -> RecordStep {
     loop {
         let skipped = window.rest().iter().take_while(|byte| byte.is_ascii_whitespace() || **byte == RS).count();
         window.consume(skipped);
         let rest = window.rest();
         if rest.is_empty() {
-            return if window.end { Step::Done } else { Step::NeedMore };
+            return if window.end { RecordStep::Done } else { RecordStep::NeedMore };
         }
         if window.offset() == 0 && rest.starts_with(b"\xEF\xBB\xBF") {
             window.consume(3);
@@ -105,13 +105,13 @@ pub fn next_record(framing: Framing, window: &mut Window) -> Step {
         let (len, taken) = match stop {
             Some(end) => (end, end + 1),
             None if window.end => (rest.len(), rest.len()),
-            None if rest.len() > RECORD_LIMIT => return Step::TooLong,
-            None => return Step::NeedMore,
+            None if rest.len() > RECORD_LIMIT => return RecordStep::TooLong,
+            None => return RecordStep::NeedMore,
         };
         if len > RECORD_LIMIT {
-            return Step::TooLong;
+            return RecordStep::TooLong;
         }
-        return Step::Record { len, taken };
+        return RecordStep::Record { len, taken };
     }
 }
 

@@ -6,7 +6,7 @@
 use crate::dialect::Units;
 use crate::event::{Event, FrameNumber, Number};
 use crate::header::TimeFormat;
-use crate::reader::json::{Cursor, Fault};
+use crate::reader::json::{Cursor, JsonFault};
 use crate::reader::number::{Places, whole, write_double, write_scaled, write_whole};
 
 /// The event's time as a number, and as a numeric string.
@@ -42,7 +42,7 @@ pub fn same_text(value: i64, places: Places, token: &[u8]) -> bool {
 
 /// Reads ACK ranges and says how they are written: `n` numbers, `s` strings; upper case when a range of one
 /// packet is a list of one. `None` when they are written in no one way; the cursor then stands anywhere.
-pub fn read_ranges(cursor: &mut Cursor<'_>, out: &mut Vec<(u64, u64)>) -> Result<Option<u8>, Fault> {
+pub fn read_ranges(cursor: &mut Cursor<'_>, out: &mut Vec<(u64, u64)>) -> Result<Option<u8>, JsonFault> {
     cursor.take(b'[')?;
     let (mut texts, mut numbers, mut singles, mut doubled) = (false, false, false, false);
     if cursor.empty(b']')? {
@@ -126,7 +126,7 @@ struct Used {
 
 /// The time of a connection as its records write it.
 #[derive(Clone, Copy, Debug)]
-pub struct Clock {
+pub struct WrittenClock {
     /// Source time of the first record.
     base_ns: i64,
     /// Source time of the record before, 0 before the first.
@@ -137,7 +137,7 @@ pub struct Clock {
     is_alone: bool,
 }
 
-impl Clock {
+impl WrittenClock {
     /// Of a connection whose first record has the source time `base_ns`, in a trace with this format.
     pub fn new(base_ns: i64, format: TimeFormat) -> Self {
         Self { base_ns, before_ns: 0, format, is_alone: false }
@@ -214,7 +214,7 @@ pub fn keep_time(event: &mut Event, written_ns: i64, units: &Units) {
 
 /// Writes the record that an event was read from, as JSON equal to it; records of one trace in the order of their seq.
 /// An event whose lists do not fit its shape (a row that was tampered with) gives `null` in the places that are missing.
-pub fn restore(event: &Event, units: &Units, clock: &mut Clock, out: &mut Vec<u8>) {
+pub fn restore(event: &Event, units: &Units, clock: &mut WrittenClock, out: &mut Vec<u8>) {
     let mut used = Used { is_alone: clock.is_alone, ..Used::default() };
     fill(event, &event.shape, None, units, clock.tell(event), &mut used, out);
 }

@@ -1,6 +1,6 @@
 //! Why something could not become a row.
 
-use crate::reader::json::Fault;
+use crate::reader::json::JsonFault;
 
 /// A reason of `schema/catalogue/rejects.toml`. Each is a metric label, so renaming one is a breaking
 /// change; spools and checkpoints hold its place in this list, so a new one comes last.
@@ -111,13 +111,13 @@ pub enum Stop {
     Skip(Skip),
 }
 
-impl From<Fault> for Stop {
-    fn from(fault: Fault) -> Self {
+impl From<JsonFault> for Stop {
+    fn from(fault: JsonFault) -> Self {
         match fault {
-            Fault::End => Self::End,
-            Fault::Syntax => Self::Skip(Skip::NotJson),
-            Fault::Depth => Self::Skip(Skip::TooDeep),
-            Fault::Frames => Self::Skip(Skip::TooManyFrames),
+            JsonFault::End => Self::End,
+            JsonFault::Syntax => Self::Skip(Skip::NotJson),
+            JsonFault::Depth => Self::Skip(Skip::TooDeep),
+            JsonFault::Frames => Self::Skip(Skip::TooManyFrames),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Which format a file has, told by its first bytes. Neither its name nor its `qlog_version` is trusted.
 
 use crate::reader::document::event_at;
-use crate::reader::json::{Cursor, Fault};
+use crate::reader::json::{Cursor, JsonFault};
 use crate::reader::quic_trace;
 
 /// How records lie in a file.
@@ -76,7 +76,7 @@ fn framing(head: &[u8], whole: bool) -> Option<Option<Framing>> {
                     _ => Some(Some(Framing::NdJson)),
                 }
             }
-            Err(Fault::End) if !whole => Some(None),
+            Err(JsonFault::End) if !whole => Some(None),
             // Damaged, or cut in its first object.
             Err(_) => damaged(head, whole),
         },
@@ -107,7 +107,7 @@ enum First {
 }
 
 /// Walks the fields of the first object until they tell what it is.
-fn first_object(head: &[u8]) -> Result<First, Fault> {
+fn first_object(head: &[u8]) -> Result<First, JsonFault> {
     let mut cursor = Cursor::new(head);
     let mut has_trace = false;
     cursor.take(b'{')?;

@@ -9,7 +9,7 @@ use arrow_schema::{ArrowError, DataType, Field};
 use std::sync::Arc;
 
 /// The columns of a batch, in the types that events are read from.
-pub struct Rows {
+pub struct BatchColumns {
     rows: usize,
     texts: Vec<Option<StringArray>>,
     numbers: Vec<Option<UInt64Array>>,
@@ -27,7 +27,7 @@ fn list_of(kind: DataType) -> DataType {
     DataType::List(Arc::new(Field::new("item", kind, true)))
 }
 
-impl Rows {
+impl BatchColumns {
     /// Takes the columns of a batch; an error names a column that is of no fitting type.
     pub fn new(batch: &RecordBatch) -> Result<Self, ArrowError> {
         let column = |name: &str, kind: &DataType| -> Result<Option<ArrayRef>, ArrowError> {

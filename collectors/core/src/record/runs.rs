@@ -8,10 +8,10 @@ use arrow_schema::{ArrowError, DataType};
 use std::collections::BTreeMap;
 
 /// Records of one trace whose seq follow each other: trace_id, the first seq, the last.
-pub type Run = (String, u64, u64);
+pub type RecordRun = (String, u64, u64);
 
 /// The runs of a batch. A batch without the two columns has none.
-pub fn runs(batch: &RecordBatch) -> Result<Vec<Run>, ArrowError> {
+pub fn runs(batch: &RecordBatch) -> Result<Vec<RecordRun>, ArrowError> {
     let (Some(traces), Some(seqs)) = (batch.column_by_name("trace_id"), batch.column_by_name("seq")) else {
         return Ok(Vec::new());
     };
@@ -23,7 +23,7 @@ pub fn runs(batch: &RecordBatch) -> Result<Vec<Run>, ArrowError> {
             known.entry(traces.value(row)).or_default().push(seqs.value(row));
         }
     }
-    let mut runs: Vec<Run> = Vec::new();
+    let mut runs: Vec<RecordRun> = Vec::new();
     for (trace, mut seqs) in known {
         seqs.sort_unstable();
         for seq in seqs {

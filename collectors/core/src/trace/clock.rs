@@ -17,7 +17,7 @@ const NOISE_NS: i64 = 2_000_000;
 
 /// In which order records stand in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Writer {
+pub(super) enum RecordOrder {
     /// Nothing has told yet.
     #[default]
     Unknown,
@@ -31,7 +31,7 @@ pub(super) enum Writer {
 
 /// A packet of ours: of which kind, its number, and its time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Sent {
+struct SentPacketTime {
     kind: u8,
     number: u64,
     at_ns: i64,
@@ -45,20 +45,20 @@ pub(super) struct Clock {
     ahead_ns: i64,
     /// And was, before the newest record seemed to show a step; else the same.
     before_ns: i64,
-    writer: Writer,
+    writer: RecordOrder,
     /// The last packet of ours in the file.
-    sent: Sent,
+    sent: SentPacketTime,
 }
 
 impl Default for Clock {
     fn default() -> Self {
-        Self::of(Writer::Unknown)
+        Self::of(RecordOrder::Unknown)
     }
 }
 
 /// A record's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Reading {
+pub(super) struct ClockReading {
     /// By a clock that is not set back, ns.
     pub at_ns: i64,
     /// The log's clock was, right before it.
@@ -69,12 +69,12 @@ pub(super) struct Reading {
 
 impl Clock {
     /// A clock of records that such a writer wrote.
-    pub fn of(writer: Writer) -> Self {
-        Self { newest_ns: i64::MIN, ahead_ns: 0, before_ns: 0, writer, sent: Sent::default() }
+    pub fn of(writer: RecordOrder) -> Self {
+        Self { newest_ns: i64::MIN, ahead_ns: 0, before_ns: 0, writer, sent: SentPacketTime::default() }
     }
 
     /// What is known of the writer so far.
-    pub fn writer(&self) -> Writer {
+    pub fn writer(&self) -> RecordOrder {
         self.writer
     }
 
@@ -86,7 +86,7 @@ impl Clock {
     }
 
     /// The time of a record, whose own is in `source_ns`.
-    pub fn read(&mut self, event: &Event) -> Reading {
+    pub fn read(&mut self, event: &Event) -> ClockReading {
         let (source_ns, newest) = (event.source_ns, self.newest_ns);
         let is_old = |at: i64| newest.saturating_sub(at) > WINDOW_NS;
         if !is_old(source_ns.saturating_add(self.before_ns)) {
@@ -104,27 +104,27 @@ impl Clock {
         }
         if at_ns < newest {
             if newest.saturating_sub(at_ns) > NOISE_NS {
-                self.writer = Writer::Unordered;
+                self.writer = RecordOrder::Unordered;
             }
-            if self.writer == Writer::Ordered {
+            if self.writer == RecordOrder::Ordered {
                 at_ns = newest;
             }
         }
         self.newest_ns = newest.max(at_ns);
-        Reading { at_ns, is_step, is_late: at_ns < newest }
+        ClockReading { at_ns, is_step, is_late: at_ns < newest }
     }
 
     /// A packet of ours may tell in which order records stand. Paths may have numbers of their own.
     fn look_at(&mut self, event: &Event, at_ns: i64) {
         let Some(number) = event.get(Number::PacketNumber) else { return };
         let kind = event.word(Word::PacketType).as_bytes().first().copied().unwrap_or_default();
-        let last = std::mem::replace(&mut self.sent, Sent { kind, number, at_ns });
+        let last = std::mem::replace(&mut self.sent, SentPacketTime { kind, number, at_ns });
         let has_path = || event.get(Number::PathId).is_some_and(|id| id > 0);
-        if at_ns < last.at_ns && kind == last.kind && self.writer != Writer::Unordered && !has_path() {
+        if at_ns < last.at_ns && kind == last.kind && self.writer != RecordOrder::Unordered && !has_path() {
             if number < last.number {
-                self.writer = Writer::Unordered;
+                self.writer = RecordOrder::Unordered;
             } else if number > last.number && last.at_ns.saturating_sub(at_ns) <= NOISE_NS {
-                self.writer = Writer::Ordered;
+                self.writer = RecordOrder::Ordered;
             }
         }
     }
@@ -134,7 +134,7 @@ impl Clock {
 mod tests {
     use super::*;
 
-    fn at(clock: &mut Clock, ms: i64) -> Reading {
+    fn at(clock: &mut Clock, ms: i64) -> ClockReading {
         let mut event = Event::default();
         event.source_ns = ms * 1_000_000;
         clock.read(&event)
@@ -143,14 +143,14 @@ mod tests {
     fn read(times_ms: &[i64]) -> Vec<(i64, bool)> {
         let mut clock = Clock::default();
         let of = |ms: &i64| {
-            let Reading { at_ns, is_step, .. } = at(&mut clock, *ms);
+            let ClockReading { at_ns, is_step, .. } = at(&mut clock, *ms);
             (at_ns / 1_000_000, is_step)
         };
         times_ms.iter().map(of).collect()
     }
 
     /// Packets of ours by number and time, each followed by what the clock makes of its time.
-    fn sends(packets: &[(u64, i64)]) -> (Vec<i64>, Writer) {
+    fn sends(packets: &[(u64, i64)]) -> (Vec<i64>, RecordOrder) {
         let mut clock = Clock::default();
         let of = |(number, ms): &(u64, i64)| {
             let mut event = Event::default();
@@ -169,10 +169,14 @@ mod tests {
 
     #[test]
     fn numbers_of_packets_tell_a_clock_that_is_off_from_threads() {
-        assert_eq!(sends(&[(1, 10), (2, 9), (3, 11), (4, 10)]), (vec![10, 10, 11, 11], Writer::Ordered));
-        assert_eq!(sends(&[(2, 10), (1, 9), (4, 11), (3, 10)]), (vec![10, 9, 11, 10], Writer::Unordered));
-        assert_eq!(sends(&[(1, 10), (2, 9), (4, 11), (3, 10)]), (vec![10, 10, 11, 10], Writer::Unordered));
-        assert_eq!(sends(&[(1, 10), (2, 7), (3, 11), (4, 10)]), (vec![10, 7, 11, 10], Writer::Unordered), "so much");
+        assert_eq!(sends(&[(1, 10), (2, 9), (3, 11), (4, 10)]), (vec![10, 10, 11, 11], RecordOrder::Ordered));
+        assert_eq!(sends(&[(2, 10), (1, 9), (4, 11), (3, 10)]), (vec![10, 9, 11, 10], RecordOrder::Unordered));
+        assert_eq!(sends(&[(1, 10), (2, 9), (4, 11), (3, 10)]), (vec![10, 10, 11, 10], RecordOrder::Unordered));
+        assert_eq!(
+            sends(&[(1, 10), (2, 7), (3, 11), (4, 10)]),
+            (vec![10, 7, 11, 10], RecordOrder::Unordered),
+            "so much"
+        );
         assert_eq!(
             read(&[10, 9, 11, 10]).iter().map(|(at, _)| *at).collect::<Vec<_>>(),
             [10, 9, 11, 10],

@@ -1,6 +1,6 @@
 //! The connections of a trace that are open: found by the name that their records give them, ended one by one.
 
-use crate::client::Known;
+use crate::client::KnownClient;
 use crate::event::Event;
 use crate::fold::Fold;
 use crate::limits::REJECT_BYTES;
@@ -9,7 +9,7 @@ use crate::retention::{At, Standing};
 use crate::seeded::Seeded;
 use crate::tables::Tables;
 use crate::trace::clock::Clock;
-use crate::trace::order::{Held, Order};
+use crate::trace::order::{HeldRecord, Order};
 use crate::trace::silence::{Silence, Verdict};
 use crate::trace::{Reject, beyond};
 use std::collections::HashMap;
@@ -43,7 +43,7 @@ pub(super) struct Connection {
     pub silence: Option<Box<Silence>>,
     pub started: bool,
     /// What is known of its client, where that is asked.
-    pub client: Option<Box<Known>>,
+    pub client: Option<Box<KnownClient>>,
     /// Events that the newest row of `connections` knew.
     pub shown: u64,
     /// Its close was logged.
@@ -83,7 +83,7 @@ impl Connection {
             }
         }
         let kept = raw[..raw.len().min(REJECT_BYTES)].to_vec();
-        let held = Held { event: event.clone(), is_step, place, raw: kept, length: raw.len() };
+        let held = HeldRecord { event: event.clone(), is_step, place, raw: kept, length: raw.len() };
         let Some(order) = self.order.as_deref_mut() else {
             let verdict = self.silence.as_deref_mut().map(|silence| silence.hold(held, &self.fold));
             if let Some(Verdict::Forward(step_ns)) = verdict {
@@ -138,7 +138,7 @@ impl Connection {
         }
     }
 
-    fn fold_held(&mut self, held: &Held, tables: &mut Tables, file: &str) {
+    fn fold_held(&mut self, held: &HeldRecord, tables: &mut Tables, file: &str) {
         if held.is_step {
             self.fold.clock_made_a_step();
         }

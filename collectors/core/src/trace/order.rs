@@ -15,7 +15,7 @@ pub const WINDOW_NS: i64 = 20_000_000;
 
 /// A record that waits for its turn.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct HeldRecord {
     pub event: Event,
     /// The log's clock was set back before it.
     pub is_step: bool,
@@ -26,7 +26,7 @@ pub(super) struct Held {
     pub length: usize,
 }
 
-impl Held {
+impl HeldRecord {
     /// Bytes that it has.
     pub fn bytes(&self) -> usize {
         self.event.memory() + self.raw.capacity()
@@ -38,13 +38,13 @@ impl Held {
 pub(super) struct Order {
     newest_ns: i64,
     /// By time, then as they came.
-    held: BTreeMap<(i64, u64), Held>,
+    held: BTreeMap<(i64, u64), HeldRecord>,
     bytes: usize,
 }
 
 impl Order {
     /// Holds a record.
-    pub fn hold(&mut self, at_ns: i64, held: Held) {
+    pub fn hold(&mut self, at_ns: i64, held: HeldRecord) {
         self.newest_ns = self.newest_ns.max(at_ns);
         self.bytes += held.bytes();
         if let Some(known) = self.held.insert((at_ns, held.event.seq), held) {
@@ -53,7 +53,7 @@ impl Order {
     }
 
     /// The next record whose turn has come.
-    pub fn next(&mut self) -> Option<Held> {
+    pub fn next(&mut self) -> Option<HeldRecord> {
         let first = self.held.first_entry()?;
         let is_due = self.newest_ns.saturating_sub(first.key().0) > WINDOW_NS;
         if !is_due && self.held.len() <= HELD {
@@ -66,7 +66,7 @@ impl Order {
     }
 
     /// The next record, whatever may come.
-    pub fn next_of_all(&mut self) -> Option<Held> {
+    pub fn next_of_all(&mut self) -> Option<HeldRecord> {
         let (_, held) = self.held.pop_first()?;
         self.bytes -= held.bytes();
         Some(held)
@@ -83,13 +83,13 @@ mod tests {
     use super::*;
     use crate::crossed::crosses;
 
-    fn held(source_ns: i64, seq: u64) -> Held {
+    fn held(source_ns: i64, seq: u64) -> HeldRecord {
         let mut event = Event::default();
         (event.source_ns, event.seq) = (source_ns, seq);
-        Held { event, is_step: false, place: 0, raw: Vec::new(), length: 0 }
+        HeldRecord { event, is_step: false, place: 0, raw: Vec::new(), length: 0 }
     }
 
-    fn times(next: impl FnMut() -> Option<Held>) -> Vec<(i64, u64)> {
+    fn times(next: impl FnMut() -> Option<HeldRecord>) -> Vec<(i64, u64)> {
         std::iter::from_fn(next).map(|held| (held.event.source_ns, held.event.seq)).collect()
     }
 

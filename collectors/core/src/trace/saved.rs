@@ -2,10 +2,10 @@
 
 use super::clock::Clock;
 use super::identity::Identity;
-use super::timeline::Timeline;
+use super::timeline::TraceTimeline;
 use super::{Connection, Stashed, TraceReader};
 use crate::catalogue::Catalogue;
-use crate::client::Known;
+use crate::client::KnownClient;
 use crate::dialect::Units;
 use crate::fold::{ANALYSIS_VERSION, Fold};
 use crate::header::Header;
@@ -37,7 +37,7 @@ pub struct Saved {
     is_plain: bool,
     harms: u64,
     harms_before: u64,
-    timeline: Timeline,
+    timeline: TraceTimeline,
     identity: Identity,
 }
 
@@ -50,7 +50,7 @@ pub struct SavedConnection<'f> {
     base_ns: i64,
     clock: Clock,
     started: bool,
-    client: Option<Box<Known>>,
+    client: Option<Box<KnownClient>>,
     shown: u64,
     is_closed: bool,
     began_at: u64,

@@ -11,7 +11,7 @@ use crate::event::{Event, Number};
 use crate::fold::recovery::clock_check::Overdue;
 use crate::fold::{Fold, TURN_US};
 use crate::limits::BEHIND_SILENCE;
-use crate::trace::order::Held;
+use crate::trace::order::HeldRecord;
 
 /// What the records behind the silence tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ const PATIENCE_US: i64 = 1_000_000;
 #[derive(Debug)]
 pub(super) struct Silence {
     gap_us: i64,
-    held: Vec<Held>,
+    held: Vec<HeldRecord>,
     bytes: usize,
     overdue: Option<Overdue>,
     /// The sample that the log states, and when.
@@ -43,7 +43,7 @@ impl Silence {
     }
 
     /// Holds a record.
-    pub fn hold(&mut self, held: Held, fold: &Fold) -> Verdict {
+    pub fn hold(&mut self, held: HeldRecord, fold: &Fold) -> Verdict {
         let verdict = self.look_at(&held.event, fold);
         self.bytes += held.bytes();
         self.held.push(held);
@@ -81,7 +81,7 @@ impl Silence {
     }
 
     /// The records that waited, in their order.
-    pub fn into_held(self) -> Vec<Held> {
+    pub fn into_held(self) -> Vec<HeldRecord> {
         self.held
     }
 
@@ -116,7 +116,7 @@ mod tests {
             let mut event = Event::default();
             event.time_us = ms * 1000;
             latest_us.into_iter().for_each(|us| _ = event.set(Number::LatestRttUs, us));
-            Held { event, is_step: false, place: 0, raw: Vec::new(), length: 0 }
+            HeldRecord { event, is_step: false, place: 0, raw: Vec::new(), length: 0 }
         };
         let fold = Fold::default();
         let mut silence = Silence::of(340_000);

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// Where source time 0 of a trace lies, and when its newest record was.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Timeline {
+pub(super) struct TraceTimeline {
     /// Of records that do not say it themselves.
     format: TimeFormat,
     zero: Option<Zero>,
@@ -30,7 +30,7 @@ struct Zero {
 #[derive(Debug)]
 pub(super) struct Unplaced;
 
-impl Timeline {
+impl TraceTimeline {
     /// Of a trace whose header says how its records write their times.
     pub fn new(format: TimeFormat) -> Self {
         Self { format, zero: None, last_ns: 0, is_simple: false }

@@ -6,7 +6,7 @@ use super::FormatError;
 use super::config::{TimeIs, Unit};
 use super::meaning::Meaning;
 use super::pattern::Piece;
-use super::time::{COMMON, Clock};
+use super::time::{COMMON, TimestampFormat};
 
 /// Common log format.
 pub(super) const COMMON_LOG: &str = r#"%h %l %u %t "%r" %>s %b"#;
@@ -49,7 +49,8 @@ fn item_pieces(argument: &str, letter: &str, pieces: &mut Vec<Piece>) {
     let name = if argument.is_empty() { format!("%{letter}") } else { format!("%{{{argument}}}{letter}") };
     if letter == "t" && argument.is_empty() {
         // It brings its own brackets.
-        let meaning = Clock::of_strftime(COMMON).map_or(Meaning::More, |clock| Meaning::Time(clock, TimeIs::Start));
+        let meaning =
+            TimestampFormat::of_strftime(COMMON).map_or(Meaning::More, |clock| Meaning::Time(clock, TimeIs::Start));
         pieces.extend([Piece::Literal("[".to_owned()), Piece::value(&name, meaning), Piece::Literal("]".to_owned())]);
     } else {
         pieces.push(Piece::value(&name, meaning(argument, letter)));
@@ -105,12 +106,12 @@ fn time(argument: &str) -> Meaning {
         _ => (TimeIs::Start, argument),
     };
     let clock = match form {
-        "sec" => Clock::Epoch(Unit::Seconds),
-        "msec" => Clock::Epoch(Unit::Milliseconds),
-        "usec" => Clock::Epoch(Unit::Microseconds),
+        "sec" => TimestampFormat::Epoch(Unit::Seconds),
+        "msec" => TimestampFormat::Epoch(Unit::Milliseconds),
+        "usec" => TimestampFormat::Epoch(Unit::Microseconds),
         "msec_frac" => return Meaning::Fraction(Unit::Milliseconds),
         "usec_frac" => return Meaning::Fraction(Unit::Microseconds),
-        _ => match Clock::of_strftime(form) {
+        _ => match TimestampFormat::of_strftime(form) {
             Some(clock) => clock,
             None => return Meaning::More,
         },

@@ -17,7 +17,7 @@ pub struct AccessFormatConfig {
     pub escape: Escape,
     /// Column of `request_lines` to where the log has it: a placeholder's name, or a path of keys with `.` between.
     /// `client_address` and `client_port` are columns here too; they are handed out and not stored.
-    pub columns: BTreeMap<String, Source>,
+    pub columns: BTreeMap<String, ColumnSource>,
     /// Whether the logged time is the request's start or its end. The server's way unless given.
     pub time_is: Option<TimeIs>,
     /// Offset from UTC, in minutes, of times that are logged without one. 0.
@@ -125,8 +125,8 @@ impl TimeIs {
 
 /// Where a log has a column.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Source {
+#[serde(expecting = "struct Source", deny_unknown_fields)]
+pub struct ColumnSource {
     /// A placeholder's name, or a path of keys with `.` between.
     pub from: String,
     /// Unit of a duration, or of a time that is a number. A duration's is that of its column, a time's the second.

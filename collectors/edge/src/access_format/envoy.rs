@@ -4,7 +4,7 @@ use super::FormatError;
 use super::config::{TimeIs, Unit};
 use super::meaning::Meaning;
 use super::pattern::Piece;
-use super::time::Clock;
+use super::time::TimestampFormat;
 
 /// The default format string.
 pub(super) const DEFAULT: &str = r#"[%START_TIME%] "%REQ(:METHOD)% %REQ(X-ENVOY-ORIGINAL-PATH?:PATH)% %PROTOCOL%" %RESPONSE_CODE% %RESPONSE_FLAGS% %BYTES_RECEIVED% %BYTES_SENT% %DURATION% %RESP(X-ENVOY-UPSTREAM-SERVICE-TIME)% "%REQ(X-FORWARDED-FOR)%" "%REQ(USER-AGENT)%" "%REQ(X-REQUEST-ID)%" "%REQ(:AUTHORITY)%" "%UPSTREAM_HOST%""#;
@@ -98,6 +98,10 @@ fn header(argument: &str) -> Meaning {
 }
 
 fn time(argument: &str, time_is: TimeIs) -> Meaning {
-    let clock = if argument.is_empty() { Some(Clock::Auto(Unit::Seconds)) } else { Clock::of_strftime(argument) };
+    let clock = if argument.is_empty() {
+        Some(TimestampFormat::Auto(Unit::Seconds))
+    } else {
+        TimestampFormat::of_strftime(argument)
+    };
     clock.map_or(Meaning::More, |clock| Meaning::Time(clock, time_is))
 }

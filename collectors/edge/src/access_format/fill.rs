@@ -12,7 +12,7 @@ use serde_json::Value;
 
 /// What holds for all lines of a log.
 #[derive(Clone, Debug)]
-pub(super) struct Rules {
+pub(super) struct LineRules {
     pub redact: bool,
     pub prefix: Prefix,
     pub offset_minutes: i32,
@@ -39,7 +39,7 @@ pub struct Line {
 /// Makes a line's row, piece by piece.
 #[derive(Debug)]
 pub(super) struct Filler<'r> {
-    rules: &'r Rules,
+    rules: &'r LineRules,
     row: Row,
     more: Vec<String>,
     client: Client,
@@ -56,7 +56,7 @@ pub(super) struct Filler<'r> {
 }
 
 impl<'r> Filler<'r> {
-    pub fn new(rules: &'r Rules) -> Self {
+    pub fn new(rules: &'r LineRules) -> Self {
         Self {
             rules,
             row: Row(Vec::with_capacity(28)),

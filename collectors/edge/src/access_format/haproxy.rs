@@ -3,8 +3,8 @@
 use super::FormatError;
 use super::config::{TimeIs, Unit};
 use super::meaning::Meaning;
-use super::pattern::{Piece, Place};
-use super::time::{COMMON, Clock, HAPROXY};
+use super::pattern::{Piece, Placeholder};
+use super::time::{COMMON, HAPROXY, TimestampFormat};
 
 /// `option httplog`, by its own definition.
 pub(super) const HTTPLOG: &str =
@@ -72,7 +72,7 @@ fn place(name: &str, flags: &str, pieces: &mut Vec<Piece>) {
     let is_hex = flags.split(',').any(|flag| flag.trim() == "+X");
     let meaning = if is_hex { Meaning::More } else { meaning(name) };
     let braces = matches!(name, "hr" | "hs");
-    let value = Piece::Value(Place { name: name.to_owned(), meaning, braces });
+    let value = Piece::Value(Placeholder { name: name.to_owned(), meaning, braces });
     if flags.split(',').any(|flag| flag.trim() == "+Q") {
         let quote = || Piece::Literal("\"".to_owned());
         pieces.extend([quote(), value, quote()]);
@@ -82,15 +82,16 @@ fn place(name: &str, flags: &str, pieces: &mut Vec<Piece>) {
 }
 
 fn meaning(name: &str) -> Meaning {
-    let start = |form| Clock::of_strftime(form).map_or(Meaning::More, |clock| Meaning::Time(clock, TimeIs::Start));
+    let start =
+        |form| TimestampFormat::of_strftime(form).map_or(Meaning::More, |clock| Meaning::Time(clock, TimeIs::Start));
     match name {
         "ci" | "src" => Meaning::Address,
         "cp" | "src_port" => Meaning::Port,
         // The request's first byte. %t, %T and %Ts are the connection's accept.
         "tr" => start(HAPROXY),
         "trg" | "trl" => start(COMMON),
-        "request_date(us)" => Meaning::Time(Clock::Epoch(Unit::Microseconds), TimeIs::Start),
-        "request_date(ms)" => Meaning::Time(Clock::Epoch(Unit::Milliseconds), TimeIs::Start),
+        "request_date(us)" => Meaning::Time(TimestampFormat::Epoch(Unit::Microseconds), TimeIs::Start),
+        "request_date(ms)" => Meaning::Time(TimestampFormat::Epoch(Unit::Milliseconds), TimeIs::Start),
         "Ta" | "txn.timer.total" => Meaning::Duration("duration_us", Unit::Milliseconds),
         "ST" | "status" | "txn.status" => Meaning::Whole("status", u16::MAX.into()),
         "B" | "res.bytes_in" => Meaning::Whole("response_bytes", u64::MAX),

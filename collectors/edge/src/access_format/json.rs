@@ -4,7 +4,7 @@ use super::FormatError;
 use super::fill::Filler;
 use super::meaning::Meaning;
 use quiclens_core::keys::Keys;
-use quiclens_core::reader::json::{Cursor, Fault};
+use quiclens_core::reader::json::{Cursor, JsonFault};
 use quiclens_core::reader::skip::Skip;
 use serde_json::Value;
 
@@ -33,13 +33,13 @@ impl Node {
         let mut cursor = Cursor::new(line.as_bytes());
         let mut path = String::new();
         self.object(&mut cursor, &mut path, filler).map_err(|fault| match fault {
-            Fault::Depth => Skip::TooDeep,
-            Fault::End | Fault::Syntax | Fault::Frames => Skip::BadLine,
+            JsonFault::Depth => Skip::TooDeep,
+            JsonFault::End | JsonFault::Syntax | JsonFault::Frames => Skip::BadLine,
         })?;
-        if cursor.peek() == Err(Fault::End) { Ok(()) } else { Err(Skip::BadLine) }
+        if cursor.peek() == Err(JsonFault::End) { Ok(()) } else { Err(Skip::BadLine) }
     }
 
-    fn object(&self, cursor: &mut Cursor<'_>, path: &mut String, filler: &mut Filler<'_>) -> Result<(), Fault> {
+    fn object(&self, cursor: &mut Cursor<'_>, path: &mut String, filler: &mut Filler<'_>) -> Result<(), JsonFault> {
         cursor.take(b'{')?;
         if cursor.empty(b'}')? {
             return Ok(());
@@ -51,9 +51,9 @@ impl Node {
                 path.push('.');
             }
             // The line is UTF-8, and a key ends where characters do.
-            let raw = core::str::from_utf8(key.raw).map_err(|_| Fault::Syntax)?;
+            let raw = core::str::from_utf8(key.raw).map_err(|_| JsonFault::Syntax)?;
             if key.escaped {
-                path.push_str(&text_of(&format!("\"{raw}\"")).ok_or(Fault::Syntax)?);
+                path.push_str(&text_of(&format!("\"{raw}\"")).ok_or(JsonFault::Syntax)?);
             } else {
                 path.push_str(raw);
             }
@@ -64,7 +64,7 @@ impl Node {
                 // Tables are a few levels deep; so is this recursion.
                 Some(child) if byte == b'{' && child.meaning.is_none() => child.object(cursor, path, filler)?,
                 _ => {
-                    let value = core::str::from_utf8(cursor.value()?).map_err(|_| Fault::Syntax)?;
+                    let value = core::str::from_utf8(cursor.value()?).map_err(|_| JsonFault::Syntax)?;
                     take(path, child.and_then(|child| child.meaning.as_ref()), value, filler);
                 }
             }

@@ -1,7 +1,7 @@
 //! What the pieces of a line mean.
 
 use super::config::{TimeIs, Unit};
-use super::time::Clock;
+use super::time::TimestampFormat;
 
 /// What a piece of a line is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub(super) enum Meaning {
     More,
     /// The value of a header field, or a user: not kept where addresses are not.
     Private,
-    Time(Clock, TimeIs),
+    Time(TimestampFormat, TimeIs),
     /// A fraction of a second that belongs to the time.
     Fraction(Unit),
     TimeIs,
@@ -73,7 +73,7 @@ impl Meaning {
         ];
         let us = unit.unwrap_or(Unit::Microseconds);
         Some(match name {
-            "time" => Self::Time(Clock::Auto(unit.unwrap_or(Unit::Seconds)), time_is),
+            "time" => Self::Time(TimestampFormat::Auto(unit.unwrap_or(Unit::Seconds)), time_is),
             "time_is" => Self::TimeIs,
             "duration_us" => Self::Duration("duration_us", us),
             "rtt_us" => Self::Duration("rtt_us", us),

@@ -13,12 +13,12 @@ mod nginx;
 mod pattern;
 mod time;
 
-pub use config::{AccessFormatConfig, Escape, Preset, Source, Syntax, TimeIs, Unit};
+pub use config::{AccessFormatConfig, ColumnSource, Escape, Preset, Syntax, TimeIs, Unit};
 pub use fill::Line;
 
 use crate::address::Prefix;
 use crate::enrich::{Enricher, Facts};
-use fill::{Filler, Rules};
+use fill::{Filler, LineRules};
 use json::Node;
 use meaning::Meaning;
 use pattern::{Escapes, Pattern, Piece};
@@ -28,7 +28,7 @@ use quiclens_core::reader::skip::Skip;
 #[derive(Clone, Debug)]
 pub struct Format {
     body: Body,
-    rules: Rules,
+    rules: LineRules,
     longest: usize,
 }
 
@@ -201,7 +201,7 @@ impl Format {
             Syntax::Json => of_json(own_keys(config.preset, time_is), config, time_is)?,
         };
         let is_plain_json = syntax == Syntax::Json && config.preset != Some(Preset::Caddy);
-        let rules = Rules {
+        let rules = LineRules {
             redact: config.redact.unwrap_or(true),
             prefix: Prefix { v4: config.prefix_v4_bits, v6: config.prefix_v6_bits },
             offset_minutes: config.utc_offset_minutes,

@@ -5,7 +5,7 @@ use super::FormatError;
 use super::config::{TimeIs, Unit};
 use super::meaning::Meaning;
 use super::pattern::Piece;
-use super::time::{COMMON, Clock};
+use super::time::{COMMON, TimestampFormat};
 
 /// The predefined `combined`.
 pub(super) const COMBINED: &str = r#"$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent""#;
@@ -38,9 +38,11 @@ pub(super) fn pieces(format: &str) -> Result<Vec<Piece>, FormatError> {
 /// Times are those of the log's writing, after the response was sent.
 fn meaning(name: &str) -> Meaning {
     match name {
-        "msec" => Meaning::Time(Clock::Epoch(Unit::Seconds), TimeIs::End),
-        "time_iso8601" => Meaning::Time(Clock::Auto(Unit::Seconds), TimeIs::End),
-        "time_local" => Clock::of_strftime(COMMON).map_or(Meaning::More, |clock| Meaning::Time(clock, TimeIs::End)),
+        "msec" => Meaning::Time(TimestampFormat::Epoch(Unit::Seconds), TimeIs::End),
+        "time_iso8601" => Meaning::Time(TimestampFormat::Auto(Unit::Seconds), TimeIs::End),
+        "time_local" => {
+            TimestampFormat::of_strftime(COMMON).map_or(Meaning::More, |clock| Meaning::Time(clock, TimeIs::End))
+        }
         "request" => Meaning::Request,
         "request_method" => Meaning::Text("method"),
         "request_uri" => Meaning::Path,

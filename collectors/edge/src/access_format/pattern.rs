@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 /// A placeholder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Placeholder {
     /// As the server calls it.
     pub name: String,
     /// What it is.
@@ -23,12 +23,12 @@ pub(super) struct Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Piece {
     Literal(String),
-    Value(Place),
+    Value(Placeholder),
 }
 
 impl Piece {
     pub fn value(name: &str, meaning: Meaning) -> Self {
-        Self::Value(Place { name: name.to_owned(), meaning, braces: false })
+        Self::Value(Placeholder { name: name.to_owned(), meaning, braces: false })
     }
 }
 
@@ -48,7 +48,7 @@ pub(super) enum Escapes {
 pub(super) struct Pattern {
     first: String,
     /// Each placeholder and the text after it.
-    places: Vec<(Place, Finder<'static>)>,
+    places: Vec<(Placeholder, Finder<'static>)>,
     escapes: Escapes,
     /// Number of quotes of a line whose server does not escape them.
     quotes: Option<usize>,
@@ -61,7 +61,7 @@ pub(super) struct Pattern {
 impl Pattern {
     /// Compiles; the error says what cannot be read back.
     pub fn new(pieces: Vec<Piece>, escapes: Escapes, prefix_until: Option<String>) -> Result<Self, FormatError> {
-        let (mut first, mut places) = (String::new(), Vec::<(Place, String)>::new());
+        let (mut first, mut places) = (String::new(), Vec::<(Placeholder, String)>::new());
         for piece in joined(pieces) {
             match piece {
                 Piece::Literal(text) => match places.last_mut() {
@@ -99,7 +99,7 @@ impl Pattern {
     }
 
     /// The placeholders.
-    pub fn places(&mut self) -> impl Iterator<Item = &mut Place> {
+    pub fn places(&mut self) -> impl Iterator<Item = &mut Placeholder> {
         self.places.iter_mut().map(|(place, _)| place)
     }
 

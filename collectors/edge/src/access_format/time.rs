@@ -7,7 +7,7 @@ use jiff::tz::Offset;
 
 /// A form of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Clock {
+pub(super) enum TimestampFormat {
     /// RFC 3339, also without a colon in the offset, else a number of the unit since 1970.
     Auto(Unit),
     /// A number of the unit since 1970.
@@ -39,7 +39,7 @@ pub(super) const COMMON: &str = "%d/%b/%Y:%H:%M:%S %z";
 pub(super) const HAPROXY: &str = "%d/%b/%Y:%H:%M:%S.%f";
 const MONTHS: &[u8] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
 
-impl Clock {
+impl TimestampFormat {
     /// Of a `strftime` format with Envoy's `%f`, `%3f`; `None` for one with a part that we do not read.
     pub fn of_strftime(format: &str) -> Option<Self> {
         let mut parts = Vec::new();
@@ -265,9 +265,9 @@ mod tests {
 
     #[test]
     fn times_are_read_in_every_form() {
-        let common = Clock::of_strftime(COMMON).unwrap();
-        let haproxy = Clock::of_strftime(HAPROXY).unwrap();
-        let auto = Clock::Auto(Unit::Seconds);
+        let common = TimestampFormat::of_strftime(COMMON).unwrap();
+        let haproxy = TimestampFormat::of_strftime(HAPROXY).unwrap();
+        let auto = TimestampFormat::Auto(Unit::Seconds);
         let ten = 1_795_168_800_000_000;
         for (clock, text, want) in [
             (&common, "20/Nov/2026:10:00:00 +0000", Some(ten)),
@@ -288,15 +288,15 @@ mod tests {
             (&auto, "now", None),
             (&auto, "-5", None),
             (&auto, "99999999999999999999", None),
-            (&Clock::Epoch(Unit::Nanoseconds), "1795168800000000999", Some(ten)),
-            (&Clock::of_strftime("%s.%3f").unwrap(), "1795168800.250", Some(ten + 250_000)),
-            (&Clock::of_strftime("%Y/%m/%dT%H:%M:%S%z").unwrap(), "2026/11/20T10:00:00+0000", Some(ten)),
+            (&TimestampFormat::Epoch(Unit::Nanoseconds), "1795168800000000999", Some(ten)),
+            (&TimestampFormat::of_strftime("%s.%3f").unwrap(), "1795168800.250", Some(ten + 250_000)),
+            (&TimestampFormat::of_strftime("%Y/%m/%dT%H:%M:%S%z").unwrap(), "2026/11/20T10:00:00+0000", Some(ten)),
         ] {
             assert_eq!(clock.read(text, 0), want, "{text}");
         }
         assert_eq!(haproxy.read("20/Nov/2026:12:00:00.000", 120), Some(ten));
-        assert_eq!(Clock::of_strftime("%H:%M"), None);
-        assert_eq!(Clock::of_strftime("%"), None);
+        assert_eq!(TimestampFormat::of_strftime("%H:%M"), None);
+        assert_eq!(TimestampFormat::of_strftime("%"), None);
     }
 
     #[test]
@@ -306,9 +306,9 @@ mod tests {
             ("2000-02-29T00:00:00Z", 951_782_400_000_000),
             ("2100-03-01T00:00:00Z", 4_107_542_400_000_000),
         ] {
-            assert_eq!(Clock::Auto(Unit::Seconds).read(text, 0), Some(us), "{text}");
+            assert_eq!(TimestampFormat::Auto(Unit::Seconds).read(text, 0), Some(us), "{text}");
         }
-        assert_eq!(Clock::Auto(Unit::Seconds).read("2100-02-29T00:00:00Z", 0), None);
+        assert_eq!(TimestampFormat::Auto(Unit::Seconds).read("2100-02-29T00:00:00Z", 0), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! One MaxMind-format database, held in memory.
 
-use super::Error;
+use super::EnrichError;
 use maxminddb::{LookupResult, PathElement, Reader};
 use quiclens_core::limits::DATABASE_TEXT;
 use std::fs::{File, Metadata};
@@ -15,30 +15,30 @@ pub(super) struct Database {
     path: PathBuf,
     largest: u64,
     verify: bool,
-    stamp: Stamp,
+    stamp: FileStamp,
     reader: Reader<Vec<u8>>,
 }
 
 /// Tells one state of a file from the next.
-type Stamp = (u64, Option<SystemTime>);
+type FileStamp = (u64, Option<SystemTime>);
 
-fn stamp(data: &Metadata) -> Stamp {
+fn stamp(data: &Metadata) -> FileStamp {
     (data.len(), data.modified().ok())
 }
 
 /// One client's record.
-pub(super) struct Record<'a>(LookupResult<'a, Vec<u8>>);
+pub(super) struct ClientRecord<'a>(LookupResult<'a, Vec<u8>>);
 
 impl Database {
-    pub fn open(path: &Path, largest: u64, verify: bool) -> Result<Self, Error> {
+    pub fn open(path: &Path, largest: u64, verify: bool) -> Result<Self, EnrichError> {
         let (reader, stamp) = read(path, largest, verify)?;
         Ok(Self { path: path.to_owned(), largest, verify, stamp, reader })
     }
 
     /// Reads the file again if it is another one than before.
-    pub fn reload(&mut self) -> Result<bool, Error> {
-        let data =
-            std::fs::metadata(&self.path).map_err(|error| Error::Unreadable(self.path.clone(), error.to_string()))?;
+    pub fn reload(&mut self) -> Result<bool, EnrichError> {
+        let data = std::fs::metadata(&self.path)
+            .map_err(|error| EnrichError::Unreadable(self.path.clone(), error.to_string()))?;
         if stamp(&data) == self.stamp {
             return Ok(false);
         }
@@ -47,12 +47,12 @@ impl Database {
     }
 
     /// The record of an address. An IPv6 address in a database of IPv4 has none.
-    pub fn find(&self, address: IpAddr, faults: &mut u32) -> Option<Record<'_>> {
+    pub fn find(&self, address: IpAddr, faults: &mut u32) -> Option<ClientRecord<'_>> {
         if address.is_ipv6() && self.reader.metadata().ip_version == 4 {
             return None;
         }
         match self.reader.lookup(address) {
-            Ok(found) => found.has_data().then_some(Record(found)),
+            Ok(found) => found.has_data().then_some(ClientRecord(found)),
             Err(_) => {
                 *faults += 1;
                 None
@@ -61,7 +61,7 @@ impl Database {
     }
 }
 
-impl<'a> Record<'a> {
+impl<'a> ClientRecord<'a> {
     /// A text that is not empty; one that is too long, or is no text, is a fault.
     pub fn text(&self, path: &[PathElement<'_>], faults: &mut u32) -> Option<String> {
         let text = self.get::<&'a str>(path, faults)?;
@@ -90,19 +90,19 @@ impl<'a> Record<'a> {
     }
 }
 
-fn read(path: &Path, largest: u64, verify: bool) -> Result<(Reader<Vec<u8>>, Stamp), Error> {
-    let unreadable = |error: std::io::Error| Error::Unreadable(path.to_owned(), error.to_string());
-    let corrupt = |error: maxminddb::MaxMindDbError| Error::Corrupt(path.to_owned(), error.to_string());
+fn read(path: &Path, largest: u64, verify: bool) -> Result<(Reader<Vec<u8>>, FileStamp), EnrichError> {
+    let unreadable = |error: std::io::Error| EnrichError::Unreadable(path.to_owned(), error.to_string());
+    let corrupt = |error: maxminddb::MaxMindDbError| EnrichError::Corrupt(path.to_owned(), error.to_string());
     let file = File::open(path).map_err(unreadable)?;
     let stamp = stamp(&file.metadata().map_err(unreadable)?);
     if stamp.0 > largest {
-        return Err(Error::TooLarge(path.to_owned(), largest));
+        return Err(EnrichError::TooLarge(path.to_owned(), largest));
     }
     let mut bytes = Vec::new();
     // A file may grow, and a pipe has no length.
     file.take(largest.saturating_add(1)).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > largest {
-        return Err(Error::TooLarge(path.to_owned(), largest));
+        return Err(EnrichError::TooLarge(path.to_owned(), largest));
     }
     let reader = Reader::from_source(bytes).map_err(corrupt)?;
     if verify {

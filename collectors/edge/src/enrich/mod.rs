@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 /// Why there is no enricher, or why a database was not taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Error {
+pub enum EnrichError {
     /// The file cannot be opened or read.
     Unreadable(PathBuf, String),
     /// The file is larger than the limit, in bytes.
@@ -24,7 +24,7 @@ pub enum Error {
     Setting(String),
 }
 
-impl std::fmt::Display for Error {
+impl std::fmt::Display for EnrichError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Unreadable(path, why) => write!(f, "{}: cannot be read: {why}", path.display()),
@@ -35,7 +35,7 @@ impl std::fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for EnrichError {}
 
 /// Looks clients up. Cheap to ask from many threads; [`Enricher::reload`] needs it alone.
 #[derive(Debug)]
@@ -59,33 +59,36 @@ const SHORTEST_SECRET: usize = 16;
 impl Enricher {
     /// Opens the databases and takes the secret from the environment or its file. The first thing that is missing, damaged or
     /// out of bounds is the error; there is no enricher with half of what was asked for.
-    pub fn open(config: &EnrichConfig) -> Result<Self, Error> {
+    pub fn open(config: &EnrichConfig) -> Result<Self, EnrichError> {
         let secret = match (&config.secret_env, &config.secret_file) {
             (None, None) => None,
             (Some(name), None) => Some(
                 std::env::var(name)
-                    .map_err(|_| Error::Setting(format!("secret_env: {name} is not set in the environment")))?,
+                    .map_err(|_| EnrichError::Setting(format!("secret_env: {name} is not set in the environment")))?,
             ),
             (None, Some(path)) => {
-                let text = std::fs::read_to_string(path)
-                    .map_err(|error| Error::Setting(format!("secret_file: cannot read {}: {error}", path.display())))?;
+                let text = std::fs::read_to_string(path).map_err(|error| {
+                    EnrichError::Setting(format!("secret_file: cannot read {}: {error}", path.display()))
+                })?;
                 Some(text.trim_end_matches(['\r', '\n']).to_owned())
             }
-            (Some(_), Some(_)) => return Err(Error::Setting("secret_env and secret_file: one is enough".to_owned())),
+            (Some(_), Some(_)) => {
+                return Err(EnrichError::Setting("secret_env and secret_file: one is enough".to_owned()));
+            }
         };
         Self::with_secret(config, secret.as_deref())
     }
 
     /// The same with the secret given.
-    pub fn with_secret(config: &EnrichConfig, secret: Option<&str>) -> Result<Self, Error> {
+    pub fn with_secret(config: &EnrichConfig, secret: Option<&str>) -> Result<Self, EnrichError> {
         if secret.is_some_and(|secret| secret.len() < SHORTEST_SECRET) {
-            return Err(Error::Setting(format!("the secret has fewer than {SHORTEST_SECRET} bytes")));
+            return Err(EnrichError::Setting(format!("the secret has fewer than {SHORTEST_SECRET} bytes")));
         }
         if config.prefix_v4_bits > 32 || config.prefix_v6_bits > 128 {
-            return Err(Error::Setting("prefix_v4_bits is at most 32, prefix_v6_bits at most 128".to_owned()));
+            return Err(EnrichError::Setting("prefix_v4_bits is at most 32, prefix_v6_bits at most 128".to_owned()));
         }
         let resolution = h3o::Resolution::try_from(config.h3_resolution)
-            .map_err(|_| Error::Setting(format!("h3_resolution: {} is not of 0 to 15", config.h3_resolution)))?;
+            .map_err(|_| EnrichError::Setting(format!("h3_resolution: {} is not of 0 to 15", config.h3_resolution)))?;
         let open = |path: &Option<PathBuf>| {
             path.as_deref()
                 .map(|path| Database::open(path, config.largest_database_bytes, config.verify_databases))
@@ -109,7 +112,7 @@ impl Enricher {
     }
 
     /// Reads the databases again whose files changed; true when one did. On an error the old one stays in use.
-    pub fn reload(&mut self) -> Result<bool, Error> {
+    pub fn reload(&mut self) -> Result<bool, EnrichError> {
         let (mut changed, mut failed) = (false, None);
         for database in [&mut self.city, &mut self.asn, &mut self.carrier].into_iter().flatten() {
             match database.reload() {

@@ -14,7 +14,7 @@ use crate::Failure;
 pub const SERVER: &str = "edge-quinn-01";
 
 /// A request while it is answered.
-pub struct Request {
+pub struct AnsweredRequest {
     pub began_at: Timestamp,
     pub began: Instant,
     /// The first destination connection id of the client, as hex: what quinn's log calls `group_id`.
@@ -37,7 +37,7 @@ impl AccessLog {
     }
 
     /// Writes the line of a request that was answered just now.
-    pub fn write(&mut self, request: &Request) -> Result<(), Failure> {
+    pub fn write(&mut self, request: &AnsweredRequest) -> Result<(), Failure> {
         let mut line = json!({
             "time": request.began_at.to_string(),
             "time_is": "start",

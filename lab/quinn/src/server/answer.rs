@@ -9,18 +9,18 @@ use jiff::Timestamp;
 use quinn::Connecting;
 
 use crate::Failure;
-use crate::access_log::{AccessLog, Request};
+use crate::access_log::{AccessLog, AnsweredRequest};
 
-type Log = Arc<Mutex<AccessLog>>;
+type SharedAccessLog = Arc<Mutex<AccessLog>>;
 
 /// Serves one connection to its end.
-pub async fn serve(connecting: Connecting, connection_id: String, log: Log) {
+pub async fn serve(connecting: Connecting, connection_id: String, log: SharedAccessLog) {
     if let Err(error) = requests(connecting, &connection_id, &log).await {
         eprintln!("quinn-server: {connection_id}: {error}");
     }
 }
 
-async fn requests(connecting: Connecting, connection_id: &str, log: &Log) -> Result<(), Failure> {
+async fn requests(connecting: Connecting, connection_id: &str, log: &SharedAccessLog) -> Result<(), Failure> {
     let mut connection = Connection::new(h3_quinn::Connection::new(connecting.await?)).await?;
     // The client's close ends the loop: as Ok(None), or as an error when it comes without GOAWAY.
     while let Ok(Some(resolver)) = connection.accept().await {
@@ -37,7 +37,7 @@ async fn requests(connecting: Connecting, connection_id: &str, log: &Log) -> Res
 async fn answer(
     resolver: RequestResolver<h3_quinn::Connection, Bytes>,
     connection_id: &str,
-    log: &Log,
+    log: &SharedAccessLog,
 ) -> Result<(), Failure> {
     let (head, mut stream) = resolver.resolve_request().await?;
     let (began_at, began) = (Timestamp::now(), Instant::now());
@@ -50,7 +50,7 @@ async fn answer(
     stream.send_response(http::Response::builder().header("content-length", bytes).body(())?).await?;
     stream.send_data(Bytes::from(vec![0; bytes])).await?;
     stream.finish().await?;
-    let line = Request {
+    let line = AnsweredRequest {
         began_at,
         began,
         connection_id: connection_id.to_owned(),

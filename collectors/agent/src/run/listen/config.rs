@@ -91,8 +91,8 @@ pub enum WhenFull {
 
 /// The spool.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Spool {
+#[serde(expecting = "struct Spool", deny_unknown_fields, default)]
+pub struct SpoolConfig {
     /// Most bytes of the spool on disk.
     pub max_bytes: u64,
     /// Bytes that the spool leaves free on its disk, for checkpoints among others.
@@ -103,7 +103,7 @@ pub struct Spool {
     pub outbox_max_bytes: u64,
 }
 
-impl Default for Spool {
+impl Default for SpoolConfig {
     fn default() -> Self {
         Self { max_bytes: 1 << 30, min_free_bytes: 64 << 20, when_full: WhenFull::Stop, outbox_max_bytes: 256 << 20 }
     }
@@ -121,7 +121,7 @@ fn topic() -> String {
 }
 
 /// Checks sources and spool together; the error says what to change.
-pub fn check(sources: &[Listen], spool: &Spool) -> Result<(), Error> {
+pub fn check(sources: &[Listen], spool: &SpoolConfig) -> Result<(), Error> {
     for source in sources {
         match source {
             Listen::Udp { address, allow_remote: false } if !address.ip().is_loopback() => {
@@ -158,7 +158,7 @@ mod tests {
         #[serde(default)]
         listen: Vec<Listen>,
         #[serde(default)]
-        spool: Spool,
+        spool: SpoolConfig,
     }
 
     fn checked(text: &str) -> Result<(), Error> {

@@ -19,7 +19,7 @@ const ANSWER: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// A topic, being read.
-pub struct Raw {
+pub struct TopicReader {
     consumer: BaseConsumer,
     topic: String,
     partitions: Vec<i32>,
@@ -27,26 +27,26 @@ pub struct Raw {
 }
 
 /// Why reading begins anew.
-enum Stop {
+enum ReadingEnd {
     /// It was told to, or the spool broke.
     Ended,
     /// The broker does not answer, or has other messages than before.
     Again(String),
 }
 
-impl From<Ended> for Stop {
+impl From<Ended> for ReadingEnd {
     fn from(_: Ended) -> Self {
         Self::Ended
     }
 }
 
-impl From<KafkaError> for Stop {
+impl From<KafkaError> for ReadingEnd {
     fn from(error: KafkaError) -> Self {
         Self::Again(error.to_string())
     }
 }
 
-impl Raw {
+impl TopicReader {
     /// `options` go to librdkafka as they are, over our own. Nothing is asked of the broker yet.
     pub fn open(
         brokers: &str,
@@ -79,8 +79,8 @@ impl Raw {
     pub fn work(self) {
         while !self.intake.is_stopped() {
             match self.read() {
-                Ok(()) | Err(Stop::Ended) => return,
-                Err(Stop::Again(said)) => {
+                Ok(()) | Err(ReadingEnd::Ended) => return,
+                Err(ReadingEnd::Again(said)) => {
                     warn!(source = self.topic, "{said}; trying again");
                     std::thread::sleep(PAUSE);
                 }
@@ -88,7 +88,7 @@ impl Raw {
         }
     }
 
-    fn read(&self) -> Result<(), Stop> {
+    fn read(&self) -> Result<(), ReadingEnd> {
         let source = self.assign()?;
         while !self.intake.is_stopped() {
             match self.consumer.poll(POLL) {
@@ -99,7 +99,7 @@ impl Raw {
                     self.intake.lines(&source, position, lines)?;
                 }
                 Some(Err(KafkaError::MessageConsumption(RDKafkaErrorCode::AutoOffsetReset))) => {
-                    return Err(Stop::Again("the next message is there no more".into()));
+                    return Err(ReadingEnd::Again("the next message is there no more".into()));
                 }
                 // The client goes on by itself.
                 Some(Err(error)) => warn!(source = self.topic, "{error}"),
@@ -110,17 +110,18 @@ impl Raw {
 
     /// Takes up each partition after its newest message in the spool. Returns the source's name there: a position
     /// belongs to one cluster.
-    fn assign(&self) -> Result<String, Stop> {
-        let cluster = self.consumer.client().fetch_cluster_id(ANSWER).ok_or_else(|| Stop::Again("no answer".into()))?;
+    fn assign(&self) -> Result<String, ReadingEnd> {
+        let cluster =
+            self.consumer.client().fetch_cluster_id(ANSWER).ok_or_else(|| ReadingEnd::Again("no answer".into()))?;
         let source = format!("kafka:{cluster}/{}", self.topic);
         let metadata = self.consumer.fetch_metadata(Some(&self.topic), ANSWER)?;
         let known: Vec<i32> =
             metadata.topics().iter().flat_map(|topic| topic.partitions()).map(|partition| partition.id()).collect();
         if known.is_empty() {
-            return Err(Stop::Again("no such topic".into()));
+            return Err(ReadingEnd::Again("no such topic".into()));
         }
         if let Some(missing) = self.partitions.iter().find(|partition| !known.contains(partition)) {
-            return Err(Stop::Again(format!("no partition {missing}")));
+            return Err(ReadingEnd::Again(format!("no partition {missing}")));
         }
         let mut list = TopicPartitionList::new();
         for partition in if self.partitions.is_empty() { known } else { self.partitions.clone() } {

@@ -5,7 +5,7 @@ use quiclens_core::trace::REJECT_BYTES;
 
 /// What came out of a stream.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Piece {
+pub enum StreamPiece {
     /// Whole lines, each with its line feed.
     Lines(Vec<u8>),
     /// What is no line: why, its length, the first bytes of it.
@@ -29,18 +29,22 @@ impl Cut {
     }
 
     /// Takes the next bytes of the stream, at most as many as a line may have.
-    pub fn push(&mut self, mut bytes: &[u8], mut give: impl FnMut(Piece)) {
+    pub fn push(&mut self, mut bytes: &[u8], mut give: impl FnMut(StreamPiece)) {
         if let Some(end) = memchr::memchr(b'\n', bytes) {
             // The first line may have begun before.
             if self.passed.is_some() || self.begun.len() + end > self.limit {
                 self.pass(&bytes[..end]);
-                give(Piece::Reject(Skip::TooLong, self.passed.take().unwrap_or(0), std::mem::take(&mut self.begun)));
+                give(StreamPiece::Reject(
+                    Skip::TooLong,
+                    self.passed.take().unwrap_or(0),
+                    std::mem::take(&mut self.begun),
+                ));
                 bytes = &bytes[end + 1..];
             }
             if let Some(last) = memchr::memrchr(b'\n', bytes) {
                 let mut lines = std::mem::take(&mut self.begun);
                 lines.extend_from_slice(&bytes[..=last]);
-                give(Piece::Lines(lines));
+                give(StreamPiece::Lines(lines));
                 bytes = &bytes[last + 1..];
             }
         }
@@ -58,11 +62,11 @@ impl Cut {
     }
 
     /// The stream is over: what was begun is half a line.
-    pub fn finish(self) -> Option<Piece> {
+    pub fn finish(self) -> Option<StreamPiece> {
         match self.passed {
-            Some(length) => Some(Piece::Reject(Skip::TooLong, length, self.begun)),
+            Some(length) => Some(StreamPiece::Reject(Skip::TooLong, length, self.begun)),
             None if self.begun.is_empty() => None,
-            None => Some(Piece::Reject(Skip::Truncated, self.begun.len() as u64, self.begun)),
+            None => Some(StreamPiece::Reject(Skip::Truncated, self.begun.len() as u64, self.begun)),
         }
     }
 }
@@ -75,8 +79,8 @@ mod tests {
     fn cut(chunks: &[&[u8]]) -> (Vec<u8>, Vec<(Skip, u64, usize)>) {
         let (mut cut, mut lines, mut rejects) = (Cut::new(STREAM_LINE), Vec::new(), Vec::new());
         let mut give = |piece| match piece {
-            Piece::Lines(some) => lines.extend(some),
-            Piece::Reject(reason, length, bytes) => rejects.push((reason, length, bytes.len())),
+            StreamPiece::Lines(some) => lines.extend(some),
+            StreamPiece::Reject(reason, length, bytes) => rejects.push((reason, length, bytes.len())),
         };
         for chunk in chunks {
             cut.push(chunk, &mut give);

@@ -7,7 +7,7 @@ mod lines;
 mod sockets;
 
 use crate::error::Error;
-use crate::run::listen::lines::Piece;
+use crate::run::listen::lines::StreamPiece;
 use crate::run::metrics::Metrics;
 use crate::run::spool::{Position, Refused, Spool, What};
 use config::Listen;
@@ -61,11 +61,11 @@ impl Intake {
         self.append(What::Reject { source: source.to_owned(), position, reason, length }, bytes).map(|_| ())
     }
 
-    fn piece(&self, source: &str, piece: Piece) -> Result<(), Ended> {
+    fn piece(&self, source: &str, piece: StreamPiece) -> Result<(), Ended> {
         let position = Position::Running(0);
         match piece {
-            Piece::Lines(lines) => self.lines(source, position, lines),
-            Piece::Reject(reason, length, bytes) => self.reject(source, position, reason, length, &bytes),
+            StreamPiece::Lines(lines) => self.lines(source, position, lines),
+            StreamPiece::Reject(reason, length, bytes) => self.reject(source, position, reason, length, &bytes),
         }
     }
 
@@ -113,8 +113,8 @@ impl Listening {
             match source {
                 Listen::Kafka { brokers, topic, partitions, password_file, options } => {
                     let options = options.with_password(password_file.as_deref())?;
-                    let raw = kafka::Raw::open(brokers, topic, partitions, &options, intake.clone())?;
-                    begin("raw-topic", Box::new(move || raw.work()))?;
+                    let reader = kafka::TopicReader::open(brokers, topic, partitions, &options, intake.clone())?;
+                    begin("raw-topic", Box::new(move || reader.work()))?;
                 }
                 other => sockets.open(other)?,
             }

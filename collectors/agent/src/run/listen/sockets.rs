@@ -1,9 +1,9 @@
 //! Datagram and stream sockets and standard input, in turn, on one thread: a peer that floods gets no more than its turn.
 
-use crate::error::{Error, Kind};
+use crate::error::{Error, FailureKind};
 use crate::run::listen::config::{Listen, Mode};
 use crate::run::listen::dropped::Dropped;
-use crate::run::listen::lines::{Cut, Piece};
+use crate::run::listen::lines::{Cut, StreamPiece};
 use crate::run::listen::{Ended, Intake};
 use crate::run::metrics::Metrics;
 use quiclens_core::limits::{DATAGRAM, STREAM_LINE};
@@ -34,14 +34,14 @@ const LOOK: Duration = Duration::from_secs(1);
 enum Socket {
     Datagram(UnixDatagram),
     Udp(UdpSocket, Option<Dropped>),
-    Listener(UnixListener, Limit),
+    Listener(UnixListener, PeerLimit),
     Stdin(File, Cut),
     /// With when it was heard of last.
     Peer(UnixStream, Cut, Instant),
 }
 
 /// What a listener lets in.
-struct Limit {
+struct PeerLimit {
     /// Peers of its own at once.
     peers: usize,
     /// The process has no room for another descriptor: nobody is let in before.
@@ -52,7 +52,7 @@ struct Limit {
 /// say so: a collector that is killed ends it too.
 const SYNCED: &[u8] = b"synced\n";
 
-struct Named {
+struct NamedSocket {
     name: String,
     socket: Socket,
 }
@@ -60,11 +60,11 @@ struct Named {
 /// All sockets, and standard input.
 #[derive(Default)]
 pub struct Sockets {
-    open: Vec<Named>,
+    open: Vec<NamedSocket>,
 }
 
 /// What a socket's turn ended with.
-enum After {
+enum SocketOutcome {
     Goes,
     Over,
     Peer(UnixStream),
@@ -109,7 +109,7 @@ impl Sockets {
                 let made = free(path).and_then(|()| UnixListener::bind(path)).and_then(|socket| {
                     allow(path, *mode)?;
                     socket.set_nonblocking(true)?;
-                    let limit = Limit { peers: *max_connections, rests_until: None };
+                    let limit = PeerLimit { peers: *max_connections, rests_until: None };
                     Ok(Socket::Listener(socket, limit))
                 });
                 (format!("unix_stream:{}", path.display()), made)
@@ -128,9 +128,9 @@ impl Sockets {
             }
             Listen::Kafka { .. } => return Ok(()),
         };
-        let socket =
-            socket.map_err(|error| Error::new(Kind::Configuration, format!("cannot listen to {name}"), error))?;
-        self.open.push(Named { name, socket });
+        let socket = socket
+            .map_err(|error| Error::new(FailureKind::Configuration, format!("cannot listen to {name}"), error))?;
+        self.open.push(NamedSocket { name, socket });
         Ok(())
     }
 
@@ -143,16 +143,16 @@ impl Sockets {
             let ready = self.ready();
             let (mut kept, mut peers, mut ended) = (Vec::with_capacity(self.open.len()), Vec::new(), Vec::new());
             for (mut named, is_ready) in std::mem::take(&mut self.open).into_iter().zip(ready) {
-                let after = if is_ready { named.turn(&mut buffer, intake) } else { Ok(After::Goes) };
+                let after = if is_ready { named.turn(&mut buffer, intake) } else { Ok(SocketOutcome::Goes) };
                 match after {
-                    Ok(After::Goes) => kept.push(named),
-                    Ok(After::Over) => ended.push(named),
-                    Ok(After::Peer(peer)) => {
+                    Ok(SocketOutcome::Goes) => kept.push(named),
+                    Ok(SocketOutcome::Over) => ended.push(named),
+                    Ok(SocketOutcome::Peer(peer)) => {
                         let socket = Socket::Peer(peer, Cut::new(STREAM_LINE), Instant::now());
-                        peers.push(Named { name: named.name.clone(), socket });
+                        peers.push(NamedSocket { name: named.name.clone(), socket });
                         kept.push(named);
                     }
-                    Ok(After::Crowded) => {
+                    Ok(SocketOutcome::Crowded) => {
                         named.rest();
                         kept.push(named);
                     }
@@ -177,20 +177,21 @@ impl Sockets {
     /// How many peers each listener has, for the metrics.
     fn count(&self, metrics: &Metrics) {
         for listener in self.open.iter().filter(|named| matches!(named.socket, Socket::Listener(..))) {
-            let is_of_it = |named: &&Named| matches!(named.socket, Socket::Peer(..)) && named.name == listener.name;
+            let is_of_it =
+                |named: &&NamedSocket| matches!(named.socket, Socket::Peer(..)) && named.name == listener.name;
             metrics.has_peers(&listener.name, self.open.iter().filter(is_of_it).count());
         }
     }
 
     /// Lets a peer in where its listener has room, or a silent one makes some, which is returned.
-    fn let_in(&mut self, peer: Named, metrics: &Metrics) -> Option<Named> {
-        let of_it = |named: &&mut Named| named.name == peer.name;
+    fn let_in(&mut self, peer: NamedSocket, metrics: &Metrics) -> Option<NamedSocket> {
+        let of_it = |named: &&mut NamedSocket| named.name == peer.name;
         let limit = self.open.iter_mut().filter(of_it).find_map(|named| match &mut named.socket {
             Socket::Listener(_, limit) => Some(limit),
             _ => None,
         })?;
         let most = limit.peers;
-        let heard = |named: &Named| match &named.socket {
+        let heard = |named: &NamedSocket| match &named.socket {
             Socket::Peer(_, _, heard) if named.name == peer.name => Some(*heard),
             _ => None,
         };
@@ -243,15 +244,15 @@ impl Socket {
     }
 }
 
-impl Named {
+impl NamedSocket {
     /// Reads what is there, up to a turn's worth.
-    fn turn(&mut self, buffer: &mut [u8], intake: &Intake) -> Result<After, Ended> {
+    fn turn(&mut self, buffer: &mut [u8], intake: &Intake) -> Result<SocketOutcome, Ended> {
         match &mut self.socket {
             Socket::Datagram(socket) => datagrams(&self.name, |buffer| socket.recv(buffer), buffer, intake),
             Socket::Udp(socket, _) => datagrams(&self.name, |buffer| socket.recv(buffer), buffer, intake),
             Socket::Listener(socket, _) => match socket.accept() {
-                Ok((peer, _)) => Ok(After::Peer(peer)),
-                Err(error) if is_crowded(&error) => Ok(After::Crowded),
+                Ok((peer, _)) => Ok(SocketOutcome::Peer(peer)),
+                Err(error) if is_crowded(&error) => Ok(SocketOutcome::Crowded),
                 Err(error) => Ok(said(&self.name, &error)),
             },
             Socket::Stdin(stream, cut) => bytes(&self.name, stream, cut, buffer, intake),
@@ -283,7 +284,7 @@ impl Named {
 }
 
 /// Streams are over; `is_ended` by their peers, who are told when all that they sent is on disk: one sync for all.
-fn end(streams: Vec<Named>, intake: &Intake, is_ended: bool) {
+fn end(streams: Vec<NamedSocket>, intake: &Intake, is_ended: bool) {
     let mut peers = Vec::new();
     for named in streams {
         let (peer, cut) = match named.socket {
@@ -308,18 +309,18 @@ fn bytes(
     cut: &mut Cut,
     buffer: &mut [u8],
     intake: &Intake,
-) -> Result<After, Ended> {
+) -> Result<SocketOutcome, Ended> {
     match stream.read(&mut buffer[..CHUNK]) {
-        Ok(0) => Ok(After::Over),
+        Ok(0) => Ok(SocketOutcome::Over),
         Ok(count) => {
             let mut pieces = Vec::new();
             cut.push(&buffer[..count], |piece| pieces.push(piece));
             pieces.into_iter().try_for_each(|piece| intake.piece(name, piece))?;
-            Ok(After::Goes)
+            Ok(SocketOutcome::Goes)
         }
-        Err(error) if is_passing(&error) => Ok(After::Goes),
+        Err(error) if is_passing(&error) => Ok(SocketOutcome::Goes),
         // A peer that was killed is gone like one that has closed.
-        Err(_) => Ok(After::Over),
+        Err(_) => Ok(SocketOutcome::Over),
     }
 }
 
@@ -328,17 +329,17 @@ fn datagrams(
     mut receive: impl FnMut(&mut [u8]) -> io::Result<usize>,
     buffer: &mut [u8],
     intake: &Intake,
-) -> Result<After, Ended> {
+) -> Result<SocketOutcome, Ended> {
     for _ in 0..DATAGRAMS {
         match receive(buffer) {
             Ok(count) if count == buffer.len() => {
-                intake.piece(name, Piece::Reject(Skip::TooLong, count as u64, buffer.to_vec()))?;
+                intake.piece(name, StreamPiece::Reject(Skip::TooLong, count as u64, buffer.to_vec()))?;
             }
-            Ok(count) => intake.piece(name, Piece::Lines(buffer[..count].to_vec()))?,
+            Ok(count) => intake.piece(name, StreamPiece::Lines(buffer[..count].to_vec()))?,
             Err(error) => return Ok(said(name, &error)),
         }
     }
-    Ok(After::Goes)
+    Ok(SocketOutcome::Goes)
 }
 
 fn is_passing(error: &io::Error) -> bool {
@@ -351,11 +352,11 @@ fn is_crowded(error: &io::Error) -> bool {
     matches!(code, Some(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE))
 }
 
-fn said(name: &str, error: &io::Error) -> After {
+fn said(name: &str, error: &io::Error) -> SocketOutcome {
     if !is_passing(error) {
         warn!(source = name, "{error}");
     }
-    After::Goes
+    SocketOutcome::Goes
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ const ELSEWHERE: &str = "/logs/elsewhere";
 /// Documents that are written at once.
 const OPEN: usize = 2;
 
-struct Document {
+struct WrittenDocument {
     inode: u64,
     number: u64,
     name: String,
@@ -29,7 +29,7 @@ struct Document {
 
 /// All of them.
 pub struct Documents {
-    all: Vec<Document>,
+    all: Vec<WrittenDocument>,
     /// What was done, by name.
     pub did: BTreeMap<&'static str, u64>,
 }
@@ -107,7 +107,7 @@ pub fn is_header_of(stored: &str, log: &str) -> bool {
     serde_json::from_str(stored).is_ok_and(|stored: Value| stored == json!({"file": file, "trace": trace}))
 }
 
-impl Document {
+impl WrittenDocument {
     fn append(&mut self, world: &mut World, count: u64, is_half: bool) {
         let mut text = String::new();
         if let Some(half) = self.half.take() {
@@ -190,7 +190,7 @@ impl Documents {
             world.append(&name, header(number).as_bytes());
             world.log(&name).unwrap().0
         });
-        self.all.push(Document { inode, number, name, events: 0, half: None, is_closed: false, left: None });
+        self.all.push(WrittenDocument { inode, number, name, events: 0, half: None, is_closed: false, left: None });
     }
 
     fn leave(&mut self, at: usize, is_deleted: bool, life: u64) {

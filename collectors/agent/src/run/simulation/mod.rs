@@ -13,7 +13,7 @@ mod start_up;
 mod store;
 mod writer;
 
-use crate::error::{Error, Kind};
+use crate::error::{Error, FailureKind};
 use crate::machine::simulated::{self, Chance, Fault, Killed, PLACES, When};
 use crate::run::config::Config;
 use crate::run::follow::{Follower, Surroundings};
@@ -23,11 +23,11 @@ use crate::run::outbox::Outbox;
 use crate::run::patiently;
 use crate::run::relief::Relief;
 use crate::run::ship::Shipper;
-use crate::run::sink::{Opened, Sink};
-use crate::run::spool::{Position, Room, Spool, What};
+use crate::run::sink::{ReopeningSink, Sink};
+use crate::run::spool::{Position, Spool, SpoolRoom, What};
 use crate::run::spooled::{self, Spooled};
 use crate::run::to_clickhouse::ClickHouse;
-use crate::run::to_files::Files;
+use crate::run::to_files::BatchFolder;
 use crate::run::to_kafka::Kafka;
 use crate::run::to_quiclens::Quiclens;
 use documents::Documents;
@@ -36,7 +36,7 @@ use quiclens_core::tables::Tables;
 use quiclens_edge::deployment::Deployment;
 use sequences::Sequences;
 use serde_json::json;
-use served::{Served, Server};
+use served::{Served, ServerKind};
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -87,7 +87,7 @@ impl Fixed {
 enum Far {
     Files,
     Kafka,
-    Http(Server),
+    Http(ServerKind),
 }
 
 impl Far {
@@ -95,8 +95,8 @@ impl Far {
     fn one(chance: &mut Chance, is_away: bool) -> Self {
         match chance.below(6) {
             0 | 1 if !is_away => Self::Files,
-            4 => Self::Http(Server::ClickHouse),
-            5 => Self::Http(Server::Quiclens),
+            4 => Self::Http(ServerKind::ClickHouse),
+            5 => Self::Http(ServerKind::Quiclens),
             _ => Self::Kafka,
         }
     }
@@ -134,7 +134,7 @@ struct Least {
 }
 
 /// What came of one.
-struct Outcome {
+struct ScheduleOutcome {
     wrong: Vec<String>,
     records: u64,
     logs: usize,
@@ -174,12 +174,12 @@ fn plan(chance: &mut Chance) -> (When, Fault) {
 }
 
 /// A sink for a store behind HTTP, with the password of now.
-fn over_http(server: Server, store: &SharedStore) -> Result<Box<dyn Sink>, Error> {
+fn over_http(server: ServerKind, store: &SharedStore) -> Result<Box<dyn Sink>, Error> {
     let password = Some(store.lock().unwrap().password.to_string());
     let way = Box::new(Served { server, store: Arc::clone(store) });
     Ok(match server {
-        Server::Quiclens => Box::new(Quiclens::over(way, "http://store", password)),
-        Server::ClickHouse => Box::new(ClickHouse::over(way, "http://store/quic", Some("collector"), password)?),
+        ServerKind::Quiclens => Box::new(Quiclens::over(way, "http://store", password)),
+        ServerKind::ClickHouse => Box::new(ClickHouse::over(way, "http://store/quic", Some("collector"), password)?),
     })
 }
 
@@ -189,7 +189,7 @@ fn make_folders() {
     }
 }
 
-fn run(seed: u64, fixed: &Fixed) -> Outcome {
+fn run(seed: u64, fixed: &Fixed) -> ScheduleOutcome {
     simulated::begin(seed);
     let mut chance = Chance(seed ^ 0x5eed);
     let planned = (0..12 + chance.below(12)).map(|_| plan(&mut chance)).collect();
@@ -223,7 +223,7 @@ fn run(seed: u64, fixed: &Fixed) -> Outcome {
                     println!("life {} ended: {error}", schedule.lives);
                 }
                 // A full disk and a lack of descriptors pass.
-                let is_refused = error.kind == Kind::SinkRefuses && schedule.refusals() > refusals;
+                let is_refused = error.kind == FailureKind::SinkRefuses && schedule.refusals() > refusals;
                 if !is_refused && simulated::world(|world| world.broken()) == broken {
                     wrong.push(format!("life {} ended though no call failed for good: {error}", schedule.lives));
                 }
@@ -277,7 +277,7 @@ fn run(seed: u64, fixed: &Fixed) -> Outcome {
         befell.extend(store.did.iter().map(|(what, count)| (format!("broker, {what}"), *count)));
         befell.extend(store.served.iter().map(|(what, count)| (format!("store, {what}"), *count)));
     }
-    Outcome {
+    ScheduleOutcome {
         wrong,
         records: schedule.records(),
         logs: schedule.logs(),
@@ -349,7 +349,8 @@ impl<'f> Schedule<'f> {
         let (journal, mut found) = patiently(&stop, &metrics, || Journal::open(&config.state_dir))?;
         self.writer.hear(&found.files);
         self.sequences.hear(&found.files);
-        let room = Room { max_bytes: if self.drops_events { 6 << 10 } else { 256 << 10 }, min_free_bytes: 4 << 10 };
+        let room =
+            SpoolRoom { max_bytes: if self.drops_events { 6 << 10 } else { 256 << 10 }, min_free_bytes: 4 << 10 };
         let folder = config.state_dir.join("spool");
         let spool = patiently(&stop, &metrics, || Spool::open(&folder, room, self.drops_events, &metrics))?;
         let folder = config.state_dir.join("outbox");
@@ -359,9 +360,9 @@ impl<'f> Schedule<'f> {
         let relief = Relief::new(&spool, outbox, &config.name, &fixed.catalogue, &metrics);
         let store = Arc::clone(&self.store);
         let sink: Box<dyn Sink> = match self.far {
-            Far::Files => Box::new(patiently(&stop, &metrics, || Files::open(Path::new("/out")))?),
+            Far::Files => Box::new(patiently(&stop, &metrics, || BatchFolder::open(Path::new("/out")))?),
             Far::Kafka => Box::new(Kafka::of(Box::new(move |attempt| Ok(Box::new(Simulated::new(&store, attempt)))))?),
-            Far::Http(server) => Box::new(Opened::with(Box::new(move || over_http(server, &store)))?),
+            Far::Http(server) => Box::new(ReopeningSink::with(Box::new(move || over_http(server, &store)))?),
         };
         let shipper = Shipper::by_hand(sink, journal, Some(relief), metrics.clone());
         let known = found.files.remove(&spooled::ID).filter(|known| !known.is_doubtful);
@@ -472,7 +473,7 @@ impl Sum {
         Self { made: vec![0; PLACES.len()], befell, ..Self::default() }
     }
 
-    fn add(&mut self, seed: u64, mut outcome: Outcome) {
+    fn add(&mut self, seed: u64, mut outcome: ScheduleOutcome) {
         let (logs, records, faults) = self.least.unwrap_or((usize::MAX, u64::MAX, u64::MAX));
         self.least = Some((logs.min(outcome.logs), records.min(outcome.records), faults.min(outcome.faults)));
         if outcome.logs < LEAST.logs || outcome.records < LEAST.records || outcome.faults < LEAST.faults {

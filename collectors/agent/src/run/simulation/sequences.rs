@@ -6,7 +6,7 @@ use super::documents::is_header_of;
 use super::store::{Content, Held, content, differences, value_of};
 use crate::machine::simulated::{self, Chance};
 use crate::run::followed::PREFIX;
-use crate::run::journal::{FileId, Known};
+use crate::run::journal::{FileId, KnownFile};
 use quiclens_core::limits::{IDENTITY_RECORDS, PRELUDE};
 use std::collections::BTreeMap;
 use xxhash_rust::xxh3::xxh3_64;
@@ -22,7 +22,7 @@ const SHARING: u64 = 3;
 
 /// How records are told apart, and whose they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Kind {
+struct SequenceKind {
     /// JSON-SEQ, not NDJSON.
     is_separated: bool,
     /// Its header says when it began.
@@ -33,9 +33,9 @@ struct Kind {
 
 /// What one header begins.
 #[derive(Debug)]
-struct Trace {
+struct WrittenTrace {
     number: usize,
-    kind: Kind,
+    kind: SequenceKind,
     /// Its header is whole.
     is_begun: bool,
     /// Records that are whole, after the header.
@@ -51,7 +51,7 @@ struct Trace {
 }
 
 /// A file.
-struct File {
+struct SequenceFile {
     inode: u64,
     name: String,
     /// All the names that it had.
@@ -72,8 +72,8 @@ struct File {
 
 /// All of them.
 pub struct Sequences {
-    traces: Vec<Trace>,
-    files: Vec<File>,
+    traces: Vec<WrittenTrace>,
+    files: Vec<SequenceFile>,
     /// What was done, by name.
     pub did: BTreeMap<&'static str, u64>,
 }
@@ -98,7 +98,7 @@ impl Default for Sequences {
     }
 }
 
-impl Trace {
+impl WrittenTrace {
     /// The connection of a record, and its place among the records of that connection.
     fn whose(&self, index: u64) -> (String, u64) {
         match self.kind.is_shared {
@@ -112,7 +112,7 @@ impl Trace {
     }
 
     fn header(&self) -> String {
-        let Kind { is_separated, is_dated, is_shared } = self.kind;
+        let SequenceKind { is_separated, is_dated, is_shared } = self.kind;
         let format = if is_separated { "JSON-SEQ" } else { "NDJSON" };
         let whose = if is_shared { String::new() } else { format!(r#""ODCID":"{}","#, self.whose(0).0) };
         let clock = if is_dated {
@@ -217,7 +217,7 @@ fn bytes_of(record: &str) -> Option<u64> {
     rest.split(|letter: char| !letter.is_ascii_digit()).next()?.parse().ok()
 }
 
-impl File {
+impl SequenceFile {
     fn is_followed(&self) -> bool {
         self.left.is_none()
     }
@@ -245,7 +245,7 @@ impl Sequences {
 
     /// Connections that sequences are of.
     pub fn connections(&self) -> impl Iterator<Item = String> {
-        self.traces.iter().flat_map(Trace::connections)
+        self.traces.iter().flat_map(WrittenTrace::connections)
     }
 
     /// One of the servers does something. `is_brief`: silent logs are soon over.
@@ -276,7 +276,7 @@ impl Sequences {
                 // A server that was started anew goes on with the file: what was half written stays so.
                 self.did("sequence_begun_again");
                 let kind = Self::kind(chance, is_brief);
-                self.begin(at, Kind { is_separated: true, ..kind }, chance);
+                self.begin(at, SequenceKind { is_separated: true, ..kind }, chance);
             }
             6 => self.close(at),
             deed => {
@@ -287,18 +287,18 @@ impl Sequences {
         }
     }
 
-    fn kind(chance: &mut Chance, is_brief: bool) -> Kind {
+    fn kind(chance: &mut Chance, is_brief: bool) -> SequenceKind {
         // A silence ends connections of a shared log, and decides what a log without a clock is.
         let (is_separated, is_dated) = (!chance.one_in(3), is_brief || !chance.one_in(4));
-        Kind { is_separated, is_dated, is_shared: !is_brief && is_dated && chance.one_in(4) }
+        SequenceKind { is_separated, is_dated, is_shared: !is_brief && is_dated && chance.one_in(4) }
     }
 
-    fn last(&self, at: usize) -> Option<&Trace> {
+    fn last(&self, at: usize) -> Option<&WrittenTrace> {
         self.files[at].traces.last().map(|trace| &self.traces[*trace])
     }
 
     fn begin_file(&mut self, name: String) -> usize {
-        self.files.push(File {
+        self.files.push(SequenceFile {
             inode: 0,
             names: vec![name.clone()],
             name,
@@ -313,11 +313,19 @@ impl Sequences {
     }
 
     /// A trace begins in a file: its header, or a part of that.
-    fn begin(&mut self, at: usize, kind: Kind, chance: &mut Chance) {
+    fn begin(&mut self, at: usize, kind: SequenceKind, chance: &mut Chance) {
         self.did("sequence_begun");
         let number = self.traces.len();
-        let mut trace =
-            Trace { number, kind, is_begun: false, events: 0, has_part: false, is_closed: false, file: at, cut: None };
+        let mut trace = WrittenTrace {
+            number,
+            kind,
+            is_begun: false,
+            events: 0,
+            has_part: false,
+            is_closed: false,
+            file: at,
+            cut: None,
+        };
         let header = trace.framed(&trace.header());
         let length = if chance.one_in(3) { 1 + chance.below(header.len() as u64 - 1) } else { header.len() as u64 };
         let (now, rest) = header.split_at(usize::try_from(length).unwrap());
@@ -374,7 +382,7 @@ impl Sequences {
 
     /// The connection is closed, which is the last record of its trace.
     fn close(&mut self, at: usize) {
-        let may_close = |trace: &Trace| !trace.is_closed && !trace.kind.is_shared && trace.events > 0;
+        let may_close = |trace: &WrittenTrace| !trace.is_closed && !trace.kind.is_shared && trace.events > 0;
         if !self.last(at).is_some_and(may_close) {
             return;
         }
@@ -450,7 +458,7 @@ impl Sequences {
     }
 
     /// A collector starts: what its checkpoints know.
-    pub fn hear(&mut self, found: &BTreeMap<FileId, Known>) {
+    pub fn hear(&mut self, found: &BTreeMap<FileId, KnownFile>) {
         for file in self.files.iter_mut().filter(|file| !file.is_followed()) {
             let known = found.get(&FileId { device: 1, inode: file.inode });
             file.is_known_after |=
@@ -474,7 +482,7 @@ impl Sequences {
     }
 
     /// Records that stand twice, in another's place, in two traces, or that nobody wrote.
-    fn misplaced(&self, trace: &Trace, held: &Held) -> Vec<String> {
+    fn misplaced(&self, trace: &WrittenTrace, held: &Held) -> Vec<String> {
         let mut wrong = Vec::new();
         let mut written: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
         for index in 0..trace.events + u64::from(trace.has_part) {
@@ -499,7 +507,7 @@ impl Sequences {
             let twice = found.into_iter().flatten().filter(|(_, places)| places.len() > 1).count();
             // The one price of a log without a clock: where its checkpoint has fewer records than tell it from others, and
             // it is gone, these may stand under another id beside those that the sink has taken.
-            let File { left, is_known_after, .. } = self.files[trace.file];
+            let SequenceFile { left, is_known_after, .. } = self.files[trace.file];
             let is_gone = is_known_after || left.is_some_and(|(_, is_held, _)| !is_held);
             let is_excused = is_gone && !trace.kind.is_dated && twice < IDENTITY_RECORDS && ids.len() == 2;
             if ids.len() > 1 && !is_excused {
@@ -520,7 +528,7 @@ impl Sequences {
     }
 
     /// Records that are lost though they were due, or of whose loss nothing says anything; and rows that say too much.
-    fn missing(&self, trace: &Trace, held: &Held, is_brief: bool, last_life: u64) -> Vec<String> {
+    fn missing(&self, trace: &WrittenTrace, held: &Held, is_brief: bool, last_life: u64) -> Vec<String> {
         let mut wrong = Vec::new();
         let file = &self.files[trace.file];
         // A part of a record is none, and is one where only its line feed is missing and its file is over.
@@ -542,7 +550,7 @@ impl Sequences {
         if is_due && lost > 0 {
             wrong.push(format!("{lost} events lost"));
         }
-        let of = |trace: &Trace| trace.connections().flat_map(|id| held.rows(&id)).collect::<Vec<_>>();
+        let of = |trace: &WrittenTrace| trace.connections().flat_map(|id| held.rows(&id)).collect::<Vec<_>>();
         for (connection, trace_id, row) in of(trace) {
             if !is_header_of(&row.header, &trace.header()) {
                 wrong.push(format!("{connection} in {trace_id} has another header: {}", row.header));

@@ -3,7 +3,7 @@
 
 use super::store::SharedStore;
 use crate::machine::simulated;
-use crate::run::https::{Post, Reply, Request};
+use crate::run::https::{Post, PostRequest, Reply};
 use crate::run::sink::Message;
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::StreamReader;
@@ -31,7 +31,7 @@ pub const DEEDS: [&str; 14] = [
 
 /// Who answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Server {
+pub enum ServerKind {
     /// `quiclens serve`.
     Quiclens,
     /// ClickHouse.
@@ -41,14 +41,14 @@ pub enum Server {
 /// The way to it.
 pub struct Served {
     /// Which.
-    pub server: Server,
+    pub server: ServerKind,
     /// What it holds.
     pub store: SharedStore,
 }
 
 /// What becomes of a request.
 #[derive(Clone, Copy)]
-struct Fate {
+struct RequestFate {
     /// Rows that are stored: of all of them, so many parts of two; and how often.
     halves: usize,
     times: usize,
@@ -58,16 +58,20 @@ struct Fate {
     said: Result<(u16, Option<i64>), ErrorKind>,
 }
 
-const STORED: Fate = Fate { halves: 2, times: 1, takes_ms: 1, said: Ok((200, Some(0))) };
-const SAID: Fate = Fate { halves: 0, times: 0, ..STORED };
+const STORED: RequestFate = RequestFate { halves: 2, times: 1, takes_ms: 1, said: Ok((200, Some(0))) };
+const SAID: RequestFate = RequestFate { halves: 0, times: 0, ..STORED };
 
 impl Served {
     /// Nothing else than what a server knows of a request decides what it does: its table, its rows, who asks.
-    fn fate(&self, request: &Request<'_>, rows: usize) -> Fate {
+    fn fate(&self, request: &PostRequest<'_>, rows: usize) -> RequestFate {
         let now = simulated::world(|world| world.elapsed());
         let mut store = self.store.lock().unwrap();
         if store.is_healthy {
-            return if is_let_in(request, store.password) { STORED } else { Fate { said: Ok((401, None)), ..SAID } };
+            return if is_let_in(request, store.password) {
+                STORED
+            } else {
+                RequestFate { said: Ok((401, None)), ..SAID }
+            };
         }
         let most_ms = if store.is_away { 20_000 } else { 3000 };
         let times = if store.is_away { 8 } else { 30 };
@@ -76,29 +80,31 @@ impl Served {
             store.down_until = now + Duration::from_millis(store.chance.below(most_ms));
         }
         if now < store.down_until {
-            return Fate { said: Err(ErrorKind::ConnectionRefused), ..SAID };
+            return RequestFate { said: Err(ErrorKind::ConnectionRefused), ..SAID };
         }
         if store.chance.one_in(60) {
             store.served("password_changed");
             store.password += 1;
         }
         if !is_let_in(request, store.password) {
-            return Fate { said: Ok((401, None)), ..SAID };
+            return RequestFate { said: Ok((401, None)), ..SAID };
         }
         let parts = if rows > 1 { 1 } else { 0 };
         let (what, fate) = match store.chance.below(90) {
-            0 => ("too_large", Fate { said: Ok((413, None)), ..SAID }),
-            1 => ("refused", Fate { said: Ok((if store.chance.one_in(2) { 400 } else { 404 }, None)), ..SAID }),
-            2..=5 => ("unavailable", Fate { said: Ok((503, None)), ..SAID }),
-            6..=8 => ("timed_out", Fate { takes_ms: 120_000, said: Err(ErrorKind::TimedOut), ..SAID }),
-            9..=11 => ("stored_and_timed_out", Fate { takes_ms: 120_000, said: Err(ErrorKind::TimedOut), ..STORED }),
-            12..=15 => ("stored_and_broken_off", Fate { said: Err(ErrorKind::ConnectionReset), ..STORED }),
-            16..=19 => ("stored_late", Fate { takes_ms: store.chance.below(5000), ..STORED }),
-            20..=22 => ("stored_twice", Fate { times: 2, ..STORED }),
-            23..=26 => ("stored_in_part_and_failed", Fate { halves: parts, said: Ok((500, None)), ..STORED }),
-            27 => ("fewer_rows_said", Fate { halves: parts, said: Ok((200, Some(-1))), ..STORED }),
-            28..=29 => ("more_rows_said", Fate { said: Ok((200, Some(1))), ..STORED }),
-            30 => ("no_rows_said", Fate { said: Ok((200, None)), ..STORED }),
+            0 => ("too_large", RequestFate { said: Ok((413, None)), ..SAID }),
+            1 => ("refused", RequestFate { said: Ok((if store.chance.one_in(2) { 400 } else { 404 }, None)), ..SAID }),
+            2..=5 => ("unavailable", RequestFate { said: Ok((503, None)), ..SAID }),
+            6..=8 => ("timed_out", RequestFate { takes_ms: 120_000, said: Err(ErrorKind::TimedOut), ..SAID }),
+            9..=11 => {
+                ("stored_and_timed_out", RequestFate { takes_ms: 120_000, said: Err(ErrorKind::TimedOut), ..STORED })
+            }
+            12..=15 => ("stored_and_broken_off", RequestFate { said: Err(ErrorKind::ConnectionReset), ..STORED }),
+            16..=19 => ("stored_late", RequestFate { takes_ms: store.chance.below(5000), ..STORED }),
+            20..=22 => ("stored_twice", RequestFate { times: 2, ..STORED }),
+            23..=26 => ("stored_in_part_and_failed", RequestFate { halves: parts, said: Ok((500, None)), ..STORED }),
+            27 => ("fewer_rows_said", RequestFate { halves: parts, said: Ok((200, Some(-1))), ..STORED }),
+            28..=29 => ("more_rows_said", RequestFate { said: Ok((200, Some(1))), ..STORED }),
+            30 => ("no_rows_said", RequestFate { said: Ok((200, None)), ..STORED }),
             _ => return STORED,
         };
         store.served(what);
@@ -110,8 +116,8 @@ impl Served {
         let (summary, said) = match (self.server, rows.filter(|_| status == 200)) {
             (_, None) if status != 200 => (None, r#"{"title":"simulated"}"#.to_owned()),
             (_, None) => (None, String::new()),
-            (Server::Quiclens, Some(rows)) => (None, format!(r#"{{"rows":{rows}}}"#)),
-            (Server::ClickHouse, Some(rows)) => (Some(format!(r#"{{"written_rows":"{rows}"}}"#)), String::new()),
+            (ServerKind::Quiclens, Some(rows)) => (None, format!(r#"{{"rows":{rows}}}"#)),
+            (ServerKind::ClickHouse, Some(rows)) => (Some(format!(r#"{{"written_rows":"{rows}"}}"#)), String::new()),
         };
         Reply { status, summary, said }
     }
@@ -119,28 +125,28 @@ impl Served {
     /// The refusals that the sink has to take for final.
     fn is_final(&self, (status, more): (u16, Option<i64>)) -> bool {
         match self.server {
-            Server::Quiclens => matches!(status, 400 | 404 | 413),
-            Server::ClickHouse => matches!(status, 400 | 404) || status == 200 && more.is_none_or(|more| more < 0),
+            ServerKind::Quiclens => matches!(status, 400 | 404 | 413),
+            ServerKind::ClickHouse => matches!(status, 400 | 404) || status == 200 && more.is_none_or(|more| more < 0),
         }
     }
 }
 
-fn is_let_in(request: &Request<'_>, password: u64) -> bool {
+fn is_let_in(request: &PostRequest<'_>, password: u64) -> bool {
     request.headers.iter().any(|(key, value)| *key == "X-ClickHouse-Key" && *value == password.to_string())
 }
 
 /// The table that a request is about.
-fn table(request: &Request<'_>, server: Server) -> &'static str {
+fn table(request: &PostRequest<'_>, server: ServerKind) -> &'static str {
     let query = |key: &str| request.query.iter().find(|(known, _)| *known == key).map(|(_, value)| value.as_str());
     let name = match server {
-        Server::Quiclens => request.url.split('/').rev().nth(1),
-        Server::ClickHouse => query("query").and_then(|query| query.split(' ').nth(2)),
+        ServerKind::Quiclens => request.url.split('/').rev().nth(1),
+        ServerKind::ClickHouse => query("query").and_then(|query| query.split(' ').nth(2)),
     };
     name.and_then(Message::known_table).unwrap_or_else(|| panic!("of no table: {request:?}"))
 }
 
 impl Post for Served {
-    fn post(&self, request: &Request<'_>) -> io::Result<Reply> {
+    fn post(&self, request: &PostRequest<'_>) -> io::Result<Reply> {
         let table = table(request, self.server);
         simulated::over_network("send", &[request.url.as_bytes(), request.body])?;
         let batches: Vec<RecordBatch> =

@@ -4,7 +4,7 @@
 use super::served;
 use crate::machine::simulated::{self, Chance};
 use crate::run::sink::Message;
-use crate::run::to_kafka::{Broker, Shared, Stop};
+use crate::run::to_kafka::{AttemptEnd, Broker, SharedAttempt};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
@@ -15,8 +15,8 @@ use arrow_schema::{ArrowError, DataType};
 use quiclens_core::dialect::Units;
 use quiclens_core::event::Event;
 use quiclens_core::header::Header;
-use quiclens_core::reader::shape::{Clock, restore};
-use quiclens_core::record::read::Rows;
+use quiclens_core::reader::shape::{WrittenClock, restore};
+use quiclens_core::record::read::BatchColumns;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write;
@@ -132,7 +132,7 @@ impl Store {
     }
 }
 
-struct Waiting {
+struct WaitingMessage {
     message: Message,
     tag: (u64, usize),
     is_stored: bool,
@@ -141,19 +141,19 @@ struct Waiting {
 /// A producer of the simulated broker.
 pub struct Simulated {
     store: SharedStore,
-    attempt: Shared,
-    waiting: Mutex<VecDeque<Waiting>>,
+    attempt: SharedAttempt,
+    waiting: Mutex<VecDeque<WaitingMessage>>,
 }
 
 impl Simulated {
     /// A new producer.
-    pub fn new(store: &SharedStore, attempt: &Shared) -> Self {
+    pub fn new(store: &SharedStore, attempt: &SharedAttempt) -> Self {
         Self { store: Arc::clone(store), attempt: Arc::clone(attempt), waiting: Mutex::default() }
     }
 }
 
 impl Broker for Simulated {
-    fn produce(&self, message: &Message, tag: (u64, usize)) -> Result<bool, Stop> {
+    fn produce(&self, message: &Message, tag: (u64, usize)) -> Result<bool, AttemptEnd> {
         let mut store = self.store.lock().unwrap();
         let mut waiting = self.waiting.lock().unwrap();
         if !store.is_healthy && !waiting.is_empty() && store.chance.one_in(20) {
@@ -162,12 +162,12 @@ impl Broker for Simulated {
         }
         if store.is_too_large(message, 6) {
             store.did("too_large");
-            return Err(Stop::TooLarge(message.bytes.len()));
+            return Err(AttemptEnd::TooLarge(message.bytes.len()));
         }
         simulated::world(|world| {
             world.note(&[message.batch.as_bytes(), &message.bytes, &tag.0.to_le_bytes(), &tag.1.to_le_bytes()]);
         });
-        waiting.push_back(Waiting { message: message.clone(), tag, is_stored: false });
+        waiting.push_back(WaitingMessage { message: message.clone(), tag, is_stored: false });
         Ok(true)
     }
 
@@ -304,9 +304,9 @@ impl Shown {
     }
 
     /// How its records write times; none where the row says nothing that is known.
-    fn clock(&self) -> Option<(Units, Clock)> {
+    fn clock(&self) -> Option<(Units, WrittenClock)> {
         let format = Header::stored(&self.header)?.time_format();
-        Some((Units::from_rule(&self.unit_rule)?, Clock::new(self.base_ns, format)))
+        Some((Units::from_rule(&self.unit_rule)?, WrittenClock::new(self.base_ns, format)))
     }
 }
 
@@ -411,7 +411,7 @@ impl Held {
         for batch in StreamReader::try_new(bytes, None)? {
             let batch = batch?;
             let connections = cast(batch.column_by_name("connection_id").unwrap(), &DataType::Utf8)?;
-            let rows = Rows::new(&batch)?;
+            let rows = BatchColumns::new(&batch)?;
             for at in 0..rows.len() {
                 let key = (self::text(&connections, at), rows.read(at, &mut event));
                 let Some((units, mut clock)) = self.connections.get(&key).and_then(Shown::clock) else { continue };

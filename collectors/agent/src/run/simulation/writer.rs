@@ -4,7 +4,7 @@
 use super::store::{Content, Held, Shown, content, differences, value_of};
 use crate::machine::simulated::{self, Chance, World};
 use crate::run::followed::PREFIX;
-use crate::run::journal::{FileId, Known};
+use crate::run::journal::{FileId, KnownFile};
 use crate::run::spool::{Position, Refused, Spool, What};
 use std::collections::{BTreeMap, BTreeSet};
 use xxhash_rust::xxh3::xxh3_64;
@@ -15,7 +15,7 @@ pub const FOLDER: &str = "/logs/a";
 pub const SINGLE: &str = "/logs/b/access.log";
 
 /// A log that was written.
-struct Log {
+struct WrittenLog {
     inode: u64,
     /// Name now; none where it is gone, or where nobody follows it.
     name: Option<String>,
@@ -47,7 +47,7 @@ struct Given {
 
 /// Everybody who writes.
 pub struct Writer {
-    logs: Vec<Log>,
+    logs: Vec<WrittenLog>,
     /// Records of the spool by connection.
     given: BTreeMap<u64, Given>,
     copies: u64,
@@ -190,7 +190,7 @@ impl Writer {
 
     fn make(&mut self, world: &mut World, name: &str, count: u64) {
         let number = self.logs.len() as u64;
-        self.logs.push(Log {
+        self.logs.push(WrittenLog {
             inode: 0,
             name: Some(name.to_owned()),
             names: vec![name.to_owned()],
@@ -259,7 +259,7 @@ impl Writer {
     }
 
     /// A collector starts: what its checkpoints know.
-    pub fn hear(&mut self, found: &BTreeMap<FileId, Known>) {
+    pub fn hear(&mut self, found: &BTreeMap<FileId, KnownFile>) {
         for log in self.logs.iter_mut().filter(|log| !log.is_followed()) {
             let known = found.get(&FileId { device: 1, inode: log.inode });
             log.is_known_after |=
@@ -375,7 +375,7 @@ impl Writer {
     }
 }
 
-impl Log {
+impl WrittenLog {
     /// The first line that is still there.
     fn start(&self) -> u64 {
         self.starts.last().copied().unwrap_or_default()

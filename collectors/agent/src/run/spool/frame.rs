@@ -20,7 +20,7 @@ const HEAD_LIMIT: usize = 64 << 20;
 
 /// What stands at the start of some bytes.
 #[derive(Debug)]
-pub enum Step {
+pub enum FrameStep {
     /// The bytes end too soon.
     NeedMore,
     /// A record. Its payload is whole, or known to be not.
@@ -108,7 +108,7 @@ fn back(bytes: &[u8]) -> Option<Copy> {
 }
 
 /// What stands at the start of `bytes`; with `is_end` nothing follows them.
-pub fn decode(bytes: &[u8], is_end: bool) -> Step {
+pub fn decode(bytes: &[u8], is_end: bool) -> FrameStep {
     if let Some(copy) = front(bytes) {
         let total = copy.total();
         return match bytes.get(..total) {
@@ -116,12 +116,12 @@ pub fn decode(bytes: &[u8], is_end: bool) -> Step {
                 let is_closed = back(frame).is_some_and(|other| other.total() == total);
                 record(copy, frame, is_closed)
             }
-            None if is_end => Step::Lost { taken: bytes.len() },
-            None => Step::NeedMore,
+            None if is_end => FrameStep::Lost { taken: bytes.len() },
+            None => FrameStep::NeedMore,
         };
     }
     if !is_end {
-        return Step::NeedMore;
+        return FrameStep::NeedMore;
     }
     let next = next_front(bytes).unwrap_or(bytes.len());
     match next_back(bytes, next) {
@@ -129,16 +129,16 @@ pub fn decode(bytes: &[u8], is_end: bool) -> Step {
             let total = copy.total();
             record(copy, &bytes[..total], true)
         }
-        Some((_, begin)) => Step::Lost { taken: begin },
-        None => Step::Lost { taken: next },
+        Some((_, begin)) => FrameStep::Lost { taken: begin },
+        None => FrameStep::Lost { taken: next },
     }
 }
 
-fn record(copy: Copy, frame: &[u8], is_closed: bool) -> Step {
+fn record(copy: Copy, frame: &[u8], is_closed: bool) -> FrameStep {
     let begin = EDGE + copy.length;
     let payload = (begin, begin + copy.payload_length);
     let is_sound = xxh3_64(&frame[payload.0..payload.1]) == copy.payload_hash;
-    Step::Record { head: copy.head, payload, taken: frame.len(), is_sound, is_closed }
+    FrameStep::Record { head: copy.head, payload, taken: frame.len(), is_sound, is_closed }
 }
 
 /// Where the next record begins whose first copy can be read.
@@ -178,12 +178,12 @@ mod tests {
         let (mut at, mut found) = (0, Vec::new());
         while at < bytes.len() {
             match decode(&bytes[at..], true) {
-                Step::Record { head, taken, is_sound, .. } => {
+                FrameStep::Record { head, taken, is_sound, .. } => {
                     found.push((head.number, is_sound));
                     at += taken;
                 }
-                Step::Lost { taken } => at += taken,
-                Step::NeedMore => panic!("more of a file that has ended"),
+                FrameStep::Lost { taken } => at += taken,
+                FrameStep::NeedMore => panic!("more of a file that has ended"),
             }
         }
         found
@@ -221,8 +221,8 @@ mod tests {
     fn a_frame_that_goes_on_asks_for_more() {
         let (bytes, ends) = frames(&THREE[..1]);
         for cut in 0..ends[1] {
-            assert!(matches!(decode(&bytes[..cut], false), Step::NeedMore), "cut at {cut}");
-            assert!(!matches!(decode(&bytes[..cut], true), Step::Record { .. }), "cut at {cut}");
+            assert!(matches!(decode(&bytes[..cut], false), FrameStep::NeedMore), "cut at {cut}");
+            assert!(!matches!(decode(&bytes[..cut], true), FrameStep::Record { .. }), "cut at {cut}");
         }
     }
 }

@@ -26,7 +26,7 @@ pub enum What {
         /// Where in it.
         position: Position,
         /// Which records of which connections.
-        runs: Vec<Run>,
+        runs: Vec<LineRun>,
     },
     /// Something that the source gave and that is no line: the first bytes of it.
     Reject {
@@ -64,7 +64,7 @@ pub enum Position {
 
 /// Lines of one connection whose seq follow each other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Run {
+pub struct LineRun {
     /// Connection as its lines name it.
     pub connection: String,
     /// Its first seq.
@@ -91,8 +91,8 @@ impl What {
 }
 
 /// The runs of seq in lines of `quiclens line v1`, in the order in which they begin. Lines of another form are in none.
-fn runs(payload: &[u8]) -> Vec<Run> {
-    let mut runs: Vec<Run> = Vec::new();
+fn runs(payload: &[u8]) -> Vec<LineRun> {
+    let mut runs: Vec<LineRun> = Vec::new();
     let mut open: BTreeMap<&str, usize> = BTreeMap::new();
     for line in payload.split(|byte| *byte == b'\n') {
         let Some((connection, seq)) = named(line) else { continue };
@@ -101,7 +101,7 @@ fn runs(payload: &[u8]) -> Vec<Run> {
             _ => {
                 open.insert(connection, runs.len());
                 let connection = connection.to_owned();
-                runs.push(Run { connection, first_seq: seq, last_seq: seq, lines: 1 });
+                runs.push(LineRun { connection, first_seq: seq, last_seq: seq, lines: 1 });
             }
         }
     }
@@ -115,7 +115,8 @@ mod tests {
     #[test]
     fn runs_are_exact_though_connections_take_turns() {
         let found = runs(b"a\t1\t0\tx\t\nb\t9\t0\tx\t\na\t2\t0\tx\t\nno line\na\t4\t0\tx\t\n\xff\t1\t0\tx\t\n");
-        let run = |name: &str, first_seq, last_seq, lines| Run { connection: name.into(), first_seq, last_seq, lines };
+        let run =
+            |name: &str, first_seq, last_seq, lines| LineRun { connection: name.into(), first_seq, last_seq, lines };
         assert_eq!(found, [run("a", 1, 2, 2), run("b", 9, 9, 1), run("a", 4, 4, 1)]);
     }
 }

@@ -9,11 +9,11 @@ mod reader;
 mod segment;
 mod writer;
 
-pub use head::{Position, Run, What};
-pub use reader::{Item, Reader};
-pub use writer::{Refused, Room};
+pub use head::{LineRun, Position, What};
+pub use reader::{Item, SpoolReader};
+pub use writer::{Refused, SpoolRoom};
 
-use crate::error::{Error, Kind};
+use crate::error::{Error, FailureKind};
 use crate::machine;
 use crate::run::metrics::Metrics;
 use prometheus_client::metrics::gauge::Gauge;
@@ -22,7 +22,7 @@ use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use writer::Writer;
+use writer::SpoolWriter;
 
 /// How long appended records wait for others to be synced with them.
 const GROUP: Duration = Duration::from_millis(3);
@@ -42,7 +42,7 @@ pub struct Spool {
 }
 
 struct Inner {
-    writer: Writer,
+    writer: SpoolWriter,
     /// Number of the segment that is written to, and how much of it was synced.
     synced: (u64, u64),
     is_dirty: bool,
@@ -75,8 +75,8 @@ impl Inner {
 
 impl Spool {
     /// Opens or makes the spool in `folder`. `drops_events`: when it fills, events are dropped before it is full.
-    pub fn open(folder: &Path, room: Room, drops_events: bool, metrics: &Metrics) -> Result<Arc<Self>, Error> {
-        let writer = Writer::open(folder, room).map_err(|error| Error::of_state(folder.display(), &error))?;
+    pub fn open(folder: &Path, room: SpoolRoom, drops_events: bool, metrics: &Metrics) -> Result<Arc<Self>, Error> {
+        let writer = SpoolWriter::open(folder, room).map_err(|error| Error::of_state(folder.display(), &error))?;
         let inner = Inner {
             writer,
             synced: (0, 0),
@@ -143,7 +143,7 @@ impl Spool {
             }
             // What a failed sync left behind nobody can tell.
             Err(error) => {
-                inner.fault = Some(Error::new(Kind::State, "the spool", format!("cannot be synced: {error}")))
+                inner.fault = Some(Error::new(FailureKind::State, "the spool", format!("cannot be synced: {error}")))
             }
         }
         self.changed.notify_all();

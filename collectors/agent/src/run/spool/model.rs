@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-use super::frame::{Step, decode};
+use super::frame::{FrameStep, decode};
 use super::*;
 use proptest::prelude::*;
 use quiclens_core::reader::skip::Skip;
@@ -33,7 +33,7 @@ fn operation() -> impl Strategy<Value = Operation> {
 struct Kept {
     offset: u64,
     payload: Vec<u8>,
-    runs: Vec<Run>,
+    runs: Vec<LineRun>,
     is_flipped: bool,
 }
 
@@ -48,7 +48,7 @@ struct Model {
     flipped: Vec<u64>,
 }
 
-const ROOM: Room = Room { max_bytes: 64 << 10, min_free_bytes: 0 };
+const ROOM: SpoolRoom = SpoolRoom { max_bytes: 64 << 10, min_free_bytes: 0 };
 
 impl Model {
     fn new(folder: PathBuf) -> Self {
@@ -109,7 +109,7 @@ impl Model {
         let mut bytes = std::fs::read(&segment.path).unwrap();
         let mut begin = 0;
         loop {
-            let Step::Record { head, payload, taken, .. } = decode(&bytes[begin..], true) else { panic!("lost") };
+            let FrameStep::Record { head, payload, taken, .. } = decode(&bytes[begin..], true) else { panic!("lost") };
             if at >= begin + taken {
                 begin += taken;
                 continue;
@@ -140,7 +140,7 @@ impl Model {
 
     /// Reads everything; how many records are there.
     fn check(&self) -> usize {
-        let mut reader = Reader::new(&self.spool, Some(self.passed));
+        let mut reader = SpoolReader::new(&self.spool, Some(self.passed));
         let first = self.kept.iter().position(|kept| kept.offset >= self.passed).unwrap_or(self.kept.len());
         let mut count = first;
         while let Some(item) = reader.next().unwrap() {

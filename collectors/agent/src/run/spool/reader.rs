@@ -2,8 +2,8 @@
 
 use crate::machine::File;
 use crate::run::spool::Spool;
-use crate::run::spool::frame::{Step, decode};
-use crate::run::spool::head::{Head, Run, What};
+use crate::run::spool::frame::{FrameStep, decode};
+use crate::run::spool::head::{Head, LineRun, What};
 use crate::run::spool::segment::Segment;
 use quiclens_core::reader::skip::Skip;
 use quiclens_core::trace::REJECT_BYTES;
@@ -38,12 +38,12 @@ pub enum Item {
         /// The first of them.
         bytes: Vec<u8>,
         /// Records that it held.
-        runs: Vec<Run>,
+        runs: Vec<LineRun>,
     },
 }
 
 /// The reading end.
-pub struct Reader {
+pub struct SpoolReader {
     spool: Arc<Spool>,
     /// The segment that is read, its file, and how much of it is in the buffer or was used.
     open: Option<(Segment, File, u64)>,
@@ -58,7 +58,7 @@ pub struct Reader {
     ready: Option<Item>,
 }
 
-impl Reader {
+impl SpoolReader {
     /// From `offset` on, or from the oldest record.
     pub fn new(spool: &Arc<Spool>, offset: Option<u64>) -> Self {
         let (spool, buffer, lost) = (Arc::clone(spool), Vec::new(), Vec::new());
@@ -72,18 +72,18 @@ impl Reader {
                 return Ok(Some(item));
             }
             let bytes = &self.buffer[self.used..];
-            match if bytes.is_empty() { Step::NeedMore } else { decode(bytes, self.is_end) } {
-                Step::NeedMore => {
+            match if bytes.is_empty() { FrameStep::NeedMore } else { decode(bytes, self.is_end) } {
+                FrameStep::NeedMore => {
                     if !self.fill()? {
                         return Ok(None);
                     }
                 }
-                Step::Lost { taken } => {
+                FrameStep::Lost { taken } => {
                     let room = REJECT_BYTES.saturating_sub(self.lost.len());
                     self.lost.extend_from_slice(&bytes[..taken.min(room)]);
                     self.used += taken;
                 }
-                Step::Record { head, payload, taken, is_sound, .. } => {
+                FrameStep::Record { head, payload, taken, is_sound, .. } => {
                     let payload = bytes[payload.0..payload.1].to_vec();
                     self.used += taken;
                     if let Some(item) = self.record(head, payload, is_sound) {

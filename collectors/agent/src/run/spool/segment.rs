@@ -1,7 +1,7 @@
 //! The spool's files: a segment each, named by the place of its first byte among all payloads and by its first record.
 
 use crate::machine;
-use crate::run::spool::frame::{Step, decode};
+use crate::run::spool::frame::{FrameStep, decode};
 use crate::run::spool::head::Head;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ impl Segment {
         let (mut at, mut end, mut heads) = (0, 0, Vec::new());
         while at < bytes.len() {
             at += match decode(&bytes[at..], true) {
-                Step::Record { head, payload, taken, is_sound, is_closed } => {
+                FrameStep::Record { head, payload, taken, is_sound, is_closed } => {
                     // Where neither the payload nor what follows it is right, and nothing else comes, it was torn.
                     if is_sound || is_closed || at + taken < bytes.len() {
                         end = at + taken;
@@ -58,8 +58,8 @@ impl Segment {
                     }
                     taken
                 }
-                Step::Lost { taken } => taken,
-                Step::NeedMore => break,
+                FrameStep::Lost { taken } => taken,
+                FrameStep::NeedMore => break,
             };
         }
         Ok((heads, end))

@@ -1,7 +1,7 @@
 //! Appends records to the spool, and takes away what nobody needs any more. What was not synced may be gone after a
 //! crash; a record that did not fit leaves no trace.
 
-use crate::error::{Error, Kind, is_full};
+use crate::error::{Error, FailureKind, is_full};
 use crate::machine::{self, File, OpenOptions};
 use crate::run::folders::{make_dir, remove_file, sync_folder};
 use crate::run::spool::frame::encode;
@@ -31,11 +31,11 @@ pub enum Refused {
 }
 
 /// A source, and the partition where it is a topic.
-type Place = (String, i32);
+type SourcePartition = (String, i32);
 
 /// How much room there is.
 #[derive(Clone, Copy, Debug)]
-pub struct Room {
+pub struct SpoolRoom {
     /// Most bytes of all segments.
     pub max_bytes: u64,
     /// Bytes that the spool leaves free on its disk.
@@ -43,16 +43,16 @@ pub struct Room {
 }
 
 /// The writing end.
-pub struct Writer {
+pub struct SpoolWriter {
     folder: PathBuf,
-    room: Room,
+    room: SpoolRoom,
     /// Which spool this is.
     pub id: u64,
     /// All segments; the last is written to.
     pub segments: VecDeque<Segment>,
     file: Arc<File>,
     next: (u64, u64),
-    newest: BTreeMap<Place, Position>,
+    newest: BTreeMap<SourcePartition, Position>,
     /// A record that did not fit may have left bytes behind the segment's.
     is_torn: bool,
     /// A record found no room since something was taken away last.
@@ -61,13 +61,13 @@ pub struct Writer {
     passed: u64,
 }
 
-fn place(source: &str, position: Position) -> Place {
+fn place(source: &str, position: Position) -> SourcePartition {
     (source.to_owned(), if let Position::Kafka { partition, .. } = position { partition } else { -1 })
 }
 
-impl Writer {
+impl SpoolWriter {
     /// Opens or makes a spool. What a crash left behind the last record is cut off.
-    pub fn open(folder: &Path, room: Room) -> io::Result<Self> {
+    pub fn open(folder: &Path, room: SpoolRoom) -> io::Result<Self> {
         make_dir(folder)?;
         let mut segments = VecDeque::from(Segment::list(folder)?);
         let mut known = Vec::new();
@@ -145,7 +145,8 @@ impl Writer {
             *running = if let Some(Position::Running(before)) = before { before + 1 } else { 0 };
         }
         let newest = what.position().map(|(source, position)| (place(source, position), position));
-        let said = |error: &io::Error| Error::new(Kind::State, "the spool", format!("cannot be written: {error}"));
+        let said =
+            |error: &io::Error| Error::new(FailureKind::State, "the spool", format!("cannot be written: {error}"));
         if self.segments.back().is_some_and(|active| active.bytes >= self.most()) {
             match self.roll() {
                 Ok(()) => {}
@@ -311,7 +312,12 @@ impl Writer {
 }
 
 /// Makes a segment with its first record, and syncs it.
-fn begin(folder: &Path, id: u64, newest: &BTreeMap<Place, Position>, next: (u64, u64)) -> io::Result<(File, Segment)> {
+fn begin(
+    folder: &Path,
+    id: u64,
+    newest: &BTreeMap<SourcePartition, Position>,
+    next: (u64, u64),
+) -> io::Result<(File, Segment)> {
     let newest = newest.iter().map(|((source, _), position)| (source.clone(), *position)).collect();
     let head = Head { number: next.0, offset: next.1, what: What::Positions { spool: id, newest } };
     let mut bytes = Vec::new();
@@ -345,18 +351,18 @@ mod tests {
     use std::time::Duration;
 
     const FOLDER: &str = "/state/spool";
-    const ROOM: Room = Room { max_bytes: 64 << 10, min_free_bytes: 1 };
+    const ROOM: SpoolRoom = SpoolRoom { max_bytes: 64 << 10, min_free_bytes: 1 };
 
-    fn append(writer: &mut Writer) -> Result<(), Refused> {
+    fn append(writer: &mut SpoolWriter) -> Result<(), Refused> {
         let payload = b"c\t0\t0\tpacket_sent\tx\n".repeat(100);
         writer.append(What::lines("here", Position::Running(0), &payload), &payload)
     }
 
     /// A spool on a simulated disk that becomes full, all of whose records were shipped.
-    fn shipped_and_full() -> Writer {
+    fn shipped_and_full() -> SpoolWriter {
         simulated::begin(7);
         machine::create_dir_all(Path::new("/state")).unwrap();
-        let mut writer = Writer::open(Path::new(FOLDER), ROOM).unwrap();
+        let mut writer = SpoolWriter::open(Path::new(FOLDER), ROOM).unwrap();
         append(&mut writer).unwrap();
         let end = writer.next.1;
         writer.passed(end).unwrap();
@@ -376,7 +382,7 @@ mod tests {
                 assert!(matches!(refused, Err(Refused::Full)), "{refused:?}");
             }
             let retried = writer.passed(writer.next.1).map_err(|error| Error::of_state("", &error).kind);
-            assert_eq!(retried, Err(Kind::Disk));
+            assert_eq!(retried, Err(FailureKind::Disk));
             simulated::world(|world| world.pass(Duration::from_secs(3)));
             append(&mut writer).unwrap();
             writer.passed(writer.next.1).unwrap();
@@ -390,9 +396,9 @@ mod tests {
     fn what_only_the_newest_cycle_has_passed_stays_while_there_is_room() {
         simulated::begin(7);
         machine::create_dir_all(Path::new("/state")).unwrap();
-        let room = Room { max_bytes: 1 << 20, min_free_bytes: 1 };
-        let mut writer = Writer::open(Path::new(FOLDER), room).unwrap();
-        let fill = |writer: &mut Writer| {
+        let room = SpoolRoom { max_bytes: 1 << 20, min_free_bytes: 1 };
+        let mut writer = SpoolWriter::open(Path::new(FOLDER), room).unwrap();
+        let fill = |writer: &mut SpoolWriter| {
             let segments = writer.segments.len();
             while writer.segments.len() == segments {
                 append(writer).unwrap();
@@ -438,7 +444,7 @@ mod tests {
     fn a_segment_that_could_not_be_removed_is_counted_and_goes_the_next_time() {
         simulated::begin(7);
         machine::create_dir_all(Path::new("/state")).unwrap();
-        let mut writer = Writer::open(Path::new(FOLDER), ROOM).unwrap();
+        let mut writer = SpoolWriter::open(Path::new(FOLDER), ROOM).unwrap();
         while writer.segments.len() < 4 {
             append(&mut writer).unwrap();
         }

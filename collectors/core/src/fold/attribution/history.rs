@@ -32,13 +32,13 @@ impl Together {
 
 /// How many intervals of each cause hold.
 #[derive(Default)]
-pub struct Counts {
+pub struct IntervalCounts {
     all: [u32; CAUSES],
     stated: [u32; CAUSES],
     together: Together,
 }
 
-impl Counts {
+impl IntervalCounts {
     /// One begins.
     pub fn start(&mut self, cause: Cause, is_stated: bool) {
         self.all[cause as usize] += 1;
@@ -80,7 +80,7 @@ const DOUBTS: usize = 4096;
 
 /// From its start to that of the next one the same conditions hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Run {
+struct ConditionRun {
     start_us: i64,
     /// Which, by their place in `sets`.
     set: u32,
@@ -88,7 +88,7 @@ struct Run {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Block {
-    runs: Vec<Run>,
+    runs: Vec<ConditionRun>,
     /// How long each set held before it.
     before: Vec<u64>,
     /// How long nothing came back before it.
@@ -148,7 +148,7 @@ impl History {
         }
         edges.sort_unstable_by_key(|(time, ..)| *time);
         // An interval that begins where another ends may stand before it: none is shorter than a microsecond.
-        let (mut counts, mut at) = (Counts::default(), from_us);
+        let (mut counts, mut at) = (IntervalCounts::default(), from_us);
         for (time, starts, cause, is_stated) in edges {
             if at < time {
                 self.push(at, counts.together());
@@ -200,7 +200,7 @@ impl History {
         }
         if let Some(block) = self.blocks.back_mut() {
             block.any |= together.all;
-            block.runs.push(Run { start_us, set: set as u32 });
+            block.runs.push(ConditionRun { start_us, set: set as u32 });
             self.runs += 1;
         }
     }

@@ -189,7 +189,7 @@ mod tests {
     use crate::fold::attribution::saves::Room;
     use crate::fold::cause::Cause;
     use crate::fold::moment::Moment;
-    use crate::fold::requests::stream::End;
+    use crate::fold::requests::stream::RequestEnd;
 
     const ENDING: Ending = Ending { role: Vantage::Server, has_fins: false, has_ends: true, carried_us: None };
 
@@ -201,7 +201,7 @@ mod tests {
     fn stream() -> Stream {
         let mut stream = Stream::open(0, 0, Moment::default(), None, None);
         stream.begin_response(0, Room::default());
-        stream.end(100, End::Acked, true);
+        stream.end(100, RequestEnd::Acked, true);
         stream
     }
 

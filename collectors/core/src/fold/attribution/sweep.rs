@@ -3,7 +3,7 @@
 //! A sweep moves forward only and keeps sums, not intervals, so that a stream that stays open for hours costs no more
 //! memory than one that is done at once (see [`Attribution`](crate::fold::attribution::Attribution)).
 
-use crate::fold::attribution::history::{Counts, Shared, Together};
+use crate::fold::attribution::history::{IntervalCounts, Shared, Together};
 use crate::fold::cause::{CAUSES, Cause, Interval};
 use serde::{Deserialize, Serialize};
 
@@ -110,7 +110,7 @@ fn would_remain(cause: Cause) -> u32 {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Edge {
+enum SweepEdge {
     GapEnds(usize),
     /// Beside the cause: whether the log states it.
     Ends(Cause, bool),
@@ -217,32 +217,32 @@ impl Sweep {
     /// whole: none may reach beyond `to_us` and come again. Gives the steps that it took.
     pub fn advance(&mut self, to_us: i64, held: &mut Vec<Interval>, gaps: &mut Vec<Gap>, shared: Shared<'_>) -> u64 {
         let Some(from) = self.at_us.filter(|from| *from < to_us) else { return 0 };
-        let mut edges: Vec<(i64, Edge)> = Vec::with_capacity((held.len() + shared.fresh.len() + gaps.len()) * 2);
+        let mut edges: Vec<(i64, SweepEdge)> = Vec::with_capacity((held.len() + shared.fresh.len() + gaps.len()) * 2);
         for interval in held.iter().chain(shared.fresh) {
             let (start, end) = (interval.start_us.max(from), interval.end_us.min(to_us));
             if start < end {
-                edges.push((start, Edge::Starts(interval.cause, interval.is_stated)));
-                edges.push((end, Edge::Ends(interval.cause, interval.is_stated)));
+                edges.push((start, SweepEdge::Starts(interval.cause, interval.is_stated)));
+                edges.push((end, SweepEdge::Ends(interval.cause, interval.is_stated)));
             }
         }
         for (at, gap) in gaps.iter().enumerate() {
             let (start, end) = (gap.start_us.max(from), gap.end_us.min(to_us));
             if start < end {
-                edges.push((start, Edge::GapStarts(at)));
-                edges.push((end, Edge::GapEnds(at)));
+                edges.push((start, SweepEdge::GapStarts(at)));
+                edges.push((end, SweepEdge::GapEnds(at)));
             }
         }
         edges.sort_unstable();
         let mut steps = (held.len() + shared.fresh.len() + gaps.len()) as u64;
-        let (mut own, mut gap, mut at) = (Counts::default(), None, from);
+        let (mut own, mut gap, mut at) = (IntervalCounts::default(), None, from);
         for (time, edge) in edges {
             steps += self.go_on((at, time), own.together(), gap.is_some(), shared);
             at = time;
             match edge {
-                Edge::Starts(cause, is_stated) => own.start(cause, is_stated),
-                Edge::Ends(cause, is_stated) => own.end(cause, is_stated),
-                Edge::GapStarts(index) => gap = Some(index),
-                Edge::GapEnds(index) => {
+                SweepEdge::Starts(cause, is_stated) => own.start(cause, is_stated),
+                SweepEdge::Ends(cause, is_stated) => own.end(cause, is_stated),
+                SweepEdge::GapStarts(index) => gap = Some(index),
+                SweepEdge::GapEnds(index) => {
                     if let Some(gap) = gaps.get(index) {
                         self.close_gap(gap);
                     }

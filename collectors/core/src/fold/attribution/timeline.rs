@@ -33,7 +33,7 @@ fn whole(to_us: i64, gaps: &[Gap]) -> i64 {
 
 /// As far as what a request's time is decided.
 #[derive(Clone, Copy, Debug)]
-pub struct Span {
+pub struct DecisionSpan {
     /// Before it nothing that the request waits for can begin any more.
     pub certain_us: i64,
     /// Now.
@@ -101,7 +101,7 @@ impl Timeline {
 
     /// Decides what no later event can change: what lies before `certain_us`; where that leaves more than `most` intervals
     /// of its own, all up to `now_us`. Gives the steps that it took.
-    pub fn sum_up(&mut self, span: Span, most: usize, shared: Shared<'_>) -> u64 {
+    pub fn sum_up(&mut self, span: DecisionSpan, most: usize, shared: Shared<'_>) -> u64 {
         // What is in the history up to then is not among the fresh ones.
         let is_settled = shared.history.is_some_and(|history| history.until_us() >= Some(span.certain_us));
         let fresh = if is_settled { &[] } else { shared.fresh };
@@ -126,7 +126,7 @@ impl Timeline {
 
     /// The connection's history is too long to be kept: what of it is not decided becomes the request's own, where that has
     /// no more than `most` intervals then; else all up to `until_us` is decided.
-    pub fn leave_behind(&mut self, until_us: i64, span: Span, most: usize, shared: Shared<'_>) -> u64 {
+    pub fn leave_behind(&mut self, until_us: i64, span: DecisionSpan, most: usize, shared: Shared<'_>) -> u64 {
         let Some(history) = shared.history else { return 0 };
         let (from_us, data_until_us) = (self.needs_from_us(), span.last_byte_us.unwrap_or(i64::MAX));
         let room = most.saturating_sub(self.undecided());
@@ -195,7 +195,7 @@ mod tests {
             let now_us = 20 * number + 10;
             timeline.hold(Interval::of(cause, 20 * number, now_us));
             if timeline.is_long(most) {
-                timeline.sum_up(Span { certain_us: 0, now_us, last_byte_us }, most, Shared::default());
+                timeline.sum_up(DecisionSpan { certain_us: 0, now_us, last_byte_us }, most, Shared::default());
             }
             longest = longest.max(timeline.undecided());
         }
@@ -234,7 +234,11 @@ mod tests {
         timeline.gap(Gap { start_us: 50, end_us: 200, short, limit_us: 100, long });
         timeline.begin(0);
         let mut sum_up = |us| {
-            timeline.sum_up(Span { certain_us: us, now_us: us, last_byte_us: None }, UNDECIDED, Shared::default());
+            timeline.sum_up(
+                DecisionSpan { certain_us: us, now_us: us, last_byte_us: None },
+                UNDECIDED,
+                Shared::default(),
+            );
             (timeline.undecided(), timeline.sweep().part(long))
         };
         assert_eq!(sum_up(100), (1, 0));
@@ -250,7 +254,7 @@ mod tests {
         let mut history = History::default();
         history.append(&mut conditions, 8_000);
         let shared = Shared { history: Some(&history), ..Shared::default() };
-        let span = Span { certain_us: 0, now_us: 8_000, last_byte_us: Some(1_000) };
+        let span = DecisionSpan { certain_us: 0, now_us: 8_000, last_byte_us: Some(1_000) };
         for (most, undecided, cwnd_us, pto_us) in [(100, 52, 0, 0), (20, 0, 500, 200)] {
             let mut timeline = Timeline::default();
             timeline.begin(0);
@@ -258,7 +262,7 @@ mod tests {
             assert_eq!(timeline.undecided(), undecided);
             let sweep = timeline.sweep();
             assert_eq!((sweep.part(Cause::CwndBlocked), sweep.part(Cause::Pto)), (cwnd_us, pto_us));
-            timeline.sum_up(Span { certain_us: 8_000, ..span }, most, shared);
+            timeline.sum_up(DecisionSpan { certain_us: 8_000, ..span }, most, shared);
             let sweep = timeline.sweep();
             assert_eq!((sweep.part(Cause::CwndBlocked), sweep.part(Cause::Pto)), (500, 200));
         }

@@ -27,7 +27,7 @@ pub struct Slack {
 /// Least and most that a part can be, us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "a pair")]
-pub struct Bound {
+pub struct PartBounds {
     pub low: u64,
     pub high: u64,
 }
@@ -75,7 +75,7 @@ impl<'s> Trust<'s> {
         row.set("bounds_high", Cell::Counts(self.bounds(|bound| bound.high)));
     }
 
-    fn bound(&self, cause: Cause) -> Bound {
+    fn bound(&self, cause: Cause) -> PartBounds {
         let (part, doubtful) = (self.sweep.part(cause), self.sweep.doubtful(cause));
         let more = match cause {
             Cause::Handshake | Cause::Upload | Cause::ServerThink => self.slack.earlier_us,
@@ -94,16 +94,16 @@ impl<'s> Trust<'s> {
             0
         };
         let sooner = if cause == Cause::Unattributed { self.slack.sooner_us } else { 0 };
-        Bound {
+        PartBounds {
             low: part.saturating_sub(doubtful).saturating_sub(sooner),
             high: part.saturating_add(others).saturating_add(more),
         }
     }
 
     /// One side of the bounds of all parts that are not known exactly, and of the duration, by name.
-    pub fn bounds(&self, side: impl Fn(Bound) -> u64) -> Vec<(String, u64)> {
+    pub fn bounds(&self, side: impl Fn(PartBounds) -> u64) -> Vec<(String, u64)> {
         let Slack { earlier_us, later_us, sooner_us, .. } = self.slack;
-        let duration = Bound {
+        let duration = PartBounds {
             low: self.duration_us.saturating_sub(sooner_us),
             high: self.duration_us.saturating_add(earlier_us).saturating_add(later_us),
         };

@@ -1,6 +1,6 @@
 //! What a log can show, and which field to switch on for the rest. "Cannot know" is never drawn as zero.
 
-use crate::dialect::Losses;
+use crate::dialect::LossReporting;
 use crate::fold::cause::{Cause, Causes};
 use crate::header::Vantage;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ pub struct Ability {
 }
 
 /// `known`, `because` and `switch_on`.
-type Answer = (&'static str, &'static str, &'static [&'static str]);
+type CauseAnswer = (&'static str, &'static str, &'static [&'static str]);
 
 const OBSERVED: &str = "observed";
 const INFERRED: &str = "inferred";
@@ -30,7 +30,7 @@ const ACKS: &[&str] = &["packet_received.frames[].acked_ranges"];
 const RTT: &[&str] = &["recovery_metrics_updated.smoothed_rtt"];
 const WINDOW: &[&str] = &["recovery_metrics_updated.congestion_window"];
 const REASONS: &[&str] = &["stream_data_blocked_updated", "connection_data_blocked_updated"];
-const STATED: Answer = (OBSERVED, "the log states why data waits", &[]);
+const STATED: CauseAnswer = (OBSERVED, "the log states why data waits", &[]);
 const QUEUED: &[&str] = &["http3:frame_created", "or stream_data_moved to the transport"];
 
 /// Something that a log may lack.
@@ -104,13 +104,13 @@ impl Seen {
 
 /// What decides how a log's causes are known.
 #[derive(Clone, Copy, Debug)]
-pub struct Known {
+pub struct CapabilityFacts {
     /// Who logged.
     pub role: Vantage,
     /// What was seen.
     pub seen: Seen,
     /// How losses are reported.
-    pub losses: Losses,
+    pub losses: LossReporting,
     /// An RTT is logged, or could be computed.
     pub has_rtt: bool,
     /// The pacing rate is stated.
@@ -119,7 +119,7 @@ pub struct Known {
     pub has_packet_types: bool,
 }
 
-impl Known {
+impl CapabilityFacts {
     /// How each cause could be known from what this log holds.
     pub fn abilities(self) -> Vec<Ability> {
         let causes = Cause::ALL.into_iter().filter(|cause| *cause != Cause::Unattributed);
@@ -146,7 +146,7 @@ impl Known {
         cause != Cause::Unattributed && self.answer(cause).0 == known
     }
 
-    fn answer(self, cause: Cause) -> Answer {
+    fn answer(self, cause: Cause) -> CauseAnswer {
         match self.role {
             Vantage::Network => (CANNOT, "a network vantage sees neither end", &[]),
             Vantage::Unknown => (CANNOT, "the trace does not say who logged it", &["vantage_point.type"]),
@@ -158,7 +158,7 @@ impl Known {
         }
     }
 
-    fn client_answer(self, cause: Cause) -> Answer {
+    fn client_answer(self, cause: Cause) -> CauseAnswer {
         match cause {
             Cause::StreamLimit => self.stream_limit_answer(),
             Cause::Upload => self.upload_answer(),
@@ -171,7 +171,7 @@ impl Known {
         }
     }
 
-    fn upload_answer(self) -> Answer {
+    fn upload_answer(self) -> CauseAnswer {
         if self.seen.has(Sight::Fins) || self.seen.has(Sight::StreamEvents) {
             (OBSERVED, "first packet to FIN of the request", &[])
         } else {
@@ -179,7 +179,7 @@ impl Known {
         }
     }
 
-    fn stream_limit_answer(self) -> Answer {
+    fn stream_limit_answer(self) -> CauseAnswer {
         if self.seen.is_stated(Cause::StreamLimit) {
             STATED
         } else {
@@ -187,7 +187,7 @@ impl Known {
         }
     }
 
-    fn server_answer(self, cause: Cause) -> Answer {
+    fn server_answer(self, cause: Cause) -> CauseAnswer {
         let seen = |sight| self.seen.has(sight);
         let is_told = seen(Sight::Http) || seen(Sight::Moves);
         match cause {
@@ -226,7 +226,7 @@ impl Known {
                 (CANNOT, "rows without frames do not say which packet carries which stream", FRAMES)
             }
             Cause::LossRecovery if !seen(Sight::Acks) => (CANNOT, "no acknowledgements are logged", ACKS),
-            Cause::LossRecovery if matches!(self.losses, Losses::Packet) => {
+            Cause::LossRecovery if matches!(self.losses, LossReporting::Packet) => {
                 (OBSERVED, "lost packets are logged one by one", &[])
             }
             Cause::LossRecovery => {
@@ -256,7 +256,7 @@ impl Known {
         }
     }
 
-    fn credit_answer(self, cause: Cause) -> Answer {
+    fn credit_answer(self, cause: Cause) -> CauseAnswer {
         let (is_known, switch_on): (bool, &[&str]) = if cause == Cause::StreamFlowControl {
             (self.seen.has(Sight::StreamCredit), &["parameters_set", "max_stream_data frames"])
         } else {
@@ -274,18 +274,18 @@ impl Known {
 mod tests {
     use super::*;
 
-    fn nothing() -> Known {
-        Known {
+    fn nothing() -> CapabilityFacts {
+        CapabilityFacts {
             role: Vantage::Server,
             seen: Seen::default(),
-            losses: Losses::Packet,
+            losses: LossReporting::Packet,
             has_rtt: false,
             has_pacing_rate: false,
             has_packet_types: false,
         }
     }
 
-    fn known(cause: Cause, log: Known) -> &'static str {
+    fn known(cause: Cause, log: CapabilityFacts) -> &'static str {
         log.answer(cause).0
     }
 
@@ -295,9 +295,9 @@ mod tests {
         let mut log = nothing();
         [Sight::Frames, Sight::Acks, Sight::Window].into_iter().for_each(|sight| log.seen.note(sight));
         assert_eq!(known(Cause::LossRecovery, log), OBSERVED);
-        assert_eq!(known(Cause::LossRecovery, Known { losses: Losses::None, ..log }), INFERRED);
+        assert_eq!(known(Cause::LossRecovery, CapabilityFacts { losses: LossReporting::None, ..log }), INFERRED);
         assert_eq!([known(Cause::Bandwidth, log), known(Cause::CwndBlocked, log)], [CANNOT, INFERRED]);
-        assert_eq!(known(Cause::Bandwidth, Known { has_rtt: true, ..log }), INFERRED);
+        assert_eq!(known(Cause::Bandwidth, CapabilityFacts { has_rtt: true, ..log }), INFERRED);
         log.seen.note_if(false, Sight::StreamCredit);
         assert_eq!(known(Cause::StreamFlowControl, log), CANNOT);
         log.seen.note_if(true, Sight::StreamCredit);
@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn a_client_sees_what_arrived_and_not_what_held_it_back() {
-        let mut log = Known { role: Vantage::Client, has_rtt: true, ..nothing() };
+        let mut log = CapabilityFacts { role: Vantage::Client, has_rtt: true, ..nothing() };
         log.seen.note(Sight::Frames);
         assert_eq!([known(Cause::ReceiverHol, log), known(Cause::RemoteWait, log)], [OBSERVED, INFERRED]);
         assert_eq!(known(Cause::CwndBlocked, log), CANNOT);
@@ -325,7 +325,7 @@ mod tests {
         let others = [Cause::ConnectionFlowControl, Cause::CwndBlocked, Cause::StreamLimit];
         assert_eq!(others.map(|cause| known(cause, log)), [CANNOT; 3]);
         log.seen.note_stated(Cause::StreamLimit);
-        let client = Known { role: Vantage::Client, ..log };
+        let client = CapabilityFacts { role: Vantage::Client, ..log };
         assert_eq!([known(Cause::StreamLimit, log), known(Cause::StreamLimit, client)], [OBSERVED; 2]);
     }
 }

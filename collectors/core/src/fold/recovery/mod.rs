@@ -78,7 +78,7 @@ impl Acked {
 
 /// What an ACK frame names.
 #[derive(Clone, Debug)]
-pub struct Named {
+pub struct NamedPackets {
     /// Packets that had not been acknowledged.
     pub acked: Option<Acked>,
     /// Packets that the log does not show.
@@ -228,7 +228,7 @@ impl Recovery {
     }
 
     /// An ACK frame came. In a log whose rows tell of recovery (`has_rows`) they alone end it, where they do.
-    pub fn acknowledge(&mut self, now_us: i64, place: Place, ranges: &[(u64, u64)], has_rows: bool) -> Named {
+    pub fn acknowledge(&mut self, now_us: i64, place: Place, ranges: &[(u64, u64)], has_rows: bool) -> NamedPackets {
         let newest = self.space(place).largest_sent();
         self.range_ends.look(ranges, newest);
         let (ends, mut newly, mut missing) = (self.range_ends, Vec::new(), Vec::new());
@@ -240,7 +240,7 @@ impl Recovery {
             space.unsent_mut().acknowledge(from, last, now_us, |hole| missing.push(hole));
         }
         let acked = (!newly.is_empty()).then(|| self.acknowledged(now_us, place, newly, has_rows));
-        Named { acked, missing }
+        NamedPackets { acked, missing }
     }
 
     /// A packet that the log does not show was sent, and had been acknowledged.

@@ -122,7 +122,7 @@ pub struct Acknowledged {
 
 /// What became of a packet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Known {
+struct PacketState {
     packet: Sent,
     is_acked: bool,
     /// Was declared lost.
@@ -134,7 +134,7 @@ struct Known {
     age: u32,
 }
 
-impl Known {
+impl PacketState {
     /// Neither acknowledged nor lost.
     fn waits(&self) -> bool {
         !self.is_acked && !self.is_lost
@@ -151,7 +151,7 @@ impl Known {
 /// that stays without an acknowledgement makes those behind it cost anything.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Space {
-    sent: VecDeque<Known>,
+    sent: VecDeque<PacketState>,
     /// Of `sent`, those that are acknowledged.
     acked: usize,
     /// Those that are neither acknowledged nor lost.
@@ -243,7 +243,7 @@ impl Space {
             }
         }
         let number = packet.number;
-        let packet = Known { packet, is_acked: false, is_lost: false, is_repeated: false, run: 0, age: 0 };
+        let packet = PacketState { packet, is_acked: false, is_lost: false, is_repeated: false, run: 0, age: 0 };
         self.waits_from = self.waits_from.min(number);
         self.waiting += 1;
         if self.sent.capacity() == 0 {
@@ -367,7 +367,7 @@ impl Space {
     /// Some packet that elicits an acknowledgement is neither acknowledged nor lost, and lies behind all that are
     /// acknowledged or went out since `since_us`. One that is older was forgotten by all sides.
     pub fn is_waiting(&self, since_us: i64) -> bool {
-        let is_recent = |known: &&Known| {
+        let is_recent = |known: &&PacketState| {
             known.packet.time_us >= since_us || self.largest_acked.is_some_and(|largest| known.packet.number > largest)
         };
         self.waiting > 0
@@ -386,7 +386,7 @@ impl Space {
             return None;
         }
         let from = self.sent.partition_point(|known| known.packet.number < self.waits_from);
-        let at = from + self.sent.range(from..).position(Known::waits)?;
+        let at = from + self.sent.range(from..).position(PacketState::waits)?;
         self.steps += (at - from) as u64;
         self.waits_from = self.sent.get(at)?.packet.number;
         Some(at)
@@ -398,7 +398,7 @@ impl Space {
         let end = self.sent.partition_point(|known| known.packet.number <= largest);
         let start = self.first_waiting().map_or(end, |start| start.min(end));
         let mut passed = 0;
-        let mut is_near = |known: &&Known| {
+        let mut is_near = |known: &&PacketState| {
             passed += usize::from(!known.is_on_its_way());
             passed <= PASSED
         };

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// How long nothing may come before it is a silence of the other side.
 #[derive(Clone, Copy, Debug)]
-pub struct Silence {
+pub struct SilenceThreshold {
     /// We gave credit last: what came before could not go on.
     pub since_us: i64,
     /// Longest time that a window or an acknowledgement that is held back explains.
@@ -33,7 +33,7 @@ impl Arrivals {
         side: &mut Side,
         chunk: &Chunk,
         now_us: i64,
-        silence: Option<Silence>,
+        silence: Option<SilenceThreshold>,
     ) -> Option<Interval> {
         let newest_us = self.newest_us;
         let mut over = None;
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn a_silence_is_longer_than_any_window_explains_since_credit_was_given() {
         let (mut arrivals, mut side) = (Arrivals::default(), Side::default());
-        let silence = Some(Silence { since_us: 150, longest_us: 100 });
+        let silence = Some(SilenceThreshold { since_us: 150, longest_us: 100 });
         let mut receive = |from, to, now_us| arrivals.receive(&mut side, &chunk(from, to), now_us, silence);
         assert_eq!([receive(0, 100, 10), receive(100, 200, 250)], [None; 2]);
         let over = receive(200, 300, 400);

@@ -88,7 +88,7 @@ mod tests {
     use crate::fold::moment::Moment;
     use crate::fold::recovery::rtt::Rtt;
     use crate::fold::requests::Requests;
-    use crate::fold::requests::stream::End;
+    use crate::fold::requests::stream::RequestEnd;
     use std::collections::BTreeMap;
 
     /// A response, as it would be if each row looked at all of them.
@@ -133,7 +133,7 @@ mod tests {
                     let done: Vec<u64> = plain.iter().filter(|(_, plain)| is_done(plain)).map(|(id, _)| *id).collect();
                     assert_eq!(requests.rows_acknowledged(acked_us), done, "step {step}");
                     for id in done {
-                        requests.end(id, now, acked_us, End::Acked, &Rtt::default());
+                        requests.end(id, now, acked_us, RequestEnd::Acked, &Rtt::default());
                         let marks = requests.get(id).map(|stream| *stream.marks()).unwrap_or_default();
                         let told = plain.remove(&id).map(|plain| (plain.first_byte_us, plain.last_byte_us));
                         assert_eq!(Some((marks.first_byte_us, marks.last_byte_us)), told);

@@ -29,7 +29,7 @@ impl Http {
 }
 
 #[derive(Deserialize)]
-struct Field<'a> {
+struct HeaderField<'a> {
     #[serde(borrow, default)]
     name: Cow<'a, str>,
     #[serde(borrow, default)]
@@ -37,7 +37,7 @@ struct Field<'a> {
 }
 
 #[derive(Deserialize)]
-struct Raw {
+struct RawInfo {
     length: Option<u64>,
     payload_length: Option<u64>,
 }
@@ -49,7 +49,7 @@ pub const LISTS: [&str; 4] = ["frame.headers", "headers", "frame.header_fields",
 /// Takes what a HEADERS frame says; anything unexpected leaves `http` as it is.
 pub fn headers(event: &Event, http: &mut Http) {
     let Some(json) = LISTS.iter().find_map(|list| event.leftover(list)) else { return };
-    let Ok(fields) = serde_json::from_str::<Vec<Field<'_>>>(json) else { return };
+    let Ok(fields) = serde_json::from_str::<Vec<HeaderField<'_>>>(json) else { return };
     for field in fields {
         let value = || {
             let mut letters = field.value.chars();
@@ -87,7 +87,7 @@ pub fn payload_bytes(event: &Event) -> Option<u64> {
     event.get(Number::Length).or_else(told)
 }
 
-fn raw(event: &Event) -> Option<Raw> {
+fn raw(event: &Event) -> Option<RawInfo> {
     event.leftover("frame.raw").and_then(|json| serde_json::from_str(json).ok())
 }
 

@@ -23,11 +23,11 @@ pub struct Imputation {
     is_named_by_http: bool,
     slack: Slack,
     /// Bytes that a packet passed over, and the numbers before it that the log does not show.
-    passed: Vec<Passed>,
+    passed: Vec<PassedBytes>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Passed {
+struct PassedBytes {
     hole: (u64, u64),
     bytes: (u64, u64),
 }
@@ -116,7 +116,7 @@ impl Imputation {
     pub fn pass_over(&mut self, highest: u64, chunk: &Chunk, hole: &Hole) -> bool {
         let is_passed = chunk.from > highest && self.passed.len() < MOST_PASSED;
         if is_passed {
-            self.passed.push(Passed { hole: (hole.from, hole.to), bytes: (highest, chunk.from) });
+            self.passed.push(PassedBytes { hole: (hole.from, hole.to), bytes: (highest, chunk.from) });
         }
         is_passed
     }
@@ -124,7 +124,7 @@ impl Imputation {
     /// Packets of a hole did come: gives the bytes of stream `stream_id` that they brought, if all of them came.
     pub fn came(&mut self, stream_id: u64, hole: &Hole) -> Option<Chunk> {
         let at = self.passed.iter().position(|passed| passed.hole.0 <= hole.from && hole.to <= passed.hole.1)?;
-        let Passed { hole: numbers, bytes: (from, to) } = self.passed.swap_remove(at);
+        let PassedBytes { hole: numbers, bytes: (from, to) } = self.passed.swap_remove(at);
         self.note();
         (numbers == (hole.from, hole.to)).then_some(Chunk { stream_id, from, to, fin: false })
     }

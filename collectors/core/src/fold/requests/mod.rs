@@ -25,7 +25,7 @@ use crate::fold::requests::hunger::Hunger;
 use crate::fold::requests::losses::Repair;
 use crate::fold::requests::passed::Passed;
 use crate::fold::requests::ranges::Ranges;
-use crate::fold::requests::stream::{End, SentChunk, Stream};
+use crate::fold::requests::stream::{RequestEnd, SentChunk, Stream};
 use crate::fold::stats::Stats;
 use crate::limits;
 use crate::record::rows::Row;
@@ -201,7 +201,7 @@ impl Requests {
     }
 
     /// A request ends, if it has not.
-    pub fn end(&mut self, id: u64, now: Moment, time_us: i64, why: End, rtt: &Rtt) {
+    pub fn end(&mut self, id: u64, now: Moment, time_us: i64, why: RequestEnd, rtt: &Rtt) {
         let Some(stream) = self.streams.get_mut(&id).filter(|stream| stream.is_open()) else { return };
         self.of_all.tell(stream);
         if let Some(frameless) = &mut self.frameless {
@@ -490,7 +490,7 @@ mod tests {
             [0, 1, 2, 3].map(|id| requests.open(id, at(1), None, None)),
             [Opened::Known, Opened::No, Opened::No, Opened::No]
         );
-        requests.end(0, at(10), 10, End::Acked, &Rtt::default());
+        requests.end(0, at(10), 10, RequestEnd::Acked, &Rtt::default());
         assert!(requests.has_ended(0) && requests.let_go(1_000).is_empty());
         let gone = requests.let_go(2_000);
         gone.iter().for_each(|stream| requests.close(stream));
@@ -503,7 +503,7 @@ mod tests {
     fn many_that_linger_are_let_go_at_once() {
         let ids: Vec<u64> = (0..=LINGERING as u64).map(|number| 4 * number).collect();
         let mut requests = opened(&ids);
-        ids.iter().for_each(|id| requests.end(*id, at(5), 5, End::Acked, &Rtt::default()));
+        ids.iter().for_each(|id| requests.end(*id, at(5), 5, RequestEnd::Acked, &Rtt::default()));
         assert_eq!(requests.let_go(5).len(), LINGERING + 1);
         assert!(requests.is_empty() && requests.count() == 1 + LINGERING as u64);
     }
@@ -521,7 +521,7 @@ mod tests {
         assert!(requests.is_any_unpassed());
         requests.pass(|id| id == 4, 2, 0, false);
         assert!(!requests.is_any_unpassed());
-        requests.end(0, at(9), 9, End::Reset, &Rtt::default());
+        requests.end(0, at(9), 9, RequestEnd::Reset, &Rtt::default());
         assert!(!requests.is_hungry());
     }
 }

@@ -56,7 +56,7 @@ impl Ready {
 
 /// Streams have sent, while others waited.
 #[derive(Clone, Copy, Debug)]
-pub struct Turn {
+pub struct StreamTurn {
     /// The turn that was taken began then.
     pub began_us: i64,
     /// Bytes on their way of the stream that waits.
@@ -117,7 +117,7 @@ impl Queue {
     /// Streams have sent, this one too (`has_sent`) or others alone, which have passed it then. What it waited before its turn
     /// was taken, it waited for others as far as the bytes on their way were theirs: alone it would have had that
     /// room. True when it stays listed.
-    pub fn pass(&mut self, has_sent: bool, turn: Turn) -> bool {
+    pub fn pass(&mut self, has_sent: bool, turn: StreamTurn) -> bool {
         self.is_listed = self.ready.is_some() && has_sent;
         if let Some(ready) = self.ready.as_mut().filter(|_| !has_sent) {
             let before = turn.began_us.saturating_sub(ready.since_us).max(0).unsigned_abs();
@@ -191,7 +191,7 @@ mod tests {
     fn others_pass_a_stream_from_when_they_had_its_turn() {
         let mut queue = Queue::default();
         assert!(queue.wait(100, 0) && !queue.wait(100, 0));
-        let turn = Turn { began_us: 180, own: 250, in_flight: 1_000 };
+        let turn = StreamTurn { began_us: 180, own: 250, in_flight: 1_000 };
         assert!(queue.pass(true, turn));
         assert_eq!(queue.ready().and_then(|ready| ready.passed_us), None);
         assert!(!queue.pass(false, turn));

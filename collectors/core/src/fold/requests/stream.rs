@@ -5,7 +5,7 @@ use crate::fold::attribution::Certain;
 use crate::fold::attribution::history::Shared;
 use crate::fold::attribution::parts::Marks;
 use crate::fold::attribution::saves::{Room, Saves, Transfer};
-use crate::fold::attribution::timeline::{Span, Timeline};
+use crate::fold::attribution::timeline::{DecisionSpan, Timeline};
 use crate::fold::attribution::trust::Trust;
 use crate::fold::cause::{Cause, Interval};
 use crate::fold::credit::StreamCredit;
@@ -14,21 +14,21 @@ use crate::fold::recovery::Place;
 use crate::fold::recovery::holes::Hole;
 use crate::fold::recovery::packets::{Chunk, Sent};
 use crate::fold::recovery::rtt::{RoundTrip, Rtt};
-use crate::fold::requests::arrivals::{Arrivals, Silence};
+use crate::fold::requests::arrivals::{Arrivals, SilenceThreshold};
 use crate::fold::requests::http::{self, Http};
 use crate::fold::requests::imputation::{Imputation, Missing};
 use crate::fold::requests::losses::{Detection, Losses, Repair};
-use crate::fold::requests::queue::{Queue, Stretch, Turn};
+use crate::fold::requests::queue::{Queue, StreamTurn, Stretch};
 use crate::fold::requests::side::Side;
 use crate::fold::requests::wait::{Explained, Sender, Wait};
 use crate::fold::stated_waits::StatedWaits;
-use crate::fold::window::pacer::Owed;
+use crate::fold::window::pacer::PacingDelay;
 use crate::record::rows::{Cell, Row};
 use serde::{Deserialize, Serialize};
 
 /// Why a request's end is where it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum End {
+pub enum RequestEnd {
     /// Every byte of the response was acknowledged.
     Acked,
     /// Every byte of it was received.
@@ -47,7 +47,7 @@ pub enum End {
     TraceEnd,
 }
 
-impl End {
+impl RequestEnd {
     /// Name in `end_is`.
     pub fn name(self) -> &'static str {
         match self {
@@ -83,7 +83,7 @@ pub struct Stream {
     /// `start_us` was computed, not seen.
     is_start_inferred: bool,
     /// None while it is open.
-    end: Option<End>,
+    end: Option<RequestEnd>,
     /// Ended with both sides finished.
     is_complete: bool,
     /// The application queued the end (rows without frames).
@@ -293,12 +293,12 @@ impl Stream {
 
     /// More of the response was to come when it ended.
     pub fn is_unfinished(&self) -> bool {
-        !self.sent.has_fin() && self.end != Some(End::NotLogged)
+        !self.sent.has_fin() && self.end != Some(RequestEnd::NotLogged)
     }
 
     /// Least round trip of its last flight, which was seen only where it was acknowledged.
     pub fn last_min_rtt_us(&self, is_client: bool) -> Option<i64> {
-        self.rtt.min_us.filter(|_| matches!(self.end, Some(End::Acked | End::Imputed)) || is_client)
+        self.rtt.min_us.filter(|_| matches!(self.end, Some(RequestEnd::Acked | RequestEnd::Imputed)) || is_client)
     }
 
     /// As much as a packet of others went between the request and the response.
@@ -307,7 +307,7 @@ impl Stream {
     }
 
     /// Data of it went out by a timer, right when the pacer let it.
-    pub fn goes_on_as_paced(&mut self, now_us: i64, owed: Owed) {
+    pub fn goes_on_as_paced(&mut self, now_us: i64, owed: PacingDelay) {
         let is_first = self.marks.response_start_us == Some(now_us);
         // Nothing went out since: else it may have waited for its turn.
         let was_complete = |end_us: i64| owed.from_us <= end_us && end_us < owed.until_us.min(now_us);
@@ -327,7 +327,7 @@ impl Stream {
         now_us: i64,
         is_server: bool,
         sent: u64,
-        silence: Option<Silence>,
+        silence: Option<SilenceThreshold>,
         number: Option<u64>,
     ) -> bool {
         if !is_server && chunk.to >= self.received.highest() {
@@ -487,7 +487,7 @@ impl Stream {
     /// Streams sent, while this one waited or not; `in_flight` is of all. True when none has passed it.
     pub fn pass(&mut self, has_sent: bool, began_us: i64, in_flight: u64, has_rate: bool) -> bool {
         let own = if has_rate { self.sent.in_flight().min(in_flight) } else { 0 };
-        self.queue.pass(has_sent, Turn { began_us, own, in_flight })
+        self.queue.pass(has_sent, StreamTurn { began_us, own, in_flight })
     }
 
     /// The stretch behind other streams that does not go on any more.
@@ -546,7 +546,7 @@ impl Stream {
     }
 
     /// Ends it, if it has not; as it does, the round trips are these.
-    pub fn end_now(&mut self, now_us: i64, time_us: i64, why: End, rtt: &Rtt) {
+    pub fn end_now(&mut self, now_us: i64, time_us: i64, why: RequestEnd, rtt: &Rtt) {
         if let Some(since) = self.queue.end_empty() {
             // Cut off while the application had nothing.
             self.timeline.hold(Interval::of(Cause::AppLimited, since.us, now_us));
@@ -557,7 +557,7 @@ impl Stream {
     }
 
     /// Ends it, if it has not.
-    pub fn end(&mut self, time_us: i64, why: End, is_complete: bool) {
+    pub fn end(&mut self, time_us: i64, why: RequestEnd, is_complete: bool) {
         if self.end.is_none() {
             self.marks.end_us = time_us.max(self.marks.start_us);
             self.end = Some(why);
@@ -571,10 +571,10 @@ impl Stream {
         // Every byte that was sent is out, only acknowledgements are missing: the request ended with the last.
         let is_out = is_server && (self.sent.has_fin() || self.is_end_queued);
         match (self.marks.last_byte_us, self.named_us) {
-            (Some(last_us), _) if is_out => self.end(last_us, End::LastByte, true),
-            (None, Some(named_us)) if !has_frames => self.end(named_us, End::LastEvent, false),
-            (Some(last_us), _) if has_frames && !has_fins => self.end(last_us, End::NotLogged, false),
-            _ => self.end(now_us, End::TraceEnd, false),
+            (Some(last_us), _) if is_out => self.end(last_us, RequestEnd::LastByte, true),
+            (None, Some(named_us)) if !has_frames => self.end(named_us, RequestEnd::LastEvent, false),
+            (Some(last_us), _) if has_frames && !has_fins => self.end(last_us, RequestEnd::NotLogged, false),
+            _ => self.end(now_us, RequestEnd::TraceEnd, false),
         }
     }
 
@@ -654,7 +654,7 @@ impl Stream {
             self.imputation.end_with(last_us, missing.hole.filter(|_| has_all && missing.has_fins), missing)
         };
         if let Some(end_us) = end_us {
-            self.end(end_us, End::Imputed, true);
+            self.end(end_us, RequestEnd::Imputed, true);
         }
     }
 
@@ -689,7 +689,7 @@ impl Stream {
     }
 
     /// Its time, once its response has begun: conditions that were over before do not matter to it.
-    fn span(&mut self, certain: Certain) -> Option<Span> {
+    fn span(&mut self, certain: Certain) -> Option<DecisionSpan> {
         let begin = if certain.is_client { self.marks.first_byte_us } else { self.marks.response_start_us };
         self.timeline.begin(begin?.max(self.marks.start_us));
         let own = self.losses.first_due_us().into_iter().chain(self.blocked_since().map(|since| since.us));
@@ -697,7 +697,7 @@ impl Stream {
         let own = own.chain(self.arrivals.gap_since_us()).chain(self.queue.empty_since().map(|since| since.us));
         let own = own.chain(self.queue.ready().map(|ready| ready.since_us)).chain(self.marks.last_byte_us).min();
         let certain_us = own.map_or(certain.us, |own| own.min(certain.us));
-        Some(Span { certain_us, now_us: certain.now_us, last_byte_us: self.marks.last_byte_us })
+        Some(DecisionSpan { certain_us, now_us: certain.now_us, last_byte_us: self.marks.last_byte_us })
     }
 
     /// Sums up what no later event can change, where it may have `most` intervals undecided; gives the steps that it took.
@@ -734,7 +734,7 @@ impl Stream {
         row.set("last_byte_us", marks.last_byte_us);
         row.set("end_us", marks.end_us);
         row.set("start_is", if self.is_start_inferred { "inferred" } else { "observed" });
-        row.set("end_is", self.end.map_or("", End::name));
+        row.set("end_is", self.end.map_or("", RequestEnd::name));
         row.set("complete", self.is_complete);
         row.set("duration_us", marks.duration_us());
         self.http.as_deref().unwrap_or(&Http::default()).write(row);

@@ -6,13 +6,13 @@ pub mod paths;
 
 use crate::fold::attribution::saves::Room;
 use crate::fold::moment::Moment;
-use crate::fold::window::paths::{Paths, Traffic};
+use crate::fold::window::paths::{InstantTraffic, Paths};
 use crate::record::rows::Row;
 use serde::{Deserialize, Serialize};
 
 /// Window and bytes in flight of a connection, and what they were so far.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Window {
+pub struct CongestionWindow {
     paths: Paths,
     initial: Option<u64>,
     ssthresh: Option<u64>,
@@ -33,7 +33,7 @@ const ROW_GATE: u64 = 45;
 /// A packet is at least so large where none was seen (RFC 9000, 14).
 const LEAST_PACKET: u64 = 1200;
 
-impl Window {
+impl CongestionWindow {
     /// A packet of ours has so many bytes.
     pub fn packet(&mut self, bytes: u64) {
         self.largest_packet = self.largest_packet.max(bytes);
@@ -87,7 +87,7 @@ impl Window {
     }
 
     /// The instant is over: where the log's figure was far from our sum in all of it, it is taken. True when that made room.
-    pub fn settle_in_flight(&mut self, traffic: Traffic) -> bool {
+    pub fn settle_in_flight(&mut self, traffic: InstantTraffic) -> bool {
         let (tolerated, disagreements) = (self.tolerated(), &mut self.disagreements);
         let has_opened = self.paths.settle(tolerated, traffic).fold(false, |has_opened, opens| {
             *disagreements += 1;
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_window_is_full_when_no_packet_more_fits() {
-        let mut window = Window::default();
+        let mut window = CongestionWindow::default();
         window.packet(1_200);
         window.state(0, 12_000);
         window.send(0, 10_800);
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn the_mean_counts_the_time_with_bytes_in_flight_alone() {
-        let mut window = Window::default();
+        let mut window = CongestionWindow::default();
         assert!(!window.pass(100));
         window.send(0, 1_000);
         assert!(window.pass(10) && !window.pass(0));
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_figure_of_the_moment_replaces_ours_and_is_counted_when_it_is_far_off() {
-        let mut window = Window::default();
+        let mut window = CongestionWindow::default();
         window.send(0, 10_000);
         window.state_in_flight(0, 9_000);
         window.state_in_flight(0, 3_000);

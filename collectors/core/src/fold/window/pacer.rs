@@ -15,19 +15,19 @@ pub struct Pacer {
     /// Sends by a timer, of data that is known to have waited.
     sends: u32,
     /// What was sent so far makes the next packet wait.
-    owed: Owed,
+    owed: PacingDelay,
 }
 
 /// What a pacer makes the next packet wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Owed {
+pub struct PacingDelay {
     /// What was sent last went then.
     pub from_us: i64,
     /// The next packet may go then.
     pub until_us: i64,
 }
 
-impl Owed {
+impl PacingDelay {
     /// Data may have been ready long before it goes out now, and have waited for nothing but the pacer: it goes when the
     /// pacer lets it. Pacers that spread a window let data go up to a quarter faster than a window a round trip (RFC 9002,
     /// 7.7), clocks are rounded and timers fire late.
@@ -125,11 +125,11 @@ impl Pacer {
         // It never owes more than a round trip: that much it lets go at once.
         let latest_us = now_us.saturating_add_unsigned(spread.rtt_us.max(self.interval_us(bytes, spread)));
         let until_us = from_us.saturating_add_unsigned(self.interval_us(bytes, spread)).min(latest_us);
-        self.owed = Owed { from_us: now_us, until_us };
+        self.owed = PacingDelay { from_us: now_us, until_us };
     }
 
     /// What was sent so far makes the next packet wait.
-    pub fn owed(&self) -> Owed {
+    pub fn owed(&self) -> PacingDelay {
         self.owed
     }
 

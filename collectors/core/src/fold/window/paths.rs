@@ -33,7 +33,7 @@ enum Stated {
 /// Packets of an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "named after what they are")]
-pub enum Traffic {
+pub enum InstantTraffic {
     None,
     Received,
     Sent,
@@ -43,22 +43,22 @@ impl Path {
     /// At the end of an instant: our sum was anywhere between what it was before, after the acknowledgements and after what
     /// went out. True where the log's figure is taken: more than a `packet` apart is a fault of
     /// either (ATTRIBUTION, rule 3).
-    fn settle(&mut self, packet: u64, traffic: Traffic) -> bool {
+    fn settle(&mut self, packet: u64, traffic: InstantTraffic) -> bool {
         let low = self.low.min(self.before).min(self.in_flight);
         let high = self.in_flight.max(self.before);
         let apart = |bytes: u64| bytes.saturating_add(packet) < low || bytes > high.saturating_add(packet);
         match self.stated.take() {
             Some(Stated::Now(bytes)) if apart(bytes) => {
                 let ours = bytes.clamp(low, high);
-                if traffic == Traffic::Sent {
+                if traffic == InstantTraffic::Sent {
                     return self.take(bytes, ours);
                 }
                 self.stated = Some(Stated::Before { bytes, ours });
             }
-            Some(Stated::Before { bytes, ours }) if traffic != Traffic::None && apart(bytes) => {
+            Some(Stated::Before { bytes, ours }) if traffic != InstantTraffic::None && apart(bytes) => {
                 return self.take(bytes, ours);
             }
-            Some(stated @ Stated::Before { .. }) if traffic == Traffic::None => self.stated = Some(stated),
+            Some(stated @ Stated::Before { .. }) if traffic == InstantTraffic::None => self.stated = Some(stated),
             _ => {}
         }
         false
@@ -133,7 +133,7 @@ impl Paths {
 
     /// The instant is over: holds our sums against what the log states. Gives, for each path where the log's figure is
     /// taken, whether that made room.
-    pub fn settle(&mut self, tolerated: u64, traffic: Traffic) -> impl Iterator<Item = bool> + '_ {
+    pub fn settle(&mut self, tolerated: u64, traffic: InstantTraffic) -> impl Iterator<Item = bool> + '_ {
         self.0.iter_mut().filter_map(move |path| {
             let ours = path.in_flight;
             let is_taken = path.settle(tolerated, traffic);
@@ -179,9 +179,9 @@ mod tests {
         paths.begin_sending();
         paths.send(0, sent);
         let traffic = match (acked, sent) {
-            (_, 1..) => Traffic::Sent,
-            (1.., _) => Traffic::Received,
-            _ => Traffic::None,
+            (_, 1..) => InstantTraffic::Sent,
+            (1.., _) => InstantTraffic::Received,
+            _ => InstantTraffic::None,
         };
         let taken = paths.settle(1_200, traffic).count();
         (paths.in_flight(), taken)
