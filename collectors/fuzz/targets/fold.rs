@@ -8,6 +8,7 @@ use quiclens_core::dialect::LossReporting;
 use quiclens_core::event::{Event, FRAME_NUMBERS, Frame, FrameNumber, Kind, Number, Word};
 use quiclens_core::fold::{Fold, Trace};
 use quiclens_core::header::Vantage;
+use quiclens_core::limits::{IMPUTED, UNACKNOWLEDGED};
 use quiclens_core::record::rows::Row;
 use quiclens_fuzz::memory::bounded;
 use quiclens_fuzz::rows::check_summaries;
@@ -221,7 +222,9 @@ fn fold(trace: &Trace, events: &[Event], every: usize) -> FoldedRows {
         if (index + 1) % every == 0 {
             check_summaries(&fold.standing(), &[]);
             let state = postcard::to_stdvec(&fold).expect("a state can be put away");
-            let most = 16_384 + (index + 1) * 2048;
+            // One jump of numbers and offsets imputes many packets, of so many bytes each at most.
+            let imputed = (index + 1).saturating_mul(IMPUTED as usize).min(UNACKNOWLEDGED);
+            let most = 16_384 + (index + 1) * 2048 + imputed * 64;
             assert!(state.len() <= most, "{} events, a state of {} bytes", index + 1, state.len());
             fold = postcard::from_bytes(&state).expect("and taken up");
         }
