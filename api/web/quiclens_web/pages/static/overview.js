@@ -34,10 +34,7 @@ function show() {
     deployed = releases;
     fill(find("#coverage"), covered(byGroup.coverage));
     tails();
-    fill(find("#triage"), triageList(await ask("/api/v1/triage", window, signal)));
-    shares(await ask("/api/v1/spent-over-time", window, signal));
-    fill(find("#different"), findingsTable(await ask("/api/v1/different", { ...window, limit: 8 }, signal)));
-    if (document.querySelector("#map-left")) await showMap(window, signal);
+    await Promise.all([worse(window, signal), rest(window, signal)]);
     await intervals({ ...grouped, step_s: byGroup.step_s }, signal);
   }, (message) => {
     last = null;
@@ -45,6 +42,20 @@ function show() {
     // Nothing of the question before stays below the words of this one.
     for (const place of document.querySelectorAll(DRAWN.join(", "))) fill(/** @type {HTMLElement} */ (place), el("p", { class: "note" }, "not answered"));
   });
+}
+
+/** @typedef {{ since: string, until: string, where: string[] }} Asked */
+
+/** @param {Asked} window @param {AbortSignal} signal */
+async function worse(window, signal) {
+  fill(find("#triage"), triageList(await ask("/api/v1/triage", window, signal)));
+}
+
+/** @param {Asked} window @param {AbortSignal} signal */
+async function rest(window, signal) {
+  shares(await ask("/api/v1/spent-over-time", window, signal));
+  fill(find("#different"), findingsTable(await ask("/api/v1/different", { ...window, limit: 8 }, signal)));
+  if (document.querySelector("#map-left")) await showMap(window, signal);
 }
 
 /** How sure the lines are takes longer than the lines, which stay where this is not answered. @param {import("./api.js").Parameters} asked @param {AbortSignal} signal */
