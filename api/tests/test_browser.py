@@ -74,7 +74,7 @@ def test_every_page_shows_what_it_is_for(demo: Served) -> None:
         "statistics": ".facts",
     }
     steps: list[Row] = [
-        step("overview", "/", ["#tails canvas", "#shares canvas", "#different table, #different p"]),
+        step("overview", "/", ["#triage p", "#tails canvas", "#shares canvas", "#different table, #different p"]),
         step("overview_dark", "/", ["#tails canvas"], dark=True),
         step("overview_phone", "/", ["#tails canvas"], width=400),
         step("requests", "/requests", ["#heat canvas", "#rows table"]),

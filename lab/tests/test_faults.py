@@ -100,16 +100,17 @@ def test_what_is_written_between_copy_and_truncation_is_kept_but_in_no_file(tmp_
     assert first + second == b"head\n" + b"".join(LINES)
 
 
-def test_of_a_log_that_is_gone_the_declared_id_may_have_the_time_at_which_it_was_last_seen() -> None:
+def test_of_a_log_that_is_gone_the_declared_id_may_end_where_it_was_last_seen() -> None:
     def changed(role: str, *columns: str) -> RowDifference:
         key = ("connection_aliases", "aa", "aa", "server", "t1", role)
         return RowDifference("changed", key, dict.fromkeys(columns, (1, 2)))
 
-    times = ("version", "first_us", "last_us", "first_at", "last_at")
+    times = ("version", "last_us", "last_at")
     assert is_end_unseen(changed("odcid", *times), {"aa"})
     assert not is_end_unseen(changed("odcid", *times), {"bb"})
     assert not is_end_unseen(changed("scid", *times), {"aa"})
-    assert not is_end_unseen(changed("odcid", *times, "alias"), {"aa"})
+    for column in ("alias", "first_us"):
+        assert not is_end_unseen(changed("odcid", *times, column), {"aa"})
 
 
 def test_what_is_counted_of_a_file_are_its_records() -> None:
