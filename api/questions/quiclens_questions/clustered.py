@@ -17,7 +17,7 @@ from quiclens_questions.statements import ask
 from quiclens_questions.statistics.clusters import Clusters, Places, levels, samples_needed, share
 from quiclens_questions.statistics.estimates import Estimate
 
-SHARES_AT_MOST = 1_000_000
+GROUPS_HELD_AT_MOST = 1_000_000
 QUANTILES_AT_MOST = 20_000
 _MEDIAN = 0.5
 
@@ -36,6 +36,9 @@ class Shared:
     weight: float
     clusters: int
     share: Estimate
+
+
+NOTHING_SHARED = Shared(0, 0, 0.0, 0, Estimate(None))
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,11 @@ class Groups(Generic[Of]):
     all: int
     samples: int
     counts: Sequence[float] = ()
+
+
+def too_many_groups() -> CannotRun:
+    """Of more groups than can be held, none is told."""
+    return CannotRun("too_many_groups", "too many groups at once", "fewer columns in --by, or less with --where")
 
 
 def sampled(
@@ -95,10 +103,10 @@ def sampled(
 def shares(store: Store, samples: str, asked: ReportQuestion, by: Sequence[str], parameters: Row) -> Groups[Shared]:
     """`samples` names a question whose rows are (key, sample_cluster, weight, number, hits). More groups than can be
     held are an error, never a part of them."""
-    given = {**parameters, "limit": SHARES_AT_MOST}
+    given = {**parameters, "limit": GROUPS_HELD_AT_MOST}
     rows = ask(store, "clustered_shares", given, asked.where, by, samples).dicts()
-    if len(rows) >= SHARES_AT_MOST:
-        raise CannotRun("too_many_groups", "too many groups at once", "fewer columns in --by, or less with --where")
+    if len(rows) >= GROUPS_HELD_AT_MOST:
+        raise too_many_groups()
     by_key = {
         tuple(row["key"]): Shared(
             int(row["samples"]),
@@ -133,7 +141,7 @@ def _estimates(group: Row, quantiles: Sequence[float], wanted: Sequence[float]) 
 def _shared(sums: Sequence[float], clusters: Sequence[float]) -> Shared:
     """Of `share_sums` and `share_clusters`, in the order in which the statement has them."""
     if not sums:  # of a group that has only counts
-        return Shared(0, 0, 0.0, 0, Estimate(None))
+        return NOTHING_SHARED
     counted, counted_hits, weight, squares, hits, hit_squares = sums
     many, cluster_squares, aa, an, nn = clusters
     of = Clusters(int(many), weight, squares, cluster_squares, hits, hit_squares, aa, an, nn)

@@ -16,7 +16,7 @@ from quiclens_questions.documents import ConditionDocument, DifferentDocument, F
 from quiclens_questions.findings import FEWEST, Finding, Group, Population, design_effect, found
 from quiclens_questions.moment import bound
 from quiclens_questions.slow import coverage
-from quiclens_questions.statements import sql, together
+from quiclens_questions.statements import ask_written, sql, together
 from quiclens_questions.where import EVERYTHING, Where
 
 CATEGORIES = (
@@ -257,13 +257,9 @@ def _promise(first: Group, second: Group, chosen: int, whole: Population) -> flo
 
 
 def _ask(store: Store, name: str, asked: Different, window: Row, marks: Mapping[str, str] | None = None) -> Result:
-    """Ask with the population and further text of ours written in; every value travels as a parameter."""
-    text = sql(name)
-    for mark, written in (marks or {}).items():
-        text = text.replace(f"/* {mark} */", written)
-    text = text.replace("/* population */", sql("different_population").replace("/* conditions */", asked.where.sql()))
-    parameters = {**window, **asked.where.parameters()}
-    return store.query(text, {key: value for key, value in parameters.items() if "{" + key + ":" in text})
+    """Ask with the population and further text of ours written in."""
+    written = {**(marks or {}), "population": sql("different_population")}
+    return ask_written(store, name, asked.where, written, window)
 
 
 def _shown(finding: Finding, conditions: Mapping[str, AttributeCondition]) -> FindingDocument:

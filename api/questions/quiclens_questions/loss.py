@@ -5,8 +5,15 @@ from typing import Any
 
 from quiclens_schema.store import Store
 
-from quiclens_questions.clustered import Key, Sampled, Shared, sampled
-from quiclens_questions.failure import CannotRun
+from quiclens_questions.clustered import (
+    GROUPS_HELD_AT_MOST,
+    NOTHING_SHARED,
+    Key,
+    Sampled,
+    Shared,
+    sampled,
+    too_many_groups,
+)
 from quiclens_questions.report import GROUPS_AT_MOST, Report, ReportQuestion
 from quiclens_questions.rtt import QUANTILES
 from quiclens_questions.slow import report_coverage
@@ -16,7 +23,6 @@ from quiclens_questions.statistics.estimates import Estimate
 # Figures of repairs: name, unit, decimals.
 _REPAIRS = (("retransmission_delay", "us", None), ("retransmissions", "", None), ("detection_delay", "us", None))
 _LEVELS = [quantile for _, quantile in QUANTILES]
-_FIGURES_AT_MOST = 1_000_000
 
 Figures = Mapping[tuple[str, str], Sampled]
 """Of one group, by figure and trigger ('' where it has none)."""
@@ -25,11 +31,11 @@ Figures = Mapping[tuple[str, str], Sampled]
 def loss(store: Store, asked: ReportQuestion) -> Report:
     """One row per figure and group: the figure, its 95 % interval by user (else connection), and its samples."""
     found, coverage = together(
-        lambda: sampled(store, "loss_figures", asked, asked.by, _LEVELS, asked.window, _FIGURES_AT_MOST),
+        lambda: sampled(store, "loss_figures", asked, asked.by, _LEVELS, asked.window, GROUPS_HELD_AT_MOST),
         lambda: report_coverage(store, asked.where, asked.window),
     )
-    if found.all > _FIGURES_AT_MOST:
-        raise CannotRun("too_many_groups", "too many groups at once", "fewer columns in --by, or less with --where")
+    if found.all > GROUPS_HELD_AT_MOST:
+        raise too_many_groups()
     of_group: dict[Key, dict[tuple[str, str], Sampled]] = {}
     for (*group, figure, trigger), each in found.by_key.items():
         of_group.setdefault(tuple(group), {})[(str(figure), str(trigger))] = each
@@ -82,7 +88,7 @@ def _figures(found: Figures) -> Iterator[list[Any]]:
 
 
 def _share(figure: str, found: Sampled | None) -> list[Any]:
-    told = found.shared if found and found.shared else Shared(0, 0, 0.0, 0, Estimate(None))
+    told = found.shared if found and found.shared else NOTHING_SHARED
     return [figure, "share", *told.share.rounded(6), told.samples, told.clusters]
 
 

@@ -1,7 +1,7 @@
 """Questions to the store: one file in queries/ each, with conditions from the catalogue and bound parameters."""
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib import resources
@@ -74,6 +74,19 @@ def ask(
         text = text.replace(_CONDITIONS, where.sql())
         bound |= where.parameters()
     return store.query(text, dict[str, Any](bound))
+
+
+def ask_written(
+    store: Store, name: str, where: Where, marks: Mapping[str, str], parameters: Parameters, more: str = ""
+) -> Result:
+    """Ask one question with text of ours written in: of each mark `/* MARK */`, then conditions, and `more` of them.
+    Every value travels as a parameter; those that the text does not have stay behind."""
+    text = sql(name)
+    for mark, written in marks.items():
+        text = text.replace(f"/* {mark} */", written)
+    text = text.replace(_CONDITIONS, where.sql() + more)
+    given = {**parameters, **where.parameters()}
+    return store.query(text, {key: value for key, value in given.items() if "{" + key + ":" in text})
 
 
 def _of_samples(text: str, samples: str, by: Sequence[str], cuts: int) -> str:

@@ -30,7 +30,7 @@ from quiclens_questions.documents import TriageDocument, TriageExample, TriageFi
 from quiclens_questions.findings import design_effect
 from quiclens_questions.moment import bound
 from quiclens_questions.slow import coverage
-from quiclens_questions.statements import sql, together, typed
+from quiclens_questions.statements import ask_written, together, typed
 from quiclens_questions.statistics.changes import Before, ChangePoint, change_point, dispersion_of
 from quiclens_questions.triage_words import sentence
 from quiclens_questions.watch import BUCKET_S, RATE, RATE_OVER_S
@@ -149,7 +149,7 @@ def _window(since: datetime, until: datetime) -> Row:
 
 def _usual(store: Store, asked: Triage) -> Usual:
     window = _window(asked.since - BEFORE, asked.until)
-    rows = _asked(store, "triage_kinds", asked.where, {}, {**window, "limit": KINDS_AT_MOST})
+    rows = ask_written(store, "triage_kinds", asked.where, {}, {**window, "limit": KINDS_AT_MOST}).dicts()
     some = rows[0]
     slow_us, very_slow_us = some["all_usual"]
     kinds = {row["kind"]: row["usual"] for row in rows if row["usual"]}
@@ -162,18 +162,6 @@ def _usual(store: Store, asked: Triage) -> Usual:
         some["all_requests"],
         some["newest"],
     )
-
-
-def _asked(
-    store: Store, name: str, where: Where, marks: Mapping[str, str], parameters: Row, less: str = ""
-) -> list[Row]:
-    """One question, with text of ours written in and conditions; every value travels as a parameter."""
-    text = sql(name)
-    for mark, written in marks.items():
-        text = text.replace(f"(/* {mark} */)", f"({written})").replace(f"/* {mark} */", written)
-    text = text.replace("/* conditions */", where.sql() + less)
-    given = {**where.parameters(), **parameters}
-    return store.query(text, {key: value for key, value in given.items() if "{" + key + ":" in text}).dicts()
 
 
 def _holds(conditions: Sequence[AttributeCondition], name: str) -> tuple[str, Row]:
@@ -209,7 +197,7 @@ class _Looking:
             **self._known,
             **parameters,
         }
-        return _asked(self._store, name, asked.where, marks, given, self._less)
+        return ask_written(self._store, name, asked.where, marks, given, self._less).dicts()
 
     def _design_effects(self) -> dict[str, float]:
         (row,) = self._ask("triage_clusters", {}, {"users_every": self._usual.every})
@@ -336,8 +324,8 @@ class Masks:
     def _narrowed(
         self, suspect: Suspect, bits: int, segments: int, effects: Mapping[str, float]
     ) -> tuple[Suspect, int]:
-        """Where nothing counted before, all that holds what counts now gains the same: what else a description has, and
-        what did not become worse, is left out of it."""
+        """With a condition more, where all that became worse meets it: of what counts now alone, as failures may,
+        every description that holds for it gains the same."""
         found: list[tuple[float, Suspect, int]] = []
         for place in range(len(self.conditions)):
             narrow_bits = bits | 1 << place

@@ -9,7 +9,7 @@ import typer
 from quiclens_schema.store import DEFAULT_URL
 
 from quiclens_command_line.commands.options import AsJson, Since, StoreUrl, Until, WhereTexts
-from quiclens_command_line.output import answer, print_document, print_human, print_text
+from quiclens_command_line.output import answer, print_text
 from quiclens_command_line.show.triage import triage_view
 from quiclens_questions import where as conditions
 from quiclens_questions.documents import TriageDocument
@@ -63,20 +63,14 @@ def triage(
             if begins >= ends:
                 raise usage("--since is not before --until", "an earlier --since")
             found = ask_triage(data, Triage(begins, ends, conditions.read(where or [], now)))
-        if not follow:
+        told = _new(found, known) if follow else found
+        if told["findings"] or not follow:
             if markdown:
-                print_text("\n".join(ticket(found, address.rstrip("/"))) + "\n")
+                print_text("\n".join(ticket(told, address.rstrip("/"))) + "\n")
             else:
-                answer(as_json, found, *triage_view(found))
+                answer(as_json, told, *triage_view(told))
+        if not follow:
             return DONE if found["findings"] else NOTHING_FOUND
-        new = _new(found, known)
-        if new["findings"]:
-            if as_json:
-                print_document(new)
-            elif markdown:
-                print_text("\n".join(ticket(new, address.rstrip("/"))) + "\n")
-            else:
-                print_human(*triage_view(new))
         time.sleep(_EVERY_S)
 
 

@@ -8,6 +8,7 @@ from rich.text import Text
 from quiclens_command_line.show.slow import coverage_line
 from quiclens_command_line.show.tables import of_printable
 from quiclens_questions.documents import TriageDocument
+from quiclens_questions.moment import whole_seconds
 from quiclens_questions.triage_words import filters
 from quiclens_questions.units import duration
 
@@ -23,7 +24,7 @@ def triage_view(document: TriageDocument) -> Iterator[RenderableType]:
     for finding in document["findings"]:
         yield Text(finding["sentence"], style="bold")
         conditions = " ".join(f"--where '{text}'" for text in filters(finding))
-        yield Text(f"  quiclens slow --since {finding['since']:%Y-%m-%dT%H:%M:%SZ} {conditions}".rstrip(), style="dim")
+        yield Text(f"  quiclens slow --since {whole_seconds(finding['since'])} {conditions}".rstrip(), style="dim")
         for each in finding["examples"]:
             yield Text(f"  quiclens explain {each['request_id']}   ({duration(each['duration_us'])})", style="dim")
         yield Text()

@@ -1,5 +1,5 @@
--- One row: how unevenly requests that count fall on users, else connections, of every so many of which all are there, in the sums of `design_effect` (findings.py), of
--- slow and of failed ones.
+-- One row: how unevenly slow requests, and failed ones, fall on users, else connections, in the sums of `design_effect`
+-- (findings.py): those of one user of so many.
 SELECT
     sum(n) AS requests,
     sum(k) AS slow,

@@ -1,4 +1,4 @@
--- One row is one request that shows a finding: of those that have a trace, the ones which its cause cost most; else the slowest.
+-- One row is one request that shows a finding: those which its cause cost most; where no cause is known, the slowest.
 SELECT
     request_id,
     started_at,

@@ -1,9 +1,7 @@
--- One row is one kind of requests (protocol and carrier, with their path or, where `by_path` is false, any): the durations beyond
--- which one in ten and one in a hundred of them lie; and in every row those of all requests, how many there are,
--- and when the newest of them began.
+-- One row is one kind of requests (protocol and carrier, with their path or any): the durations beyond which one in ten and
+-- one in a hundred of them lie; and in every row those of all requests, how many there are, and when the newest of them began.
 SELECT
     kind,
-    by_path,
     usual,
     all_usual,
     all_requests,
@@ -12,7 +10,6 @@ FROM
 (
     SELECT
         if(GROUPING(path_name) = 1, cityHash64(protocol_name, carrier_name), cityHash64(protocol_name, carrier_name, path_name)) AS kind,
-        GROUPING(path_name) = 0 AS by_path,
         count() AS requests,
         quantilesExact(0.9, 0.99)(duration) AS usual
     FROM

@@ -1,15 +1,10 @@
--- One row is one value of one attribute, or a pair of them, and of each segment of time how many of its requests count: of
--- measured ones (slow, very slow), of those that ended (failed). Those come first of which the most became worse at one of
--- the segments' beginnings: `gain` as in statistics/changes.py, without a dispersion.
+-- One row is one value of one attribute, or a pair of them, of which enough requests are in the window. Those come first that
+-- became worse most at the beginning of a segment, in one of the shares (of measured ones slow, and very slow; of those that
+-- ended failed): `gain` is Pearson's chi-square of the share after it against that before.
 SELECT
     place,
     values,
     count() OVER () AS groups,
-    measured,
-    slow,
-    very_slow,
-    ended,
-    failed,
     arrayMax(arrayFlatten(arrayMap(
         (hits, of) -> arrayMap(
             at -> if(

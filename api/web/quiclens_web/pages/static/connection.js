@@ -6,7 +6,7 @@ import { draw } from "./chart.js";
 import { colour, el, fill, find } from "./dom.js";
 import { duration, ms, rate } from "./format.js";
 import { shade } from "./shade.js";
-import { change, state } from "./state.js";
+import { change, requestPage, state } from "./state.js";
 import { toldIn } from "./ticks.js";
 import { congestion } from "./view_congestion.js";
 import { eventLog } from "./view_log.js";
@@ -115,7 +115,7 @@ function show() {
 function clock(marked) {
   const place = find("#clock");
   if (!marked) return fill(place, "Times are since the trace began.");
-  const leads = `/requests/${marked.name.split("/").map(encodeURIComponent).join("/")}`;
+  const leads = requestPage(marked.name);
   fill(place, "Shaded: request ", el("a", { href: leads }, marked.name), `, from ${ms(marked.start_us, 3)} to ${ms(marked.end_us, 3)} ms. Times are since the trace began; since the request began they are ${ms(marked.start_us, 3)} ms less.`);
 }
 

@@ -7,7 +7,7 @@ import { el, fill, find } from "./dom.js";
 import { findingsTable } from "./findings.js";
 import { duration, moment, ms, short, whole } from "./format.js";
 import { drawHeat } from "./heat.js";
-import { change, state } from "./state.js";
+import { change, requestPage, state } from "./state.js";
 import { chosen, covered, wire } from "./window.js";
 
 const newestList = newest();
@@ -116,7 +116,7 @@ function row(each) {
 }
 
 /** @param {any} each */
-const page = (each) => `/requests/${each.request_id.split("/").map(encodeURIComponent).join("/")}`;
+const page = (each) => requestPage(each.request_id);
 
 if (document.querySelector("#window")) {
   wire(show);

@@ -24,3 +24,8 @@ export function change(changes, adds = true) {
   else history.replaceState(null, "", address);
   dispatchEvent(new Event("state"));
 }
+
+/** The page of a request, whose id has parts. @param {string} id */
+export function requestPage(id) {
+  return `/requests/${id.split("/").map(encodeURIComponent).join("/")}`;
+}

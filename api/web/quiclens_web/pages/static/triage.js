@@ -3,6 +3,7 @@
 
 import { el } from "./dom.js";
 import { whole } from "./format.js";
+import { requestPage } from "./state.js";
 
 /**
  * @param {import("./documents.js").TriageDocument} found
@@ -24,6 +25,6 @@ function said(sentence) {
 function links(found, each) {
   const query = new URLSearchParams([["since", each.since], ["until", found.until]]);
   for (const { attribute, operator, value } of each.conditions) query.append("where", `${attribute}${operator}${value}`);
-  const examples = each.examples.map(({ request_id }, place) => el("a", { href: `/requests/${encodeURI(request_id)}` }, place ? "another" : "one explained"));
+  const examples = each.examples.map(({ request_id }, place) => el("a", { href: requestPage(request_id) }, place ? "another" : "one explained"));
   return el("p", { class: "note" }, el("a", { href: `/?${query}` }, "these alone"), " · ", el("a", { href: `/requests?${query}` }, "their slowest"), ...examples.flatMap((link) => [" · ", link]));
 }
