@@ -1,5 +1,7 @@
-//! Lists the dialect and topic files, so that a new one needs no code, and tells the types of a checkpoint from others.
+//! Lists the dialect and topic files, so that a new one needs no code; makes the columns of the tables that rows are of;
+//! and tells the types of a checkpoint from others.
 
+mod columns;
 mod fingerprint;
 
 use std::path::{Path, PathBuf};
@@ -16,6 +18,9 @@ fn main() -> io::Result<()> {
         topics += &format!("    ({:?}, include_str!({file:?})),\n", file.file_stem().unwrap_or_default());
     }
     write("topics.rs", &(topics + "];\n"))?;
+    let tables = toml_files("catalogue")?.into_iter().map(fs::read_to_string).collect::<io::Result<Vec<_>>>()?;
+    write("columns.rs", &columns::code(&tables)?)?;
+    println!("cargo:rerun-if-changed=columns.rs");
     println!("cargo:rerun-if-changed=fingerprint.rs");
     println!("cargo:rerun-if-changed=src");
     let mut definitions = Vec::new();

@@ -6,6 +6,8 @@ use crate::file::Files;
 use crate::output::{printable, written};
 use crate::paths::find;
 use quiclens_core::catalogue::Catalogue;
+use quiclens_core::record::columns::{SummaryTable, connections, rejects, streams};
+use quiclens_core::record::rows::Row;
 use quiclens_core::tables::Tables;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -52,48 +54,41 @@ pub fn run(paths: &[PathBuf], room: DumpRoom) -> Result<(), Error> {
         flush(&mut tables, true)?;
         lines.extend(crate::export::plain(&stored, &tables.connections)?);
         let mut out = io::stdout().lock();
-        let write = |out: &mut io::StdoutLock<'_>, line: &str| written(writeln!(out, "{}", printable(line)));
         for line in &lines {
-            write(&mut out, line)?;
+            write_line(&mut out, line)?;
         }
         match room {
             DumpRoom::Summaries => {
-                for (table, rows) in [
-                    ("connections", &tables.connections),
-                    ("streams", &tables.streams),
-                    ("episodes", &tables.episodes),
-                    ("connection_aliases", &tables.aliases),
-                    ("rejects", &tables.rejects),
-                ] {
-                    for row in rows {
-                        write(&mut out, &json!({"table": table, "row": row}).to_string())?;
-                    }
-                }
+                write_rows(&mut out, &tables.connections)?;
+                write_rows(&mut out, &tables.streams)?;
+                write_rows(&mut out, &tables.episodes)?;
+                write_rows(&mut out, &tables.aliases)?;
+                write_rows(&mut out, &tables.rejects)?;
             }
             DumpRoom::Check => {
                 let unread = tables.unread.unwrap_or_default();
                 // Requests of each trace by how far their answers can be trusted.
                 let mut grades = BTreeMap::<&str, BTreeMap<&str, u64>>::new();
                 for row in &tables.streams {
-                    let of_trace = grades.entry(row.text("trace_id").unwrap_or_default()).or_default();
-                    *of_trace.entry(row.text("grade").unwrap_or_default()).or_default() += 1;
+                    let of_trace = grades.entry(row.text(streams::TRACE_ID).unwrap_or_default()).or_default();
+                    *of_trace.entry(row.text(streams::GRADE).unwrap_or_default()).or_default() += 1;
                 }
                 for ((key, abilities, events), row) in tables.abilities.iter().zip(&tables.connections) {
-                    let text = |name| row.text(name).unwrap_or("");
-                    let requests = row.whole("requests");
+                    let text = |column| row.text(column).unwrap_or("");
+                    let requests = row.whole(connections::REQUESTS);
                     let line = json!({
                         "file": path, "connection_id": key.connection_id, "trace_id": key.trace_id, "vantage": key.vantage,
-                        "stack": text("stack"), "dialect": text("dialect"), "serialization": text("serialization"),
+                        "stack": text(connections::STACK), "dialect": text(connections::DIALECT), "serialization": text(connections::SERIALIZATION),
                         "events": events, "requests": requests, "causes": abilities,
-                        "damage": row.get("damage"), "grades": grades.get(key.trace_id.as_str()),
+                        "damage": row.get(connections::DAMAGE), "grades": grades.get(key.trace_id.as_str()),
                         "unread": unread.get(&key.trace_id),
                     });
-                    write(&mut out, &line.to_string())?;
+                    write_line(&mut out, &line.to_string())?;
                 }
                 for row in &tables.rejects {
-                    write(
+                    write_line(
                         &mut out,
-                        &json!({"file": path, "rejected": row.get("reason"), "offset": row.get("offset")}).to_string(),
+                        &json!({"file": path, "rejected": row.get(rejects::REASON), "offset": row.get(rejects::OFFSET)}).to_string(),
                     )?;
                 }
             }
@@ -101,4 +96,12 @@ pub fn run(paths: &[PathBuf], room: DumpRoom) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+fn write_line(out: &mut impl Write, line: &str) -> Result<(), Error> {
+    written(writeln!(out, "{}", printable(line)))
+}
+
+fn write_rows<T: SummaryTable>(out: &mut impl Write, rows: &[Row<T>]) -> Result<(), Error> {
+    rows.iter().try_for_each(|row| write_line(out, &json!({"table": T::NAME, "row": row}).to_string()))
 }

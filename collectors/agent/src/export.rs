@@ -8,6 +8,8 @@ use quiclens_core::event::Event;
 use quiclens_core::header::Header;
 use quiclens_core::qvis;
 use quiclens_core::reader::shape::{WrittenClock, restore};
+use quiclens_core::record::columns::connections;
+use quiclens_core::record::columns::connections::Connections;
 use quiclens_core::record::read::BatchColumns;
 use quiclens_core::record::rows::Row;
 use serde::Deserialize;
@@ -102,7 +104,7 @@ pub fn run() -> Result<(), Error> {
 
 /// Events of batches that follow each other, each as the record it was read from, by the clocks of their `connections`
 /// rows.
-pub fn plain(batches: &[Vec<u8>], connections: &[Row]) -> Result<Vec<String>, Error> {
+pub fn plain(batches: &[Vec<u8>], connections: &[Row<Connections>]) -> Result<Vec<String>, Error> {
     let mut lines = Vec::new();
     let mut text = Vec::new();
     let mut event = Event::default();
@@ -130,12 +132,13 @@ pub fn plain(batches: &[Vec<u8>], connections: &[Row]) -> Result<Vec<String>, Er
     Ok(lines)
 }
 
-fn clock_of(trace_id: &str, connections: &[Row]) -> Result<(Units, WrittenClock), Error> {
-    let connection = connections.iter().find(|row| row.text("trace_id") == Some(trace_id));
+fn clock_of(trace_id: &str, connections: &[Row<Connections>]) -> Result<(Units, WrittenClock), Error> {
+    let connection = connections.iter().find(|row| row.text(connections::TRACE_ID) == Some(trace_id));
     let row = connection.ok_or_else(|| Error::internal(format!("trace {trace_id} has no row")))?;
-    let text = |name| row.text(name).unwrap_or("");
-    let base_ns = row.int("time_base_ns").ok_or_else(|| Error::internal(format!("trace {trace_id} has no clock")))?;
-    clock(text("header"), text("unit_rule"), base_ns)
+    let base_ns =
+        row.int(connections::TIME_BASE_NS).ok_or_else(|| Error::internal(format!("trace {trace_id} has no clock")))?;
+    let text = |column| row.text(column).unwrap_or("");
+    clock(text(connections::HEADER), text(connections::UNIT_RULE), base_ns)
 }
 
 /// Shows every event of the Arrow streams that follow, within the asked time.

@@ -346,6 +346,11 @@ pub fn whole(tables: &mut Tables, name: &str, reason: Skip, offset: u64, bytes: 
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
+    use quiclens_core::record::columns::connection_aliases::ConnectionAliases;
+    use quiclens_core::record::columns::connections::{self, Connections};
+    use quiclens_core::record::columns::episodes::Episodes;
+    use quiclens_core::record::columns::rejects;
+    use quiclens_core::record::columns::streams::Streams;
     use quiclens_core::record::rows::Row;
     use quiclens_core::trace::PRELUDE;
     use serde_json::{Value, json};
@@ -376,9 +381,11 @@ mod tests {
         window
     }
 
+    type Rows = (Vec<Row<Streams>>, Vec<Row<Episodes>>, Vec<Row<Connections>>, Vec<Row<ConnectionAliases>>);
+
     /// Rows of a sequence whose reading is packed after every `every` records, unless records wait, and the bytes of the
     /// largest pack after the records that decide the identity, which are kept whole until then.
-    fn read(catalogue: &Catalogue, text: &[u8], every: usize) -> ([Vec<Row>; 4], usize) {
+    fn read(catalogue: &Catalogue, text: &[u8], every: usize) -> (Rows, usize) {
         let (mut tables, mut window) = (Tables::default(), window(text));
         let mut records = Records::new(catalogue, Framing::Sequential, "/var/log/qlog/a.sqlog");
         let (mut taken, mut largest) = (0, 0);
@@ -396,7 +403,7 @@ mod tests {
         }
         records.finish(true, &mut tables);
         let Tables { streams, episodes, connections, aliases, .. } = tables;
-        ([streams, episodes, connections, aliases], largest)
+        ((streams, episodes, connections, aliases), largest)
     }
 
     #[test]
@@ -405,7 +412,7 @@ mod tests {
         for case in ["aioquic_clean_server", "aioquic_burst_loss_server"] {
             let text = sequence(case);
             let (whole, _) = read(&catalogue, &text, usize::MAX);
-            assert!(!whole[0].is_empty() && whole[2].len() == 1);
+            assert!(!whole.0.is_empty() && whole.2.len() == 1);
             for every in [1, 7, 100] {
                 let (rows, largest) = read(&catalogue, &text, every);
                 assert_eq!(rows, whole, "{case}, every {every}");
@@ -424,7 +431,8 @@ mod tests {
             let mut records = Records::new(&catalogue, Framing::Sequential, "a.sqlog");
             while records.next(&mut window, &mut tables) == Turn::Taken {}
             records.finish(true, &mut tables);
-            let places: Vec<_> = tables.rejects.iter().map(|row| (row.whole("offset"), row.whole("length"))).collect();
+            let places: Vec<_> =
+                tables.rejects.iter().map(|row| (row.whole(rejects::OFFSET), row.whole(rejects::LENGTH))).collect();
             assert_eq!(places, [(before.len() as u64, record.trim_end().len() as u64)], "{text:?}");
         }
     }
@@ -475,8 +483,9 @@ mod tests {
                     assert!(records.end_quiet(10, 10, &mut tables));
                 }
                 records.finish(true, &mut tables);
-                let complete =
-                    |row: &Row| (row.text("connection_id").unwrap().to_owned(), row.get("complete").cloned());
+                let complete = |row: &Row<Connections>| {
+                    (row.text(connections::CONNECTION_ID).unwrap().to_owned(), row.get(connections::COMPLETE).cloned())
+                };
                 let found: BTreeMap<_, _> = tables.connections.iter().map(complete).collect();
                 let names: Vec<String> = found.iter().map(|(id, value)| format!("{id} {value:?}")).collect();
                 let wanted = ["0a Some(Truth(false))", "0b Some(Truth(false))", "0c Some(Truth(true))"];

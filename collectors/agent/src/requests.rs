@@ -7,6 +7,7 @@ use crate::records::{Turn, torn};
 use quiclens_core::reader::records::{RecordStep, Window, next_record};
 use quiclens_core::reader::skip::Skip;
 use quiclens_core::reader::sniff::Framing;
+use quiclens_core::record::columns::request_lines;
 use quiclens_core::tables::Tables;
 use quiclens_core::trace::Reject;
 use quiclens_edge::access_format::{AccessFormatConfig, Format, Line};
@@ -108,8 +109,8 @@ impl Lines {
         let log_id = self.log_id.get_or_insert_with(|| format!("{:016x}", xxh3_64(line)));
         match reader.read(line) {
             Ok(Line { mut row, values_unread, .. }) => {
-                row.set("log_id", log_id.as_str());
-                row.set("offset", offset);
+                row.set(request_lines::LOG_ID, log_id.as_str());
+                row.set(request_lines::OFFSET, offset);
                 tables.request_lines.push(row);
                 tables.values_unread += values_unread;
                 self.count += 1;

@@ -130,8 +130,10 @@ fn every_case_folder_gives_what_it_says() {
         assert_eq!(rejected.len(), wanted.len(), "{name}: {rejected:?}");
         assert!(wanted.iter().all(|(reason, count)| rejected.get(reason) == Some(count)), "{name}: {rejected:?}");
         for row in rows(&dumped, "streams") {
-            let parts: u64 =
-                quiclens_core::fold::cause::Cause::ALL.iter().map(|cause| row[cause.column()].as_u64().unwrap()).sum();
+            let parts: u64 = quiclens_core::fold::cause::Cause::ALL
+                .iter()
+                .map(|cause| row[cause.column().name()].as_u64().unwrap())
+                .sum();
             assert_eq!(Some(parts), row["duration_us"].as_u64(), "{name}: parts of stream {}", row["stream_id"]);
         }
         // The store keeps one row of a key.

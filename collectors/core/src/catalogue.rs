@@ -156,7 +156,7 @@ pub struct TableSpec {
     pub columns: Vec<Column>,
 }
 
-/// Everything that the pure rooms read from `schema/`.
+/// Everything that reader, fold and record take from `schema/`.
 #[derive(Clone, Debug)]
 pub struct Catalogue {
     /// Lower-case `category:type` (or bare type) to event.

@@ -4,7 +4,9 @@ use crate::crossed::Bound;
 use crate::event::{Event, Kind};
 use crate::header::{Header, Vantage};
 use crate::limits::CLIENT_KEYS;
-use crate::record::rows::{Cell, Row};
+use crate::record::columns::ClientTable;
+use crate::record::columns::connections::Connections;
+use crate::record::rows::Row;
 use serde::{Deserialize, Serialize};
 
 /// What is known of a client and of the server that it met. Columns of `request_lines` and `connections`.
@@ -33,35 +35,26 @@ impl Facts {
         [&self.server, &self.cluster, &self.pop, &self.server_release].into_iter().any(Option::is_some)
     }
 
-    /// The known ones as columns.
-    pub fn columns(&self) -> impl Iterator<Item = (&'static str, Cell)> + '_ {
-        let text = |value: &Option<String>| value.as_deref().map(Cell::from);
-        [
-            ("server", text(&self.server)),
-            ("cluster", text(&self.cluster)),
-            ("pop", text(&self.pop)),
-            ("server_release", text(&self.server_release)),
-            ("client_network", text(&self.client_network)),
-            ("client_key", text(&self.client_key)),
-            ("carrier", text(&self.carrier)),
-            ("asn", self.asn.map(Cell::from)),
-            ("country", text(&self.country)),
-            ("region", text(&self.region)),
-            ("city", text(&self.city)),
-            ("h3_cell", text(&self.h3_cell)),
-        ]
-        .into_iter()
-        .filter_map(|(name, cell)| Some((name, cell?)))
-    }
-
     /// Sets the columns that a row lacks. What the log itself says stays.
-    pub fn fill(&self, row: &mut Row) {
-        for (name, cell) in self.columns() {
-            match row.0.iter_mut().find(|(known, _)| *known == name) {
-                Some((_, known)) if *known == Cell::Null || *known == Cell::Text(String::new()) => *known = cell,
-                Some(_) => {}
-                None => row.0.push((name, cell)),
-            }
+    pub fn fill<T: ClientTable>(&self, row: &mut Row<T>) {
+        let texts = [
+            (T::SERVER, &self.server),
+            (T::CLUSTER, &self.cluster),
+            (T::POP, &self.pop),
+            (T::SERVER_RELEASE, &self.server_release),
+            (T::CLIENT_NETWORK, &self.client_network),
+            (T::CLIENT_KEY, &self.client_key),
+            (T::CARRIER, &self.carrier),
+            (T::COUNTRY, &self.country),
+            (T::REGION, &self.region),
+            (T::CITY, &self.city),
+            (T::H3_CELL, &self.h3_cell),
+        ];
+        for (column, text) in texts.into_iter().filter(|(_, text)| text.is_some()) {
+            row.fill(column, text.as_deref());
+        }
+        if self.asn.is_some() {
+            row.fill(T::ASN, self.asn);
         }
     }
 }
@@ -128,7 +121,7 @@ impl KnownClient {
     }
 
     /// Fills in the connection's columns.
-    pub fn fill(&self, row: &mut Row) {
+    pub fn fill(&self, row: &mut Row<Connections>) {
         self.facts.fill(row);
     }
 

@@ -4,6 +4,8 @@ use crate::dialect::places;
 use crate::reader::json::{Cursor, JsonFault};
 use crate::reader::number::Places;
 use crate::reader::sniff::Framing;
+use crate::record::columns::connections::{self, Connections};
+use crate::record::columns::{Nullable, TableColumn, Text};
 use serde_json::{Map, Value, json};
 
 /// Who logged.
@@ -60,22 +62,21 @@ impl TimeFormat {
     }
 }
 
-/// Columns of `connections` that a trace's `common_fields` may name.
-pub const DIMENSIONS: [&str; 14] = [
-    "server",
-    "cluster",
-    "pop",
-    "server_release",
-    "carrier",
-    "asn",
-    "country",
-    "region",
-    "city",
-    "h3_cell",
-    "network_type",
-    "app_version",
-    "device",
-    "client_network",
+/// Columns of `connections` that a trace's `common_fields` may name; beside them `asn`, the only number.
+pub const DIMENSIONS: [TableColumn<Connections, Nullable<Text>>; 13] = [
+    connections::SERVER,
+    connections::CLUSTER,
+    connections::POP,
+    connections::SERVER_RELEASE,
+    connections::CARRIER,
+    connections::COUNTRY,
+    connections::REGION,
+    connections::CITY,
+    connections::H3_CELL,
+    connections::NETWORK_TYPE,
+    connections::APP_VERSION,
+    connections::DEVICE,
+    connections::CLIENT_NETWORK,
 ];
 
 /// Whether a word says something.

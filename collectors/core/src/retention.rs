@@ -10,6 +10,8 @@ use crate::crossed::Bound;
 use crate::fold::Trace;
 use crate::fold::connection::Outcome;
 use crate::limits::KINDS;
+use crate::record::columns::connections::{self, Connections};
+use crate::record::columns::streams::{self, Streams};
 use crate::record::rows::Row;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -83,9 +85,9 @@ pub struct Rules {
 
 impl Rules {
     /// A request's row decides.
-    fn takes_request(&self, row: &Row) -> bool {
-        self.slow_us.is_some_and(|slow_us| row.whole("duration_us") > slow_us)
-            || self.failed && (row.whole("status") >= 500 || row.text("end_is") == Some("reset"))
+    fn takes_request(&self, row: &Row<Streams>) -> bool {
+        self.slow_us.is_some_and(|slow_us| row.whole(streams::DURATION_US) > slow_us)
+            || self.failed && (row.whole(streams::STATUS) >= 500 || row.text(streams::END_IS) == Some("reset"))
     }
 
     fn takes_close(&self, outcome: &Outcome) -> bool {
@@ -149,8 +151,13 @@ pub struct Novelty {
 impl Novelty {
     /// No connection of its kind was seen for a day but this one, which may be asked for again after a restart.
     fn is_first(&mut self, trace: &Trace) -> bool {
-        let facts = ["stack", "stack_version", "congestion_controller", "app_version"];
-        let facts = facts.map(|name| trace.facts.text(name).unwrap_or_default());
+        let facts = [
+            trace.facts.text(connections::STACK),
+            trace.facts.text(connections::STACK_VERSION),
+            trace.facts.text(connections::CONGESTION_CONTROLLER),
+            trace.facts.text(connections::APP_VERSION),
+        ]
+        .map(Option::unwrap_or_default);
         let kind = xxh3_64(format!("{}\0{}", trace.vantage.name(), facts.join("\0")).as_bytes());
         let who = xxh3_64(trace.trace_id.as_bytes());
         let now_s = self.now_s;
@@ -242,7 +249,7 @@ impl Standing {
     }
 
     /// What the events up to now say. `requests` are rows that became final, `seq` is the place of the newest record.
-    pub fn look(&mut self, rules: &Rules, requests: &[Row], outcome: impl Fn() -> Outcome, at: At, seq: u64) {
+    pub fn look(&mut self, rules: &Rules, requests: &[Row<Streams>], outcome: impl Fn() -> Outcome, at: At, seq: u64) {
         if self.by_rule {
             return;
         }
@@ -265,10 +272,10 @@ impl Standing {
     }
 
     /// Columns of `connections`. A connection whose events are owed has no row until they are there.
-    pub fn write(&self, row: &mut Row, rules: Option<&Rules>) {
-        row.set("events_kept", if self.flows() { "all" } else { "none" });
-        row.set("event_probability", if self.by_rule { 1.0 } else { self.share });
-        row.set("trace_probability", rules.map_or(1.0, |rules| rules.trace_probability));
+    pub fn write(&self, row: &mut Row<Connections>, rules: Option<&Rules>) {
+        row.set(connections::EVENTS_KEPT, if self.flows() { "all" } else { "none" });
+        row.set(connections::EVENT_PROBABILITY, if self.by_rule { 1.0 } else { self.share });
+        row.set(connections::TRACE_PROBABILITY, rules.map_or(1.0, |rules| rules.trace_probability));
     }
 }
 
@@ -289,6 +296,7 @@ pub enum At {
 mod tests {
     use super::*;
     use crate::crossed::crosses;
+    use crate::record::rows::Cell;
 
     const NOTHING: Rules = Rules {
         slow_us: None,
@@ -300,23 +308,23 @@ mod tests {
         trace_probability: 0.5,
     };
 
-    fn standing(rules: &Rules, requests: &[Row], outcome: Outcome, at: At) -> Standing {
+    fn standing(rules: &Rules, requests: &[Row<Streams>], outcome: Outcome, at: At) -> Standing {
         let mut standing = Standing { share: rules.share, ..Standing::default() };
         standing.look(rules, requests, || outcome, at, 7);
         standing
     }
 
-    fn request(duration_us: u64, status: u64, end_is: &str) -> Row {
+    fn request(duration_us: u64, status: u64, end_is: &str) -> Row<Streams> {
         let mut row = Row::default();
-        row.set("duration_us", duration_us);
-        row.set("status", status);
-        row.set("end_is", end_is);
+        row.set(streams::DURATION_US, duration_us);
+        row.set(streams::STATUS, Some(status));
+        row.set(streams::END_IS, end_is);
         row
     }
 
     fn trace(connection_id: &str, stack: &str) -> Trace {
         let mut facts = Row::default();
-        facts.set("stack", stack);
+        facts.set(connections::STACK, stack);
         Trace {
             connection_id: connection_id.into(),
             trace_id: connection_id.into(),
@@ -399,14 +407,14 @@ mod tests {
             seen[usize::from(is_shared)] += 1;
             let mut row = Row::default();
             found.write(&mut row, Some(&rules));
-            assert_eq!(row.get("event_probability"), Some(&0.25.into()));
-            assert_eq!(row.text("events_kept"), Some(if is_shared { "all" } else { "none" }));
+            assert_eq!(row.get(connections::EVENT_PROBABILITY), Some(&Cell::Float(0.25)));
+            assert_eq!(row.text(connections::EVENTS_KEPT), Some(if is_shared { "all" } else { "none" }));
             found.look(&rules, &[request(1, 500, "acked")], Outcome::default, At::Us(1), 3);
             let mut row = Row::default();
             found.write(&mut row, Some(&rules));
-            assert_eq!(row.get("event_probability"), Some(&1.0.into()));
-            assert_eq!(row.get("trace_probability"), Some(&0.5.into()));
-            assert_eq!(row.text("events_kept"), Some("all"));
+            assert_eq!(row.get(connections::EVENT_PROBABILITY), Some(&Cell::Float(1.0)));
+            assert_eq!(row.get(connections::TRACE_PROBABILITY), Some(&Cell::Float(0.5)));
+            assert_eq!(row.text(connections::EVENTS_KEPT), Some("all"));
             assert_eq!(found.owed().is_some(), !is_shared, "what the share kept was recorded all along");
         }
         assert!(seen.iter().all(|count| *count > 0));

@@ -6,8 +6,15 @@ use crate::fold::Trace;
 use crate::fold::connection::capability::Ability;
 use crate::limits::{BATCH_BYTES, EVENT_ROWS, SUMMARY_ROWS};
 use crate::record::Batch;
+use crate::record::columns::SummaryTable;
+use crate::record::columns::connection_aliases::ConnectionAliases;
+use crate::record::columns::connections::{self, Connections};
+use crate::record::columns::episodes::Episodes;
+use crate::record::columns::rejects::{self, Rejects};
+use crate::record::columns::request_lines::RequestLines;
+use crate::record::columns::streams::Streams;
 use crate::record::events::{Events, Key};
-use crate::record::rows::{Cell, Row, batch};
+use crate::record::rows::{Row, batch};
 use crate::retention::{Again, Owed, Retention, Standing};
 use crate::trace::Reject;
 use crate::unread::Unread;
@@ -36,17 +43,17 @@ pub struct Tables {
     /// Traces whose events were to be kept and could not be read again.
     pub lost: u64,
     /// Rows of `streams`.
-    pub streams: Vec<Row>,
+    pub streams: Vec<Row<Streams>>,
     /// Rows of `episodes`.
-    pub episodes: Vec<Row>,
+    pub episodes: Vec<Row<Episodes>>,
     /// Rows of `connections`.
-    pub connections: Vec<Row>,
+    pub connections: Vec<Row<Connections>>,
     /// Rows of `connection_aliases`.
-    pub aliases: Vec<Row>,
+    pub aliases: Vec<Row<ConnectionAliases>>,
     /// Rows of `request_lines`.
-    pub request_lines: Vec<Row>,
+    pub request_lines: Vec<Row<RequestLines>>,
     /// Rows of `rejects`.
-    pub rejects: Vec<Row>,
+    pub rejects: Vec<Row<Rejects>>,
     /// Events so far.
     pub counted: u64,
     /// Values so far that their column cannot hold: of events and of lines of access logs.
@@ -82,16 +89,16 @@ impl Tables {
         }
         *self.rejected.entry(reason.name()).or_default() += 1;
         let mut row = Row::default();
-        row.set("source", source);
-        row.set("offset", reject.offset);
-        row.set("length", reject.length);
-        row.set("hash", format!("{:016x}", xxh3_64(&reject.bytes)));
-        row.set("reason", reason.name());
-        row.set("file", file);
-        row.set("trace_id", trace_id);
-        row.set("seq", seq);
+        row.set(rejects::SOURCE, source);
+        row.set(rejects::OFFSET, reject.offset);
+        row.set(rejects::LENGTH, reject.length);
+        row.set(rejects::HASH, format!("{:016x}", xxh3_64(&reject.bytes)));
+        row.set(rejects::REASON, reason.name());
+        row.set(rejects::FILE, file);
+        row.set(rejects::TRACE_ID, trace_id);
+        row.set(rejects::SEQ, seq);
         if self.edge.as_ref().is_none_or(|edge| edge.keeps_reject_bytes()) {
-            row.0.push(("bytes", Cell::Bytes(reject.bytes.clone())));
+            row.set(rejects::BYTES, reject.bytes.clone());
         }
         self.rejects.push(row);
     }
@@ -109,9 +116,8 @@ impl Tables {
     pub fn lose(&mut self, owed: &Owed) {
         self.lost += owed.len() as u64;
         for row in &mut self.connections {
-            if row.text("trace_id").is_some_and(|trace_id| owed.contains_key(trace_id)) {
-                row.0.retain(|(name, _)| *name != "events_kept");
-                row.set("events_kept", "none");
+            if row.text(connections::TRACE_ID).is_some_and(|trace_id| owed.contains_key(trace_id)) {
+                row.replace(connections::EVENTS_KEPT, "none");
             }
         }
     }
@@ -120,7 +126,7 @@ impl Tables {
     pub fn reject_run(&mut self, source: &str, reject: &Reject, file: &str, trace_id: &str, run: (u64, u64)) {
         self.reject(source, reject, file, trace_id, Some(run.0));
         if let Some(row) = self.rejects.last_mut() {
-            row.set("seq_last", run.1);
+            row.set(rejects::SEQ_LAST, Some(run.1));
         }
     }
 
@@ -134,26 +140,19 @@ impl Tables {
         let mut measured = self.measure();
         let is_due =
             |&(rows, bytes): &(usize, usize)| rows > 0 && (all || rows >= SUMMARY_ROWS || bytes >= BATCH_BYTES);
-        let edge = self.edge.clone();
         let Some(place) = measured.iter().position(is_due) else { return Ok(None) };
-        let Some((table, rows)) = self.summaries_mut().into_iter().nth(place) else { return Ok(None) };
-        let (mut taken, mut size) = (0, 0);
-        for row in rows.iter() {
-            let of_row = row.size();
-            if taken > 0 && size + of_row > BATCH_BYTES {
-                break;
-            }
-            size += of_row;
-            taken += 1;
-        }
-        if let Some(edge) = &edge {
-            for column in catalogue.may_hold_address(table) {
-                rows[..taken].iter_mut().for_each(|row| row.redact(column, &**edge));
-            }
-        }
-        let made = batch(table, catalogue.columns(table), &rows[..taken])?;
-        rows.drain(..taken);
-        measured[place] = (rows.len(), measured[place].1.saturating_sub(size));
+        let edge = self.edge.clone();
+        let edge = edge.as_deref();
+        let (made, size) = match place {
+            0 => take(&mut self.streams, catalogue, edge),
+            1 => take(&mut self.episodes, catalogue, edge),
+            2 => take(&mut self.aliases, catalogue, edge),
+            3 => take(&mut self.request_lines, catalogue, edge),
+            4 => take(&mut self.rejects, catalogue, edge),
+            _ => take(&mut self.connections, catalogue, edge),
+        }?;
+        let (rows, bytes) = measured[place];
+        measured[place] = (rows - made.rows.num_rows(), bytes.saturating_sub(size));
         self.measured.found.set(([usize::MAX; 6], false));
         self.measured.tables.set(measured);
         Ok(Some(made))
@@ -164,33 +163,29 @@ impl Tables {
         std::iter::from_fn(|| self.next_batch(catalogue, all).transpose()).collect()
     }
 
-    fn summaries(&self) -> [&Vec<Row>; 6] {
-        [&self.streams, &self.episodes, &self.aliases, &self.request_lines, &self.rejects, &self.connections]
-    }
-
-    fn summaries_mut(&mut self) -> [(&'static str, &mut Vec<Row>); 6] {
-        [
-            ("streams", &mut self.streams),
-            ("episodes", &mut self.episodes),
-            ("connection_aliases", &mut self.aliases),
-            ("request_lines", &mut self.request_lines),
-            ("rejects", &mut self.rejects),
-            ("connections", &mut self.connections),
-        ]
-    }
-
     /// Rows and bytes of each summary table; only rows that came since the last time are looked at.
     fn measure(&self) -> [(usize, usize); 6] {
         let mut measured = self.measured.tables.get();
-        for ((known, bytes), rows) in measured.iter_mut().zip(self.summaries()) {
-            if rows.len() < *known {
-                (*known, *bytes) = (0, 0);
-            }
-            *bytes += rows[*known..].iter().map(Row::size).sum::<usize>();
-            *known = rows.len();
-        }
+        let [streams, episodes, aliases, request_lines, rejects, connections] = &mut measured;
+        measure(streams, &self.streams);
+        measure(episodes, &self.episodes);
+        measure(aliases, &self.aliases);
+        measure(request_lines, &self.request_lines);
+        measure(rejects, &self.rejects);
+        measure(connections, &self.connections);
         self.measured.tables.set(measured);
         measured
+    }
+
+    fn rows(&self) -> [usize; 6] {
+        [
+            self.streams.len(),
+            self.episodes.len(),
+            self.aliases.len(),
+            self.request_lines.len(),
+            self.rejects.len(),
+            self.connections.len(),
+        ]
     }
 
     /// Nothing is large enough to go yet.
@@ -199,7 +194,7 @@ impl Tables {
             return false;
         }
         // After nearly every event no row has come.
-        let rows = self.summaries().map(Vec::len);
+        let rows = self.rows();
         let (known, was_large) = self.measured.found.get();
         if rows == known {
             return !was_large;
@@ -208,4 +203,37 @@ impl Tables {
         self.measured.found.set((rows, is_large));
         !is_large
     }
+}
+
+/// Takes as many of the rows as a batch may have, without what may not be kept; also gives their bytes.
+fn take<T: SummaryTable>(
+    rows: &mut Vec<Row<T>>,
+    catalogue: &Catalogue,
+    edge: Option<&dyn Edge>,
+) -> Result<(Batch, usize), ArrowError> {
+    let (mut taken, mut size) = (0, 0);
+    for row in rows.iter() {
+        let of_row = row.size();
+        if taken > 0 && size + of_row > BATCH_BYTES {
+            break;
+        }
+        size += of_row;
+        taken += 1;
+    }
+    let columns = catalogue.columns(T::NAME);
+    if let Some(edge) = edge {
+        rows[..taken].iter_mut().for_each(|row| row.redact(columns, edge));
+    }
+    let made = batch(columns, &rows[..taken])?;
+    rows.drain(..taken);
+    Ok((made, size))
+}
+
+/// Adds to the rows and bytes of a table those that came.
+fn measure<T>((known, bytes): &mut (usize, usize), rows: &[Row<T>]) {
+    if rows.len() < *known {
+        (*known, *bytes) = (0, 0);
+    }
+    *bytes += rows[*known..].iter().map(Row::size).sum::<usize>();
+    *known = rows.len();
 }

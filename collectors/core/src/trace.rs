@@ -13,12 +13,12 @@ use crate::reader::qlog::Reader;
 use crate::reader::skip::{Skip, Stop};
 use crate::reader::sniff::Framing;
 use crate::reader::{number, quic_trace};
+use crate::record::columns::connections::{self, Connections};
 use crate::record::events::Key;
-use crate::record::rows::{Cell, Row};
+use crate::record::rows::Row;
 use crate::retention::{At, Standing};
 use crate::seeded::Seeded;
 use crate::tables::Tables;
-use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
@@ -94,7 +94,7 @@ pub struct TraceReader<'c> {
     /// Requests of all connections.
     requests: RequestsHeld,
     /// What the header says of each connection that met this server.
-    facts: Option<(Option<String>, Arc<Row>)>,
+    facts: Option<(Option<String>, Arc<Row<Connections>>)>,
 }
 
 impl<'c> TraceReader<'c> {
@@ -526,7 +526,7 @@ impl<'c> TraceReader<'c> {
     }
 
     /// Connections of one trace share what the header says of them.
-    fn facts(&mut self, server: Option<&str>) -> Arc<Row> {
+    fn facts(&mut self, server: Option<&str>) -> Arc<Row<Connections>> {
         if let Some((_, facts)) = self.facts.as_ref().filter(|(known, _)| known.as_deref() == server) {
             return Arc::clone(facts);
         }
@@ -535,33 +535,29 @@ impl<'c> TraceReader<'c> {
         facts
     }
 
-    fn header_facts(&self, server: Option<&str>) -> Row {
+    fn header_facts(&self, server: Option<&str>) -> Row<Connections> {
         let mut row = Row::default();
         let header = &self.header;
-        row.set("source_file", self.file.as_str());
-        row.set("serialization", header.framing.name());
-        row.set("header", Cell::Shared(header.json.to_string().into()));
-        row.set("time_unit", crate::dialect::unit(self.reader.units.time));
+        row.set(connections::SOURCE_FILE, self.file.as_str());
+        row.set(connections::SERIALIZATION, header.framing.name());
+        row.set(connections::HEADER, Arc::<str>::from(header.json.to_string()));
+        row.set(connections::TIME_UNIT, crate::dialect::unit(self.reader.units.time));
         if let Some(dialect) = self.catalogue.dialects.get(self.dialect) {
-            row.set("dialect", dialect.name.as_str());
-            row.set("stack", if header.framing == Framing::QuicTrace { "mvfst" } else { dialect.stack.as_str() });
-        }
-        row.set("unit_rule", self.reader.units.rule());
-        let version = header.text_of("stack_version");
-        row.set("stack_version", if version.is_empty() { header.text_of("code_version") } else { version });
-        row.set("congestion_controller", header.text_of("congestion_controller"));
-        for name in DIMENSIONS {
-            let value = header.common(name);
+            row.set(connections::DIALECT, dialect.name.as_str());
             row.set(
-                name,
-                match value {
-                    Value::String(text) => Cell::Text(text.clone()),
-                    Value::Number(number) => number.as_u64().map_or(Cell::Null, Cell::Whole),
-                    _ if name == "server" => server.into(),
-                    _ => Cell::Null,
-                },
+                connections::STACK,
+                if header.framing == Framing::QuicTrace { "mvfst" } else { dialect.stack.as_str() },
             );
         }
+        row.set(connections::UNIT_RULE, self.reader.units.rule());
+        let version = header.text_of("stack_version");
+        row.set(connections::STACK_VERSION, if version.is_empty() { header.text_of("code_version") } else { version });
+        row.set(connections::CONGESTION_CONTROLLER, header.text_of("congestion_controller"));
+        for column in DIMENSIONS {
+            let said = header.common(column.name()).as_str();
+            row.set(column, if column == connections::SERVER { said.or(server) } else { said });
+        }
+        row.set(connections::ASN, header.common(connections::ASN.name()).as_u64());
         row
     }
 

@@ -10,7 +10,7 @@ use quiclens_core::fold::{Fold, Trace};
 use quiclens_core::header::{Header, Vantage};
 use quiclens_core::reader::qlog::Reader;
 use quiclens_core::reader::sniff::Framing;
-use quiclens_core::record::rows::{Cell, Row};
+use quiclens_core::record::columns::{connections, streams};
 use quiclens_core::tables::Tables;
 use quiclens_core::trace::TraceReader;
 
@@ -48,14 +48,6 @@ fn records() -> Vec<String> {
     all
 }
 
-fn number(row: &Row, name: &str) -> u64 {
-    match row.0.iter().find(|(key, _)| *key == name).map(|(_, cell)| cell) {
-        Some(Cell::Whole(value)) => *value,
-        Some(Cell::Int(value)) => value.unsigned_abs(),
-        other => unreachable!("{name}: {other:?}"),
-    }
-}
-
 #[test]
 fn an_endless_response_has_a_bounded_state_and_parts_that_add_up() {
     let catalogue = Catalogue::load().unwrap();
@@ -76,11 +68,11 @@ fn an_endless_response_has_a_bounded_state_and_parts_that_add_up() {
     }
     fold.finish();
     let row = &fold.output.streams[0];
-    let (duration, sum) = (number(row, "duration_us"), quiclens_core::fold::cause::Cause::ALL);
-    let sum: u64 = sum.into_iter().map(|cause| number(row, cause.column())).sum();
+    let (duration, sum) = (row.whole(streams::DURATION_US), quiclens_core::fold::cause::Cause::ALL);
+    let sum: u64 = sum.into_iter().map(|cause| row.whole(cause.column())).sum();
     assert_eq!(sum, duration);
-    assert!(number(row, "cwnd_blocked_us") > duration / 2, "{row:?}");
-    assert!(number(row, "loss_recovery_us") > 0, "{row:?}");
+    assert!(row.whole(streams::CWND_BLOCKED_US) > duration / 2, "{row:?}");
+    assert!(row.whole(streams::LOSS_RECOVERY_US) > 0, "{row:?}");
     assert!(largest < 1_000_000, "the state grew to {largest} bytes");
 }
 
@@ -117,6 +109,6 @@ fn many_connections_whose_records_wait_cost_no_more_than_the_limit_and_lose_no_e
     assert!(grown < 96 << 10, "{grown} KiB");
     trace.finish(true, &mut tables);
     assert_eq!((tables.counted, tables.rejects.len()), (CONNECTIONS * RECORDS, 0));
-    let sent: Vec<u64> = tables.connections.iter().map(|row| number(row, "packets_sent")).collect();
+    let sent: Vec<u64> = tables.connections.iter().map(|row| row.whole(connections::PACKETS_SENT)).collect();
     assert_eq!(sent, vec![RECORDS; usize::try_from(CONNECTIONS).unwrap()]);
 }

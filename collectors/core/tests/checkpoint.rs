@@ -9,6 +9,8 @@ use quiclens_core::header::{Header, Vantage};
 use quiclens_core::reader::qlog::Reader;
 use quiclens_core::reader::quic_trace;
 use quiclens_core::reader::sniff::Framing;
+use quiclens_core::record::columns::episodes::Episodes;
+use quiclens_core::record::columns::{connections, rejects, streams};
 use quiclens_core::record::rows::Row;
 use quiclens_core::tables::Tables;
 use quiclens_core::trace::TraceReader;
@@ -35,21 +37,19 @@ fn fold(events: &[Event], frameless: bool, every: usize) -> String {
         ..Trace::default()
     };
     let mut fold = Fold::new(trace);
-    let mut rows = Vec::new();
+    let (mut streams, mut episodes) = (Vec::new(), Vec::new());
     for (index, event) in events.iter().enumerate() {
         fold.event(event);
-        rows.append(&mut fold.output.streams);
-        rows.append(&mut fold.output.episodes);
+        streams.append(&mut fold.output.streams);
+        episodes.append(&mut fold.output.episodes);
         if (index + 1) % every == 0 {
             fold = serde_json::from_str(&serde_json::to_string(&fold).unwrap()).unwrap();
         }
     }
     fold.finish();
-    rows.append(&mut fold.output.streams);
-    rows.append(&mut fold.output.episodes);
-    rows.push(fold.connection(true));
-    rows.extend(fold.alias_rows());
-    serde_json::to_string(&rows).unwrap()
+    streams.append(&mut fold.output.streams);
+    episodes.append(&mut fold.output.episodes);
+    serde_json::to_string(&(streams, episodes, fold.connection(true), fold.alias_rows())).unwrap()
 }
 
 fn check(events: &[Event], frameless: bool) {
@@ -98,11 +98,11 @@ fn a_request_that_is_over_is_shown_at_its_last_event_and_looking_changes_nothing
     fold.finish();
     assert!(fold.output.streams.len() > 1);
     for last in &fold.output.streams {
-        let shown = standing.iter().filter(|row| row.get("stream_id") == last.get("stream_id"));
-        let newest = shown.max_by_key(|row| row.whole("version")).unwrap();
-        assert!(newest.whole("version") <= last.whole("version"));
+        let shown = standing.iter().filter(|row| row.get(streams::STREAM_ID) == last.get(streams::STREAM_ID));
+        let newest = shown.max_by_key(|row| row.whole(streams::VERSION)).unwrap();
+        assert!(newest.whole(streams::VERSION) <= last.whole(streams::VERSION));
         for name in ["end_us", "last_seq", "complete", "duration_us", "network_us", "loss_recovery_us"] {
-            assert_eq!(newest.get(name), last.get(name), "{name}");
+            assert_eq!(newest.get_named(name), last.get_named(name), "{name}");
         }
     }
 }
@@ -114,7 +114,7 @@ fn a_row_is_later_by_its_events_and_then_by_its_trace_being_whole() {
     let mut versions = Vec::new();
     for event in &events(&catalogue, "aioquic_burst_loss_server") {
         fold.event(event);
-        versions.extend([false, true].map(|whole| fold.connection(whole).whole("version")));
+        versions.extend([false, true].map(|whole| fold.connection(whole).whole(connections::VERSION)));
     }
     assert!(versions.is_sorted_by(|earlier, later| earlier < later));
 }
@@ -124,7 +124,9 @@ fn episodes(events: &[Event]) -> BTreeSet<String> {
     let mut fold = Fold::new(Trace { trace_id: "t".into(), vantage: Vantage::Server, ..Trace::default() });
     events.iter().for_each(|event| fold.event(event));
     fold.finish();
-    let name = |row: &Row| ["kind", "path_id", "stream_id", "first_seq"].map(|column| format!("{:?}", row.get(column)));
+    let name = |row: &Row<Episodes>| {
+        ["kind", "path_id", "stream_id", "first_seq"].map(|column| format!("{:?}", row.get_named(column)))
+    };
     fold.output.episodes.iter().map(|row| name(row).join(" ")).collect()
 }
 
@@ -242,7 +244,7 @@ fn requests_of(text: &[String], every: usize) -> BTreeSet<u64> {
         }
     }
     trace.finish(true, &mut tables);
-    tables.streams.iter().map(|row| row.whole("stream_id")).collect()
+    tables.streams.iter().map(|row| row.whole(streams::STREAM_ID)).collect()
 }
 
 #[test]
@@ -272,7 +274,7 @@ fn a_record_whose_time_cannot_be_placed_is_rejected_where_it_stands_also_when_it
             }
         }
         trace.finish(true, &mut tables);
-        let places: Vec<u64> = tables.rejects.iter().map(|row| row.whole("offset")).collect();
+        let places: Vec<u64> = tables.rejects.iter().map(|row| row.whole(rejects::OFFSET)).collect();
         assert_eq!((tables.rejected["no_time"], places), (2, vec![100, 200]));
     }
 }

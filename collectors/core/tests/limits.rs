@@ -16,6 +16,8 @@ use quiclens_core::reader::quic_trace::row;
 use quiclens_core::reader::records::{RecordStep, Window, next_record};
 use quiclens_core::reader::skip::{Skip, Stop};
 use quiclens_core::reader::sniff::Framing;
+use quiclens_core::record::columns::connections::Connections;
+use quiclens_core::record::columns::{connections, rejects, streams};
 use quiclens_core::record::rows::{Cell, Row};
 use quiclens_core::tables::Tables;
 use quiclens_core::trace::{Reject, TraceReader};
@@ -65,7 +67,7 @@ fn tables(header: &str, records: impl IntoIterator<Item = String>) -> Tables {
 fn rejected(tables: &Tables, reason: Skip, count: u64) {
     assert_eq!(tables.rejected, BTreeMap::from([(reason.name(), count)]));
     // Each has its own key.
-    let places: Vec<_> = tables.rejects.iter().map(|row| row.whole("offset")).collect();
+    let places: Vec<_> = tables.rejects.iter().map(|row| row.whole(rejects::OFFSET)).collect();
     assert_eq!(places.iter().collect::<std::collections::BTreeSet<_>>().len(), places.len());
     assert!(places.iter().all(|place| *place > 0));
 }
@@ -91,8 +93,8 @@ fn each_limit_that_is_counted_stands_in_the_table_once() {
     assert_eq!(counted, all);
 }
 
-fn complete(row: &Row) -> Option<bool> {
-    if let Some(Cell::Truth(complete)) = row.get("complete") { Some(*complete) } else { None }
+fn complete(row: &Row<Connections>) -> Option<bool> {
+    if let Some(Cell::Truth(complete)) = row.get(connections::COMPLETE) { Some(*complete) } else { None }
 }
 
 fn read(text: &str) -> (Result<usize, Stop>, Event) {
@@ -224,7 +226,7 @@ fn a_connection_has_so_many_open_requests() {
     rejected(&beyond, Skip::TooManyRequests, 3);
     assert_eq!((beyond.streams.len(), beyond.counted), (OPEN_REQUESTS, OPEN_REQUESTS as u64 + 3));
     assert_eq!(complete(&beyond.connections[0]), Some(false));
-    assert_eq!(beyond.rejects[0].whole("seq"), OPEN_REQUESTS as u64);
+    assert_eq!(beyond.rejects[0].whole(rejects::SEQ), OPEN_REQUESTS as u64);
 }
 
 #[test]
@@ -294,8 +296,8 @@ fn a_connection_has_so_many_paths() {
     rejected(&beyond, Skip::TooManyPaths, 2);
     assert_eq!(complete(&beyond.connections[0]), Some(false));
     // Of a reject so much is kept.
-    let Some(Cell::Bytes(kept)) = beyond.rejects[0].get("bytes") else { unreachable!() };
-    assert_eq!((kept.len(), beyond.rejects[0].whole("length")), (REJECT_BYTES, path(PATHS).len() as u64));
+    let Some(Cell::Bytes(kept)) = beyond.rejects[0].get(rejects::BYTES) else { unreachable!() };
+    assert_eq!((kept.len(), beyond.rejects[0].whole(rejects::LENGTH)), (REJECT_BYTES, path(PATHS).len() as u64));
 }
 
 #[test]
@@ -308,7 +310,7 @@ fn so_much_of_a_field_of_http_is_kept() {
         let request = packet("received", 0, "", r#"{"frame_type":"stream","stream_id":0,"offset":0,"length":10}"#);
         let found = || tables(HEADER, [request, record]);
         let tables = if length > HTTP_FIELD { crosses(Bound::HttpField, found) } else { found() };
-        let Some(Cell::Text(kept)) = tables.streams[0].get("path") else { unreachable!() };
+        let Some(Cell::Text(kept)) = tables.streams[0].get(streams::PATH) else { unreachable!() };
         assert_eq!(kept.chars().count(), HTTP_FIELD);
         assert!(path.starts_with(kept.as_str()));
     }
@@ -332,14 +334,14 @@ fn held_back(count: usize, length: usize) -> (Vec<u64>, u64) {
         short(10.0).chain(short(5.0)).chain(short(40.0)).chain((0..CONNECTIONS).map(|each| record(each, 70.0, 80)));
     let held = (0..count).map(|number| record(number % CONNECTIONS, 71.0, length));
     let found = tables(HEADER, begun.chain(held).chain(short(65.0)));
-    let back = |row: &Row| match row.get("damage") {
+    let back = |row: &Row<Connections>| match row.get(connections::DAMAGE) {
         Some(Cell::Counts(counts)) => {
             counts.iter().map(|(kind, times)| u64::from(kind == "time_went_back") * times).sum()
         }
         _ => 0,
     };
     let mut rows: Vec<_> = found.connections.iter().collect();
-    rows.sort_by_key(|row| row.text("connection_id").map(str::to_owned));
+    rows.sort_by_key(|row| row.text(connections::CONNECTION_ID).map(str::to_owned));
     assert_eq!(rows.len(), CONNECTIONS);
     assert!(found.rejects.is_empty());
     (rows.into_iter().map(back).collect(), found.counted)
@@ -379,7 +381,7 @@ fn duration_behind_silence(count: usize) -> u64 {
     let request = [at(100, packet("received", 2, "", stream)), at(105, packet("sent", 2, "", stream))];
     let end = [at(445, packet("received", 3, "", &ack(2))), rtt(445)];
     let all = records.into_iter().chain(request).chain((0..count).map(padding)).chain(end);
-    tables(HEADER, all).streams[0].whole("duration_us")
+    tables(HEADER, all).streams[0].whole(streams::DURATION_US)
 }
 
 #[test]
@@ -467,7 +469,7 @@ fn so_many_names_of_events_are_remembered() {
 fn batches_have_so_many_rows_and_bytes() {
     let rows = |count: usize, bytes: usize| {
         let mut row = Row::default();
-        row.set("header", "x".repeat(bytes));
+        row.set(connections::HEADER, "x".repeat(bytes));
         Tables { connections: vec![row; count], ..Tables::default() }
     };
     assert!(rows(SUMMARY_ROWS - 1, 1).is_small() && !rows(SUMMARY_ROWS, 1).is_small());

@@ -11,6 +11,7 @@ use quiclens_core::reader::qlog::Reader;
 use quiclens_core::reader::quic_trace;
 use quiclens_core::reader::shape::{WrittenClock, restore};
 use quiclens_core::reader::sniff::{Framing, sniff};
+use quiclens_core::record::columns::streams;
 use quiclens_core::tables::Tables;
 use quiclens_core::trace::TraceReader;
 use serde_json::{Value, json};
@@ -192,11 +193,11 @@ proptest! {
         prop_assert_eq!(tables.counted + tables.rejected.get("no_time").copied().unwrap_or(0), read);
         for row in &tables.streams {
             let parts: u64 = quiclens_core::fold::cause::Cause::ALL.iter().map(|cause| row.whole(cause.column())).sum();
-            prop_assert_eq!(parts, row.whole("duration_us"));
+            prop_assert_eq!(parts, row.whole(streams::DURATION_US));
         }
         let mut keys = HashSet::new();
         for row in &tables.episodes {
-            let key = ["kind", "path_id", "stream_id", "first_seq"].map(|column| format!("{:?}", row.get(column)));
+            let key = ["kind", "path_id", "stream_id", "first_seq"].map(|column| format!("{:?}", row.get_named(column)));
             prop_assert!(keys.insert(key), "the store keeps one row of a key: {row:?}");
         }
         for batch in tables.batches(catalogue(), true).unwrap() {

@@ -4,6 +4,7 @@
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::limits::FORMAT_PLACES;
 use quiclens_core::reader::skip::Skip;
+use quiclens_core::record::columns::request_lines;
 use quiclens_core::record::rows::Cell;
 use quiclens_edge::access_format::{AccessFormatConfig, Format, Line};
 use quiclens_edge::address::Client;
@@ -26,7 +27,7 @@ fn refused(toml: &str) -> String {
 
 /// The row as `column=value` of the columns asked for, by spaces.
 fn columns(line: &Line, names: &[&str]) -> String {
-    let shown = |name: &&str| match line.row.get(name) {
+    let shown = |name: &&str| match line.row.get_named(name) {
         Some(Cell::Text(text)) => text.clone(),
         Some(Cell::Whole(number)) => number.to_string(),
         Some(Cell::Int(number)) => (number - TEN).to_string(),
@@ -43,7 +44,7 @@ fn usual(line: &Line) -> String {
 }
 
 fn more<'l>(line: &'l Line, name: &str) -> Option<&'l str> {
-    let Some(Cell::List(list)) = line.row.get("more") else { return None };
+    let Some(Cell::List(list)) = line.row.get(request_lines::MORE) else { return None };
     list.chunks_exact(2).find(|pair| pair[0] == name).map(|pair| pair[1].as_str())
 }
 
@@ -330,7 +331,7 @@ fn json_with_the_columns_names_needs_a_time_and_keeps_what_it_cannot_type() {
     let odd = read(r#"{"time":"2026-11-20T10:00:00.5Z","time_is":"start","status":99999,"odd":[1]}"#).unwrap();
     assert_eq!(columns(&odd, &["time", "time_is", "status"]), "500000 start -");
     assert_eq!(
-        odd.row.get("more"),
+        odd.row.get(request_lines::MORE),
         Some(&Cell::List(["status", "\"99999\"", "odd", "[1]"].map(str::to_owned).to_vec()))
     );
     let typed = read(
@@ -404,7 +405,7 @@ fn a_line_is_enriched_by_its_server_or_its_authority() {
         .unwrap();
     read.enrich(&enricher, "edge-1");
     assert_eq!(columns(&read, &["pop", "client_network"]), "ber1 192.0.2.0/24");
-    assert!(read.row.text("client_key").is_some());
+    assert!(read.row.text(request_lines::CLIENT_KEY).is_some());
     let mut read = preset("json").read(br#"{"time":1,"authority":"elsewhere"}"#).unwrap();
     read.enrich(&enricher, "example.net");
     assert_eq!(columns(&read, &["pop"]), "ber1", "else where the log is read");

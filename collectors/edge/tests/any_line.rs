@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use proptest::prelude::*;
+use quiclens_core::record::columns::request_lines;
 use quiclens_core::record::rows::Cell;
 use quiclens_edge::access_format::{AccessFormatConfig, Format};
 use quiclens_edge::address::{Prefix, scrub};
@@ -65,8 +66,8 @@ proptest! {
         line.truncate(cut.max(1));
         for format in formats() {
             if let Ok(line) = format.read(&line) {
-                prop_assert!(line.row.get("time").is_some());
-                let Some(Cell::List(more)) = line.row.get("more") else { panic!("no more") };
+                prop_assert!(line.row.get(request_lines::TIME).is_some());
+                let Some(Cell::List(more)) = line.row.get(request_lines::MORE) else { panic!("no more") };
                 prop_assert!(more.len() % 2 == 0);
                 for pair in more.chunks_exact(2) {
                     prop_assert!(serde_json::from_str::<serde_json::Value>(&pair[1]).is_ok(), "{}", pair[1]);
@@ -90,13 +91,13 @@ proptest! {
             ms / 1000, ms % 1000, duration / 1000, duration % 1000, nginx(&path), nginx(&agent)
         );
         let read = format.read(line.as_bytes()).unwrap();
-        prop_assert_eq!(read.row.int("time"), Some(ms as i64 * 1000));
-        prop_assert_eq!(read.row.whole("duration_us"), duration * 1000);
-        prop_assert_eq!(read.row.whole("status"), u64::from(status));
-        prop_assert_eq!(read.row.whole("response_bytes"), u64::from(bytes));
-        prop_assert_eq!(read.row.text("path"), Some(path.as_str()));
+        prop_assert_eq!(read.row.int(request_lines::TIME), Some(ms as i64 * 1000));
+        prop_assert_eq!(read.row.whole(request_lines::DURATION_US), duration * 1000);
+        prop_assert_eq!(read.row.whole(request_lines::STATUS), u64::from(status));
+        prop_assert_eq!(read.row.whole(request_lines::RESPONSE_BYTES), u64::from(bytes));
+        prop_assert_eq!(read.row.text(request_lines::PATH), Some(path.as_str()));
         prop_assert_eq!((read.client.address, read.client.port), (Some(address.into()), Some(port)));
-        let Some(Cell::List(more)) = read.row.get("more") else { panic!("no more") };
+        let Some(Cell::List(more)) = read.row.get(request_lines::MORE) else { panic!("no more") };
         let kept = more.chunks_exact(2).find(|pair| pair[0] == "http_user_agent").unwrap();
         prop_assert_eq!(serde_json::from_str::<String>(&kept[1]).unwrap(), agent);
     }
@@ -110,8 +111,8 @@ proptest! {
             haproxy(&path)
         );
         let read = format.read(line.as_bytes()).unwrap();
-        prop_assert_eq!(read.row.text("path"), Some(path.as_str()));
-        prop_assert_eq!(read.row.whole("duration_us"), u64::from(ms) * 1000);
+        prop_assert_eq!(read.row.text(request_lines::PATH), Some(path.as_str()));
+        prop_assert_eq!(read.row.whole(request_lines::DURATION_US), u64::from(ms) * 1000);
         let address = std::net::IpAddr::from(address).to_canonical();
         prop_assert_eq!((read.client.address, read.client.port), (Some(address), Some(port)));
     }

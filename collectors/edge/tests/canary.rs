@@ -59,7 +59,7 @@ fn bytes(canary: &str, is_redacting: bool) -> Vec<u8> {
     let plant = |text: &str| text.replace("CANARY", canary);
     let file = plant("/var/log/CANARY_a.qlog");
     let mut tables = Tables { wants_events: true, edge: deployment(is_redacting), ..Tables::default() };
-    let dimensions = quiclens_core::header::DIMENSIONS.map(|name| (name.to_owned(), Value::from("CANARY")));
+    let dimensions = quiclens_core::header::DIMENSIONS.map(|column| (column.name().to_owned(), Value::from("CANARY")));
     let mut common: serde_json::Map<String, Value> = dimensions.into_iter().collect();
     common.insert("reference_time".into(), "CANARY".into());
     common.insert("CANARY".into(), json!({"CANARY": ["CANARY", {"CANARY": "CANARY"}]}));

@@ -5,6 +5,7 @@ mod mmdb;
 
 use mmdb::{Value, database, text};
 use quiclens_core::limits::DATABASE_TEXT;
+use quiclens_core::record::columns::connections;
 use quiclens_core::record::rows::{Cell, Row};
 use quiclens_edge::enrich::{EnrichConfig, EnrichError, Enricher, Facts};
 use std::path::PathBuf;
@@ -168,13 +169,13 @@ fn what_a_log_says_itself_stays() {
     let enricher = Enricher::with_secret(&config("rows"), Some(SECRET)).unwrap();
     let facts = ask(&enricher, "192.0.2.7");
     let mut row = Row::default();
-    row.set("carrier", "as logged");
-    row.set("city", Cell::Null);
+    row.set(connections::CARRIER, Some("as logged"));
+    row.set(connections::CITY, None::<&str>);
     facts.fill(&mut row);
-    assert_eq!(row.text("carrier"), Some("as logged"));
-    assert_eq!(row.text("city"), Some("Berlin"));
-    assert!(row.text("client_key").is_some());
-    assert_eq!(row.get("asn"), Some(&Cell::Whole(64500)));
+    assert_eq!(row.text(connections::CARRIER), Some("as logged"));
+    assert_eq!(row.text(connections::CITY), Some("Berlin"));
+    assert!(row.text(connections::CLIENT_KEY).is_some());
+    assert_eq!(row.get(connections::ASN), Some(&Cell::Whole(64500)));
 }
 
 #[test]

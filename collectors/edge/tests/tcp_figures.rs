@@ -1,6 +1,7 @@
 //! What servers log of TCP, and where it goes: into columns on lines of HTTP/1.1 and HTTP/2, else into `more`.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+use quiclens_core::record::columns::request_lines;
 use quiclens_core::record::rows::Cell;
 use quiclens_edge::access_format::{AccessFormatConfig, Format, Line};
 
@@ -19,7 +20,7 @@ fn format(toml: &str) -> Format {
 /// The five figures by spaces, and then what `more` has of the names.
 fn read(format: &Format, line: &str, names: &[&str]) -> String {
     let line = format.read(line.as_bytes()).unwrap();
-    let figures = FIGURES.iter().map(|name| match line.row.get(name) {
+    let figures = FIGURES.iter().map(|name| match line.row.get_named(name) {
         Some(Cell::Whole(number)) => number.to_string(),
         Some(other) => format!("{other:?}"),
         None => "-".to_owned(),
@@ -28,7 +29,7 @@ fn read(format: &Format, line: &str, names: &[&str]) -> String {
 }
 
 fn more(line: &Line, name: &str) -> String {
-    let Some(Cell::List(list)) = line.row.get("more") else { return "-".to_owned() };
+    let Some(Cell::List(list)) = line.row.get(request_lines::MORE) else { return "-".to_owned() };
     list.chunks_exact(2).find(|pair| pair[0] == name).map_or_else(|| "-".to_owned(), |pair| pair[1].clone())
 }
 

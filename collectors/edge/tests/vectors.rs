@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use std::path::Path;
 
 fn value(line: &Line, column: &str) -> Value {
-    match line.row.get(column) {
+    match line.row.get_named(column) {
         None => Value::Null,
         Some(Cell::Text(text)) => Value::from(text.as_str()),
         Some(Cell::Whole(number)) => Value::from(*number),

@@ -7,6 +7,12 @@ use arrow_array::RecordBatch;
 use quiclens_core::fold::cause::Cause;
 use quiclens_core::reader::records::Window;
 use quiclens_core::reader::sniff::{Framing, Sniffed, sniff};
+use quiclens_core::record::columns::SummaryTable;
+use quiclens_core::record::columns::connection_aliases::ConnectionAliases;
+use quiclens_core::record::columns::connections::{self, Connections};
+use quiclens_core::record::columns::episodes::Episodes;
+use quiclens_core::record::columns::rejects::Rejects;
+use quiclens_core::record::columns::streams::{self, Streams};
 use quiclens_core::record::rows::Row;
 use quiclens_core::tables::Tables;
 use quiclens_core::trace::PRELUDE;
@@ -18,8 +24,16 @@ use std::iter::Peekable;
 pub struct Rows {
     /// Rows of `events`, as they are shipped.
     pub events: Option<RecordBatch>,
-    /// Rows of `streams`, `episodes`, `connections`, `connection_aliases`, `rejects`.
-    pub summaries: [Vec<Row>; 5],
+    /// Rows of `streams`.
+    pub streams: Vec<Row<Streams>>,
+    /// Rows of `episodes`.
+    pub episodes: Vec<Row<Episodes>>,
+    /// Rows of `connections`.
+    pub connections: Vec<Row<Connections>>,
+    /// Rows of `connection_aliases`.
+    pub aliases: Vec<Row<ConnectionAliases>>,
+    /// Rows of `rejects`.
+    pub rejects: Vec<Row<Rejects>>,
     /// Events that were read.
     pub counted: u64,
 }
@@ -29,18 +43,16 @@ impl Rows {
     pub fn of(mut tables: Tables) -> Self {
         let events = tables.events.flush().expect("events become a batch").map(|batch| batch.rows);
         let Tables { streams, episodes, connections, aliases, rejects, counted, .. } = tables;
-        Self { events, summaries: [streams, episodes, connections, aliases, rejects], counted }
+        Self { events, streams, episodes, connections, aliases, rejects, counted }
     }
 
     /// Panics with the first difference where `self` and `whole` are not the same.
     pub fn check_same_as(&self, whole: &Self, how: &str) {
-        for ((ours, wanted), table) in self.summaries.iter().zip(&whole.summaries).zip(SUMMARIES) {
-            for (our, want) in ours.iter().zip(wanted) {
-                let cells = our.0.iter().zip(&want.0).find(|(our, want)| our != want);
-                assert!(our == want, "{how}: {table}: {cells:?} in {our:?}");
-            }
-            assert!(ours.len() == wanted.len(), "{how}: {table}: {ours:?} instead of {wanted:?}");
-        }
+        check_same(&self.streams, &whole.streams, how);
+        check_same(&self.episodes, &whole.episodes, how);
+        check_same(&self.connections, &whole.connections, how);
+        check_same(&self.aliases, &whole.aliases, how);
+        check_same(&self.rejects, &whole.rejects, how);
         self.check_events_as(whole, how);
     }
 
@@ -51,13 +63,19 @@ impl Rows {
     }
 
     /// The streams of which there are rows, here and in `more`.
-    pub fn streams(&self, more: &[Row]) -> BTreeSet<String> {
-        let key = |row: &Row| format!("{:?} {:?}", row.get("trace_id"), row.get("stream_id"));
-        self.summaries[0].iter().chain(more).map(key).collect()
+    pub fn stream_keys(&self, more: &[Row<Streams>]) -> BTreeSet<String> {
+        let key = |row: &Row<Streams>| format!("{:?} {:?}", row.get(streams::TRACE_ID), row.get(streams::STREAM_ID));
+        self.streams.iter().chain(more).map(key).collect()
     }
 }
 
-const SUMMARIES: [&str; 5] = ["streams", "episodes", "connections", "connection_aliases", "rejects"];
+fn check_same<T: SummaryTable>(ours: &[Row<T>], wanted: &[Row<T>], how: &str) {
+    for (our, want) in ours.iter().zip(wanted) {
+        let cells = our.named().zip(want.named()).find(|(our, want)| our != want);
+        assert!(our == want, "{how}: {}: {cells:?} in {our:?}", T::NAME);
+    }
+    assert!(ours.len() == wanted.len(), "{how}: {}: {ours:?} instead of {wanted:?}", T::NAME);
+}
 
 /// The framing of a text that is no document.
 pub fn sequence(text: &[u8]) -> Option<Framing> {
@@ -131,18 +149,19 @@ pub fn check(tables: &mut Tables, framing: Option<Framing>, is_encoded: bool) {
 /// A log that stands twice in a file, under one id, gives rows of the same keys: to the store the later ones count.
 pub fn has_a_trace_twice(tables: &Tables) -> bool {
     let mut seen = HashSet::new();
-    !tables.connections.iter().all(|row| seen.insert(format!("{:?}", row.get("trace_id"))))
+    !tables.connections.iter().all(|row| seen.insert(format!("{:?}", row.get(connections::TRACE_ID))))
 }
 
 /// Parts add up, and the store keeps every episode.
-pub fn check_summaries(streams: &[Row], episodes: &[Row]) {
+pub fn check_summaries(streams: &[Row<Streams>], episodes: &[Row<Episodes>]) {
     for row in streams {
         let parts: u64 = Cause::ALL.iter().map(|cause| row.whole(cause.column())).sum();
-        assert_eq!(parts, row.whole("duration_us"), "parts add up: {row:?}");
+        assert_eq!(parts, row.whole(streams::DURATION_US), "parts add up: {row:?}");
     }
     let mut keys = HashSet::new();
     for row in episodes {
-        let key = ["trace_id", "kind", "path_id", "stream_id", "first_seq"].map(|name| format!("{:?}", row.get(name)));
+        let key =
+            ["trace_id", "kind", "path_id", "stream_id", "first_seq"].map(|name| format!("{:?}", row.get_named(name)));
         assert!(keys.insert(key), "two episodes of one key: {row:?}");
     }
 }

@@ -3,6 +3,7 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
+use quiclens_core::record::columns::request_lines;
 use quiclens_core::record::rows::Cell;
 use quiclens_edge::access_format::{AccessFormatConfig, ColumnSource, Escape, Format, Syntax, TimeIs, Unit};
 use quiclens_fuzz::memory::bounded;
@@ -46,7 +47,11 @@ fuzz_target!(|input: AccessFormatInput<'_>| {
     bounded(input.format.len() + input.line.len(), 1024, || {
         let Ok(format) = Format::compile(&config) else { return };
         if let Ok(read) = format.read(input.line) {
-            assert!(matches!(read.row.get("time"), Some(Cell::Int(_))), "a row without a time: {:?}", read.row);
+            assert!(
+                matches!(read.row.get(request_lines::TIME), Some(Cell::Int(_))),
+                "a row without a time: {:?}",
+                read.row
+            );
         }
     });
 });

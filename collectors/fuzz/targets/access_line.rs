@@ -2,6 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use quiclens_core::record::columns::request_lines;
 use quiclens_core::record::rows::Cell;
 use quiclens_edge::access_format::{AccessFormatConfig, Escape, Format, Preset, Syntax};
 use quiclens_fuzz::memory::bounded;
@@ -41,8 +42,14 @@ fuzz_target!(|line: &[u8]| {
     bounded(line.len(), 1024, || {
         for format in FORMATS.iter() {
             let Ok(read) = format.read(line) else { continue };
-            assert!(matches!(read.row.get("time"), Some(Cell::Int(_))), "a row without a time: {:?}", read.row);
-            let Some(Cell::List(more)) = read.row.get("more") else { panic!("a row without more: {:?}", read.row) };
+            assert!(
+                matches!(read.row.get(request_lines::TIME), Some(Cell::Int(_))),
+                "a row without a time: {:?}",
+                read.row
+            );
+            let Some(Cell::List(more)) = read.row.get(request_lines::MORE) else {
+                panic!("a row without more: {:?}", read.row)
+            };
             for pair in more.chunks(2) {
                 let [_, value] = pair else { panic!("a key without a value") };
                 assert!(serde_json::from_str::<IgnoredAny>(value).is_ok(), "{value} is no JSON");

@@ -5,6 +5,7 @@ use libfuzzer_sys::fuzz_target;
 use quiclens_core::header::Header;
 use quiclens_core::reader::records::{RecordStep, Window, next_record};
 use quiclens_core::reader::sniff::{Framing, Sniffed, sniff};
+use quiclens_core::record::columns::rejects;
 use quiclens_core::record::rows::Cell;
 use quiclens_fuzz::cuts::Cuts;
 use quiclens_fuzz::export::plain;
@@ -50,7 +51,7 @@ fuzz_target!(|text: &[u8]| {
     if has_a_trace_twice(&tables) {
         return; // given back as one
     }
-    let rejected = tables.rejects.iter().filter_map(|row| match row.get("offset") {
+    let rejected = tables.rejects.iter().filter_map(|row| match row.get(rejects::OFFSET) {
         Some(Cell::Whole(offset)) => Some(*offset),
         _ => None,
     });

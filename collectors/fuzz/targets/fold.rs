@@ -9,6 +9,10 @@ use quiclens_core::event::{Event, FRAME_NUMBERS, Frame, FrameNumber, Kind, Numbe
 use quiclens_core::fold::{Fold, Trace};
 use quiclens_core::header::Vantage;
 use quiclens_core::limits::{IMPUTED, UNACKNOWLEDGED};
+use quiclens_core::record::columns::connection_aliases::ConnectionAliases;
+use quiclens_core::record::columns::connections::Connections;
+use quiclens_core::record::columns::episodes::Episodes;
+use quiclens_core::record::columns::streams::Streams;
 use quiclens_core::record::rows::Row;
 use quiclens_fuzz::memory::bounded;
 use quiclens_fuzz::rows::check_summaries;
@@ -209,8 +213,8 @@ fn events(u: &mut Unstructured<'_>, has_frames: bool) -> Vec<Event> {
     events
 }
 
-/// Rows of `streams`, `episodes`, and of the connection.
-type FoldedRows = (Vec<Row>, Vec<Row>, Vec<Row>);
+/// Rows of `streams` and `episodes`, and those of the connection and its aliases.
+type FoldedRows = (Vec<Row<Streams>>, Vec<Row<Episodes>>, Row<Connections>, Vec<Row<ConnectionAliases>>);
 
 /// Folds; every `every` events the state is put away and taken up, and looked at.
 fn fold(trace: &Trace, events: &[Event], every: usize) -> FoldedRows {
@@ -232,9 +236,7 @@ fn fold(trace: &Trace, events: &[Event], every: usize) -> FoldedRows {
     fold.finish();
     streams.append(&mut fold.output.streams);
     episodes.append(&mut fold.output.episodes);
-    let mut others = vec![fold.connection(true)];
-    others.extend(fold.alias_rows());
-    (streams, episodes, others)
+    (streams, episodes, fold.connection(true), fold.alias_rows())
 }
 
 /// Prints an event, for whoever looks at a finding.

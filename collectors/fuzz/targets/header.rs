@@ -20,7 +20,7 @@ fn ask(header: &Header, is_encoded: bool) {
     }
     let client = peer::of_header(header);
     assert!(client.address.is_some() || client.port.is_none(), "a port alone says nothing");
-    DIMENSIONS.iter().for_each(|name| drop(header.common(name).clone()));
+    DIMENSIONS.iter().for_each(|column| drop(header.common(column.name()).clone()));
     let mut tables = rows::tables();
     let mut trace = TraceReader::new(catalogue(), header.clone(), "input");
     let _ = trace.push_whole(br#"{"time":1.5,"name":"transport:packet_sent","data":{}}"#, &mut tables);

@@ -1,4 +1,4 @@
-//! Room 1, tail: files to bytes. Compression is told by content, never by name; output is bounded.
+//! Files to bytes. Compression is told by content, never by name; output is bounded.
 
 use flate2::read::MultiGzDecoder;
 use quiclens_core::limits::{DECOMPRESSED, DECOMPRESSED_RATIO};

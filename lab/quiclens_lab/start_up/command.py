@@ -99,6 +99,7 @@ def asked(store: str, folder: Path) -> dict[str, StartUpCommand]:
         "report": StartUpCommand(("report", "tail", *of)),
         "failed": StartUpCommand(("failed", *of)),
         "watch": StartUpCommand(("watch", *of)),
+        "triage": StartUpCommand(("triage", *of)),
         "check": StartUpCommand(("check", str(_log()))),
         "status": StartUpCommand(("status", *of)),
         "audit": StartUpCommand(("audit", *of)),

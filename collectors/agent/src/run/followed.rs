@@ -677,6 +677,7 @@ pub fn give_up(catalogue: &Catalogue, known: &KnownFile, tables: &mut Tables) {
 mod tests {
     use super::*;
     use quiclens_core::limits::{EVENT_ROWS, SUMMARY_ROWS};
+    use quiclens_core::record::columns::connections;
     use quiclens_core::record::rows::Cell;
     use quiclens_core::retention::{Novelty, Retention, Rules};
     use quiclens_edge::access_format::{AccessFormatConfig, Preset};
@@ -774,7 +775,8 @@ mod tests {
             give_up(&catalogue, &KnownFile { head, is_sound: true, ..KnownFile::default() }, &mut tables);
             let lost = tables.rejected.get(Skip::SourceLost.name()).copied().unwrap_or(0);
             assert_eq!((lost, tables.connections.len()), wanted, "{records} records");
-            let is_whole = tables.connections.iter().any(|row| row.get("complete") == Some(&Cell::Truth(true)));
+            let is_whole =
+                tables.connections.iter().any(|row| row.get(connections::COMPLETE) == Some(&Cell::Truth(true)));
             assert!(!is_whole, "its end was not seen");
         }
     }
@@ -793,7 +795,8 @@ mod tests {
                 followed.tear(&mut tables);
             }
             assert_eq!(followed.finish(&catalogue, &mut tables), Finished::All);
-            let complete: Vec<_> = tables.connections.iter().map(|row| row.get("complete").cloned()).collect();
+            let complete: Vec<_> =
+                tables.connections.iter().map(|row| row.get(connections::COMPLETE).cloned()).collect();
             assert_eq!(complete, [Some(Cell::Truth(!is_cut))]);
         }
     }
@@ -842,7 +845,9 @@ mod tests {
                 let is_over = ended == Finished::All;
                 assert_eq!(file.is_dirty, is_over, "{ended:?}");
                 assert!(is_over || tables.connections.is_empty(), "its row says that all of its events are there");
-                kept.extend(tables.connections.iter().filter_map(|row| row.text("events_kept").map(str::to_owned)));
+                kept.extend(
+                    tables.connections.iter().filter_map(|row| row.text(connections::EVENTS_KEPT).map(str::to_owned)),
+                );
                 let batches = tables.batches(&catalogue, is_over).unwrap();
                 let rows = batches.iter().filter(|batch| batch.table == "events").map(|batch| batch.rows.num_rows());
                 found += rows.sum::<usize>();

@@ -5,7 +5,9 @@
 //! says in a header when it was made: what is measured is the way of the data, table by table.
 
 use crate::machine;
-use quiclens_core::record::rows::{Cell, Row};
+use quiclens_core::record::columns::episodes;
+use quiclens_core::record::columns::episodes::Episodes;
+use quiclens_core::record::rows::Row;
 use quiclens_core::tables::Tables;
 use std::time::{Duration, Instant};
 use xxhash_rust::xxh3::xxh3_64;
@@ -45,16 +47,16 @@ impl Heartbeat {
         self.waiting_us.take()
     }
 
-    fn row(&self, made_us: i64) -> Row {
+    fn row(&self, made_us: i64) -> Row<Episodes> {
         let mut row = Row::default();
-        row.set("connection_id", format!("{KIND}:{}", self.name));
-        row.set("trace_id", format!("{:016x}", xxh3_64(self.name.as_bytes())));
-        row.set("kind", KIND);
-        row.set("stream_id", -1i64);
-        row.set("version", u64::try_from(made_us).unwrap_or(0));
-        row.set("trace_day", Cell::Int(made_us / DAY_US));
-        row.set("start_us", made_us);
-        row.set("end_us", made_us);
+        row.set(episodes::CONNECTION_ID, format!("{KIND}:{}", self.name));
+        row.set(episodes::TRACE_ID, format!("{:016x}", xxh3_64(self.name.as_bytes())));
+        row.set(episodes::KIND, KIND);
+        row.set(episodes::STREAM_ID, -1i64);
+        row.set(episodes::VERSION, u64::try_from(made_us).unwrap_or(0));
+        row.set(episodes::TRACE_DAY, made_us / DAY_US);
+        row.set(episodes::START_US, made_us);
+        row.set(episodes::END_US, made_us);
         row
     }
 }
@@ -72,8 +74,8 @@ mod tests {
         heartbeat.beat(began + Duration::from_secs(9), &mut tables);
         assert_eq!(tables.episodes.len(), 1);
         let made_us = heartbeat.take().unwrap();
-        assert_eq!(tables.episodes[0].int("start_us"), Some(made_us));
-        assert_eq!(tables.episodes[0].text("connection_id"), Some("heartbeat:web-17"));
+        assert_eq!(tables.episodes[0].int(episodes::START_US), Some(made_us));
+        assert_eq!(tables.episodes[0].text(episodes::CONNECTION_ID), Some("heartbeat:web-17"));
         assert_eq!(heartbeat.take(), None);
         heartbeat.beat(began + Duration::from_secs(10), &mut tables);
         heartbeat.beat(began + Duration::from_secs(20), &mut tables);

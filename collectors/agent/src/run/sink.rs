@@ -162,6 +162,7 @@ fn begin(config: &SinkConfig, name: &str) -> Result<Box<dyn Sink>, Error> {
 mod tests {
     use super::*;
     use quiclens_core::catalogue::Catalogue;
+    use quiclens_core::record::columns::episodes::{self, Episodes};
     use quiclens_core::record::rows::{Row, batch};
 
     /// A sink that knows one password, as its file had it when it was opened.
@@ -198,15 +199,15 @@ mod tests {
     #[test]
     fn a_batch_that_is_too_large_becomes_several_messages_with_all_its_rows() {
         let catalogue = Catalogue::load().unwrap();
-        let rows: Vec<Row> = (0..1000u64)
+        let rows: Vec<Row<Episodes>> = (0..1000u64)
             .map(|index| {
                 let mut row = Row::default();
-                row.set("connection_id", format!("{:016x}", index.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
-                row.set("first_seq", index);
+                row.set(episodes::CONNECTION_ID, format!("{:016x}", index.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+                row.set(episodes::FIRST_SEQ, index);
                 row
             })
             .collect();
-        let whole = batch("episodes", catalogue.columns("episodes"), &rows).unwrap();
+        let whole = batch(catalogue.columns("episodes"), &rows).unwrap();
         let mut number = 0;
         let one = Message::all_of(&whole, "c", &mut number, LARGEST).unwrap();
         assert_eq!((one.len(), one[0].rows, number), (1, 1000, 1));

@@ -1,5 +1,7 @@
 //! The vocabulary of causes, in its order, which is also the order of precedence.
 
+use crate::record::columns::streams::{self, Streams};
+use crate::record::columns::{TableColumn, Whole};
 use serde::{Deserialize, Serialize};
 
 /// Why a request waited.
@@ -59,33 +61,33 @@ impl Cause {
 
     /// Name in columns and JSON.
     pub fn name(self) -> &'static str {
-        let column = self.column();
+        let column = self.column().name();
         column.strip_suffix("_us").unwrap_or(column)
     }
 
     /// Column of its part.
-    pub fn column(self) -> &'static str {
+    pub const fn column(self) -> TableColumn<Streams, Whole> {
         match self {
-            Self::Handshake => "handshake_us",
-            Self::Amplification => "amplification_us",
-            Self::Upload => "upload_us",
-            Self::ServerThink => "server_think_us",
-            Self::Pto => "pto_us",
-            Self::LossRecovery => "loss_recovery_us",
-            Self::ConnectionFlowControl => "connection_flow_control_us",
-            Self::StreamFlowControl => "stream_flow_control_us",
-            Self::StreamLimit => "stream_limit_us",
-            Self::Scheduling => "scheduling_us",
-            Self::Bandwidth => "bandwidth_us",
-            Self::CwndBlocked => "cwnd_blocked_us",
-            Self::Pacing => "pacing_us",
-            Self::AppLimited => "app_limited_us",
-            Self::Queueing => "queueing_us",
-            Self::Network => "network_us",
-            Self::RemoteWait => "remote_wait_us",
-            Self::Receiving => "receiving_us",
-            Self::ReceiverHol => "receiver_hol_us",
-            Self::Unattributed => "unattributed_us",
+            Self::Handshake => streams::HANDSHAKE_US,
+            Self::Amplification => streams::AMPLIFICATION_US,
+            Self::Upload => streams::UPLOAD_US,
+            Self::ServerThink => streams::SERVER_THINK_US,
+            Self::Pto => streams::PTO_US,
+            Self::LossRecovery => streams::LOSS_RECOVERY_US,
+            Self::ConnectionFlowControl => streams::CONNECTION_FLOW_CONTROL_US,
+            Self::StreamFlowControl => streams::STREAM_FLOW_CONTROL_US,
+            Self::StreamLimit => streams::STREAM_LIMIT_US,
+            Self::Scheduling => streams::SCHEDULING_US,
+            Self::Bandwidth => streams::BANDWIDTH_US,
+            Self::CwndBlocked => streams::CWND_BLOCKED_US,
+            Self::Pacing => streams::PACING_US,
+            Self::AppLimited => streams::APP_LIMITED_US,
+            Self::Queueing => streams::QUEUEING_US,
+            Self::Network => streams::NETWORK_US,
+            Self::RemoteWait => streams::REMOTE_WAIT_US,
+            Self::Receiving => streams::RECEIVING_US,
+            Self::ReceiverHol => streams::RECEIVER_HOL_US,
+            Self::Unattributed => streams::UNATTRIBUTED_US,
         }
     }
 }

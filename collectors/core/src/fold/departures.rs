@@ -2,7 +2,7 @@
 //! the order of records of one time changes nothing (ATTRIBUTION, rule 8).
 
 use crate::crossed::Bound;
-use crate::fold::recovery::Place;
+use crate::fold::recovery::SpaceId;
 use crate::fold::recovery::packets::Sent;
 use crate::limits::DEPARTURES;
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ pub struct Frames {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Departure {
     /// Its number space.
-    pub place: Place,
+    pub space_id: SpaceId,
     /// Its path, as the log names it.
     pub path_id: u64,
     /// The log gives its number.
@@ -50,7 +50,7 @@ impl Departure {
     fn belongs_to(&self, other: &Self) -> bool {
         let is_loose = self.is_loose || other.is_loose;
         let are_numbered = self.is_numbered && other.is_numbered;
-        is_loose && are_numbered && self.place == other.place && self.packet.number == other.packet.number
+        is_loose && are_numbered && self.space_id == other.space_id && self.packet.number == other.packet.number
     }
 
     /// Takes what another record of the same packet has: frames that the packet's own record has are not told twice.
@@ -82,7 +82,7 @@ impl Frames {
 }
 
 /// First and last packet of a range that one of them acknowledges, and where they are numbered.
-pub type AcknowledgedRange = (Place, (u64, u64));
+pub type AcknowledgedRange = (SpaceId, (u64, u64));
 
 /// The packets that go out at the current time, and what they acknowledge of packets that the log may not show.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -104,7 +104,7 @@ const FEW: usize = 16;
 
 impl Departure {
     fn key(&self) -> (u8, u64, u64) {
-        (self.place.kind as u8, self.place.path, self.packet.number)
+        (self.space_id.kind as u8, self.space_id.path, self.packet.number)
     }
 }
 
@@ -121,12 +121,12 @@ impl Going {
         }
     }
 
-    fn has_any_of(&self, place: Place, (from, to): (u64, u64)) -> bool {
+    fn has_any_of(&self, space_id: SpaceId, (from, to): (u64, u64)) -> bool {
         if self.list.len() > FEW && self.indexed == self.list.len() {
-            let key = |number| (place.kind as u8, place.path, number);
+            let key = |number| (space_id.kind as u8, space_id.path, number);
             return self.numbers.range(key(from)..=key(to)).next().is_some();
         }
-        let of_place = self.list.iter().filter(|departure| departure.place == place);
+        let of_place = self.list.iter().filter(|departure| departure.space_id == space_id);
         of_place.map(|departure| departure.packet.number).any(|number| (from..=to).contains(&number))
     }
 }
@@ -144,10 +144,10 @@ impl Departures {
     }
 
     /// We acknowledge packets some of which the log may not show.
-    pub fn acknowledge(&mut self, place: Place, mut ranges: impl Iterator<Item = (u64, u64)>) {
+    pub fn acknowledge(&mut self, space_id: SpaceId, mut ranges: impl Iterator<Item = (u64, u64)>) {
         let acknowledged = &mut self.0.get_or_insert_default().acknowledged;
         let room = DEPARTURES.saturating_sub(acknowledged.len());
-        acknowledged.extend(ranges.by_ref().take(room).map(|range| (place, range)));
+        acknowledged.extend(ranges.by_ref().take(room).map(|range| (space_id, range)));
         if ranges.next().is_some() {
             Bound::Departures.cross();
         }
@@ -159,9 +159,9 @@ impl Departures {
     }
 
     /// One of them is in such a range of a number space.
-    pub fn have_any_of(&self, place: Place, ranges: &[(u64, u64)]) -> bool {
+    pub fn have_any_of(&self, space_id: SpaceId, ranges: &[(u64, u64)]) -> bool {
         let Some(going) = self.0.as_deref().filter(|going| !going.list.is_empty()) else { return false };
-        ranges.iter().any(|(from, to)| going.has_any_of(place, (*from.min(to), *from.max(to))))
+        ranges.iter().any(|(from, to)| going.has_any_of(space_id, (*from.min(to), *from.max(to))))
     }
 
     /// Takes all out: the packets in the order of their numbers, which never go back (RFC 9000, 12.3), whatever the order
@@ -169,11 +169,13 @@ impl Departures {
     pub fn take(&mut self) -> (Vec<Departure>, Vec<AcknowledgedRange>) {
         let Going { mut list, acknowledged, .. } = self.0.as_deref_mut().map(std::mem::take).unwrap_or_default();
         let in_order = |one: &Departure, other: &Departure| {
-            let are_alike = one.is_numbered && other.is_numbered && one.place == other.place;
+            let are_alike = one.is_numbered && other.is_numbered && one.space_id == other.space_id;
             !are_alike || one.packet.number <= other.packet.number
         };
         if !list.is_sorted_by(in_order) {
-            list.sort_by_key(|departure| (departure.place.kind as u8, departure.place.path, departure.packet.number));
+            list.sort_by_key(|departure| {
+                (departure.space_id.kind as u8, departure.space_id.path, departure.packet.number)
+            });
         }
         list.dedup_by(|later, first| {
             let is_one = later.belongs_to(first);
@@ -202,7 +204,7 @@ mod tests {
 
     fn departure(number: u64, path: u64) -> Departure {
         Departure {
-            place: Place { path, ..Place::default() },
+            space_id: SpaceId { path, ..SpaceId::default() },
             path_id: path,
             is_numbered: true,
             is_loose: false,
@@ -255,11 +257,12 @@ mod tests {
     fn those_that_are_named_at_once_are_known() {
         let mut departures = Departures::default();
         departures.add(departure(5, 0));
-        let place = Place::default();
-        assert!(departures.have_any_of(place, &[(0, 1), (6, 4)]) && !departures.have_any_of(place, &[(0, 4)]));
-        assert!(!departures.have_any_of(Place { path: 1, ..place }, &[(5, 5)]));
+        let space_id = SpaceId::default();
+        assert!(departures.have_any_of(space_id, &[(0, 1), (6, 4)]) && !departures.have_any_of(space_id, &[(0, 4)]));
+        assert!(!departures.have_any_of(SpaceId { path: 1, ..space_id }, &[(5, 5)]));
         assert!((10..100).all(|number| !departures.add(departure(2 * number, 0))));
-        let named: Vec<u64> = (0..250).filter(|number| departures.have_any_of(place, &[(*number, *number)])).collect();
+        let named: Vec<u64> =
+            (0..250).filter(|number| departures.have_any_of(space_id, &[(*number, *number)])).collect();
         let wanted: Vec<u64> = [5].into_iter().chain((10..100).map(|number| 2 * number)).collect();
         assert_eq!(named, wanted);
     }
@@ -269,7 +272,7 @@ mod tests {
         let mut departures = Departures::default();
         assert_eq!((0..DEPARTURES as u64).filter(|number| departures.add(departure(*number, 0))).count(), 1);
         crosses(Bound::Departures, || {
-            departures.acknowledge(Place::default(), (0..2 * DEPARTURES as u64).map(|number| (number, number)));
+            departures.acknowledge(SpaceId::default(), (0..2 * DEPARTURES as u64).map(|number| (number, number)));
         });
         assert_eq!(departures.take().1.len(), DEPARTURES);
     }

@@ -1,6 +1,7 @@
 //! Episodes: what happened to a connection or a stream between two of its events.
 
 use crate::fold::moment::Moment;
+use crate::record::columns::episodes::{self, Episodes};
 use crate::record::rows::Row;
 
 /// A row of `episodes`, all but the trace's key.
@@ -53,21 +54,21 @@ impl Episode<'_> {
     }
 
     /// Its columns; `seq` is the event of now.
-    pub fn write(&self, row: &mut Row, seq: u64) {
-        row.set("kind", self.kind);
-        row.set("path_id", self.path_id);
-        row.set("stream_id", self.stream_id);
-        row.set("first_seq", self.first_seq);
-        row.set("last_seq", self.last_seq.unwrap_or(seq));
-        row.set("start_us", self.start_us);
-        row.set("end_us", self.end_us);
-        row.set("confirmed", self.confirmed);
-        row.set("trigger", self.trigger);
-        row.set("packet_number", self.packet_number);
-        row.set("bytes", self.bytes);
-        row.set("count", self.count);
-        row.set("detection_us", self.detection_us);
-        row.set("wait_us", self.wait_us);
-        row.set("congestion_window", self.congestion_window);
+    pub fn write(&self, row: &mut Row<Episodes>, seq: u64) {
+        row.set(episodes::KIND, self.kind);
+        row.set(episodes::PATH_ID, self.path_id);
+        row.set(episodes::STREAM_ID, self.stream_id);
+        row.set(episodes::FIRST_SEQ, self.first_seq);
+        row.set(episodes::LAST_SEQ, self.last_seq.unwrap_or(seq));
+        row.set(episodes::START_US, self.start_us);
+        row.set(episodes::END_US, self.end_us);
+        row.set(episodes::CONFIRMED, self.confirmed);
+        row.set(episodes::TRIGGER, self.trigger);
+        row.set(episodes::PACKET_NUMBER, self.packet_number);
+        row.set(episodes::BYTES, self.bytes);
+        row.set(episodes::COUNT, self.count);
+        row.set(episodes::DETECTION_US, self.detection_us);
+        row.set(episodes::WAIT_US, self.wait_us);
+        row.set(episodes::CONGESTION_WINDOW, self.congestion_window);
     }
 }

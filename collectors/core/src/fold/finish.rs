@@ -9,7 +9,12 @@ use crate::fold::episode::Episode;
 use crate::fold::requests::stream::Stream;
 use crate::fold::{ANALYSIS_VERSION, Fold, Output};
 use crate::limits::SEQ_LIMIT;
-use crate::record::rows::{Cell, Row};
+use crate::record::columns::TraceTable;
+use crate::record::columns::connection_aliases::{self, ConnectionAliases};
+use crate::record::columns::connections::{self, Connections};
+use crate::record::columns::episodes;
+use crate::record::columns::streams::{self, Streams};
+use crate::record::rows::Row;
 
 /// Values of rows of each table, about: memory for them is taken once.
 const EPISODE: usize = 24;
@@ -32,13 +37,12 @@ impl Fold {
     }
 
     /// What every row begins with. `whole`: the row says that the trace is not cut.
-    fn key(&self, row: &mut Row, whole: bool) {
-        row.set("connection_id", self.trace.connection_id.as_str());
-        row.set("vantage", self.trace.vantage.name());
-        row.set("trace_id", self.trace.trace_id.as_str());
-        row.set("version", self.version(whole));
-        row.set("analysis_version", ANALYSIS_VERSION);
-        row.set("trace_day", i64::from(self.trace.trace_day));
+    fn key<T: TraceTable>(&self, row: &mut Row<T>, whole: bool) {
+        row.set(T::CONNECTION_ID, self.trace.connection_id.as_str());
+        row.set(T::VANTAGE, self.trace.vantage.name());
+        row.set(T::TRACE_ID, self.trace.trace_id.as_str());
+        row.set(T::VERSION, self.version(whole));
+        row.set(T::TRACE_DAY, i64::from(self.trace.trace_day));
     }
 
     fn wall(&self, us: i64) -> Option<i64> {
@@ -48,6 +52,7 @@ impl Fold {
     pub(super) fn episode(&mut self, episode: Episode<'_>) {
         let mut row = Row::of(EPISODE);
         self.key(&mut row, false);
+        row.set(episodes::ANALYSIS_VERSION, ANALYSIS_VERSION);
         episode.write(&mut row, self.now.seq);
         self.output.episodes.push(row);
     }
@@ -69,8 +74,9 @@ impl Fold {
         }
         let mut row = Row::of(STREAM);
         self.key(&mut row, false);
+        row.set(streams::ANALYSIS_VERSION, ANALYSIS_VERSION);
         stream.write(&mut row, self.wall(stream.marks().start_us), self.is_server(), &saves);
-        row.set("inferred", Cell::List(self.inferred(&stream)));
+        row.set(streams::INFERRED, self.inferred(&stream));
         let mut cannot_show = self.cannot_show();
         // The response may have been ready before: what looks like thinking may have been a wait for its turn, or for the pacer.
         let turn = stream.may_have_waited_for_its_turn(self.window.largest_packet()).then_some(Cause::Scheduling);
@@ -80,7 +86,7 @@ impl Fold {
                 cannot_show.push(cause.name().to_owned());
             }
         }
-        row.set("cannot_show", Cell::List(cannot_show));
+        row.set(streams::CANNOT_SHOW, cannot_show);
         self.output.streams.push(row);
     }
 
@@ -167,14 +173,14 @@ impl Fold {
 
     /// Rows of the requests that ended and still linger for their last HTTP frames, as they would be if nothing came
     /// any more: what a connection that falls silent has to show. The final rows have a higher version, or are the same.
-    pub fn standing(&self) -> Vec<Row> {
+    pub fn standing(&self) -> Vec<Row<Streams>> {
         if !self.requests.is_any_ended() {
             return Vec::new();
         }
         let mut copy = self.clone();
         copy.output = Output::default();
         copy.finish();
-        let is_over = |row: &Row| matches!(row.get("stream_id"), Some(Cell::Whole(id)) if self.requests.has_ended(*id));
+        let is_over = |row: &Row<Streams>| self.requests.has_ended(row.whole(streams::STREAM_ID));
         copy.output.streams.into_iter().filter(is_over).collect()
     }
 
@@ -191,36 +197,37 @@ impl Fold {
     }
 
     /// The connection's row as of now. `complete`: nothing of the trace is missing.
-    pub fn connection(&self, complete: bool) -> Row {
+    pub fn connection(&self, complete: bool) -> Row<Connections> {
         let mut row = Row::of(CONNECTION);
         self.key(&mut row, complete);
-        row.set("started_at", self.trace.started_us);
-        row.set("duration_us", self.latest_us.unsigned_abs());
-        row.set("complete", complete);
-        row.0.extend(self.trace.facts.0.iter().cloned());
-        row.set("events_seen", self.events);
-        row.set("handshake_us", self.handshake.duration(self.is_server()));
+        row.set(connections::ANALYSIS_VERSION, ANALYSIS_VERSION);
+        row.set(connections::STARTED_AT, self.trace.started_us);
+        row.set(connections::DURATION_US, self.latest_us.unsigned_abs());
+        row.set(connections::COMPLETE, complete);
+        row.extend(&self.trace.facts);
+        row.set(connections::EVENTS_SEEN, self.events);
+        row.set(connections::HANDSHAKE_US, self.handshake.duration(self.is_server()));
         let has_requests = self.trace.frameless && self.requests.count() > 0;
-        row.set("handshake_complete", self.handshake.is_complete() || has_requests);
-        row.set("zero_rtt", self.zero_rtt.state());
-        row.set("quic_version", self.version.text());
+        row.set(connections::HANDSHAKE_COMPLETE, self.handshake.is_complete() || has_requests);
+        row.set(connections::ZERO_RTT, self.zero_rtt.state());
+        row.set(connections::QUIC_VERSION, self.version.text());
         self.close.write(&mut row);
-        row.set("retries", self.handshake.retries());
-        row.set("migrations", self.migration.migrations());
-        row.set("paths", self.window.paths().max(1));
-        row.set("paths_validated", self.migration.validated());
-        row.set("key_updates", self.handshake.key_updates());
+        row.set(connections::RETRIES, self.handshake.retries());
+        row.set(connections::MIGRATIONS, self.migration.migrations());
+        row.set(connections::PATHS, self.window.paths().max(1));
+        row.set(connections::PATHS_VALIDATED, self.migration.validated());
+        row.set(connections::KEY_UPDATES, self.handshake.key_updates());
         let retransmitted_bytes = self.requests.retransmitted_bytes();
         let out_of_order = self.recovery.out_of_order();
         self.traffic.write(&mut row, self.credit.data_sent(), retransmitted_bytes, out_of_order);
         self.recovery.write(&mut row);
-        row.set("idle_max_us", self.traffic.idle_max_us());
+        row.set(connections::IDLE_MAX_US, self.traffic.idle_max_us());
         self.window.write(&mut row);
         self.recovery.rtt().write(&mut row);
         self.requests.write(&mut row);
-        row.set("cannot_show", Cell::List(self.cannot_show()));
-        row.set("damage", Cell::Counts(self.damage.named()));
-        row.set("open_episodes", self.open_episodes());
+        row.set(connections::CANNOT_SHOW, self.cannot_show());
+        row.set(connections::DAMAGE, self.damage.named());
+        row.set(connections::OPEN_EPISODES, self.open_episodes());
         row
     }
 
@@ -239,28 +246,34 @@ impl Fold {
     }
 
     /// Rows of `connection_aliases`.
-    pub fn alias_rows(&self) -> Vec<Row> {
+    pub fn alias_rows(&self) -> Vec<Row<ConnectionAliases>> {
         let server = self.trace.server.as_deref();
         let aliases = self.aliases.iter();
         aliases.map(|alias| self.alias_row(&alias.id, &alias.role, server, (alias.first_us, alias.last_us))).collect()
     }
 
     /// Rows of `connection_aliases` by which lines of the client's address and port are found.
-    pub fn client_rows(&self, client: &client::KnownClient) -> Vec<Row> {
+    pub fn client_rows(&self, client: &client::KnownClient) -> Vec<Row<ConnectionAliases>> {
         let server = self.trace.server.as_deref().or(client.server());
         let row = |(key, first_us)| self.alias_row(key, "client_key", server, (first_us, self.now.us));
         client.keys().map(row).collect()
     }
 
-    fn alias_row(&self, id: &str, role: &str, server: Option<&str>, (first_us, last_us): (i64, i64)) -> Row {
+    fn alias_row(
+        &self,
+        id: &str,
+        role: &str,
+        server: Option<&str>,
+        (first_us, last_us): (i64, i64),
+    ) -> Row<ConnectionAliases> {
         let mut row = Row::of(ALIAS);
-        row.set("alias", id);
-        row.set("role", role);
-        row.set("server", server);
-        row.set("first_us", first_us);
-        row.set("last_us", last_us);
-        row.set("first_at", self.wall(first_us));
-        row.set("last_at", self.wall(last_us));
+        row.set(connection_aliases::ALIAS, id);
+        row.set(connection_aliases::ROLE, role);
+        row.set(connection_aliases::SERVER, server);
+        row.set(connection_aliases::FIRST_US, first_us);
+        row.set(connection_aliases::LAST_US, last_us);
+        row.set(connection_aliases::FIRST_AT, self.wall(first_us));
+        row.set(connection_aliases::LAST_AT, self.wall(last_us));
         self.key(&mut row, false);
         row
     }
@@ -279,6 +292,6 @@ mod tests {
             (event.seq, event.time_us) = (seq as u64, time_us);
             fold.event(&event);
         }
-        assert_eq!(fold.connection(true).whole("duration_us"), 81_000);
+        assert_eq!(fold.connection(true).whole(connections::DURATION_US), 81_000);
     }
 }

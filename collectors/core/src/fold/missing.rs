@@ -11,7 +11,7 @@ use crate::fold::received::Arrival;
 use crate::fold::recovery::holes::Hole;
 use crate::fold::recovery::packets::{Chunk, Sent};
 use crate::fold::recovery::rtt::INITIAL_RTT_US;
-use crate::fold::recovery::{Place, SpaceKind};
+use crate::fold::recovery::{SpaceId, SpaceKind};
 use crate::fold::requests::imputation::{Missing, share_out};
 use crate::fold::requests::stream::Stream;
 
@@ -23,10 +23,10 @@ impl Fold {
     }
 
     /// Packets of the peer's are: what they brought of streams is known where bytes were passed over.
-    pub(super) fn received_is_missing(&mut self, place: Place, hole: &Hole) {
+    pub(super) fn received_is_missing(&mut self, space_id: SpaceId, hole: &Hole) {
         self.damage.count(DamageKind::ReceivedMissing, hole.packets());
         self.doubt(hole.after_us, hole.before_us);
-        if place.kind == SpaceKind::Application {
+        if space_id.kind == SpaceKind::Application {
             let came = self.requests.came(hole);
             came.into_iter().for_each(|chunk| self.stream_received(chunk, Arrival::default()));
         }
@@ -58,26 +58,26 @@ impl Fold {
     }
 
     /// Data goes out, and what lies before it never did: it was in packets that the log does not show.
-    pub(super) fn impute(&mut self, place: Place, chunk: &Chunk) {
+    pub(super) fn impute(&mut self, space_id: SpaceId, chunk: &Chunk) {
         let Some(stream) = self.requests.get(chunk.stream_id) else { return };
         let from = stream.sent().highest();
         if chunk.from <= from {
             return;
         }
         let (last, full) = (stream.imputation().last_number(), stream.imputation().largest_chunk());
-        let holes = last.map(|last| self.recovery.unsent_behind(place, last)).unwrap_or_default();
+        let holes = last.map(|last| self.recovery.unsent_behind(space_id, last)).unwrap_or_default();
         let imputed = share_out((from, chunk.from), full, &holes);
         if imputed.is_empty() {
             self.damage.count(DamageKind::DataMissing, 1);
         }
         for (number, from, to) in imputed {
-            self.impute_packet(place, number, Chunk { stream_id: chunk.stream_id, from, to, fin: false });
+            self.impute_packet(space_id, number, Chunk { stream_id: chunk.stream_id, from, to, fin: false });
         }
     }
 
     /// It went out as early as it can have, so that what came between waits for it.
-    fn impute_packet(&mut self, place: Place, number: u64, chunk: Chunk) {
-        let Some(hole) = self.recovery.take_unsent(place, number) else { return };
+    fn impute_packet(&mut self, space_id: SpaceId, number: u64, chunk: Chunk) {
+        let Some(hole) = self.recovery.take_unsent(space_id, number) else { return };
         if hole.acked_us.is_none() {
             self.sent_is_missing(&hole);
         }
@@ -96,19 +96,19 @@ impl Fold {
             ..Sent::default()
         };
         self.impute_chunk(&chunk);
-        self.window.send(place.path, packet.bytes);
-        self.recovery.send(place, packet);
+        self.window.send(space_id.path, packet.bytes);
+        self.recovery.send(space_id, packet);
         if hole.acked_us.is_some()
-            && let Some(acked) = self.recovery.acknowledge_imputed(self.now.us, place, number)
+            && let Some(acked) = self.recovery.acknowledge_imputed(self.now.us, space_id, number)
         {
             self.newly_acknowledged(&acked);
         }
     }
 
     /// The record of a packet comes after it was imputed: what it carried is known now.
-    pub(super) fn came_late(&mut self, place: Place, packet: Sent) {
+    pub(super) fn came_late(&mut self, space_id: SpaceId, packet: Sent) {
         let chunks: Vec<Chunk> = packet.chunks().copied().collect();
-        let was_acked = self.recovery.replace_imputed(place, packet);
+        let was_acked = self.recovery.replace_imputed(space_id, packet);
         for chunk in chunks {
             self.impute_chunk(&chunk);
             if was_acked {

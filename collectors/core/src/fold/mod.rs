@@ -1,4 +1,4 @@
-//! Room 3, fold: the events of one connection to its summaries. One pass; the state is bounded and serializable.
+//! The events of one connection to its summaries. One pass; the state is bounded and serializable.
 //!
 //! [`Fold`] gives each event to the types that it concerns, and each of them tells the others what follows from it. A type
 //! owns its state, and nobody else writes a field of it:
@@ -43,13 +43,16 @@ use crate::dialect::LossReporting;
 use crate::event::{Event, FrameNumber, Kind, Number, Word};
 use crate::header::Vantage;
 use crate::reader::skip::Skip;
+use crate::record::columns::connections::Connections;
+use crate::record::columns::episodes::Episodes;
+use crate::record::columns::streams::Streams;
 use crate::record::rows::Row;
 use connection::capability::{Seen, Sight};
 use episode::Episode;
 use moment::Moment;
 use recovery::clock_check::Overdue;
 use recovery::period::PeriodOver;
-use recovery::{Place, SpaceKind};
+use recovery::{SpaceId, SpaceKind};
 use requests::Opened;
 use requests::stream::RequestEnd;
 use serde::{Deserialize, Serialize};
@@ -81,7 +84,7 @@ pub struct Trace {
     pub frameless: bool,
     /// Columns of `connections` that the header decides.
     #[serde(skip)]
-    pub facts: Arc<Row>,
+    pub facts: Arc<Row<Connections>>,
     /// Server, for the aliases.
     pub server: Option<String>,
 }
@@ -90,9 +93,9 @@ pub struct Trace {
 #[derive(Clone, Debug, Default)]
 pub struct Output {
     /// Rows of `streams`.
-    pub streams: Vec<Row>,
+    pub streams: Vec<Row<Streams>>,
     /// Rows of `episodes`.
-    pub episodes: Vec<Row>,
+    pub episodes: Vec<Row<Episodes>>,
 }
 
 /// State of one connection's fold.
@@ -204,8 +207,8 @@ impl Fold {
         let (frame, largest) =
             event.frames_with_ranges().find_map(|(frame, ranges)| Some((frame, largest(ranges)?)))?;
         let overdue = || {
-            let place = Place { kind: SpaceKind::Application, path: 0 };
-            let goes_now = self.departures.have_any_of(place, &[(largest, largest)]).then_some(self.now.us);
+            let space_id = SpaceId { kind: SpaceKind::Application, path: 0 };
+            let goes_now = self.departures.have_any_of(space_id, &[(largest, largest)]).then_some(self.now.us);
             let sent_us = self.recovery.on_its_way_since(largest).or(goes_now)?;
             let delay_us = frame.get(FrameNumber::AckDelayUs).unwrap_or(0).cast_signed();
             Some(Overdue { sent_us, now_us: event.time_us, delay_us })
@@ -304,7 +307,7 @@ impl Fold {
     }
 
     /// The packet number space that an event's packet is in, and its path.
-    fn place(&mut self, event: &Event) -> Place {
+    fn space_id(&mut self, event: &Event) -> SpaceId {
         // A path has its own numbers only with multipath, whose packets carry an id other than 0.
         let (path, is_beyond) = match event.get(Number::PathId) {
             Some(id) if id > 0 => self.window.stands_for(id),
@@ -313,7 +316,7 @@ impl Fold {
         if is_beyond {
             self.beyond = Some(Skip::TooManyPaths);
         }
-        Place { kind: SpaceKind::of(event), path }
+        SpaceId { kind: SpaceKind::of(event), path }
     }
 
     /// The request stream `id`, opened by the current event if it is new: false for other kinds of streams and for those

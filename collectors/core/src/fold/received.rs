@@ -43,9 +43,9 @@ impl Fold {
         let number = event.get(Number::PacketNumber);
         let mut passed = None;
         if let Some(number) = number {
-            let place = self.place(event);
-            self.recovery.receive(place, number, now_us);
-            passed = self.recovery.newest_unreceived(place);
+            let space_id = self.space_id(event);
+            self.recovery.receive(space_id, number, now_us);
+            passed = self.recovery.newest_unreceived(space_id);
         }
         self.seen.note_if(!event.frames.is_empty(), Sight::PacketFrames);
         self.frames_received(event, Arrival { number, passed });
@@ -174,9 +174,9 @@ impl Fold {
     /// The acknowledgements of one received packet.
     pub(super) fn acknowledged(&mut self, event: &Event, ranges: &[(u64, u64)]) {
         self.seen.note(Sight::Acks);
-        let place = self.place(event);
-        self.depart_before(place, ranges);
-        let named = self.recovery.acknowledge(self.now.us, place, ranges, self.trace.frameless);
+        let space_id = self.space_id(event);
+        self.depart_before(space_id, ranges);
+        let named = self.recovery.acknowledge(self.now.us, space_id, ranges, self.trace.frameless);
         // With multipath a frame may name numbers of another path.
         if self.window.paths() <= 1 {
             named.missing.iter().for_each(|hole| self.sent_is_missing(hole));
@@ -201,9 +201,9 @@ impl Fold {
                 self.chunk_acknowledged(chunk);
             }
         }
-        let before = self.window.remove(acked.place.path, bytes);
+        let before = self.window.remove(acked.space_id.path, bytes);
         self.instant.note_room(bytes > 0);
-        if acked.place.kind == SpaceKind::Application {
+        if acked.space_id.kind == SpaceKind::Application {
             let has_queue = self.recovery.rtt().has_queue();
             self.delivery.acknowledge(bytes, acked.newest(), self.now.us, before, has_queue);
         }
@@ -276,20 +276,20 @@ impl Fold {
             self.recovery.count_lost(count, bytes.unwrap_or(0), None);
             return;
         };
-        let place = self.place(event);
-        self.depart_before(place, &[(largest, largest)]);
-        let lost = self.recovery.lose(self.now.us, place, largest, count);
+        let space_id = self.space_id(event);
+        self.depart_before(space_id, &[(largest, largest)]);
+        let lost = self.recovery.lose(self.now.us, space_id, largest, count);
         let sum = |sum: u64, packet: &Sent| sum.saturating_add(packet.bytes);
         let known = lost.packets.iter().fold(0, sum);
         let in_flight = lost.packets.iter().filter(|packet| packet.in_flight).fold(0, sum);
         let gone = if self.trace.frameless { bytes.unwrap_or(in_flight) } else { in_flight };
-        self.window.remove(place.path, gone);
+        self.window.remove(space_id.path, gone);
         self.instant.note_room(gone > 0);
         if event.leftover("is_mtu_probe_packet") == Some("true") {
             // A lost MTU probe says nothing of congestion (RFC 9000, 14.4).
             return;
         }
-        self.recovery.count_lost(count, bytes.unwrap_or(known), Some(place.kind));
+        self.recovery.count_lost(count, bytes.unwrap_or(known), Some(space_id.kind));
         for packet in &lost.packets {
             self.lose(packet, &lost, event.word(Word::Trigger));
         }

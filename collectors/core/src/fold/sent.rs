@@ -6,7 +6,7 @@ use crate::fold::Fold;
 use crate::fold::attribution::saves::Room;
 use crate::fold::connection::capability::Sight;
 use crate::fold::departures::{Departure, Frames};
-use crate::fold::recovery::Place;
+use crate::fold::recovery::SpaceId;
 use crate::fold::recovery::packets::Repetition;
 use crate::fold::recovery::packets::{Chunk, Sent};
 use crate::fold::requests::stream::{Outgoing, Stream};
@@ -28,7 +28,7 @@ impl Fold {
         self.aliases.see_packet(event, true, now_us);
         let has_rows = self.trace.frameless;
         let mut departure = Departure {
-            place: self.place(event),
+            space_id: self.space_id(event),
             path_id: event.get(Number::PathId).unwrap_or(0),
             is_numbered: number.is_some(),
             is_loose: false,
@@ -69,7 +69,7 @@ impl Fold {
             return;
         }
         self.seen.note_if(!event.frames.is_empty(), Sight::Frames);
-        let (place, path_id) = (self.place(event), event.get(Number::PathId).unwrap_or(0));
+        let (space_id, path_id) = (self.space_id(event), event.get(Number::PathId).unwrap_or(0));
         let (time_us, seq) = (self.now.us, self.now.seq);
         let numbers = event.packet_numbers();
         let mut departures: BTreeMap<Option<u64>, Departure> = BTreeMap::new();
@@ -79,7 +79,7 @@ impl Fold {
             let is_crypto = event.bytes(frame.frame_type) == b"crypto";
             let number = numbers.as_ref().and_then(|numbers| numbers.get(at).copied()).filter(|_| !is_crypto);
             let departure = departures.entry(number).or_insert_with(|| Departure {
-                place,
+                space_id,
                 path_id,
                 is_numbered: number.is_some(),
                 is_loose: true,
@@ -100,8 +100,8 @@ impl Fold {
     }
 
     /// Packets of those ranges are told of that may go out at this very time: first they go.
-    pub(super) fn depart_before(&mut self, place: Place, ranges: &[(u64, u64)]) {
-        if self.departures.have_any_of(place, ranges) {
+    pub(super) fn depart_before(&mut self, space_id: SpaceId, ranges: &[(u64, u64)]) {
+        if self.departures.have_any_of(space_id, ranges) {
             self.depart();
         }
     }
@@ -118,16 +118,16 @@ impl Fold {
             self.departed(departure);
         }
         self.departures.give_back(departures);
-        for (place, range) in acknowledged {
-            for hole in self.recovery.acknowledge_own(place, range, self.now.us) {
-                self.received_is_missing(place, &hole);
+        for (space_id, range) in acknowledged {
+            for hole in self.recovery.acknowledge_own(space_id, range, self.now.us) {
+                self.received_is_missing(space_id, &hole);
             }
         }
         self.now = now;
     }
 
     fn departed(&mut self, departure: Departure) {
-        let Departure { place, path_id, is_numbered, is_probe, mut packet, frames, resets, .. } = departure;
+        let Departure { space_id, path_id, is_numbered, is_probe, mut packet, frames, resets, .. } = departure;
         let now_us = self.now.us;
         packet.rtt_us = self.recovery.rtt().round_trip().known_us().unwrap_or(0);
         packet.stamp = self.delivery.stamp();
@@ -136,15 +136,15 @@ impl Fold {
         }
         let number = is_numbered.then_some(packet.number);
         if let Some(number) = number {
-            self.recovery.number(place, number, now_us);
-            if self.recovery.is_imputed(place, number) {
-                self.came_late(place, packet);
+            self.recovery.number(space_id, number, now_us);
+            if self.recovery.is_imputed(space_id, number) {
+                self.came_late(space_id, packet);
                 return;
             }
         }
         let mut data = Repetition::default();
         for chunk in packet.chunks() {
-            self.impute(place, chunk);
+            self.impute(space_id, chunk);
             self.stream_sent(*chunk, number, &mut data);
         }
         packet.repetition = data;
@@ -165,7 +165,7 @@ impl Fold {
         }
         if is_numbered && packet.in_flight {
             self.window.send(path_id, packet.bytes);
-            self.recovery.send(place, packet);
+            self.recovery.send(space_id, packet);
         }
     }
 
@@ -203,8 +203,8 @@ impl Fold {
             b"ack" | b"ack_ecn" | b"ack_mp" | b"path_ack" => {
                 departure.frames.acks = true;
                 let named = self.recovery.see_own_ranges(ranges);
-                if self.window.paths() <= 1 && self.recovery.is_any_unreceived(departure.place) {
-                    self.departures.acknowledge(departure.place, named);
+                if self.window.paths() <= 1 && self.recovery.is_any_unreceived(departure.space_id) {
+                    self.departures.acknowledge(departure.space_id, named);
                 }
                 return;
             }
@@ -264,13 +264,13 @@ impl Fold {
         if sent.is_new && is_stated_to_wait {
             self.no_longer_waits(chunk.stream_id);
         }
-        for (place, number) in sent.inferred {
-            self.recovery.repeat(place, number);
+        for (space_id, number) in sent.inferred {
+            self.recovery.repeat(space_id, number);
         }
     }
 
     /// Packets on their way that carried what goes out again in `chunk`, where the log does not say what is lost.
-    fn carriers_before(&self, chunk: &Chunk) -> Vec<(Place, Sent)> {
+    fn carriers_before(&self, chunk: &Chunk) -> Vec<(SpaceId, Sent)> {
         let highest = self.requests.get(chunk.stream_id).map_or(0, |stream: &Stream| stream.sent().highest());
         let is_told = !matches!(self.trace.losses, LossReporting::None | LossReporting::Counter);
         if is_told || chunk.from >= highest {

@@ -1,4 +1,4 @@
-//! Room 2, parse: bytes to [`crate::event::Event`], or a reason and a place.
+//! Bytes to [`crate::event::Event`], or a reason and a place.
 
 pub mod brackets;
 pub mod document;

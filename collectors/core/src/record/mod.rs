@@ -1,5 +1,6 @@
-//! Room 4, record: events and summaries to Arrow batches, one table each, columns by the catalogue's names.
+//! Events and summaries to Arrow batches, one table each, columns by the catalogue's names.
 
+pub mod columns;
 pub mod dictionary;
 pub mod events;
 pub mod read;

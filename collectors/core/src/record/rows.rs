@@ -1,8 +1,9 @@
-//! Summary tables: rows of named cells, to columns as the catalogue types them.
+//! Summary tables: rows of cells, to Arrow columns as the catalogue types them.
 
 use crate::catalogue::Column;
 use crate::client::Edge;
 use crate::record::Batch;
+use crate::record::columns::{Int, MayBe, SummaryTable, TableColumn, Text, Value, Whole};
 use crate::record::dictionary::Dictionary;
 use arrow_array::builder::{
     BinaryBuilder, BooleanBuilder, Date32Builder, Float64Builder, Int64Builder, MapBuilder, StringBuilder,
@@ -11,6 +12,7 @@ use arrow_array::builder::{
 use arrow_array::{ArrayRef, ListArray, RecordBatch};
 use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, Field, Schema};
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// One value. `None` cells of a row are null, or the type's zero where the column cannot be null.
@@ -42,94 +44,45 @@ fn as_map<S: serde::Serializer>(counts: &[(String, u64)], serializer: S) -> Resu
     serializer.collect_map(counts.iter().map(|(key, value)| (key, value)))
 }
 
-impl From<i64> for Cell {
-    fn from(value: i64) -> Self {
-        Self::Int(value)
-    }
+/// One row of a table: columns and their values.
+pub struct Row<T> {
+    cells: Vec<(u16, Cell)>,
+    table: PhantomData<fn() -> T>,
 }
-impl From<u64> for Cell {
-    fn from(value: u64) -> Self {
-        Self::Whole(value)
-    }
-}
-impl From<u32> for Cell {
-    fn from(value: u32) -> Self {
-        Self::Whole(value.into())
-    }
-}
-impl From<f64> for Cell {
-    fn from(value: f64) -> Self {
-        Self::Float(value)
-    }
-}
-impl From<bool> for Cell {
-    fn from(value: bool) -> Self {
-        Self::Truth(value)
-    }
-}
-impl From<&str> for Cell {
-    fn from(value: &str) -> Self {
-        Self::Text(value.to_owned())
-    }
-}
-impl From<String> for Cell {
-    fn from(value: String) -> Self {
-        Self::Text(value)
-    }
-}
-impl<T: Into<Self>> From<Option<T>> for Cell {
-    fn from(value: Option<T>) -> Self {
-        value.map_or(Self::Null, Into::into)
+
+impl<T> Default for Row<T> {
+    fn default() -> Self {
+        Self::of(0)
     }
 }
 
-/// One row: names of the catalogue and their values.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Row(pub Vec<(&'static str, Cell)>);
+impl<T> Clone for Row<T> {
+    fn clone(&self) -> Self {
+        Self { cells: self.cells.clone(), table: PhantomData }
+    }
+}
 
-impl Row {
+impl<T> PartialEq for Row<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cells == other.cells
+    }
+}
+
+impl<T: SummaryTable> std::fmt::Debug for Row<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_map().entries(self.named()).finish()
+    }
+}
+
+impl<T> Row<T> {
     /// A row that will have so many values.
     pub fn of(values: usize) -> Self {
-        Self(Vec::with_capacity(values))
+        Self { cells: Vec::with_capacity(values), table: PhantomData }
     }
 
-    /// Adds a value.
-    pub fn set(&mut self, name: &'static str, value: impl Into<Cell>) {
-        self.0.push((name, value.into()));
-    }
-
-    /// The value under a name.
-    pub fn get(&self, name: &str) -> Option<&Cell> {
-        self.0.iter().find(|(known, _)| *known == name).map(|(_, cell)| cell)
-    }
-}
-
-impl Row {
-    /// Takes out of a column what may not be kept.
-    pub fn redact(&mut self, column: &str, edge: &dyn Edge) {
-        let Some((_, cell)) = self.0.iter_mut().find(|(name, _)| *name == column) else { return };
-        let kept = |text: &str| edge.redact_text(column, text);
-        match cell {
-            Cell::Text(text) => {
-                if let Some(kept) = kept(text) {
-                    *text = kept;
-                }
-            }
-            Cell::Shared(text) => {
-                if let Some(kept) = kept(text) {
-                    *text = kept.into();
-                }
-            }
-            Cell::List(list) => {
-                for text in list {
-                    if let Some(kept) = kept(text) {
-                        *text = kept;
-                    }
-                }
-            }
-            Cell::Bytes(_) if !edge.keeps_reject_bytes() => *cell = Cell::Null,
-            _ => {}
-        }
+    /// Adds another row's values.
+    pub fn extend(&mut self, other: &Self) {
+        self.cells.extend_from_slice(&other.cells);
     }
 
     /// Bytes that it has in a batch, about.
@@ -143,55 +96,136 @@ impl Row {
             Cell::Histogram(counts) => counts.len() * 6,
             Cell::Null | Cell::Int(_) | Cell::Whole(_) | Cell::Float(_) | Cell::Truth(_) => 0,
         };
-        self.0.iter().map(|(_, cell)| 8 + size(cell)).sum()
+        self.cells.iter().map(|(_, cell)| 8 + size(cell)).sum()
     }
 
-    /// The text under a name.
-    pub fn text(&self, name: &str) -> Option<&str> {
-        match self.get(name)? {
+    fn cell(&self, place: u16) -> Option<&Cell> {
+        self.cells.iter().find(|(known, _)| *known == place).map(|(_, cell)| cell)
+    }
+
+    fn cell_mut(&mut self, place: u16) -> Option<&mut Cell> {
+        self.cells.iter_mut().find(|(known, _)| *known == place).map(|(_, cell)| cell)
+    }
+}
+
+impl<T: SummaryTable> Row<T> {
+    /// Adds a value. The column has none yet.
+    pub fn set<K, V: Value<K>>(&mut self, column: TableColumn<T, K>, value: V) {
+        self.cells.push((column.place(), value.cell()));
+    }
+
+    /// Sets a value, whatever the column has.
+    pub fn replace<K, V: Value<K>>(&mut self, column: TableColumn<T, K>, value: V) {
+        match self.cell_mut(column.place()) {
+            Some(known) => *known = value.cell(),
+            None => self.set(column, value),
+        }
+    }
+
+    /// Sets a value where the column has none, or an empty text.
+    pub fn fill<K, V: Value<K>>(&mut self, column: TableColumn<T, K>, value: V) {
+        match self.cell_mut(column.place()) {
+            Some(known) if *known == Cell::Null || *known == Cell::Text(String::new()) => *known = value.cell(),
+            Some(_) => {}
+            None => self.set(column, value),
+        }
+    }
+
+    /// The value of a column.
+    pub fn get<K>(&self, column: TableColumn<T, K>) -> Option<&Cell> {
+        self.cell(column.place())
+    }
+
+    /// The text of a column.
+    pub fn text<K: MayBe<Text>>(&self, column: TableColumn<T, K>) -> Option<&str> {
+        match self.get(column)? {
             Cell::Text(text) => Some(text),
             Cell::Shared(text) => Some(text),
             _ => None,
         }
     }
 
-    /// The signed number under a name.
-    pub fn int(&self, name: &str) -> Option<i64> {
-        match self.get(name)? {
+    /// The signed number of a column.
+    pub fn int<K: MayBe<Int>>(&self, column: TableColumn<T, K>) -> Option<i64> {
+        match self.get(column)? {
             Cell::Int(value) => Some(*value),
             _ => None,
         }
     }
 
-    /// The number under a name, 0 where there is none.
-    pub fn whole(&self, name: &str) -> u64 {
-        match self.get(name) {
+    /// The number of a column, 0 where there is none.
+    pub fn whole<K: MayBe<Whole>>(&self, column: TableColumn<T, K>) -> u64 {
+        match self.get(column) {
             Some(Cell::Whole(value)) => *value,
             _ => 0,
         }
     }
-}
 
-impl serde::Serialize for Row {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(name, cell)| (name, cell)))
+    /// The value of the column of this name.
+    pub fn get_named(&self, name: &str) -> Option<&Cell> {
+        self.named().find(|(known, _)| *known == name).map(|(_, cell)| cell)
+    }
+
+    /// Names of columns and their values.
+    pub fn named(&self) -> impl Iterator<Item = (&'static str, &Cell)> {
+        self.cells.iter().map(|(place, cell)| (T::COLUMNS[usize::from(*place)], cell))
+    }
+
+    /// Takes out of the columns that may hold an address what may not be kept. `columns` are the table's.
+    pub fn redact(&mut self, columns: &[Column], edge: &dyn Edge) {
+        for (column, place) in columns.iter().zip(0..).filter(|(column, _)| column.may_hold_address) {
+            if let Some(cell) = self.cell_mut(place) {
+                redact(cell, &column.name, edge);
+            }
+        }
     }
 }
 
-/// The batch of `rows` for a table with these columns; those that the store fills itself are left out.
-pub fn batch(table: &'static str, columns: &[Column], rows: &[Row]) -> Result<Batch, ArrowError> {
+fn redact(cell: &mut Cell, column: &str, edge: &dyn Edge) {
+    let kept = |text: &str| edge.redact_text(column, text);
+    match cell {
+        Cell::Text(text) => {
+            if let Some(kept) = kept(text) {
+                *text = kept;
+            }
+        }
+        Cell::Shared(text) => {
+            if let Some(kept) = kept(text) {
+                *text = kept.into();
+            }
+        }
+        Cell::List(list) => {
+            for text in list {
+                if let Some(kept) = kept(text) {
+                    *text = kept;
+                }
+            }
+        }
+        Cell::Bytes(_) if !edge.keeps_reject_bytes() => *cell = Cell::Null,
+        _ => {}
+    }
+}
+
+impl<T: SummaryTable> serde::Serialize for Row<T> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.named())
+    }
+}
+
+/// The batch of `rows`, `columns` are their table's; those that the store fills itself are left out.
+pub fn batch<T: SummaryTable>(columns: &[Column], rows: &[Row<T>]) -> Result<Batch, ArrowError> {
     let mut fields = Vec::with_capacity(columns.len());
     let mut arrays = Vec::with_capacity(columns.len());
-    for column in columns.iter().filter(|column| column.default.is_none()) {
-        // Rows of one table are mostly built in one order: look where the name stood last.
+    for (column, place) in columns.iter().zip(0..).filter(|(column, _)| column.default.is_none()) {
+        // Rows of one table are mostly built in one order: look where the column stood last.
         let mut hint = 0;
         let cells: Vec<&Cell> = rows
             .iter()
-            .map(|row| match row.0.get(hint) {
-                Some((name, cell)) if *name == column.name => cell,
+            .map(|row| match row.cells.get(hint) {
+                Some((known, cell)) if *known == place => cell,
                 _ => {
-                    hint = row.0.iter().position(|(name, _)| *name == column.name).unwrap_or(usize::MAX);
-                    row.0.get(hint).map_or(&Cell::Null, |(_, cell)| cell)
+                    hint = row.cells.iter().position(|(known, _)| *known == place).unwrap_or(usize::MAX);
+                    row.cells.get(hint).map_or(&Cell::Null, |(_, cell)| cell)
                 }
             })
             .collect();
@@ -199,7 +233,7 @@ pub fn batch(table: &'static str, columns: &[Column], rows: &[Row]) -> Result<Ba
         fields.push(Field::new(&column.name, array.data_type().clone(), array.null_count() > 0));
         arrays.push(array);
     }
-    Ok(Batch { table, rows: RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)? })
+    Ok(Batch { table: T::NAME, rows: RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)? })
 }
 
 fn array(kind: &str, cells: &[&Cell]) -> Result<ArrayRef, ArrowError> {

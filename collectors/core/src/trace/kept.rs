@@ -1,6 +1,7 @@
 //! Which events of a trace are kept, and which of them must be read again.
 
 use super::{Connection, TraceReader};
+use crate::record::columns::connections::{self, Connections};
 use crate::record::rows::Row;
 use crate::retention::{At, Owed, Owing};
 use crate::tables::Tables;
@@ -37,11 +38,11 @@ impl Connection {
     }
 
     /// Its row as of now.
-    pub(super) fn row(&self, complete: bool, tables: &Tables) -> Row {
+    pub(super) fn row(&self, complete: bool, tables: &Tables) -> Row<Connections> {
         let mut row = self.fold.connection(complete);
         self.standing.write(&mut row, tables.retention.as_ref().map(|retention| &retention.rules));
-        row.set("time_base_ns", self.base_ns);
-        row.set("values_unread", self.values_unread);
+        row.set(connections::TIME_BASE_NS, self.base_ns);
+        row.set(connections::VALUES_UNREAD, self.values_unread);
         row
     }
 }

@@ -7,6 +7,7 @@ use super::config::{TimeIs, Unit};
 use super::meaning::Meaning;
 use super::pattern::Piece;
 use super::time::{COMMON, TimestampFormat};
+use quiclens_core::record::columns::request_lines;
 
 /// Common log format.
 pub(super) const COMMON_LOG: &str = r#"%h %l %u %t "%r" %>s %b"#;
@@ -63,35 +64,35 @@ fn meaning(argument: &str, letter: &str) -> Meaning {
         "a" | "h" => Meaning::Address,
         "p" if field == "remote" => Meaning::Port,
         "r" => Meaning::Request,
-        "m" => Meaning::Text("method"),
+        "m" => Meaning::Text(request_lines::METHOD),
         "U" => Meaning::PathAlone,
         "q" => Meaning::Query,
         "H" => Meaning::Protocol,
-        "V" => Meaning::Text("authority"),
-        "s" => Meaning::Whole("status", u16::MAX.into()),
-        "b" | "B" | "O" => Meaning::Whole("response_bytes", u64::MAX),
-        "I" => Meaning::Whole("request_bytes", u64::MAX),
-        "D" => Meaning::Duration("duration_us", Unit::Microseconds),
+        "V" => Meaning::Text(request_lines::AUTHORITY),
+        "s" => Meaning::Whole(request_lines::STATUS, u16::MAX.into()),
+        "b" | "B" | "O" => Meaning::Whole(request_lines::RESPONSE_BYTES, u64::MAX),
+        "I" => Meaning::Whole(request_lines::REQUEST_BYTES, u64::MAX),
+        "D" => Meaning::Duration(request_lines::DURATION_US, Unit::Microseconds),
         "T" => match field.as_str() {
-            "ms" => Meaning::Duration("duration_us", Unit::Milliseconds),
-            "us" => Meaning::Duration("duration_us", Unit::Microseconds),
-            _ => Meaning::Duration("duration_us", Unit::Seconds),
+            "ms" => Meaning::Duration(request_lines::DURATION_US, Unit::Milliseconds),
+            "us" => Meaning::Duration(request_lines::DURATION_US, Unit::Microseconds),
+            _ => Meaning::Duration(request_lines::DURATION_US, Unit::Seconds),
         },
         // Requests before this one: 0 for the first.
-        "k" => Meaning::Whole("request_number", u32::MAX.into()),
+        "k" => Meaning::Whole(request_lines::REQUEST_NUMBER, u32::MAX.into()),
         "t" => time(argument),
         "i" => match field.as_str() {
             "x-request-id" => Meaning::ExternalId(2),
             "traceparent" => Meaning::ExternalId(1),
-            "host" | ":authority" => Meaning::Text("authority"),
+            "host" | ":authority" => Meaning::Text(request_lines::AUTHORITY),
             _ => Meaning::Private,
         },
         "e" if field == "unique_id" => Meaning::ExternalId(0),
         // H2O's: seconds with a fraction; the stream's own number. Its connection-id is a number of H2O's.
         "x" => match field.as_str() {
-            "duration" | "total-time" => Meaning::Duration("duration_us", Unit::Seconds),
-            "http3.stream-id" | "http2.stream-id" => Meaning::Whole("stream_id", u64::MAX),
-            "request-body-bytes" => Meaning::Whole("request_bytes", u64::MAX),
+            "duration" | "total-time" => Meaning::Duration(request_lines::DURATION_US, Unit::Seconds),
+            "http3.stream-id" | "http2.stream-id" => Meaning::Whole(request_lines::STREAM_ID, u64::MAX),
+            "request-body-bytes" => Meaning::Whole(request_lines::REQUEST_BYTES, u64::MAX),
             _ => Meaning::More,
         },
         "o" | "C" | "u" | "l" | "^ti" | "^to" => Meaning::Private,

@@ -5,6 +5,7 @@ use super::config::{TimeIs, Unit};
 use super::meaning::Meaning;
 use super::pattern::Piece;
 use super::time::TimestampFormat;
+use quiclens_core::record::columns::request_lines;
 
 /// The default format string.
 pub(super) const DEFAULT: &str = r#"[%START_TIME%] "%REQ(:METHOD)% %REQ(X-ENVOY-ORIGINAL-PATH?:PATH)% %PROTOCOL%" %RESPONSE_CODE% %RESPONSE_FLAGS% %BYTES_RECEIVED% %BYTES_SENT% %DURATION% %RESP(X-ENVOY-UPSTREAM-SERVICE-TIME)% "%REQ(X-FORWARDED-FOR)%" "%REQ(USER-AGENT)%" "%REQ(X-REQUEST-ID)%" "%REQ(:AUTHORITY)%" "%UPSTREAM_HOST%""#;
@@ -56,17 +57,17 @@ fn meaning(operator: &str) -> Meaning {
     match name {
         "START_TIME" | "START_TIME_LOCAL" => time(argument, TimeIs::Start),
         "EMIT_TIME" | "EMIT_TIME_LOCAL" => time(argument, TimeIs::End),
-        "DURATION" => Meaning::Duration("duration_us", Unit::Milliseconds),
+        "DURATION" => Meaning::Duration(request_lines::DURATION_US, Unit::Milliseconds),
         "COMMON_DURATION" => match argument {
-            "DS_RX_BEG:DS_TX_END:ms" => Meaning::Duration("duration_us", Unit::Milliseconds),
-            "DS_RX_BEG:DS_TX_END:us" => Meaning::Duration("duration_us", Unit::Microseconds),
-            "DS_RX_BEG:DS_TX_END:ns" => Meaning::Duration("duration_us", Unit::Nanoseconds),
+            "DS_RX_BEG:DS_TX_END:ms" => Meaning::Duration(request_lines::DURATION_US, Unit::Milliseconds),
+            "DS_RX_BEG:DS_TX_END:us" => Meaning::Duration(request_lines::DURATION_US, Unit::Microseconds),
+            "DS_RX_BEG:DS_TX_END:ns" => Meaning::Duration(request_lines::DURATION_US, Unit::Nanoseconds),
             _ => Meaning::More,
         },
         "PROTOCOL" => Meaning::Protocol,
-        "RESPONSE_CODE" => Meaning::Whole("status", u16::MAX.into()),
-        "BYTES_RECEIVED" => whole("request_bytes"),
-        "BYTES_SENT" => whole("response_bytes"),
+        "RESPONSE_CODE" => Meaning::Whole(request_lines::STATUS, u16::MAX.into()),
+        "BYTES_RECEIVED" => whole(request_lines::REQUEST_BYTES),
+        "BYTES_SENT" => whole(request_lines::RESPONSE_BYTES),
         "DOWNSTREAM_REMOTE_ADDRESS" | "DOWNSTREAM_DIRECT_REMOTE_ADDRESS" => Meaning::AddressPort,
         "DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT" | "DOWNSTREAM_DIRECT_REMOTE_ADDRESS_WITHOUT_PORT" => {
             if argument.is_empty() { Meaning::Address } else { Meaning::Network }
@@ -74,7 +75,7 @@ fn meaning(operator: &str) -> Meaning {
         "DOWNSTREAM_REMOTE_PORT" | "DOWNSTREAM_DIRECT_REMOTE_PORT" => Meaning::Port,
         // It is X-Request-Id, "for HTTP requests"; a stream's number it is not, and CONNECTION_ID is Envoy's own.
         "STREAM_ID" => Meaning::ExternalId(0),
-        "HOSTNAME" => Meaning::Text("server"),
+        "HOSTNAME" => Meaning::Text(request_lines::SERVER),
         "REQ" | "REQUEST_HEADER" => header(&argument.to_ascii_lowercase()),
         "RESP"
         | "RESPONSE_HEADER"
@@ -88,8 +89,8 @@ fn meaning(operator: &str) -> Meaning {
 
 fn header(argument: &str) -> Meaning {
     match argument {
-        ":method" => Meaning::Text("method"),
-        ":authority" | "host" => Meaning::Text("authority"),
+        ":method" => Meaning::Text(request_lines::METHOD),
+        ":authority" | "host" => Meaning::Text(request_lines::AUTHORITY),
         ":path" | "x-envoy-original-path?:path" | ":path?x-envoy-original-path" => Meaning::Path,
         "x-request-id" => Meaning::ExternalId(2),
         "traceparent" => Meaning::ExternalId(1),

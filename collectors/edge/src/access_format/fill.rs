@@ -7,8 +7,9 @@ use crate::address::{self, Client, Prefix};
 use crate::redact::{self, REDACTED};
 use quiclens_core::header::normal_id;
 use quiclens_core::reader::skip::Skip;
-use quiclens_core::record::rows::{Cell, Row};
-use serde_json::Value;
+use quiclens_core::record::columns::request_lines::{self, RequestLines};
+use quiclens_core::record::columns::{Nullable, TableColumn, Value, Whole};
+use quiclens_core::record::rows::Row;
 
 /// What holds for all lines of a log.
 #[derive(Clone, Debug)]
@@ -27,7 +28,7 @@ pub(super) struct LineRules {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
     /// The row of `request_lines`, without `log_id` and `offset`.
-    pub row: Row,
+    pub row: Row<RequestLines>,
     /// The client as the line names it.
     pub client: Client,
     /// Latitude and longitude in degrees, where the line gives them.
@@ -40,7 +41,7 @@ pub struct Line {
 #[derive(Debug)]
 pub(super) struct Filler<'r> {
     rules: &'r LineRules,
-    row: Row,
+    row: Row<RequestLines>,
     more: Vec<String>,
     client: Client,
     time: Option<i64>,
@@ -49,7 +50,7 @@ pub(super) struct Filler<'r> {
     query: Option<(String, String)>,
     count: Option<u64>,
     external: Option<(u8, String, String)>,
-    tcp: Vec<(&'static str, String, String)>,
+    tcp: Vec<(TableColumn<RequestLines, Nullable<Whole>>, String, String)>,
     latitude: Option<f64>,
     longitude: Option<f64>,
     values_unread: u64,
@@ -59,7 +60,7 @@ impl<'r> Filler<'r> {
     pub fn new(rules: &'r LineRules) -> Self {
         Self {
             rules,
-            row: Row(Vec::with_capacity(28)),
+            row: Row::of(28),
             more: Vec::with_capacity(16),
             client: Client::default(),
             time: None,
@@ -112,8 +113,8 @@ impl<'r> Filler<'r> {
                 let is_first = self.time.is_none();
                 if is_first {
                     self.time = Some(us);
-                    if self.row.get("time_is").is_none() {
-                        self.row.set("time_is", time_is.name());
+                    if self.row.get(request_lines::TIME_IS).is_none() {
+                        self.row.set(request_lines::TIME_IS, time_is.name());
                     }
                 }
                 is_first
@@ -128,32 +129,31 @@ impl<'r> Filler<'r> {
             Meaning::TimeIs => {
                 let known = matches!(text, "start" | "end");
                 if known {
-                    self.row.0.retain(|(name, _)| *name != "time_is");
-                    self.row.set("time_is", text);
+                    self.row.replace(request_lines::TIME_IS, text);
                 }
                 known
             }
-            Meaning::Text(column) => self.column(column, text),
-            Meaning::Whole(column, limit) => self.whole(column, *limit, text),
+            Meaning::Text(column) => self.column(*column, text),
+            Meaning::Whole(column, limit) => self.whole(*column, *limit, text),
             // Which protocol it is may stand later in the line.
             Meaning::Tcp(column) => {
-                self.tcp.push((column, name.to_owned(), text.to_owned()));
+                self.tcp.push((*column, name.to_owned(), text.to_owned()));
                 true
             }
             Meaning::Duration(_, _) if is_none_or_not_final(text) => false,
             Meaning::Duration(column, unit) => match duration(text, *unit) {
-                Some(us) => self.column(column, us),
+                Some(us) => self.column(*column, us),
                 None => self.unread(),
             },
             Meaning::Count => {
                 let number = text.parse::<u64>().ok().and_then(|count| count.checked_sub(1));
                 self.count = number.filter(|number| *number <= u64::from(u32::MAX));
                 match self.count {
-                    Some(number) => self.column("request_number", number),
+                    Some(number) => self.column(request_lines::REQUEST_NUMBER, number),
                     None => self.unread(),
                 }
             }
-            Meaning::ConnectionId => self.column("connection_id", normal_id(text)),
+            Meaning::ConnectionId => self.column(request_lines::CONNECTION_ID, normal_id(text)),
             Meaning::ExternalId(rank) => self.external(*rank, name, text),
             Meaning::Protocol => self.protocol(name, text),
             Meaning::Request => self.request(text),
@@ -193,15 +193,15 @@ impl<'r> Filler<'r> {
         false
     }
 
-    fn column(&mut self, name: &'static str, value: impl Into<Cell>) -> bool {
-        let is_first = self.row.get(name).is_none();
+    fn column<K, V: Value<K>>(&mut self, column: TableColumn<RequestLines, Nullable<K>>, value: V) -> bool {
+        let is_first = self.row.get(column).is_none();
         if is_first {
-            self.row.set(name, value);
+            self.row.set(column, Some(value));
         }
         is_first
     }
 
-    fn whole(&mut self, column: &'static str, limit: u64, text: &str) -> bool {
+    fn whole(&mut self, column: TableColumn<RequestLines, Nullable<Whole>>, limit: u64, text: &str) -> bool {
         match text.parse::<u64>() {
             _ if is_none_or_not_final(text) => false,
             Ok(number) if number <= limit => self.column(column, number),
@@ -234,8 +234,8 @@ impl<'r> Filler<'r> {
         let Some(base) = address::read(base).address else { return false };
         let limit = if base.is_ipv4() { self.rules.prefix.v4 } else { self.rules.prefix.v6 };
         match bits.parse::<u8>() {
-            Ok(bits) if bits <= limit || !self.rules.redact => self.column("client_network", text),
-            Ok(_) => self.column("client_network", self.rules.prefix.network(base)),
+            Ok(bits) if bits <= limit || !self.rules.redact => self.column(request_lines::CLIENT_NETWORK, text),
+            Ok(_) => self.column(request_lines::CLIENT_NETWORK, self.rules.prefix.network(base)),
             Err(_) => false,
         }
     }
@@ -253,9 +253,9 @@ impl<'r> Filler<'r> {
             "HTTP/1.0" => "h1",
             _ => text,
         };
-        if !self.column("protocol", short) {
+        if !self.column(request_lines::PROTOCOL, short) {
             // The same again, as `$http3` beside `$server_protocol`, is no news.
-            return self.row.text("protocol") == Some(short);
+            return self.row.text(request_lines::PROTOCOL) == Some(short);
         }
         if matches!(text, "HTTP/1.0" | "h2c") || text.starts_with("h3-") {
             self.keep(name, text, false);
@@ -270,7 +270,7 @@ impl<'r> Filler<'r> {
             Some((method, (target, protocol)))
                 if is_token(method) && !target.is_empty() && protocol.starts_with("HTTP/") =>
             {
-                self.column("method", method);
+                self.column(request_lines::METHOD, method);
                 self.target(target);
                 self.protocol("server_protocol", protocol);
                 true
@@ -287,10 +287,10 @@ impl<'r> Filler<'r> {
             .map(|(_, rest)| rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len())));
         match absolute {
             Some((authority, path)) if !authority.is_empty() => {
-                self.column("authority", authority);
-                self.column("path", if path.is_empty() { "/" } else { path })
+                self.column(request_lines::AUTHORITY, authority);
+                self.column(request_lines::PATH, if path.is_empty() { "/" } else { path })
             }
-            _ => self.column("path", text),
+            _ => self.column(request_lines::PATH, text),
         }
     }
 
@@ -298,30 +298,30 @@ impl<'r> Filler<'r> {
     pub fn finish(mut self) -> Result<Line, Skip> {
         let time = self.time.ok_or(Skip::NoTime)?;
         let time = if time % 1_000_000 == 0 { time + self.fraction_us } else { time };
-        self.row.set("time", time);
-        if self.row.get("time_is").is_none() {
-            self.row.set("time_is", self.rules.time_is.name());
+        self.row.set(request_lines::TIME, time);
+        if self.row.get(request_lines::TIME_IS).is_none() {
+            self.row.set(request_lines::TIME_IS, self.rules.time_is.name());
         }
-        self.row.set("line_day", time.div_euclid(86_400_000_000));
+        self.row.set(request_lines::LINE_DAY, time.div_euclid(86_400_000_000));
         if let Some((_, _, text)) = self.external.take() {
-            self.row.set("external_id", text);
+            self.row.set(request_lines::EXTERNAL_ID, Some(text));
         }
         self.join_path();
         self.fill_tcp();
         if let Some(number) = self.count
             && self.rules.count_is_stream
-            && self.row.text("protocol") == Some("h3")
+            && self.row.text(request_lines::PROTOCOL) == Some("h3")
         {
-            self.column("stream_id", number * 4);
+            self.column(request_lines::STREAM_ID, number * 4);
         }
         let Self { mut row, more, client, latitude, longitude, values_unread, .. } = self;
-        row.set("more", Cell::List(more));
+        row.set(request_lines::MORE, more);
         Ok(Line { row, client, location: latitude.zip(longitude), values_unread })
     }
 
     /// TCP's figures, where the line says that it came over TCP; else they are kept under their names.
     fn fill_tcp(&mut self) {
-        let is_tcp = matches!(self.row.text("protocol"), Some("h1" | "h2"));
+        let is_tcp = matches!(self.row.text(request_lines::PROTOCOL), Some("h1" | "h2"));
         for (column, name, text) in std::mem::take(&mut self.tcp) {
             if !is_tcp || !self.whole(column, u32::MAX.into(), &text) {
                 self.keep(&name, &text, false);
@@ -332,9 +332,9 @@ impl<'r> Filler<'r> {
     /// Puts path and query together where the line has no whole target; else keeps them as they are.
     fn join_path(&mut self) {
         let (path, query) = (self.path.take(), self.query.take());
-        if self.row.get("path").is_some() {
+        if self.row.get(request_lines::PATH).is_some() {
             for (name, text) in [path, query].into_iter().flatten() {
-                if self.row.text("path") != Some(text.as_str()) {
+                if self.row.text(request_lines::PATH) != Some(text.as_str()) {
                     self.keep(&name, &text, false);
                 }
             }
@@ -357,7 +357,7 @@ impl<'r> Filler<'r> {
 /// A JSON string; most texts are one between quotes.
 fn quoted(text: &str) -> String {
     if text.bytes().any(|byte| byte < b' ' || matches!(byte, b'"' | b'\\')) {
-        return Value::from(text).to_string();
+        return serde_json::Value::from(text).to_string();
     }
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');

@@ -5,6 +5,7 @@ use super::config::{TimeIs, Unit};
 use super::meaning::Meaning;
 use super::pattern::{Piece, Placeholder};
 use super::time::{COMMON, HAPROXY, TimestampFormat};
+use quiclens_core::record::columns::request_lines;
 
 /// `option httplog`, by its own definition.
 pub(super) const HTTPLOG: &str =
@@ -92,30 +93,30 @@ fn meaning(name: &str) -> Meaning {
         "trg" | "trl" => start(COMMON),
         "request_date(us)" => Meaning::Time(TimestampFormat::Epoch(Unit::Microseconds), TimeIs::Start),
         "request_date(ms)" => Meaning::Time(TimestampFormat::Epoch(Unit::Milliseconds), TimeIs::Start),
-        "Ta" | "txn.timer.total" => Meaning::Duration("duration_us", Unit::Milliseconds),
-        "ST" | "status" | "txn.status" => Meaning::Whole("status", u16::MAX.into()),
-        "B" | "res.bytes_in" => Meaning::Whole("response_bytes", u64::MAX),
-        "U" | "req.bytes_in" => Meaning::Whole("request_bytes", u64::MAX),
+        "Ta" | "txn.timer.total" => Meaning::Duration(request_lines::DURATION_US, Unit::Milliseconds),
+        "ST" | "status" | "txn.status" => Meaning::Whole(request_lines::STATUS, u16::MAX.into()),
+        "B" | "res.bytes_in" => Meaning::Whole(request_lines::RESPONSE_BYTES, u64::MAX),
+        "U" | "req.bytes_in" => Meaning::Whole(request_lines::REQUEST_BYTES, u64::MAX),
         "r" => Meaning::Request,
-        "HM" | "method" => Meaning::Text("method"),
+        "HM" | "method" => Meaning::Text(request_lines::METHOD),
         "HU" | "pathq" => Meaning::Path,
         "HP" | "HPO" | "path" => Meaning::PathAlone,
         "HQ" | "query" => Meaning::Query,
         "HV" => Meaning::Protocol,
-        "H" | "hostname" => Meaning::Text("server"),
+        "H" | "hostname" => Meaning::Text(request_lines::SERVER),
         "ID" | "unique-id" => Meaning::ExternalId(0),
         // The client side's own number of the stream: HTTP/3's, since 2.9.
-        "fs.id" => Meaning::Whole("stream_id", u64::MAX),
-        "fc_rtt(us)" => Meaning::Duration("rtt_us", Unit::Microseconds),
-        "fc_rtt" | "fc_rtt(ms)" => Meaning::Duration("rtt_us", Unit::Milliseconds),
-        "fc_rttvar(us)" => Meaning::Duration("rtt_variance_us", Unit::Microseconds),
-        "fc_rttvar" | "fc_rttvar(ms)" => Meaning::Duration("rtt_variance_us", Unit::Milliseconds),
+        "fs.id" => Meaning::Whole(request_lines::STREAM_ID, u64::MAX),
+        "fc_rtt(us)" => Meaning::Duration(request_lines::RTT_US, Unit::Microseconds),
+        "fc_rtt" | "fc_rtt(ms)" => Meaning::Duration(request_lines::RTT_US, Unit::Milliseconds),
+        "fc_rttvar(us)" => Meaning::Duration(request_lines::RTT_VARIANCE_US, Unit::Microseconds),
+        "fc_rttvar" | "fc_rttvar(ms)" => Meaning::Duration(request_lines::RTT_VARIANCE_US, Unit::Milliseconds),
         // `tcpi_lost` and `tcpi_retrans`, what is outstanding now (`proto_tcp.c`); of QUIC the first is a total.
-        "fc_lost" => Meaning::Tcp("tcp_packets_lost_outstanding"),
-        "fc_retrans" => Meaning::Tcp("tcp_packets_retransmitted_outstanding"),
+        "fc_lost" => Meaning::Tcp(request_lines::TCP_PACKETS_LOST_OUTSTANDING),
+        "fc_retrans" => Meaning::Tcp(request_lines::TCP_PACKETS_RETRANSMITTED_OUTSTANDING),
         "req.hdr(x-request-id)" => Meaning::ExternalId(2),
         "req.hdr(traceparent)" => Meaning::ExternalId(1),
-        "req.hdr(host)" => Meaning::Text("authority"),
+        "req.hdr(host)" => Meaning::Text(request_lines::AUTHORITY),
         "hr" | "hs" | "hrl" | "hsl" | "CC" | "CS" => Meaning::Private,
         _ if ["req.hdr", "res.hdr", "req.fhdr", "res.fhdr", "capture.", "req.cook", "res.cook", "ssl_c_", "var("]
             .iter()

@@ -2,6 +2,8 @@
 
 use super::config::{TimeIs, Unit};
 use super::time::TimestampFormat;
+use quiclens_core::record::columns::request_lines::{self, RequestLines};
+use quiclens_core::record::columns::{Nullable, TableColumn, Text, Whole};
 
 /// What a piece of a line is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,12 +16,12 @@ pub(super) enum Meaning {
     /// A fraction of a second that belongs to the time.
     Fraction(Unit),
     TimeIs,
-    Text(&'static str),
+    Text(TableColumn<RequestLines, Nullable<Text>>),
     /// A whole number up to a limit.
-    Whole(&'static str, u64),
-    Duration(&'static str, Unit),
+    Whole(TableColumn<RequestLines, Nullable<Whole>>, u64),
+    Duration(TableColumn<RequestLines, Nullable<Whole>>, Unit),
     /// A number that only TCP has: on a line of anything else it is another figure, or none.
-    Tcp(&'static str),
+    Tcp(TableColumn<RequestLines, Nullable<Whole>>),
     /// Requests on the connection so far, this one counted.
     Count,
     ConnectionId,
@@ -43,44 +45,43 @@ pub(super) enum Meaning {
 impl Meaning {
     /// Of a column of `request_lines`, or of one of those that are handed out; `None` for any other name.
     pub fn of_column(name: &str, unit: Option<Unit>, time_is: TimeIs) -> Option<Self> {
-        const TEXTS: [&str; 18] = [
-            "method",
-            "authority",
-            "server",
-            "cluster",
-            "pop",
-            "server_release",
-            "carrier",
-            "country",
-            "region",
-            "city",
-            "h3_cell",
-            "network_type",
-            "app",
-            "app_version",
-            "device",
-            "user_hash",
-            "arm",
-            "time_is",
+        const TEXTS: [TableColumn<RequestLines, Nullable<Text>>; 17] = [
+            request_lines::METHOD,
+            request_lines::AUTHORITY,
+            request_lines::SERVER,
+            request_lines::CLUSTER,
+            request_lines::POP,
+            request_lines::SERVER_RELEASE,
+            request_lines::CARRIER,
+            request_lines::COUNTRY,
+            request_lines::REGION,
+            request_lines::CITY,
+            request_lines::H3_CELL,
+            request_lines::NETWORK_TYPE,
+            request_lines::APP,
+            request_lines::APP_VERSION,
+            request_lines::DEVICE,
+            request_lines::USER_HASH,
+            request_lines::ARM,
         ];
-        const NUMBERS: [(&str, u64); 6] = [
-            ("stream_id", u64::MAX),
-            ("status", u16::MAX as u64),
-            ("request_bytes", u64::MAX),
-            ("response_bytes", u64::MAX),
-            ("asn", u32::MAX as u64),
-            ("request_number", u32::MAX as u64),
+        const NUMBERS: [(TableColumn<RequestLines, Nullable<Whole>>, u64); 6] = [
+            (request_lines::STREAM_ID, u64::MAX),
+            (request_lines::STATUS, u16::MAX as u64),
+            (request_lines::REQUEST_BYTES, u64::MAX),
+            (request_lines::RESPONSE_BYTES, u64::MAX),
+            (request_lines::ASN, u32::MAX as u64),
+            (request_lines::REQUEST_NUMBER, u32::MAX as u64),
         ];
         let us = unit.unwrap_or(Unit::Microseconds);
         Some(match name {
             "time" => Self::Time(TimestampFormat::Auto(unit.unwrap_or(Unit::Seconds)), time_is),
             "time_is" => Self::TimeIs,
-            "duration_us" => Self::Duration("duration_us", us),
-            "rtt_us" => Self::Duration("rtt_us", us),
-            "rtt_variance_us" => Self::Duration("rtt_variance_us", us),
-            "tcp_congestion_window_packets" => Self::Tcp("tcp_congestion_window_packets"),
-            "tcp_packets_lost_outstanding" => Self::Tcp("tcp_packets_lost_outstanding"),
-            "tcp_packets_retransmitted_outstanding" => Self::Tcp("tcp_packets_retransmitted_outstanding"),
+            "duration_us" => Self::Duration(request_lines::DURATION_US, us),
+            "rtt_us" => Self::Duration(request_lines::RTT_US, us),
+            "rtt_variance_us" => Self::Duration(request_lines::RTT_VARIANCE_US, us),
+            "tcp_congestion_window_packets" => Self::Tcp(request_lines::TCP_CONGESTION_WINDOW_PACKETS),
+            "tcp_packets_lost_outstanding" => Self::Tcp(request_lines::TCP_PACKETS_LOST_OUTSTANDING),
+            "tcp_packets_retransmitted_outstanding" => Self::Tcp(request_lines::TCP_PACKETS_RETRANSMITTED_OUTSTANDING),
             "connection_id" => Self::ConnectionId,
             "external_id" => Self::ExternalId(3),
             "protocol" => Self::Protocol,
@@ -90,9 +91,9 @@ impl Meaning {
             "client_port" => Self::Port,
             "latitude" => Self::Latitude,
             "longitude" => Self::Longitude,
-            _ => match NUMBERS.iter().find(|(known, _)| *known == name) {
-                Some((name, limit)) => Self::Whole(name, *limit),
-                None => Self::Text(TEXTS.iter().find(|known| **known == name)?),
+            _ => match NUMBERS.iter().find(|(known, _)| known.name() == name) {
+                Some((column, limit)) => Self::Whole(*column, *limit),
+                None => Self::Text(*TEXTS.iter().find(|known| known.name() == name)?),
             },
         })
     }

@@ -23,6 +23,7 @@ use json::Node;
 use meaning::Meaning;
 use pattern::{Escapes, Pattern, Piece};
 use quiclens_core::reader::skip::Skip;
+use quiclens_core::record::columns::request_lines;
 
 /// A compiled format.
 #[derive(Clone, Debug)]
@@ -232,8 +233,9 @@ impl Line {
     /// Looks the client up and fills in the row's dimensions, key and network. The log's own values stay. Which server
     /// it was is told by the line's server, else by its authority, else by `host`, where the log is read.
     pub fn enrich(&mut self, enricher: &Enricher, host: &str) -> Facts {
-        let mut facts = enricher.enrich_client(self.client, self.location, self.row.text("server").unwrap_or(""));
-        for host in [self.row.text("authority").unwrap_or(""), host] {
+        let mut facts =
+            enricher.enrich_client(self.client, self.location, self.row.text(request_lines::SERVER).unwrap_or(""));
+        for host in [self.row.text(request_lines::AUTHORITY).unwrap_or(""), host] {
             if !facts.know_the_server() {
                 facts = enricher.with_host(facts, host);
             }
@@ -306,8 +308,10 @@ fn of_json(
         // The column is where the config says, and nowhere else.
         let column = std::mem::discriminant(&meaning);
         let is_same = |known: &Meaning| match (known, &meaning) {
-            (Meaning::Text(a), Meaning::Text(b)) | (Meaning::Duration(a, _), Meaning::Duration(b, _)) => a == b,
-            (Meaning::Whole(a, _), Meaning::Whole(b, _)) | (Meaning::Tcp(a), Meaning::Tcp(b)) => a == b,
+            (Meaning::Text(a), Meaning::Text(b)) => a == b,
+            (Meaning::Duration(a, _), Meaning::Duration(b, _))
+            | (Meaning::Whole(a, _), Meaning::Whole(b, _))
+            | (Meaning::Tcp(a), Meaning::Tcp(b)) => a == b,
             (Meaning::ExternalId(_), _) => false,
             _ => std::mem::discriminant(known) == column,
         };
@@ -341,8 +345,8 @@ fn choose(places: &mut [(String, &mut Meaning)], time_is: Option<TimeIs>) -> Res
         Meaning::Time(clock, _) => clock.rank(),
         _ => 0,
     });
-    for column in ["duration_us", "rtt_us", "rtt_variance_us"] {
-        let fits = |meaning: &Meaning| matches!(meaning, Meaning::Duration(name, _) if *name == column);
+    for column in [request_lines::DURATION_US, request_lines::RTT_US, request_lines::RTT_VARIANCE_US] {
+        let fits = |meaning: &Meaning| matches!(meaning, Meaning::Duration(known, _) if *known == column);
         keep_best(places, fits, |_, meaning| match meaning {
             Meaning::Duration(_, Unit::Seconds) => 0,
             Meaning::Duration(_, Unit::Milliseconds) => 1,

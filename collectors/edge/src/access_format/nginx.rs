@@ -6,6 +6,7 @@ use super::config::{TimeIs, Unit};
 use super::meaning::Meaning;
 use super::pattern::Piece;
 use super::time::{COMMON, TimestampFormat};
+use quiclens_core::record::columns::request_lines;
 
 /// The predefined `combined`.
 pub(super) const COMBINED: &str = r#"$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent""#;
@@ -44,20 +45,20 @@ fn meaning(name: &str) -> Meaning {
             TimestampFormat::of_strftime(COMMON).map_or(Meaning::More, |clock| Meaning::Time(clock, TimeIs::End))
         }
         "request" => Meaning::Request,
-        "request_method" => Meaning::Text("method"),
+        "request_method" => Meaning::Text(request_lines::METHOD),
         "request_uri" => Meaning::Path,
         "uri" | "document_uri" => Meaning::PathAlone,
         "args" | "query_string" | "is_args" => Meaning::Query,
-        "host" | "http_host" => Meaning::Text("authority"),
-        "hostname" => Meaning::Text("server"),
-        "status" => Meaning::Whole("status", u16::MAX.into()),
-        "body_bytes_sent" | "bytes_sent" => Meaning::Whole("response_bytes", u64::MAX),
-        "request_length" => Meaning::Whole("request_bytes", u64::MAX),
-        "request_time" => Meaning::Duration("duration_us", Unit::Seconds),
+        "host" | "http_host" => Meaning::Text(request_lines::AUTHORITY),
+        "hostname" => Meaning::Text(request_lines::SERVER),
+        "status" => Meaning::Whole(request_lines::STATUS, u16::MAX.into()),
+        "body_bytes_sent" | "bytes_sent" => Meaning::Whole(request_lines::RESPONSE_BYTES, u64::MAX),
+        "request_length" => Meaning::Whole(request_lines::REQUEST_BYTES, u64::MAX),
+        "request_time" => Meaning::Duration(request_lines::DURATION_US, Unit::Seconds),
         // Of the kernel's `tcp_info`: microseconds, and packets for the window. Not there for HTTP/3.
-        "tcpinfo_rtt" => Meaning::Duration("rtt_us", Unit::Microseconds),
-        "tcpinfo_rttvar" => Meaning::Duration("rtt_variance_us", Unit::Microseconds),
-        "tcpinfo_snd_cwnd" => Meaning::Tcp("tcp_congestion_window_packets"),
+        "tcpinfo_rtt" => Meaning::Duration(request_lines::RTT_US, Unit::Microseconds),
+        "tcpinfo_rttvar" => Meaning::Duration(request_lines::RTT_VARIANCE_US, Unit::Microseconds),
+        "tcpinfo_snd_cwnd" => Meaning::Tcp(request_lines::TCP_CONGESTION_WINDOW_PACKETS),
         "remote_addr" | "realip_remote_addr" => Meaning::Address,
         "remote_port" | "realip_remote_port" => Meaning::Port,
         "server_protocol" | "http3" | "http2" => Meaning::Protocol,

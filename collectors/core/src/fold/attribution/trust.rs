@@ -6,7 +6,8 @@
 use crate::fold::attribution::parts::Marks;
 use crate::fold::attribution::sweep::{Sweep, waits_for_data};
 use crate::fold::cause::Cause;
-use crate::record::rows::{Cell, Row};
+use crate::record::columns::streams::{self, Streams};
+use crate::record::rows::Row;
 use serde::{Deserialize, Serialize};
 
 /// What is not known of a request's clock.
@@ -68,11 +69,11 @@ impl<'s> Trust<'s> {
     }
 
     /// Its columns of a stream's row.
-    pub fn write(&self, row: &mut Row) {
-        row.set("grade", self.grade());
-        row.set("imputed_us", self.doubtful_us);
-        row.set("bounds_low", Cell::Counts(self.bounds(|bound| bound.low)));
-        row.set("bounds_high", Cell::Counts(self.bounds(|bound| bound.high)));
+    pub fn write(&self, row: &mut Row<Streams>) {
+        row.set(streams::GRADE, self.grade());
+        row.set(streams::IMPUTED_US, self.doubtful_us);
+        row.set(streams::BOUNDS_LOW, self.bounds(|bound| bound.low));
+        row.set(streams::BOUNDS_HIGH, self.bounds(|bound| bound.high));
     }
 
     fn bound(&self, cause: Cause) -> PartBounds {

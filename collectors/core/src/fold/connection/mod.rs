@@ -8,6 +8,7 @@ pub mod version;
 pub mod zero_rtt;
 
 use crate::event::{Event, Word};
+use crate::record::columns::connections::{self, Connections};
 use crate::record::rows::Row;
 use serde::{Deserialize, Serialize};
 
@@ -136,11 +137,11 @@ impl Close {
     }
 
     /// Its columns of the connection's row.
-    pub fn write(&self, row: &mut Row) {
+    pub fn write(&self, row: &mut Row<Connections>) {
         let text = |of: fn(&Closing) -> &str| self.0.as_deref().map_or("", of);
-        row.set("close_reason", text(|closing| &closing.reason));
-        row.set("close_code", text(|closing| &closing.code));
-        row.set("close_owner", text(|closing| &closing.owner));
+        row.set(connections::CLOSE_REASON, text(|closing| &closing.reason));
+        row.set(connections::CLOSE_CODE, text(|closing| &closing.code));
+        row.set(connections::CLOSE_OWNER, text(|closing| &closing.owner));
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a connection sent and received, counted.
 
 use crate::fold::recovery::packets::Repetition;
+use crate::record::columns::connections::{self, Connections};
 use crate::record::rows::Row;
 use serde::{Deserialize, Serialize};
 
@@ -85,19 +86,19 @@ impl Traffic {
     }
 
     /// What was sent and received, in the connection's row. `unique` of the stream bytes sent were sent once.
-    pub fn write(&self, row: &mut Row, unique: u64, retransmitted_bytes: u64, out_of_order: u64) {
-        row.set("packets_sent", self.packets_sent);
-        row.set("packets_received", self.packets_received);
-        row.set("bytes_sent", self.bytes_sent);
-        row.set("bytes_received", self.bytes_received);
-        row.set("pure_acks_sent", self.pure_acks_sent);
-        row.set("data_packets_sent", self.data_packets_sent);
-        row.set("stream_bytes_sent", self.stream_bytes_sent);
-        row.set("unique_stream_bytes_sent", unique);
-        row.set("retransmitted_packets", self.retransmitted_packets);
-        row.set("retransmitted_bytes", retransmitted_bytes);
-        row.set("packets_out_of_order", out_of_order);
-        row.set("packets_dropped", self.packets_dropped);
+    pub fn write(&self, row: &mut Row<Connections>, unique: u64, retransmitted_bytes: u64, out_of_order: u64) {
+        row.set(connections::PACKETS_SENT, self.packets_sent);
+        row.set(connections::PACKETS_RECEIVED, self.packets_received);
+        row.set(connections::BYTES_SENT, self.bytes_sent);
+        row.set(connections::BYTES_RECEIVED, self.bytes_received);
+        row.set(connections::PURE_ACKS_SENT, self.pure_acks_sent);
+        row.set(connections::DATA_PACKETS_SENT, self.data_packets_sent);
+        row.set(connections::STREAM_BYTES_SENT, self.stream_bytes_sent);
+        row.set(connections::UNIQUE_STREAM_BYTES_SENT, unique);
+        row.set(connections::RETRANSMITTED_PACKETS, self.retransmitted_packets);
+        row.set(connections::RETRANSMITTED_BYTES, retransmitted_bytes);
+        row.set(connections::PACKETS_OUT_OF_ORDER, out_of_order);
+        row.set(connections::PACKETS_DROPPED, self.packets_dropped);
     }
 
     /// Longest time without a record.

@@ -13,10 +13,8 @@ pub struct SpokenVersion {
 impl SpokenVersion {
     /// A packet goes out or comes. Version Negotiation packets have version 0 (RFC 9000, 17.2.1), and choose none.
     pub fn packet(&mut self, event: &Event) {
-        let is_long =
-            |event: &Event| ["initial", "handshake", "0RTT"].iter().any(|kind| event.is(Word::PacketType, kind));
         if !event.is(Word::PacketType, "1RTT")
-            && is_long(event)
+            && ["initial", "handshake", "0RTT"].iter().any(|kind| event.is(Word::PacketType, kind))
             && let Some(version) = ["header.version", "version"].iter().find_map(|key| told(event, key))
         {
             self.of_packet = Some(version);

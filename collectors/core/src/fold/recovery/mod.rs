@@ -19,12 +19,13 @@ use crate::fold::recovery::period::{Period, PeriodOver};
 use crate::fold::recovery::probe::{Answered, ProbeTimer};
 use crate::fold::recovery::range_ends::RangeEnds;
 use crate::fold::recovery::rtt::{INITIAL_RTT_US, Rtt, StatedRtt};
+use crate::record::columns::connections::{self, Connections};
 use crate::record::rows::Row;
 use serde::{Deserialize, Serialize};
 
 /// A packet number space of a path (RFC 9000, 12.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct SpaceId {
     /// Initial, Handshake or application data.
     pub kind: SpaceKind,
     /// Path; 0 where there is only one.
@@ -62,7 +63,7 @@ pub struct Acked {
     /// They.
     pub packets: Vec<Acknowledged>,
     /// Where they were sent.
-    pub place: Place,
+    pub space_id: SpaceId,
     /// The series of probe timeouts that this answered.
     pub answered: Option<Answered>,
     /// The recovery period that this ended.
@@ -111,7 +112,7 @@ struct LossCount {
 /// What is known of our packets and their acknowledgements.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Recovery {
-    spaces: Vec<(Place, Space)>,
+    spaces: Vec<(SpaceId, Space)>,
     range_ends: RangeEnds,
     rtt: Rtt,
     probe: ProbeTimer,
@@ -127,11 +128,11 @@ pub struct Recovery {
 const TIMEOUTS: i64 = 10;
 
 impl Recovery {
-    fn space(&mut self, place: Place) -> &mut Space {
-        let at = self.spaces.iter().position(|(known, _)| *known == place).unwrap_or_else(|| {
+    fn space(&mut self, space_id: SpaceId) -> &mut Space {
+        let at = self.spaces.iter().position(|(known, _)| *known == space_id).unwrap_or_else(|| {
             // Few, each of which is large.
             self.spaces.reserve_exact(1);
-            self.spaces.push((place, Space::default()));
+            self.spaces.push((space_id, Space::default()));
             self.spaces.len() - 1
         });
         &mut self.spaces[at].1
@@ -146,65 +147,65 @@ impl Recovery {
     /// When the packet of application data with that number went out, if it is not acknowledged, and its round trip tells
     /// of the log's clock.
     pub fn on_its_way_since(&self, number: u64) -> Option<i64> {
-        let (_, space) = self.spaces.iter().find(|(place, _)| place.kind == SpaceKind::Application)?;
+        let (_, space) = self.spaces.iter().find(|(space_id, _)| space_id.kind == SpaceKind::Application)?;
         space.on_its_way_since(number).filter(|sent_us| Some(*sent_us) >= self.clock.first_us())
     }
 
     /// A packet number of ours was used.
-    pub fn number(&mut self, place: Place, number: u64, now_us: i64) {
-        self.space(place).number(number, now_us);
+    pub fn number(&mut self, space_id: SpaceId, number: u64, now_us: i64) {
+        self.space(space_id).number(number, now_us);
     }
 
     /// Packets of ours behind packet `number` that the log does not show.
-    pub fn unsent_behind(&mut self, place: Place, number: u64) -> Vec<Hole> {
-        self.space(place).unsent().behind(number).copied().collect()
+    pub fn unsent_behind(&mut self, space_id: SpaceId, number: u64) -> Vec<Hole> {
+        self.space(space_id).unsent().behind(number).copied().collect()
     }
 
     /// What packet `number`, which the log does not show, carried is known: gives what is known of its time.
-    pub fn take_unsent(&mut self, place: Place, number: u64) -> Option<Hole> {
-        self.space(place).unsent_mut().take(number)
+    pub fn take_unsent(&mut self, space_id: SpaceId, number: u64) -> Option<Hole> {
+        self.space(space_id).unsent_mut().take(number)
     }
 
     /// Packets of the peer right before its newest that the log does not show.
-    pub fn newest_unreceived(&mut self, place: Place) -> Option<Hole> {
-        self.space(place).unreceived().newest().copied()
+    pub fn newest_unreceived(&mut self, space_id: SpaceId) -> Option<Hole> {
+        self.space(space_id).unreceived().newest().copied()
     }
 
     /// Some packet of the peer is missing, or was lost on its way.
-    pub fn is_any_unreceived(&mut self, place: Place) -> bool {
-        !self.space(place).unreceived().are_none()
+    pub fn is_any_unreceived(&mut self, space_id: SpaceId) -> bool {
+        !self.space(space_id).unreceived().are_none()
     }
 
     /// We acknowledged `[from, to]`: gives the packets of them that the log does not show.
-    pub fn acknowledge_own(&mut self, place: Place, (from, to): (u64, u64), now_us: i64) -> Vec<Hole> {
+    pub fn acknowledge_own(&mut self, space_id: SpaceId, (from, to): (u64, u64), now_us: i64) -> Vec<Hole> {
         let mut missing = Vec::new();
-        self.space(place).unreceived_mut().acknowledge(from, to, now_us, |hole| missing.push(hole));
+        self.space(space_id).unreceived_mut().acknowledge(from, to, now_us, |hole| missing.push(hole));
         missing
     }
 
     /// The packet of application data after `number`, if it was acknowledged and is not in the log: of ours, or of the
     /// peer's.
     pub fn missing_after(&self, number: u64, is_ours: bool) -> Option<Hole> {
-        let of_data = self.spaces.iter().filter(|(place, _)| place.kind == SpaceKind::Application);
+        let of_data = self.spaces.iter().filter(|(space_id, _)| space_id.kind == SpaceKind::Application);
         let holes = of_data.map(|(_, space)| if is_ours { space.unsent() } else { space.unreceived() });
         let next = holes.filter_map(|holes| holes.behind(number).next().copied());
         next.into_iter().find(|hole| hole.from == number.saturating_add(1) && hole.acked_us.is_some())
     }
 
     /// The packet is imputed.
-    pub fn is_imputed(&mut self, place: Place, number: u64) -> bool {
-        let is_newest = self.space(place).largest_sent() == Some(number);
-        !is_newest && self.space(place).is_imputed(number)
+    pub fn is_imputed(&mut self, space_id: SpaceId, number: u64) -> bool {
+        let is_newest = self.space(space_id).largest_sent() == Some(number);
+        !is_newest && self.space(space_id).is_imputed(number)
     }
 
     /// The record of such a packet comes late; true when it is acknowledged.
-    pub fn replace_imputed(&mut self, place: Place, packet: Sent) -> bool {
-        self.space(place).replace_imputed(packet)
+    pub fn replace_imputed(&mut self, space_id: SpaceId, packet: Sent) -> bool {
+        self.space(space_id).replace_imputed(packet)
     }
 
     /// A packet of ours is on its way.
-    pub fn send(&mut self, place: Place, packet: Sent) {
-        self.space(place).send(packet);
+    pub fn send(&mut self, space_id: SpaceId, packet: Sent) {
+        self.space(space_id).send(packet);
     }
 
     /// A packet of ours goes out that elicits an acknowledgement.
@@ -213,8 +214,8 @@ impl Recovery {
     }
 
     /// A packet of the peer came.
-    pub fn receive(&mut self, place: Place, number: u64, now_us: i64) {
-        self.out_of_order += u64::from(self.space(place).receive(number, now_us));
+    pub fn receive(&mut self, space_id: SpaceId, number: u64, now_us: i64) {
+        self.out_of_order += u64::from(self.space(space_id).receive(number, now_us));
     }
 
     /// Ranges of an ACK frame of ours: they show how this log writes them. Gives their first and last packets.
@@ -228,37 +229,43 @@ impl Recovery {
     }
 
     /// An ACK frame came. In a log whose rows tell of recovery (`has_rows`) they alone end it, where they do.
-    pub fn acknowledge(&mut self, now_us: i64, place: Place, ranges: &[(u64, u64)], has_rows: bool) -> NamedPackets {
-        let newest = self.space(place).largest_sent();
+    pub fn acknowledge(
+        &mut self,
+        now_us: i64,
+        space_id: SpaceId,
+        ranges: &[(u64, u64)],
+        has_rows: bool,
+    ) -> NamedPackets {
+        let newest = self.space(space_id).largest_sent();
         self.range_ends.look(ranges, newest);
         let (ends, mut newly, mut missing) = (self.range_ends, Vec::new(), Vec::new());
-        let space = self.space(place);
+        let space = self.space(space_id);
         for (from, to) in ranges {
             let (from, to) = (*from.min(to), *from.max(to));
             let last = ends.last(from, to);
             space.acknowledge(from, last, &mut newly);
             space.unsent_mut().acknowledge(from, last, now_us, |hole| missing.push(hole));
         }
-        let acked = (!newly.is_empty()).then(|| self.acknowledged(now_us, place, newly, has_rows));
+        let acked = (!newly.is_empty()).then(|| self.acknowledged(now_us, space_id, newly, has_rows));
         NamedPackets { acked, missing }
     }
 
     /// A packet that the log does not show was sent, and had been acknowledged.
-    pub fn acknowledge_imputed(&mut self, now_us: i64, place: Place, number: u64) -> Option<Acked> {
+    pub fn acknowledge_imputed(&mut self, now_us: i64, space_id: SpaceId, number: u64) -> Option<Acked> {
         let mut newly = Vec::new();
-        self.space(place).acknowledge(number, number, &mut newly);
-        (!newly.is_empty()).then(|| self.acknowledged(now_us, place, newly, false))
+        self.space(space_id).acknowledge(number, number, &mut newly);
+        (!newly.is_empty()).then(|| self.acknowledged(now_us, space_id, newly, false))
     }
 
     /// A row says that something was acknowledged, not which packets.
     pub fn acknowledge_unnamed(&mut self, now_us: i64, has_rows: bool) -> Acked {
-        self.acknowledged(now_us, Place::default(), Vec::new(), has_rows)
+        self.acknowledged(now_us, SpaceId::default(), Vec::new(), has_rows)
     }
 
-    fn acknowledged(&mut self, now_us: i64, place: Place, packets: Vec<Acknowledged>, has_rows: bool) -> Acked {
-        let mut acked = Acked { packets, place, answered: None, period: None };
+    fn acknowledged(&mut self, now_us: i64, space_id: SpaceId, packets: Vec<Acknowledged>, has_rows: bool) -> Acked {
+        let mut acked = Acked { packets, space_id, answered: None, period: None };
         if let Some(newest) = acked.newest().filter(|newest| !newest.is_imputed) {
-            if place.kind == SpaceKind::Application && !self.probe.is_running() {
+            if space_id.kind == SpaceKind::Application && !self.probe.is_running() {
                 self.clock.measure(newest.time_us, now_us);
             }
             self.rtt.measure(now_us.saturating_sub(newest.time_us));
@@ -276,8 +283,8 @@ impl Recovery {
     }
 
     /// `count` packets were declared lost, of which `largest` has the highest number.
-    pub fn lose(&mut self, now_us: i64, place: Place, largest: u64, count: u64) -> Lost {
-        let space = self.space(place);
+    pub fn lose(&mut self, now_us: i64, space_id: SpaceId, largest: u64, count: u64) -> Lost {
+        let space = self.space(space_id);
         let numbers =
             if count > 1 { space.oldest(largest, usize::try_from(count).unwrap_or(usize::MAX)) } else { vec![largest] };
         let packets = numbers.iter().filter_map(|number| space.lose(*number).cloned()).collect();
@@ -322,24 +329,24 @@ impl Recovery {
     }
 
     /// Packets on their way that carried what goes out again of a stream, `[from, to)`, with their places.
-    pub fn carriers(&self, chunk: &Chunk, to: u64) -> Vec<(Place, Sent)> {
-        let of = |(place, space): &(Place, Space)| {
+    pub fn carriers(&self, chunk: &Chunk, to: u64) -> Vec<(SpaceId, Sent)> {
+        let of = |(space_id, space): &(SpaceId, Space)| {
             let carriers = space.carriers(chunk.stream_id, chunk.from, to);
-            carriers.map(|packet| (*place, packet.clone())).collect::<Vec<_>>()
+            carriers.map(|packet| (*space_id, packet.clone())).collect::<Vec<_>>()
         };
         self.spaces.iter().flat_map(of).collect()
     }
 
     /// What a packet carried goes out again, in a log that does not say what is lost.
-    pub fn repeat(&mut self, place: Place, number: u64) {
-        self.space(place).repeat(number);
+    pub fn repeat(&mut self, space_id: SpaceId, number: u64) {
+        self.space(space_id).repeat(number);
     }
 
     /// Keys were discarded: "the sender MUST discard all recovery state associated with those packets and MUST remove them
     /// from the count of bytes in flight" (RFC 9002, 6.4). Gives the bytes of each path.
     pub fn discard(&mut self, kind: SpaceKind) -> Vec<(u64, u64)> {
-        let of_kind = self.spaces.iter_mut().filter(|(place, _)| place.kind == kind);
-        of_kind.map(|(place, space)| (place.path, space.discard())).collect()
+        let of_kind = self.spaces.iter_mut().filter(|(space_id, _)| space_id.kind == kind);
+        of_kind.map(|(space_id, space)| (space_id.path, space.discard())).collect()
     }
 
     /// A recovery period begins, unless one goes on.
@@ -468,14 +475,14 @@ impl Recovery {
     }
 
     /// Losses and probe timeouts in the connection's row.
-    pub fn write(&self, row: &mut Row) {
-        row.set("packets_lost", self.losses.packets);
-        row.set("bytes_lost", self.losses.bytes);
-        row.set("packets_spurious", self.losses.spurious);
-        row.set("packets_lost_handshake", self.losses.handshake);
-        row.set("packets_lost_data", self.losses.data);
-        row.set("ptos", self.probe.count());
-        row.set("ptos_spurious", self.probe.spurious());
+    pub fn write(&self, row: &mut Row<Connections>) {
+        row.set(connections::PACKETS_LOST, self.losses.packets);
+        row.set(connections::BYTES_LOST, self.losses.bytes);
+        row.set(connections::PACKETS_SPURIOUS, self.losses.spurious);
+        row.set(connections::PACKETS_LOST_HANDSHAKE, self.losses.handshake);
+        row.set(connections::PACKETS_LOST_DATA, self.losses.data);
+        row.set(connections::PTOS, self.probe.count());
+        row.set(connections::PTOS_SPURIOUS, self.probe.spurious());
     }
 
     /// Packets of the peer that came behind one with a higher number.

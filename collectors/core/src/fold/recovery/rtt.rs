@@ -2,7 +2,8 @@
 
 use crate::fold::TURN_US;
 use crate::fold::stats::{self, Stats};
-use crate::record::rows::{Cell, Row};
+use crate::record::columns::connections::{self, Connections};
+use crate::record::rows::Row;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -152,16 +153,16 @@ impl Rtt {
     }
 
     /// Its columns of the connection's row.
-    pub fn write(&self, row: &mut Row) {
+    pub fn write(&self, row: &mut Row<Connections>) {
         let stats = &self.stats;
-        row.set("rtt_samples", stats.count());
-        row.set("rtt_min_us", stats.min());
-        row.set("rtt_max_us", stats.max());
-        row.set("rtt_mean_us", stats.mean());
-        row.set("rtt_stdev_us", stats.deviation());
-        row.set("rtt_handshake_us", self.first_us.map(i64::unsigned_abs));
+        row.set(connections::RTT_SAMPLES, stats.count());
+        row.set(connections::RTT_MIN_US, stats.min());
+        row.set(connections::RTT_MAX_US, stats.max());
+        row.set(connections::RTT_MEAN_US, stats.mean());
+        row.set(connections::RTT_STDEV_US, stats.deviation());
+        row.set(connections::RTT_HANDSHAKE_US, self.first_us.map(i64::unsigned_abs));
         let histogram = self.histogram.iter().map(|(bucket, count)| (*bucket, *count));
-        row.set("rtt_histogram", Cell::Histogram(histogram.collect()));
+        row.set(connections::RTT_HISTOGRAM, histogram.collect::<Vec<_>>());
     }
 
     /// smoothed_rtt + max(4 * rttvar, kGranularity) (RFC 9002, 6.2.1); max_ack_delay comes on top where it counts.

@@ -3,6 +3,7 @@
 use crate::crossed::Bound;
 use crate::event::{Event, Number};
 use crate::limits::HTTP_FIELD;
+use crate::record::columns::streams::{self, Streams};
 use crate::record::rows::Row;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -19,12 +20,12 @@ pub struct Http {
 
 impl Http {
     /// Its columns of a request's row.
-    pub fn write(&self, row: &mut Row) {
-        row.set("method", self.method.clone());
-        row.set("authority", self.authority.clone());
-        row.set("path", self.path.clone());
-        row.set("status", self.status);
-        row.set("external_id", self.external_id.clone());
+    pub fn write(&self, row: &mut Row<Streams>) {
+        row.set(streams::METHOD, self.method.clone());
+        row.set(streams::AUTHORITY, self.authority.clone());
+        row.set(streams::PATH, self.path.clone());
+        row.set(streams::STATUS, self.status);
+        row.set(streams::EXTERNAL_ID, self.external_id.clone());
     }
 }
 

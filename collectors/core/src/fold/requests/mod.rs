@@ -28,6 +28,7 @@ use crate::fold::requests::ranges::Ranges;
 use crate::fold::requests::stream::{RequestEnd, SentChunk, Stream};
 use crate::fold::stats::Stats;
 use crate::limits;
+use crate::record::columns::connections::{self, Connections};
 use crate::record::rows::Row;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -456,15 +457,15 @@ impl Requests {
     }
 
     /// Its columns of the connection's row.
-    pub fn write(&self, row: &mut Row) {
-        row.set("retransmissions_max", self.count.most_resent);
+    pub fn write(&self, row: &mut Row<Connections>) {
+        row.set(connections::RETRANSMISSIONS_MAX, self.count.most_resent);
         let repairs = self.repairs.as_deref().copied().unwrap_or_default();
-        row.set("retransmission_delay_min_us", repairs.min());
-        row.set("retransmission_delay_max_us", repairs.max());
-        row.set("retransmission_delay_mean_us", repairs.mean());
-        row.set("retransmission_delay_stdev_us", repairs.deviation());
-        row.set("requests", self.count.requests);
-        row.set("requests_complete", self.count.complete);
+        row.set(connections::RETRANSMISSION_DELAY_MIN_US, repairs.min());
+        row.set(connections::RETRANSMISSION_DELAY_MAX_US, repairs.max());
+        row.set(connections::RETRANSMISSION_DELAY_MEAN_US, repairs.mean());
+        row.set(connections::RETRANSMISSION_DELAY_STDEV_US, repairs.deviation());
+        row.set(connections::REQUESTS, self.count.requests);
+        row.set(connections::REQUESTS_COMPLETE, self.count.complete);
     }
 }
 

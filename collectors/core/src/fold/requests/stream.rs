@@ -10,7 +10,7 @@ use crate::fold::attribution::trust::Trust;
 use crate::fold::cause::{Cause, Interval};
 use crate::fold::credit::StreamCredit;
 use crate::fold::moment::Moment;
-use crate::fold::recovery::Place;
+use crate::fold::recovery::SpaceId;
 use crate::fold::recovery::holes::Hole;
 use crate::fold::recovery::packets::{Chunk, Sent};
 use crate::fold::recovery::rtt::{RoundTrip, Rtt};
@@ -23,7 +23,8 @@ use crate::fold::requests::side::Side;
 use crate::fold::requests::wait::{Explained, Sender, Wait};
 use crate::fold::stated_waits::StatedWaits;
 use crate::fold::window::pacer::PacingDelay;
-use crate::record::rows::{Cell, Row};
+use crate::record::columns::streams::{self, Streams};
+use crate::record::rows::Row;
 use serde::{Deserialize, Serialize};
 
 /// Why a request's end is where it is.
@@ -142,7 +143,7 @@ pub struct SentChunk {
     /// It mends a loss.
     pub mends: bool,
     /// Packets that are taken for lost for it, and their bytes.
-    pub inferred: Vec<(Place, u64)>,
+    pub inferred: Vec<(SpaceId, u64)>,
     /// Bytes of those packets.
     pub inferred_bytes: u64,
     /// Most retransmissions of a loss of the stream.
@@ -360,13 +361,13 @@ impl Stream {
 
     /// A chunk of ours goes out; `carriers` are packets on their way that carried some of it before, in a log that does not
     /// say what is lost.
-    pub fn send(&mut self, chunk: &Chunk, now: Moment, out: Outgoing, carriers: &[(Place, Sent)]) -> SentChunk {
+    pub fn send(&mut self, chunk: &Chunk, now: Moment, out: Outgoing, carriers: &[(SpaceId, Sent)]) -> SentChunk {
         let before = (self.sent.highest(), self.sent.repeated());
         let mut done = SentChunk::default();
         // This stack does not say what it lost: what it sends again it took for lost (RFC 9002, 6).
-        for (place, packet) in carriers {
+        for (space_id, packet) in carriers {
             if self.losses.infer(&self.sent, self.id, packet, now.us) {
-                done.inferred.push((*place, packet.number));
+                done.inferred.push((*space_id, packet.number));
                 done.inferred_bytes = done.inferred_bytes.saturating_add(packet.bytes);
             }
         }
@@ -723,32 +724,32 @@ impl Stream {
     }
 
     /// Its columns of its row; `started_at` is its start by the wall clock.
-    pub fn write(&self, row: &mut Row, started_at: Option<i64>, is_server: bool, saves: &Saves) {
+    pub fn write(&self, row: &mut Row<Streams>, started_at: Option<i64>, is_server: bool, saves: &Saves) {
         let marks = &self.marks;
-        row.set("stream_id", self.id);
-        row.set("started_at", started_at);
-        row.set("start_us", marks.start_us);
-        row.set("request_end_us", marks.request_end_us);
-        row.set("response_start_us", marks.response_start_us);
-        row.set("first_byte_us", marks.first_byte_us);
-        row.set("last_byte_us", marks.last_byte_us);
-        row.set("end_us", marks.end_us);
-        row.set("start_is", if self.is_start_inferred { "inferred" } else { "observed" });
-        row.set("end_is", self.end.map_or("", RequestEnd::name));
-        row.set("complete", self.is_complete);
-        row.set("duration_us", marks.duration_us());
+        row.set(streams::STREAM_ID, self.id);
+        row.set(streams::STARTED_AT, started_at);
+        row.set(streams::START_US, marks.start_us);
+        row.set(streams::REQUEST_END_US, marks.request_end_us);
+        row.set(streams::RESPONSE_START_US, marks.response_start_us);
+        row.set(streams::FIRST_BYTE_US, marks.first_byte_us);
+        row.set(streams::LAST_BYTE_US, marks.last_byte_us);
+        row.set(streams::END_US, marks.end_us);
+        row.set(streams::START_IS, if self.is_start_inferred { "inferred" } else { "observed" });
+        row.set(streams::END_IS, self.end.map_or("", RequestEnd::name));
+        row.set(streams::COMPLETE, self.is_complete);
+        row.set(streams::DURATION_US, marks.duration_us());
         self.http.as_deref().unwrap_or(&Http::default()).write(row);
         let (request, response) = if is_server { (&self.received, &self.sent) } else { (&self.sent, &self.received) };
-        row.set("request_bytes", request.highest());
-        row.set("response_bytes", response.highest());
-        row.set("packets", response.packets());
-        row.set("packets_lost", self.losses.packets());
-        row.set("retransmitted_bytes", self.sent.repeated());
-        row.set("detection_us", self.losses.detection_us());
-        row.set("rtt_us", self.rtt.smoothed_us.map(i64::unsigned_abs));
-        row.set("min_rtt_us", self.rtt.min_us.map(i64::unsigned_abs));
-        row.set("first_seq", self.first_seq);
-        row.set("last_seq", self.last_seq);
+        row.set(streams::REQUEST_BYTES, request.highest());
+        row.set(streams::RESPONSE_BYTES, response.highest());
+        row.set(streams::PACKETS, response.packets());
+        row.set(streams::PACKETS_LOST, self.losses.packets());
+        row.set(streams::RETRANSMITTED_BYTES, self.sent.repeated());
+        row.set(streams::DETECTION_US, self.losses.detection_us());
+        row.set(streams::RTT_US, self.rtt.smoothed_us.map(i64::unsigned_abs));
+        row.set(streams::MIN_RTT_US, self.rtt.min_us.map(i64::unsigned_abs));
+        row.set(streams::FIRST_SEQ, self.first_seq);
+        row.set(streams::LAST_SEQ, self.last_seq);
         let sweep = self.timeline.sweep();
         Trust::of(sweep, marks, self.imputation.slack()).write(row);
         for cause in Cause::ALL {
@@ -756,11 +757,11 @@ impl Stream {
         }
         let named = |value: u64, cause: Cause| (value > 0).then(|| (cause.name().to_owned(), value));
         let held = Cause::ALL.into_iter().filter_map(|cause| named(sweep.overlapping(cause), cause));
-        row.set("overlapping", Cell::Counts(held.collect()));
+        row.set(streams::OVERLAPPING, held.collect::<Vec<_>>());
         // A cause without a part has nothing to give back, but for a slow path, which shows in other parts too.
         let saved = Cause::ALL.into_iter().filter_map(|cause| saves[cause as usize].map(|us| (cause, us)));
         let saved = saved.filter(|(cause, us)| sweep.part(*cause) > 0 || (*cause == Cause::Bandwidth && *us > 0));
         let saved = saved.map(|(cause, us)| (cause.name().to_owned(), us));
-        row.set("saves", Cell::Counts(saved.collect()));
+        row.set(streams::SAVES, saved.collect::<Vec<_>>());
     }
 }

@@ -7,6 +7,7 @@ pub mod paths;
 use crate::fold::attribution::saves::Room;
 use crate::fold::moment::Moment;
 use crate::fold::window::paths::{InstantTraffic, Paths};
+use crate::record::columns::connections::{self, Connections};
 use crate::record::rows::Row;
 use serde::{Deserialize, Serialize};
 
@@ -179,12 +180,12 @@ impl CongestionWindow {
     }
 
     /// Its columns of the connection's row.
-    pub fn write(&self, row: &mut Row) {
-        row.set("initial_congestion_window", self.initial);
-        row.set("bytes_in_flight_max", self.in_flight_max);
+    pub fn write(&self, row: &mut Row<Connections>) {
+        row.set(connections::INITIAL_CONGESTION_WINDOW, self.initial);
+        row.set(connections::BYTES_IN_FLIGHT_MAX, self.in_flight_max);
         #[expect(clippy::cast_precision_loss, reason = "a mean")]
-        row.set("bytes_in_flight_mean", self.flight_area / self.flight_us.max(1) as f64);
-        row.set("in_flight_disagreements", self.disagreements);
+        row.set(connections::BYTES_IN_FLIGHT_MEAN, self.flight_area / self.flight_us.max(1) as f64);
+        row.set(connections::IN_FLIGHT_DISAGREEMENTS, self.disagreements);
     }
 }
 
@@ -221,7 +222,10 @@ mod tests {
         let mut row = Row::default();
         window.write(&mut row);
         let mean = crate::record::rows::Cell::Float(1_500.0);
-        assert_eq!((row.get("bytes_in_flight_mean"), row.whole("bytes_in_flight_max")), (Some(&mean), 2_000));
+        assert_eq!(
+            (row.get(connections::BYTES_IN_FLIGHT_MEAN), row.whole(connections::BYTES_IN_FLIGHT_MAX)),
+            (Some(&mean), 2_000)
+        );
     }
 
     #[test]
@@ -232,6 +236,6 @@ mod tests {
         window.state_in_flight(0, 3_000);
         let mut row = Row::default();
         window.write(&mut row);
-        assert_eq!((window.in_flight(), row.whole("in_flight_disagreements")), (3_000, 1));
+        assert_eq!((window.in_flight(), row.whole(connections::IN_FLIGHT_DISAGREEMENTS)), (3_000, 1));
     }
 }
