@@ -16,9 +16,16 @@ from quiclens_questions.statistics.clusters import (
     samples_needed,
     share,
 )
-from quiclens_questions.statistics.distributions import binomial_tail, hypergeometric_tail, likeness_at, student95
+from quiclens_questions.statistics.distributions import (
+    binomial_tail,
+    chi_square_tail,
+    hypergeometric_tail,
+    likeness_at,
+    student95,
+)
 from quiclens_questions.statistics.estimates import Estimate, difference, relative, wilson
 from quiclens_questions.statistics.rates import Counts, rate
+from quiclens_questions.statistics.splits import chance, gain
 
 Sample = tuple[int, float, float]  # cluster, value, weight
 
@@ -234,3 +241,16 @@ def test_a_rates_interval_allows_for_a_short_last_bucket() -> None:
     assert (found.value, found.low, found.high) == pytest.approx((1, 1, 1))
     uneven = rate(Counts(1_200, 10 * 100.0**2 + 10 * 20.0**2, 20, 1_200.0, 60.0))
     assert uneven.value == 1 and uneven.low is not None and 0.6 < uneven.low < 0.75
+
+
+def test_two_parts_of_one_mixture_differ_by_no_more_than_accident() -> None:
+    assert gain({1: 30, 2: 70}, {1: 15, 2: 35}) == pytest.approx(0.0, abs=1e-9)
+    assert gain({1: 3}, {}) == 0.0 and chance({1: 5}, {1: 9}) == 1.0
+    # Twice the gain of 12 and 5 of 17 against 5 and 12 is 5.94, the likelihood ratio of that table.
+    assert 2 * gain({1: 12, 2: 5}, {1: 5, 2: 12}) == pytest.approx(5.9398, abs=1e-3)
+    assert chance({1: 12, 2: 5}, {1: 5, 2: 12}) == pytest.approx(0.0148, abs=1e-4)
+
+
+@pytest.mark.parametrize(("value", "freedom", "chance"), [(3.841, 1, 0.05), (5.991, 2, 0.05), (15.086, 5, 0.01)])
+def test_the_tail_of_chi_square_is_the_tables(value: float, freedom: int, chance: float) -> None:
+    assert chi_square_tail(value, freedom) == pytest.approx(chance, rel=1e-3)

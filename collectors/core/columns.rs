@@ -8,19 +8,19 @@ use std::io;
 const TABLES: [&str; 6] = ["streams", "episodes", "connection_aliases", "request_lines", "rejects", "connections"];
 
 #[derive(Deserialize)]
-struct File {
+struct CatalogueText {
     #[serde(default)]
-    table: Vec<Table>,
+    table: Vec<TableText>,
 }
 
 #[derive(Deserialize)]
-struct Table {
+struct TableText {
     name: String,
-    columns: Vec<Column>,
+    columns: Vec<ColumnText>,
 }
 
 #[derive(Deserialize)]
-struct Column {
+struct ColumnText {
     name: String,
     #[serde(rename = "type")]
     kind: String,
@@ -32,7 +32,7 @@ struct Column {
 pub fn code(files: &[String]) -> io::Result<String> {
     let mut code = String::new();
     for text in files {
-        let file: File = toml::from_str(text).map_err(io::Error::other)?;
+        let file: CatalogueText = toml::from_str(text).map_err(io::Error::other)?;
         for table in file.table.iter().filter(|table| TABLES.contains(&table.name.as_str())) {
             module(&mut code, table).map_err(io::Error::other)?;
         }
@@ -40,7 +40,7 @@ pub fn code(files: &[String]) -> io::Result<String> {
     Ok(code)
 }
 
-fn module(code: &mut String, table: &Table) -> Result<(), String> {
+fn module(code: &mut String, table: &TableText) -> Result<(), String> {
     let name = &table.name;
     let put = |_| "no memory".to_owned();
     let row = name.split('_').map(|word| word[..1].to_uppercase() + &word[1..]).collect::<String>();
@@ -53,7 +53,7 @@ fn module(code: &mut String, table: &Table) -> Result<(), String> {
         table.columns.iter().map(|column| &column.name).collect::<Vec<_>>(),
     )
     .map_err(put)?;
-    for (at, Column { name, kind, doc }) in table.columns.iter().enumerate() {
+    for (at, ColumnText { name, kind, doc }) in table.columns.iter().enumerate() {
         let kind = kind_of(kind).ok_or_else(|| format!("{}.{name}: no kind of cell for {kind}", table.name))?;
         let (doc, name) = (if doc.is_empty() { name } else { doc }, name.to_uppercase());
         let doc = format!("{doc:?}");

@@ -210,6 +210,15 @@ def parser() -> argparse.ArgumentParser:
     watching.add_argument("--seed", type=int, default=1)
     watching.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
 
+    siblings = commands.add_parser(
+        "siblings", help="does what traced requests like it waited for tell what one without a trace did? Goes on"
+    )
+    siblings.add_argument(
+        "--runs", type=_count, default=60, help="incidents, for each share of requests that is traced"
+    )
+    siblings.add_argument("--rate", type=float, default=300, help="requests a second")
+    siblings.add_argument("--seed", type=int, default=1)
+    siblings.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
     planting = commands.add_parser(
         "incidents", help="is what became worse found, with who, since when, how many and what of? Goes on where it was"
     )
@@ -406,6 +415,10 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         from quiclens_lab.watch import watch
 
         return watch(options.runs, options.windows, options.seed, options.rows, options.keep, progress.show)
+    if options.command == "siblings":
+        from quiclens_lab.siblings import siblings_bar
+
+        return siblings_bar(options.runs, options.rate, options.seed, options.keep)
     if options.command == "incidents":
         from quiclens_lab.incidents import incidents
 

@@ -11,7 +11,7 @@ from quiclens_lab.faults_compare import Content, Key, RowDifference
 from quiclens_lab.faults_socket import Place, RowSender, place_of
 
 CORRUPT, FULL = "spool_corrupt", "spool_full"
-_OF_A_CONNECTION = ("episodes", "streams", "requests")
+_OF_A_CONNECTION = ("events", "episodes", "streams", "requests")
 
 
 @dataclass
@@ -79,9 +79,12 @@ def without_events(said: Content, places: set[Place]) -> None:
 
 
 def is_from_before(wrong: RowDifference, found: Content, before: Content) -> bool:
-    """An episode, a stream or its request that was shipped before a byte of one of its records was flipped; what came
-    after does not replace it where it has another key. `before` is the reading of all rows that were shipped."""
+    """An event, an episode, a stream or its request that was shipped before a byte of one of its records was flipped;
+    what came after does not replace it where it has another key: a connection without its first record is another
+    trace. `before` is the reading of all rows that were shipped."""
     if wrong.key[0] not in _OF_A_CONNECTION or wrong.what not in ("extra", "changed"):
+        return False
+    if wrong.key[0] == "events" and wrong.what != "extra":
         return False
     return any(
         _unversioned(rows[wrong.key]) == _unversioned(before.groups.get(group, {}).get(wrong.key, {}))

@@ -36,6 +36,9 @@ WIDEST = timedelta(minutes=4)
 DENSE = 20 / 60  # affected a second, from which the interval must be so narrow
 _CODE = ("api/questions/quiclens_questions", "lab/quiclens_lab/incidents.py")
 
+TRACED = 33
+"""Percent of the requests over QUIC, where nothing else is asked for."""
+
 CARRIERS, CITIES, POPS, SERVERS, PATHS, DEVICES, VERSIONS = 12, 20, 4, 3, 8, 5, 4
 _DRAWN = f"""
     number AS n,
@@ -50,7 +53,7 @@ _DRAWN = f"""
     concat('device ', toString(intDiv(three, 16) % {DEVICES})) AS device_name,
     toString(1 + intDiv(three, 128) % {VERSIONS}) AS app_name,
     if(intDiv(two, 512) % 5 = 0, 'h2', 'h3') AS protocol_name,
-    intDiv(one, 8192) % 3 = 0 AND protocol_name = 'h3' AS is_traced,
+    intDiv(one, 8192) % 100 < {{traced:UInt8}} AND protocol_name = 'h3' AS is_traced,
     sqrt(-2 * log((cityHash64(n, {{seed:UInt64}}, 11) % 1000003 + 1) / 1000004)) AS radius,
     radius * cos(2 * pi() * (cityHash64(n, {{seed:UInt64}}, 12) % 1000003) / 1000003) AS z,
     toDateTime64({{since:DateTime('UTC')}}, 6, 'UTC')
@@ -62,7 +65,7 @@ _ROWS = f"""
 INSERT INTO request_versions
     (request_id, started_hour, started_at, connection_id, user_hash, source, link, coverage, weight, trace_weight,
      complete, duration_us, end_is, carrier, city, pop, server, server_release, stack, stack_version, protocol, path,
-     device, app_version, status, cwnd_blocked_us, loss_recovery_us, server_think_us, network_us, top_cause)
+     device, app_version, arm, status, cwnd_blocked_us, loss_recovery_us, server_think_us, network_us, top_cause)
 WITH {_DRAWN}
 SELECT
     concat(toString({{seed:UInt64}}), '-', toString(n)),
@@ -89,6 +92,7 @@ SELECT
     path_name,
     device_name,
     app_name,
+    {{slowed:Bool}} AND is_hit AND took > 2 * usual_us ? 'slowed' : NULL,
     200,
     if(is_traced AND is_hit AND {{cause:String}} = 'cwnd_blocked', took - usual_us, 0),
     if(is_traced AND is_hit AND {{cause:String}} = 'loss_recovery', took - usual_us, 0),
@@ -193,7 +197,7 @@ def incidents(runs: int, nothing: int, rate: float, seed: int, keep: bool, folde
     tried = {each.number: each for each in kept.read()}
     with TemporaryDirectory(prefix="quiclens-incidents-") as place, stores.open(f"chdb:{place}/store") as store:
         migrate(store)
-        _draw(store, rate, seed, DAY, 86_400, None, DAY + timedelta(days=9))
+        draw(store, rate, seed, DAY, 86_400, None, DAY + timedelta(days=9))
         for number in [*range(runs), *range(-nothing, 0)]:
             if number not in tried:
                 tried[number] = _try(store, number, rate, seed)
@@ -239,15 +243,35 @@ def _share(part: int, whole: int) -> float:
     return round(part / whole, 4) if whole else 0.0
 
 
-def _draw(
-    store: Store, rate: float, seed: int, since: datetime, length_s: int, incident: Incident | None, began: datetime
+def draw(
+    store: Store,
+    rate: float,
+    seed: int,
+    since: datetime,
+    length_s: int,
+    incident: Incident | None,
+    began: datetime,
+    traced: int = TRACED,
+    slowed: bool = False,
 ) -> None:
+    """Add requests of so many seconds, `traced` percent of those over QUIC with a trace. With `slowed`, those whose
+    largest part is what was planted are told by their `arm`."""
     planted = incident or Incident("nothing", "0", 0, ())
     text = _ROWS
     for mark in ("who", "how", "fails", "release", "stack"):
         text = text.replace(f"/* {mark} */", getattr(planted, mark))
     given = {"since": f"{since:%Y-%m-%d %H:%M:%S}", "began": f"{began:%Y-%m-%d %H:%M:%S}", "length_s": length_s}
-    store.command(text, {**given, "rows": round(rate * length_s), "seed": seed, "cause": planted.cause})
+    store.command(
+        text,
+        {
+            **given,
+            "rows": round(rate * length_s),
+            "seed": seed,
+            "cause": planted.cause,
+            "traced": traced,
+            "slowed": slowed,
+        },
+    )
 
 
 def _try(store: Store, number: int, rate: float, seed: int) -> Tried:
@@ -260,7 +284,7 @@ def _try(store: Store, number: int, rate: float, seed: int) -> Tried:
         affected_s = min(3_300.0, cell / (incident.share * rate))
         began = (ENDS - timedelta(seconds=affected_s)).replace(microsecond=0)
     store.command("ALTER TABLE request_versions DROP PARTITION {day:Date}", {"day": f"{begins:%Y-%m-%d}"})
-    _draw(store, rate, seed + 1 + abs(number) * 2 + (number < 0), begins, 3_600, incident, began)
+    draw(store, rate, seed + 1 + abs(number) * 2 + (number < 0), begins, 3_600, incident, began)
     hours = chance.choice((1, 3, 12, 24))
     findings = triage(store, Triage(ENDS - timedelta(hours=hours), ENDS))["findings"]
     said = [each["sentence"] for each in findings]

@@ -27,6 +27,7 @@ DEPLOY = LAB.parent / "deploy" / "local"
 BIN = Path(sys.executable).parent
 RECORD = "system.json"
 PATIENCE_S = 30
+STARTING_S = 180  # of a process on a machine that has much else to do
 LISTEN = "127.0.0.1:8123"
 METRICS = "127.0.0.1:9464"  # of ingest, and of the collector; other ports where these are taken
 COLLECTOR_METRICS = "127.0.0.1:9465"
@@ -264,7 +265,7 @@ def _wait(url: str, folder: Path, name: str) -> None:
             with urllib.request.urlopen(url, timeout=1):
                 return
         except OSError as error:
-            if time.monotonic() - began > PATIENCE_S:
+            if time.monotonic() - began > STARTING_S:
                 raise LabError(f"{url} does not answer: {error}; see {folder / 'log' / name}.log") from error
         time.sleep(0.2)
 

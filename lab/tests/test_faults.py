@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -169,7 +170,8 @@ def test_half_a_line_in_a_copy_may_stand_beside_the_whole_one_that_is_in_no_file
 
 
 @pytest.mark.parametrize(
-    ("table", "may_be"), [("episodes", True), ("streams", True), ("requests", True), ("events", False)]
+    ("table", "may_be"),
+    [("episodes", True), ("streams", True), ("requests", True), ("events", True), ("rejects", False)],
 )
 def test_a_row_may_be_from_before_a_flip_only_as_it_was_then(table: str, may_be: bool) -> None:
     def one(**row: int) -> Content:
@@ -177,6 +179,8 @@ def test_a_row_may_be_from_before_a_flip_only_as_it_was_then(table: str, may_be:
 
     (extra,) = differences(one(), [Content()])
     assert is_from_before(extra, one(), one(version=2)) == may_be
+    changed = replace(extra, what="changed")
+    assert is_from_before(changed, one(), one(version=2)) == (may_be and table != "events")
     assert not is_from_before(extra, one(), one(start_us=11))
     assert not is_from_before(extra, one(), Content())
 

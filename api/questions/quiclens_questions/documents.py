@@ -283,6 +283,37 @@ class BegunRequest(TypedDict):
 
 
 @whole
+class SiblingCause(TypedDict):
+    """What share of the time of requests that are like another one cause has, with its 95 % interval by user (else
+    connection), and of how many of them it is the largest part."""
+
+    cause: str
+    share: float | None
+    low: float | None
+    high: float | None
+    largest_of: int
+
+
+@whole
+class Siblings(TypedDict):
+    """What traced requests spent their time on that are like one without a trace, in what makes a difference there: of
+    the same protocol, no more than `within_s` apart, and alike in each column of `alike_in`: of the same value, or
+    (`response_bytes`, `duration_us`) half to twice as much, or (`duration_us_or_more`) half as long or longer.
+    `causes` are those that are most often the largest part first; none where the requests are too few. `top_cause` is
+    the largest part of two thirds of them, null where none is. In the columns of `unseen_in` no traced request of that
+    time has the value."""
+
+    requests: int
+    clusters: int
+    alike_in: Sequence[str]
+    unseen_in: Sequence[str]
+    within_s: int
+    top_cause: str | None
+    causes: Sequence[SiblingCause]
+    examples: Sequence[str]
+
+
+@whole
 class Explained(TypedDict):
     """Why one request took as long as it did: the parts add up to `duration_us`, to the microsecond. Of a request that
     is not there, `begun` are those whose id begins so."""
@@ -304,6 +335,7 @@ class Explained(TypedDict):
     events: Sequence[Event]
     connection: SparseConnection
     coverage: ExplainedCoverage
+    siblings: Siblings | None
     begun: NotRequired[Sequence[BegunRequest]]
 
 

@@ -11,6 +11,7 @@ from quiclens_questions.documents import Explained
 from quiclens_questions.events_around import events_around
 from quiclens_questions.explained import explained, without_trace
 from quiclens_questions.request_id import StreamName, stream_name
+from quiclens_questions.siblings import siblings
 from quiclens_questions.statements import ask, together
 
 _EPISODES_AT_MOST = 500
@@ -43,7 +44,8 @@ def explain(store: Store, request_id: str) -> Explanation:
     request = known[0] if known else {}
     stream = _stream(store, request, request_id, named)
     if stream is None:
-        return Explanation(without_trace(request_id, request), request, None, _others(known))
+        like_it = siblings(store, request) if request else None
+        return Explanation(without_trace(request_id, request, like_it), request, None, _others(known))
     return Explanation(_document(store, request, stream), request, stream, _others(known))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from quiclens_schema.catalogue import CAUSES
 
-from quiclens_questions.documents import Episode, Event, Explained, ExplainedCoverage, Part
+from quiclens_questions.documents import Episode, Event, Explained, ExplainedCoverage, Part, Siblings
 from quiclens_questions.facts import facts, in_vocabulary_order
 from quiclens_questions.failure import CannotRun
 from quiclens_questions.savings import interval_us
@@ -44,11 +44,13 @@ def explained(
         "events": typed(Event, events),
         "connection": _shown(connection),
         "coverage": _coverage(request, connection),
+        "siblings": None,
     }
 
 
-def without_trace(request_id: str, request: Row) -> Explained:
-    """A request that no trace speaks for, or no request at all: nothing is made up."""
+def without_trace(request_id: str, request: Row, siblings: Siblings | None = None) -> Explained:
+    """A request that no trace speaks for, or no request at all: nothing is made up, and what is said of its siblings is
+    theirs."""
     return {
         "request_id": request.get("request_id", request_id),
         "duration_us": request.get("duration_us"),
@@ -62,7 +64,7 @@ def without_trace(request_id: str, request: Row) -> Explained:
         "bounds_us": {},
         "cannot_show": [],
         "overlapping": {},
-        "sentence": untraced(request_id, request),
+        "sentence": untraced(request_id, request, siblings),
         "episodes": [],
         "events": [],
         "connection": {},
@@ -75,6 +77,7 @@ def without_trace(request_id: str, request: Row) -> Explained:
             "events_seen": None,
             "events_kept": None,
         },
+        "siblings": siblings,
     }
 
 

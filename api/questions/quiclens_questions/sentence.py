@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from quiclens_questions.units import duration, size
+from quiclens_questions.documents import Siblings
+from quiclens_questions.units import age, duration, share, size
 
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _CLIENT_ONLY = ("remote_wait", "receiving", "receiver_hol", "stream_limit")
@@ -99,17 +100,50 @@ def _answer(facts: Facts) -> str:
     return lead.format(reason=reason, us=duration(us), total=duration(facts.duration_us), details=details)
 
 
-def untraced(request_id: str, request: Mapping[str, Any]) -> str:
-    """Why nothing can be said: no such request, or no trace of it."""
+def untraced(request_id: str, request: Mapping[str, Any], siblings: Siblings | None = None) -> str:
+    """Why nothing can be said: no such request, or no trace of it. Then what requests like it waited for."""
     if not request:
         return f"There is no request {request_id} in this store."
     us = request.get("logged_duration_us")
     took = "no duration" if us is None else duration(us)
-    if request.get("link") == "ambiguous":
-        return f"The access log says {took}, but several streams fit this line, so none was picked to explain it."
     if request.get("protocol") in ("h1", "h2"):
         return f"The access log says {took}; it came over {request['protocol']}, and QUIC traces cannot explain it."
-    return f"The access log says {took}, but no trace of its connection was loaded, so its time has no causes."
+    why = "no trace of its connection was loaded, so its time has no causes."
+    if request.get("link") == "ambiguous":
+        why = "several streams fit this line, so none was picked to explain it."
+    return f"The access log says {took}, but {why}{_siblings(siblings)}"
+
+
+def _siblings(siblings: Siblings | None) -> str:
+    if siblings is None:
+        return ""
+    alike = [_LIKE.get(name, name) for name in siblings["alike_in"] if name not in _TOOK]
+    like = f"like it{f' in {_listed(alike)}' if alike else ''}, within {age(siblings['within_s'])}"
+    like += "".join(words for name, words in _TOOK.items() if name in siblings["alike_in"])
+    many = f"{number(siblings['requests'], 'traced request')} {like}"
+    unseen = _listed([_LIKE.get(name, name) for name in siblings["unseen_in"]])
+    unseen = f" None of them is like it in {unseen}." if unseen and siblings["causes"] else ""
+    if not siblings["causes"]:
+        return f" There {'is' if siblings['requests'] == 1 else 'are'} {many}: too few to say what is usual."
+    first = siblings["causes"][0]
+    words = CAUSE_WORDS.get(first["cause"])
+    cause = words.short if words else first["cause"]
+    between = "" if first["low"] is None else f" [{share(first['low'], 1)} to {share(first['high'] or 0, 1)}]"
+    part = f"{share(first['share'] or 0, 1)}{between} of"
+    if siblings["top_cause"] is None:
+        first_of = f"the first of them, {cause}, has {part} their time"
+        return f" {many[0].upper()}{many[1:]} have no cause in common: {first_of}.{unseen}"
+    of = "each" if first["largest_of"] == siblings["requests"] else f"{first['largest_of']:,} of them"
+    return f" Of {many}, {part} the time went to {cause}, the largest part of {of}.{unseen}"
+
+
+_LIKE = {"response_bytes": "size"}
+_TOOK = {"duration_us": " and about as long", "duration_us_or_more": " and half as long or longer"}
+
+
+def _listed(words: Sequence[str]) -> str:
+    """`a, b and c`."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 def number(count: int, noun: str) -> str:

@@ -16,6 +16,7 @@ from quiclens_command_line.show.stretches import episode_rows, marks
 from quiclens_command_line.show.tables import ANY_WIDTH, of_printable
 from quiclens_questions.advice import ADVICE, worth_advice
 from quiclens_questions.causes import look
+from quiclens_questions.documents import Siblings
 from quiclens_questions.explain import Explanation
 from quiclens_questions.logged import logged_facts
 from quiclens_questions.savings import REMOVABLE, ratios, savings_note
@@ -68,6 +69,7 @@ def explain_view(found: Explanation, events: int) -> Iterator[RenderableType]:
     elif found.request:
         yield Text()
         yield _logged(found.request)
+        yield from _siblings(document["siblings"])
     for cause in worth_advice(document["parts"]):
         yield Text(f"what usually helps against {look(cause).name}: {ADVICE[cause]}", style="dim")
 
@@ -89,6 +91,22 @@ def _logged(request: Row) -> Table:
     for name, value in logged_facts(request):
         table.add_row(Text(name, style="dim"), value)
     return table
+
+
+def _siblings(siblings: Siblings | None) -> Iterator[RenderableType]:
+    """On what the time of traced requests like this one was spent: none of it is known of this one."""
+    if siblings is None or not siblings["causes"]:
+        return
+    yield Text()
+    yield Text("what traced requests like it spent their time on; of this one nothing is known")
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for place, cause in enumerate(siblings["causes"]):
+        between = "" if cause["low"] is None else f"{share(cause['low'], 1)} to {share(cause['high'] or 0, 1)}"
+        swatch = Text(fill(place) * 2, style=look(cause["cause"]).colour)
+        table.add_row(swatch, look(cause["cause"]).name, share(cause["share"] or 0, 1), Text(between, style="dim"))
+    yield table
+    for request_id in siblings["examples"]:
+        yield Text(f"for instance: quiclens explain {request_id}", style="dim")
 
 
 def _title(found: Explanation) -> Text:

@@ -20,6 +20,11 @@ def student95(freedom: float) -> float:
     return float(_special().stdtrit(freedom, 1 - BEYOND))
 
 
+def chi_square_tail(value: float, freedom: int) -> float:
+    """The chance of at least this value with so many degrees of freedom, DLMF 8.2.4."""
+    return float(_special().gammaincc(freedom / 2, value / 2))
+
+
 def binomial_tail(hits: float, draws: float, share: float) -> float:
     """The chance of at least so many hits, which need not be whole: the regularized incomplete beta function
     I_share(hits, draws - hits + 1), DLMF 8.17.5."""

@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
 
 from quiclens_questions.causes import LOOKS, look
-from quiclens_questions.units import age, duration, milliseconds, size
+from quiclens_questions.units import age, duration, milliseconds, share, size
 from quiclens_web.pages.says import says, short_name
 
 public = APIRouter(include_in_schema=False)
@@ -30,6 +30,7 @@ def _environment() -> Environment:
         "us": lambda us: f"{us:,} µs",
         "size": size,
         "age": age,
+        "share": lambda part: share(part, 1),
         "says": says,
         "short_name": short_name,
         "cause_name": lambda cause: look(cause).name,

@@ -40,27 +40,37 @@ class Span:
 def parts_bar(parts: Sequence[Row], total_us: int) -> Markup:
     """One bar as wide as its place, whose parts lead to their rows of the table; a part narrower than a hair is drawn
     as a hair."""
+    widths = [
+        (part["cause"], part["us"] / max(1, total_us), f"{duration(part['us'])}, {share(part['us'], total_us)}")
+        for part in parts
+    ]
+    return _stacked_bar(widths, "parts of the duration, the same as in the table")
+
+
+def shares_bar(causes: Sequence[Row]) -> Markup:
+    """The same of shares that causes have of the time of several requests."""
+    widths = [(each["cause"], each["share"] or 0.0, share(each["share"] or 0.0, 1)) for each in causes]
+    return _stacked_bar(widths, "shares of their time, the same as in the table")
+
+
+def _stacked_bar(widths: Sequence[tuple[str, float, str]], label: str) -> Markup:
+    """Of each part its cause, its share of the whole, and what is said of it."""
     shapes, at = [], 0.0
-    for part in parts:
-        width = part["us"] / max(1, total_us) * 100
-        cause, name = escape(part["cause"]), look(part["cause"]).name
-        title = escape(f"{name}: {duration(part['us'])}, {share(part['us'], total_us)}")
-        label = (
+    for cause, of_whole, said in widths:
+        width, name = of_whole * 100, look(cause).name
+        title = escape(f"{name}: {said}")
+        text = (
             f'<text x="50%" y="{_BAR / 2 + 5}" text-anchor="middle">{name}</text>'
             if width > _LETTER * len(name)
             else ""
         )
         shapes.append(
-            f'<a href="#part-{cause}" aria-label="{title}"><svg class="part" x="{at:.2f}%" '
+            f'<a href="#part-{escape(cause)}" aria-label="{title}"><svg class="part" x="{at:.2f}%" '
             f'width="{max(width, _HAIR):.2f}%" height="{_BAR}"><title>{title}</title>'
-            f'<rect class="cause-{cause}" width="100%" height="{_BAR}"/>{label}</svg></a>'
+            f'<rect class="cause-{escape(cause)}" width="100%" height="{_BAR}"/>{text}</svg></a>'
         )
         at += width
-    return Markup(
-        '<svg class="bar" role="group" aria-label="parts of the duration, the same as in the table">'
-        + "".join(shapes)
-        + "</svg>"
-    )
+    return Markup(f'<svg class="bar" role="group" aria-label="{label}">{"".join(shapes)}</svg>')
 
 
 def timeline(spans: Sequence[Span], marks: Sequence[tuple[str, int]], start_us: int, end_us: int) -> Markup:

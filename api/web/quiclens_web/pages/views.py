@@ -12,7 +12,7 @@ from quiclens_questions.events_around import EVENTS_AT_MOST, RARE
 from quiclens_questions.explain import Explanation
 from quiclens_questions.savings import REMOVABLE, savings_note
 from quiclens_questions.units import duration
-from quiclens_web.pages.svg import Span, parts_bar, timeline
+from quiclens_web.pages.svg import Span, parts_bar, shares_bar, timeline
 
 _SPANS_AT_MOST = 400
 _EPISODES_SHOWN = 30
@@ -44,6 +44,10 @@ def request_view(found: Explanation) -> Row:
         "savings_note": savings_note(document["parts"]),
         "cannot_show": [look(cause).name for cause in document["cannot_show"]],
     }
+    siblings = document["siblings"]
+    view["siblings"] = siblings if siblings is not None and siblings["causes"] else None
+    if view["siblings"]:
+        view["siblings_bar"] = shares_bar(view["siblings"]["causes"])
     if stream is not None:
         view["bar"] = parts_bar(document["parts"], total_us)
         view["timeline"] = _timeline(document, stream)

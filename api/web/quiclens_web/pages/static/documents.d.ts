@@ -1018,6 +1018,7 @@ export interface Explained {
     [k: string]: unknown;
   };
   coverage: ExplainedCoverage;
+  siblings: Siblings | null;
   begun?: BegunRequest[];
 }
 /**
@@ -1043,6 +1044,35 @@ export interface ExplainedCoverage {
   link: string;
   events_seen: number | null;
   events_kept: string | null;
+}
+/**
+ * What traced requests spent their time on that are like one without a trace, in what makes a difference there: of
+ * the same protocol, no more than `within_s` apart, and alike in each column of `alike_in`: of the same value, or
+ * (`response_bytes`, `duration_us`) half to twice as much, or (`duration_us_or_more`) half as long or longer.
+ * `causes` are those that are most often the largest part first; none where the requests are too few. `top_cause` is
+ * the largest part of two thirds of them, null where none is. In the columns of `unseen_in` no traced request of that
+ * time has the value.
+ */
+export interface Siblings {
+  requests: number;
+  clusters: number;
+  alike_in: string[];
+  unseen_in: string[];
+  within_s: number;
+  top_cause: string | null;
+  causes: SiblingCause[];
+  examples: string[];
+}
+/**
+ * What share of the time of requests that are like another one cause has, with its 95 % interval by user (else
+ * connection), and of how many of them it is the largest part.
+ */
+export interface SiblingCause {
+  cause: string;
+  share: number | null;
+  low: number | null;
+  high: number | null;
+  largest_of: number;
 }
 /**
  * A connection that an upload had.
