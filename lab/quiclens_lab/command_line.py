@@ -39,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", required=True)
 
     demo = commands.add_parser("demo", help="traffic of six carriers with its access log")
-    demo.add_argument("--connections", type=_count, default=200)
+    demo.add_argument("--connections", type=_count, default=400)
     demo.add_argument("--client-traces", action="store_true", help="also write the clients' traces")
 
     one = commands.add_parser("one", help="one connection of a named scenario, both traces")
@@ -453,9 +453,10 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         injected = {"scenario": scenario.name, "cause": scenario.cause, "vantage": scenario.vantage}
         return {**injected, "stream_id": scenario.stream_id, **summary.as_json()}
 
+    from quiclens_lab.demo_incident import with_incident
     from quiclens_lab.population import population
 
-    plans = population(options.connections, options.seed)
+    plans = with_incident(population(options.connections, options.seed), options.seed)
     return make_folder(
         plans, options.out, options.client_traces, options.jobs, with_h2_lines=True, progress=progress.show
     ).as_json()

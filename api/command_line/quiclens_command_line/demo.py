@@ -6,14 +6,17 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from quiclens_schema.store import Store
 
+from quiclens_questions.documents import TriageDocument
 from quiclens_questions.failure import CannotRun
-from quiclens_questions.slow import Slow, slow
+from quiclens_questions.slow import Slow, newest, slow
+from quiclens_questions.triage import Triage, triage
 
 LAB = "quiclens_lab"
 _MARK = ".quiclens-demo"  # a folder with it may be emptied
@@ -95,8 +98,17 @@ def slowest_by(store: Store, column: str) -> Row:
     return slow(store, Slow(limit=1, by=column))
 
 
-def worth_explaining(store: Store) -> Row | None:
-    """The slowest request whose cause is in the network or in its limits; else the slowest that has a trace."""
+def what_is_worse(store: Store) -> TriageDocument | None:
+    """What has become worse in the demo; None where nothing was loaded."""
+    ends = newest(store)
+    return None if ends is None else triage(store, Triage(ends - timedelta(days=1), ends + timedelta(seconds=1)))
+
+
+def worth_explaining(store: Store, worse: TriageDocument | None) -> Row | None:
+    """The request that shows best what has become worse; else the slowest whose cause is in the network or in its
+    limits; else the slowest that has a trace."""
     traced = [row for row in slow(store, Slow(limit=200))["requests"] if row["top_cause"] is not None]
+    shown = [each["request_id"] for finding in (worse["findings"] if worse else ()) for each in finding["examples"]]
+    worst = [row for name in shown for row in traced if row["request_id"] == name]
     telling = [row for row in traced if row["top_cause"] in _TELLING and row["coverage"] == "full"]
-    return next(iter(telling or traced), None)
+    return next(iter(worst or telling or traced), None)

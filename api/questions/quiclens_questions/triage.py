@@ -1,7 +1,8 @@
 """`triage`: what has become worse in a stretch of time: who, since when, how many, and what of.
 
 Every request of the stretch, and of the day before it, is compared with its kind (protocol, carrier and path): it is
-slow if it took longer than nine in ten of them, very slow if longer than 99 in 100. Of every value of every attribute,
+slow if it took longer than nine in ten of them, very slow if longer than 99 in 100, in that third of the time in which
+they were quickest. Of every value of every attribute,
 and of some pairs, the share of slow, very slow and failed requests before a moment is compared with that after it, for
 moments of a minute to a day ago. The conditions that show the largest gains are then looked at together, up to three
 at once: who it is, is the description with the largest gain (`statistics/changes.py`), where each condition more must
@@ -20,6 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import combinations
+from statistics import median
 from typing import Any
 
 from quiclens_schema.catalogue import CAUSES
@@ -47,6 +49,7 @@ OF = {"slow": "measured", "very_slow": "measured", "failed": "ended"}
 SPLITS_S = (86_400, 43_200, 21_600, 10_800, 3_600, 1_800, 600, 300, 120, 60)
 BEFORE = timedelta(days=1)
 FEWEST = 20  # requests in the window that a condition must hold for
+FEWEST_OF_THIRD = 60  # requests of a kind that say how long it takes in a third of the time
 KINDS_AT_MOST = 1_500
 ENOUGH = 200_000  # requests that say where to look
 LOOKED_AT = 40  # values and pairs with the largest gains
@@ -89,6 +92,7 @@ class Usual:
     all_slow_us: int
     all_very_slow_us: int
     requests: int
+    oldest: datetime | None
     newest: datetime | None
 
     @property
@@ -149,7 +153,9 @@ def _window(since: datetime, until: datetime) -> Row:
 
 def _usual(store: Store, asked: Triage) -> Usual:
     window = _window(asked.since - BEFORE, asked.until)
-    rows = ask_written(store, "triage_kinds", asked.where, {}, {**window, "limit": KINDS_AT_MOST}).dicts()
+    rows = ask_written(
+        store, "triage_kinds", asked.where, {}, {**window, "limit": KINDS_AT_MOST, "fewest": FEWEST_OF_THIRD}
+    ).dicts()
     some = rows[0]
     slow_us, very_slow_us = some["all_usual"]
     kinds = {row["kind"]: row["usual"] for row in rows if row["usual"]}
@@ -160,6 +166,7 @@ def _usual(store: Store, asked: Triage) -> Usual:
         slow_us,
         very_slow_us,
         some["all_requests"],
+        some["oldest"],
         some["newest"],
     )
 
@@ -200,10 +207,18 @@ class _Looking:
         return ask_written(self._store, name, asked.where, marks, given, self._less).dicts()
 
     def _design_effects(self) -> dict[str, float]:
-        (row,) = self._ask("triage_clusters", {}, {"users_every": self._usual.every})
-        slow = design_effect(row["requests"], row["slow"], row["slow_ss"], row["slow_sn"], row["nn"])
-        failed = design_effect(row["ended"], row["failed"], row["failed_ss"], row["failed_sn"], row["ee"])
-        return {"slow": slow, "very_slow": slow, "failed": failed}
+        """The middle one of three thirds of the time: what became worse for some users in one of them does not
+        count."""
+        oldest, newest = self._usual.oldest, self._usual.newest
+        if oldest is None or newest is None:
+            return dict.fromkeys(MEASURES, 1.0)
+        given = {"first": bound(oldest), "length_s": int((newest - oldest).total_seconds())}
+        rows = self._ask("triage_clusters", {}, {**given, "users_every": self._usual.every})
+        slow = [design_effect(row["requests"], row["slow"], row["slow_ss"], row["slow_sn"], row["nn"]) for row in rows]
+        failed = [
+            design_effect(row["ended"], row["failed"], row["failed_ss"], row["failed_sn"], row["ee"]) for row in rows
+        ]
+        return {"slow": median(slow), "very_slow": median(slow), "failed": median(failed)}
 
     def suspect(self) -> tuple[Suspect | None, int]:
         """The description with the largest gain, and how many comparisons there were."""
@@ -318,8 +333,16 @@ class Masks:
                         best = gain, suspect, bits
         if best is None:
             return None
-        narrow, bits = self._narrowed(best[1], best[2], segments, effects)
+        narrow, bits = self._narrowed(*self._leaner(best[1], best[2], segments), segments, effects)
         return self._widened(narrow, bits, segments, effects)
+
+    def _leaner(self, suspect: Suspect, bits: int, segments: int) -> tuple[Suspect, int]:
+        """Without conditions that leave nothing out, as the place of a server does beside the server."""
+        for place in range(len(self.conditions)):
+            lean = bits & ~(1 << place)
+            if lean != bits and self._counts(lean, segments) == self._counts(bits, segments):
+                return self._leaner(replace(suspect, conditions=self._named(lean)), lean, segments)
+        return suspect, bits
 
     def _narrowed(
         self, suspect: Suspect, bits: int, segments: int, effects: Mapping[str, float]
@@ -341,7 +364,7 @@ class Masks:
         if not found:
             return suspect, bits
         _, narrow, narrow_bits = max(found, key=lambda each: each[0])
-        return self._narrowed(narrow, narrow_bits, segments, effects)
+        return self._narrowed(*self._leaner(narrow, narrow_bits, segments), segments, effects)
 
     def _widened(self, suspect: Suspect, bits: int, segments: int, effects: Mapping[str, float]) -> Suspect:
         """Without a condition where those that it leaves out became worse too."""

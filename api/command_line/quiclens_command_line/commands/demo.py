@@ -14,17 +14,20 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from quiclens_command_line.commands.options import AsJson
-from quiclens_command_line.demo import DemoPlaces, clear, simulate, slowest_by, worth_explaining
+from quiclens_command_line.demo import DemoPlaces, clear, simulate, slowest_by, what_is_worse, worth_explaining
 from quiclens_command_line.loading import load_into
 from quiclens_command_line.output import print_document, print_human, say
 from quiclens_command_line.show.explain import explain_view
 from quiclens_command_line.show.load import load_view
 from quiclens_command_line.show.slow import slow_view
+from quiclens_command_line.show.triage import triage_view
 from quiclens_questions import collector
+from quiclens_questions.documents import TriageDocument
 from quiclens_questions.explain import explain
 from quiclens_questions.export import ExportRequest, chosen, export
 from quiclens_questions.failure import DONE, NOTHING_FOUND
 from quiclens_questions.opening import opened
+from quiclens_questions.triage_words import who
 from quiclens_questions.units import size
 
 _EVENTS_SHOWN = 12
@@ -34,14 +37,14 @@ def demo(
     folder: Annotated[Path, typer.Option("--dir", metavar="DIR", help="Where the demo keeps its files.")] = Path(
         "quiclens-demo"
     ),
-    connections: Annotated[int, typer.Option("--connections", min=1, metavar="N", help="How much traffic.")] = 200,
+    connections: Annotated[int, typer.Option("--connections", min=1, metavar="N", help="How much traffic.")] = 400,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Another seed, other traffic.")] = 1,
     store_url: Annotated[
         str, typer.Option("--store", metavar="URL", help="Load into this store instead of a new one under DIR.")
     ] = "",
     as_json: AsJson = False,
 ) -> int:
-    """Show everything on simulated traffic: six carriers, real QUIC stacks, about half a minute.
+    """Show everything on simulated traffic: six carriers, real QUIC stacks, and an incident; about half a minute.
 
     Makes its own store under ./quiclens-demo, new each time.
 
@@ -60,25 +63,29 @@ def demo(
     with opened(places.store_url, create=True) as store:
         steps["load"] = load_into(store, [places.logs], [places.access_log])
         _show(as_json, "1. Loaded", load_view(steps["load"]))
-        for number, column in ((2, "carrier"), (3, "region")):
+        worse = what_is_worse(store)
+        steps["triage"] = worse
+        if worse is not None:
+            _show(as_json, "2. quiclens triage", triage_view(worse))
+        for number, column in ((3, "carrier"), (4, "region")):
             steps[f"slow_by_{column}"] = slowest_by(store, column)
             view = slow_view(steps[f"slow_by_{column}"], column, "Slowest request")
             _show(as_json, f"{number}. quiclens slow --by {column} --limit 1", view)
-        worth = worth_explaining(store)
+        worth = worth_explaining(store, worse)
         if worth is None:
             say("nothing was traced, so there is nothing to explain")
             steps |= {"explain": None, "export": None}
         else:
             found = explain(store, worth["request_id"])
             steps["explain"] = found.document
-            _show(as_json, f"4. quiclens explain {worth['request_id']}", explain_view(found, _EVENTS_SHOWN))
+            _show(as_json, f"5. quiclens explain {worth['request_id']}", explain_view(found, _EVENTS_SHOWN))
             steps["export"] = _export(store, worth["connection_id"], folder / "slow.sqlog")
-            _show(as_json, "5. Exported for qvis", _exported(steps["export"]))
+            _show(as_json, "6. Exported for qvis", _exported(steps["export"]))
     if as_json:
         seconds = round(time.monotonic() - began, 3)
         print_document({"folder": str(folder), "store": places.store_url, "steps": steps, "seconds": seconds})
     else:
-        print_human(*_next(places, worth, time.monotonic() - began))
+        print_human(*_next(places, worse, worth, time.monotonic() - began))
     return DONE if worth is not None else NOTHING_FOUND
 
 
@@ -98,13 +105,25 @@ def _exported(written: dict[str, Any] | None) -> Iterator[RenderableType]:
         yield Text(f"{written['file']}: {written['events']:,} events, {size(written['bytes'])}; open it in qvis")
 
 
-def _next(places: DemoPlaces, worth: Mapping[str, Any] | None, seconds: float) -> Iterator[RenderableType]:
+def _next(
+    places: DemoPlaces, worse: TriageDocument | None, worth: Mapping[str, Any] | None, seconds: float
+) -> Iterator[RenderableType]:
     quiclens, store = _called(), f"--store {places.store_url}"
     yield Text("\n── What to try next", style="bold cyan")
     yield Text("\nin a browser, everything that follows and more:", style="dim")
-    where = f"requests/{worth['request_id']}" if worth else ""
-    yield Text(f"  {quiclens} serve {store}     then http://127.0.0.1:8123/{where}")
+    yield Text(f"  {quiclens} serve {store}     then http://127.0.0.1:8123/")
+    if worse is not None and worse["findings"]:
+        finding = worse["findings"][0]
+        yield Text(
+            f"  it opens with what you were woken for: {who(finding['conditions'])}, since {finding['since']:%H:%M}",
+            style="dim",
+        )
+    if worth is not None:
+        yield Text(
+            f"  and http://127.0.0.1:8123/requests/{worth['request_id']} says why one of them was slow", style="dim"
+        )
     yield Text(f"\nmore of this demo ({seconds:.0f} s so far):", style="dim")
+    yield Text(f"  {quiclens} triage {store}")
     yield Text(f"  {quiclens} slow --by top_cause --limit 2 {store}")
     yield Text(f"  {quiclens} report tail --by carrier {store}")
     yield Text(f"  {quiclens} report tail --without loss_recovery {store}")

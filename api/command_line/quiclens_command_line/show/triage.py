@@ -1,6 +1,7 @@
 """What has become worse, in sentences."""
 
 from collections.abc import Iterator
+from shlex import quote
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -9,13 +10,13 @@ from quiclens_command_line.show.slow import coverage_line
 from quiclens_command_line.show.tables import of_printable
 from quiclens_questions.documents import TriageDocument
 from quiclens_questions.moment import whole_seconds
-from quiclens_questions.triage_words import filters
+from quiclens_questions.triage_words import clock, filters
 from quiclens_questions.units import duration
 
 
 @of_printable
 def triage_view(document: TriageDocument) -> Iterator[RenderableType]:
-    stretch = f"{document['since']:%Y-%m-%d %H:%M} to {document['until']:%H:%M} UTC"
+    stretch = f"{document['since']:%Y-%m-%d %H:%M} to {clock(document['until'], document['since'])} UTC"
     if not document["coverage"]["requests"]:
         yield Text(f"No requests from {stretch}.")
         return
@@ -23,7 +24,7 @@ def triage_view(document: TriageDocument) -> Iterator[RenderableType]:
         yield Text(f"Nothing that chance does not explain, {stretch}.")
     for finding in document["findings"]:
         yield Text(finding["sentence"], style="bold")
-        conditions = " ".join(f"--where '{text}'" for text in filters(finding))
+        conditions = " ".join(f"--where {quote(text)}" for text in filters(finding))
         yield Text(f"  quiclens slow --since {whole_seconds(finding['since'])} {conditions}".rstrip(), style="dim")
         for each in finding["examples"]:
             yield Text(f"  quiclens explain {each['request_id']}   ({duration(each['duration_us'])})", style="dim")

@@ -1,6 +1,7 @@
--- One row: how unevenly slow requests, and failed ones, fall on users, else connections, in the sums of `design_effect`
--- (findings.py): those of one user of so many.
+-- One row is one third of the time from the first request to the last: how unevenly slow requests, and failed ones, fall on
+-- users, else connections, in the sums of `design_effect` (findings.py): those of one user of so many.
 SELECT
+    third,
     sum(n) AS requests,
     sum(k) AS slow,
     sum(k * k) AS slow_ss,
@@ -14,12 +15,23 @@ SELECT
 FROM
 (
     SELECT
+        third,
         toFloat64(countIf(is_measured)) AS n,
         toFloat64(countIf(is_slow)) AS k,
         toFloat64(countIf(complete)) AS e,
         toFloat64(countIf(is_failed)) AS f
-    FROM (/* triage_requests.sql */)
+    FROM
+    (
+        SELECT
+            *,
+            intDiv(dateDiff('second', {first:DateTime64(6, 'UTC')}, assumeNotNull(started_at)) * 3, {length_s:UInt32} + 1) AS third
+        FROM (/* triage_requests.sql */)
+    )
     WHERE cityHash64(coalesce(user_hash, connection_id, request_id)) % {users_every:UInt32} = 0
-    GROUP BY coalesce(user_hash, connection_id, request_id)
+    GROUP BY
+        third,
+        coalesce(user_hash, connection_id, request_id)
 )
-LIMIT 1
+GROUP BY third
+ORDER BY third
+LIMIT 3
