@@ -1,5 +1,6 @@
 """`quiclens triage`: what it prints, and that it tells a finding once where it goes on."""
 
+import shlex
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -57,7 +58,13 @@ def test_the_command_tells_whether_it_found_something(run: Run) -> None:
 def test_a_finding_names_what_to_ask_next(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("quiclens_command_line.commands.triage.ask_triage", lambda *_: FOUND)
     told = run("triage").out
-    assert "quiclens slow --since 2026-11-20T14:07:00Z --where 'city=Oslo'" in told
+    assert "quiclens slow --since 2026-11-20T14:07:00Z --where city=Oslo" in told
+    of_people = [{**FINDING["conditions"][0], "attribute": "carrier", "value": "O'Brien & Sons"}]
+    quoted = {**FOUND, "findings": [{**FINDING, "conditions": of_people}]}
+    monkeypatch.setattr("quiclens_command_line.commands.triage.ask_triage", lambda *_: quoted)
+    words = shlex.split(next(line for line in run("triage").out.splitlines() if "quiclens slow" in line))
+    assert words[-2:] == ["--where", "carrier=O'Brien & Sons"]
+    monkeypatch.setattr("quiclens_command_line.commands.triage.ask_triage", lambda *_: FOUND)
     ticket = run("triage", "--markdown", "--address", "https://pages.example/").out
     assert "https://pages.example/requests?since=2026-11-20T14%3A07%3A00Z" in ticket and "## city Oslo" in ticket
 
