@@ -64,6 +64,13 @@ def filters(finding: TriageFinding) -> list[str]:
     return [f"{each['attribute']}{each['operator']}{each['value']}" for each in finding["conditions"]]
 
 
+def requests_link(finding: TriageFinding, document: TriageDocument, address: str) -> str:
+    """The page of a finding's requests."""
+    where = [("where", text) for text in filters(finding)]
+    stretch = [("since", whole_seconds(finding["since"])), ("until", whole_seconds(document["until"]))]
+    return f"{address}/requests?{urlencode([*stretch, *where])}"
+
+
 def ticket(document: TriageDocument, address: str = "") -> Iterator[str]:
     """Markdown, line by line; `address` of the pages makes links."""
     yield f"# What has become worse, {whole_seconds(document['since'])} to {whole_seconds(document['until'])}"
@@ -72,15 +79,8 @@ def ticket(document: TriageDocument, address: str = "") -> Iterator[str]:
     for finding in document["findings"]:
         yield f"\n## {_escaped(who(finding['conditions']))}\n"
         yield _escaped(finding["sentence"])
-        query = urlencode(
-            [
-                ("since", whole_seconds(finding["since"])),
-                ("until", whole_seconds(document["until"])),
-                *(("where", text) for text in filters(finding)),
-            ]
-        )
         if address:
-            yield f"\n- [the requests]({address}/requests?{query})"
+            yield f"\n- [the requests]({requests_link(finding, document, address)})"
         for each in finding["examples"]:
             name = _escaped(each["request_id"])
             link = f"[{name}]({address}/requests/{quote(each['request_id'])})" if address else f"`{each['request_id']}`"

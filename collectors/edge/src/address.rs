@@ -251,7 +251,10 @@ fn spelled(
             // `192.0.2.7/32` goes with its length.
             let end = start + length;
             let bits = prefix_length(&bytes[end..]);
-            out.push_str(text.get(kept..place(start)).unwrap_or(""));
+            let before = text.get(kept..place(start)).unwrap_or("");
+            // What was an escape behind a backslash, that one escaped too, leaves none alone: JSON stays JSON.
+            let is_escaped = text.as_bytes().get(place(start)) == Some(&b'\\');
+            out.push_str(if is_escaped { before.trim_end_matches('\\') } else { before });
             out.push_str(&network);
             kept = place(end + bits);
             at = at.max(end + bits);

@@ -194,6 +194,21 @@ mod tests {
         field(event, path, raw, Prefix::default()).unwrap_or_else(|| "as it is".to_owned())
     }
 
+    /// Found by the fuzz target `redact`: an address whose escape is escaped once more left a backslash alone.
+    #[test]
+    fn what_is_kept_of_json_is_json() {
+        for (raw, want) in [
+            (r#"":st\\u0032::/4[0""#, r#"":st2::/48[0""#),
+            (r#"{"a":["\\\\u00312.0.2.7"]}"#, r#"{"a":["12.0.2.0/24"]}"#),
+            (r#""a\\\u0031.2.3.4""#, r#""a\\1.2.3.0/24""#),
+            (r#""\\1.2.3.4""#, r#""\\1.2.3.0/24""#),
+        ] {
+            let kept = redacted("http:frame_created", "data", raw);
+            assert!(serde_json::from_str::<Value>(&kept).is_ok(), "{kept}");
+            assert_eq!(kept, want);
+        }
+    }
+
     #[test]
     fn addresses_become_networks_wherever_they_stand() {
         let started = "quic:connection_started";

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
@@ -9,19 +10,23 @@ import typer
 from quiclens_schema.store import DEFAULT_URL
 
 from quiclens_command_line.commands.options import AsJson, Since, StoreUrl, Until, WhereTexts
-from quiclens_command_line.output import answer, print_text
+from quiclens_command_line.output import answer, print_text, say
+from quiclens_command_line.posting import NotTold, post
 from quiclens_command_line.show.triage import triage_view
 from quiclens_questions import where as conditions
-from quiclens_questions.documents import TriageDocument
-from quiclens_questions.failure import DONE, NOTHING_FOUND, usage
+from quiclens_questions.documents import TriageDocument, TriageFinding
+from quiclens_questions.failure import CANNOT_RUN, DONE, NOTHING_FOUND, usage
+from quiclens_questions.given_secret import given_secret
 from quiclens_questions.moment import moment
 from quiclens_questions.opening import opened
 from quiclens_questions.slow import newest
 from quiclens_questions.triage import Triage
 from quiclens_questions.triage import triage as ask_triage
+from quiclens_questions.triage_alerts import alerts, chat_message
 from quiclens_questions.triage_words import ticket, who
 
 _EVERY_S = 60
+_CHAT_WEBHOOK = "QUICLENS_CHAT_WEBHOOK"
 _A_DAY = timedelta(days=1)
 
 
@@ -34,6 +39,14 @@ def triage(
     address: Annotated[
         str, typer.Option("--address", metavar="URL", help="Of your pages, for the links of a ticket.")
     ] = "",
+    alertmanager: Annotated[
+        str,
+        typer.Option("--alertmanager", metavar="URL", help="Tell Prometheus' Alertmanager there what is found."),
+    ] = "",
+    chat: Annotated[
+        bool,
+        typer.Option("--chat", help="Tell a chat what is new, by the webhook in QUICLENS_CHAT_WEBHOOK or …_FILE."),
+    ] = False,
     store: StoreUrl = DEFAULT_URL,
     as_json: AsJson = False,
 ) -> int:
@@ -44,16 +57,21 @@ def triage(
     slow that take longer than nine in ten of their kind (protocol, carrier, path). Without --since and --until the
     stretch is the day that ends with the newest request. Exit code 1 where nothing is found.
 
+    With --follow, --alertmanager tells each finding every minute as long as it is there, --chat once; what could not be
+    told is told again. Webhooks are those of Slack, Mattermost, Rocket.Chat and Google Chat.
+
     Examples:
 
     \b
     quiclens triage
     quiclens triage --since 2h --where cluster=edge-eu
     quiclens triage --follow
+    quiclens triage --follow --alertmanager http://127.0.0.1:9093 --address https://quiclens.example
     quiclens triage --markdown --address https://quiclens.example > ticket.md
     """
     if follow and until:
         raise usage("--follow goes on, and --until ends", "leave one of them out")
+    receivers = Receivers(alertmanager.rstrip("/"), _webhook() if chat else "", address.rstrip("/"))
     known: list[tuple[str, datetime]] = []
     while True:
         now = datetime.now(UTC)
@@ -63,15 +81,59 @@ def triage(
             if begins >= ends:
                 raise usage("--since is not before --until", "an earlier --since")
             found = ask_triage(data, Triage(begins, ends, conditions.read(where or [], now)))
-        told = _new(found, known) if follow else found
+        told = _new(found, known)
         if told["findings"] or not follow:
             if markdown:
                 print_text("\n".join(ticket(told, address.rstrip("/"))) + "\n")
             else:
                 answer(as_json, told, *triage_view(told))
+        not_told = receivers.tell_alertmanager(found)
+        for finding in told["findings"]:
+            if reason := receivers.tell_chat(finding, told):
+                not_told.append(reason)
+                known.remove((who(finding["conditions"]), finding["since"]))  # it is new again
+        for reason in not_told:
+            say(reason)
         if not follow:
-            return DONE if found["findings"] else NOTHING_FOUND
+            return CANNOT_RUN if not_told else DONE if found["findings"] else NOTHING_FOUND
         time.sleep(_EVERY_S)
+
+
+@dataclass(frozen=True)
+class Receivers:
+    """Who else is told; an empty address is nobody."""
+
+    alertmanager: str
+    chat: str
+    address: str
+
+    def tell_alertmanager(self, found: TriageDocument) -> list[str]:
+        """All that is found; returns why it was not told."""
+        if not self.alertmanager or not found["findings"]:
+            return []
+        reason = _not_told("Alertmanager", f"{self.alertmanager}/api/v2/alerts", alerts(found, self.address))
+        return [reason] if reason else []
+
+    def tell_chat(self, finding: TriageFinding, found: TriageDocument) -> str:
+        """One finding that is new; returns why it was not told, else nothing."""
+        return _not_told("the chat", self.chat, chat_message(finding, found, self.address)) if self.chat else ""
+
+
+def _not_told(name: str, address: str, document: object) -> str:
+    try:
+        post(address, document)
+    except NotTold as reason:
+        return f"{name} was not told: {reason}"
+    return ""
+
+
+def _webhook() -> str:
+    address = given_secret(_CHAT_WEBHOOK)
+    if not address:
+        raise usage(
+            f"--chat needs a webhook in {_CHAT_WEBHOOK}", f"or the name of a file with it in {_CHAT_WEBHOOK}_FILE"
+        )
+    return address
 
 
 def _new(found: TriageDocument, known: list[tuple[str, datetime]]) -> TriageDocument:
