@@ -81,6 +81,17 @@ def test_every_page_shows_what_it_is_for(demo: Served) -> None:
         step(
             "requests_box", "/requests", ["text=requests in the box"], [["#heat canvas", "drag", 0.2, 0.05, 0.9, 0.45]]
         ),
+        step(
+            "requests_live",
+            "/requests?since=400d&until=",
+            ["#rows table:not([data-old])"],
+            [
+                ["#window", "set", "data-every-s", "0.2"],
+                ["#rows table", "set", "data-old", "1"],
+                ["input[name=live]", "click"],
+            ],
+        ),
+        step("overview_of_an_age", "/?since=400d&until=", ["#live", "#tails canvas", "#map-left"]),
         step("request", f"/requests/{request}", ["svg.bar", "svg.timeline", ".sentence"]),
         step("request_phone", f"/requests/{request}", ["svg.bar", ".sentence"], width=400),
         step(

@@ -1,34 +1,59 @@
-"""Times on the command line: RFC 3339, or an age such as 15m, 2h, 7d; always UTC."""
+"""Times on the command line and in addresses: RFC 3339, a time of day, or an age such as 15m, 1h30m, 7d; always UTC."""
 
 import re
 from datetime import UTC, datetime, timedelta
 
 from quiclens_questions.failure import usage
 
-_AGE = re.compile(r"(\d{1,9})(s|m|h|d)")
+_LENGTH = re.compile(r"(?:\d{1,9}[smhd])+")
+_PART = re.compile(r"(\d+)([smhd])")
+_TIME_OF_DAY = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
 _FIRST = datetime(1900, 1, 1, tzinfo=UTC)
 _LAST = datetime(2299, 12, 31, 23, 59, 59, 999_999, UTC)
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 def moment(text: str, now: datetime) -> datetime:
-    """Read one time; an age counts back from `now`. A time without a zone is UTC."""
-    if match := _AGE.fullmatch(text.strip()):
-        try:
-            return now - timedelta(**{_UNITS[match[2]]: int(match[1])})
-        except OverflowError:
-            raise usage(f"{text!r} is longer ago than time goes") from None
+    """Read one time. An age, which may follow `now-` or `-`, counts back from `now`; a time of day is the last one
+    that was. A time without a zone is UTC."""
+    words = text.strip()
+    if words == "now":
+        return now
     try:
-        read = datetime.fromisoformat(text.strip())
+        if (length := _length(words.removeprefix("now").removeprefix("-"))) is not None:
+            return now - length
+        if match := _TIME_OF_DAY.fullmatch(words):
+            hour, minute, second = (int(each or 0) for each in match.groups())
+            today = now.astimezone(UTC).replace(hour=hour, minute=minute, second=second, microsecond=0)
+            return today if today <= now else today - timedelta(days=1)
+    except OverflowError:
+        raise usage(f"{text!r} is longer ago than time goes") from None
+    except ValueError:  # an hour or a minute that is none
+        pass
+    try:
+        read = datetime.fromisoformat(words)
     except ValueError:
-        raise usage(f"{text!r} is no time", "write RFC 3339, 2026-11-21T08:00:00Z, or an age: 15m, 2h, 7d") from None
+        raise usage(
+            f"{text!r} is no time",
+            "write RFC 3339, 2026-11-21T08:00:00Z, a time of day, 10:30, or an age: 15m, 1h30m, 7d",
+        ) from None
     return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
 
 
+def _length(text: str) -> timedelta | None:
+    if not _LENGTH.fullmatch(text):
+        return None
+    parts = (timedelta(**{_UNITS[unit]: int(count)}) for count, unit in _PART.findall(text))
+    return sum(parts, timedelta())
+
+
 def seconds(text: str) -> int | None:
-    """A length of time, 15m, 2h, 7d, in seconds; None for anything else."""
-    match = _AGE.fullmatch(text.strip())
-    return round(timedelta(**{_UNITS[match[2]]: 1}).total_seconds()) * int(match[1]) if match else None
+    """A length of time, 15m, 2h, 1h30m, 7d, in seconds; None for anything else."""
+    try:
+        length = _length(text.strip())
+    except OverflowError:
+        return None
+    return None if length is None else round(length.total_seconds())
 
 
 def seconds_ago(instant: datetime, now: datetime) -> int:

@@ -1,6 +1,6 @@
 // Opens pages as a person does and says what it saw: one JSON document on standard output.
 // node pages.mjs BASE CHROMIUM PICTURES [TOGETHER], with the steps as JSON on standard input; PICTURES may be "" for none:
-// [{name, path, width?, dark?, do: [[selector, "click" | "text" | "focus" | "key" | "offline" | "drag" | "save" | "back", …]], expect: [selector or text, …]}]
+// [{name, path, width?, dark?, do: [[selector, "click" | "text" | "set" | "focus" | "key" | "offline" | "drag" | "save" | "back", …]], expect: [selector or text, …]}]
 
 import { readFileSync } from "node:fs";
 import { chromium } from "playwright-core";
@@ -31,6 +31,7 @@ async function visit(step) {
       const place = page.locator(selector).first();
       if (how === "click") await place.click();
       else if (how === "text") await ((await place.evaluate((made) => made.tagName)) === "SELECT" ? place.selectOption(more[0]) : place.fill(more[0]));
+      else if (how === "set") await place.evaluate((made, [name, value]) => made.setAttribute(name, value), more);
       else if (how === "focus") await place.focus();
       else if (how === "key") await page.keyboard.press(more[0]);
       else if (how === "offline") await context.setOffline(true);

@@ -9,7 +9,7 @@ from quiclens_schema.catalogue import Column
 
 from quiclens_questions import where as conditions
 from quiclens_questions.failure import usage
-from quiclens_questions.moment import moment
+from quiclens_questions.moment import moment, seconds, whole_seconds
 from quiclens_questions.where import Where
 
 _TIME = "RFC 3339, or an age: `15m`, `2h`, `7d`. UTC."
@@ -24,24 +24,33 @@ Limit = Annotated[int, Query(ge=1, le=1_000, description="At most so many rows."
 
 @dataclass(frozen=True)
 class TimeWindow:
-    """A stretch of time; an end is None where none was given. `now` is when it was asked."""
+    """A stretch of time; an end is None where none was given. `now` is when it was asked; `is_age`: since was told as
+    one."""
 
     since: datetime | None
     until: datetime | None
     now: datetime
+    is_age: bool = False
 
     def closed(self, default_hours: int = 24) -> tuple[datetime, datetime]:
         """Both ends: until now, and a day before that, where not given."""
         until = self.until or self.now
         since = self.since or datetime.fromtimestamp(until.timestamp() - default_hours * 3600, UTC)
         if since >= until:
-            raise usage("the stretch of time ends before it begins", "give since before until")
+            before = whole_seconds(until - (self.now - since))
+            hint = (
+                f"an age counts back from now; as long before until is {before}"
+                if self.is_age
+                else "give since before until"
+            )
+            raise usage("the stretch of time ends before it begins", hint)
         return since, until
 
 
 def window(since: Since = "", until: Until = "") -> TimeWindow:
     now = datetime.now(UTC)
-    return TimeWindow(moment(since, now) if since else None, moment(until, now) if until else None, now)
+    begins = moment(since, now) if since else None
+    return TimeWindow(begins, moment(until, now) if until else None, now, seconds(since) is not None)
 
 
 def where(where: WhereTexts = []) -> Where:  # noqa: B006 (FastAPI copies it)

@@ -10,10 +10,14 @@ from quiclens_questions.causes import look
 from quiclens_questions.event_log import with_carried
 from quiclens_questions.events_around import EVENTS_AT_MOST, RARE
 from quiclens_questions.explain import Explanation
+from quiclens_questions.moment import seconds, whole_seconds
 from quiclens_questions.savings import REMOVABLE, savings_note
 from quiclens_questions.units import duration
 from quiclens_web.pages.svg import Span, parts_bar, shares_bar, timeline
 
+AGES = ("15m", "1h", "6h", "24h")
+FRESH = timedelta(minutes=10)
+"""How old the newest request of a store may be that is still written to."""
 _SPANS_AT_MOST = 400
 _EPISODES_SHOWN = 30
 _SENT = "quic:packet_sent"
@@ -180,9 +184,12 @@ def _focus(events: Sequence[Row], stream: Row) -> int | None:
     return None
 
 
-def default_window(extent: Row, now: datetime) -> tuple[datetime, datetime]:
-    """The last 24 hours up to the newest request, so that a store of old traces does not look empty."""
+def default_window(extent: Row, now: datetime) -> tuple[str, str]:
+    """The last 24 hours, or as much of them as there is. Of a store that is written to they are told as an age up to
+    now, so that the page's address stays true; of one with old traces they end with the newest request."""
     newest = extent["newest"] or now
     until = newest + timedelta(seconds=1)
     oldest = extent["oldest"] or until - timedelta(hours=24)
-    return max(until - timedelta(hours=24), oldest), until
+    if extent["newest"] and now - newest <= FRESH:
+        return next((age for age in AGES if oldest >= now - timedelta(seconds=seconds(age) or 0)), AGES[-1]), ""
+    return whole_seconds(max(until - timedelta(hours=24), oldest)), whole_seconds(until)

@@ -16,7 +16,8 @@ export function caption(place, name) {
   const heading = place.closest("section, article")?.querySelector("h2")?.textContent ?? name;
   // What was asked, not what somebody has typed since.
   const field = (/** @type {string} */ part) => state().get(part) ?? /** @type {HTMLInputElement | null} */ (document.querySelector(`#window [name=${part}]`))?.defaultValue ?? "";
-  const [since, until] = [field("since"), field("until")];
+  const stretch = /** @type {HTMLElement | null} */ (document.querySelector("#window"))?.dataset ?? {};
+  const [since, until] = [stretch.since ?? field("since"), stretch.until ?? field("until")];
   const window = since || until ? `${since} to ${until} (UTC)` : (document.querySelector("h1")?.textContent ?? "");
   return { title: tidy(heading), of: tidy([window, ...state().getAll("where")].join(", ")), address: location.href };
 }

@@ -11,7 +11,7 @@ import { ms, percent } from "./format.js";
 import { showMap } from "./map.js";
 import { change, state } from "./state.js";
 import { triageList } from "./triage.js";
-import { chosen, covered, filterLink, wire } from "./window.js";
+import { answered, chosen, covered, filterLink, wire } from "./window.js";
 
 const newestOverview = newest();
 const LATER = ["#triage", "#shares", "#different"]; // what is filled after the tails
@@ -22,15 +22,19 @@ let last = null;
 /** @type {import("./documents.js").DeploymentsDocument} */
 let deployed = { deployments: [], all: 0 };
 
-function show() {
+/** @param {boolean} [isLive] what is shown stays until it is answered */
+function show(isLive = false) {
   const asked = chosen();
   const window = { since: asked.since, until: asked.until, where: asked.where };
   newestOverview(async (signal) => {
-    fill(find("#coverage"), "asking …");
-    for (const id of LATER) fill(find(id), el("p", { class: "note" }, "asking …"));
+    if (!isLive) {
+      fill(find("#coverage"), "asking …");
+      for (const id of LATER) fill(find(id), el("p", { class: "note" }, "asking …"));
+    }
     const grouped = { ...window, by: asked.by, groups: 8 };
     const [byGroup, releases] = await Promise.all([ask("/api/v1/over-time", grouped, signal), ask("/api/v1/deployments", window, signal)]);
     last = byGroup;
+    answered(byGroup);
     deployed = releases;
     fill(find("#coverage"), covered(byGroup.coverage));
     tails();
@@ -55,7 +59,7 @@ async function worse(window, signal) {
 async function rest(window, signal) {
   shares(await ask("/api/v1/spent-over-time", window, signal));
   fill(find("#different"), findingsTable(await ask("/api/v1/different", { ...window, limit: 8 }, signal)));
-  if (document.querySelector("#map-left")) await showMap(window, signal);
+  if (document.querySelector("#map-left")) await showMap({ ...window, since: last?.since ?? window.since, until: last?.until ?? window.until }, signal);
 }
 
 /** How sure the lines are takes longer than the lines, which stay where this is not answered. @param {import("./api.js").Parameters} asked @param {AbortSignal} signal */

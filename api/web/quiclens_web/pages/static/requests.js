@@ -8,7 +8,7 @@ import { findingsTable } from "./findings.js";
 import { duration, moment, ms, short, whole } from "./format.js";
 import { drawHeat } from "./heat.js";
 import { change, requestPage, state } from "./state.js";
-import { chosen, covered, wire } from "./window.js";
+import { answered, chosen, covered, wire } from "./window.js";
 
 const newestList = newest();
 const newestBox = newest();
@@ -16,7 +16,8 @@ const newestBox = newest();
 /** @param {string} id @returns {HTMLInputElement} */
 const input = (id) => find(id);
 
-function show() {
+/** @param {boolean} [isLive] what is shown stays until it is answered */
+function show(isLive = false) {
   const asked = chosen();
   const window = { since: asked.since, until: asked.until, where: asked.where };
   const now = state();
@@ -25,6 +26,7 @@ function show() {
   input("#limit").value = now.get("limit") ?? "20";
   newestList(async (signal) => {
     const [map, list] = await Promise.all([ask("/api/v1/heat", window, signal), ask("/api/v1/requests", { ...window, ...boxWindow(), where: [...asked.where, ...beneathBox()], min_ms: leastMs(), by: input("#each").checked ? asked.by : "", limit: Math.min(1000, Number(input("#limit").value)) }, signal)]);
+    answered(map);
     fill(find("#coverage"), covered(map.coverage));
     fill(find("#heat-scale"), ...(map.requests.length ? drawHeat(find("#heat"), map, box(), select) : []));
     if (!map.requests.length) fill(find("#heat"), el("p", { class: "teach" }, "No request with a duration began in this window. A longer one?"));
@@ -34,7 +36,7 @@ function show() {
     for (const id of ["#heat", "#rows"]) fill(find(id), el("p", { class: "note" }, "not answered"));
     for (const id of ["#heat-scale", "#slowest-note"]) fill(find(id));
   });
-  showBox();
+  if (!isLive) showBox();
 }
 
 /** The box in the address: since,until,from_us,to_us. @returns {import("./heat.js").Box | null} */

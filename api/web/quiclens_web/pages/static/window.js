@@ -29,9 +29,19 @@ export function chosen() {
   };
 }
 
+/** Up to now, or to an age: the same address shows other requests later. @param {string} until */
+const isRelative = (until) => until === "" || !Number.isFinite(Date.parse(until));
+
+/** Which stretch the answers on the page are of, where the form has an age. @param {{ since: string, until: string }} stretch */
+export function answered(stretch) {
+  form().dataset.since = stretch.since.replace(/\.\d+Z$/, "Z");
+  form().dataset.until = stretch.until.replace(/\.\d+Z$/, "Z");
+}
+
 /**
- * Wires the form; `show` is called at once and after every change.
- * @param {() => void} show
+ * Wires the form; `show` is called at once and after every change, and again and again while the page is live: then what is
+ * shown stays until it is answered.
+ * @param {(isLive?: boolean) => void} show
  */
 export function wire(show) {
   const shown = () => {
@@ -39,6 +49,7 @@ export function wire(show) {
     field("since").value = now.since;
     field("until").value = now.until;
     field("by").value = now.by;
+    /** @type {HTMLElement} */ (find("#live")).hidden = !isRelative(now.until);
     for (const place of document.querySelectorAll(".by-name")) place.textContent = now.by.replaceAll("_", " ");
     fill(find("#filters"), ...now.where.map((text) => chip(text, () => go({ where: now.where.filter((each) => each !== text) }))));
     show();
@@ -64,6 +75,14 @@ export function wire(show) {
       go({ since: Number.isFinite(since.getTime()) ? since.toISOString().slice(0, 19) + "Z" : age, until: field("until").value });
     });
   }
+  /** Asks again, some seconds after what was asked before. */
+  const goOn = () => {
+    setTimeout(() => {
+      if (field("live").checked && isRelative(chosen().until) && document.visibilityState === "visible") show(true);
+      if (field("live").checked) goOn();
+    }, Number(form().dataset.everyS) * 1e3);
+  };
+  field("live").addEventListener("change", () => field("live").checked && goOn());
   addEventListener("popstate", shown);
   addEventListener("theme", shown);
   addEventListener("filter", (event) => go({ where: [...new Set([...chosen().where, /** @type {CustomEvent<string>} */ (event).detail])] }));
