@@ -3,14 +3,19 @@ looked."""
 
 import random
 from collections.abc import Iterator
+from io import StringIO
 from typing import Any
 
 import pytest
 from quiclens_schema import store as stores
 from quiclens_schema.store import Store
+from rich.cells import cell_len
+from rich.console import Console
 from starlette.testclient import TestClient
 from store_rows import plant
 
+from quiclens_command_line.show.explain import explain_view
+from quiclens_questions.causes import look
 from quiclens_questions.explain import explain
 from quiclens_questions.statistics.ratios import share_of_sum
 from quiclens_web.api.app import create_app
@@ -160,3 +165,22 @@ def test_the_interval_of_a_share_of_time_holds_as_often_as_it_says(users: int) -
 def test_few_users_bound_nothing() -> None:
     assert share_of_sum([(1.0, 2.0)] * 9).ends == (0.5, None, None)
     assert share_of_sum([]).ends == (None, None, None)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_no_width_cuts_them(store: Store, width: int) -> None:
+    out = StringIO()
+    console = Console(file=out, width=width, force_terminal=True, color_system=None, highlight=False)
+    found = explain(store, "near")
+    for part in explain_view(found, 25):
+        console.print(part)
+    said = out.getvalue()
+    assert max(map(cell_len, said.splitlines())) <= width and "…" not in said
+    words = " ".join(said.split())
+    assert found.document["siblings"] is not None
+    for request_id in found.document["siblings"]["examples"]:
+        assert f"quiclens explain {request_id}" in words
+    for cause in found.document["siblings"]["causes"]:
+        assert all(
+            word in words for word in (*look(cause["cause"]).name.split(), f"{cause['share']:.0%}".replace("%", " %"))
+        )
