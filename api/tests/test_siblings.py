@@ -38,6 +38,7 @@ _ASKED = {
     "unseen": ("northlight", "edge-1", "/feed", 100_000, 5, 1_000, ""),
     "before": ("metro", "edge-3", "/map", 50_000, 65, 400, ""),
     "since": ("metro", "edge-3", "/map", 50_000, 139, 400, ""),
+    "alone": ("halden", "edge-1", "/feed", 110_000, 1_500, 1_000, ""),
     "h2": ("halden", "edge-1", "/feed", 110_000, 5, 1_000, ""),
 }
 
@@ -115,6 +116,11 @@ def test_too_few_say_nothing(store: Store) -> None:
     assert "There are five traced requests like it in carrier" in said and said.endswith(
         "too few to say what is usual."
     )
+
+
+def test_where_nothing_is_traced_it_is_said(store: Store) -> None:
+    assert siblings(store, "alone")["requests"] == 0
+    assert explain(store, "alone").document["sentence"].endswith(" No request of those hours has a trace.")
 
 
 def test_a_value_that_no_traced_request_has_is_said(store: Store) -> None:

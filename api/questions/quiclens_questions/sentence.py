@@ -117,6 +117,8 @@ def untraced(request_id: str, request: Mapping[str, Any], siblings: Siblings | N
 def _siblings(siblings: Siblings | None) -> str:
     if siblings is None:
         return ""
+    if not siblings["requests"]:
+        return " No request of those hours has a trace."
     alike = [_LIKE.get(name, name) for name in siblings["alike_in"] if name not in _TOOK]
     like = f"like it{f' in {_listed(alike)}' if alike else ''}, within {age(siblings['within_s'])}"
     like += "".join(words for name, words in _TOOK.items() if name in siblings["alike_in"])
