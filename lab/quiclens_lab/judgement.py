@@ -94,6 +94,7 @@ BARS: Mapping[str, KeptDocument | None] = {
     "pages": KeptDocument("pages"),
     "planted": KeptDocument("planted", "truth-runs"),
     "schema-cases": KeptDocument("schema-cases"),
+    "siblings": KeptDocument("siblings"),
     "simulation": None,
     "start-up": KeptDocument("start_up"),
     "stock-servers": KeptDocument("stock-servers"),

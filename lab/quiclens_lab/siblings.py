@@ -39,7 +39,7 @@ _CODE = ("api/questions/quiclens_questions", "lab/quiclens_lab/incidents.py", "l
 
 
 @dataclass(frozen=True)
-class Asked:
+class SiblingsTried:
     """What came of one incident: of its requests that were asked, how many answers were right, wrong, and no claim."""
 
     number: int
@@ -56,7 +56,7 @@ def siblings_bar(runs: int, rate: float, seed: int, keep: bool, folder: Path | N
     judgement = Judgement("siblings", {"incidents": runs, "rate": rate, "seed": seed, "asked": ASKED})
     judgement.least("incidents", INCIDENTS, runs)
     judgement.least("requests a second", RATE, rate)
-    kept = RunLines(folder, f"{code_of(LAB.parent, _CODE)}-{rate:g}-{seed}.jsonl", Asked)
+    kept = RunLines(folder, f"{code_of(LAB.parent, _CODE)}-{rate:g}-{seed}.jsonl", SiblingsTried)
     found = {(each.traced, each.number): each for each in kept.read()}
     with TemporaryDirectory(prefix="quiclens-siblings-") as place, stores.open(f"chdb:{place}/store") as store:
         migrate(store)
@@ -77,14 +77,14 @@ def siblings_bar(runs: int, rate: float, seed: int, keep: bool, folder: Path | N
     return judgement.document(keep)
 
 
-def _added(asked: list[Asked]) -> dict[str, int]:
+def _added(asked: list[SiblingsTried]) -> dict[str, int]:
     total = Counter[str]()
     for each in asked:
         total.update(right=each.right, wrong=each.wrong, too_few=each.too_few, mixed=each.mixed)
     return {name: total[name] for name in ("right", "wrong", "too_few", "mixed")}
 
 
-def _try(store: Store, number: int, traced: int, rate: float, seed: int) -> Asked:
+def _try(store: Store, number: int, traced: int, rate: float, seed: int) -> SiblingsTried:
     chance = random.Random(seed * 1_000_003 + number)
     every = [each for each in kinds(chance) if each.cause]
     incident = every[number % len(every)]
@@ -102,7 +102,9 @@ def _try(store: Store, number: int, traced: int, rate: float, seed: int) -> Aske
             asked["mixed"] += 1
         else:
             asked["right" if said["top_cause"] == incident.cause else "wrong"] += 1
-    return Asked(number, incident.kind, traced, *(asked[name] for name in ("right", "wrong", "too_few", "mixed")))
+    return SiblingsTried(
+        number, incident.kind, traced, *(asked[name] for name in ("right", "wrong", "too_few", "mixed"))
+    )
 
 
 def _affected(store: Store, began: datetime) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from quiclens_lab import against, command_line, limits, link_race, machine, many_files, planted
+from quiclens_lab import against, command_line, incidents, limits, link_race, machine, many_files, planted, siblings
 from quiclens_lab import watch as watch_bar
 from quiclens_lab.ask_bench import command as ask_bench
 from quiclens_lab.errors import CannotTryError, LabError
@@ -115,6 +115,9 @@ def test_what_is_asked_by_default_leaves_nothing_out() -> None:
     assert (asked(["start-up"]).runs, asked(["lockouts"]).rounds) == (start_up.RUNS, lockouts.ROUNDS)
     limiting = asked(["limits"])
     assert (limiting.connections, limiting.demo) == (limits.CONNECTIONS, limits.DEMO)
+    finding, asking_of = asked(["incidents"]), asked(["siblings"])
+    assert (finding.runs, finding.nothing, finding.rate) == (incidents.INCIDENTS, incidents.NOTHING, incidents.RATE)
+    assert (asking_of.runs, asking_of.rate) == (siblings.INCIDENTS, incidents.RATE)
 
 
 def test_a_run_that_is_smaller_than_the_bar_says_so() -> None:

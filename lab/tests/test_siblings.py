@@ -5,12 +5,14 @@ from typing import Any
 import pytest
 
 from quiclens_lab import siblings as lab
-from quiclens_lab.siblings import Asked, siblings_bar
+from quiclens_lab.siblings import SiblingsTried, siblings_bar
 
 
 def judged(monkeypatch: pytest.MonkeyPatch, **counts: int) -> dict[str, Any]:
     given = {"right": 0, "wrong": 0, "too_few": 0, "mixed": 0, **counts}
-    monkeypatch.setattr(lab, "_try", lambda store, number, traced, rate, seed: Asked(number, "city", traced, **given))
+    monkeypatch.setattr(
+        lab, "_try", lambda store, number, traced, rate, seed: SiblingsTried(number, "city", traced, **given)
+    )
     return siblings_bar(1, 15.0, 1, False, None)
 
 
