@@ -129,7 +129,7 @@ def test_a_planted_incident_is_found_alone_with_who_and_since(store: Store, name
         assert who(finding) == WHO[name], finding["sentence"]
         assert finding["since_low"] <= BEGAN <= finding["since_high"], finding["sentence"]
         assert finding["since_high"] - finding["since_low"] <= timedelta(minutes=12)
-        assert finding["measure"] == {"failures": "failed", "only the tail": "very_slow"}.get(name, "slow")
+        assert finding["measure"] == {"failures": "failed", "only the tail": "extreme"}.get(name, "slow")
 
 
 def test_a_release_is_named_or_the_server_that_runs_it(store: Store) -> None:

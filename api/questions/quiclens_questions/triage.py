@@ -1,12 +1,12 @@
 """`triage`: what has become worse in a stretch of time: who, since when, how many, and what of.
 
 Every request of the stretch, and of the day before it, is compared with its kind (protocol, carrier and path): it is
-slow if it took longer than nine in ten of them, very slow if longer than 99 in 100, in that third of the time in which
-they were quickest. Of every value of every attribute,
-and of some pairs, the share of slow, very slow and failed requests before a moment is compared with that after it, for
-moments of a minute to a day ago. The conditions that show the largest gains are then looked at together, up to three
-at once: who it is, is the description with the largest gain (`statistics/changes.py`), where each condition more must
-be worth `WORTH`. When it began is the change point of its minutes.
+slow if it took longer than nine in ten of them, very slow if longer than 99 in 100, extreme if longer than 999 in
+1,000, in that third of the time in which they were quickest. Of every value of every attribute, and of some pairs, the
+share of slow, very slow, extreme and failed requests before a moment is compared with that after it, for moments of a
+minute to a day ago. The conditions that show the largest gains are then looked at together, up to three at once: who
+it is, is the description with the largest gain (`statistics/changes.py`), where each condition more must be worth
+`WORTH`. When it began is the change point of its minutes.
 
 Nothing is told that chance would make of all these comparisons in more than one of twenty weeks of windows: chances
 are those of Fisher's exact test on counts divided by the dispersion, which is the design effect of users (else
@@ -44,12 +44,13 @@ ATTRIBUTES = (
     "congestion_controller", "arm",
 )  # fmt: skip
 PAIRS = (("carrier", "city"), ("carrier", "server"), ("carrier", "pop"), ("city", "server"), ("server", "path"))
-MEASURES = ("slow", "very_slow", "failed")
-OF = {"slow": "measured", "very_slow": "measured", "failed": "ended"}
+MEASURES = ("slow", "very_slow", "extreme", "failed")
+OF = {"slow": "measured", "very_slow": "measured", "extreme": "measured", "failed": "ended"}
 SPLITS_S = (86_400, 43_200, 21_600, 10_800, 3_600, 1_800, 600, 300, 120, 60)
 BEFORE = timedelta(days=1)
 FEWEST = 20  # requests in the window that a condition must hold for
 FEWEST_OF_THIRD = 60  # requests of a kind that say how long it takes in a third of the time
+FEWEST_OF_MOST = 3_000  # and which durations only one in a thousand exceeds
 KINDS_AT_MOST = 1_500
 ENOUGH = 200_000  # requests that say where to look
 LOOKED_AT = 40  # values and pairs with the largest gains
@@ -84,20 +85,25 @@ class Triage:
 
 @dataclass(frozen=True)
 class Usual:
-    """How long requests of each kind take: the durations that one in ten and one in a hundred exceed, us."""
+    """How long requests of each kind take: the durations that one in ten, one in a hundred and one in a thousand
+    exceed, us; the last 0 where there are too few to say."""
 
     kinds: Sequence[int]
     slow_us: Sequence[int]
     very_slow_us: Sequence[int]
+    extreme_us: Sequence[int]
     all_slow_us: int
     all_very_slow_us: int
+    all_extreme_us: int
     requests: int
     oldest: datetime | None
     newest: datetime | None
 
     @property
     def parameters(self) -> Row:
-        names = ("kinds", "slow_us", "very_slow_us", "all_slow_us", "all_very_slow_us")
+        names = (
+            "kinds", "slow_us", "very_slow_us", "extreme_us", "all_slow_us", "all_very_slow_us", "all_extreme_us",
+        )  # fmt: skip
         return {name: getattr(self, name) for name in names}
 
     @property
@@ -154,17 +160,23 @@ def _window(since: datetime, until: datetime) -> Row:
 def _usual(store: Store, asked: Triage) -> Usual:
     window = _window(asked.since - BEFORE, asked.until)
     rows = ask_written(
-        store, "triage_kinds", asked.where, {}, {**window, "limit": KINDS_AT_MOST, "fewest": FEWEST_OF_THIRD}
+        store,
+        "triage_kinds",
+        asked.where,
+        {},
+        {**window, "limit": KINDS_AT_MOST, "fewest": FEWEST_OF_THIRD, "fewest_of_most": FEWEST_OF_MOST},
     ).dicts()
     some = rows[0]
-    slow_us, very_slow_us = some["all_usual"]
+    slow_us, very_slow_us, extreme_us = some["all_usual"]
     kinds = {row["kind"]: row["usual"] for row in rows if row["usual"]}
     return Usual(
         list(kinds),
         [each[0] for each in kinds.values()],
         [each[1] for each in kinds.values()],
+        [each[2] or extreme_us for each in kinds.values()],
         slow_us,
         very_slow_us,
+        extreme_us,
         some["all_requests"],
         some["oldest"],
         some["newest"],
@@ -218,7 +230,7 @@ class _Looking:
         failed = [
             design_effect(row["ended"], row["failed"], row["failed_ss"], row["failed_sn"], row["ee"]) for row in rows
         ]
-        return {"slow": median(slow), "very_slow": median(slow), "failed": median(failed)}
+        return {"slow": median(slow), "very_slow": median(slow), "extreme": median(slow), "failed": median(failed)}
 
     def suspect(self) -> tuple[Suspect | None, int]:
         """The description with the largest gain, and how many comparisons there were."""
@@ -388,7 +400,7 @@ class Masks:
         return tuple(each for place, each in enumerate(self.conditions) if bits >> place & 1)
 
     def _counts(self, bits: int, segments: int) -> dict[str, list[float]]:
-        totals = {name: [0.0] * segments for name in ("measured", "slow", "very_slow", "ended", "failed")}
+        totals = {name: [0.0] * segments for name in ("measured", "slow", "very_slow", "extreme", "ended", "failed")}
         for row in self.rows:
             if row["mask"] & bits == bits:
                 for name, total in totals.items():

@@ -12,6 +12,7 @@ from quiclens_questions.units import duration, share
 _MEASURES = {
     "slow": "take longer than nine in ten of their kind usually do",
     "very_slow": "take longer than 99 in 100 of their kind usually do",
+    "extreme": "take longer than 999 in 1,000 of their kind usually do",
     "failed": "fail",
 }
 

@@ -1,5 +1,5 @@
--- One row is one kind of requests (protocol and carrier, with their path or any): the durations beyond which one in ten and
--- one in a hundred of them lie; and in every row those of all requests, how many there are, and when the newest of them began.
+-- One row is one kind of requests (protocol and carrier, with their path or any): the durations beyond which one in ten, one
+-- in a hundred and one in a thousand of them lie (0: too few to say); and in every row those of all requests, how many there are, and when the newest of them began.
 -- Of the three thirds of the time from the first request to the last, that counts in which these durations are least, of those
 -- with enough requests: what became worse in one of them is not taken for usual, however many came then.
 WITH
@@ -22,13 +22,13 @@ FROM
     SELECT
         kind,
         sum(requests) AS all_of_kind,
-        [minIf(of_third[1], requests >= {fewest:UInt32}), minIf(of_third[2], requests >= {fewest:UInt32})] AS usual
+        [minIf(of_third[1], requests >= {fewest:UInt32}), minIf(of_third[2], requests >= {fewest:UInt32}), minIf(of_third[3], requests >= {fewest_of_most:UInt32})] AS usual
     FROM
     (
         SELECT
             if(GROUPING(path_name) = 1, cityHash64(protocol_name, carrier_name), cityHash64(protocol_name, carrier_name, path_name)) AS kind,
             count() AS requests,
-            quantilesExact(0.9, 0.99)(duration) AS of_third
+            quantilesExact(0.9, 0.99, 0.999)(duration) AS of_third
         FROM
         (
             SELECT
@@ -53,13 +53,13 @@ FROM
 RIGHT JOIN
 (
     SELECT
-        [minIf(of_third[1], requests > 0), minIf(of_third[2], requests > 0)] AS all_usual,
+        [minIf(of_third[1], requests > 0), minIf(of_third[2], requests > 0), minIf(of_third[3], requests >= {fewest_of_most:UInt32})] AS all_usual,
         sum(of_any) AS all_requests,
         max(newest_of) AS newest
     FROM
     (
         SELECT
-            quantilesExactIf(0.9, 0.99)(ifNull(duration_us, 0), is_measured) AS of_third,
+            quantilesExactIf(0.9, 0.99, 0.999)(ifNull(duration_us, 0), is_measured) AS of_third,
             countIf(is_measured) AS requests,
             count() AS of_any,
             max(started_at) AS newest_of

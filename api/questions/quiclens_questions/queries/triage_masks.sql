@@ -5,6 +5,7 @@ SELECT
     toFloat64(sumIf(stands_for, is_measured)) AS measured,
     toFloat64(countIf(is_slow)) AS slow,
     toFloat64(countIf(is_very_slow)) AS very_slow,
+    toFloat64(countIf(is_extreme)) AS extreme,
     toFloat64(sumIf(stands_for, complete)) AS ended,
     toFloat64(countIf(is_failed)) AS failed
 FROM
