@@ -219,6 +219,7 @@ def parser() -> argparse.ArgumentParser:
     siblings.add_argument("--rate", type=float, default=300, help="requests a second")
     siblings.add_argument("--seed", type=int, default=1)
     siblings.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
+
     planting = commands.add_parser(
         "incidents", help="is what became worse found, with who, since when, how many and what of? Goes on where it was"
     )

@@ -274,6 +274,17 @@ def draw(
     )
 
 
+def began_of(incident: Incident, affected: int, rate: float, ends: datetime) -> datetime:
+    """When it must have begun to touch so many requests until then; less than an hour before."""
+    affected_s = min(3_300.0, affected / (incident.share * rate))
+    return (ends - timedelta(seconds=affected_s)).replace(microsecond=0)
+
+
+def forget(store: Store, day: datetime) -> None:
+    """Remove the requests of a day."""
+    store.command("ALTER TABLE request_versions DROP PARTITION {day:Date}", {"day": f"{day:%Y-%m-%d}"})
+
+
 def _try(store: Store, number: int, rate: float, seed: int) -> Tried:
     chance = random.Random(seed * 1_000_003 + number)
     every = list(kinds(chance))
@@ -281,9 +292,8 @@ def _try(store: Store, number: int, rate: float, seed: int) -> Tried:
     begins = DAY + timedelta(days=1)
     began = ENDS
     if incident is not None:
-        affected_s = min(3_300.0, cell / (incident.share * rate))
-        began = (ENDS - timedelta(seconds=affected_s)).replace(microsecond=0)
-    store.command("ALTER TABLE request_versions DROP PARTITION {day:Date}", {"day": f"{begins:%Y-%m-%d}"})
+        began = began_of(incident, cell, rate, ENDS)
+    forget(store, begins)
     draw(store, rate, seed + 1 + abs(number) * 2 + (number < 0), begins, 3_600, incident, began)
     hours = chance.choice((1, 3, 12, 24))
     findings = triage(store, Triage(ENDS - timedelta(hours=hours), ENDS))["findings"]

@@ -7,19 +7,21 @@ no cause is in common, or too few are like it, nothing is claimed.
 
 import random
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from quiclens_questions.documents import Siblings
 from quiclens_questions.siblings import siblings
 from quiclens_questions.statements import ask
 from quiclens_schema import store as stores
 from quiclens_schema.migrate import migrate
 from quiclens_schema.store import Store
 
-from quiclens_lab.incidents import DAY, RATE, draw, kinds
+from quiclens_lab.incidents import DAY, RATE, began_of, draw, forget, kinds
 from quiclens_lab.judgement import Judgement
 from quiclens_lab.kept import RunLines
 from quiclens_lab.machine import LAB, code_of
@@ -35,20 +37,19 @@ AFFECTED = 2_000
 """Requests of an incident: of one percent, twenty have a trace."""
 RIGHT, TOO_FEW = 0.8, 0.2
 LENGTH = timedelta(hours=4)
+SAID = ("right", "wrong", "too_few", "mixed")
+"""The planted cause, another, none for want of siblings, and none as they have no cause in common."""
 _CODE = ("api/questions/quiclens_questions", "lab/quiclens_lab/incidents.py", "lab/quiclens_lab/siblings.py")
 
 
 @dataclass(frozen=True)
 class SiblingsTried:
-    """What came of one incident: of its requests that were asked, how many answers were right, wrong, and no claim."""
+    """What came of one incident: of its requests that were asked, how many answers were of each kind of `SAID`."""
 
     number: int
     kind: str
     traced: int
-    right: int
-    wrong: int
-    too_few: int
-    mixed: int
+    said: Mapping[str, int]
 
 
 def siblings_bar(runs: int, rate: float, seed: int, keep: bool, folder: Path | None = MADE) -> dict[str, Any]:
@@ -77,11 +78,8 @@ def siblings_bar(runs: int, rate: float, seed: int, keep: bool, folder: Path | N
     return judgement.document(keep)
 
 
-def _added(asked: list[SiblingsTried]) -> dict[str, int]:
-    total = Counter[str]()
-    for each in asked:
-        total.update(right=each.right, wrong=each.wrong, too_few=each.too_few, mixed=each.mixed)
-    return {name: total[name] for name in ("right", "wrong", "too_few", "mixed")}
+def _added(tried: list[SiblingsTried]) -> dict[str, int]:
+    return {name: sum(each.said.get(name, 0) for each in tried) for name in SAID}
 
 
 def _try(store: Store, number: int, traced: int, rate: float, seed: int) -> SiblingsTried:
@@ -89,22 +87,19 @@ def _try(store: Store, number: int, traced: int, rate: float, seed: int) -> Sibl
     every = [each for each in kinds(chance) if each.cause]
     incident = every[number % len(every)]
     since = DAY + timedelta(hours=8)
-    affected_s = min(3_300.0, AFFECTED / (incident.share * rate))
-    began = (since + LENGTH - timedelta(seconds=affected_s)).replace(microsecond=0)
-    store.command("ALTER TABLE request_versions DROP PARTITION {day:Date}", {"day": f"{DAY:%Y-%m-%d}"})
+    began = began_of(incident, AFFECTED, rate, since + LENGTH)
+    forget(store, DAY)
     draw(store, rate, seed + 1 + number, since, round(LENGTH.total_seconds()), incident, began, traced, True)
-    asked = Counter[str]()
-    for row in _affected(store, began):
-        said = siblings(store, row)
-        if said is None or not said["causes"]:
-            asked["too_few"] += 1
-        elif said["top_cause"] is None:
-            asked["mixed"] += 1
-        else:
-            asked["right" if said["top_cause"] == incident.cause else "wrong"] += 1
-    return SiblingsTried(
-        number, incident.kind, traced, *(asked[name] for name in ("right", "wrong", "too_few", "mixed"))
-    )
+    said = Counter(_judged(siblings(store, row), incident.cause) for row in _affected(store, began))
+    return SiblingsTried(number, incident.kind, traced, dict(said))
+
+
+def _judged(answer: Siblings | None, cause: str) -> str:
+    if answer is None or not answer["causes"]:
+        return "too_few"
+    if answer["top_cause"] is None:
+        return "mixed"
+    return "right" if answer["top_cause"] == cause else "wrong"
 
 
 def _affected(store: Store, began: datetime) -> list[dict[str, Any]]:

@@ -9,9 +9,8 @@ from quiclens_lab.siblings import SiblingsTried, siblings_bar
 
 
 def judged(monkeypatch: pytest.MonkeyPatch, **counts: int) -> dict[str, Any]:
-    given = {"right": 0, "wrong": 0, "too_few": 0, "mixed": 0, **counts}
     monkeypatch.setattr(
-        lab, "_try", lambda store, number, traced, rate, seed: SiblingsTried(number, "city", traced, **given)
+        lab, "_try", lambda store, number, traced, rate, seed: SiblingsTried(number, "city", traced, counts)
     )
     return siblings_bar(1, 15.0, 1, False, None)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from quiclens_questions.documents import Siblings
-from quiclens_questions.units import age, duration, share, size
+from quiclens_questions.units import age, duration, share, share_interval, size
 
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _CLIENT_ONLY = ("remote_wait", "receiving", "receiver_hol", "stream_limit")
@@ -130,8 +130,8 @@ def _siblings(siblings: Siblings | None) -> str:
     first = siblings["causes"][0]
     words = CAUSE_WORDS.get(first["cause"])
     cause = words.short if words else first["cause"]
-    between = "" if first["low"] is None else f" [{share(first['low'], 1)} to {share(first['high'] or 0, 1)}]"
-    part = f"{share(first['share'] or 0, 1)}{between} of"
+    between = share_interval(first["low"], first["high"])
+    part = f"{share(first['share'] or 0, 1)}{f' [{between}]' if between else ''} of"
     if siblings["top_cause"] is None:
         first_of = f"the first of them, {cause}, has {part} their time"
         return f" {many[0].upper()}{many[1:]} have no cause in common: {first_of}.{unseen}"

@@ -73,10 +73,7 @@ def siblings(store: Store, request: Row) -> Siblings | None:
         "connection_id": request["connection_id"],
         "limit": AT_MOST,
     }
-    marks = {
-        "values": ", ".join(f"ifNull(toString(`{name}`), '\\0')" for name in known) or "''",
-        "cause places": ", ".join(map(str, range(len(CAUSES)))),
-    }
+    marks = {"values": ", ".join(f"ifNull(toString(`{name}`), '\\0')" for name in known) or "''"}
     rows: list[Row] = []
     for within in (NEAR, FAR):
         window = {"since": bound(at - within), "until": bound(at + within)}
@@ -141,22 +138,20 @@ def _ways(columns: Sequence[str]) -> Iterator[_Likeness]:
 def _difference(rows: Sequence[Row], way: _Likeness) -> float:
     """How much difference this likeness makes to the largest part, by one request of each cluster; 0 where that may be
     an accident."""
-    inside = [row for row in rows if way.holds(row)]
-    if len(inside) == len(rows) or len(inside) < TOLD_APART:
+    parts: tuple[list[Row], list[Row]] = ([], [])
+    for row in rows:
+        parts[way.holds(row)].append(row)
+    outside, inside = parts
+    if not outside or len(inside) < TOLD_APART:
         return 0.0
-    alike, others = _largest(inside), _largest([row for row in rows if not way.holds(row)])
+    alike, others = _largest(inside), _largest(outside)
     tests = 2 * len(SINCE_S) + len(ATTRIBUTES) + 3
     return gain(alike, others) if chance(alike, others) * tests <= LEVEL else 0.0
 
 
 def _largest(rows: Sequence[Row]) -> Counter[int]:
     """Of how many clusters each cause is the largest part, by their first request."""
-    return Counter({row["cluster"]: _largest_of(row) for row in reversed(rows)}.values())
-
-
-def _largest_of(row: Row) -> int:
-    """The cause that is the largest part; the first of the vocabulary where several are."""
-    return max(zip(row["spent"], (-place for place in row["spent_on"]), strict=True))[1] * -1 if row["spent"] else -1
+    return Counter({row["cluster"]: row["largest"] for row in reversed(rows)}.values())
 
 
 def _causes(rows: Sequence[Row]) -> list[SiblingCause]:
@@ -165,15 +160,11 @@ def _causes(rows: Sequence[Row]) -> list[SiblingCause]:
     of_cluster = groupby(sorted(rows, key=lambda row: str(row["cluster"])), key=lambda row: row["cluster"])
     clusters = [list(each) for _, each in of_cluster]
     whole = [sum(row["trace_weight"] * row["duration"] for row in each) for each in clusters]
-    largest = Counter(map(_largest_of, rows))
+    largest = Counter(row["largest"] for row in rows)
     found: list[SiblingCause] = []
     for place, cause in enumerate(CAUSES):
-        spent = [sum(row["trace_weight"] * _spent(row, place) for row in each) for each in clusters]
+        spent = [sum(row["trace_weight"] * row["spent"][place] for row in each) for each in clusters]
         if sum(spent) > 0:
             share, low, high = share_of_sum(list(zip(spent, whole, strict=True))).rounded(4)
             found.append({"cause": cause, "share": share, "low": low, "high": high, "largest_of": largest[place]})
     return sorted(found, key=lambda each: (-each["largest_of"], -(each["share"] or 0)))
-
-
-def _spent(row: Row, place: int) -> int:
-    return next((us for us, on in zip(row["spent"], row["spent_on"], strict=True) if on == place), 0)

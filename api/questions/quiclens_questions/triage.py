@@ -224,13 +224,15 @@ class _Looking:
         oldest, newest = self._usual.oldest, self._usual.newest
         if oldest is None or newest is None:
             return dict.fromkeys(MEASURES, 1.0)
-        given = {"first": bound(oldest), "length_s": int((newest - oldest).total_seconds())}
-        rows = self._ask("triage_clusters", {}, {**given, "users_every": self._usual.every})
-        slow = [design_effect(row["requests"], row["slow"], row["slow_ss"], row["slow_sn"], row["nn"]) for row in rows]
-        failed = [
+        given = {"oldest": bound(oldest), "newest": bound(newest), "users_every": self._usual.every}
+        rows = self._ask("triage_clusters", {}, given)
+        slow = median(
+            design_effect(row["requests"], row["slow"], row["slow_ss"], row["slow_sn"], row["nn"]) for row in rows
+        )
+        failed = median(
             design_effect(row["ended"], row["failed"], row["failed_ss"], row["failed_sn"], row["ee"]) for row in rows
-        ]
-        return {"slow": median(slow), "very_slow": median(slow), "extreme": median(slow), "failed": median(failed)}
+        )
+        return {**dict.fromkeys(MEASURES, slow), "failed": failed}
 
     def suspect(self) -> tuple[Suspect | None, int]:
         """The description with the largest gain, and how many comparisons there were."""

@@ -43,6 +43,11 @@ def share(part: float, whole: float) -> str:
     return ">99 %" if 99 < percent < 100 else f"{percent:.0f} %"
 
 
+def share_interval(low: float | None, high: float | None) -> str:
+    """The ends of an interval of a share of 1; nothing where nothing bounds it."""
+    return "" if low is None or high is None else f"{share(low, 1)} to {share(high, 1)}"
+
+
 def age(seconds: int) -> str:
     """How long ago: 40 s, 12 min, 21 h, 3 d."""
     for length, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):

@@ -87,15 +87,15 @@ def triage(
                 print_text("\n".join(ticket(told, address.rstrip("/"))) + "\n")
             else:
                 answer(as_json, told, *triage_view(told))
-        not_told = receivers.tell_alertmanager(found)
+        not_told = [receivers.tell_alertmanager(found)]
         for finding in told["findings"]:
             if reason := receivers.tell_chat(finding, told):
                 not_told.append(reason)
                 known.remove((who(finding["conditions"]), finding["since"]))  # it is new again
-        for reason in not_told:
+        for reason in filter(None, not_told):
             say(reason)
         if not follow:
-            return CANNOT_RUN if not_told else DONE if found["findings"] else NOTHING_FOUND
+            return CANNOT_RUN if any(not_told) else DONE if found["findings"] else NOTHING_FOUND
         time.sleep(_EVERY_S)
 
 
@@ -107,12 +107,11 @@ class Receivers:
     chat: str
     address: str
 
-    def tell_alertmanager(self, found: TriageDocument) -> list[str]:
-        """All that is found; returns why it was not told."""
+    def tell_alertmanager(self, found: TriageDocument) -> str:
+        """All that is found; returns why it was not told, else nothing."""
         if not self.alertmanager or not found["findings"]:
-            return []
-        reason = _not_told("Alertmanager", f"{self.alertmanager}/api/v2/alerts", alerts(found, self.address))
-        return [reason] if reason else []
+            return ""
+        return _not_told("Alertmanager", f"{self.alertmanager}/api/v2/alerts", alerts(found, self.address))
 
     def tell_chat(self, finding: TriageFinding, found: TriageDocument) -> str:
         """One finding that is new; returns why it was not told, else nothing."""

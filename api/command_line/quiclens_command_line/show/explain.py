@@ -21,7 +21,7 @@ from quiclens_questions.explain import Explanation
 from quiclens_questions.logged import logged_facts
 from quiclens_questions.savings import REMOVABLE, ratios, savings_note
 from quiclens_questions.sentence import missing
-from quiclens_questions.units import duration, milliseconds, share
+from quiclens_questions.units import duration, milliseconds, share, share_interval
 
 _BAR_WIDTH = 72
 _LEGEND: tuple[JustifyMethod, ...] = ("left", "left", "right", "right", "left", "left", "left")
@@ -101,7 +101,7 @@ def _siblings(siblings: Siblings | None) -> Iterator[RenderableType]:
     yield Text("what traced requests like it spent their time on; of this one nothing is known")
     table = Table(box=None, show_header=False, pad_edge=False)
     for place, cause in enumerate(siblings["causes"]):
-        between = "" if cause["low"] is None else f"{share(cause['low'], 1)} to {share(cause['high'] or 0, 1)}"
+        between = share_interval(cause["low"], cause["high"])
         swatch = Text(fill(place) * 2, style=look(cause["cause"]).colour)
         table.add_row(swatch, look(cause["cause"]).name, share(cause["share"] or 0, 1), Text(between, style="dim"))
     yield table

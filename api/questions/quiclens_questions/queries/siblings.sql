@@ -1,7 +1,8 @@
 -- One row is one traced request that may be like another without a trace, the nearest in time first: in which columns the two
 -- have the same, whether it was half to twice as large, took half to twice as long, and took half as long or longer (one bit
 -- each, in the order of `others` and then of these), how much later it began, whose it is, for how many it stands, how long it
--- took and on what it spent that time, by cause. Requests of the other's own connection are none.
+-- took, on what it spent that time, in the vocabulary's order, and which of these is the largest part (the first of several, from
+-- 0; -1: it took no time). Requests of the other's own connection are none.
 SELECT
     request_id,
     arraySum(arrayMap(
@@ -20,8 +21,8 @@ SELECT
     toString(cityHash64(coalesce(user_hash, connection_id, request_id))) AS cluster,
     trace_weight,
     assumeNotNull(duration_us) AS duration,
-    arrayFilter((us, cause) -> us > 0, [/* causes */], [/* cause places */]) AS spent,
-    arrayFilter((cause, us) -> us > 0, [/* cause places */], [/* causes */]) AS spent_on
+    [/* causes */] AS spent,
+    if(arrayMax(spent) > 0, indexOf(spent, arrayMax(spent)) - 1, -1) AS largest
 FROM requests
 WHERE (/* in_window.sql */)
     AND trace_weight > 0

@@ -1,5 +1,8 @@
 -- One row is one third of the time from the first request to the last: how unevenly slow requests, and failed ones, fall on
 -- users, else connections, in the sums of `design_effect` (findings.py): those of one user of so many.
+WITH
+    {oldest:DateTime64(6, 'UTC')} AS oldest,
+    {newest:DateTime64(6, 'UTC')} AS newest
 SELECT
     third,
     sum(n) AS requests,
@@ -24,7 +27,7 @@ FROM
     (
         SELECT
             *,
-            intDiv(dateDiff('second', {first:DateTime64(6, 'UTC')}, assumeNotNull(started_at)) * 3, {length_s:UInt32} + 1) AS third
+            (/* triage_third.sql */) AS third
         FROM (/* triage_requests.sql */)
     )
     WHERE cityHash64(coalesce(user_hash, connection_id, request_id)) % {users_every:UInt32} = 0

@@ -1,5 +1,6 @@
 -- One row is one kind of requests (protocol and carrier, with their path or any): the durations beyond which one in ten, one
--- in a hundred and one in a thousand of them lie (0: too few to say); and in every row those of all requests, how many there are, and when the newest of them began.
+-- in a hundred and one in a thousand of them lie (0: too few to say); and in every row those of all requests, how many there
+-- are, and when the oldest and the newest of them began.
 -- Of the three thirds of the time from the first request to the last, that counts in which these durations are least, of those
 -- with enough requests: what became worse in one of them is not taken for usual, however many came then.
 WITH
@@ -9,13 +10,15 @@ WITH
         WHERE started_at IS NOT NULL
             AND (/* in_window.sql */)
         /* conditions */
-    ) AS extent
+    ) AS extent,
+    extent.1 AS oldest,
+    extent.2 AS newest
 SELECT
     kind,
     usual,
     all_usual,
     all_requests,
-    assumeNotNull(extent.1) AS oldest,
+    oldest,
     newest
 FROM
 (
@@ -36,7 +39,7 @@ FROM
                 ifNull(toString(carrier), '') AS carrier_name,
                 ifNull(path, '') AS path_name,
                 assumeNotNull(duration_us) AS duration,
-                intDiv(dateDiff('second', extent.1, assumeNotNull(started_at)) * 3, dateDiff('second', extent.1, extent.2) + 1) AS third
+                (/* triage_third.sql */) AS third
             FROM requests
             WHERE started_at IS NOT NULL
                 AND (/* ingest/measured_request.sql */)
@@ -54,15 +57,13 @@ RIGHT JOIN
 (
     SELECT
         [minIf(of_third[1], requests > 0), minIf(of_third[2], requests > 0), minIf(of_third[3], requests >= {fewest_of_most:UInt32})] AS all_usual,
-        sum(of_any) AS all_requests,
-        max(newest_of) AS newest
+        sum(of_any) AS all_requests
     FROM
     (
         SELECT
             quantilesExactIf(0.9, 0.99, 0.999)(ifNull(duration_us, 0), is_measured) AS of_third,
             countIf(is_measured) AS requests,
-            count() AS of_any,
-            max(started_at) AS newest_of
+            count() AS of_any
         FROM
         (
             SELECT
@@ -74,6 +75,6 @@ RIGHT JOIN
                 AND (/* in_window.sql */)
             /* conditions */
         )
-        GROUP BY intDiv(dateDiff('second', extent.1, assumeNotNull(started_at)) * 3, dateDiff('second', extent.1, extent.2) + 1)
+        GROUP BY (/* triage_third.sql */)
     )
 ) AS every ON true

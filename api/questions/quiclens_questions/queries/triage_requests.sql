@@ -1,8 +1,8 @@
 -- One row is one request of a window or of the stretch before it, for the other questions of triage: in which segment of time
 -- it lies (0 = before the window), whether it was slower than nine of ten, than 99 of 100, and than 999 of 1,000, of its kind
--- in all of that time, and whether it failed. Its kind is its protocol, carrier and path (`kinds`), where those are frequent; else the first
--- two; else any. Of those that are neither slow nor failed one of so many is there
--- (`every`), and stands for them.
+-- in all of that time, and whether it failed. Its kind is its protocol, carrier and path (`kinds`), where those are frequent;
+-- else the first two; else any. Of those that are neither slow nor failed one of so many is there (`every`), and stands for
+-- them.
 SELECT
     *,
     arrayCount(edge -> assumeNotNull(started_at) >= edge, {edges:Array(DateTime64(6, 'UTC'))}) AS segment,

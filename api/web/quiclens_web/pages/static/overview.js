@@ -38,7 +38,7 @@ function show(isLive = false) {
     deployed = releases;
     fill(find("#coverage"), covered(byGroup.coverage));
     tails();
-    await Promise.all([worse(window, signal), rest(window, signal)]);
+    await Promise.all([worse(window, signal), rest(window, byGroup, signal)]);
     await intervals({ ...grouped, step_s: byGroup.step_s }, signal);
   }, (message) => {
     last = null;
@@ -55,11 +55,11 @@ async function worse(window, signal) {
   fill(find("#triage"), triageList(await ask("/api/v1/triage", window, signal)));
 }
 
-/** @param {Asked} window @param {AbortSignal} signal */
-async function rest(window, signal) {
+/** @param {Asked} window @param {Stretch} stretch that the window was when it was asked @param {AbortSignal} signal */
+async function rest(window, stretch, signal) {
   shares(await ask("/api/v1/spent-over-time", window, signal));
   fill(find("#different"), findingsTable(await ask("/api/v1/different", { ...window, limit: 8 }, signal)));
-  if (document.querySelector("#map-left")) await showMap({ ...window, since: last?.since ?? window.since, until: last?.until ?? window.until }, signal);
+  if (document.querySelector("#map-left")) await showMap({ ...window, since: stretch.since, until: stretch.until }, signal);
 }
 
 /** How sure the lines are takes longer than the lines, which stay where this is not answered. @param {import("./api.js").Parameters} asked @param {AbortSignal} signal */

@@ -76,13 +76,17 @@ export function wire(show) {
     });
   }
   /** Asks again, some seconds after what was asked before. */
+  let waits = 0;
   const goOn = () => {
-    setTimeout(() => {
-      if (field("live").checked && isRelative(chosen().until) && document.visibilityState === "visible") show(true);
-      if (field("live").checked) goOn();
+    waits = window.setTimeout(() => {
+      if (isRelative(chosen().until) && document.visibilityState === "visible") show(true);
+      goOn();
     }, Number(form().dataset.everyS) * 1e3);
   };
-  field("live").addEventListener("change", () => field("live").checked && goOn());
+  field("live").addEventListener("change", () => {
+    clearTimeout(waits);
+    if (field("live").checked) goOn();
+  });
   addEventListener("popstate", shown);
   addEventListener("theme", shown);
   addEventListener("filter", (event) => go({ where: [...new Set([...chosen().where, /** @type {CustomEvent<string>} */ (event).detail])] }));
