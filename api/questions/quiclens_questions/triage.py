@@ -174,7 +174,7 @@ def _usual(store: Store, asked: Triage) -> Usual:
         [each[0] for each in kinds.values()],
         [each[1] for each in kinds.values()],
         # Of a kind with too few, what all take counts, unless more than one in a hundred of it take longer.
-        [each[2] or extreme_us and max(extreme_us, each[1]) for each in kinds.values()],
+        [each[2] or (extreme_us and max(extreme_us, each[1])) for each in kinds.values()],
         slow_us,
         very_slow_us,
         extreme_us,
