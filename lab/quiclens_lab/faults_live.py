@@ -230,9 +230,10 @@ def mount_journaled(folder: Path) -> bool:
 
 
 def unmount(folder: Path) -> None:
-    """Take a mounted disk away again, when everything has ended."""
+    """Take a mounted disk away again, when everything has ended. What still looks at it (an indexer, a backup) keeps it, and
+    what is on it, until it has done so."""
     if folder.is_mount():
-        subprocess.run(["umount", str(folder)], capture_output=True, check=True)
+        subprocess.run(["umount", "--lazy", str(folder)], capture_output=True, check=True)
 
 
 def free_port() -> int:

@@ -222,10 +222,9 @@ impl<'c> Records<'c> {
     /// The file was cut short: its end is not there, and what is left of the window is the beginning of a record, whose
     /// end will not come.
     pub fn tear(&mut self, window: &mut Window, tables: &mut Tables) {
-        // More may have been written between the last look and the cut. Rows name their connections, most of which were over.
-        self.complete &= matches!(self.framing, Framing::QuicTrace | Framing::LineV1);
-        let Some(reject) = torn(window) else { return };
+        // More may have been written between the last look and the cut.
         self.complete = false;
+        let Some(reject) = torn(window) else { return };
         match &mut self.trace {
             Some(trace) => trace.reject(reject, tables),
             None => tables.reject("", &reject, &self.name, "", None),

@@ -784,20 +784,25 @@ mod tests {
     #[test]
     fn a_trace_that_is_cut_out_of_its_file_is_not_whole() {
         let catalogue = Catalogue::load().unwrap();
-        let file = tempfile::NamedTempFile::new().unwrap();
-        let text = decided_by_its_last_record(30);
-        std::fs::write(file.path(), text.split_inclusive('\n').take(20).collect::<String>()).unwrap();
-        for is_cut in [false, true] {
-            let (mut followed, _) = Followed::open(&catalogue, file.path(), None, None, Instant::now()).unwrap();
-            let mut tables = Tables::default();
-            while followed.read(&catalogue, 1, &mut tables).unwrap() == After::More {}
-            if is_cut {
-                followed.tear(&mut tables);
+        let records: String = decided_by_its_last_record(30).split_inclusive('\n').take(20).collect();
+        let row =
+            |seq: i32| format!("8fae6946c7a60bf0\t{seq}\t{seq}10\tpacket_sent\tAppDataSpace, {seq}, 1232, 0, 0, 0\n");
+        let rows: String = (0..30).map(row).collect();
+        for text in [records, rows] {
+            let file = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(file.path(), text).unwrap();
+            for is_cut in [false, true] {
+                let (mut followed, _) = Followed::open(&catalogue, file.path(), None, None, Instant::now()).unwrap();
+                let mut tables = Tables::default();
+                while followed.read(&catalogue, 1, &mut tables).unwrap() == After::More {}
+                if is_cut {
+                    followed.tear(&mut tables);
+                }
+                assert_eq!(followed.finish(&catalogue, &mut tables), Finished::All);
+                let complete: Vec<_> =
+                    tables.connections.iter().map(|row| row.get(connections::COMPLETE).cloned()).collect();
+                assert_eq!(complete, [Some(Cell::Truth(!is_cut))]);
             }
-            assert_eq!(followed.finish(&catalogue, &mut tables), Finished::All);
-            let complete: Vec<_> =
-                tables.connections.iter().map(|row| row.get(connections::COMPLETE).cloned()).collect();
-            assert_eq!(complete, [Some(Cell::Truth(!is_cut))]);
         }
     }
 
