@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Protocol
 
 from quiclens_lab.damage.flight import round_trips
+from quiclens_lab.damage.frozen import Frozen
 from quiclens_lab.damage.logs import NS_PER_MS, LogRecords, Record
 
 NOT_DATA = {"ack", "padding"}
@@ -203,51 +204,6 @@ class ClockStep:
         return log.of(
             record.at(record.time_ns + step) if place >= first else record for place, record in enumerate(log.records)
         )
-
-
-@dataclass(frozen=True)
-class Frozen:
-    """The process stands still while a packet is on its way, and then does at once what it missed.
-
-    What was under way arrives meanwhile and waits in the socket: all records of the next round trip fall on the moment
-    in which the process runs again, all later ones are late by the whole time. Round trips that the log states grow as
-    the times of their records do.
-    """
-
-    name: str = "frozen-300ms"
-    length_ms: int = 300
-
-    def to(self, log: LogRecords, draw: random.Random) -> LogRecords | None:
-        trips = round_trips(log.records)
-        if not trips:
-            return None
-        times = [record.time_ns for record in log.records]
-        trip = draw.choice(trips)
-        stops = times[draw.randrange(trip.sent + 1, trip.acknowledged + 1)]
-        goes_on = stops + self.length_ms * NS_PER_MS
-        under_way = stops + min(times[each.acknowledged] - times[each.sent] for each in trips)
-
-        def late(time_ns: int) -> int:
-            if time_ns < stops:
-                return 0
-            return goes_on - time_ns if time_ns < under_way else self.length_ms * NS_PER_MS
-
-        records = [record.at(record.time_ns + late(record.time_ns)) for record in log.records]
-        for each in trips:
-            longer = late(times[each.acknowledged]) - late(times[each.sent])
-            _state_longer(records, each.acknowledged, longer / NS_PER_MS)
-        return log.of(records)
-
-
-def _state_longer(records: list[Record], acknowledged: int, longer_ms: float) -> None:
-    """The metrics that follow an acknowledgement state a round trip that is longer by so much."""
-    for place in range(acknowledged + 1, len(records)):
-        record = records[place]
-        if record.kind == "packet_received" or longer_ms == 0:
-            return
-        if record.kind.endswith("metrics_updated") and isinstance(record.data.get("latest_rtt"), float | int):
-            records[place] = record.with_data(record.data | {"latest_rtt": record.data["latest_rtt"] + longer_ms})
-            return
 
 
 @dataclass(frozen=True)

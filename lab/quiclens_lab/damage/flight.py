@@ -1,6 +1,6 @@
 """Which packets of a log were in flight when: what a step of the clock has to fall between to be seen."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,17 +17,18 @@ class RoundTrip:
     acknowledged: int
 
 
-def round_trips(records: Sequence[Record]) -> list[RoundTrip]:
-    """One for each acknowledgement whose largest packet is acknowledged for the first time. 1-RTT packets only."""
+def round_trips(records: Sequence[Record], spaces: Collection[str] = ("1rtt", "onertt")) -> list[RoundTrip]:
+    """One for each acknowledgement whose largest packet is acknowledged for the first time, of packets of these types,
+    which share their numbers."""
     past_the_end = _ends_past_the_last(records)
     waiting: dict[int, int] = {}
     found = []
     for place, record in enumerate(records):
-        if record.kind == "packet_sent" and _is_one_rtt(record):
+        if record.kind == "packet_sent" and _packet_type(record) in spaces:
             number = _number(record)
             if number is not None and _is_eliciting(record):
                 waiting[number] = place
-        elif record.kind == "packet_received" and _is_one_rtt(record):
+        elif record.kind == "packet_received" and _packet_type(record) in spaces:
             ranges = [(low, high - past_the_end) for low, high in acknowledged(record)]
             if not ranges:
                 continue
@@ -55,7 +56,7 @@ def _ends_past_the_last(records: Sequence[Record]) -> int:
     """1 where the log's ranges end after their last packet, so that they name packets that were never sent."""
     last_sent = -1
     for record in records:
-        if not _is_one_rtt(record):
+        if _packet_type(record) not in ("1rtt", "onertt"):
             continue
         if record.kind == "packet_sent":
             last_sent = max(last_sent, _number(record) or 0)
@@ -64,10 +65,10 @@ def _ends_past_the_last(records: Sequence[Record]) -> int:
     return 0
 
 
-def _is_one_rtt(record: Record) -> bool:
+def _packet_type(record: Record) -> str | None:
     if record.kind not in ("packet_sent", "packet_received"):
-        return False
-    return str(record.data.get("header", {}).get("packet_type")).lower() in ("1rtt", "onertt")
+        return None
+    return str(record.data.get("header", {}).get("packet_type")).lower()
 
 
 def _number(record: Record) -> int | None:
