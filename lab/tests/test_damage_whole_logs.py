@@ -56,15 +56,7 @@ def test_what_is_graded_is_worth_what_the_bars_promise(document: dict[str, Any])
     if document["tables"]["aioquic"]["none"]["grades"] is None:
         pytest.skip("this collector grades no answer")
     missed = {bar["says"] for bar in document["bars"] if bar["says"] != OF_MANY and is_missed_by_far(bar)}
-    assert missed <= NOT_KEPT_YET
-
-
-# `make damage` fails by them: a step in a handshake, or within an instant, is not noticed (collectors/CAUSES.md).
-NOT_KEPT_YET = {
-    "clock steps with data in flight: noticed",
-    "equal times shuffled: most that moves, of the duration",
-    "parts with bounds: the bounds contain the whole log's part",
-}
+    assert missed == set()
 
 
 def is_missed_by_far(bar: dict[str, Any]) -> bool:

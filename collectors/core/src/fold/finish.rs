@@ -132,6 +132,7 @@ impl Fold {
     pub fn finish(&mut self) {
         let decided = self.output.episodes.len();
         self.close_instant();
+        self.look_for_clock_step(i64::MAX);
         self.settle(i64::MAX);
         if !self.close.is_logged() {
             self.output.episodes.truncate(decided);

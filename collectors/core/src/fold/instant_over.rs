@@ -17,7 +17,8 @@ impl Fold {
     /// The current time is over.
     pub(super) fn close_instant(&mut self) {
         self.window.begin_sending();
-        self.look_for_clock_step();
+        self.look_for_clock_step(self.now.us);
+        self.delivery.settle(self.now.us, self.recovery.rtt().has_queue());
         self.depart();
         let has_opened = self.window.settle_in_flight(self.instant.traffic());
         self.instant.note_room(has_opened);

@@ -45,9 +45,10 @@ impl Fold {
     }
 
     /// A round trip as the times of the log give it, and as the log states it, are far apart: its clock made a step within.
-    pub(super) fn look_for_clock_step(&mut self) {
-        if let Some(since_us) = self.recovery.clock_step() {
-            self.doubt(since_us, self.now.us);
+    /// At the end of an instant, or of the trace.
+    pub(super) fn look_for_clock_step(&mut self, now_us: i64) {
+        if let Some((since_us, until_us)) = self.recovery.clock_step(now_us) {
+            self.doubt(since_us, until_us);
             self.clock_made_a_step();
         }
     }

@@ -73,7 +73,7 @@ impl Fold {
                 let is_unread = frame.is_unread(FrameNumber::AckDelayUs);
                 let otherwise = if is_unread { MAX_ACK_DELAY_US } else { 0 };
                 let delay = frame.get(FrameNumber::AckDelayUs).unwrap_or(otherwise);
-                self.recovery.held_back(delay.min(MAX_ACK_DELAY_US).cast_signed(), delay.cast_signed());
+                self.recovery.held_back(delay.min(MAX_ACK_DELAY_US).cast_signed(), delay.cast_signed(), event.time_us);
                 self.acknowledged(event, ranges);
             }
             b"stream" => {
@@ -204,8 +204,7 @@ impl Fold {
         let before = self.window.remove(acked.space_id.path, bytes);
         self.instant.note_room(bytes > 0);
         if acked.space_id.kind == SpaceKind::Application {
-            let has_queue = self.recovery.rtt().has_queue();
-            self.delivery.acknowledge(bytes, acked.newest(), self.now.us, before, has_queue);
+            self.delivery.acknowledge(bytes, acked.newest(), before);
         }
         if let Some(answered) = &acked.answered {
             self.probe_answered(answered);

@@ -22,12 +22,15 @@ impl Fold {
             self.pacer.state_rate(rate);
         }
         let as_us = |number| event.get(number).and_then(|us| i64::try_from(us).ok()).filter(|us| *us > 0);
-        self.recovery.state_rtt(StatedRtt {
-            latest_us: as_us(Number::LatestRttUs),
-            smoothed_us: as_us(Number::SmoothedRttUs),
-            variance_us: as_us(Number::RttVarianceUs),
-            is_sample: event.kind == Kind::UpdateRtt,
-        });
+        self.recovery.state_rtt(
+            StatedRtt {
+                latest_us: as_us(Number::LatestRttUs),
+                smoothed_us: as_us(Number::SmoothedRttUs),
+                variance_us: as_us(Number::RttVarianceUs),
+                is_sample: event.kind == Kind::UpdateRtt,
+            },
+            self.now.us,
+        );
         if let Some(stated) = event.get(Number::BytesInFlight)
             && event.kind == Kind::MetricsUpdated
             && !self.trace.frameless
@@ -70,6 +73,15 @@ impl Fold {
         self.seen.note_if(is_probe_timer, Sight::ProbeTimers);
         if kind == "pacing" {
             self.pacing_timer(event);
+        }
+        if matches!(kind, "pto" | "ack" | "loss_timeout" | "") {
+            match event.get(Number::DeltaUs) {
+                _ if what == "expired" => self.recovery.fire_loss_timer(),
+                Some(delta_us) if what == "set" => {
+                    self.recovery.set_loss_timer(Some(self.now.us.saturating_add_unsigned(delta_us)));
+                }
+                _ => self.recovery.set_loss_timer(None),
+            }
         }
         if (what == "expired" && matches!(kind, "pto" | "")) || is_alarm {
             self.probe_fired(true);

@@ -8,23 +8,53 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ClockCheck(Option<Box<Samples>>);
 
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Samples {
-    /// When application data was acknowledged first: what went out before, the peer may have held until the handshake was
-    /// over.
-    first_us: i64,
-    /// When the packet of the newest sample went out, and when it was acknowledged.
-    measured: Option<(i64, i64)>,
-    /// What the log states since.
-    stated_us: Option<i64>,
+    /// When application data was acknowledged first.
+    first_us: Option<i64>,
+    /// When a packet of the handshake came last.
+    handshake_us: Option<i64>,
+    /// Since when the clock seems to have made a step, and when it did: the pair may not be one, where others stand beside it.
+    suspected: Option<(i64, i64)>,
+    /// The sample that is stated now may be of an acknowledgement that came earlier, and could not be read until now.
+    is_late: bool,
+    /// The acknowledgement of the newest sample.
+    measured: Option<Overdue>,
+    /// What the log states since, and when it does.
+    stated: Option<(i64, i64)>,
     /// How long the peer held the newest acknowledgement back, as it says.
     held_us: i64,
-    /// The last long time without a record: how long, until when.
-    silence: (i64, i64),
+    silences: Silences,
+    with_delay: WithDelay,
+    timer: LossTimer,
+}
+
+/// Whether stated samples have in them how long the peer held an acknowledgement back (RFC 9002, 5.3: they have; quic-go
+/// leaves it out where the rest is no less than the least sample).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+enum WithDelay {
+    /// No sample has told.
+    #[default]
+    Unknown,
+    /// All that told have it.
+    Always,
+    /// Some have not.
+    NotAlways,
+}
+
+/// Long times without a record, the oldest first, each shorter than the one before.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Silences(Vec<(i64, i64)>);
+
+/// The loss timer, in a log that says when it fires.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct LossTimer {
+    due_us: Option<i64>,
+    has_fired: bool,
 }
 
 /// A packet of ours that is acknowledged: when it went out, when that is, and how long the peer held it back, as it says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "above")]
 pub struct Overdue {
     pub sent_us: i64,
@@ -55,52 +85,182 @@ impl Overdue {
 /// Stated and measured samples are at most so far apart, us: what an acknowledgement may be held back, and nearly as much again.
 pub const STEP_US: i64 = 45_000;
 
+/// So many silences are remembered: more of them, each shorter than the one before, hardly lie within one round trip.
+const SILENCES: usize = 8;
+
+impl Silences {
+    fn add(&mut self, us: i64, until_us: i64) {
+        self.0.retain(|(longer_us, _)| *longer_us > us);
+        if self.0.len() == SILENCES {
+            self.0.remove(0);
+        }
+        self.0.push((us, until_us));
+    }
+
+    /// The longest that ends after `since_us`: how long it is, 0 where there is none.
+    fn longest_since(&self, since_us: i64) -> i64 {
+        self.0.iter().find(|(_, until_us)| *until_us > since_us).map_or(0, |(us, _)| *us)
+    }
+
+    /// Between these moments nothing was logged, but for a turn at each end.
+    fn is_all_between(&self, from_us: i64, to_us: i64) -> bool {
+        self.0.last().is_some_and(|(us, until_us)| {
+            let since_us = until_us.saturating_sub(*us);
+            (0..=TURN_US).contains(&since_us.saturating_sub(from_us))
+                && (0..=TURN_US).contains(&to_us.saturating_sub(*until_us))
+        })
+    }
+
+    /// When that began which had this moment in it.
+    fn around(&self, at_us: i64) -> Option<(i64, i64)> {
+        let all = self.0.iter().map(|(us, until_us)| (until_us.saturating_sub(*us), *until_us));
+        all.into_iter().find(|(from_us, until_us)| (*from_us..*until_us).contains(&at_us))
+    }
+}
+
+impl WithDelay {
+    /// The times of the records gave a sample that was longer than the stated one by `apart_us`.
+    fn learn(&mut self, apart_us: i64, delay_us: i64) {
+        if delay_us < 2 * TURN_US {
+            return;
+        }
+        if apart_us.abs_diff(delay_us) <= TURN_US.unsigned_abs() {
+            *self = Self::NotAlways;
+        } else if apart_us.abs() <= TURN_US && *self == Self::Unknown {
+            *self = Self::Always;
+        }
+    }
+}
+
 impl ClockCheck {
-    /// When application data was acknowledged first: what went out before tells nothing.
+    fn samples(&mut self) -> &mut Samples {
+        self.0.get_or_insert_default()
+    }
+
+    /// When application data was acknowledged first: what went out before, the peer may have held until the handshake was
+    /// over.
     pub fn first_us(&self) -> Option<i64> {
-        self.0.as_ref().map(|samples| samples.first_us)
+        self.0.as_ref().and_then(|samples| samples.first_us)
     }
 
-    /// A packet that went out then is acknowledged now, and is the newest that is.
-    pub fn measure(&mut self, sent_us: i64, now_us: i64) {
-        let samples = self.0.get_or_insert_with(|| Box::new(Samples { first_us: now_us, ..Samples::default() }));
-        samples.measured = (sent_us >= samples.first_us).then_some((sent_us, now_us));
+    /// An Initial or Handshake packet came.
+    pub fn receive_handshake(&mut self, now_us: i64) {
+        self.samples().handshake_us = Some(now_us);
     }
 
-    /// The log states a new sample.
-    pub fn state(&mut self, sample_us: Option<i64>) {
-        if let Some(samples) = &mut self.0 {
-            samples.stated_us = sample_us;
+    /// A packet that went out then is acknowledged now, and is the newest of its number space that is.
+    pub fn measure(&mut self, sent_us: i64, now_us: i64, is_application: bool) {
+        let samples = self.samples();
+        let overdue = Overdue { sent_us, now_us, delay_us: samples.held_us };
+        if is_application {
+            samples.first_us.get_or_insert(now_us);
+            let has_keys_now = samples.handshake_us.is_some_and(|came_us| now_us.saturating_sub(came_us) <= TURN_US);
+            samples.is_late |= has_keys_now && samples.is_of_handshake(&overdue);
+        }
+        // Of several of an instant, any may be the one whose sample is stated: the newest packet's is the shortest.
+        let is_newer = samples.measured.is_none_or(|last| last.now_us != now_us || last.sent_us < sent_us);
+        if is_newer {
+            samples.measured = Some(overdue);
+        }
+    }
+
+    /// The log states a new sample. Of several of an instant, the longest is nearest to what the records give.
+    pub fn state(&mut self, sample_us: i64, now_us: i64) {
+        let samples = self.samples();
+        let is_longest = samples.stated.is_none_or(|(last_us, at_us)| at_us != now_us || last_us < sample_us);
+        if is_longest {
+            samples.stated = Some((sample_us, now_us));
         }
     }
 
     /// The peer says how long it held an acknowledgement back.
     pub fn hold(&mut self, held_us: i64) {
-        if let Some(samples) = &mut self.0 {
-            samples.held_us = held_us;
-        }
+        self.samples().held_us = held_us;
+    }
+
+    /// The loss timer was set to fire then; `None`: it was cancelled.
+    pub fn set_timer(&mut self, due_us: Option<i64>) {
+        self.samples().timer.due_us = due_us;
+    }
+
+    /// It fired.
+    pub fn fire_timer(&mut self) {
+        self.samples().timer = LossTimer { due_us: None, has_fired: true };
     }
 
     /// Time passes without a record.
     pub fn pass(&mut self, us: u64, until_us: i64) {
         let us = i64::try_from(us).unwrap_or(i64::MAX);
-        if us >= STEP_US
-            && let Some(samples) = &mut self.0
-        {
-            samples.silence = (us, until_us);
+        if us >= STEP_US {
+            self.samples().silences.add(us, until_us);
         }
     }
 
-    /// The instant is over: gives since when the clock made a step, if it did.
-    pub fn step(&mut self) -> Option<i64> {
+    /// The instant is over: gives between which times the clock made a step, if it did.
+    pub fn step(&mut self, now_us: i64) -> Option<(i64, i64)> {
         let samples = self.0.as_deref_mut()?;
-        let stated_us = samples.stated_us.take()?;
-        let (sent_us, acked_us) = samples.measured.take()?;
-        let overdue = Overdue { sent_us, now_us: acked_us, delay_us: samples.held_us };
-        let apart_us = overdue.least_apart_us(stated_us);
-        let (silent_us, until_us) = samples.silence;
-        let is_within = until_us > sent_us && silent_us.saturating_add(TURN_US) >= apart_us;
-        (apart_us > STEP_US && is_within).then_some(sent_us)
+        samples.confirmed_step(now_us).or_else(|| {
+            samples.compare();
+            samples.step_by_timer(now_us)
+        })
+    }
+}
+
+impl Samples {
+    /// The peer may have held what went out before the first acknowledgement until the handshake was over.
+    fn is_of_handshake(&self, overdue: &Overdue) -> bool {
+        self.first_us.is_none_or(|first_us| overdue.sent_us < first_us)
+    }
+
+    /// Compares what is stated with what is measured beside it.
+    fn compare(&mut self) {
+        let is_late = std::mem::take(&mut self.is_late);
+        let (Some((stated_us, at_us)), Some(overdue)) = (self.stated, self.measured) else { return };
+        let is_torn = !self.is_of_handshake(&overdue) && self.silences.is_all_between(at_us, overdue.now_us);
+        if at_us.abs_diff(overdue.now_us) > TURN_US.unsigned_abs() && !is_torn {
+            // The older one is another's. quic-go states a sample before the packet that gives it.
+            if at_us < overdue.now_us {
+                self.stated = None;
+            } else {
+                self.measured = None;
+            }
+            return;
+        }
+        let apart_us = overdue.apart_us(stated_us);
+        self.with_delay.learn(apart_us, overdue.delay_us);
+        // Some stacks state a sample without what the peer held back, however long that was.
+        let least_us = apart_us.saturating_sub(overdue.delay_us);
+        let is_apart = if self.with_delay == WithDelay::Always { apart_us } else { least_us } > STEP_US;
+        let is_silent = self.silences.longest_since(overdue.sent_us).saturating_add(TURN_US) >= least_us;
+        if !is_apart || !is_silent || is_late {
+            let is_what_seemed_apart = |(_, told_us): &mut (i64, i64)| *told_us == at_us || *told_us == overdue.now_us;
+            _ = self.suspected.take_if(is_what_seemed_apart);
+            (self.stated, self.measured) = (None, None);
+            return;
+        }
+        // The newer one may have another that fits.
+        if at_us <= overdue.now_us {
+            self.stated = None;
+        }
+        if overdue.now_us <= at_us {
+            self.measured = None;
+        }
+        self.suspected = Some((overdue.sent_us, at_us.max(overdue.now_us)));
+    }
+
+    fn confirmed_step(&mut self, now_us: i64) -> Option<(i64, i64)> {
+        self.suspected.take_if(|(_, at_us)| now_us.saturating_sub(*at_us) > TURN_US)
+    }
+
+    /// The timer should have fired in a silence, and has not, though the stack runs again: for the stack no such time passed.
+    fn step_by_timer(&mut self, now_us: i64) -> Option<(i64, i64)> {
+        let due_us = self.timer.due_us.filter(|_| self.timer.has_fired)?;
+        let (from_us, until_us) = self.silences.around(due_us)?;
+        let is_step = until_us.saturating_sub(due_us) > STEP_US && now_us.saturating_sub(until_us) > TURN_US;
+        is_step.then(|| {
+            self.timer.due_us = None;
+            (from_us, until_us)
+        })
     }
 }
 
@@ -108,17 +268,45 @@ impl ClockCheck {
 mod tests {
     use super::*;
 
+    const MS: i64 = 1000;
+
+    /// Application data was acknowledged as stated, until 90 ms.
+    fn after_a_round_trip() -> ClockCheck {
+        let mut check = ClockCheck::default();
+        check.measure(10 * MS, 50 * MS, true);
+        check.state(40 * MS, 50 * MS);
+        assert_eq!(check.step(50 * MS), None, "as stated");
+        check
+    }
+
+    /// Nothing is logged for so long, until then.
+    fn pass(check: &mut ClockCheck, silent_ms: u64, until_ms: i64) {
+        check.pass(silent_ms * 1000, until_ms * MS);
+    }
+
+    /// A packet that went out then is acknowledged, with a sample that the log states in the same instant.
+    fn acknowledge(check: &mut ClockCheck, sent_ms: i64, acked_ms: i64, stated_ms: i64) -> Option<i64> {
+        check.measure(sent_ms * MS, acked_ms * MS, true);
+        check.state(stated_ms * MS, acked_ms * MS);
+        step_since(check, acked_ms)
+    }
+
+    /// Since when the clock made a step, as the end of an instant and of the turn behind it tell.
+    fn step_since(check: &mut ClockCheck, now_ms: i64) -> Option<i64> {
+        let found = check.step(now_ms * MS).or_else(|| check.step(now_ms * MS + TURN_US + 1));
+        found.map(|(since_us, until_us)| {
+            assert_eq!(until_us, now_ms * MS);
+            since_us
+        })
+    }
+
     /// A packet that goes out at 100 ms after a silence of `silent_ms` within its way, is acknowledged at `acked_ms`, held
     /// back for `held_ms`, with a stated sample of 40 ms.
     fn step(silent_ms: u64, acked_ms: i64, held_ms: i64) -> Option<i64> {
-        let mut check = ClockCheck::default();
-        check.measure(0, 40_000);
-        assert_eq!(check.step(), None, "nothing is stated");
-        check.pass(silent_ms * 1000, acked_ms * 1000);
-        check.hold(held_ms * 1000);
-        check.measure(100_000, acked_ms * 1000);
-        check.state(Some(40_000));
-        check.step()
+        let mut check = after_a_round_trip();
+        pass(&mut check, silent_ms, acked_ms);
+        check.hold(held_ms * MS);
+        acknowledge(&mut check, 100, acked_ms, 40)
     }
 
     #[test]
@@ -134,14 +322,118 @@ mod tests {
     }
 
     #[test]
-    fn what_the_handshake_may_have_held_back_shows_none() {
+    fn a_shorter_silence_behind_it_hides_no_step() {
+        let mut check = after_a_round_trip();
+        pass(&mut check, 300, 400);
+        pass(&mut check, 60, 460);
+        assert_eq!(acknowledge(&mut check, 100, 460, 60), Some(100_000));
+        pass(&mut check, 70, 540);
+        assert_eq!(acknowledge(&mut check, 470, 540, 70), None, "the next packet went out behind it");
+    }
+
+    #[test]
+    fn a_sample_may_be_stated_right_before_the_step() {
+        let mut check = after_a_round_trip();
+        check.state(39 * MS, 139 * MS);
+        assert_eq!(check.step(139 * MS), None);
+        pass(&mut check, 300, 439);
+        check.measure(100 * MS, 439 * MS, true);
+        assert_eq!(step_since(&mut check, 439), Some(100_000));
+        let mut check = after_a_round_trip();
+        check.state(39 * MS, 139 * MS);
+        assert_eq!(check.step(139 * MS), None);
+        pass(&mut check, 300, 500);
+        check.measure(100 * MS, 500 * MS, true);
+        assert_eq!(step_since(&mut check, 500), None, "it was another's: records came between");
+    }
+
+    #[test]
+    fn what_is_stated_belongs_to_the_acknowledgement_beside_it() {
+        let mut check = after_a_round_trip();
+        let mut told = |sent_ms: i64, acked_ms: i64, silent_ms: u64| {
+            pass(&mut check, silent_ms, acked_ms);
+            check.state((acked_ms - sent_ms) * MS, acked_ms * MS);
+            assert_eq!(check.step(acked_ms * MS), None);
+            check.measure(sent_ms * MS, acked_ms * MS + 14, true);
+            check.step(acked_ms * MS + 14)
+        };
+        assert_eq!(told(100, 300, 180), None);
+        assert_eq!(told(400, 440, 60), None, "not the 200 ms of the one before, in which the log was silent");
+        assert_eq!(told(500, 700, 180), None);
+    }
+
+    #[test]
+    fn of_a_burst_of_acknowledgements_some_have_no_sample() {
+        let mut check = after_a_round_trip();
+        pass(&mut check, 400, 1_000);
+        check.measure(100 * MS, 1_000 * MS, true);
+        assert_eq!(check.step(1_000 * MS), None);
+        check.state(500 * MS, 1_000 * MS + 20);
+        assert_eq!(check.step(1_000 * MS + 20), None);
+        check.measure(500 * MS, 1_000 * MS + 30, true);
+        assert_eq!(step_since(&mut check, 1_000), None, "it is the second one's");
+    }
+
+    #[test]
+    fn a_log_shows_whether_its_samples_have_the_delay_in_them() {
+        let apart_by = |has_delay: bool| {
+            let mut check = after_a_round_trip();
+            check.hold(20 * MS);
+            assert_eq!(acknowledge(&mut check, 100, 160, if has_delay { 60 } else { 40 }), None);
+            pass(&mut check, 60, 260);
+            check.hold(20 * MS);
+            acknowledge(&mut check, 200, 320, 60)
+        };
+        assert_eq!(apart_by(true), Some(200_000), "60 ms more than stated");
+        assert_eq!(apart_by(false), None, "40 ms more than stated");
+    }
+
+    #[test]
+    fn packets_of_the_handshake_show_a_step_too() {
+        let handshake = |is_application| {
+            let mut check = ClockCheck::default();
+            pass(&mut check, 300, 400);
+            check.receive_handshake(400 * MS);
+            check.measure(0, 400 * MS, is_application);
+            check.state(100 * MS, 400 * MS);
+            step_since(&mut check, 400)
+        };
+        assert_eq!(handshake(false), Some(0));
+        assert_eq!(handshake(true), None, "it came earlier, and could not be read before the handshake was over");
         let mut check = ClockCheck::default();
-        check.measure(0, 400_000);
-        check.state(Some(40_000));
-        assert_eq!(check.step(), None);
-        check.pass(300_000, 700_000);
-        check.measure(10, 700_000);
-        check.state(Some(40_000));
-        assert_eq!(check.step(), None);
+        pass(&mut check, 300, 400);
+        assert_eq!(acknowledge(&mut check, 0, 400, 100), Some(0), "keys were there");
+    }
+
+    #[test]
+    fn of_two_acknowledgements_of_an_instant_the_sample_may_be_either_s() {
+        let mut check = after_a_round_trip();
+        pass(&mut check, 300, 400);
+        check.measure(360 * MS, 400 * MS, false);
+        assert_eq!(acknowledge(&mut check, 100, 400, 40), None);
+    }
+
+    #[test]
+    fn a_timer_that_does_not_fire_in_time_shows_a_step() {
+        let timer = |has_fired: bool, silent_ms: u64, now_ms: i64| {
+            let mut check = ClockCheck::default();
+            if has_fired {
+                check.fire_timer();
+            }
+            check.set_timer(Some(200 * MS));
+            pass(&mut check, silent_ms, 300);
+            check.step(300 * MS).or_else(|| check.step(now_ms * MS))
+        };
+        assert_eq!(timer(true, 180, 310), Some((120_000, 300_000)));
+        assert_eq!(timer(true, 180, 301), None, "the process may have slept, and does one thing after the other");
+        assert_eq!(timer(true, 90, 310), None, "there were records when it was due: they do not tell all");
+        assert_eq!(timer(false, 180, 310), None, "this log may never say that it fires");
+    }
+
+    #[test]
+    fn silences_are_few() {
+        let mut check = ClockCheck::default();
+        (0_u32..100).for_each(|ago| pass(&mut check, u64::from(200 - ago), 1000 * i64::from(ago + 1)));
+        assert_eq!(check.0.map(|samples| samples.silences.0.len()), Some(SILENCES));
     }
 }

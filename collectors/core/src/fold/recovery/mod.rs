@@ -216,6 +216,9 @@ impl Recovery {
     /// A packet of the peer came.
     pub fn receive(&mut self, space_id: SpaceId, number: u64, now_us: i64) {
         self.out_of_order += u64::from(self.space(space_id).receive(number, now_us));
+        if space_id.kind != SpaceKind::Application {
+            self.clock.receive_handshake(now_us);
+        }
     }
 
     /// Ranges of an ACK frame of ours: they show how this log writes them. Gives their first and last packets.
@@ -265,10 +268,10 @@ impl Recovery {
     fn acknowledged(&mut self, now_us: i64, space_id: SpaceId, packets: Vec<Acknowledged>, has_rows: bool) -> Acked {
         let mut acked = Acked { packets, space_id, answered: None, period: None };
         if let Some(newest) = acked.newest().filter(|newest| !newest.is_imputed) {
-            if space_id.kind == SpaceKind::Application && !self.probe.is_running() {
-                self.clock.measure(newest.time_us, now_us);
+            if !self.probe.is_running() {
+                self.clock.measure(newest.time_us, now_us, space_id.kind == SpaceKind::Application);
             }
-            self.rtt.measure(now_us.saturating_sub(newest.time_us));
+            self.rtt.measure(now_us.saturating_sub(newest.time_us), now_us);
         }
         acked.answered = self.probe.acknowledged(now_us, &acked.packets);
         // "A recovery period ends and the sender enters congestion avoidance when a packet sent during the recovery period
@@ -421,15 +424,25 @@ impl Recovery {
     }
 
     /// The log states RTT figures.
-    pub fn state_rtt(&mut self, stated: StatedRtt) {
-        if self.rtt.state(stated) {
-            self.clock.state(stated.latest_us);
+    pub fn state_rtt(&mut self, stated: StatedRtt, now_us: i64) {
+        if let Some(sample_us) = self.rtt.state(stated, now_us) {
+            self.clock.state(sample_us, now_us);
         }
     }
 
-    /// At the end of an instant: the log's clock made a step while a packet was on its way. Gives when that went out.
-    pub fn clock_step(&mut self) -> Option<i64> {
-        self.clock.step()
+    /// The log says that the loss timer was set to fire then; `None`: that it was cancelled.
+    pub fn set_loss_timer(&mut self, due_us: Option<i64>) {
+        self.clock.set_timer(due_us);
+    }
+
+    /// The log says that it fired.
+    pub fn fire_loss_timer(&mut self) {
+        self.clock.fire_timer();
+    }
+
+    /// At the end of an instant: the log's clock made a step while a packet was on its way. Gives between which times.
+    pub fn clock_step(&mut self, now_us: i64) -> Option<(i64, i64)> {
+        self.clock.step(now_us)
     }
 
     /// Time passes without a record.
@@ -438,8 +451,8 @@ impl Recovery {
     }
 
     /// The peer says how long it held an acknowledgement back: as far as that is believed, and as it says.
-    pub fn held_back(&mut self, ack_delay_us: i64, told_us: i64) {
-        self.rtt.held_back(ack_delay_us);
+    pub fn held_back(&mut self, ack_delay_us: i64, told_us: i64, now_us: i64) {
+        self.rtt.held_back(ack_delay_us, now_us);
         self.clock.hold(told_us);
     }
 

@@ -15,6 +15,8 @@ pub struct ProbeTimer {
     /// Last acknowledgement of anything new.
     news_us: Option<i64>,
     series: Option<Box<Series>>,
+    /// When a timer fired last.
+    fired_us: Option<i64>,
     /// Count that the log's metrics gave last.
     stated_count: u64,
     /// When a series was answered last by a packet that was sent after its timer.
@@ -84,10 +86,18 @@ impl ProbeTimer {
         self.elicited_us.filter(|last| *last < now_us).or(self.elicited_before_us)
     }
 
-    /// The timer fired while something was unanswered.
+    /// The timer fired while something was unanswered. A log may tell that several times: as it fires, by its count, and by
+    /// what it sends.
     pub fn fire(&mut self, now: Moment, is_logged: bool, min_rtt_us: i64) {
+        let is_told_again = self.fired_us.replace(now.us) == Some(now.us);
         if let Some(series) = &mut self.series {
             series.count += 1;
+            return;
+        }
+        if self.news_us == Some(now.us) {
+            // The acknowledgement of the same instant was late for it, whichever stands first.
+            let count = u64::from(!is_told_again);
+            (self.count, self.spurious) = (self.count + count, self.spurious + count);
             return;
         }
         let sent = self.elicited_before(now.us).unwrap_or(now.us);
@@ -192,6 +202,22 @@ mod tests {
         let mut timer = fired();
         assert!(timer.acknowledged(180_000, &acked(1_000)).is_some_and(|answered| answered.is_spurious));
         assert_eq!((timer.count(), timer.spurious(), timer.shows_losses(180_000)), (1, 1, false));
+    }
+
+    #[test]
+    fn a_timer_that_is_told_twice_beside_its_answer_fired_once() {
+        for order in ["fire fire answer", "fire answer fire", "answer fire fire"] {
+            let mut timer = ProbeTimer::default();
+            timer.elicit(1_000);
+            for happens in order.split(' ') {
+                if happens == "fire" {
+                    timer.fire(Moment { us: 60_000, seq: 7 }, true, 20_000);
+                } else {
+                    timer.acknowledged(60_000, &acked(1_000));
+                }
+            }
+            assert_eq!((timer.count(), timer.spurious(), timer.is_running()), (1, 1, false), "{order}");
+        }
     }
 
     #[test]

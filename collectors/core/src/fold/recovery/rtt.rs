@@ -18,8 +18,11 @@ pub struct Rtt {
     latest_us: Option<i64>,
     smoothed_us: Option<i64>,
     variance_us: Option<i64>,
-    /// How long the peer held the newest acknowledgement back, as it says.
+    /// When the newest sample was taken.
+    latest_at_us: Option<i64>,
+    /// How long the peer held the newest acknowledgement back, as it says, and when that came.
     ack_delay_us: i64,
+    ack_at_us: Option<i64>,
     /// The same of the acknowledgement that brought the newest sample.
     latest_delay_us: i64,
     first_us: Option<i64>,
@@ -66,11 +69,11 @@ pub struct StatedRtt {
 
 impl Rtt {
     /// A packet was acknowledged so long after it was sent.
-    pub fn measure(&mut self, sample_us: i64) {
+    pub fn measure(&mut self, sample_us: i64, now_us: i64) {
         if self.is_stated || sample_us <= 0 {
             return;
         }
-        self.add(sample_us);
+        self.add(sample_us, now_us);
         let (smoothed, variance) = match (self.smoothed_us, self.variance_us) {
             (Some(smoothed), Some(variance)) => {
                 let apart = smoothed.saturating_sub(sample_us).saturating_abs();
@@ -87,42 +90,43 @@ impl Rtt {
         self.is_stated
     }
 
-    /// The log states figures. True when there is a new sample among them.
-    pub fn state(&mut self, stated: StatedRtt) -> bool {
-        let mut has_sample = false;
+    /// The log states figures: gives the new sample among them. Values that have not changed need not be stated again
+    /// (quic-events, `recovery_metrics_updated`): a sample that is as long as the last moves the smoothed value alone.
+    pub fn state(&mut self, stated: StatedRtt, now_us: i64) -> Option<i64> {
         // "When no previous RTT is available, the initial RTT SHOULD be set to 333 milliseconds" (RFC 9002, 6.2.2): quinn
         // logs that as if it had been measured.
         let is_initial =
             |us: i64| self.stats.count() == 0 && us == INITIAL_RTT_US && stated.smoothed_us == Some(INITIAL_RTT_US);
-        if let Some(latest) = stated.latest_us.filter(|latest| !is_initial(*latest)) {
-            // Snapshots repeat the newest sample; a new one moves the smoothed value too.
-            let is_new = stated.is_sample
-                || self.latest_us != Some(latest)
-                || (stated.smoothed_us.is_some() && stated.smoothed_us != self.smoothed_us);
-            if !self.is_stated {
-                // What was computed so far gives way to what the stack itself used.
-                *self = Self { is_stated: true, ..Self::default() };
-            }
-            if is_new {
-                has_sample = true;
-                self.add(latest);
-            }
+        // Snapshots repeat the newest sample; a new one moves the smoothed value too.
+        let has_moved = stated.smoothed_us.is_some() && stated.smoothed_us != self.smoothed_us;
+        let last = self.latest_us.filter(|_| self.is_stated && has_moved);
+        let latest = stated.latest_us.filter(|latest| !is_initial(*latest)).or(last);
+        let sample = latest.filter(|_| stated.is_sample || has_moved || self.latest_us != latest);
+        if latest.is_some() && !self.is_stated {
+            // What was computed so far gives way to what the stack itself used.
+            *self = Self { is_stated: true, ..Self::default() };
         }
+        sample.into_iter().for_each(|us| self.add(us, now_us));
         self.smoothed_us = stated.smoothed_us.or(self.smoothed_us);
         self.variance_us = stated.variance_us.or(self.variance_us);
-        has_sample
+        sample
     }
 
-    fn add(&mut self, sample_us: i64) {
+    fn add(&mut self, sample_us: i64, now_us: i64) {
         self.min_us = Some(self.min_us.map_or(sample_us, |least| least.min(sample_us)));
         (self.latest_us, self.latest_delay_us) = (Some(sample_us), self.ack_delay_us);
+        self.latest_at_us = Some(now_us);
         self.first_us.get_or_insert(sample_us);
         self.stats.add(sample_us.unsigned_abs());
         *self.histogram.entry(stats::bucket(sample_us.unsigned_abs())).or_default() += 1;
     }
 
-    /// The peer says how long it held an acknowledgement back.
-    pub fn held_back(&mut self, ack_delay_us: i64) {
+    /// The peer says how long it held an acknowledgement back. quic-go states the sample that it gives before it.
+    pub fn held_back(&mut self, ack_delay_us: i64, now_us: i64) {
+        let is_first = self.ack_at_us.replace(now_us) != Some(now_us);
+        if self.latest_at_us == Some(now_us) {
+            self.latest_delay_us = if is_first { ack_delay_us } else { self.latest_delay_us.max(ack_delay_us) };
+        }
         self.ack_delay_us = ack_delay_us;
     }
 
@@ -188,11 +192,11 @@ mod tests {
     #[test]
     fn samples_of_ours_are_smoothed_as_the_rfc_says() {
         let mut rtt = Rtt::default();
-        rtt.measure(0);
+        rtt.measure(0, 0);
         assert_eq!(rtt.round_trip(), RoundTrip::default(), "no time is no sample");
-        rtt.measure(80_000);
+        rtt.measure(80_000, 0);
         assert_eq!((rtt.smoothed_us, rtt.variance_us), (Some(80_000), Some(40_000)));
-        rtt.measure(40_000);
+        rtt.measure(40_000, 0);
         assert_eq!((rtt.smoothed_us, rtt.variance_us), (Some(75_000), Some(40_000)));
         assert_eq!((rtt.min_us, rtt.first_us, rtt.stats.count()), (Some(40_000), Some(80_000), 2));
         assert_eq!(rtt.probe_timeout_us(), Some(75_000 + 160_000));
@@ -201,38 +205,59 @@ mod tests {
     #[test]
     fn what_the_log_states_replaces_what_was_computed_and_a_snapshot_is_counted_once() {
         let mut rtt = Rtt::default();
-        rtt.measure(80_000);
+        rtt.measure(80_000, 0);
         let stated = StatedRtt { latest_us: Some(50_000), smoothed_us: Some(60_000), ..StatedRtt::default() };
-        rtt.state(stated);
-        rtt.state(stated);
-        rtt.measure(1_000);
+        rtt.state(stated, 0);
+        rtt.state(stated, 0);
+        rtt.measure(1_000, 0);
         assert_eq!((rtt.min_us(), rtt.smoothed_us(), rtt.stats.count()), (Some(50_000), Some(60_000), 1));
-        rtt.state(StatedRtt { is_sample: true, ..stated });
+        rtt.state(StatedRtt { is_sample: true, ..stated }, 0);
         assert_eq!(rtt.stats.count(), 2);
+    }
+
+    #[test]
+    fn a_sample_as_long_as_the_last_moves_the_smoothed_value_alone() {
+        let mut rtt = Rtt::default();
+        let of = |latest_us, smoothed_us| StatedRtt { latest_us, smoothed_us, ..StatedRtt::default() };
+        assert_eq!(rtt.state(of(None, Some(60_000)), 0), None, "no sample is known");
+        assert_eq!(rtt.state(of(Some(50_000), Some(60_000)), 0), Some(50_000));
+        assert_eq!(rtt.state(of(None, Some(58_750)), 0), Some(50_000));
+        assert_eq!(rtt.state(of(None, Some(58_750)), 0), None);
+        assert_eq!(rtt.state(of(None, None), 0), None);
+        assert_eq!((rtt.smoothed_us(), rtt.stats.count()), (Some(58_750), 2));
     }
 
     #[test]
     fn the_initial_rtt_is_no_sample() {
         let mut rtt = Rtt::default();
         let initial = Some(INITIAL_RTT_US);
-        rtt.state(StatedRtt { latest_us: initial, smoothed_us: initial, ..StatedRtt::default() });
+        rtt.state(StatedRtt { latest_us: initial, smoothed_us: initial, ..StatedRtt::default() }, 0);
         assert_eq!((rtt.min_us(), rtt.smoothed_us(), rtt.stats.count()), (None, initial, 0));
     }
 
     #[test]
     fn a_queue_is_a_quarter_and_a_turn_above_the_least_without_the_peers_delay() {
         let mut rtt = Rtt::default();
-        rtt.measure(40_000);
-        rtt.measure(52_000);
+        rtt.measure(40_000, 0);
+        rtt.measure(52_000, 10);
         assert!(rtt.has_queue());
-        rtt.held_back(3_000);
-        rtt.measure(52_000);
+        rtt.held_back(3_000, 20);
+        rtt.measure(52_000, 20);
         assert!(!rtt.has_queue());
         // The delay is that of the sample: the next acknowledgement, whose sample is not there yet, changes nothing.
-        rtt.held_back(0);
+        rtt.held_back(0, 30);
         assert!(!rtt.has_queue());
-        rtt.measure(52_000);
+        rtt.measure(52_000, 30);
         assert!(rtt.has_queue());
+        // It may stand behind its sample, and of two the longer one may be the sample's.
+        rtt.held_back(3_000, 40);
+        rtt.measure(52_000, 50);
+        assert!(!rtt.has_queue(), "an older one, before it comes");
+        rtt.held_back(0, 50);
+        assert!(rtt.has_queue());
+        rtt.held_back(3_000, 50);
+        rtt.held_back(0, 50);
+        assert!(!rtt.has_queue());
         rtt.restart();
         assert!(!rtt.has_queue());
     }

@@ -23,10 +23,21 @@ pub struct Delivery {
     limited_until: u64,
     round_ends: u64,
     now: Round,
+    /// Acknowledgements of this instant: whether a queue stands is known when it is over.
+    acks: Vec<AckedBytes>,
     rounds: VecDeque<Round>,
     /// Rates of the path in the newest rounds that showed one.
     path_rates: VecDeque<f64>,
     controller_is_full: bool,
+}
+
+/// What an acknowledgement delivered: so many bytes, of `in_flight` that were on their way before; and when the newest of
+/// its packets was sent, with what.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct AckedBytes {
+    bytes: u64,
+    in_flight: u64,
+    newest: Option<(i64, Stamp)>,
 }
 
 /// What a packet is sent with, to tell a rate when it is acknowledged.
@@ -69,16 +80,25 @@ impl Delivery {
         self.round_ends = self.delivered;
     }
 
-    /// Packets were acknowledged; `newest` is the one sent last, `in_flight` what was on its way before, and a queue stands
-    /// on the path or does not.
-    pub fn acknowledge(&mut self, bytes: u64, newest: Option<&Sent>, now_us: i64, in_flight: u64, has_queue: bool) {
+    /// Packets were acknowledged; `newest` is the one sent last, `in_flight` what was on its way before.
+    pub fn acknowledge(&mut self, bytes: u64, newest: Option<&Sent>, in_flight: u64) {
+        self.acks.push(AckedBytes { bytes, in_flight, newest: newest.map(|packet| (packet.time_us, packet.stamp)) });
+    }
+
+    /// All that came in this instant has: a queue stands on the path or does not.
+    pub fn settle(&mut self, now_us: i64, has_queue: bool) {
+        let mut acks = std::mem::take(&mut self.acks);
+        acks.drain(..).for_each(|acked| self.deliver(acked, now_us, has_queue));
+        self.acks = acks;
+    }
+
+    fn deliver(&mut self, AckedBytes { bytes, in_flight, newest }: AckedBytes, now_us: i64, has_queue: bool) {
         self.delivered = self.delivered.saturating_add(bytes);
-        let Some(newest) = newest else { return };
-        let us = now_us.saturating_sub(newest.time_us);
+        let Some((sent_us, sent)) = newest else { return };
+        let us = now_us.saturating_sub(sent_us);
         if us <= 0 {
             return;
         }
-        let sent = newest.stamp;
         #[expect(clippy::cast_precision_loss, reason = "a rate")]
         let rate = self.delivered.saturating_sub(sent.delivered) as f64 / us as f64;
         if !sent.is_limited {
@@ -169,7 +189,8 @@ mod tests {
                 delivery.no_data_waits(packets * PACKET);
             }
             now_us += us;
-            delivery.acknowledge(packets * PACKET, Some(&sent), now_us, packets * PACKET, has_queue);
+            delivery.acknowledge(packets * PACKET, Some(&sent), packets * PACKET);
+            delivery.settle(now_us, has_queue);
         }
         delivery
     }
@@ -196,11 +217,13 @@ mod tests {
         assert_eq!(delivery.carried_us(30_000), Some(30_000));
         // The queue is gone and as much comes through: a pacer keeps to the path's rate.
         let sent = Sent { time_us: 40_000, stamp: delivery.stamp(), ..Sent::default() };
-        delivery.acknowledge(10 * PACKET, Some(&sent), 50_500, 10 * PACKET, false);
+        delivery.acknowledge(10 * PACKET, Some(&sent), 10 * PACKET);
+        delivery.settle(50_500, false);
         assert!(delivery.is_at_path_rate());
         // Twice as much without a queue: the path has become faster.
         let sent = Sent { time_us: 50_500, stamp: delivery.stamp(), ..Sent::default() };
-        delivery.acknowledge(20 * PACKET, Some(&sent), 60_500, 20 * PACKET, false);
+        delivery.acknowledge(20 * PACKET, Some(&sent), 20 * PACKET);
+        delivery.settle(60_500, false);
         assert!(!delivery.is_at_path_rate());
         assert_eq!(delivery.path_rate(), None);
     }

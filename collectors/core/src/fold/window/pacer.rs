@@ -10,6 +10,8 @@ pub struct Pacer {
     rate: Option<u64>,
     /// A stated timer of the pacer runs since, and ends then.
     timer: Option<(i64, i64)>,
+    /// When it was set last: what ends it in the same instant ends the one before.
+    set_us: Option<i64>,
     /// The stated timer that ran last: from, to.
     ran: Option<(i64, i64)>,
     /// Sends by a timer, of data that is known to have waited.
@@ -62,12 +64,16 @@ impl Pacer {
     pub fn set_timer(&mut self, now_us: i64, delta_us: u64) {
         let since_us = self.timer.map_or(now_us, |(since_us, _)| since_us);
         self.timer = Some((since_us, now_us.saturating_add_unsigned(delta_us)));
+        self.set_us = Some(now_us);
     }
 
     /// The timer fired, was cancelled, or a packet went out: since when data waited for it. It ends when it was to end,
     /// even where the log says so later. One that was set now goes on: it is set for what comes next.
     pub fn end_timer(&mut self, now_us: i64) -> Option<(i64, i64)> {
         let (since_us, until_us) = self.timer.take_if(|(since_us, _)| *since_us < now_us)?;
+        if self.set_us == Some(now_us) {
+            self.timer = Some((now_us, until_us));
+        }
         self.ran = Some((since_us, until_us.saturating_add(TURN_US).min(now_us)));
         self.ran
     }
@@ -180,6 +186,23 @@ mod tests {
         assert_eq!(pacer.end_timer(1_800), None);
         pacer.set_timer(1_000, 500);
         assert_eq!(pacer.end_timer(90_000), Some((1_000, 2_500)));
+    }
+
+    #[test]
+    fn a_timer_that_is_set_in_the_instant_in_which_one_fires_goes_on_whichever_stands_first() {
+        for is_set_first in [false, true] {
+            let mut pacer = Pacer::default();
+            pacer.set_timer(1_000, 500);
+            if is_set_first {
+                pacer.set_timer(1_500, 700);
+            }
+            assert_eq!(pacer.end_timer(1_500), Some((1_000, 1_500)));
+            if !is_set_first {
+                pacer.set_timer(1_500, 700);
+            }
+            assert_eq!(pacer.end_timer(1_500), None);
+            assert_eq!(pacer.end_timer(2_200), Some((1_500, 2_200)));
+        }
     }
 
     #[test]
