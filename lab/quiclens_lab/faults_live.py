@@ -230,8 +230,9 @@ def mount_journaled(folder: Path) -> bool:
 
 
 def unmount(folder: Path) -> None:
-    """Take a mounted disk away again, when everything has ended. What still looks at it (an indexer, a backup) keeps it, and
-    what is on it, until it has done so."""
+    """Take a mounted disk away again, when everything has ended.
+
+    Whatever else of the machine looks at it just then keeps it until it has done so."""
     if folder.is_mount():
         subprocess.run(["umount", "--lazy", str(folder)], capture_output=True, check=True)
 

@@ -17,7 +17,6 @@ from quiclens_lab.damage.damages import (
     Duplicates,
     EqualTimesShuffled,
     FirstPackets,
-    Frozen,
     Hole,
     Missing,
     Noise,
@@ -25,6 +24,7 @@ from quiclens_lab.damage.damages import (
     Rounded,
 )
 from quiclens_lab.damage.flight import RoundTrip, round_trips
+from quiclens_lab.damage.frozen import Frozen
 from quiclens_lab.damage.logs import NS_PER_MS, LogRecords, Record, read_log
 from quiclens_lab.errors import LabError
 
@@ -308,6 +308,22 @@ def test_a_process_that_stood_still_does_at_once_what_it_missed() -> None:
         )
         seen.add(tuple(found))
     assert (0, 20, 20, 40, 345, 345, 345, 345, 370, 370) in seen, "stood still from 45 on, a round trip was 20"
+
+
+def test_samples_grow_wherever_they_stand() -> None:
+    """Before their packet and repeated by snapshots, as quic-go writes them; not stated again where they are as long as
+    the last, as noq writes them."""
+    ours = record(40, "recovery:metrics_updated", latest_rtt=20.0, smoothed_rtt=21.0)
+    before = [record(20, "recovery:metrics_updated", latest_rtt=20.0, smoothed_rtt=22.0), acknowledged(20, [1, 1])]
+    quic_go = [sent(0, 1), *before, sent(20, 2), ours, acknowledged(40, [1, 2]), sent(40, 3), ours]
+    smoothed_alone = record(40, "recovery:metrics_updated", smoothed_rtt=21.0)
+    noq = [sent(0, 1), *reversed(before), sent(20, 2), acknowledged(40, [1, 2]), smoothed_alone]
+    for records, wanted in ((quic_go, [20, 320, 320]), (noq, [20, 320])):
+        of_all_seeds = [Frozen().to(log(*records), draw(seed)) for seed in range(50)]
+        stated = [[each.data["latest_rtt"] for each in damaged.records if "latest_rtt" in each.data]
+                  for damaged in of_all_seeds if damaged is not None]  # fmt: skip
+        assert wanted in stated
+        assert all(set(each) <= {20.0, 320.0} for each in stated)
 
 
 def test_duplicates_stand_beside_each_other() -> None:

@@ -66,13 +66,13 @@ def _with_every_sample(records: Iterable[Record]) -> list[Record]:
 
 
 def _samples(records: Sequence[Record]) -> dict[int, list[int]]:
-    """The places in which each sample is stated, by the first of them: snapshots repeat it."""
+    """The places in which each sample is stated, by the first of them: snapshots repeat it, with its smoothed value."""
     found: dict[int, list[int]] = {}
     last, places = None, list[int]()
     for place, record in enumerate(records):
         if record.kind.endswith("metrics_updated") and isinstance(record.data.get("latest_rtt"), float | int):
             stated = (record.data["latest_rtt"], record.data.get("smoothed_rtt"))
-            if stated != last:
+            if stated != last or stated[1] is None:
                 last, places = stated, []
                 found[place] = places
             places.append(place)
