@@ -12,7 +12,22 @@ use crate::fold::requests::http;
 use crate::fold::requests::stream::Stream;
 use crate::fold::stated_waits::StatedWait;
 
+fn stated_rtt(event: &Event) -> StatedRtt {
+    let as_us = |number| event.get(number).and_then(|us| i64::try_from(us).ok()).filter(|us| *us > 0);
+    StatedRtt {
+        latest_us: as_us(Number::LatestRttUs),
+        smoothed_us: as_us(Number::SmoothedRttUs),
+        variance_us: as_us(Number::RttVarianceUs),
+        is_sample: event.kind == Kind::UpdateRtt,
+    }
+}
+
 impl Fold {
+    /// The new sample that a record behind the newest states.
+    pub fn sample_in(&self, event: &Event) -> Option<i64> {
+        self.recovery.rtt().sample_in(stated_rtt(event))
+    }
+
     pub(super) fn metrics(&mut self, event: &Event) {
         self.window_stated(event);
         if let Some(ssthresh) = event.get(Number::Ssthresh) {
@@ -21,16 +36,7 @@ impl Fold {
         if let Some(rate) = event.get(Number::PacingRate) {
             self.pacer.state_rate(rate);
         }
-        let as_us = |number| event.get(number).and_then(|us| i64::try_from(us).ok()).filter(|us| *us > 0);
-        self.recovery.state_rtt(
-            StatedRtt {
-                latest_us: as_us(Number::LatestRttUs),
-                smoothed_us: as_us(Number::SmoothedRttUs),
-                variance_us: as_us(Number::RttVarianceUs),
-                is_sample: event.kind == Kind::UpdateRtt,
-            },
-            self.now.us,
-        );
+        self.recovery.state_rtt(stated_rtt(event), self.now.us);
         if let Some(stated) = event.get(Number::BytesInFlight)
             && event.kind == Kind::MetricsUpdated
             && !self.trace.frameless

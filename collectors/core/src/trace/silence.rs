@@ -7,7 +7,7 @@
 //! it acknowledges may have been lost, or held up behind it.
 
 use crate::crossed::Bound;
-use crate::event::{Event, Number};
+use crate::event::Event;
 use crate::fold::recovery::clock_check::Overdue;
 use crate::fold::{Fold, TURN_US};
 use crate::limits::BEHIND_SILENCE;
@@ -65,7 +65,7 @@ impl Silence {
         }
         // A sample that was stated longer ago is another's.
         self.stated = self.stated.filter(|(_, at_us)| is_with(*at_us));
-        if let Some(us) = event.get(Number::LatestRttUs).and_then(|us| i64::try_from(us).ok()) {
+        if let Some(us) = fold.sample_in(event) {
             self.stated = Some((us, event.time_us));
         }
         if self.overdue.is_none() {
@@ -94,6 +94,7 @@ impl Silence {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::Number;
 
     /// A packet that went out at 100 ms is acknowledged at 440, held back for so long.
     const fn overdue(delay_us: i64) -> Overdue {

@@ -1,7 +1,8 @@
 //! How far a request's split can be trusted: its grade, and bounds of each part.
 //!
 //! Beside a record that is missing, between the two that were logged before and after it, any cause may have held. What
-//! a part has outside of that time is certain, and all of that time is the most that it can have more.
+//! a part has outside of that time is certain, and all of that time is the most that it can have more. What nothing explains
+//! beside missing records, they may have explained: none of it is certain, and another part may have it.
 
 use crate::fold::attribution::parts::Marks;
 use crate::fold::attribution::sweep::{Sweep, waits_for_data};
@@ -49,6 +50,17 @@ impl<'s> Trust<'s> {
         Self { sweep, doubtful_us, duration_us: marks.duration_us(), slack }
     }
 
+    /// Something of it is missing, or not sure.
+    fn is_hurt(&self) -> bool {
+        self.doubtful_us > 0 || self.slack_us() > 0 || self.slack.is_imputed
+    }
+
+    /// What is neither explained nor doubtful, and may be either.
+    fn unexplained_us(&self) -> u64 {
+        let cause = Cause::Unattributed;
+        if self.is_hurt() { self.sweep.part(cause).saturating_sub(self.sweep.doubtful(cause)) } else { 0 }
+    }
+
     fn slack_us(&self) -> u64 {
         self.slack.earlier_us.saturating_add(self.slack.later_us).saturating_add(self.slack.sooner_us)
     }
@@ -59,7 +71,7 @@ impl<'s> Trust<'s> {
         if self.slack.has_clock_step {
             return "damaged";
         }
-        if self.doubtful_us == 0 && self.slack_us() == 0 && !self.slack.is_imputed {
+        if !self.is_hurt() {
             return "whole";
         }
         let top = Cause::ALL.into_iter().rev().max_by_key(|cause| self.sweep.part(*cause));
@@ -86,18 +98,18 @@ impl<'s> Trust<'s> {
         };
         // What may hold in doubtful time: what waits for data, and what a record that is missing may have been part of.
         // The limit of streams is never inferred: nothing of it can lie where records are missing.
-        let others = if (waits_for_data(cause) && cause != Cause::StreamLimit)
+        let may_have_more = (waits_for_data(cause) && cause != Cause::StreamLimit)
             || part > 0
-            || matches!(cause, Cause::Pto | Cause::LossRecovery | Cause::Queueing | Cause::Unattributed)
-        {
-            self.doubtful_us - doubtful
-        } else {
-            0
+            || matches!(cause, Cause::Pto | Cause::LossRecovery | Cause::Queueing | Cause::Unattributed);
+        let others = if may_have_more { self.doubtful_us - doubtful } else { 0 };
+        let (less, unexplained) = match cause {
+            Cause::Unattributed => (self.unexplained_us(), 0),
+            _ if may_have_more => (0, self.unexplained_us()),
+            _ => (0, 0),
         };
-        let sooner = if cause == Cause::Unattributed { self.slack.sooner_us } else { 0 };
         PartBounds {
-            low: part.saturating_sub(doubtful).saturating_sub(sooner),
-            high: part.saturating_add(others).saturating_add(more),
+            low: part.saturating_sub(doubtful).saturating_sub(less),
+            high: part.saturating_add(others).saturating_add(more).saturating_add(unexplained),
         }
     }
 
@@ -148,6 +160,20 @@ mod tests {
         assert_eq!(grade(&parts(0), slack(50)), "repaired");
         assert_eq!(grade(&parts(0), slack(51)), "damaged");
         assert_eq!(grade(&parts(0), Slack { is_imputed: true, ..Slack::default() }), "repaired");
+    }
+
+    #[test]
+    fn what_nothing_explains_beside_missing_records_may_be_any_part_s() {
+        let bounds = |doubtful| {
+            let sweep = sweep(&[(Cause::CwndBlocked, 600, doubtful), (Cause::Unattributed, 400, 0)]);
+            let trust = Trust::of(&sweep, &Marks { end_us: 1000, ..Marks::default() }, Slack::default());
+            [Cause::CwndBlocked, Cause::Unattributed, Cause::Pto, Cause::Receiving].map(|cause| {
+                let PartBounds { low, high } = trust.bound(cause);
+                (low, high)
+            })
+        };
+        assert_eq!(bounds(0), [(600, 600), (400, 400), (0, 0), (0, 0)], "nothing is missing");
+        assert_eq!(bounds(100), [(500, 1000), (0, 500), (0, 500), (0, 0)]);
     }
 
     #[test]

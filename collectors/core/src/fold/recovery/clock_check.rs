@@ -22,6 +22,8 @@ struct Samples {
     measured: Option<Overdue>,
     /// What the log states since, and when it does.
     stated: Option<(i64, i64)>,
+    /// There are several of either, any of which may be a pair.
+    are_many: bool,
     /// How long the peer held the newest acknowledgement back, as it says.
     held_us: i64,
     silences: Silences,
@@ -158,6 +160,7 @@ impl ClockCheck {
             samples.is_late |= has_keys_now && samples.is_of_handshake(&overdue);
         }
         // Of several of an instant, any may be the one whose sample is stated: the newest packet's is the shortest.
+        samples.are_many |= samples.measured.is_some();
         let is_newer = samples.measured.is_none_or(|last| last.now_us != now_us || last.sent_us < sent_us);
         if is_newer {
             samples.measured = Some(overdue);
@@ -167,6 +170,7 @@ impl ClockCheck {
     /// The log states a new sample. Of several of an instant, the longest is nearest to what the records give.
     pub fn state(&mut self, sample_us: i64, now_us: i64) {
         let samples = self.samples();
+        samples.are_many |= samples.stated.is_some();
         let is_longest = samples.stated.is_none_or(|(last_us, at_us)| at_us != now_us || last_us < sample_us);
         if is_longest {
             samples.stated = Some((sample_us, now_us));
@@ -219,6 +223,7 @@ impl Samples {
         let is_torn = !self.is_of_handshake(&overdue) && self.silences.is_all_between(at_us, overdue.now_us);
         if at_us.abs_diff(overdue.now_us) > TURN_US.unsigned_abs() && !is_torn {
             // The older one is another's. quic-go states a sample before the packet that gives it.
+            self.are_many = false;
             if at_us < overdue.now_us {
                 self.stated = None;
             } else {
@@ -232,12 +237,16 @@ impl Samples {
         let least_us = apart_us.saturating_sub(overdue.delay_us);
         let is_apart = if self.with_delay == WithDelay::Always { apart_us } else { least_us } > STEP_US;
         let is_silent = self.silences.longest_since(overdue.sent_us).saturating_add(TURN_US) >= least_us;
-        if !is_apart || !is_silent || is_late {
+        // No stack measures more than what passed: the clock was set back within a longer silence. A sample that is stated at
+        // another time may be of a packet before.
+        let is_short = apart_us < -STEP_US && !self.are_many && at_us == overdue.now_us;
+        if (!is_apart || !is_silent || is_late) && !is_short {
             let is_what_seemed_apart = |(_, told_us): &mut (i64, i64)| *told_us == at_us || *told_us == overdue.now_us;
             _ = self.suspected.take_if(is_what_seemed_apart);
-            (self.stated, self.measured) = (None, None);
+            (self.stated, self.measured, self.are_many) = (None, None, false);
             return;
         }
+        self.are_many = at_us != overdue.now_us;
         // The newer one may have another that fits.
         if at_us <= overdue.now_us {
             self.stated = None;
@@ -360,6 +369,19 @@ mod tests {
         assert_eq!(told(100, 300, 180), None);
         assert_eq!(told(400, 440, 60), None, "not the 200 ms of the one before, in which the log was silent");
         assert_eq!(told(500, 700, 180), None);
+    }
+
+    #[test]
+    fn a_sample_that_is_longer_than_what_passed_shows_a_step_back() {
+        let mut check = after_a_round_trip();
+        assert_eq!(acknowledge(&mut check, 100, 110, 80), Some(100_000));
+        assert_eq!(acknowledge(&mut check, 200, 210, 30), None);
+        check.measure(300 * MS, 500 * MS, true);
+        assert_eq!(acknowledge(&mut check, 400, 500, 200), None, "of two packets it is the older one's");
+        check.state(200 * MS, 599 * MS);
+        assert_eq!(check.step(599 * MS), None);
+        check.measure(580 * MS, 600 * MS, true);
+        assert_eq!(step_since(&mut check, 600), None, "stated before: it may be another's");
     }
 
     #[test]

@@ -18,8 +18,9 @@ pub struct Rtt {
     latest_us: Option<i64>,
     smoothed_us: Option<i64>,
     variance_us: Option<i64>,
-    /// When the newest sample was taken.
+    /// When the newest sample was taken, and the shortest one of that instant.
     latest_at_us: Option<i64>,
+    shortest_us: i64,
     /// How long the peer held the newest acknowledgement back, as it says, and when that came.
     ack_delay_us: i64,
     ack_at_us: Option<i64>,
@@ -90,19 +91,28 @@ impl Rtt {
         self.is_stated
     }
 
-    /// The log states figures: gives the new sample among them. Values that have not changed need not be stated again
-    /// (quic-events, `recovery_metrics_updated`): a sample that is as long as the last moves the smoothed value alone.
-    pub fn state(&mut self, stated: StatedRtt, now_us: i64) -> Option<i64> {
-        // "When no previous RTT is available, the initial RTT SHOULD be set to 333 milliseconds" (RFC 9002, 6.2.2): quinn
-        // logs that as if it had been measured.
-        let is_initial =
-            |us: i64| self.stats.count() == 0 && us == INITIAL_RTT_US && stated.smoothed_us == Some(INITIAL_RTT_US);
+    /// The new sample among stated figures. Values that have not changed need not be stated again (quic-events,
+    /// `recovery_metrics_updated`): a sample that is as long as the last moves the smoothed value alone.
+    pub fn sample_in(&self, stated: StatedRtt) -> Option<i64> {
         // Snapshots repeat the newest sample; a new one moves the smoothed value too.
         let has_moved = stated.smoothed_us.is_some() && stated.smoothed_us != self.smoothed_us;
         let last = self.latest_us.filter(|_| self.is_stated && has_moved);
-        let latest = stated.latest_us.filter(|latest| !is_initial(*latest)).or(last);
-        let sample = latest.filter(|_| stated.is_sample || has_moved || self.latest_us != latest);
-        if latest.is_some() && !self.is_stated {
+        let latest = self.latest_in(stated).or(last);
+        latest.filter(|_| stated.is_sample || has_moved || self.latest_us != latest)
+    }
+
+    /// "When no previous RTT is available, the initial RTT SHOULD be set to 333 milliseconds" (RFC 9002, 6.2.2): quinn logs
+    /// that as if it had been measured.
+    fn latest_in(&self, stated: StatedRtt) -> Option<i64> {
+        let is_initial =
+            |us: i64| self.stats.count() == 0 && us == INITIAL_RTT_US && stated.smoothed_us == Some(INITIAL_RTT_US);
+        stated.latest_us.filter(|latest| !is_initial(*latest))
+    }
+
+    /// The log states figures: gives the new sample among them.
+    pub fn state(&mut self, stated: StatedRtt, now_us: i64) -> Option<i64> {
+        let sample = self.sample_in(stated);
+        if self.latest_in(stated).is_some() && !self.is_stated {
             // What was computed so far gives way to what the stack itself used.
             *self = Self { is_stated: true, ..Self::default() };
         }
@@ -114,8 +124,9 @@ impl Rtt {
 
     fn add(&mut self, sample_us: i64, now_us: i64) {
         self.min_us = Some(self.min_us.map_or(sample_us, |least| least.min(sample_us)));
+        let is_first = self.latest_at_us.replace(now_us) != Some(now_us);
+        self.shortest_us = if is_first { sample_us } else { self.shortest_us.min(sample_us) };
         (self.latest_us, self.latest_delay_us) = (Some(sample_us), self.ack_delay_us);
-        self.latest_at_us = Some(now_us);
         self.first_us.get_or_insert(sample_us);
         self.stats.add(sample_us.unsigned_abs());
         *self.histogram.entry(stats::bucket(sample_us.unsigned_abs())).or_default() += 1;
@@ -179,8 +190,8 @@ impl Rtt {
     /// The round trip is more than a quarter above the least, the peer's own delay taken off ("subtract the
     /// acknowledgment delay", RFC 9002, 5.3), and by more than a turn of machines: bytes stand in a queue.
     pub fn has_queue(&self) -> bool {
-        let (Some(latest), Some(least)) = (self.latest_us, self.min_us) else { return false };
-        let latest = latest.saturating_sub(self.latest_delay_us);
+        let (Some(_), Some(least)) = (self.latest_us, self.min_us) else { return false };
+        let latest = self.shortest_us.saturating_sub(self.latest_delay_us);
         latest.saturating_mul(4) > least.saturating_mul(5) && latest.saturating_sub(least) > TURN_US
     }
 }
