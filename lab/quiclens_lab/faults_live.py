@@ -232,7 +232,8 @@ def mount_journaled(folder: Path) -> bool:
 def unmount(folder: Path) -> None:
     """Take a mounted disk away again, when everything has ended.
 
-    Whatever else of the machine looks at it just then keeps it until it has done so."""
+    Whatever else of the machine looks at it just then keeps it until it has done so.
+    """
     if folder.is_mount():
         subprocess.run(["umount", "--lazy", str(folder)], capture_output=True, check=True)
 

@@ -7,6 +7,8 @@ from typing import Any
 from quiclens_lab.damage.logs import Record
 
 NOT_ELICITING = {"ack", "padding", "connection_close"}
+ONE_RTT = ("1rtt", "onertt")
+"""What logs call packets of application data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,18 +19,18 @@ class RoundTrip:
     acknowledged: int
 
 
-def round_trips(records: Sequence[Record], spaces: Collection[str] = ("1rtt", "onertt")) -> list[RoundTrip]:
+def round_trips(records: Sequence[Record], packet_types: Collection[str] = ONE_RTT) -> list[RoundTrip]:
     """One for each acknowledgement whose largest packet is acknowledged for the first time, of packets of these types,
     which share their numbers."""
     past_the_end = _ends_past_the_last(records)
     waiting: dict[int, int] = {}
     found = []
     for place, record in enumerate(records):
-        if record.kind == "packet_sent" and _packet_type(record) in spaces:
+        if record.kind == "packet_sent" and _packet_type(record) in packet_types:
             number = _number(record)
             if number is not None and _is_eliciting(record):
                 waiting[number] = place
-        elif record.kind == "packet_received" and _packet_type(record) in spaces:
+        elif record.kind == "packet_received" and _packet_type(record) in packet_types:
             ranges = [(low, high - past_the_end) for low, high in acknowledged(record)]
             if not ranges:
                 continue
@@ -56,7 +58,7 @@ def _ends_past_the_last(records: Sequence[Record]) -> int:
     """1 where the log's ranges end after their last packet, so that they name packets that were never sent."""
     last_sent = -1
     for record in records:
-        if _packet_type(record) not in ("1rtt", "onertt"):
+        if _packet_type(record) not in ONE_RTT:
             continue
         if record.kind == "packet_sent":
             last_sent = max(last_sent, _number(record) or 0)

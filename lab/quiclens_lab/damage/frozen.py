@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, takewhile
 
-from quiclens_lab.damage.flight import RoundTrip, round_trips
+from quiclens_lab.damage.flight import ONE_RTT, RoundTrip, round_trips
 from quiclens_lab.damage.logs import NS_PER_MS, LogRecords, Record
 
-PACKET_TYPES = (("initial",), ("handshake",), ("1rtt", "onertt"))
+PACKET_TYPES = (("initial",), ("handshake",), ONE_RTT)
 """Those of each number space."""
 
 

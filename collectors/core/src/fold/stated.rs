@@ -81,11 +81,10 @@ impl Fold {
             self.pacing_timer(event);
         }
         if matches!(kind, "pto" | "ack" | "loss_timeout" | "") {
-            match event.get(Number::DeltaUs) {
-                _ if what == "expired" => self.recovery.fire_loss_timer(),
-                Some(delta_us) if what == "set" => {
-                    self.recovery.set_loss_timer(Some(self.now.us.saturating_add_unsigned(delta_us)));
-                }
+            let due_us = || event.get(Number::DeltaUs).map(|delta_us| self.now.us.saturating_add_unsigned(delta_us));
+            match what {
+                "expired" => self.recovery.fire_loss_timer(),
+                "set" => self.recovery.set_loss_timer(due_us()),
                 _ => self.recovery.set_loss_timer(None),
             }
         }

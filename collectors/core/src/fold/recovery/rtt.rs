@@ -190,7 +190,7 @@ impl Rtt {
     /// The round trip is more than a quarter above the least, the peer's own delay taken off ("subtract the
     /// acknowledgment delay", RFC 9002, 5.3), and by more than a turn of machines: bytes stand in a queue.
     pub fn has_queue(&self) -> bool {
-        let (Some(_), Some(least)) = (self.latest_us, self.min_us) else { return false };
+        let Some(least) = self.min_us else { return false };
         let latest = self.shortest_us.saturating_sub(self.latest_delay_us);
         latest.saturating_mul(4) > least.saturating_mul(5) && latest.saturating_sub(least) > TURN_US
     }
