@@ -203,7 +203,7 @@ impl Fold {
         if event.kind != Kind::PacketReceived || SpaceKind::of(event) != SpaceKind::Application {
             return None;
         }
-        let largest = |ranges: &[(u64, u64)]| ranges.iter().map(|(from, to)| *from.max(to)).max();
+        let largest = |ranges: &[(u64, u64)]| ranges.iter().map(|range| self.recovery.packets_of(*range).1).max();
         let (frame, largest) =
             event.frames_with_ranges().find_map(|(frame, ranges)| Some((frame, largest(ranges)?)))?;
         let overdue = || {

@@ -175,7 +175,8 @@ impl Fold {
     pub(super) fn acknowledged(&mut self, event: &Event, ranges: &[(u64, u64)]) {
         self.seen.note(Sight::Acks);
         let space_id = self.space_id(event);
-        self.depart_before(space_id, ranges);
+        let packets: Vec<_> = ranges.iter().map(|range| self.recovery.packets_of(*range)).collect();
+        self.depart_before(space_id, &packets);
         let named = self.recovery.acknowledge(self.now.us, space_id, ranges, self.trace.frameless);
         // With multipath a frame may name numbers of another path.
         if self.window.paths() <= 1 {

@@ -221,6 +221,12 @@ impl Recovery {
         }
     }
 
+    /// The first and last packets of a range, as this log writes them as far as is known.
+    pub fn packets_of(&self, (from, to): (u64, u64)) -> (u64, u64) {
+        let (from, to) = (from.min(to), from.max(to));
+        (from, self.range_ends.last(from, to))
+    }
+
     /// Ranges of an ACK frame of ours: they show how this log writes them. Gives their first and last packets.
     pub fn see_own_ranges<'r>(&mut self, ranges: &'r [(u64, u64)]) -> impl Iterator<Item = (u64, u64)> + use<'r> {
         self.range_ends.look(ranges, None);
