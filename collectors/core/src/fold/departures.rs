@@ -158,10 +158,10 @@ impl Departures {
         self.0.as_ref().is_none_or(|going| going.list.is_empty())
     }
 
-    /// One of them is in such a range of a number space.
-    pub fn have_any_of(&self, space_id: SpaceId, ranges: &[(u64, u64)]) -> bool {
+    /// One of them is among these packets of a number space: the first and last of each run, in either order.
+    pub fn have_any_of(&self, space_id: SpaceId, packets: impl IntoIterator<Item = (u64, u64)>) -> bool {
         let Some(going) = self.0.as_deref().filter(|going| !going.list.is_empty()) else { return false };
-        ranges.iter().any(|(from, to)| going.has_any_of(space_id, (*from.min(to), *from.max(to))))
+        packets.into_iter().any(|(from, to)| going.has_any_of(space_id, (from.min(to), from.max(to))))
     }
 
     /// Takes all out: the packets in the order of their numbers, which never go back (RFC 9000, 12.3), whatever the order
@@ -258,11 +258,11 @@ mod tests {
         let mut departures = Departures::default();
         departures.add(departure(5, 0));
         let space_id = SpaceId::default();
-        assert!(departures.have_any_of(space_id, &[(0, 1), (6, 4)]) && !departures.have_any_of(space_id, &[(0, 4)]));
-        assert!(!departures.have_any_of(SpaceId { path: 1, ..space_id }, &[(5, 5)]));
+        assert!(departures.have_any_of(space_id, [(0, 1), (6, 4)]) && !departures.have_any_of(space_id, [(0, 4)]));
+        assert!(!departures.have_any_of(SpaceId { path: 1, ..space_id }, [(5, 5)]));
         assert!((10..100).all(|number| !departures.add(departure(2 * number, 0))));
         let named: Vec<u64> =
-            (0..250).filter(|number| departures.have_any_of(space_id, &[(*number, *number)])).collect();
+            (0..250).filter(|number| departures.have_any_of(space_id, [(*number, *number)])).collect();
         let wanted: Vec<u64> = [5].into_iter().chain((10..100).map(|number| 2 * number)).collect();
         assert_eq!(named, wanted);
     }

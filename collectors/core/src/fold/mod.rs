@@ -203,12 +203,12 @@ impl Fold {
         if event.kind != Kind::PacketReceived || SpaceKind::of(event) != SpaceKind::Application {
             return None;
         }
-        let largest = |ranges: &[(u64, u64)]| ranges.iter().map(|range| self.recovery.packets_of(*range).1).max();
+        let largest = |ranges: &[(u64, u64)]| self.recovery.packets_of(ranges).map(|(_, last)| last).max();
         let (frame, largest) =
             event.frames_with_ranges().find_map(|(frame, ranges)| Some((frame, largest(ranges)?)))?;
         let overdue = || {
             let space_id = SpaceId { kind: SpaceKind::Application, path: 0 };
-            let goes_now = self.departures.have_any_of(space_id, &[(largest, largest)]).then_some(self.now.us);
+            let goes_now = self.departures.have_any_of(space_id, [(largest, largest)]).then_some(self.now.us);
             let sent_us = self.recovery.on_its_way_since(largest).or(goes_now)?;
             let delay_us = frame.get(FrameNumber::AckDelayUs).unwrap_or(0).cast_signed();
             Some(Overdue { sent_us, now_us: event.time_us, delay_us })

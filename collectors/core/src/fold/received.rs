@@ -175,8 +175,7 @@ impl Fold {
     pub(super) fn acknowledged(&mut self, event: &Event, ranges: &[(u64, u64)]) {
         self.seen.note(Sight::Acks);
         let space_id = self.space_id(event);
-        let packets: Vec<_> = ranges.iter().map(|range| self.recovery.packets_of(*range)).collect();
-        self.depart_before(space_id, &packets);
+        self.depart_before(space_id, self.recovery.packets_of(ranges));
         let named = self.recovery.acknowledge(self.now.us, space_id, ranges, self.trace.frameless);
         // With multipath a frame may name numbers of another path.
         if self.window.paths() <= 1 {
@@ -277,7 +276,7 @@ impl Fold {
             return;
         };
         let space_id = self.space_id(event);
-        self.depart_before(space_id, &[(largest, largest)]);
+        self.depart_before(space_id, [(largest, largest)]);
         let lost = self.recovery.lose(self.now.us, space_id, largest, count);
         let sum = |sum: u64, packet: &Sent| sum.saturating_add(packet.bytes);
         let known = lost.packets.iter().fold(0, sum);

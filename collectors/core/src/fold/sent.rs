@@ -99,9 +99,9 @@ impl Fold {
         }
     }
 
-    /// Packets of those ranges are told of that may go out at this very time: first they go.
-    pub(super) fn depart_before(&mut self, space_id: SpaceId, ranges: &[(u64, u64)]) {
-        if self.departures.have_any_of(space_id, ranges) {
+    /// Packets are told of, the first and last of each run, that may go out at this very time: first they go.
+    pub(super) fn depart_before(&mut self, space_id: SpaceId, packets: impl IntoIterator<Item = (u64, u64)>) {
+        if self.departures.have_any_of(space_id, packets) {
             self.depart();
         }
     }

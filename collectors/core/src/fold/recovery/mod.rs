@@ -221,20 +221,19 @@ impl Recovery {
         }
     }
 
-    /// The first and last packets of a range, as this log writes them as far as is known.
-    pub fn packets_of(&self, (from, to): (u64, u64)) -> (u64, u64) {
-        let (from, to) = (from.min(to), from.max(to));
-        (from, self.range_ends.last(from, to))
-    }
-
-    /// Ranges of an ACK frame of ours: they show how this log writes them. Gives their first and last packets.
-    pub fn see_own_ranges<'r>(&mut self, ranges: &'r [(u64, u64)]) -> impl Iterator<Item = (u64, u64)> + use<'r> {
-        self.range_ends.look(ranges, None);
+    /// The first and last packets of ranges of an ACK frame, as this log writes them as far as is known.
+    pub fn packets_of<'r>(&self, ranges: &'r [(u64, u64)]) -> impl Iterator<Item = (u64, u64)> + use<'r> {
         let ends = self.range_ends;
         ranges.iter().map(move |(from, to)| {
             let (from, to) = (*from.min(to), *from.max(to));
             (from, ends.last(from, to))
         })
+    }
+
+    /// Ranges of an ACK frame of ours: they show how this log writes them. Gives their first and last packets.
+    pub fn see_own_ranges<'r>(&mut self, ranges: &'r [(u64, u64)]) -> impl Iterator<Item = (u64, u64)> + use<'r> {
+        self.range_ends.look(ranges, None);
+        self.packets_of(ranges)
     }
 
     /// An ACK frame came. In a log whose rows tell of recovery (`has_rows`) they alone end it, where they do.
@@ -247,11 +246,9 @@ impl Recovery {
     ) -> NamedPackets {
         let newest = self.space(space_id).largest_sent();
         self.range_ends.look(ranges, newest);
-        let (ends, mut newly, mut missing) = (self.range_ends, Vec::new(), Vec::new());
+        let (packets, mut newly, mut missing) = (self.packets_of(ranges), Vec::new(), Vec::new());
         let space = self.space(space_id);
-        for (from, to) in ranges {
-            let (from, to) = (*from.min(to), *from.max(to));
-            let last = ends.last(from, to);
+        for (from, last) in packets {
             space.acknowledge(from, last, &mut newly);
             space.unsent_mut().acknowledge(from, last, now_us, |hole| missing.push(hole));
         }
