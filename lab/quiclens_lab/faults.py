@@ -28,6 +28,7 @@ from quiclens_lab.kept import RunLines
 from quiclens_lab.machine import LAB, code_of
 
 MADE = LAB.parent / ".made" / "faults"
+KEPT = LAB / "fault-runs"
 SCHEDULES = 200
 """Whole ones, in which each kind strikes."""
 
@@ -71,12 +72,17 @@ def faults(
     not whole, and, of a document that is kept, where there are too few, or a kind never struck.
 
     In `folder` each outcome is kept as soon as it is there: a run of the same code goes on with those that are left,
-    and tries again those that were not whole. What those leave behind is kept there too.
+    and tries again those that were not whole. What those leave behind is kept there too. Where a document is kept,
+    whole outcomes are also kept in `KEPT`, of the newest code only: a run on another machine goes on from there.
     """
     folder.mkdir(parents=True, exist_ok=True)
     code = code_of(LAB.parent, SOURCES)
     kept = RunLines(folder, f"{code}.jsonl", Outcome)
-    known = {(each.schedule.seed, each.schedule.number): each for each in kept.read() if each.is_whole}
+    elsewhere = RunLines(KEPT if is_kept else None, f"{code}.jsonl", Outcome)
+    known = known_outcomes(kept, elsewhere)
+    for path in KEPT.glob("*.jsonl") if is_kept else ():
+        if path.stem != code:
+            path.unlink()
     left = [each for each in schedules if (each.seed, each.number) not in known]
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # told to end, it ends what it started too
     outcomes = [known[each.seed, each.number] for each in schedules if (each.seed, each.number) in known]
@@ -85,6 +91,8 @@ def faults(
             for done in as_completed([pool.submit(apart, each, folder) for each in left]):
                 outcomes.append(done.result())
                 kept.add(outcomes[-1])
+                if outcomes[-1].is_whole:
+                    elsewhere.add(outcomes[-1])
                 progress(len(outcomes), len(schedules))
         except KeyboardInterrupt:
             pool.shutdown(cancel_futures=True)  # those that run end what they started
@@ -93,6 +101,21 @@ def faults(
     judgement = Judgement("faults", {"code": code, **added(outcomes)})
     judge(judgement, outcomes)
     return judgement.document(is_kept)
+
+
+def known_outcomes(here: RunLines[Outcome], elsewhere: RunLines[Outcome]) -> dict[tuple[int, int], Outcome]:
+    """Whole outcomes of both, by seed and number; those of here are `elsewhere` too afterwards."""
+    known = _whole(elsewhere)
+    for number, outcome in _whole(here).items():
+        if number not in known:
+            elsewhere.add(outcome)
+            known[number] = outcome
+    return known
+
+
+def _whole(lines: RunLines[Outcome]) -> dict[tuple[int, int], Outcome]:
+    """Whole outcomes that were kept, by seed and number."""
+    return {(each.schedule.seed, each.schedule.number): each for each in lines.read() if each.is_whole}
 
 
 def added(outcomes: Sequence[Outcome]) -> dict[str, Any]:

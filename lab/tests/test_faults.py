@@ -13,7 +13,7 @@ import pytest
 from quiclens_ingest import broker
 from quiclens_ingest.broker import BrokerMissing
 
-from quiclens_lab.faults import Outcome, added, faults, judge, schedules_of
+from quiclens_lab.faults import Outcome, added, faults, judge, known_outcomes, schedules_of
 from quiclens_lab.faults_compare import Content, RowDifference, Rows, differences, is_end_unseen
 from quiclens_lab.faults_run import damage_told, records_in
 from quiclens_lab.faults_schedule import KINDS, OWN_LOGS, draw_schedule
@@ -21,6 +21,7 @@ from quiclens_lab.faults_spool import is_from_before
 from quiclens_lab.faults_traffic import make_traffic
 from quiclens_lab.faults_writer import WrittenLog, compress
 from quiclens_lab.judgement import Judgement
+from quiclens_lab.kept import RunLines
 from quiclens_lab.machine import LAB, collector_binary
 
 LINES = [f"{number} {'x' * (number % 90)}\n".encode() for number in range(400)]
@@ -204,6 +205,19 @@ def test_the_bar_is_two_hundred_whole_schedules_in_which_each_kind_strikes() -> 
         [],
         ["never struck: flip spool"],
     )
+
+
+def test_outcomes_of_two_machines_are_put_together(tmp_path: Path) -> None:
+    here, elsewhere = (RunLines(tmp_path / name, "code.jsonl", Outcome) for name in ("here", "elsewhere"))
+    outcomes = [Outcome(draw_schedule(each, 1, list(KINDS)), 30.0, rows={"events": 7}) for each in range(3)]
+    for kept, number in ((here, 0), (here, 1), (elsewhere, 1)):
+        kept.add(outcomes[number])
+    here.add(replace(outcomes[2], error="broke"))
+    expected = {(1, 0): outcomes[0], (1, 1): outcomes[1]}
+    assert known_outcomes(here, elsewhere) == expected
+    another = RunLines(tmp_path / "another machine", "code.jsonl", Outcome)
+    assert known_outcomes(another, elsewhere) == expected
+    assert len(list(elsewhere.read())) == 2
 
 
 @pytest.mark.kafka
