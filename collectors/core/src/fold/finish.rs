@@ -60,6 +60,7 @@ impl Fold {
     /// The row of a stream that is over.
     pub(super) fn stream_row(&mut self, mut stream: Stream) {
         self.look_for_start(&mut stream);
+        self.look_for_sooner_end(&mut stream);
         self.stated_waits_until_now(&mut stream);
         self.requests.close(&stream);
         let ending = Ending {

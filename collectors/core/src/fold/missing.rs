@@ -14,12 +14,27 @@ use crate::fold::recovery::rtt::INITIAL_RTT_US;
 use crate::fold::recovery::{SpaceId, SpaceKind};
 use crate::fold::requests::imputation::{Missing, share_out};
 use crate::fold::requests::stream::Stream;
+use crate::limits::IMPUTED;
 
 impl Fold {
     /// Packets of ours are missing in the log.
     pub(super) fn sent_is_missing(&mut self, hole: &Hole) {
         self.damage.count(DamageKind::SentMissing, hole.packets());
         self.doubt(hole.after_us, hole.before_us);
+    }
+
+    /// Packets of ours that the log does not show were acknowledged, and with them what had been lost, and did not go out
+    /// again in any other.
+    pub(super) fn unseen_is_acknowledged(&mut self, space_id: SpaceId, hole: &Hole) {
+        self.sent_is_missing(hole);
+        for number in (hole.from..=hole.to).take(IMPUTED as usize) {
+            let chunks = self.requests.resend_unseen(hole);
+            if chunks.is_empty() {
+                return;
+            }
+            self.recovery.take_unsent(space_id, number);
+            chunks.iter().for_each(|chunk| self.chunk_acknowledged(space_id, chunk));
+        }
     }
 
     /// Packets of the peer's are: what they brought of streams is known where bytes were passed over.
@@ -113,7 +128,7 @@ impl Fold {
         for chunk in chunks {
             self.impute_chunk(&chunk);
             if was_acked {
-                self.chunk_acknowledged(&chunk);
+                self.chunk_acknowledged(space_id, &chunk);
             }
         }
     }
@@ -130,6 +145,13 @@ impl Fold {
     pub(super) fn look_for_start(&mut self, stream: &mut Stream) {
         if self.is_server() && self.seen.has(Sight::Requests) && stream.look_for_start() {
             self.damage.count(DamageKind::RequestStartMissing, 1);
+        }
+    }
+
+    /// A request is over, in a log of which records are missing: the acknowledgement that ended it may be another one's copy.
+    pub(super) fn look_for_sooner_end(&self, stream: &mut Stream) {
+        if self.damage.is_any() {
+            stream.doubt_end(self.recovery.rtt().min_us().unwrap_or(0));
         }
     }
 

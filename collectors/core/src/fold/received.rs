@@ -10,7 +10,7 @@ use crate::fold::moment::Moment;
 use crate::fold::recovery::holes::Hole;
 use crate::fold::recovery::packets::{Acknowledged, Chunk, Sent};
 use crate::fold::recovery::probe::Answered;
-use crate::fold::recovery::{Acked, Lost, SpaceKind};
+use crate::fold::recovery::{Acked, Lost, SpaceId, SpaceKind};
 use crate::fold::requests::arrivals::SilenceThreshold;
 use crate::fold::requests::losses::{Detection, Repair};
 use crate::fold::requests::stream::RequestEnd;
@@ -44,7 +44,9 @@ impl Fold {
         let mut passed = None;
         if let Some(number) = number {
             let space_id = self.space_id(event);
-            self.recovery.receive(space_id, number, now_us);
+            if let Some(hole) = self.recovery.receive(space_id, number, now_us).filter(|_| self.window.paths() <= 1) {
+                self.received_is_missing(space_id, &hole);
+            }
             passed = self.recovery.newest_unreceived(space_id);
         }
         self.seen.note_if(!event.frames.is_empty(), Sight::PacketFrames);
@@ -179,7 +181,7 @@ impl Fold {
         let named = self.recovery.acknowledge(self.now.us, space_id, ranges, self.trace.frameless);
         // With multipath a frame may name numbers of another path.
         if self.window.paths() <= 1 {
-            named.missing.iter().for_each(|hole| self.sent_is_missing(hole));
+            named.missing.iter().for_each(|hole| self.unseen_is_acknowledged(space_id, hole));
         }
         if let Some(acked) = named.acked {
             self.newly_acknowledged(&acked);
@@ -198,7 +200,7 @@ impl Fold {
                 bytes = bytes.saturating_add(packet.bytes);
             }
             for chunk in packet.chunks() {
-                self.chunk_acknowledged(chunk);
+                self.chunk_acknowledged(acked.space_id, chunk);
             }
         }
         let before = self.window.remove(acked.space_id.path, bytes);
@@ -214,12 +216,16 @@ impl Fold {
         }
     }
 
-    pub(super) fn chunk_acknowledged(&mut self, chunk: &Chunk) {
+    pub(super) fn chunk_acknowledged(&mut self, space_id: SpaceId, chunk: &Chunk) {
         let (now_us, id) = (self.now.us, chunk.stream_id);
         let smoothed_us = self.recovery.rtt().smoothed_us().unwrap_or(0).unsigned_abs();
+        let is_server = self.is_server();
         let Some(stream) = self.requests.get_mut(id) else { return };
         let (repairs, is_whole) = stream.acknowledge(chunk, now_us, smoothed_us);
-        if is_whole && self.is_server() {
+        if is_whole && is_server {
+            if let Some(hole) = self.recovery.newest_unreceived(space_id) {
+                stream.end_behind_hole(&hole, now_us);
+            }
             self.end_request(id, now_us, RequestEnd::Acked);
         }
         for repair in repairs {
@@ -316,6 +322,7 @@ impl Fold {
         for chunk in packet.chunks() {
             let Some(stream) = self.requests.get_mut(chunk.stream_id) else { continue };
             stream.lose(packet, chunk, found);
+            self.requests.note_lost(chunk.stream_id);
             if !packet.repetition.is_copy() {
                 self.recovery.lose_data(chunk.stream_id);
             }

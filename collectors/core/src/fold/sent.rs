@@ -136,7 +136,9 @@ impl Fold {
         }
         let number = is_numbered.then_some(packet.number);
         if let Some(number) = number {
-            self.recovery.number(space_id, number, now_us);
+            if let Some(hole) = self.recovery.number(space_id, number, now_us).filter(|_| self.window.paths() <= 1) {
+                self.sent_is_missing(&hole);
+            }
             if self.recovery.is_imputed(space_id, number) {
                 self.came_late(space_id, packet);
                 return;

@@ -37,11 +37,13 @@ impl Hole {
 pub struct Holes {
     newest: Option<(u64, i64)>,
     list: VecDeque<Hole>,
+    /// Numbers behind the newest that were acknowledged, and when.
+    ahead: Option<(u64, u64, i64)>,
 }
 
 impl Holes {
-    /// Packet `number` is logged.
-    pub fn see(&mut self, number: u64, now_us: i64) {
+    /// Packet `number` is logged. Gives the packets right before it, if they had been acknowledged.
+    pub fn see(&mut self, number: u64, now_us: i64) -> Option<Hole> {
         match self.newest {
             Some((newest, _)) if number <= newest => self.fill(number),
             Some((newest, after_us)) if number > newest + 1 => {
@@ -52,9 +54,19 @@ impl Holes {
                 let hole = Hole { from: newest + 1, to: number - 1, after_us, before_us: now_us, acked_us: None };
                 self.list.push_back(hole);
                 self.newest = Some((number, now_us));
+                return self.were_acknowledged(number - 1);
             }
             _ => self.newest = Some((number, now_us)),
         }
+        None
+    }
+
+    /// Of those up to `last` that were acknowledged before any packet behind them was logged.
+    fn were_acknowledged(&mut self, last: u64) -> Option<Hole> {
+        let (from, to, acked_us) = self.ahead.take()?;
+        let mut proven = None;
+        self.acknowledge(from, to.min(last), acked_us, |hole| proven = Some(hole));
+        proven
     }
 
     /// No number is missing.
@@ -86,6 +98,11 @@ impl Holes {
 
     /// `[from, to]` is acknowledged: calls `proven` with each part of a hole in it that was not.
     pub fn acknowledge(&mut self, from: u64, to: u64, now_us: i64, mut proven: impl FnMut(Hole)) {
+        if let Some((newest, _)) = self.newest.filter(|(newest, _)| *newest < to)
+            && self.ahead.is_none_or(|(_, known, _)| known <= newest)
+        {
+            self.ahead = Some((from.max(newest + 1), to, now_us));
+        }
         // Nearly all acknowledge what came after the last hole.
         let mut at = match self.list.back() {
             Some(last) if last.to >= from => self.list.partition_point(|hole| hole.to < from),
@@ -164,6 +181,19 @@ mod tests {
         assert_eq!(proven(&mut holes, 0, 30), [(5, 6)]);
         assert_eq!(proven(&mut holes, 0, 30), []);
         assert_eq!(list(&holes), [(2, 3, true), (4, 4, true), (5, 6, true), (7, 8, true)]);
+    }
+
+    #[test]
+    fn who_is_acknowledged_before_a_packet_behind_it_is_logged_is_missing_when_one_is() {
+        let mut holes = holes(&[0, 1]);
+        assert_eq!(proven(&mut holes, 0, 2), [], "the packet may be the next");
+        assert_eq!(holes.see(2, 9), None);
+        assert_eq!(proven(&mut holes, 1, 4), []);
+        assert_eq!(proven(&mut holes, 1, 5), []);
+        let hole = Hole { from: 3, to: 4, after_us: 9, before_us: 12, acked_us: Some(100) };
+        assert_eq!(holes.see(7, 12), Some(hole));
+        assert_eq!(proven(&mut holes, 0, 7), [(5, 6)]);
+        assert_eq!(holes.see(9, 12), None);
     }
 
     #[test]

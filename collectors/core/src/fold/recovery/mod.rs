@@ -151,9 +151,9 @@ impl Recovery {
         space.on_its_way_since(number).filter(|sent_us| Some(*sent_us) >= self.clock.first_us())
     }
 
-    /// A packet number of ours was used.
-    pub fn number(&mut self, space_id: SpaceId, number: u64, now_us: i64) {
-        self.space(space_id).number(number, now_us);
+    /// A packet number of ours was used. Gives packets before it that the log does not show, and that had been acknowledged.
+    pub fn number(&mut self, space_id: SpaceId, number: u64, now_us: i64) -> Option<Hole> {
+        self.space(space_id).number(number, now_us)
     }
 
     /// Packets of ours behind packet `number` that the log does not show.
@@ -213,12 +213,15 @@ impl Recovery {
         self.probe.elicit(now_us);
     }
 
-    /// A packet of the peer came.
-    pub fn receive(&mut self, space_id: SpaceId, number: u64, now_us: i64) {
-        self.out_of_order += u64::from(self.space(space_id).receive(number, now_us));
+    /// A packet of the peer came. Gives packets of the peer's before it that the log does not show, and that we had
+    /// acknowledged.
+    pub fn receive(&mut self, space_id: SpaceId, number: u64, now_us: i64) -> Option<Hole> {
+        let (missing, is_late) = self.space(space_id).receive(number, now_us);
+        self.out_of_order += u64::from(is_late);
         if space_id.kind != SpaceKind::Application {
             self.clock.receive_handshake(now_us);
         }
+        missing
     }
 
     /// The first and last packets of ranges of an ACK frame, as this log writes them as far as is known.

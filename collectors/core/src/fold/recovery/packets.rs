@@ -1,7 +1,7 @@
 //! Packets on their way: what was sent and is neither acknowledged nor forgotten.
 
 use crate::crossed::Bound;
-use crate::fold::recovery::holes::Holes;
+use crate::fold::recovery::holes::{Hole, Holes};
 use crate::fold::window::delivery::Stamp;
 use crate::limits::{BEHIND, LOSSES_BESIDE, UNACKNOWLEDGED};
 use serde::{Deserialize, Serialize};
@@ -177,18 +177,18 @@ pub struct Space {
 const REMEMBER_LOST_US: i64 = 3_000_000;
 
 impl Space {
-    /// A packet number was used.
-    pub fn number(&mut self, number: u64, now_us: i64) {
+    /// A packet number was used. Gives packets before it that the log does not show, and that had been acknowledged.
+    pub fn number(&mut self, number: u64, now_us: i64) -> Option<Hole> {
         self.largest_sent = self.largest_sent.max(Some(number));
-        self.unsent.see(number, now_us);
+        self.unsent.see(number, now_us)
     }
 
-    /// A packet of the peer came; true when one with a higher number came before.
-    pub fn receive(&mut self, number: u64, now_us: i64) -> bool {
-        self.unreceived.see(number, now_us);
+    /// A packet of the peer came: gives such packets of the peer's; true when one with a higher number came before.
+    pub fn receive(&mut self, number: u64, now_us: i64) -> (Option<Hole>, bool) {
+        let missing = self.unreceived.see(number, now_us);
         let is_late = self.largest_received.is_some_and(|largest| number < largest);
         self.largest_received = self.largest_received.max(Some(number));
-        is_late
+        (missing, is_late)
     }
 
     /// Numbers of ours that the log does not show.

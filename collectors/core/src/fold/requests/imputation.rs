@@ -17,6 +17,10 @@ pub struct Imputation {
     last_number: Option<u64>,
     /// Most of its data in one packet, bytes.
     largest_chunk: u64,
+    /// When some of it went out last, for the first time or again.
+    last_out_us: Option<i64>,
+    /// The packet that ended it came behind others that the log does not show: when the one before those did.
+    hidden_after_us: Option<i64>,
     /// When the peer's packet came before anything named it.
     before_us: Option<i64>,
     /// It was first named by an HTTP frame that was parsed, which is when its packet comes.
@@ -79,6 +83,28 @@ impl Imputation {
     pub fn see(&mut self, chunk: &Chunk, number: Option<u64>) {
         self.largest_chunk = self.largest_chunk.max(chunk.to.saturating_sub(chunk.from));
         self.last_number = number.or(self.last_number);
+    }
+
+    /// Some of it goes out, for the first time or again.
+    pub fn go_out(&mut self, now_us: i64) {
+        self.last_out_us = Some(now_us);
+    }
+
+    /// When it did last.
+    pub fn last_out_us(&self) -> Option<i64> {
+        self.last_out_us
+    }
+
+    /// It ends with a packet behind others that the log does not show, which came after `after_us`.
+    pub fn end_behind(&mut self, after_us: i64) {
+        self.hidden_after_us = Some(after_us);
+    }
+
+    /// One of those packets may have ended it before `end_us`.
+    pub fn doubt_end(&mut self, end_us: i64, min_rtt_us: i64) {
+        let Some(after_us) = self.hidden_after_us else { return };
+        let soonest_us = self.last_out_us.unwrap_or(after_us).saturating_add(min_rtt_us).max(after_us);
+        self.slack.sooner_us = self.slack.sooner_us.max(end_us.saturating_sub(soonest_us).max(0).unsigned_abs());
     }
 
     /// The packet that carried its newest data.

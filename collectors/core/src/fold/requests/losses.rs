@@ -87,6 +87,7 @@ impl Losses {
             trigger: found.trigger.to_owned(),
             resent_us: None,
             resent: 0,
+            unsent: (chunk.from, chunk.to),
             repaired: 0,
             is_by_probe: found.is_by_probe,
             is_imputed: packet.is_imputed,
@@ -119,14 +120,34 @@ impl Losses {
         let Some(open) = &mut self.open else { return false };
         let mended = open.mended_by(chunk);
         for place in &mended {
-            open.change(*place, |loss| {
-                loss.resent_us.get_or_insert(now_us);
-                // A lost packet's bytes may go out again in two: its first byte counts the repetitions.
-                loss.resent += u32::from(chunk.from <= loss.from);
-                self.most_resent = self.most_resent.max(loss.resent);
-            });
+            self.most_resent = self.most_resent.max(open.send(*place, chunk, now_us));
         }
         !mended.is_empty()
+    }
+
+    /// Some of it has not gone out again.
+    pub fn is_any_unsent(&self) -> bool {
+        self.open.as_ref().is_some_and(|open| open.is_any_unsent())
+    }
+
+    /// What was lost by `before_us` and did not go out again went out in a packet without a record, `after_us` at the earliest,
+    /// which has room for `room` bytes: gives it, its first bytes first.
+    pub fn resend_unseen(&mut self, stream_id: u64, (after_us, before_us): (i64, i64), room: u64) -> Vec<Chunk> {
+        let mut chunks: Vec<Chunk> = Vec::new();
+        let Some(open) = &mut self.open else { return chunks };
+        let mut left = room;
+        while let Some((place, loss)) = open.first_unsent(before_us) {
+            let (from, to) = loss.unsent;
+            if to - from > left && !chunks.is_empty() {
+                break;
+            }
+            left = left.saturating_sub(to - from);
+            let chunk = Chunk { stream_id, from, to, fin: loss.fin && to == loss.to };
+            let resent_us = loss.detected_us.max(after_us);
+            self.most_resent = self.most_resent.max(open.send(place, &chunk, resent_us));
+            chunks.push(chunk);
+        }
+        chunks
     }
 
     /// `chunk` of `sent` was acknowledged: gives the repairs, one for a packet, when the last of what it carried is. `held`

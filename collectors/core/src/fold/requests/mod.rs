@@ -31,7 +31,7 @@ use crate::limits;
 use crate::record::columns::connections::{self, Connections};
 use crate::record::rows::Row;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Requests that stay open after they ended, to hear their last HTTP frames.
 const LINGERING: usize = 64;
@@ -45,6 +45,8 @@ pub struct Requests {
     hunger: Option<Box<Hunger>>,
     /// Which of them have bytes that a packet passed over. Few connections have any.
     passed: Option<Box<Passed>>,
+    /// Those of which something was lost and did not go out again, and some of which it did since.
+    unsent: Option<Box<BTreeSet<u64>>>,
     /// What goes out, in a log of rows without frames.
     frameless: Option<Box<Frameless>>,
     /// Those that wait and that no other has passed since they do.
@@ -289,6 +291,34 @@ impl Requests {
                 stream.timeline_mut().infer(Cause::Pto);
             }
         }
+    }
+
+    /// Something of a stream was lost.
+    pub fn note_lost(&mut self, id: u64) {
+        if self.streams.get(&id).is_some_and(|stream| stream.is_any_unsent()) {
+            self.unsent.get_or_insert_default().insert(id);
+        }
+    }
+
+    /// A packet without a record, of `hole`, was acknowledged: gives what had been lost and went out again in it. The first
+    /// [`limits::LOSSES_BESIDE`] streams that lost something are looked at.
+    pub fn resend_unseen(&mut self, hole: &Hole) -> Vec<Chunk> {
+        let Some(unsent) = &mut self.unsent else { return Vec::new() };
+        let (mut chunks, mut done) = (Vec::new(), Vec::new());
+        for id in unsent.iter().take(limits::LOSSES_BESIDE) {
+            let stream = self.streams.get_mut(id).filter(|stream| stream.is_any_unsent());
+            match stream.map(|stream| stream.resend_unseen(hole)) {
+                Some(found) => chunks = found,
+                None => done.push(*id),
+            }
+            if !chunks.is_empty() {
+                break;
+            }
+        }
+        for id in done {
+            unsent.remove(&id);
+        }
+        chunks
     }
 
     /// The log's clock made a step.

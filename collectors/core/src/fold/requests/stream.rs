@@ -379,6 +379,7 @@ impl Stream {
         done.most_resent = self.losses.most_resent();
         done.is_new = self.sent.extend(chunk);
         self.imputation.see(chunk, out.number.filter(|_| done.is_new));
+        self.imputation.go_out(now.us);
         done.grown = self.sent.highest() - before.0;
         done.repeated = self.sent.repeated() - before.1;
         let is_first = self.sent.packets() == 0;
@@ -416,6 +417,22 @@ impl Stream {
             self.transfer.repair(smoothed_us);
         }
         (repairs, self.sent.is_whole())
+    }
+
+    /// A packet without a record, of `hole`, was acknowledged: gives what had been lost and went out again in it.
+    pub fn resend_unseen(&mut self, hole: &Hole) -> Vec<Chunk> {
+        let within = (hole.after_us, hole.before_us);
+        let chunks = self.losses.resend_unseen(self.id, within, self.imputation.largest_chunk());
+        if !chunks.is_empty() {
+            self.imputation.note();
+            self.imputation.go_out(hole.after_us);
+        }
+        chunks
+    }
+
+    /// Something that was lost has not gone out again.
+    pub fn is_any_unsent(&self) -> bool {
+        self.losses.is_any_unsent()
     }
 
     /// A packet with a chunk of it was declared lost.
@@ -640,11 +657,26 @@ impl Stream {
         }
     }
 
+    /// The packet that ends it at `now_us` comes right behind others that the log does not show.
+    pub fn end_behind_hole(&mut self, hole: &Hole, now_us: i64) {
+        if self.is_open() && hole.before_us == now_us {
+            self.imputation.end_behind(hole.after_us);
+        }
+    }
+
+    /// Records are missing: one of those may have ended it, as soon as `min_rtt_us` after it went out last.
+    pub fn doubt_end(&mut self, min_rtt_us: i64) {
+        if self.end == Some(RequestEnd::Acked) {
+            self.imputation.doubt_end(self.marks.end_us, min_rtt_us);
+        }
+    }
+
     /// No record ends the response, though the log goes on, and records are missing.
     pub fn look_for_end(&mut self, missing: &Missing<'_>) {
         let Some(last_us) = self.marks.last_byte_us else { return };
         let is_out = missing.is_server && (self.sent.has_fin() || self.is_end_queued);
         let end_us = if is_out {
+            let last_us = self.imputation.last_out_us().map_or(last_us, |out_us| out_us.max(last_us));
             self.imputation.end_after(last_us, self.timeline.doubts_after(last_us, missing.shared), missing)
         } else {
             let has_all = if missing.is_server {

@@ -32,6 +32,8 @@ pub struct Loss {
     pub resent_us: Option<i64>,
     /// Retransmissions.
     pub resent: u32,
+    /// What of its bytes has not gone out again, at most.
+    pub unsent: (u64, u64),
     /// Bytes of the same packet that were repaired before.
     pub repaired: u64,
     /// A probe timeout brought it to light.
@@ -50,6 +52,8 @@ pub struct Unrepaired {
     by_byte: BTreeSet<(u64, u64)>,
     /// The most bytes of one of them.
     longest: u64,
+    /// First byte and place of those of which something has not gone out again.
+    unsent: BTreeSet<(u64, u64)>,
     /// Packet number and place.
     by_packet: BTreeSet<(u64, u64)>,
     /// When the acknowledgement was due, and place.
@@ -76,6 +80,7 @@ impl Unrepaired {
         self.found += 1;
         self.longest = self.longest.max(loss.to.saturating_sub(loss.from)).max(1);
         self.by_byte.insert((loss.from, place));
+        self.unsent.insert((loss.unsent.0, place));
         self.by_packet.insert((loss.number, place));
         self.by_due.insert((loss.due_us, place));
         if loss.is_by_probe {
@@ -90,6 +95,7 @@ impl Unrepaired {
     fn remove(&mut self, place: u64) -> Option<Loss> {
         let loss = self.list.remove(&place)?;
         self.by_byte.remove(&(loss.from, place));
+        self.unsent.remove(&(loss.unsent.0, place));
         self.by_packet.remove(&(loss.number, place));
         self.by_due.remove(&(loss.due_us, place));
         self.by_probe.remove(&(loss.detected_us, place));
@@ -103,6 +109,45 @@ impl Unrepaired {
     /// All, in order.
     pub fn all(&self) -> impl Iterator<Item = &Loss> {
         self.list.values()
+    }
+
+    /// Some of them have not gone out again.
+    pub fn is_any_unsent(&self) -> bool {
+        !self.unsent.is_empty()
+    }
+
+    /// The first bytes that were found to be lost by `before_us`, and have not gone out again: place and loss. The first
+    /// [`LOSSES_BESIDE`] are looked at.
+    pub fn first_unsent(&mut self, before_us: i64) -> Option<(u64, &Loss)> {
+        let mut places = self.unsent.iter().map(|(_, place)| *place);
+        let looked_at = places.by_ref().take(LOSSES_BESIDE).inspect(|_| self.steps += 1);
+        let found = looked_at.filter_map(|place| Some((place, self.list.get(&place)?)));
+        let first = { found }.find(|(_, loss)| loss.detected_us <= before_us);
+        if first.is_none() && places.next().is_some() {
+            Bound::LossesBeside.cross();
+        }
+        first
+    }
+
+    /// One goes out again, all of it or some, in `chunk`. Gives how often it has by now.
+    pub fn send(&mut self, place: u64, chunk: &Chunk, now_us: i64) -> u32 {
+        let Some(loss) = self.list.get_mut(&place) else { return 0 };
+        let (from, to) = loss.unsent;
+        if chunk.from <= from {
+            loss.unsent.0 = chunk.to.max(from);
+        } else if to <= chunk.to {
+            loss.unsent.1 = chunk.from.min(to);
+        }
+        if loss.unsent.0 != from || loss.unsent.0 >= loss.unsent.1 {
+            self.unsent.remove(&(from, place));
+        }
+        if loss.unsent.0 < loss.unsent.1 {
+            self.unsent.insert((loss.unsent.0, place));
+        }
+        loss.resent_us.get_or_insert(now_us);
+        // A lost packet's bytes may go out again in two: its first byte counts the repetitions.
+        loss.resent += u32::from(chunk.from <= loss.from);
+        loss.resent
     }
 
     /// Changes one, but not what it is found by.
@@ -206,6 +251,7 @@ mod tests {
             trigger: String::new(),
             resent_us: None,
             resent: 0,
+            unsent: (from, to),
             repaired: 0,
             is_by_probe: true,
             is_imputed: false,
