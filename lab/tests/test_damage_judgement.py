@@ -133,7 +133,7 @@ def test_quantiles_and_means_of_histograms() -> None:
 
 def test_what_is_noticed_is_counted_by_log() -> None:
     tally = added([judged(THINK, {"clock_step": 2, "gap": 0}), judged(THINK, {})])
-    assert table.figures(tally)["noticed"] == {"any": 0.5, "clock_step": 0.5}
+    assert table.figures(tally)["noticed"] == {"any": 0.5, "clock": 0.5, "clock_step": 0.5}
     assert table.figures(judged(THINK))["noticed"] is None
 
 
@@ -180,11 +180,14 @@ def kept_bars(**tallies: Tally) -> dict[str, bool]:
 
 def test_steps_of_the_clock_have_to_be_noticed() -> None:
     noticed, unnoticed = judged(THINK, {"clock_step": 1}), judged(THINK, {"gap": 1})
+    by_time = judged(THINK, {"time_went_back": 1})
     both = "clock steps with data in flight: noticed"
-    backward = "clock steps backward: noticed"
+    backward = "clock steps backward: noticed, or time that goes back"
     kept = kept_bars(clock_forward=added([noticed] * 98), clock_backward=added([noticed] * 99 + [unnoticed]))
     assert (kept[both], kept[backward]) == (True, False)
     kept = kept_bars(clock_forward=added([noticed] * 98 + [unnoticed] * 5), clock_backward=added([noticed] * 98))
+    assert (kept[both], kept[backward]) == (False, True)
+    kept = kept_bars(clock_forward=added([noticed] * 97), clock_backward=added([noticed] * 97 + [by_time] * 6))
     assert (kept[both], kept[backward]) == (False, True)
     assert not kept_bars(clock_forward=judged(THINK))[both], "no figure keeps no bar"
 

@@ -13,6 +13,8 @@ EXACT = 0.01
 BINS = 1000
 """Of a share, in a histogram."""
 NO_GRADE = "no grade"
+CLOCK = ("clock_step", "time_went_back")
+"""What a step of the clock is noticed as; a log that is out of order, as the latter too."""
 
 
 @dataclass
@@ -29,7 +31,7 @@ class Tally:
     """Thousandths of the duration that stand elsewhere, rounded up, of the requests found."""
     unattributed: Counter[int] = field(default_factory=Counter)
     noticed: Counter[str] = field(default_factory=Counter)
-    """Logs in which the collector noticed damage of each kind; `any` of any kind."""
+    """Logs in which the collector noticed damage of each kind; `any` of any kind, `clock` of one of `CLOCK`."""
     all_graded: Counter[str] = field(default_factory=Counter)
     """Every request, however fast, by grade; of whole logs only."""
     logs_noticing: int = 0
@@ -61,7 +63,8 @@ class Tally:
         if damaged.damage is not None:
             self.logs_noticing += 1
             kinds = [kind for kind, count in damaged.damage.items() if count]
-            self.noticed.update([*kinds, *(["any"] if kinds else [])])
+            clock = any(kind in kinds for kind in CLOCK)
+            self.noticed.update([*kinds, *(["any"] if kinds else []), *(["clock"] if clock else [])])
         return [
             request for request, of_whole in whole.items() if not self._judge(of_whole, damaged.requests.get(request))
         ]

@@ -317,6 +317,23 @@ mod tests {
     }
 
     #[test]
+    fn an_end_behind_a_missing_acknowledgement_may_have_been_sooner_by_a_round_trip_after_the_last_packet_at_most() {
+        let sooner = |last_us, after_us| {
+            let mut imputation = Imputation::default();
+            imputation.go_out(last_us);
+            imputation.end_behind(after_us);
+            imputation.doubt_end(900_000, 40_000);
+            imputation.slack().sooner_us
+        };
+        assert_eq!(sooner(100_000, 120_000), 760_000);
+        assert_eq!(sooner(100_000, 200_000), 700_000, "no acknowledgement is missing before");
+        assert_eq!(sooner(880_000, 120_000), 0);
+        let mut imputation = Imputation::default();
+        imputation.doubt_end(900_000, 40_000);
+        assert_eq!(imputation.slack().sooner_us, 0, "the packet before is there");
+    }
+
+    #[test]
     fn the_packet_after_the_last_brought_the_end() {
         let mut imputation = Imputation::default();
         assert_eq!(imputation.end_with(20, Some(hole(5, 5)), &missing(90)), Some(50));

@@ -234,6 +234,8 @@ impl Losses {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::crossed::{Bound, crosses};
+    use crate::limits::LOSSES_BESIDE;
 
     const fn chunk(from: u64, to: u64) -> Chunk {
         Chunk { stream_id: 0, from, to, fin: false }
@@ -286,5 +288,53 @@ mod tests {
             losses.repair(&sent, &chunk(0, 100), 1_500, |interval| held.push(interval.cause));
             assert_eq!(held, [cause]);
         }
+    }
+
+    #[test]
+    fn a_packet_without_a_record_carried_what_did_not_go_out_again_first_bytes_first() {
+        let (mut losses, sent) = (Losses::default(), Side::default());
+        let end = Chunk { fin: true, ..chunk(3_000, 3_000) };
+        let all = [chunk(1_000, 2_000), chunk(0, 1_000), chunk(2_000, 2_300), end];
+        for (number, lost) in (7..).zip(all) {
+            losses.lose(&sent, &packet(number, &[lost]), &lost, FOUND);
+        }
+        let late = Detection { us: 1_300, ..FOUND };
+        losses.lose(&sent, &packet(20, &[chunk(100, 200)]), &chunk(100, 200), late);
+        let mut resent = |room| losses.resend_unseen(0, (1_190, 1_250), room);
+        assert_eq!(resent(0), [chunk(0, 1_000)], "one goes in whatever room there is");
+        assert_eq!(resent(1_300), [chunk(1_000, 2_000), chunk(2_000, 2_300), end]);
+        assert_eq!(resent(1_000), [], "the last was found behind the packet");
+        assert_eq!((losses.is_any_unsent(), losses.most_resent()), (true, 1));
+    }
+
+    #[test]
+    fn what_went_out_again_in_part_is_lost_in_part() {
+        let unsent = |again: &[Chunk]| {
+            let (mut losses, sent) = (Losses::default(), Side::default());
+            losses.lose(&sent, &packet(7, &[chunk(100, 200)]), &chunk(100, 200), FOUND);
+            again.iter().for_each(|chunk| assert!(losses.resend(chunk, 1_250)));
+            let left = losses.resend_unseen(0, (1_200, 1_300), 1_200);
+            assert!(!losses.is_any_unsent());
+            left
+        };
+        assert_eq!(unsent(&[]), [chunk(100, 200)]);
+        assert_eq!(unsent(&[chunk(0, 150)]), [chunk(150, 200)]);
+        assert_eq!(unsent(&[chunk(150, 300)]), [chunk(100, 150)]);
+        assert_eq!(unsent(&[chunk(150, 300), chunk(120, 150)]), [chunk(100, 120)]);
+        assert_eq!(unsent(&[chunk(120, 180)]), [chunk(100, 200)], "its ends are followed, no hole within");
+        assert_eq!(unsent(&[chunk(150, 300), chunk(0, 150)]), []);
+        assert_eq!(unsent(&[chunk(100, 200)]), []);
+    }
+
+    #[test]
+    fn so_many_losses_are_looked_at_for_one_that_did_not_go_out_again() {
+        let (mut losses, sent) = (Losses::default(), Side::default());
+        for number in 0..=LOSSES_BESIDE as u64 {
+            let lost = chunk(number * 100, number * 100 + 100);
+            let us = if number < LOSSES_BESIDE as u64 { 2_000 } else { 1_000 };
+            losses.lose(&sent, &packet(number, &[lost]), &lost, Detection { us, ..FOUND });
+        }
+        let found = crosses(Bound::LossesBeside, || losses.resend_unseen(0, (1_000, 1_500), 1_200));
+        assert_eq!(found, []);
     }
 }

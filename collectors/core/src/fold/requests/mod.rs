@@ -46,7 +46,7 @@ pub struct Requests {
     /// Which of them have bytes that a packet passed over. Few connections have any.
     passed: Option<Box<Passed>>,
     /// Those of which something was lost and did not go out again, and some of which it did since.
-    unsent: Option<Box<BTreeSet<u64>>>,
+    unsent: BTreeSet<u64>,
     /// What goes out, in a log of rows without frames.
     frameless: Option<Box<Frameless>>,
     /// Those that wait and that no other has passed since they do.
@@ -296,16 +296,15 @@ impl Requests {
     /// Something of a stream was lost.
     pub fn note_lost(&mut self, id: u64) {
         if self.streams.get(&id).is_some_and(|stream| stream.is_any_unsent()) {
-            self.unsent.get_or_insert_default().insert(id);
+            self.unsent.insert(id);
         }
     }
 
     /// A packet without a record, of `hole`, was acknowledged: gives what had been lost and went out again in it. The first
     /// [`limits::LOSSES_BESIDE`] streams that lost something are looked at.
     pub fn resend_unseen(&mut self, hole: &Hole) -> Vec<Chunk> {
-        let Some(unsent) = &mut self.unsent else { return Vec::new() };
         let (mut chunks, mut done) = (Vec::new(), Vec::new());
-        for id in unsent.iter().take(limits::LOSSES_BESIDE) {
+        for id in self.unsent.iter().take(limits::LOSSES_BESIDE) {
             let stream = self.streams.get_mut(id).filter(|stream| stream.is_any_unsent());
             match stream.map(|stream| stream.resend_unseen(hole)) {
                 Some(found) => chunks = found,
@@ -316,7 +315,7 @@ impl Requests {
             }
         }
         for id in done {
-            unsent.remove(&id);
+            self.unsent.remove(&id);
         }
         chunks
     }
