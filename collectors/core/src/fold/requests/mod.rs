@@ -300,17 +300,15 @@ impl Requests {
         }
     }
 
-    /// A packet without a record, of `hole`, was acknowledged: gives what had been lost and went out again in it. The first
-    /// [`limits::LOSSES_BESIDE`] streams that lost something are looked at.
+    /// A packet without a record, of `hole`, was acknowledged: gives what had been lost and went out again in it.
     pub fn resend_unseen(&mut self, hole: &Hole) -> Vec<Chunk> {
-        let (mut chunks, mut done) = (Vec::new(), Vec::new());
-        for id in self.unsent.iter().take(limits::LOSSES_BESIDE) {
-            let stream = self.streams.get_mut(id).filter(|stream| stream.is_any_unsent());
-            match stream.map(|stream| stream.resend_unseen(hole)) {
-                Some(found) => chunks = found,
+        let (mut chunks, mut done, mut most) = (Vec::new(), Vec::new(), limits::LOSSES_BESIDE);
+        for id in &self.unsent {
+            match self.streams.get_mut(id).filter(|stream| stream.is_any_unsent()) {
+                Some(stream) => chunks = stream.resend_unseen(hole, &mut most),
                 None => done.push(*id),
             }
-            if !chunks.is_empty() {
+            if !chunks.is_empty() || most == 0 {
                 break;
             }
         }

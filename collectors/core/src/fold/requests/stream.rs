@@ -420,9 +420,10 @@ impl Stream {
     }
 
     /// A packet without a record, of `hole`, was acknowledged: gives what had been lost and went out again in it.
-    pub fn resend_unseen(&mut self, hole: &Hole) -> Vec<Chunk> {
+    /// `most` more losses may be looked at.
+    pub fn resend_unseen(&mut self, hole: &Hole, most: &mut usize) -> Vec<Chunk> {
         let within = (hole.after_us, hole.before_us);
-        let chunks = self.losses.resend_unseen(self.id, within, self.imputation.largest_chunk());
+        let chunks = self.losses.resend_unseen(self.id, within, self.imputation.largest_chunk(), most);
         if !chunks.is_empty() {
             self.imputation.note();
             self.imputation.go_out(hole.after_us);

@@ -116,17 +116,21 @@ impl Unrepaired {
         !self.unsent.is_empty()
     }
 
-    /// The first bytes that were found to be lost by `before_us`, and have not gone out again: place and loss. The first
-    /// [`LOSSES_BESIDE`] are looked at.
-    pub fn first_unsent(&mut self, before_us: i64) -> Option<(u64, &Loss)> {
-        let mut places = self.unsent.iter().map(|(_, place)| *place);
-        let looked_at = places.by_ref().take(LOSSES_BESIDE).inspect(|_| self.steps += 1);
-        let found = looked_at.filter_map(|place| Some((place, self.list.get(&place)?)));
-        let first = { found }.find(|(_, loss)| loss.detected_us <= before_us);
-        if first.is_none() && places.next().is_some() {
-            Bound::LossesBeside.cross();
+    /// The first bytes that were found to be lost by `before_us`, and have not gone out again: place and loss. So many more
+    /// may be looked at.
+    pub fn first_unsent(&mut self, before_us: i64, most: &mut usize) -> Option<(u64, &Loss)> {
+        for (_, place) in &self.unsent {
+            let Some(left) = most.checked_sub(1) else {
+                Bound::LossesBeside.cross();
+                return None;
+            };
+            *most = left;
+            self.steps += 1;
+            if let Some(loss) = self.list.get(place).filter(|loss| loss.detected_us <= before_us) {
+                return Some((*place, loss));
+            }
         }
-        first
+        None
     }
 
     /// One goes out again, all of it or some, in `chunk`. Gives how often it has by now.
