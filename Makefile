@@ -146,12 +146,12 @@ damage: setup $(QUICGO) $(NOQ) $(QUICGO_SERVER)
 	$(BIN)/quiclens-lab damage --keep --logs $(MADE)/damage/logs/quic-go --logs $(MADE)/damage/logs/noq --logs $(MADE)/damage/logs/live $(DAMAGE)
 
 # Kept in lab/truth-runs/; fails when a bar is missed. The product's intervals come out of the same run. Who ends it goes
-# on where it was. make truth FINAL=1 runs what is kept for the final check too (lab/quiclens_lab/truth/stacks.toml), and builds TQUIC.
+# on where it was. make truth FINAL=1 runs what is kept for the final check alone (lab/quiclens_lab/truth/stacks.toml), and builds TQUIC.
 truth: setup $(QUICGO) $(NOQ) $(if $(FINAL),$(TQUIC))
 	$(BIN)/quiclens-lab truth --keep --errors schema/catalogue/saves_errors.toml \
 	--stacks $(if $(FINAL),final-check,development) --resume $(MADE)/truth
 	rm -rf $(MADE)/truth
-	$(BIN)/quiclens-lab planted --keep
+	$(if $(FINAL),,$(BIN)/quiclens-lab planted --keep)
 
 # Real servers for `quiclens-lab live --server …` and for the end-to-end test, which skips those that are not built.
 servers: $(QUICGO_SERVER) $(QUINN_SERVER) $(QUICHE_SERVER) $(MADE)/ngtcp2 $(PICOQUIC)/made

@@ -149,9 +149,9 @@ func (l *link) after(from time.Time, bits float64) time.Time {
 func (l *link) arrive(departs time.Time) time.Time {
 	draw := fraction(l.seed, fmt.Sprintf("jitter %s %d", l.name, departs.UnixNano()))
 	arrives := departs.Add(l.spec.Delay + time.Duration(draw*float64(jitter)))
-	if l.script == jittery {
+	if longest := l.script.longestJitter(); longest > 0 {
 		late := fraction(l.seed, fmt.Sprintf("late %s %d", l.name, l.datagrams))
-		arrives = arrives.Add(time.Duration(late * float64(longestJitter)))
+		arrives = arrives.Add(time.Duration(late * float64(longest)))
 	}
 	if !arrives.After(l.lastArrival) {
 		arrives = l.lastArrival.Add(time.Nanosecond)

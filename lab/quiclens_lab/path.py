@@ -72,6 +72,9 @@ SCRIPTS = {
     "low-and-up": Script(slow=Window(0, 300_000), slow_by=4),
     "black-hole": Script(dark=Window(150_000, 450_000)),
     "cross-traffic": Script(others_tenths=7),
+    "late-hole": Script(dark=Window(300_000, 500_000)),
+    "high-and-low": Script(slow=Window(200_000, 1_000_000), slow_by=5),
+    "narrow-jitter": Script(queue_bytes=30_000, longest_jitter_us=15_000),
 }
 """Those of lab/injected/src/link.rs and lab/quicgo/script.go."""
 

@@ -98,6 +98,11 @@ def scripted(name: str, queue_bytes: int = 30_000) -> Link:
         ("black-hole", 449, 1_000, None),
         ("black-hole", 450, 1_000, 1_000),
         ("cross-traffic", 100, 1_000, 1_000),
+        ("late-hole", 299, 1_000, 1_000),
+        ("late-hole", 300, 1_000, None),
+        ("late-hole", 500, 1_000, 1_000),
+        ("high-and-low", 199, 2_000, 6_000),
+        ("high-and-low", 1_000, 1_000, 1_000),
     ],
 )
 def test_a_script_changes_the_path_at_its_moment(name: str, at_ms: int, size: int, took_us: int | None) -> None:
@@ -113,7 +118,7 @@ def test_a_script_begins_when_the_target_is_asked_for() -> None:
     assert link.arrival_us(1_200_000, 100) is None
 
 
-@pytest.mark.parametrize(("name", "room"), [("constant", 30), ("shallow", 15), ("deep", 2_000)])
+@pytest.mark.parametrize(("name", "room"), [("constant", 30), ("shallow", 15), ("deep", 2_000), ("narrow-jitter", 30)])
 def test_a_script_has_a_queue_of_its_own(name: str, room: int) -> None:
     link = scripted(name)
     arrivals = [link.arrival_us(0, 1_000 - IP_UDP_HEADER_BYTES) for _ in range(room + 10)]

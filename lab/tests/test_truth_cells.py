@@ -32,23 +32,28 @@ def silent(_done: int, _all: int) -> None:
     """Nobody watches."""
 
 
-def test_development_runs_nothing_that_is_kept_for_the_final_check() -> None:
-    chosen = list(cells(is_final_too=False, seeds=10))
-    assert {cell.stack for cell in chosen} == {"aioquic", "quic-go", "noq"}
-    assert {cell.script for cell in chosen} == {"constant", "shallow", "deep", "jitter", "drop-and-back"}
+def test_what_is_kept_for_the_final_check_is_run_by_it_alone_and_with_other_seeds() -> None:
+    development, final = (list(cells(is_final=is_final, seeds=10)) for is_final in (False, True))
+    assert {cell.stack for cell in development} == {"aioquic", "quic-go", "noq"}
+    assert {cell.script for cell in development} & split().final_scripts == set()
+    assert {cell.script for cell in final if cell.stack != "tquic"} == split().final_scripts
+    assert {seed for cell in development for seed in cell.seed_range}.isdisjoint(
+        seed for cell in final for seed in cell.seed_range
+    )
 
 
-def test_the_final_check_runs_every_pair_on_every_kind_of_path() -> None:
-    chosen = list(cells(is_final_too=True, seeds=10))
+def test_both_run_every_pair_on_every_kind_of_path_once() -> None:
+    chosen = [cell for is_final in (False, True) for cell in cells(is_final=is_final, seeds=10)]
     causes = [cell for cell in chosen if not cell.scenarios]
     pairs = {(cell.stack, cell.controller) for cell in causes}
     assert len(pairs) >= 10 and set(split().scripts) == set(SCRIPTS)
-    assert len({(cell.stack, cell.controller, cell.script) for cell in causes}) == len(pairs) * 8 == len(causes)
+    ways = {(cell.stack, cell.controller, cell.script) for cell in causes}
+    assert len(ways) == len(pairs) * len(SCRIPTS) == len(causes)
     assert min(cell.seeds for cell in chosen) == 10
 
 
 def test_clean_sizes_are_run_under_every_condition_that_a_stack_can_have() -> None:
-    clean = [cell for cell in cells(is_final_too=True, seeds=10) if cell.scenarios]
+    clean = [cell for is_final in (False, True) for cell in cells(is_final, 10) if cell.scenarios]
     assert {cell.scenarios for cell in clean} == {CLEAN}
     by_stack = {stack: {cell.condition for cell in clean if cell.stack == stack} for stack in split().controllers}
     assert by_stack == {
@@ -111,7 +116,7 @@ def test_a_run_that_was_ended_goes_on_with_what_is_missing(tmp_path: Path, monke
         return [Judged(job.sample, (ROW,)) for job in jobs]
 
     monkeypatch.setattr(runs_module, "judged_batch", judged_batch)
-    jobs = list(scenario_jobs(SCENARIOS[1:2], 50, True, Way("cubic", "deep")))
+    jobs = list(scenario_jobs(SCENARIOS[1:2], range(1, 51), True, Way("cubic", "deep")))
     with pytest.raises(KeyboardInterrupt):
         judged_runs(jobs, tmp_path, 1, silent, KeptRuns(tmp_path, "1" * 64))
     assert made == [40, 40]

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod packets;
+
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::dialect::Units;
 use quiclens_core::event::Event;
@@ -10,19 +12,17 @@ use quiclens_core::header::Vantage;
 use quiclens_core::reader::qlog::Reader;
 use quiclens_core::record::columns::connections;
 
-fn record(time_ms: u64, kind: &str, number: u64, frame: &str) -> String {
-    format!(
-        r#"{{"time":{time_ms},"name":"quic:packet_{kind}","data":{{"header":{{"packet_type":"1RTT","packet_number":{number}}},"raw":{{"length":1200}},"frames":[{frame}]}}}}"#
-    )
+fn record(time_ms: usize, kind: &str, number: usize, frame: &str) -> String {
+    packets::record(time_ms * 1000, kind, "1RTT", number, frame)
 }
 
-fn sent(time_ms: u64, number: u64) -> String {
+fn sent(time_ms: usize, number: usize) -> String {
     let offset = number * 1100;
     let frame = format!(r#"{{"frame_type":"stream","stream_id":0,"offset":{offset},"raw":{{"length":1100}}}}"#);
     record(time_ms, "sent", number, &frame)
 }
 
-fn acknowledged(time_ms: u64, number: u64, ranges: &str) -> String {
+fn acknowledged(time_ms: usize, number: usize, ranges: &str) -> String {
     record(time_ms, "received", number, &format!(r#"{{"frame_type":"ack","ack_delay":0,"acked_ranges":[{ranges}]}}"#))
 }
 

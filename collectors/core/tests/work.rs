@@ -3,6 +3,9 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod packets;
+
+use packets::record;
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::dialect::{LossReporting, Units};
 use quiclens_core::event::Event;
@@ -16,14 +19,6 @@ static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| Catalogue::load().unwra
 
 /// Steps that a record may cost.
 const MOST: u64 = 100;
-
-fn record(time_us: usize, kind: &str, space: &str, number: usize, frames: &str) -> String {
-    format!(
-        r#"{{"time":{}.{:03},"name":"transport:packet_{kind}","data":{{"header":{{"packet_type":"{space}","packet_number":{number}}},"raw":{{"length":1200}},"frames":[{frames}]}}}}"#,
-        time_us / 1000,
-        time_us % 1000
-    )
-}
 
 fn stream(id: usize, offset: usize) -> String {
     format!(r#"{{"frame_type":"stream","stream_id":{id},"offset":{offset},"length":1100}}"#)
@@ -52,6 +47,32 @@ fn transfer(packets: usize, lost: &[usize], acknowledges: bool) -> Vec<String> {
             let frame = format!(r#"{{"frame_type":"ack","ack_delay":0.1,"acked_ranges":[{}]}}"#, ranges.join(","));
             records.push(record(time_us + 50, "received", "1RTT", number, &frame));
         }
+    }
+    records
+}
+
+/// A response in `streams` of which all is lost, and nothing goes out again; each acknowledgement names one more packet that
+/// went out before and has no record.
+fn unseen(packets: usize, streams: usize) -> Vec<String> {
+    let mut records = spread(1, streams, 1);
+    let first = 10 * packets;
+    for number in 0..2 * streams {
+        records.push(record(
+            2_000,
+            "sent",
+            "1RTT",
+            first + number,
+            &stream(number % streams * 4, 5_000 + number / streams),
+        ));
+    }
+    for number in 0..2 * streams {
+        let header = format!(r#"{{"packet_type":"1RTT","packet_number":{}}}"#, first + number);
+        records.push(format!(r#"{{"time":3,"name":"recovery:packet_lost","data":{{"header":{header}}}}}"#));
+    }
+    for number in 0..packets {
+        let old = 3 * number + 2;
+        let frame = format!(r#"{{"frame_type":"ack","ack_delay":0.1,"acked_ranges":[[{old},{old}]]}}"#);
+        records.push(record(4_000 + number * 100, "received", "1RTT", streams + number, &frame));
     }
     records
 }
@@ -219,12 +240,14 @@ fn windowed(packets: usize, streams: usize, acknowledges: bool) -> Vec<String> {
 #[test]
 fn what_stays_open_costs_as_much_for_each_record_of_a_long_log_as_of_a_short_one() {
     type Log = fn(usize) -> Vec<String>;
-    let logs: [(&str, Log); 5] = [
+    let logs: [(&str, Log); 7] = [
         ("a tenth lost and never repaired", |packets| unrepaired(packets, true)),
         ("all lost, no acknowledgement", |packets| unrepaired(packets, false)),
         ("many open requests with a changing window", |packets| windowed(packets, 3_000, true)),
         ("likewise, without acknowledgements", |packets| windowed(packets, 3_000, false)),
         ("few open requests with a changing window", |packets| windowed(packets, 20, true)),
+        ("packets without records beside what was lost of a request", |packets| unseen(packets, 1)),
+        ("likewise, of many", |packets| unseen(packets, 60)),
     ];
     for (name, log) in logs {
         let [short, long] = [15_000, 60_000].map(|packets| steps(&log(packets), LossReporting::Packet));

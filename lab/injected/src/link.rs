@@ -11,7 +11,6 @@ const IP_UDP_HEADER_BYTES: u64 = 28;
 /// What another flow puts into the queue at once.
 const CROSS_PACKET_BYTES: u64 = 1_250;
 const CROSS_TURN: Duration = Duration::from_millis(60);
-const LONGEST_JITTER: Duration = Duration::from_millis(8);
 
 /// What the path does beside its rate and delay; times count from the moment at which the target is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -32,6 +31,12 @@ pub enum Script {
     BlackHole,
     /// Every other 60 ms another flow sends at seven tenths of the rate.
     CrossTraffic,
+    /// From 300 to 500 ms nothing passes, either way.
+    LateHole,
+    /// From 200 ms to a second a fifth of the rate.
+    HighAndLow,
+    /// A queue of twenty packets, and each datagram is up to 15 ms late, none overtakes another.
+    NarrowJitter,
 }
 
 impl Script {
@@ -40,6 +45,7 @@ impl Script {
         match self {
             Self::DropAndBack if (100..500).contains(&at.as_millis()) => 0.125,
             Self::LowAndUp if at.as_millis() < 300 => 0.25,
+            Self::HighAndLow if (200..1_000).contains(&at.as_millis()) => 0.2,
             _ => 1.0,
         }
     }
@@ -49,6 +55,7 @@ impl Script {
         let changes: &[u64] = match self {
             Self::DropAndBack => &[100, 500],
             Self::LowAndUp => &[300],
+            Self::HighAndLow => &[200, 1_000],
             _ => &[],
         };
         changes.iter().map(|each| Duration::from_millis(*each)).find(|change| *change > at)
@@ -58,12 +65,25 @@ impl Script {
         match self {
             Self::Shallow => 15_000,
             Self::Deep => 2_000_000,
+            Self::NarrowJitter => 30_000,
             _ => usual,
         }
     }
 
     fn is_dark(self, at: Duration) -> bool {
-        self == Self::BlackHole && (150..450).contains(&at.as_millis())
+        match self {
+            Self::BlackHole => (150..450).contains(&at.as_millis()),
+            Self::LateHole => (300..500).contains(&at.as_millis()),
+            _ => false,
+        }
+    }
+
+    fn longest_jitter(self) -> Duration {
+        Duration::from_millis(match self {
+            Self::Jitter => 8,
+            Self::NarrowJitter => 15,
+            _ => 0,
+        })
     }
 }
 
@@ -139,8 +159,9 @@ impl Link {
             return None;
         };
         let mut arrives = left + self.spec.delay;
-        if self.script == Script::Jitter {
-            arrives += LONGEST_JITTER.mul_f64(fraction(self.seed, &format!("jitter {}", self.datagrams)));
+        let longest_jitter = self.script.longest_jitter();
+        if !longest_jitter.is_zero() {
+            arrives += longest_jitter.mul_f64(fraction(self.seed, &format!("jitter {}", self.datagrams)));
         }
         self.last_arrival = arrives.max(self.last_arrival);
         Some(self.last_arrival)
@@ -255,6 +276,8 @@ mod tests {
         assert_eq!(link.send(at(now, 99), 1_972), Some(at(now, 118)), "1 ms whole, then 1 ms at an eighth");
         let (mut link, now) = super::tests::link(Script::LowAndUp);
         assert_eq!(link.send(at(now, 296), 1_972), Some(at(now, 311)), "4 ms at a quarter, then 1 ms whole");
+        let (mut link, now) = super::tests::link(Script::HighAndLow);
+        assert_eq!(link.send(at(now, 199), 1_972), Some(at(now, 215)), "1 ms whole, then 1 ms at a fifth");
     }
 
     #[test]
@@ -271,6 +294,9 @@ mod tests {
     fn nothing_passes_a_black_hole() {
         let (mut link, now) = link(Script::BlackHole);
         let passes: Vec<bool> = [149, 150, 449, 450].iter().map(|ms| link.send(at(now, *ms), 100).is_some()).collect();
+        assert_eq!(passes, [true, false, false, true]);
+        let (mut link, now) = super::tests::link(Script::LateHole);
+        let passes: Vec<bool> = [299, 300, 499, 500].iter().map(|ms| link.send(at(now, *ms), 100).is_some()).collect();
         assert_eq!(passes, [true, false, false, true]);
     }
 

@@ -41,39 +41,46 @@ class Cell:
     seeds: int
     scenarios: tuple[str, ...] = ()
     condition: str = ""
+    first_seed: int = 1
+
+    @property
+    def seed_range(self) -> range:
+        """The seeds of its runs."""
+        return range(self.first_seed, self.first_seed + self.seeds)
 
     def command(self, program: Path, folder: Path) -> list[str]:
         """How the stack's program is asked for it."""
         says = self.condition.split()
+        seeds = f"{self.seed_range[0]}-{self.seed_range[-1]}"
         if self.stack == "quic-go":
-            command = [str(program), "-test.run", "^TestGenerate$", "-out", str(folder), "-seeds", f"1-{self.seeds}"]
+            command = [str(program), "-test.run", "^TestGenerate$", "-out", str(folder), "-seeds", seeds]
             command += ["-scripts", self.script, "-scenarios", ",".join(self.scenarios)]
             return [*command, *(["-without-tag"] if WITHOUT_TAG in says else [])]
-        command = [str(program), "--out", str(folder), "--seeds", f"1-{self.seeds}", "--scripts", self.script]
+        command = [str(program), "--out", str(folder), "--seeds", seeds, "--scripts", self.script]
         command += ["--controllers", self.controller]
         command += ["--scenarios", ",".join(self.scenarios)] if self.scenarios else []
         return [*command, *(f"--{name}" for name in says)]
 
 
-def cells(
-    is_final_too: bool, seeds: int, stacks: Collection[str] = (), scripts: Collection[str] = ()
-) -> Iterator[Cell]:
-    """Those of `stacks.toml`; what is kept for the final check only where it is asked for. No names are all."""
+def cells(is_final: bool, seeds: int, stacks: Collection[str] = (), scripts: Collection[str] = ()) -> Iterator[Cell]:
+    """Those of `stacks.toml` that are for development, or those that are kept for the final check. No names are all."""
     clean = tuple(each.name for each in CLEAN_SIZES)
     for stack, controllers in split().controllers.items():
         if stacks and stack not in stacks:
             continue
         for controller in controllers:
             for script in split().scripts:
-                if (scripts and script not in scripts) or (split().is_final(stack, script) and not is_final_too):
+                if (scripts and script not in scripts) or split().is_final(stack, script) != is_final:
                     continue
-                yield Cell(stack, controller, script, seeds * MANY_SEEDS.get((stack, script), 1))
+                first = split().first_seed(stack, script)
+                yield Cell(stack, controller, script, seeds * MANY_SEEDS.get((stack, script), 1), first_seed=first)
             for condition in CONDITIONS:
-                if split().is_final(stack, CONSTANT) and not is_final_too:
+                if split().is_final(stack, CONSTANT) != is_final:
                     continue
                 if (scripts and CONSTANT not in scripts) or (condition == LATE_TIMERS and stack in OWN_TIMERS):
                     continue
-                yield Cell(stack, controller, CONSTANT, seeds, clean, condition)
+                first = split().first_seed(stack, CONSTANT)
+                yield Cell(stack, controller, CONSTANT, seeds, clean, condition, first)
 
 
 def judged_cells(
@@ -98,7 +105,9 @@ def _judged_cell(cell: Cell, collector: Path, processes: int, kept: KeptRuns) ->
         known = {each.name: each for each in (*SCENARIOS, *CLEAN_SIZES)}
         scenarios = [known[name] for name in cell.scenarios] or SCENARIOS
         way = Way(cell.controller, cell.script, cell.condition)
-        return judged_runs(list(scenario_jobs(scenarios, cell.seeds, True, way)), collector, processes, _silent, kept)
+        return judged_runs(
+            list(scenario_jobs(scenarios, cell.seed_range, True, way)), collector, processes, _silent, kept
+        )
     program = PROGRAMS[cell.stack]
     name = f"{identity(program)} {cell}"
     found = kept.get(name)

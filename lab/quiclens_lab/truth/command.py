@@ -27,6 +27,9 @@ from quiclens_lab.truth.savings import counterfactual_table, write_errors
 from quiclens_lab.truth.sets import sets_table
 from quiclens_lab.truth.worst import worst
 
+FINAL_SLACK = 0.03
+"""By so much what is kept for the final check may miss a bar."""
+
 TABLES: dict[str, Callable[[Sequence[Judged]], dict[str, Any]]] = {
     "injection": injection_table,
     "decisive": decisive_table,
@@ -42,8 +45,12 @@ def wanted_tables(options: argparse.Namespace) -> list[str]:
     """The tables to make: those asked for, else all that the chosen runs can fill."""
     if options.only:
         return list(options.only)
-    only_scenarios = options.scenario or options.logs_only
+    only_scenarios = options.scenario or options.logs_only or _is_final(options)
     return [name for name in TABLES if not (only_scenarios and name in ("order", "p99"))]
+
+
+def _is_final(options: argparse.Namespace) -> bool:
+    return bool(options.stacks == FINAL_CHECK)
 
 
 def jobs_for(tables: Collection[str], names: Collection[str] | None, seeds: int) -> Iterator[Job]:
@@ -51,7 +58,9 @@ def jobs_for(tables: Collection[str], names: Collection[str] | None, seeds: int)
     scenarios = [each for each in SCENARIOS if not names or each.name in names]
     if not {"injection", "decisive", "sets", "counterfactual"} & set(tables):
         scenarios = [each for each in scenarios if each.name == CLEAN and "nothing" in tables]
-    yield from scenario_jobs(scenarios, seeds, with_comparison=bool({"decisive", "counterfactual"} & set(tables)))
+    yield from scenario_jobs(
+        scenarios, range(1, seeds + 1), with_comparison=bool({"decisive", "counterfactual"} & set(tables))
+    )
     if "order" in tables:
         yield from three_jobs(seeds)
     if "p99" in tables:
@@ -62,7 +71,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     """Do a truth run and return its document."""
     started = time.monotonic()
     names = wanted_tables(options)
-    jobs = [] if options.logs_only else list(jobs_for(names, options.scenario, options.seeds))
+    jobs = [] if options.logs_only or _is_final(options) else list(jobs_for(names, options.scenario, options.seeds))
     with frozen(collector_binary()) as collector:
         judge = {"path": str(collector_binary()), "sha256": identity(collector)}
         kept = KeptRuns(options.resume, judge["sha256"])
@@ -70,7 +79,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         judged += judged_cells(_cells(options), collector, options.jobs, progress.show, kept)
         for folder in options.logs:
             judged += judged_folder(folder, collector, progress.show)
-    document = {"collector": judge, **_document(judged, names)}
+    document = {"collector": judge, **_document(judged, names, FINAL_SLACK if _is_final(options) else 0.0)}
     document["worst"] = worst(judged, options.worst) if options.worst else None
     document |= {"seeds": options.seeds, "runs": len(judged), "seconds": round(time.monotonic() - started, 1)}
     _write(options, judged, document)
@@ -82,7 +91,7 @@ def _cells(options: argparse.Namespace) -> list[Cell]:
     if options.stacks is None:
         return []
     own = (STACK, USUAL.controller, USUAL.script, ())
-    chosen = cells(options.stacks == FINAL_CHECK, options.stack_seeds, options.stack, options.script)
+    chosen = cells(_is_final(options), options.stack_seeds, options.stack, options.script)
     return [
         each
         for each in chosen
@@ -90,10 +99,10 @@ def _cells(options: argparse.Namespace) -> list[Cell]:
     ]
 
 
-def _document(judged: Sequence[Judged], names: Sequence[str]) -> dict[str, Any]:
+def _document(judged: Sequence[Judged], names: Sequence[str], slack: float) -> dict[str, Any]:
     tables = {name: TABLES[name](judged) for name in names}
     tables["consistency"] = consistency_table(judged)
-    bars = bars_of(tables)
+    bars = bars_of(tables, slack)
     return {
         "commit": commit(),
         "machine": machine(),
@@ -108,6 +117,6 @@ def _write(options: argparse.Namespace, judged: Sequence[Judged], document: dict
     if options.keep:
         folders.append(kept_folder("truth-runs"))
     for folder in folders:
-        report.write(document, folder)
-    if options.errors:
+        report.write(document, folder, "final-check" if _is_final(options) else "truth")
+    if options.errors and not _is_final(options):
         write_errors(judged, options.errors)

@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from quiclens_lab.path import CONSTANT, SCRIPTS
 from quiclens_lab.truth.nothing import is_clean
 from quiclens_lab.truth.quantiles import share_of
 from quiclens_lab.truth.samples import Judged
-from quiclens_lab.truth.savings import savings
+from quiclens_lab.truth.savings import Saving, savings
 from quiclens_lab.truth.split import is_final
 
 MISSING = "no row"
@@ -66,9 +67,11 @@ def injection_table(judged: Iterable[Judged]) -> dict[str, Any]:
 
 def decisive_table(judged: Iterable[Judged]) -> dict[str, Any]:
     """The same of runs in which the cause makes much of the duration: by stack and controller, script, and scenario."""
-    runs = [each.judged for each in savings(judged, DECISIVE_SHARE) if not is_clean(each.judged.sample)]
+    found = [each for each in savings(judged, DECISIVE_SHARE) if not is_clean(each.judged.sample)]
+    runs = [each.judged for each in found if not _is_alone_in_the_dark(each)]
     return {
         "runs": len(runs),
+        "alone_in_the_dark": len(found) - len(runs),
         "share_right": share_of(sum(map(is_right, runs)), len(runs)),
         "kept_for": _shares(runs, lambda each: "final check" if is_final(each.sample) else "development"),
         "pairs": _shares(runs, lambda each: " ".join(each.sample.pair).strip()),
@@ -76,6 +79,14 @@ def decisive_table(judged: Iterable[Judged]) -> dict[str, Any]:
         "scenarios": _shares(runs, lambda each: f"{each.sample.stack} {each.sample.scenario}"),
         "wrong": dict(Counter(_confused(each) for each in runs if not is_right(each)).most_common(20)),
     }
+
+
+def _is_alone_in_the_dark(saving: Saving) -> bool:
+    """The script makes the path dark in the run with the cause, and the one without is over before: they differ by what
+    the dark costs too, and how much the cause makes alone is not known."""
+    dark = SCRIPTS[saving.judged.sample.script or CONSTANT].dark
+    row = saving.judged.row
+    return dark is not None and row is not None and row.duration_us - saving.true_us < dark.start_us < row.duration_us
 
 
 def _shares(runs: Sequence[Judged], name_of: Callable[[Judged], str]) -> dict[str, dict[str, Any]]:

@@ -54,10 +54,12 @@ class Way:
 USUAL = Way()
 
 
-def scenario_jobs(scenarios: Sequence[Scenario], seeds: int, with_comparison: bool, way: Way = USUAL) -> Iterator[Job]:
+def scenario_jobs(
+    scenarios: Sequence[Scenario], seeds: range, with_comparison: bool, way: Way = USUAL
+) -> Iterator[Job]:
     """Each scenario with its cause and, for the comparison, without it; nothing can be taken out of a clean run."""
     for scenario in scenarios:
-        for seed in range(1, seeds + 1):
+        for seed in seeds:
             sample = Sample(
                 "scenario", STACK, scenario.name, scenario.cause, scenario.vantage, seed, "with", scenario.stream_id,
                 controller=way.controller, script=way.script, condition=way.condition,

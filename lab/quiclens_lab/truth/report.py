@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 
-def write(document: dict[str, Any], folder: Path) -> None:
-    """Write truth.json and truth.md."""
+def write(document: dict[str, Any], folder: Path, name: str) -> None:
+    """Write `<name>.json` and `<name>.md`."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "truth.json").write_text(json.dumps(document, indent=1) + "\n")
-    (folder / "truth.md").write_text(markdown(document))
+    (folder / f"{name}.json").write_text(json.dumps(document, indent=1) + "\n")
+    (folder / f"{name}.md").write_text(markdown(document))
 
 
 def markdown(document: dict[str, Any]) -> str:
@@ -88,7 +88,8 @@ def _decisive(table: dict[str, Any]) -> list[str]:
     ]
     return [
         "## Where the cause makes 40 % of the duration",
-        f"{table['runs']} runs, each shorter by as much without the cause: {_percent(table['share_right'])} right.",
+        f"{table['runs']} runs, each shorter by as much without the cause: {_percent(table['share_right'])} right."
+        f" {table['alone_in_the_dark']} are left out: the path was dark in them, and not in those without the cause.",
         _table(["", "Stack and controller, script, or stack and scenario", "Runs", "Right"], lines),
         _table(["Wrong", "Runs"], list(table["wrong"].items())),
     ]

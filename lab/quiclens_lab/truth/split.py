@@ -19,9 +19,14 @@ class Split:
     final_stacks: frozenset[str]
     scripts: tuple[str, ...]
     final_scripts: frozenset[str]
+    first_final_seed: int
 
     def is_final(self, stack: str, script: str) -> bool:
         return stack in self.final_stacks or script in self.final_scripts
+
+    def first_seed(self, stack: str, script: str) -> int:
+        """Runs that are kept for the final check have seeds that no others have."""
+        return self.first_final_seed if self.is_final(stack, script) else 1
 
 
 @cache
@@ -34,6 +39,7 @@ def split() -> Split:
         final_stacks=frozenset(stack["name"] for stack in found["stack"] if stack["kept_for"] == FINAL),
         scripts=(*development, *final),
         final_scripts=frozenset(final),
+        first_final_seed=found["seeds"]["final_check"],
     )
 
 

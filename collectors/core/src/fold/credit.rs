@@ -11,6 +11,38 @@ use std::collections::BTreeMap;
 /// others ever again is not believed.
 const STATED: u8 = 16;
 
+/// The sender's own word that it has data and no credit for it: a DATA_BLOCKED or STREAM_DATA_BLOCKED frame (RFC 9000, 19.12
+/// and 19.13). An application that may only hand over what there is credit for leaves no other trace of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct ToldWait {
+    limit: u64,
+    since_us: i64,
+    until_us: Option<i64>,
+}
+
+impl ToldWait {
+    /// A frame says so, of the limit that is in force: `known` says which. One that says it again changes nothing.
+    fn tell(told: &mut Option<Self>, limit: Option<u64>, known: Option<u64>, now_us: i64) {
+        let Some(limit) = limit.or(known).filter(|limit| known.is_none_or(|known| known <= *limit)) else { return };
+        if told.is_none_or(|told| told.limit != limit || told.until_us.is_some()) {
+            *told = Some(Self { limit, since_us: now_us, until_us: None });
+        }
+    }
+
+    /// The peer states a limit.
+    fn raise(told: &mut Option<Self>, limit: u64, now_us: i64) {
+        if let Some(told) = told.as_mut().filter(|told| told.limit < limit) {
+            told.until_us.get_or_insert(now_us);
+        }
+    }
+
+    /// Its part of the time from `start_us` to `end_us`.
+    fn within(self, start_us: i64, end_us: i64) -> Option<(i64, i64)> {
+        let (from_us, to_us) = (self.since_us.max(start_us), self.until_us.unwrap_or(end_us).min(end_us));
+        (from_us < to_us).then_some((from_us, to_us))
+    }
+}
+
 /// The peer's credit for the connection.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Credit {
@@ -24,6 +56,7 @@ pub struct Credit {
     stated: u8,
     /// Used up, while data waits, since.
     blocked_since: Option<Moment>,
+    told: Option<ToldWait>,
     /// When we gave the peer credit last, on any stream.
     given_us: i64,
     /// More of it came in the current instant.
@@ -57,8 +90,19 @@ impl Credit {
         self.data_sent
     }
 
+    /// We send a DATA_BLOCKED frame.
+    pub fn tell_blocked(&mut self, limit: Option<u64>, now_us: i64) {
+        ToldWait::tell(&mut self.told, limit, self.limit, now_us);
+    }
+
+    /// When we had data and no credit, by our own word, from `start_us` to `end_us`.
+    pub fn told_wait(&self, start_us: i64, end_us: i64) -> Option<(i64, i64)> {
+        self.told.and_then(|told| told.within(start_us, end_us))
+    }
+
     /// The peer states a limit for the connection.
-    pub fn raise(&mut self, limit: u64) {
+    pub fn raise(&mut self, limit: u64, now_us: i64) {
+        ToldWait::raise(&mut self.told, limit, now_us);
         self.has_grown |= self.limit.is_some_and(|known| known < limit);
         self.limit = Some(self.limit.map_or(limit, |known| known.max(limit)));
     }
@@ -129,12 +173,13 @@ impl Credit {
 pub struct StreamCredit {
     limit: Option<u64>,
     blocked_since: Option<Moment>,
+    told: Option<ToldWait>,
 }
 
 impl StreamCredit {
     /// Of a stream that opens, with the limit that streams begin with.
     pub fn new(limit: Option<u64>) -> Self {
-        Self { limit, blocked_since: None }
+        Self { limit, blocked_since: None, told: None }
     }
 
     /// The limit that streams begin with is known only now.
@@ -149,8 +194,19 @@ impl StreamCredit {
         }
     }
 
+    /// We send a STREAM_DATA_BLOCKED frame.
+    pub fn tell_blocked(&mut self, limit: Option<u64>, now_us: i64) {
+        ToldWait::tell(&mut self.told, limit, self.limit, now_us);
+    }
+
+    /// When we had data and no credit, by our own word, from `start_us` to `end_us`.
+    pub fn told_wait(&self, start_us: i64, end_us: i64) -> Option<(i64, i64)> {
+        self.told.and_then(|told| told.within(start_us, end_us))
+    }
+
     /// The peer states a limit; gives since when there was no credit.
-    pub fn raise(&mut self, limit: u64) -> Option<Moment> {
+    pub fn raise(&mut self, limit: u64, now_us: i64) -> Option<Moment> {
+        ToldWait::raise(&mut self.told, limit, now_us);
         if self.limit.is_some_and(|known| known >= limit) {
             return None;
         }
@@ -183,16 +239,34 @@ mod tests {
         let mut credit = Credit::default();
         credit.begin_wait(at(1));
         assert_eq!(credit.blocked_since(), None, "no limit is known");
-        credit.raise(1_000);
+        credit.raise(1_000, 1);
         credit.send(900);
         let chunk = Chunk { stream_id: 3, from: 0, to: 100, fin: false };
         assert!(credit.send_other(&chunk) && !credit.send_other(&chunk));
         credit.begin_wait(at(2));
         assert_eq!((credit.end_wait(true), credit.data_sent()), (None, 1_000));
-        credit.raise(1_000);
+        credit.raise(1_000, 1);
         assert_eq!(credit.end_wait(true), None, "the same limit gives nothing");
-        credit.raise(2_000);
+        credit.raise(2_000, 1);
         assert_eq!((credit.end_wait(false), credit.blocked_since()), (Some(at(2)), None));
+    }
+
+    #[test]
+    fn our_own_word_of_a_limit_holds_until_a_higher_one_comes() {
+        let mut credit = StreamCredit::new(Some(1_000));
+        assert_eq!(credit.told_wait(0, 900), None);
+        credit.tell_blocked(Some(900), 50);
+        assert_eq!(credit.told_wait(0, 900), None, "of a limit that was before");
+        credit.tell_blocked(Some(1_000), 100);
+        credit.tell_blocked(None, 300);
+        assert_eq!(credit.told_wait(0, 900), Some((100, 900)), "said twice");
+        credit.raise(1_000, 350);
+        assert_eq!(credit.told_wait(200, 400), Some((200, 400)));
+        credit.raise(2_000, 400);
+        credit.raise(3_000, 500);
+        assert_eq!((credit.told_wait(0, 900), credit.told_wait(400, 900)), (Some((100, 400)), None));
+        credit.tell_blocked(Some(3_000), 600);
+        assert_eq!(credit.told_wait(0, 900), Some((600, 900)));
     }
 
     #[test]
@@ -208,10 +282,10 @@ mod tests {
     #[test]
     fn credit_that_comes_and_is_used_up_in_one_instant_ends_a_wait() {
         let mut credit = Credit::default();
-        credit.raise(1_000);
+        credit.raise(1_000, 1);
         credit.send(1_000);
         credit.begin_wait(at(2));
-        credit.raise(2_000);
+        credit.raise(2_000, 1);
         credit.send(1_000);
         assert_eq!(credit.end_wait(true), Some(at(2)));
         credit.begin_wait(at(5));
@@ -225,7 +299,7 @@ mod tests {
         assert_eq!(credit.blocked_since(), None);
         credit.send(100, at(2));
         credit.send(100, at(3));
-        assert_eq!((credit.raise(100), credit.raise(200), credit.raise(300)), (None, Some(at(2)), None));
+        assert_eq!((credit.raise(100, 3), credit.raise(200, 3), credit.raise(300, 3)), (None, Some(at(2)), None));
         credit.state_initial(50);
         credit.send(299, at(4));
         assert_eq!(credit.blocked_since(), None);

@@ -161,7 +161,8 @@ impl Fold {
     /// More credit for a stream.
     pub(super) fn stream_credit(&mut self, id: u64, limit: u64) {
         self.seen.note(Sight::StreamCredit);
-        let raised = self.requests.get_mut(id).and_then(|stream| stream.credit_mut().raise(limit));
+        let now_us = self.now.us;
+        let raised = self.requests.get_mut(id).and_then(|stream| stream.credit_mut().raise(limit, now_us));
         if let Some(since) = raised {
             self.was_blocked(Cause::StreamFlowControl, Some(id), since);
         }
@@ -170,7 +171,7 @@ impl Fold {
     /// More credit for the connection.
     pub(super) fn connection_credit(&mut self, limit: u64) {
         self.seen.note(Sight::ConnectionCredit);
-        self.credit.raise(limit);
+        self.credit.raise(limit, self.now.us);
     }
 
     /// The acknowledgements of one received packet.

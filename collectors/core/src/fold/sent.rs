@@ -230,8 +230,17 @@ impl Fold {
                 }
             }
             b"reset_stream" | b"reset_stream_at" => departure.resets.extend(frame.get(FrameNumber::StreamId)),
-            b"data_blocked" => self.seen.note(Sight::ConnectionCredit),
-            b"stream_data_blocked" => self.seen.note(Sight::StreamCredit),
+            b"data_blocked" => {
+                self.seen.note(Sight::ConnectionCredit);
+                self.credit.tell_blocked(frame.get(FrameNumber::Maximum), self.now.us);
+            }
+            b"stream_data_blocked" => {
+                self.seen.note(Sight::StreamCredit);
+                let stream = frame.get(FrameNumber::StreamId).and_then(|id| self.requests.get_mut(id));
+                if let Some(stream) = stream {
+                    stream.credit_mut().tell_blocked(frame.get(FrameNumber::Maximum), self.now.us);
+                }
+            }
             b"max_data" | b"max_stream_data" => self.credit.give(self.now.us),
             b"path_challenge" => departure.frames.challenges = true,
             b"ping" => departure.frames.pings = true,

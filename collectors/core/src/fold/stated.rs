@@ -192,14 +192,30 @@ impl Fold {
         self.requests.note_hunger(id);
     }
 
-    /// The application is known to have had nothing for a response since then.
+    /// The application is known to have handed over nothing for a response since then: it had nothing, or, while we say
+    /// so ourselves, there was no credit for more.
     fn no_data(&mut self, id: u64, since: Moment) {
-        let end_us = self.now.us;
-        if since.us < end_us
-            && let Some(stream) = self.requests.get_mut(id)
-        {
-            stream.timeline_mut().hold(Interval::of(Cause::AppLimited, since.us, end_us));
-            self.stretch(Cause::AppLimited.name(), Some(id), since);
+        let (start_us, end_us) = (since.us, self.now.us);
+        let Some(stream) = self.requests.get_mut(id).filter(|_| start_us < end_us) else { return };
+        let told = [
+            (Cause::ConnectionFlowControl, self.credit.told_wait(start_us, end_us)),
+            (Cause::StreamFlowControl, stream.credit_mut().told_wait(start_us, end_us)),
+        ];
+        let told = told.into_iter().find_map(|(cause, wait)| Some((cause, wait?)));
+        let (mut waits, mut rest_us) = (Vec::new(), start_us);
+        if let Some((cause, (from_us, to_us))) = told {
+            stream.timeline_mut().infer(cause);
+            waits.extend([(Cause::AppLimited, start_us, from_us), (cause, from_us, to_us)]);
+            rest_us = to_us;
+        }
+        waits.push((Cause::AppLimited, rest_us, end_us));
+        waits.retain(|(_, from_us, to_us)| from_us < to_us);
+        for (cause, from_us, to_us) in &waits {
+            stream.timeline_mut().hold(Interval::of(*cause, *from_us, *to_us));
+        }
+        for (cause, from_us, to_us) in waits {
+            let from = Moment { us: from_us, ..since };
+            self.episode(Episode::of(cause.name(), from, to_us).on(id));
         }
     }
 

@@ -79,6 +79,11 @@ impl Holes {
         self.list.back().filter(|hole| self.newest.is_some_and(|(newest, _)| hole.to + 1 == newest))
     }
 
+    /// The last hole.
+    pub fn last(&self) -> Option<&Hole> {
+        self.list.back()
+    }
+
     /// A number that was passed over comes late.
     fn fill(&mut self, number: u64) {
         let at = self.list.partition_point(|hole| hole.to < number);

@@ -279,7 +279,11 @@ impl Recovery {
             }
             self.rtt.measure(now_us.saturating_sub(newest.time_us), now_us);
         }
-        acked.answered = self.probe.acknowledged(now_us, &acked.packets);
+        let space = self.spaces.iter().find(|(known, _)| *known == space_id);
+        let hole = space.and_then(|(_, space)| space.unreceived().last());
+        let is_behind_lost =
+            hole.is_some_and(|hole| self.probe.news_us().is_none_or(|news_us| hole.before_us > news_us));
+        acked.answered = self.probe.acknowledged(now_us, &acked.packets, is_behind_lost);
         // "A recovery period ends and the sender enters congestion avoidance when a packet sent during the recovery period
         // is acknowledged" (RFC 9002, 7.3.2).
         if let Some(since_us) = self.period.since_us()

@@ -50,8 +50,9 @@ pub struct Answered {
     pub count: u32,
     /// The log says that they did.
     pub is_logged: bool,
-    /// The acknowledged packet was sent before the timer fired: the probe was not needed, and what was waited for was a
-    /// queue, or an acknowledgement that the peer held back.
+    /// The acknowledged packet was sent before the timer fired, and no packet of the peer's is missing since the last news:
+    /// the probe was not needed, and what was waited for was a queue, or an acknowledgement that the peer held back. Where
+    /// one is missing, the first acknowledgement was lost.
     pub is_spurious: bool,
     /// Streams of which something was declared lost meanwhile.
     pub losers: BTreeSet<u64>,
@@ -120,11 +121,13 @@ impl ProbeTimer {
         }
     }
 
-    /// Something new is acknowledged, which ends a series.
-    pub fn acknowledged(&mut self, now_us: i64, packets: &[Acknowledged]) -> Option<Answered> {
+    /// Something new is acknowledged, which ends a series. `is_behind_lost`: packets of the peer's did not come since the last
+    /// news, which may have said so.
+    pub fn acknowledged(&mut self, now_us: i64, packets: &[Acknowledged], is_behind_lost: bool) -> Option<Answered> {
         self.news_us = Some(now_us);
         let Series { start_us, fired, waited_us, count, is_logged, losers } = *self.series.take()?;
-        let is_spurious = !packets.is_empty() && packets.iter().all(|acked| acked.packet.time_us < fired.us);
+        let is_before = !packets.is_empty() && packets.iter().all(|acked| acked.packet.time_us < fired.us);
+        let is_spurious = is_before && !is_behind_lost;
         self.count += 1;
         self.spurious += u64::from(is_spurious);
         if !is_spurious {
@@ -182,7 +185,7 @@ mod tests {
     fn a_series_lasts_from_the_silence_to_the_first_answer() {
         let mut timer = fired();
         assert_eq!((timer.count(), timer.since_us()), (1, Some(21_000)));
-        let answered = timer.acknowledged(180_000, &acked(160_000));
+        let answered = timer.acknowledged(180_000, &acked(160_000), false);
         let wanted = Answered {
             start_us: 21_000,
             fired: Moment { us: 60_000, seq: 7 },
@@ -194,13 +197,13 @@ mod tests {
         };
         assert_eq!(answered, Some(wanted));
         assert!(timer.shows_losses(180_000) && !timer.shows_losses(180_001) && !timer.is_running());
-        assert_eq!(timer.acknowledged(190_000, &acked(170_000)), None);
+        assert_eq!(timer.acknowledged(190_000, &acked(170_000), false), None);
     }
 
     #[test]
     fn an_answer_to_what_was_sent_before_the_timer_makes_it_spurious() {
         let mut timer = fired();
-        assert!(timer.acknowledged(180_000, &acked(1_000)).is_some_and(|answered| answered.is_spurious));
+        assert!(timer.acknowledged(180_000, &acked(1_000), false).is_some_and(|answered| answered.is_spurious));
         assert_eq!((timer.count(), timer.spurious(), timer.shows_losses(180_000)), (1, 1, false));
     }
 
@@ -213,7 +216,7 @@ mod tests {
                 if happens == "fire" {
                     timer.fire(Moment { us: 60_000, seq: 7 }, true, 20_000);
                 } else {
-                    timer.acknowledged(60_000, &acked(1_000));
+                    timer.acknowledged(60_000, &acked(1_000), false);
                 }
             }
             assert_eq!((timer.count(), timer.spurious(), timer.is_running()), (1, 1, false), "{order}");

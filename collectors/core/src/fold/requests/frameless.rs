@@ -155,7 +155,7 @@ mod tests {
                             plain.is_queued = true;
                         }
                         _ if plain.is_blocked => {
-                            stream.credit_mut().raise(step.unsigned_abs());
+                            stream.credit_mut().raise(step.unsigned_abs(), now.us);
                             plain.is_blocked = false;
                         }
                         _ => {

@@ -14,6 +14,7 @@ pub mod stream;
 pub mod unrepaired;
 pub mod wait;
 
+use crate::crossed::Bound;
 use crate::fold::attribution::{Attribution, Certain, most_undecided};
 use crate::fold::cause::Cause;
 use crate::fold::moment::Moment;
@@ -301,17 +302,24 @@ impl Requests {
     }
 
     /// A packet without a record, of `hole`, was acknowledged: gives what had been lost and went out again in it.
+    /// One loss a stream is looked at.
     pub fn resend_unseen(&mut self, hole: &Hole) -> Vec<Chunk> {
-        let (mut chunks, mut done, mut most) = (Vec::new(), Vec::new(), limits::LOSSES_BESIDE);
+        let (mut chunks, mut done, mut looked_at) = (Vec::new(), Vec::new(), 0);
         for id in &self.unsent {
+            if looked_at == limits::LOSSES_BESIDE {
+                Bound::LossesBeside.cross();
+                break;
+            }
+            looked_at += 1;
             match self.streams.get_mut(id).filter(|stream| stream.is_any_unsent()) {
-                Some(stream) => chunks = stream.resend_unseen(hole, &mut most),
+                Some(stream) => chunks = stream.resend_unseen(hole),
                 None => done.push(*id),
             }
-            if !chunks.is_empty() || most == 0 {
+            if !chunks.is_empty() {
                 break;
             }
         }
+        self.steps += looked_at as u64;
         for id in done {
             self.unsent.remove(&id);
         }

@@ -420,10 +420,9 @@ impl Stream {
     }
 
     /// A packet without a record, of `hole`, was acknowledged: gives what had been lost and went out again in it.
-    /// `most` more losses may be looked at.
-    pub fn resend_unseen(&mut self, hole: &Hole, most: &mut usize) -> Vec<Chunk> {
+    pub fn resend_unseen(&mut self, hole: &Hole) -> Vec<Chunk> {
         let within = (hole.after_us, hole.before_us);
-        let chunks = self.losses.resend_unseen(self.id, within, self.imputation.largest_chunk(), most);
+        let chunks = self.losses.resend_unseen(self.id, within, self.imputation.largest_chunk());
         if !chunks.is_empty() {
             self.imputation.note();
             self.imputation.go_out(hole.after_us);

@@ -52,8 +52,8 @@ pub struct Unrepaired {
     by_byte: BTreeSet<(u64, u64)>,
     /// The most bytes of one of them.
     longest: u64,
-    /// First byte and place of those of which something has not gone out again.
-    unsent: BTreeSet<(u64, u64)>,
+    /// When those were declared lost of which something has not gone out again, and place.
+    unsent: BTreeSet<(i64, u64)>,
     /// Packet number and place.
     by_packet: BTreeSet<(u64, u64)>,
     /// When the acknowledgement was due, and place.
@@ -80,7 +80,7 @@ impl Unrepaired {
         self.found += 1;
         self.longest = self.longest.max(loss.to.saturating_sub(loss.from)).max(1);
         self.by_byte.insert((loss.from, place));
-        self.unsent.insert((loss.unsent.0, place));
+        self.unsent.insert((loss.detected_us, place));
         self.by_packet.insert((loss.number, place));
         self.by_due.insert((loss.due_us, place));
         if loss.is_by_probe {
@@ -95,7 +95,7 @@ impl Unrepaired {
     fn remove(&mut self, place: u64) -> Option<Loss> {
         let loss = self.list.remove(&place)?;
         self.by_byte.remove(&(loss.from, place));
-        self.unsent.remove(&(loss.unsent.0, place));
+        self.unsent.remove(&(loss.detected_us, place));
         self.by_packet.remove(&(loss.number, place));
         self.by_due.remove(&(loss.due_us, place));
         self.by_probe.remove(&(loss.detected_us, place));
@@ -116,21 +116,10 @@ impl Unrepaired {
         !self.unsent.is_empty()
     }
 
-    /// The first bytes that were found to be lost by `before_us`, and have not gone out again: place and loss. So many more
-    /// may be looked at.
-    pub fn first_unsent(&mut self, before_us: i64, most: &mut usize) -> Option<(u64, &Loss)> {
-        for (_, place) in &self.unsent {
-            let Some(left) = most.checked_sub(1) else {
-                Bound::LossesBeside.cross();
-                return None;
-            };
-            *most = left;
-            self.steps += 1;
-            if let Some(loss) = self.list.get(place).filter(|loss| loss.detected_us <= before_us) {
-                return Some((*place, loss));
-            }
-        }
-        None
+    /// The first that was found to be lost by `before_us` and has not gone out again: place and loss.
+    pub fn first_unsent(&self, before_us: i64) -> Option<(u64, &Loss)> {
+        let (_, place) = self.unsent.first().filter(|(detected_us, _)| *detected_us <= before_us)?;
+        Some((*place, self.list.get(place)?))
     }
 
     /// One goes out again, all of it or some, in `chunk`. Gives how often it has by now.
@@ -142,11 +131,8 @@ impl Unrepaired {
         } else if to <= chunk.to {
             loss.unsent.1 = chunk.from.min(to);
         }
-        if loss.unsent.0 != from || loss.unsent.0 >= loss.unsent.1 {
-            self.unsent.remove(&(from, place));
-        }
-        if loss.unsent.0 < loss.unsent.1 {
-            self.unsent.insert((loss.unsent.0, place));
+        if loss.unsent.0 >= loss.unsent.1 {
+            self.unsent.remove(&(loss.detected_us, place));
         }
         loss.resent_us.get_or_insert(now_us);
         // A lost packet's bytes may go out again in two: its first byte counts the repetitions.
