@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from quiclens_lab.path import CONSTANT, SCRIPTS
+from quiclens_lab.path import CONSTANT, SCRIPTS, Window
 from quiclens_lab.truth.nothing import is_clean
 from quiclens_lab.truth.quantiles import share_of
 from quiclens_lab.truth.samples import Judged
@@ -36,8 +36,9 @@ def is_right(each: Judged) -> bool:
 
 
 def injection_table(judged: Iterable[Judged]) -> dict[str, Any]:
-    """Share right per stack, scenario and vantage and overall, with the confusion of causes."""
-    runs = injected(judged)
+    """Share right per stack, scenario and vantage and overall, with the confusion of causes. A path that goes dark has a
+    cause of its own, which may be the larger one: such runs are judged in the table `decisive` alone."""
+    runs = [each for each in injected(judged) if _dark(each) is None]
     scenarios = []
     for stack, scenario, vantage in dict.fromkeys(map(_place, runs)):
         own = [each for each in runs if _place(each) == (stack, scenario, vantage)]
@@ -81,10 +82,14 @@ def decisive_table(judged: Iterable[Judged]) -> dict[str, Any]:
     }
 
 
+def _dark(each: Judged) -> Window | None:
+    return SCRIPTS[each.sample.script or CONSTANT].dark
+
+
 def _is_alone_in_the_dark(saving: Saving) -> bool:
     """The script makes the path dark in the run with the cause, and the one without is over before: they differ by what
     the dark costs too, and how much the cause makes alone is not known."""
-    dark = SCRIPTS[saving.judged.sample.script or CONSTANT].dark
+    dark = _dark(saving.judged)
     row = saving.judged.row
     return dark is not None and row is not None and row.duration_us - saving.true_us < dark.start_us < row.duration_us
 
