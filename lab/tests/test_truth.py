@@ -16,7 +16,7 @@ from quiclens_lab.errors import LabError
 from quiclens_lab.machine import collector_binary
 from quiclens_lab.path import PathFacts
 from quiclens_lab.scenarios import SCENARIOS
-from quiclens_lab.truth import report
+from quiclens_lab.truth import report, savings
 from quiclens_lab.truth.bars import bars_of
 from quiclens_lab.truth.collector import frozen, identity, rows_by_file
 from quiclens_lab.truth.command import TABLES, run
@@ -167,6 +167,26 @@ def test_runs_that_alone_meet_a_dark_path_are_left_out() -> None:
 def test_a_final_check_may_miss_a_bar_by_three_points() -> None:
     tables = {"injection": {"share_right": 0.93}, "consistency": EMPTY}
     assert [bars_of(tables, slack)[0].is_kept for slack in (0.0, 0.03)] == [False, True]
+
+
+def test_intervals_of_savings_have_to_hold_the_true_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(savings, "interval_us", lambda cause, saves_us, duration_us: [saves_us - 100, saves_us + 100])
+
+    def pair(seed: int, predicted_us: int) -> list[Judged]:
+        with_cause = replace(THINK, seed=seed)
+        without = judged(replace(with_cause, variant="without"), row(200, network=200))
+        return [judged(with_cause, row(1_000, {"server_think": predicted_us}, server_think=1_000)), without]
+
+    runs = [each for seed in range(400) for each in pair(seed, 690 if seed < 20 else 750)]
+    table = counterfactual_table([*runs, *pair(400, 0)])
+    assert (table["samples"], table["intervals"], table["share_in_interval"]) == (401, 400, 0.95)
+    assert table["median_half_width"] == pytest.approx(100 / 750, abs=1e-4)
+    tables = {"counterfactual": table, "consistency": EMPTY}
+    kept = {bar.says: bar.is_kept for bar in bars_of(tables) if "interval" in bar.says}
+    assert len(kept) == 4 and all(kept.values()), kept
+    runs += [each for seed in range(1_000, 1_100) for each in pair(seed, 600)]
+    tables["counterfactual"] = counterfactual_table(runs)
+    assert [bar.is_kept for bar in bars_of(tables) if "interval" in bar.says] == [False, True, True, False]
 
 
 def test_a_saving_is_the_difference_to_the_run_without_the_cause(tmp_path: Path) -> None:

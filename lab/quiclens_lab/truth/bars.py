@@ -4,6 +4,9 @@ from typing import Any
 
 from quiclens_lab.bar import Bar
 
+LEAST_INTERVALS = 400
+"""Of one stack and cause; fewer do not tell whether they hold."""
+
 Tables = dict[str, dict[str, Any]]
 
 
@@ -26,11 +29,24 @@ def bars_of(tables: Tables, slack: float = 0.0) -> list[Bar]:
         bars.append(Bar("the same, worst stack, size and condition", worst, 0.02 + slack, False))
     if savings := tables.get("counterfactual"):
         bars.append(Bar("median error of saves", savings["median_error"], 0.15 + slack, False))
+        bars += _intervals(savings, slack)
     if order := tables.get("order"):
         bars.append(Bar("three causes in the right order", order["share_right"], 0.90, True))
     if percentiles := tables.get("p99"):
         bars.append(Bar("predicted p99, worst cause", percentiles["worst_p99_error"], 0.15, False))
     return bars + _consistency(tables["consistency"])
+
+
+def _intervals(table: dict[str, Any], slack: float) -> list[Bar]:
+    says = "95 % intervals of savings hold the true one"
+    share, width = table["share_in_interval"], table["median_half_width"]
+    bars = [Bar(says, share, 0.94 - slack, True), Bar(f"{says}, not too often", share, 0.98 + slack, False)]
+    bars.append(Bar("intervals of savings: median half-width, of the saving", width, 0.30, False))
+    return bars + [
+        Bar(f"{says}, {name}", of["share_in_interval"], 0.93 - slack, True)
+        for name, of in table["stacks_and_causes"].items()
+        if of["intervals"] >= LEAST_INTERVALS
+    ]
 
 
 def _consistency(table: dict[str, Any]) -> list[Bar]:

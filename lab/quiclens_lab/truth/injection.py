@@ -8,7 +8,7 @@ from quiclens_lab.path import CONSTANT, SCRIPTS, Window
 from quiclens_lab.truth.nothing import is_clean
 from quiclens_lab.truth.quantiles import share_of
 from quiclens_lab.truth.samples import Judged
-from quiclens_lab.truth.savings import Saving, savings
+from quiclens_lab.truth.savings import differences
 from quiclens_lab.truth.split import is_final
 
 MISSING = "no row"
@@ -36,8 +36,11 @@ def is_right(each: Judged) -> bool:
 
 
 def injection_table(judged: Iterable[Judged]) -> dict[str, Any]:
-    """Share right per stack, scenario and vantage and overall, with the confusion of causes. A path that goes dark has a
-    cause of its own, which may be the larger one: such runs are judged in the table `decisive` alone."""
+    """Share right per stack, scenario and vantage and overall, with the confusion of causes.
+
+    A path that goes dark has a cause of its own, which may be the larger one: such runs are judged in the table
+    `decisive` alone.
+    """
     runs = [each for each in injected(judged) if _dark(each) is None]
     scenarios = []
     for stack, scenario, vantage in dict.fromkeys(map(_place, runs)):
@@ -68,8 +71,8 @@ def injection_table(judged: Iterable[Judged]) -> dict[str, Any]:
 
 def decisive_table(judged: Iterable[Judged]) -> dict[str, Any]:
     """The same of runs in which the cause makes much of the duration: by stack and controller, script, and scenario."""
-    found = [each for each in savings(judged, DECISIVE_SHARE) if not is_clean(each.judged.sample)]
-    runs = [each.judged for each in found if not _is_alone_in_the_dark(each)]
+    found = [each for each in differences(judged, DECISIVE_SHARE) if not is_clean(each.judged.sample)]
+    runs = [each.judged for each in found if not each.is_alone_in_the_dark]
     return {
         "runs": len(runs),
         "alone_in_the_dark": len(found) - len(runs),
@@ -84,14 +87,6 @@ def decisive_table(judged: Iterable[Judged]) -> dict[str, Any]:
 
 def _dark(each: Judged) -> Window | None:
     return SCRIPTS[each.sample.script or CONSTANT].dark
-
-
-def _is_alone_in_the_dark(saving: Saving) -> bool:
-    """The script makes the path dark in the run with the cause, and the one without is over before: they differ by what
-    the dark costs too, and how much the cause makes alone is not known."""
-    dark = _dark(saving.judged)
-    row = saving.judged.row
-    return dark is not None and row is not None and row.duration_us - saving.true_us < dark.start_us < row.duration_us
 
 
 def _shares(runs: Sequence[Judged], name_of: Callable[[Judged], str]) -> dict[str, dict[str, Any]]:

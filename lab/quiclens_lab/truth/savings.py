@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from quiclens_questions.savings import interval_us
+
+from quiclens_lab.path import CONSTANT, SCRIPTS
 from quiclens_lab.truth.quantiles import quantile, rounded, share_of
 from quiclens_lab.truth.samples import Judged
 from quiclens_lab.truth.split import is_final
@@ -37,8 +40,30 @@ class Saving:
         """Predicted over true."""
         return self.predicted_us / self.true_us
 
+    @property
+    def interval_us(self) -> tuple[int, int] | None:
+        """What the product prints as 95 %, where it predicts a saving."""
+        row = self.judged.row
+        if row is None or self.predicted_us <= 0:
+            return None
+        found = interval_us(self.judged.sample.cause, self.predicted_us, row.duration_us)
+        return (found[0], found[1]) if found else None
+
+    @property
+    def is_alone_in_the_dark(self) -> bool:
+        """The script makes the path dark in the run with the cause, and the one without is over before: they differ by
+        what the dark costs too, and what the cause costs alone is not known."""
+        dark = SCRIPTS[self.judged.sample.script or CONSTANT].dark
+        row = self.judged.row
+        return dark is not None and row is not None and row.duration_us - self.true_us < dark.start_us < row.duration_us
+
 
 def savings(judged: Iterable[Judged], least_share: float = LEAST_SHARE) -> list[Saving]:
+    """What each cause cost alone, where that is known and enough of the duration."""
+    return [each for each in differences(judged, least_share) if not each.is_alone_in_the_dark]
+
+
+def differences(judged: Iterable[Judged], least_share: float = LEAST_SHARE) -> list[Saving]:
     """Pair each scenario run with the same seed without its cause; only where that saves enough of the duration."""
     runs = [each for each in judged if each.sample.group == "scenario"]
     without = {_pair(each): each for each in runs if each.sample.variant == "without"}
@@ -69,6 +94,12 @@ def counterfactual_table(judged: Iterable[Judged]) -> dict[str, Any]:
             cause: _figures([each for each in found if each.judged.sample.cause == cause])
             for cause in dict.fromkeys(each.judged.sample.cause for each in found)
         },
+        "stacks_and_causes": {
+            f"{stack} {cause}": _figures(
+                [each for each in found if (each.judged.sample.stack, each.judged.sample.cause) == (stack, cause)]
+            )
+            for stack, cause in dict.fromkeys((each.judged.sample.stack, each.judged.sample.cause) for each in found)
+        },
         "scenarios": [
             {
                 "stack": stack,
@@ -85,8 +116,15 @@ def counterfactual_table(judged: Iterable[Judged]) -> dict[str, Any]:
 def _figures(found: Sequence[Saving]) -> dict[str, Any]:
     errors, ratios = [each.error for each in found], [each.ratio for each in found]
     low, middle, high = (rounded(quantile(ratios, share)) for share in BAND)
+    printed = [(each, each.interval_us) for each in found]
+    bounded = [(each, interval) for each, interval in printed if interval is not None]
+    held = sum(interval[0] <= each.true_us <= interval[1] for each, interval in bounded)
+    widths = [(interval[1] - interval[0]) / 2 / each.predicted_us for each, interval in bounded]
     return {
         "samples": len(found),
+        "intervals": len(bounded),
+        "share_in_interval": share_of(held, len(bounded)),
+        "median_half_width": rounded(quantile(widths, 0.5)),
         "median_error": rounded(quantile(errors, 0.5)),
         "p90_error": rounded(quantile(errors, 0.9)),
         "median_error_of_part": rounded(quantile([each.error_of_part for each in found], 0.5)),
