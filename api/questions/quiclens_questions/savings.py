@@ -23,7 +23,9 @@ FILE = "saves_errors.toml"
 
 @dataclass(frozen=True)
 class Ratios:
-    """True over predicted saving: 2.5, 50 and 97.5 % quantiles of so many simulated requests (0: a placeholder)."""
+    """True over predicted saving of so many simulated requests (0: a placeholder): the median, and the outermost of the
+    stacks' 2.5 and 97.5 % quantiles.
+    """
 
     samples: int
     ratio_low: float

@@ -14,6 +14,8 @@ from quiclens_lab.truth.split import is_final
 
 LEAST_SHARE = 0.2  # of the duration: smaller savings are not compared
 BAND = (0.025, 0.5, 0.975)
+OUTER = (0.025, 0.975)
+"""An interval between these quantiles of a stack holds 95 % of its savings."""
 
 
 @dataclass(frozen=True)
@@ -138,20 +140,26 @@ def _figures(found: Sequence[Saving]) -> dict[str, Any]:
 def write_errors(judged: Iterable[Judged], target: Path) -> None:
     """Per cause, between which multiples of what is predicted the true saving lies: the product's intervals.
 
-    They hold the prediction itself, though where it is always a little too high the quantiles do not.
-    What is kept for the final check makes no interval.
+    They are as wide as the stack needs that is told worst, so that they hold for each. They hold the prediction itself,
+    though where it is always a little too high the quantiles do not. What is kept for the final check makes none.
     """
-    by_cause: dict[str, list[float]] = {}
+    by_cause: dict[str, dict[str, list[float]]] = {}
     for each in savings(each for each in judged if not is_final(each.sample)):
         if each.predicted_us > 0:
-            by_cause.setdefault(each.judged.sample.cause, []).append(each.true_us / each.predicted_us)
+            by_stack = by_cause.setdefault(each.judged.sample.cause, {})
+            by_stack.setdefault(each.judged.sample.stack, []).append(each.true_us / each.predicted_us)
     lines = [
-        "# True over predicted saving: 2.5, 50 and 97.5 % quantiles, the outer ones at most and at least 1.",
+        f"# True over predicted saving: the median, and the outermost of the stacks' {100 * OUTER[0]:g} and "
+        f"{100 * OUTER[1]:g} % quantiles, at most and at least 1.",
         "# Made by `make truth`.",
     ]
-    for cause, ratios in sorted(by_cause.items()):
-        low, middle, high = (quantile(ratios, share) or 1.0 for share in BAND)
-        lines += ["", f"[{cause}]", f"samples = {len(ratios)}"]
-        lines += [f"ratio_low = {min(low, 1):.4f}", f"ratio_mid = {middle:.4f}", f"ratio_high = {max(high, 1):.4f}"]
+    for cause, by_stack in sorted(by_cause.items()):
+        ratios = [ratio for of_stack in by_stack.values() for ratio in of_stack]
+        low, high = (
+            outermost(quantile(of_stack, share) or 1.0 for of_stack in by_stack.values())
+            for outermost, share in zip((min, max), OUTER, strict=True)
+        )
+        lines += ["", f"[{cause}]", f"samples = {len(ratios)}", f"ratio_low = {min(low, 1):.4f}"]
+        lines += [f"ratio_mid = {quantile(ratios, 0.5) or 1.0:.4f}", f"ratio_high = {max(high, 1):.4f}"]
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text("\n".join(lines) + "\n")
