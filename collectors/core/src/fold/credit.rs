@@ -22,22 +22,22 @@ struct ToldWait {
 
 impl ToldWait {
     /// A frame says so, of the limit that is in force: `known` says which. One that says it again changes nothing.
-    fn tell(told: &mut Option<Self>, limit: Option<u64>, known: Option<u64>, now_us: i64) {
+    fn tell(told: &mut Option<Box<Self>>, limit: Option<u64>, known: Option<u64>, now_us: i64) {
         let Some(limit) = limit.or(known).filter(|limit| known.is_none_or(|known| known <= *limit)) else { return };
-        if told.is_none_or(|told| told.limit != limit || told.until_us.is_some()) {
-            *told = Some(Self { limit, since_us: now_us, until_us: None });
+        if told.as_ref().is_none_or(|told| told.limit != limit || told.until_us.is_some()) {
+            *told = Some(Box::new(Self { limit, since_us: now_us, until_us: None }));
         }
     }
 
     /// The peer states a limit.
-    fn raise(told: &mut Option<Self>, limit: u64, now_us: i64) {
+    fn raise(told: &mut Option<Box<Self>>, limit: u64, now_us: i64) {
         if let Some(told) = told.as_mut().filter(|told| told.limit < limit) {
             told.until_us.get_or_insert(now_us);
         }
     }
 
     /// Its part of the time from `start_us` to `end_us`.
-    fn within(self, start_us: i64, end_us: i64) -> Option<(i64, i64)> {
+    fn within(&self, start_us: i64, end_us: i64) -> Option<(i64, i64)> {
         let (from_us, to_us) = (self.since_us.max(start_us), self.until_us.unwrap_or(end_us).min(end_us));
         (from_us < to_us).then_some((from_us, to_us))
     }
@@ -56,7 +56,8 @@ pub struct Credit {
     stated: u8,
     /// Used up, while data waits, since.
     blocked_since: Option<Moment>,
-    told: Option<ToldWait>,
+    /// In a box of its own, as few streams have any.
+    told: Option<Box<ToldWait>>,
     /// When we gave the peer credit last, on any stream.
     given_us: i64,
     /// More of it came in the current instant.
@@ -97,7 +98,7 @@ impl Credit {
 
     /// When we had data and no credit, by our own word, from `start_us` to `end_us`.
     pub fn told_wait(&self, start_us: i64, end_us: i64) -> Option<(i64, i64)> {
-        self.told.and_then(|told| told.within(start_us, end_us))
+        self.told.as_ref().and_then(|told| told.within(start_us, end_us))
     }
 
     /// The peer states a limit for the connection.
@@ -169,11 +170,12 @@ impl Credit {
 }
 
 /// The peer's credit for one stream.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamCredit {
     limit: Option<u64>,
     blocked_since: Option<Moment>,
-    told: Option<ToldWait>,
+    /// In a box of its own, as few streams have any.
+    told: Option<Box<ToldWait>>,
 }
 
 impl StreamCredit {
@@ -201,7 +203,7 @@ impl StreamCredit {
 
     /// When we had data and no credit, by our own word, from `start_us` to `end_us`.
     pub fn told_wait(&self, start_us: i64, end_us: i64) -> Option<(i64, i64)> {
-        self.told.and_then(|told| told.within(start_us, end_us))
+        self.told.as_ref().and_then(|told| told.within(start_us, end_us))
     }
 
     /// The peer states a limit; gives since when there was no credit.

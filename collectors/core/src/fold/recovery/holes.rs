@@ -37,8 +37,8 @@ impl Hole {
 pub struct Holes {
     newest: Option<(u64, i64)>,
     list: VecDeque<Hole>,
-    /// Numbers behind the newest that were acknowledged, and when.
-    ahead: Option<(u64, u64, i64)>,
+    /// Numbers behind the newest that were acknowledged, and when. In a box of its own, as most connections have none.
+    ahead: Option<Box<(u64, u64, i64)>>,
 }
 
 impl Holes {
@@ -63,7 +63,7 @@ impl Holes {
 
     /// Of those up to `last` that were acknowledged before any packet behind them was logged.
     fn were_acknowledged(&mut self, last: u64) -> Option<Hole> {
-        let (from, to, acked_us) = self.ahead.take()?;
+        let (from, to, acked_us) = *self.ahead.take()?;
         let mut proven = None;
         self.acknowledge(from, to.min(last), acked_us, |hole| proven = Some(hole));
         proven
@@ -104,9 +104,9 @@ impl Holes {
     /// `[from, to]` is acknowledged: calls `proven` with each part of a hole in it that was not.
     pub fn acknowledge(&mut self, from: u64, to: u64, now_us: i64, mut proven: impl FnMut(Hole)) {
         if let Some((newest, _)) = self.newest.filter(|(newest, _)| *newest < to)
-            && self.ahead.is_none_or(|(_, known, _)| known <= newest)
+            && self.ahead.as_ref().is_none_or(|ahead| ahead.1 <= newest)
         {
-            self.ahead = Some((from.max(newest + 1), to, now_us));
+            self.ahead = Some(Box::new((from.max(newest + 1), to, now_us)));
         }
         // Nearly all acknowledge what came after the last hole.
         let mut at = match self.list.back() {
