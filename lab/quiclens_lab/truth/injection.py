@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from quiclens_lab.path import CONSTANT, SCRIPTS, Window
 from quiclens_lab.truth.nothing import is_clean
 from quiclens_lab.truth.quantiles import share_of
 from quiclens_lab.truth.samples import Judged
@@ -41,7 +40,7 @@ def injection_table(judged: Iterable[Judged]) -> dict[str, Any]:
     A path that goes dark has a cause of its own, which may be the larger one: such runs are judged in the table
     `decisive` alone.
     """
-    runs = [each for each in injected(judged) if _dark(each) is None]
+    runs = [each for each in injected(judged) if each.sample.dark is None]
     scenarios = []
     for stack, scenario, vantage in dict.fromkeys(map(_place, runs)):
         own = [each for each in runs if _place(each) == (stack, scenario, vantage)]
@@ -83,10 +82,6 @@ def decisive_table(judged: Iterable[Judged]) -> dict[str, Any]:
         "scenarios": _shares(runs, lambda each: f"{each.sample.stack} {each.sample.scenario}"),
         "wrong": dict(Counter(_confused(each) for each in runs if not is_right(each)).most_common(20)),
     }
-
-
-def _dark(each: Judged) -> Window | None:
-    return SCRIPTS[each.sample.script or CONSTANT].dark
 
 
 def _shares(runs: Sequence[Judged], name_of: Callable[[Judged], str]) -> dict[str, dict[str, Any]]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from quiclens_schema.catalogue import CAUSES
 
-from quiclens_lab.path import PathFacts
+from quiclens_lab.path import CONSTANT, SCRIPTS, PathFacts, Window
 from quiclens_lab.plan import ConnectionPlan
 
 LATE_TIMERS = "late-timers"
@@ -40,6 +40,11 @@ class Sample:
     def pair(self) -> tuple[str, str]:
         """The stack and its controller."""
         return (self.stack, self.controller)
+
+    @property
+    def dark(self) -> Window | None:
+        """When the script lets nothing pass."""
+        return SCRIPTS[self.script or CONSTANT].dark
 
 
 @dataclass(frozen=True)

@@ -1,21 +1,20 @@
 """Table of savings: what quiclens says a request would have saved without its cause, against the run without it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from quiclens_questions.savings import interval_us
 
-from quiclens_lab.path import CONSTANT, SCRIPTS
 from quiclens_lab.truth.quantiles import quantile, rounded, share_of
 from quiclens_lab.truth.samples import Judged
 from quiclens_lab.truth.split import is_final
 
 LEAST_SHARE = 0.2  # of the duration: smaller savings are not compared
 BAND = (0.025, 0.5, 0.975)
-OUTER = (0.025, 0.975)
-"""An interval between these quantiles of a stack holds 95 % of its savings."""
+
+Key = TypeVar("Key")
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class Saving:
     def is_alone_in_the_dark(self) -> bool:
         """The script makes the path dark in the run with the cause, and the one without is over before: they differ by
         what the dark costs too, and what the cause costs alone is not known."""
-        dark = SCRIPTS[self.judged.sample.script or CONSTANT].dark
+        dark = self.judged.sample.dark
         row = self.judged.row
         return dark is not None and row is not None and row.duration_us - self.true_us < dark.start_us < row.duration_us
 
@@ -90,36 +89,29 @@ def counterfactual_table(judged: Iterable[Judged]) -> dict[str, Any]:
     """Errors and ratios per stack, scenario and vantage, per cause and overall."""
     found = savings(judged)
     places = dict.fromkeys((_pair(each.judged)[:3], each.judged.sample.cause) for each in found)
+    scenarios = _figures_by(found, lambda each: _pair(each.judged)[:3])
     return {
         **_figures(found),
-        "causes": {
-            cause: _figures([each for each in found if each.judged.sample.cause == cause])
-            for cause in dict.fromkeys(each.judged.sample.cause for each in found)
-        },
-        "stacks_and_causes": {
-            f"{stack} {cause}": _figures(
-                [each for each in found if (each.judged.sample.stack, each.judged.sample.cause) == (stack, cause)]
-            )
-            for stack, cause in dict.fromkeys((each.judged.sample.stack, each.judged.sample.cause) for each in found)
-        },
+        "causes": _figures_by(found, lambda each: each.judged.sample.cause),
+        "stacks_and_causes": _figures_by(found, lambda each: f"{each.judged.sample.stack} {each.judged.sample.cause}"),
         "scenarios": [
-            {
-                "stack": stack,
-                "scenario": scenario,
-                "vantage": vantage,
-                "cause": cause,
-                **_figures([each for each in found if _pair(each.judged)[:3] == (stack, scenario, vantage)]),
-            }
-            for (stack, scenario, vantage), cause in places
+            {"stack": place[0], "scenario": place[1], "vantage": place[2], "cause": cause, **scenarios[place]}
+            for place, cause in places
         ],
     }
+
+
+def _figures_by(found: Sequence[Saving], key_of: Callable[[Saving], Key]) -> dict[Key, dict[str, Any]]:
+    groups: dict[Key, list[Saving]] = {}
+    for each in found:
+        groups.setdefault(key_of(each), []).append(each)
+    return {key: _figures(own) for key, own in groups.items()}
 
 
 def _figures(found: Sequence[Saving]) -> dict[str, Any]:
     errors, ratios = [each.error for each in found], [each.ratio for each in found]
     low, middle, high = (rounded(quantile(ratios, share)) for share in BAND)
-    printed = [(each, each.interval_us) for each in found]
-    bounded = [(each, interval) for each, interval in printed if interval is not None]
+    bounded = [(each, interval) for each in found if (interval := each.interval_us) is not None]
     held = sum(interval[0] <= each.true_us <= interval[1] for each, interval in bounded)
     widths = [(interval[1] - interval[0]) / 2 / each.predicted_us for each, interval in bounded]
     return {
@@ -149,16 +141,14 @@ def write_errors(judged: Iterable[Judged], target: Path) -> None:
             by_stack = by_cause.setdefault(each.judged.sample.cause, {})
             by_stack.setdefault(each.judged.sample.stack, []).append(each.true_us / each.predicted_us)
     lines = [
-        f"# True over predicted saving: the median, and the outermost of the stacks' {100 * OUTER[0]:g} and "
-        f"{100 * OUTER[1]:g} % quantiles, at most and at least 1.",
+        "# True over predicted saving: the median, and the outermost of the stacks' 2.5 and 97.5 % quantiles, "
+        "at most and at least 1.",
         "# Made by `make truth`.",
     ]
     for cause, by_stack in sorted(by_cause.items()):
         ratios = [ratio for of_stack in by_stack.values() for ratio in of_stack]
-        low, high = (
-            outermost(quantile(of_stack, share) or 1.0 for of_stack in by_stack.values())
-            for outermost, share in zip((min, max), OUTER, strict=True)
-        )
+        low = min(quantile(of_stack, BAND[0]) or 1.0 for of_stack in by_stack.values())
+        high = max(quantile(of_stack, BAND[-1]) or 1.0 for of_stack in by_stack.values())
         lines += ["", f"[{cause}]", f"samples = {len(ratios)}", f"ratio_low = {min(low, 1):.4f}"]
         lines += [f"ratio_mid = {quantile(ratios, 0.5) or 1.0:.4f}", f"ratio_high = {max(high, 1):.4f}"]
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -11,8 +11,12 @@ use std::collections::BTreeMap;
 /// others ever again is not believed.
 const STATED: u8 = 16;
 
-/// The sender's own word that it has data and no credit for it: a DATA_BLOCKED or STREAM_DATA_BLOCKED frame (RFC 9000, 19.12
-/// and 19.13). An application that may only hand over what there is credit for leaves no other trace of it.
+/// The sender's own word that it has data and no credit for it: DATA_BLOCKED and STREAM_DATA_BLOCKED frames (RFC 9000, 19.12
+/// and 19.13). An application that may only hand over what there is credit for leaves no other trace of it. The last one, in
+/// a box of its own, as most senders never say so.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToldWaits(Option<Box<ToldWait>>);
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct ToldWait {
     limit: u64,
@@ -20,25 +24,26 @@ struct ToldWait {
     until_us: Option<i64>,
 }
 
-impl ToldWait {
+impl ToldWaits {
     /// A frame says so, of the limit that is in force: `known` says which. One that says it again changes nothing.
-    fn tell(told: &mut Option<Box<Self>>, limit: Option<u64>, known: Option<u64>, now_us: i64) {
+    fn tell(&mut self, limit: Option<u64>, known: Option<u64>, now_us: i64) {
         let Some(limit) = limit.or(known).filter(|limit| known.is_none_or(|known| known <= *limit)) else { return };
-        if told.as_ref().is_none_or(|told| told.limit != limit || told.until_us.is_some()) {
-            *told = Some(Box::new(Self { limit, since_us: now_us, until_us: None }));
+        if self.0.as_ref().is_none_or(|told| told.limit != limit || told.until_us.is_some()) {
+            self.0 = Some(Box::new(ToldWait { limit, since_us: now_us, until_us: None }));
         }
     }
 
     /// The peer states a limit.
-    fn raise(told: &mut Option<Box<Self>>, limit: u64, now_us: i64) {
-        if let Some(told) = told.as_mut().filter(|told| told.limit < limit) {
+    fn raise(&mut self, limit: u64, now_us: i64) {
+        if let Some(told) = self.0.as_mut().filter(|told| told.limit < limit) {
             told.until_us.get_or_insert(now_us);
         }
     }
 
-    /// Its part of the time from `start_us` to `end_us`.
-    fn within(&self, start_us: i64, end_us: i64) -> Option<(i64, i64)> {
-        let (from_us, to_us) = (self.since_us.max(start_us), self.until_us.unwrap_or(end_us).min(end_us));
+    /// When we had data and no credit, by our own word, from `start_us` to `end_us`.
+    pub fn within(&self, start_us: i64, end_us: i64) -> Option<(i64, i64)> {
+        let told = self.0.as_ref()?;
+        let (from_us, to_us) = (told.since_us.max(start_us), told.until_us.unwrap_or(end_us).min(end_us));
         (from_us < to_us).then_some((from_us, to_us))
     }
 }
@@ -56,8 +61,7 @@ pub struct Credit {
     stated: u8,
     /// Used up, while data waits, since.
     blocked_since: Option<Moment>,
-    /// In a box of its own, as few streams have any.
-    told: Option<Box<ToldWait>>,
+    told: ToldWaits,
     /// When we gave the peer credit last, on any stream.
     given_us: i64,
     /// More of it came in the current instant.
@@ -93,17 +97,17 @@ impl Credit {
 
     /// We send a DATA_BLOCKED frame.
     pub fn tell_blocked(&mut self, limit: Option<u64>, now_us: i64) {
-        ToldWait::tell(&mut self.told, limit, self.limit, now_us);
+        self.told.tell(limit, self.limit, now_us);
     }
 
-    /// When we had data and no credit, by our own word, from `start_us` to `end_us`.
-    pub fn told_wait(&self, start_us: i64, end_us: i64) -> Option<(i64, i64)> {
-        self.told.as_ref().and_then(|told| told.within(start_us, end_us))
+    /// When we had data and no credit, by our own word.
+    pub fn told(&self) -> &ToldWaits {
+        &self.told
     }
 
     /// The peer states a limit for the connection.
     pub fn raise(&mut self, limit: u64, now_us: i64) {
-        ToldWait::raise(&mut self.told, limit, now_us);
+        self.told.raise(limit, now_us);
         self.has_grown |= self.limit.is_some_and(|known| known < limit);
         self.limit = Some(self.limit.map_or(limit, |known| known.max(limit)));
     }
@@ -174,14 +178,13 @@ impl Credit {
 pub struct StreamCredit {
     limit: Option<u64>,
     blocked_since: Option<Moment>,
-    /// In a box of its own, as few streams have any.
-    told: Option<Box<ToldWait>>,
+    told: ToldWaits,
 }
 
 impl StreamCredit {
     /// Of a stream that opens, with the limit that streams begin with.
     pub fn new(limit: Option<u64>) -> Self {
-        Self { limit, blocked_since: None, told: None }
+        Self { limit, ..Self::default() }
     }
 
     /// The limit that streams begin with is known only now.
@@ -198,17 +201,17 @@ impl StreamCredit {
 
     /// We send a STREAM_DATA_BLOCKED frame.
     pub fn tell_blocked(&mut self, limit: Option<u64>, now_us: i64) {
-        ToldWait::tell(&mut self.told, limit, self.limit, now_us);
+        self.told.tell(limit, self.limit, now_us);
     }
 
-    /// When we had data and no credit, by our own word, from `start_us` to `end_us`.
-    pub fn told_wait(&self, start_us: i64, end_us: i64) -> Option<(i64, i64)> {
-        self.told.as_ref().and_then(|told| told.within(start_us, end_us))
+    /// When we had data and no credit, by our own word.
+    pub fn told(&self) -> &ToldWaits {
+        &self.told
     }
 
     /// The peer states a limit; gives since when there was no credit.
     pub fn raise(&mut self, limit: u64, now_us: i64) -> Option<Moment> {
-        ToldWait::raise(&mut self.told, limit, now_us);
+        self.told.raise(limit, now_us);
         if self.limit.is_some_and(|known| known >= limit) {
             return None;
         }
@@ -256,19 +259,19 @@ mod tests {
     #[test]
     fn our_own_word_of_a_limit_holds_until_a_higher_one_comes() {
         let mut credit = StreamCredit::new(Some(1_000));
-        assert_eq!(credit.told_wait(0, 900), None);
+        assert_eq!(credit.told().within(0, 900), None);
         credit.tell_blocked(Some(900), 50);
-        assert_eq!(credit.told_wait(0, 900), None, "of a limit that was before");
+        assert_eq!(credit.told().within(0, 900), None, "of a limit that was before");
         credit.tell_blocked(Some(1_000), 100);
         credit.tell_blocked(None, 300);
-        assert_eq!(credit.told_wait(0, 900), Some((100, 900)), "said twice");
+        assert_eq!(credit.told().within(0, 900), Some((100, 900)), "said twice");
         credit.raise(1_000, 350);
-        assert_eq!(credit.told_wait(200, 400), Some((200, 400)));
+        assert_eq!(credit.told().within(200, 400), Some((200, 400)));
         credit.raise(2_000, 400);
         credit.raise(3_000, 500);
-        assert_eq!((credit.told_wait(0, 900), credit.told_wait(400, 900)), (Some((100, 400)), None));
+        assert_eq!((credit.told().within(0, 900), credit.told().within(400, 900)), (Some((100, 400)), None));
         credit.tell_blocked(Some(3_000), 600);
-        assert_eq!(credit.told_wait(0, 900), Some((600, 900)));
+        assert_eq!(credit.told().within(0, 900), Some((600, 900)));
     }
 
     #[test]

@@ -198,24 +198,22 @@ impl Fold {
         let (start_us, end_us) = (since.us, self.now.us);
         let Some(stream) = self.requests.get_mut(id).filter(|_| start_us < end_us) else { return };
         let told = [
-            (Cause::ConnectionFlowControl, self.credit.told_wait(start_us, end_us)),
-            (Cause::StreamFlowControl, stream.credit_mut().told_wait(start_us, end_us)),
+            (Cause::ConnectionFlowControl, self.credit.told().within(start_us, end_us)),
+            (Cause::StreamFlowControl, stream.credit_mut().told().within(start_us, end_us)),
         ];
         let told = told.into_iter().find_map(|(cause, wait)| Some((cause, wait?)));
-        let (mut waits, mut rest_us) = (Vec::new(), start_us);
-        if let Some((cause, (from_us, to_us))) = told {
+        let (cause, (from_us, to_us)) = told.unwrap_or((Cause::AppLimited, (start_us, end_us)));
+        let waits =
+            [(Cause::AppLimited, start_us, from_us), (cause, from_us, to_us), (Cause::AppLimited, to_us, end_us)];
+        let waits = waits.into_iter().filter(|(_, from_us, to_us)| from_us < to_us);
+        if told.is_some() {
             stream.timeline_mut().infer(cause);
-            waits.extend([(Cause::AppLimited, start_us, from_us), (cause, from_us, to_us)]);
-            rest_us = to_us;
         }
-        waits.push((Cause::AppLimited, rest_us, end_us));
-        waits.retain(|(_, from_us, to_us)| from_us < to_us);
-        for (cause, from_us, to_us) in &waits {
-            stream.timeline_mut().hold(Interval::of(*cause, *from_us, *to_us));
+        for (cause, from_us, to_us) in waits.clone() {
+            stream.timeline_mut().hold(Interval::of(cause, from_us, to_us));
         }
         for (cause, from_us, to_us) in waits {
-            let from = Moment { us: from_us, ..since };
-            self.episode(Episode::of(cause.name(), from, to_us).on(id));
+            self.episode(Episode::of(cause.name(), Moment { us: from_us, ..since }, to_us).on(id));
         }
     }
 

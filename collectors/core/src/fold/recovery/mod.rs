@@ -176,6 +176,13 @@ impl Recovery {
         !self.space(space_id).unreceived().are_none()
     }
 
+    /// Some has not come since the last acknowledgement of anything new.
+    fn is_any_unreceived_since_news(&self, space_id: SpaceId) -> bool {
+        let space = self.spaces.iter().find(|(known, _)| *known == space_id);
+        let last = space.and_then(|(_, space)| space.unreceived().last());
+        last.is_some_and(|hole| self.probe.news_us().is_none_or(|news_us| hole.before_us > news_us))
+    }
+
     /// We acknowledged `[from, to]`: gives the packets of them that the log does not show.
     pub fn acknowledge_own(&mut self, space_id: SpaceId, (from, to): (u64, u64), now_us: i64) -> Vec<Hole> {
         let mut missing = Vec::new();
@@ -279,10 +286,7 @@ impl Recovery {
             }
             self.rtt.measure(now_us.saturating_sub(newest.time_us), now_us);
         }
-        let space = self.spaces.iter().find(|(known, _)| *known == space_id);
-        let hole = space.and_then(|(_, space)| space.unreceived().last());
-        let is_behind_lost =
-            hole.is_some_and(|hole| self.probe.news_us().is_none_or(|news_us| hole.before_us > news_us));
+        let is_behind_lost = self.probe.is_running() && self.is_any_unreceived_since_news(space_id);
         acked.answered = self.probe.acknowledged(now_us, &acked.packets, is_behind_lost);
         // "A recovery period ends and the sender enters congestion avoidance when a packet sent during the recovery period
         // is acknowledged" (RFC 9002, 7.3.2).
