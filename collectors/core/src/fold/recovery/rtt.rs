@@ -18,13 +18,15 @@ pub struct Rtt {
     latest_us: Option<i64>,
     smoothed_us: Option<i64>,
     variance_us: Option<i64>,
-    /// When the newest sample was taken, and the shortest one of that instant.
+    /// When the newest sample was taken.
     latest_at_us: Option<i64>,
-    shortest_us: i64,
-    /// How long the peer held the newest acknowledgement back, as it says, and when that came.
+    /// The shortest of the samples that were told last. A sample that is not told because it is as long as the last is as
+    /// long as one of them.
+    shortest: OfInstant,
+    /// How long the peer held the newest acknowledgement back, as it says, and the longest such delay of that instant.
     ack_delay_us: i64,
-    ack_at_us: Option<i64>,
-    /// The same of the acknowledgement that brought the newest sample.
+    longest_delay: OfInstant,
+    /// The same of the acknowledgements that brought the newest sample.
     latest_delay_us: i64,
     first_us: Option<i64>,
     stats: Stats,
@@ -32,6 +34,21 @@ pub struct Rtt {
     histogram: BTreeMap<u16, u32>,
     /// The log states RTTs; ours are used only when it does not.
     is_stated: bool,
+}
+
+/// One figure of several that were told in one instant, whose records may stand in any order.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct OfInstant {
+    at_us: Option<i64>,
+    us: i64,
+}
+
+impl OfInstant {
+    /// A figure is told; `pick` takes one of it and the one of this instant so far.
+    fn tell(&mut self, us: i64, now_us: i64, pick: fn(i64, i64) -> i64) {
+        let is_first = self.at_us.replace(now_us) != Some(now_us);
+        self.us = if is_first { us } else { pick(self.us, us) };
+    }
 }
 
 /// Least and smoothed RTT of a moment.
@@ -75,6 +92,7 @@ impl Rtt {
             return;
         }
         self.add(sample_us, now_us);
+        self.shortest.tell(sample_us, now_us, i64::min);
         let (smoothed, variance) = match (self.smoothed_us, self.variance_us) {
             (Some(smoothed), Some(variance)) => {
                 let apart = smoothed.saturating_sub(sample_us).saturating_abs();
@@ -117,6 +135,7 @@ impl Rtt {
             *self = Self { is_stated: true, ..Self::default() };
         }
         sample.into_iter().for_each(|us| self.add(us, now_us));
+        sample.and(self.latest_in(stated)).into_iter().for_each(|us| self.shortest.tell(us, now_us, i64::min));
         self.smoothed_us = stated.smoothed_us.or(self.smoothed_us);
         self.variance_us = stated.variance_us.or(self.variance_us);
         sample
@@ -124,9 +143,8 @@ impl Rtt {
 
     fn add(&mut self, sample_us: i64, now_us: i64) {
         self.min_us = Some(self.min_us.map_or(sample_us, |least| least.min(sample_us)));
-        let is_first = self.latest_at_us.replace(now_us) != Some(now_us);
-        self.shortest_us = if is_first { sample_us } else { self.shortest_us.min(sample_us) };
-        (self.latest_us, self.latest_delay_us) = (Some(sample_us), self.ack_delay_us);
+        self.latest_at_us = Some(now_us);
+        (self.latest_us, self.latest_delay_us) = (Some(sample_us), self.longest_delay.us);
         self.first_us.get_or_insert(sample_us);
         self.stats.add(sample_us.unsigned_abs());
         *self.histogram.entry(stats::bucket(sample_us.unsigned_abs())).or_default() += 1;
@@ -134,9 +152,9 @@ impl Rtt {
 
     /// The peer says how long it held an acknowledgement back. quic-go states the sample that it gives before it.
     pub fn held_back(&mut self, ack_delay_us: i64, now_us: i64) {
-        let is_first = self.ack_at_us.replace(now_us) != Some(now_us);
+        self.longest_delay.tell(ack_delay_us, now_us, i64::max);
         if self.latest_at_us == Some(now_us) {
-            self.latest_delay_us = if is_first { ack_delay_us } else { self.latest_delay_us.max(ack_delay_us) };
+            self.latest_delay_us = self.longest_delay.us;
         }
         self.ack_delay_us = ack_delay_us;
     }
@@ -191,7 +209,7 @@ impl Rtt {
     /// acknowledgment delay", RFC 9002, 5.3), and by more than a turn of machines: bytes stand in a queue.
     pub fn has_queue(&self) -> bool {
         let Some(least) = self.min_us else { return false };
-        let latest = self.shortest_us.saturating_sub(self.latest_delay_us);
+        let latest = self.shortest.us.saturating_sub(self.latest_delay_us);
         latest.saturating_mul(4) > least.saturating_mul(5) && latest.saturating_sub(least) > TURN_US
     }
 }

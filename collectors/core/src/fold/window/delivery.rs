@@ -23,16 +23,17 @@ pub struct Delivery {
     limited_until: u64,
     round_ends: u64,
     now: Round,
-    /// Acknowledgements of this instant: whether a queue stands is known when it is over.
-    acks: Vec<AckedBytes>,
+    /// What the acknowledgements of this instant delivered, whatever their order: whether a queue stands is known when it
+    /// is over.
+    acked: Option<AckedBytes>,
     rounds: VecDeque<Round>,
     /// Rates of the path in the newest rounds that showed one.
     path_rates: VecDeque<f64>,
     controller_is_full: bool,
 }
 
-/// What an acknowledgement delivered: so many bytes, of `in_flight` that were on their way before; and when the newest of
-/// its packets was sent, with what.
+/// What acknowledgements delivered: so many bytes, of `in_flight` that were on their way before; and when the newest of
+/// their packets was sent, with what.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct AckedBytes {
     bytes: u64,
@@ -82,14 +83,17 @@ impl Delivery {
 
     /// Packets were acknowledged; `newest` is the one sent last, `in_flight` what was on its way before.
     pub fn acknowledge(&mut self, bytes: u64, newest: Option<&Sent>, in_flight: u64) {
-        self.acks.push(AckedBytes { bytes, in_flight, newest: newest.map(|packet| (packet.time_us, packet.stamp)) });
+        let newest = newest.map(|packet| (packet.time_us, packet.stamp));
+        let acked = self.acked.get_or_insert(AckedBytes { bytes: 0, in_flight, newest });
+        acked.bytes = acked.bytes.saturating_add(bytes);
+        acked.in_flight = acked.in_flight.max(in_flight);
+        acked.newest =
+            acked.newest.into_iter().chain(newest).max_by_key(|(sent_us, stamp)| (*sent_us, stamp.delivered));
     }
 
     /// All that came in this instant has: a queue stands on the path or does not.
     pub fn settle(&mut self, now_us: i64, has_queue: bool) {
-        let mut acks = std::mem::take(&mut self.acks);
-        acks.drain(..).for_each(|acked| self.deliver(acked, now_us, has_queue));
-        self.acks = acks;
+        self.acked.take().into_iter().for_each(|acked| self.deliver(acked, now_us, has_queue));
     }
 
     fn deliver(&mut self, AckedBytes { bytes, in_flight, newest }: AckedBytes, now_us: i64, has_queue: bool) {

@@ -12,6 +12,8 @@ struct Path {
     in_flight: u64,
     /// Congestion window, once the log has named one.
     window: Option<u64>,
+    /// What it was when the instant began.
+    window_before: Option<u64>,
     /// Our sum when the instant began.
     before: u64,
     /// And when all that came in it had.
@@ -106,9 +108,13 @@ impl Paths {
         std::mem::replace(flight, flight.saturating_sub(bytes))
     }
 
-    /// The log states a window; true when it is larger than the last.
+    /// The log states a window; true when it is larger than the last. Records of one instant may stand in any order: where
+    /// none of its windows is smaller than the one before it, the largest counts.
     pub fn state_window(&mut self, id: u64, window: u64) -> bool {
-        self.path(id).window.replace(window).is_some_and(|known| known < window)
+        let path = self.path(id);
+        let grown = path.window.filter(|known| path.window_before.is_some_and(|before| before <= window.min(*known)));
+        let last = path.window.replace(grown.map_or(window, |grown| grown.max(window)));
+        last.is_some_and(|known| known < window)
     }
 
     /// The log states what is in flight at this moment; gives our sum, which it replaces.
@@ -123,7 +129,7 @@ impl Paths {
 
     /// Time goes on.
     pub fn begin_instant(&mut self) {
-        self.0.iter_mut().for_each(|path| path.before = path.in_flight);
+        self.0.iter_mut().for_each(|path| (path.before, path.window_before) = (path.in_flight, path.window));
     }
 
     /// All that came in this instant has: what goes out is next.
@@ -202,6 +208,22 @@ mod tests {
         assert_eq!(instant(&mut paths, None, 0, 5_000), (5_000, 0));
         assert_eq!(instant(&mut paths, Some(1_000), 0, 0), (5_000, 0));
         assert_eq!(instant(&mut paths, None, 0, 2_000), (3_000, 1));
+    }
+
+    #[test]
+    fn of_windows_that_grow_in_an_instant_the_largest_counts_and_of_others_the_last() {
+        let mut paths = Paths::default();
+        paths.state_window(0, 12_000);
+        paths.begin_instant();
+        assert!(paths.state_window(0, 15_000) && !paths.state_window(0, 13_500));
+        assert_eq!(paths.window(), Some(15_000));
+        assert!(!paths.state_window(0, 7_500));
+        assert_eq!(paths.window(), Some(7_500));
+        assert!(paths.state_window(0, 13_500));
+        assert_eq!(paths.window(), Some(13_500), "it had shrunk below what it was before");
+        paths.begin_instant();
+        assert!(!paths.state_window(0, 12_000));
+        assert_eq!(paths.window(), Some(12_000));
     }
 
     #[test]
